@@ -1,0 +1,231 @@
+"""From the generated texts to object code, and from object code to a function that can be called.
+
+Numba compiles `step.py`; the result is linked with `kernels.ll` and an entry with a C signature, and LLVM
+makes one object of it. Numba is imported in here only, and only by `compile_object`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graphc_codegen.errors import CodegenError
+from graphc_codegen.render import LOAD_FLAG, Rendered
+from graphc_codegen.target import Target, machine
+
+#: The C entry of an object: `int32 graphc_entry(int64 ctx)`, 0 for success.
+ENTRY = "graphc_entry"
+_FLUSH = 0x8040  # MXCSR: flush denormal results to zero, take denormal operands as zero
+_DEFINE = re.compile(r"^define .*?@([A-Za-z0-9_]+)\(.*?^}$", re.DOTALL | re.MULTILINE)
+
+_ENTRY_IR = """
+declare i32 @"{callee}"(ptr, ptr, i64)
+{declarations}
+define i32 @{entry}(i64 %ctx) nounwind {{
+  %result = alloca ptr
+  %exception = alloca ptr
+  %saved = alloca i32
+  %flushing = alloca i32
+  store ptr null, ptr %result
+  store ptr null, ptr %exception
+{before}
+  %status = call i32 @"{callee}"(ptr %result, ptr %exception, i64 %ctx)
+{after}
+  ret i32 %status
+}}
+"""
+_BEFORE_X86 = f"""  call void @llvm.x86.sse.stmxcsr(ptr %saved)
+  %mode = load i32, ptr %saved
+  %mode.flushing = or i32 %mode, {_FLUSH}
+  store i32 %mode.flushing, ptr %flushing
+  call void @llvm.x86.sse.ldmxcsr(ptr %flushing)"""
+_AFTER_X86 = "  call void @llvm.x86.sse.ldmxcsr(ptr %saved)"
+_DECLARE_X86 = "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)"
+
+
+def compile_object(
+    rendered: Rendered, symbols: Sequence[str], target: Target, seconds: dict[str, float]
+) -> bytes:
+    """Compile the texts to an object file that exports `ENTRY`; `seconds` receives the time of each stage.
+
+    Raises CodegenError when Numba or LLVM refuses a text, naming the kernel.
+    """
+    started = time.perf_counter()
+    import numba  # noqa: F401
+
+    seconds["import numba"] = time.perf_counter() - started
+    started = time.perf_counter()
+    step_ir, callee = _compile_step(rendered.source, symbols)
+    seconds["numba"] = time.perf_counter() - started
+    started = time.perf_counter()
+    code = _link(step_ir, callee, rendered.kernels, target)
+    seconds["llvm"] = time.perf_counter() - started
+    return code
+
+
+def compile_kernels(kernels: str, target: Target) -> bytes:
+    """Compile kernels.ll alone, every kernel exported. Raises CodegenError as `compile_object` does."""
+    module = _parse_kernels(kernels)
+    emitter = machine(target)
+    module.triple, module.data_layout = target.triple, str(emitter.target_data)
+    return bytes(emitter.emit_object(module))
+
+
+# ---- Numba
+
+
+def _compile_step(source: str, symbols: Sequence[str]) -> tuple[str, str]:
+    """LLVM IR of the jitted step, and the name of its function."""
+    from numba import njit
+
+    namespace: dict[str, Any] = {name: _external(name, False) for name in symbols}
+    namespace |= {"load_flag": _external(LOAD_FLAG, True), "njit": njit, "__name__": "graphc_step"}
+    try:
+        exec(compile(source, "<graphc step>", "exec"), namespace)
+        step = namespace["step"]
+        if not hasattr(step, "inspect_llvm"):
+            raise CodegenError(
+                "Numba's compiler is off (NUMBA_DISABLE_JIT); only the checked mode runs without it"
+            )
+        signature = step.signatures[0]
+        return step.inspect_llvm(signature), step.overloads[signature].fndesc.llvm_func_name
+    except CodegenError:
+        raise
+    except Exception as error:
+        raise CodegenError(f"Numba refused the generated step: {type(error).__name__}: {error}") from error
+
+
+_externals: dict[str, Any] = {}
+
+
+def _external(name: str, returns_flag: bool) -> Any:
+    """A Numba intrinsic that calls the symbol `name` of kernels.ll with (ctx, first)."""
+    if name in _externals:
+        return _externals[name]
+    import llvmlite.binding as llvm
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    # Numba loads the module it compiles, and LLVM aborts the process when a symbol is missing then.
+    llvm.add_symbol(name, _placeholder_address())
+    word, void = ir.IntType(64), ir.VoidType()
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = ir.FunctionType(word if returns_flag else void, [word, word])
+        module = builder.module
+        function = module.globals.get(name) or ir.Function(module, kind, name)
+        value = builder.call(function, args)
+        return value if returns_flag else context.get_dummy_value()
+
+    def typing(context: Any, ctx: Any, first: Any) -> Any:
+        return (types.int64 if returns_flag else types.void)(types.int64, types.int64), generate
+
+    _externals[name] = intrinsic(typing)
+    return _externals[name]
+
+
+def _refuse() -> None:
+    raise AssertionError("a kernel was called through Numba's own copy of the step")
+
+
+_placeholder = ctypes.CFUNCTYPE(None)(_refuse)
+
+
+def _placeholder_address() -> int:
+    return ctypes.cast(_placeholder, ctypes.c_void_p).value or 0
+
+
+# ---- LLVM
+
+
+def _link(step_ir: str, callee: str, kernels: str, target: Target) -> bytes:
+    import llvmlite.binding as llvm
+
+    x86 = target.x86
+    entry = _ENTRY_IR.format(
+        callee=callee,
+        entry=ENTRY,
+        declarations=_DECLARE_X86 if x86 else "",
+        before=_BEFORE_X86 if x86 else "",
+        after=_AFTER_X86 if x86 else "",
+    )
+    emitter = machine(target)
+    module = llvm.parse_assembly(step_ir)
+    for part in (_parse_kernels(kernels), llvm.parse_assembly(entry)):
+        part.triple, part.data_layout = module.triple, module.data_layout
+        module.link_in(part)
+    missing = []
+    for function in module.functions:
+        if function.is_declaration:
+            missing += [function.name] if not function.name.startswith("llvm.") else []
+        elif function.name != ENTRY:
+            function.linkage = "internal"
+    if missing:
+        raise CodegenError(f"the step calls functions that do not exist: {', '.join(sorted(missing))}")
+    try:
+        module.verify()
+    except RuntimeError as error:
+        raise CodegenError(f"LLVM refused the step: {error}") from None
+    return bytes(emitter.emit_object(module))
+
+
+def _parse_kernels(text: str) -> Any:
+    """Parse and verify kernels.ll; an error names the first kernel that LLVM refuses."""
+    import llvmlite.binding as llvm
+
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        name, message = _culprit(text, str(error))
+        raise CodegenError(f"LLVM refused kernel {name}: {message}") from None
+    return module
+
+
+def _culprit(text: str, message: str) -> tuple[str, str]:
+    """The first function of the module that does not stand on its own, and LLVM's words on it."""
+    import llvmlite.binding as llvm
+
+    shared = _DEFINE.sub("", text)
+    for match in _DEFINE.finditer(text):
+        try:
+            llvm.parse_assembly(f"{shared}\n{match.group(0)}\n").verify()
+        except RuntimeError as error:
+            return match.group(1), str(error)
+    return "(none in particular)", message
+
+
+# ---- loading
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Object code in memory and the `addresses` of its exported symbols; unloaded with the last reference."""
+
+    addresses: dict[str, int]
+    _keep: tuple[Any, ...]
+
+    def function(self, name: str, *, words: int = 1) -> Callable[..., int]:
+        """A callable int32 (int64, ...) for a symbol; it releases the GIL."""
+        return ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int64] * words)(self.addresses[name])
+
+
+def load(code: bytes, exported: Sequence[str], target: Target) -> Loaded:
+    """Link an object into this process. Raises CodegenError when it needs symbols that do not exist."""
+    import llvmlite.binding as llvm
+
+    try:
+        jit = llvm.create_lljit_compiler(machine(target))
+        builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+        for name in exported:
+            builder = builder.export_symbol(name)
+        tracker = builder.link(jit, "graphc")
+        addresses = {name: tracker[name] for name in exported}
+    except RuntimeError as error:
+        raise CodegenError(f"cannot load the compiled step: {error}") from None
+    return Loaded(addresses, (tracker, jit))

@@ -1,0 +1,36 @@
+"""The named kernels, by the name a `NamedKernel` gives."""
+
+from __future__ import annotations
+
+from graphc_codegen.kernels.base import Emitter
+from graphc_codegen.kernels.conv import CONV2D
+from graphc_codegen.kernels.conv_grad import CONV2D_FILTER_GRAD
+from graphc_codegen.kernels.gemm import GEMM
+from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
+from graphc_codegen.kernels.pool import AVG_POOL, AVG_POOL_GRAD, MAX_POOL, MAX_POOL_GRAD
+from graphc_codegen.kernels.softmax import (
+    LOG_SOFTMAX,
+    LOG_SOFTMAX_GRAD,
+    SOFTMAX,
+    SOFTMAX_CROSS_ENTROPY,
+    SOFTMAX_GRAD,
+)
+
+EMITTERS: dict[str, Emitter] = {
+    "gemm": GEMM,
+    "conv2d": CONV2D,
+    "conv2d_filter_grad": CONV2D_FILTER_GRAD,
+    "max_pool": MAX_POOL,
+    "max_pool_grad": MAX_POOL_GRAD,
+    "avg_pool": AVG_POOL,
+    "avg_pool_grad": AVG_POOL_GRAD,
+    "softmax": SOFTMAX,
+    "log_softmax": LOG_SOFTMAX,
+    "softmax_grad": SOFTMAX_GRAD,
+    "log_softmax_grad": LOG_SOFTMAX_GRAD,
+    "softmax_cross_entropy": SOFTMAX_CROSS_ENTROPY,
+    "argmax": ARGMAX,
+    "float_status": FLOAT_STATUS,
+    "gather": GATHER,
+    "gather_grad": GATHER_GRAD,
+}

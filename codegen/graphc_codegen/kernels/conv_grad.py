@@ -1,0 +1,142 @@
+"""The gradient of a convolution with respect to its weights, summed over images and pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.microkernel import (
+    Level,
+    Pieces,
+    Segment,
+    blocks,
+    dot_tile,
+    each_block,
+    registers,
+)
+from graphc_codegen.kernels.pixels import IN_FLIGHT, Group, Sizes, loads, packings, total
+from graphc_codegen.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """One copy of the code: `count` turns, each with the taps at `offsets` of x that go to `place` and on in dw.
+
+    Each turn moves x by `x_step` and dw by `w_step`.
+    """
+
+    count: int
+    offsets: tuple[int, ...]
+    place: int
+    x_step: int
+    w_step: int
+
+
+def operands(p: Params) -> tuple[Operand, ...]:
+    """x [n, ci, s, s, h, w] (padded, in phases, as for `CONV2D`), dy [n, co, oh, ow] -> dw [co, ci, kh, kw]."""
+    z = Sizes.of(p)
+    return (
+        Operand("float32", z.n * z.ci * z.image, "in"),
+        Operand("float32", z.n * z.co * z.pixels, "in"),
+        Operand("float32", z.co * z.ci * z.taps, "out"),
+    )
+
+
+def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """A tile is a block of output channels by some taps of a kernel row, or by input channels if there is one tap."""
+    z = Sizes.of(p)
+    x, dy, dw = pointers
+    limit = 5 if w.lanes >= 16 else 3
+    if z.taps == 1:
+
+        def channels(c: str | int, size: int) -> None:
+            one = _Columns(1, tuple(j * z.image for j in range(size)), 0, 0, 0)
+            _tiles(w, z, w.at(x, w.mul(c, z.image)), dy, w.at(dw, c), one)
+
+        each_block(w, z.ci, limit, channels)
+        return
+
+    def channel(c: str | int) -> None:
+        for columns in _columns(z, limit):
+            _tiles(w, z, w.at(x, w.mul(c, z.image)), dy, w.at(dw, w.mul(c, z.taps)), columns)
+
+    w.repeat(z.ci, channel)
+
+
+def _columns(z: Sizes, limit: int) -> list[_Columns]:
+    """The taps of one input channel: a part of a kernel row each, looped over kernel rows of equal phase."""
+    cut = []
+    for first, count in z.kernel_rows():
+        for start, number, size in blocks(z.kw, limit):
+            for kx in range(start, start + number * size, size):
+                offsets = tuple(z.tap(first, kx + j) for j in range(size))
+                cut.append(_Columns(count, offsets, first * z.kw + kx, z.row_step, z.period * z.kw))
+    return cut
+
+
+def _tiles(w: Writer, z: Sizes, x: str, dy: str, dw: str, columns: _Columns) -> None:
+    width = len(columns.offsets)
+    rows = blocks(z.co, min(8, registers(w.lanes) // width))[0][2]
+    levels, segments = _walk_pixels(z, w.lanes, rows, width)
+
+    def turn(q: str | int) -> None:
+        source = w.at(x, w.mul(q, columns.x_step))
+        place = w.at(dw, w.linear((q, columns.w_step), (columns.place, 1)))
+
+        def block(o: str | int, size: int) -> None:
+            target = w.at(place, w.mul(o, z.ci * z.taps))
+            starts = [r * z.pixels for r in range(size)]
+            sums = dot_tile(
+                w, w.at(dy, w.mul(o, z.pixels)), source, starts, columns.offsets, levels, segments
+            )
+            for r, value in enumerate(sums):
+                w.vstore(value, w.at(target, r * z.ci * z.taps), width)
+
+        each_block(w, z.co, rows, block)
+
+    w.repeat(columns.count, turn)
+
+
+def _walk_pixels(
+    z: Sizes, lanes: int, rows: int, width: int
+) -> tuple[tuple[Level, ...], tuple[Segment, ...]]:
+    """Loops over images and groups of output pixels (rows, then strips, if rows are long); vectors unrolled."""
+    images: Level = (z.n, z.co * z.pixels, z.ci * z.image)
+
+    def cost(g: Group) -> float:
+        loaded = rows * loads(g.result, lanes) + width * loads(g.image, lanes)
+        return max(rows * width * len(g.image), loaded, IN_FLIGHT) + 1
+
+    # About 50 multiply-adds unrolled; tiles of short vectors are smaller and rows need more of them.
+    vectors = max(1, (50 if lanes >= 16 else 100) // (rows * width))
+    groups = min(packings(z, lanes, vectors), key=lambda choice: total(choice, cost))
+    if groups[0].width < z.ow:
+        strips = tuple(Segment(g.across, g.width, g.width, _taps(g, g.column, g.column)) for g in groups)
+        return (images, (z.oh, z.ow, z.w)), strips
+    return (images,), tuple(
+        Segment(g.count, g.rows * z.ow, g.rows * z.w, _taps(g, g.start * z.ow, g.start * z.w)) for g in groups
+    )
+
+
+def _taps(g: Group, result: int, image: int) -> tuple[tuple[Pieces, Pieces], ...]:
+    """The vectors of a group in dy and in x, moved to where the group starts."""
+
+    def moved(pieces: Pieces, shift: int) -> Pieces:
+        return tuple((offset + shift, lane, count) for offset, lane, count in pieces)
+
+    return tuple((moved(r, result), moved(i, image)) for r, i in zip(g.result, g.image, strict=True))
+
+
+@np.errstate(all="ignore")
+def twin(p: Params, x: Array, dy: Array, dw: Array) -> None:
+    z = Sizes.of(p)
+    out, gradient = dw.reshape(z.co, z.ci, z.kh, z.kw), dy.reshape(z.n, z.co, z.oh, z.ow)
+    for ky in range(z.kh):
+        for kx in range(z.kw):
+            out[:, :, ky, kx] = np.einsum("nihw,nohw->oi", z.window(x, ky, kx), gradient, optimize=True)
+
+
+CONV2D_FILTER_GRAD = Emitter(operands, emit, twin)

@@ -1,0 +1,264 @@
+"""Kernels that find or follow indices: argmax, gather and its gradient; and the overflow flag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.microkernel import each_strip
+from graphc_codegen.kernels.vectors import along, fill_zero
+from graphc_codegen.writer import MEMORY, REGISTER, Writer, vec
+
+#: Accumulators of the overflow sweep, to hide the latency of its maximum.
+_UNROLL = 4
+_FINITE_BITS, _ABSOLUTE_BITS = 0x7F7FFFFF, 0x7FFFFFFF
+
+
+# ---- argmax
+
+
+def argmax_operands(p: Params) -> tuple[Operand, ...]:
+    """x [outer, size, inner] of `dtype` -> [outer, inner] of `out_dtype`."""
+    outer, inner = p["outer"], p["inner"]
+    return (
+        Operand(p["dtype"], outer * p["size"] * inner, "in"),
+        Operand(p["out_dtype"], outer * inner, "out"),
+    )
+
+
+def argmax_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """The first extremum along the middle axis (`mode` "max" or "min"); the first NaN counts as extremum."""
+    if p["inner"] == 1:
+        w.repeat(p["outer"], lambda o: _argmax_row(w, p, pointers, o))
+        return
+
+    def outer(o: str | int) -> None:
+        each_strip(w, p["inner"], 1, lambda i, widths: _argmax_lanes(w, p, pointers, (o, i, widths[0])))
+
+    w.repeat(p["outer"], outer)
+
+
+def _better(w: Writer, p: Params, type: str, v: str, best: str) -> str:
+    """Whether v displaces best, for a scalar or vector type."""
+    up = p["mode"] == "max"
+    if p["dtype"] != "float32":
+        return w.op(f"icmp {'sgt' if up else 'slt'} {type} {v}, {best}")
+    bits = type.replace("float", "i1")
+    beyond = w.op(f"fcmp {'ugt' if up else 'ult'} {type} {v}, {best}")
+    return w.op(f"and {bits} {beyond}, {w.op(f'fcmp ord {type} {best}, {best}')}")
+
+
+def _argmax_row(w: Writer, p: Params, pointers: Sequence[str], o: str | int) -> None:
+    x, y = pointers
+    type, out = REGISTER[p["dtype"]], REGISTER[p["out_dtype"]]
+    row = w.at(x, w.mul(o, p["size"]), type)
+    best, index = w.load(row, type), "0"
+
+    def turn(k: str, values: list[str]) -> list[str]:
+        v = w.load(w.at(row, k, type), type)
+        take = _better(w, p, type, v, values[0])
+        return [
+            w.op(f"select i1 {take}, {type} {v}, {type} {values[0]}"),
+            w.op(f"select i1 {take}, i64 {k}, i64 {values[1]}"),
+        ]
+
+    if p["size"] > 1:
+        _, index = w.loop(p["size"], turn, [(type, best), ("i64", index)], start=1)
+    if out == "i32" and p["size"] > 1:
+        index = w.op(f"trunc i64 {index} to i32")
+    w.store(index, w.at(y, o, out), out)
+
+
+def _argmax_lanes(
+    w: Writer, p: Params, pointers: Sequence[str], at: tuple[str | int, str | int, int]
+) -> None:
+    o, i, active = at
+    x, y = pointers
+    type, out = REGISTER[p["dtype"]], REGISTER[p["out_dtype"]]
+    size, inner = p["size"], p["inner"]
+    column = w.at(x, w.linear((o, size * inner), (i, 1)), type)
+    best, index = w.vload(column, active, type), "zeroinitializer"
+
+    def turn(k: str, values: list[str]) -> list[str]:
+        v = w.vload(w.at(column, w.mul(k, inner), type), active, type)
+        take = _better(w, p, vec(type, w.lanes), v, values[0])
+        here = w.splat(w.op(f"trunc i64 {k} to i32"), "i32")
+        return [w.select(take, v, values[0], type), w.select(take, here, values[1], "i32")]
+
+    if size > 1:
+        carry = [(vec(type, w.lanes), best), (vec("i32", w.lanes), index)]
+        _, index = w.loop(size, turn, carry, start=1)
+    if out == "i64":
+        index = w.convert("sext", index, "i32", "i64")
+    w.vstore(index, w.at(y, w.linear((o, inner), (i, 1)), out), active, out)
+
+
+@np.errstate(all="ignore")
+def argmax_twin(p: Params, x: Array, y: Array) -> None:
+    find = np.argmax if p["mode"] == "max" else np.argmin
+    y[:] = find(x.reshape(p["outer"], p["size"], p["inner"]), axis=1).reshape(-1)
+
+
+# ---- float_status
+
+
+def status_operands(p: Params) -> tuple[Operand, ...]:
+    """status int32[8], one float32 array per entry of `sizes` -> flag bool[1]."""
+    arrays = [Operand("float32", size, "in") for size in p["sizes"]]
+    return (Operand("int32", 8, "in"), *arrays, Operand("bool", 1, "out"))
+
+
+def status_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """True when a status word is nonzero or an element is not finite: integer maxima of the bits without sign."""
+    words = [w.load(w.at(pointers[0], i, "i32"), "i32") for i in range(8)]
+    status = words[0]
+    for word in words[1:]:
+        status = w.op(f"or i32 {status}, {word}")
+    v = vec("i32", w.lanes)
+    most = "zeroinitializer"
+
+    def fold(value: str, pointer: str, active: int) -> str:
+        bits = w.convert("bitcast", w.vload(pointer, active), "float", "i32")
+        magnitude = w.binary("and", bits, w.constant(_ABSOLUTE_BITS, "i32"), "i32")
+        return w.call(f"llvm.umax.v{w.lanes}i32", v, [(v, value), (v, magnitude)])
+
+    for pointer, size in zip(pointers[1:-1], p["sizes"], strict=True):
+        wide = _UNROLL * w.lanes
+        done = size // wide * wide
+        if done:
+
+            def turn(i: str, values: list[str], pointer: str = pointer) -> list[str]:
+                at = w.at(pointer, i)
+                return [fold(x, w.at(at, u * w.lanes), w.lanes) for u, x in enumerate(values)]
+
+            found = w.loop(done, turn, [(v, "zeroinitializer")] * _UNROLL, step=wide)
+            for value in found:
+                most = w.call(f"llvm.umax.v{w.lanes}i32", v, [(v, most), (v, value)])
+        for i in range(done, size, w.lanes):
+            most = fold(most, w.at(pointer, i), min(w.lanes, size - i))
+    lanes = w.binary("icmp ugt", most, w.constant(_FINITE_BITS, "i32"), "i32")
+    bits = w.op(f"bitcast {vec('i1', w.lanes)} {lanes} to i{w.lanes}")
+    bad = w.op(f"icmp ne i{w.lanes} {bits}, 0")
+    flag = w.op(f"or i1 {bad}, {w.op(f'icmp ne i32 {status}, 0')}")
+    w.store(w.op(f"zext i1 {flag} to i8"), pointers[-1], "i8")
+
+
+@np.errstate(all="ignore")
+def status_twin(_p: Params, status: Array, *arrays: Array) -> None:
+    *values, flag = arrays
+    flag[0] = bool(status.any()) or not all(bool(np.isfinite(v).all()) for v in values)
+
+
+# ---- gather
+
+
+def gather_operands(p: Params) -> tuple[Operand, ...]:
+    """x [outer, size, inner] of `dtype`, idx [count] of `index_dtype` -> y [outer, count, inner]."""
+    outer, inner = p["outer"], p["inner"]
+    return (
+        Operand(p["dtype"], outer * p["size"] * inner, "in"),
+        Operand(p["index_dtype"], p["count"], "in"),
+        Operand(p["dtype"], outer * p["count"] * inner, "out"),
+    )
+
+
+def _index(w: Writer, p: Params, idx: str, k: str | int) -> tuple[str, str]:
+    """Index k, or 0 where it is out of range; and whether it is in range."""
+    type = REGISTER[p["index_dtype"]]
+    value = w.load(w.at(idx, k, type), type)
+    if type != "i64":
+        value = w.op(f"sext {type} {value} to i64")
+    valid = w.op(f"icmp ult i64 {value}, {p['size']}")
+    return w.op(f"select i1 {valid}, i64 {value}, i64 0"), valid
+
+
+def gather_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """An index outside [0, size), negative too, gives zeros."""
+    x, idx, y = pointers
+    size, inner, count = p["size"], p["inner"], p["count"]
+    type = MEMORY[p["dtype"]]
+
+    def one(o: str | int, k: str | int) -> None:
+        index, valid = _index(w, p, idx, k)
+        source = w.at(x, w.linear((o, size * inner), (index, inner)), type)
+        target = w.at(y, w.linear((o, count * inner), (k, inner)), type)
+        zero = "0.0" if type == "float" else "0"
+        if inner == 1:
+            value = w.op(f"select i1 {valid}, {type} {w.load(source, type)}, {type} {zero}")
+            w.store(value, target, type)
+            return
+        v = vec(type, w.lanes)
+
+        def copy(i: str | int, active: int, _: list[str]) -> list[str]:
+            loaded = w.vload(w.at(source, i, type), active, type)
+            value = w.op(f"select i1 {valid}, {v} {loaded}, {v} zeroinitializer")
+            w.vstore(value, w.at(target, i, type), active, type)
+            return []
+
+        along(w, inner, (), copy)
+
+    w.repeat(p["outer"], lambda o: w.repeat(count, lambda k: one(o, k)))
+
+
+@np.errstate(all="ignore")
+def gather_twin(p: Params, x: Array, idx: Array, y: Array) -> None:
+    source = x.reshape(p["outer"], p["size"], p["inner"])
+    valid = (idx >= 0) & (idx < p["size"])
+    taken = source[:, np.where(valid, idx, 0)]
+    taken[:, ~valid] = 0
+    y[:] = taken.reshape(-1)
+
+
+def gather_grad_operands(p: Params) -> tuple[Operand, ...]:
+    """dy [outer, count, inner] float32, idx [count] of `index_dtype` -> dx [outer, size, inner] float32."""
+    outer, inner = p["outer"], p["inner"]
+    return (
+        Operand("float32", outer * p["count"] * inner, "in"),
+        Operand(p["index_dtype"], p["count"], "in"),
+        Operand("float32", outer * p["size"] * inner, "out"),
+    )
+
+
+def gather_grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """Rows of dy are added in order to rows of dx, which starts at zero; indices out of range are ignored."""
+    dy, idx, dx = pointers
+    size, inner, count = p["size"], p["inner"], p["count"]
+    fill_zero(w, dx, p["outer"] * size * inner)
+
+    def one(o: str | int, k: str | int) -> None:
+        index, valid = _index(w, p, idx, k)
+        source = w.at(dy, w.linear((o, count * inner), (k, inner)))
+        target = w.at(dx, w.linear((o, size * inner), (index, inner)))
+        if inner == 1:
+            value = w.op(f"select i1 {valid}, float {w.load(source)}, float 0.0")
+            w.store(w.op(f"fadd float {w.load(target)}, {value}"), target)
+            return
+        v = vec("float", w.lanes)
+
+        def add(i: str | int, active: int, _: list[str]) -> list[str]:
+            place = w.at(target, i)
+            value = w.op(f"select i1 {valid}, {v} {w.vload(w.at(source, i), active)}, {v} zeroinitializer")
+            w.vstore(w.binary("fadd", w.vload(place, active), value), place, active)
+            return []
+
+        along(w, inner, (), add)
+
+    w.repeat(p["outer"], lambda o: w.repeat(count, lambda k: one(o, k)))
+
+
+@np.errstate(all="ignore")
+def gather_grad_twin(p: Params, dy: Array, idx: Array, dx: Array) -> None:
+    out = dx.reshape(p["outer"], p["size"], p["inner"])
+    rows = dy.reshape(p["outer"], p["count"], p["inner"])
+    out[...] = 0
+    for k, index in enumerate(idx.tolist()):
+        if 0 <= index < p["size"]:
+            out[:, index] += rows[:, k]
+
+
+ARGMAX = Emitter(argmax_operands, argmax_emit, argmax_twin)
+FLOAT_STATUS = Emitter(status_operands, status_emit, status_twin)
+GATHER = Emitter(gather_operands, gather_emit, gather_twin)
+GATHER_GRAD = Emitter(gather_grad_operands, gather_grad_emit, gather_grad_twin)

@@ -1,0 +1,270 @@
+"""The register tile that GEMM and every convolution share.
+
+A tile keeps its accumulators in registers while it walks nested loops over k. In *splat* mode one operand is a
+scalar broadcast to all lanes and the other a vector: C[row, lanes] += A[row] * B[lanes]. In *dot* mode both are
+vectors along k, and lanes are summed at the end: C[row, column] = sum(A[row, :] * B[column, :]).
+
+The loops over k are `levels`, outermost first, then `segments` that run one after another inside the innermost
+level: a segment is a loop over unrolled taps. All offsets and strides are static and count elements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from graphc_codegen.writer import Writer, vec
+
+#: A vector gathered from contiguous runs: (offset, first lane, number of lanes); other lanes are zero.
+Pieces = tuple[tuple[int, int, int], ...]
+#: (count, stride of A, stride of B)
+Level = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Turns `first` to `count` - 1 over `taps`; turn i moves A by i * `a_step` and B by i * `b_step`.
+
+    An SSA value may bound the turns; at least one must remain. In splat mode a tap is (offset of A, offset added to every vector of B), in dot mode (pieces of A, pieces of B).
+    """
+
+    count: int | str
+    a_step: int
+    b_step: int
+    taps: tuple[tuple[int, int], ...] | tuple[tuple[Pieces, Pieces], ...]
+    first: int | str = 0
+
+
+def registers(lanes: int) -> int:
+    """Accumulators a tile may hold: of 32 vector registers with 16 lanes, of 16 with 8; the rest hold operands."""
+    return 28 if lanes >= 16 else 12
+
+
+def widest(lanes: int, rows: int) -> int:
+    """Vectors per row of a splat tile of `rows` rows: accumulators, a register per vector and one for a scalar."""
+    return max(1, ((32 if lanes >= 16 else 16) - 1) // (rows + 1))
+
+
+def blocks(total: int, limit: int) -> list[tuple[int, int, int]]:
+    """Cut `total` into nearly equal blocks of at most `limit`: (start, number of blocks, size), larger ones first.
+
+    A size that leaves no second kind of block is preferred, as each kind is a copy of the code.
+
+    >>> blocks(32, 14)
+    [(0, 2, 11), (22, 1, 10)]
+    >>> blocks(120, 14)
+    [(0, 10, 12)]
+    """
+    even = next((size for size in range(limit, 3 * limit // 4, -1) if total % size == 0), None)
+    number = total // even if even else math.ceil(total / limit)
+    size, larger = divmod(total, number)
+    cut = [(0, larger, size + 1), (larger * (size + 1), number - larger, size)]
+    return [b for b in cut if b[1]]
+
+
+def strips(total: int, lanes: int, vectors: int) -> list[tuple[int, int, tuple[int, ...]]]:
+    """Cut a contiguous axis into strips of `vectors` vectors: (start, number of strips, active lanes per vector)."""
+    wide = lanes * vectors
+    full, rest = divmod(total, wide)
+    cut: list[tuple[int, int, tuple[int, ...]]] = []
+    if full:
+        cut.append((0, full, (lanes,) * vectors))
+    if rest:
+        widths = tuple(min(lanes, rest - start) for start in range(0, rest, lanes))
+        cut.append((full * wide, 1, widths))
+    return cut
+
+
+def each_block(w: Writer, total: int, limit: int, body: Callable[[str | int, int], None]) -> None:
+    """`body(first index, size)` for every block of `blocks(total, limit)`: at most two copies of the code."""
+    for start, count, size in blocks(total, limit):
+        w.repeat(count, partial(_shifted, w, start, size, size, body))
+
+
+def each_strip(
+    w: Writer, total: int, vectors: int, body: Callable[[str | int, tuple[int, ...]], None]
+) -> None:
+    """`body(first index, active lanes per vector)` for every strip of `strips(total, lanes, vectors)`."""
+    for start, count, widths in strips(total, w.lanes, vectors):
+        w.repeat(count, partial(_shifted, w, start, w.lanes * vectors, widths, body))
+
+
+def _shifted(
+    w: Writer, start: int, step: int, what: Any, body: Callable[[str | int, Any], None], i: str | int
+) -> None:
+    body(w.linear((i, step), (start, 1)), what)
+
+
+def contiguous(widths: Sequence[int], lanes: int) -> list[Pieces]:
+    """Vectors that follow each other in memory."""
+    return [((lanes * v, 0, width),) for v, width in enumerate(widths)]
+
+
+def load_pieces(w: Writer, pointer: str, pieces: Pieces, shift: int = 0) -> str:
+    """Load a vector; memory outside its pieces is not touched."""
+    offset, lane, count = pieces[0]
+    if len(pieces) == 1 and lane == 0:
+        return w.vload(w.at(pointer, offset + shift), count)
+    value, v, m = "zeroinitializer", vec("float", w.lanes), vec("i1", w.lanes)
+    for offset, lane, count in pieces:
+        on = ", ".join(f"i1 {'true' if lane <= i < lane + count else 'false'}" for i in range(w.lanes))
+        # The address of lane 0 may lie before the array: not `inbounds`.
+        address = w.op(f"getelementptr float, ptr {pointer}, i64 {offset + shift - lane}")
+        arguments = [("ptr", address), ("i32", "4"), (m, f"<{on}>"), (v, value)]
+        value = w.call(f"llvm.masked.load.v{w.lanes}f32.p0", v, arguments)
+    return value
+
+
+def splat_tile(
+    w: Writer,
+    a: str,
+    b: str,
+    rows: Sequence[int],
+    vectors: Sequence[Pieces],
+    levels: Sequence[Level],
+    segments: Sequence[Segment],
+    start: Sequence[str] | None = None,
+    ahead: int = 0,
+) -> list[str]:
+    """Accumulators of C[row, vector], row-major; row i reads A at `rows[i]`.
+
+    `start` are initial accumulators (zero by default); `ahead` prefetches B that many turns of a segment ahead.
+    """
+
+    def tap(pa: str, pb: str, at: tuple[int, int], step: int, acc: list[str]) -> list[str]:
+        columns = [load_pieces(w, pb, pieces, at[1]) for pieces in vectors]
+        if ahead:
+            for pieces in vectors:
+                _prefetch(w, pb, pieces[0][0] + at[1] + ahead * step)
+        out = list(acc)
+        for i, row in enumerate(rows):
+            scalar = w.splat(w.load(w.at(pa, row + at[0])))
+            for v, column in enumerate(columns):
+                out[i * len(columns) + v] = w.fma(scalar, column, out[i * len(columns) + v])
+        return out
+
+    initial = list(start) if start is not None else ["zeroinitializer"] * (len(rows) * len(vectors))
+    return _walk(w, a, b, levels, segments, initial, tap)
+
+
+def dot_tile(
+    w: Writer,
+    a: str,
+    b: str,
+    rows: Sequence[int],
+    columns: Sequence[int],
+    levels: Sequence[Level],
+    segments: Sequence[Segment],
+) -> list[str]:
+    """One vector per row whose lane j is C[row, column j]; at most `lanes` columns, other lanes are undefined."""
+
+    def tap(pa: str, pb: str, at: tuple[Pieces, Pieces], _step: int, acc: list[str]) -> list[str]:
+        right = [load_pieces(w, pb, at[1], column) for column in columns]
+        out = list(acc)
+        for i, row in enumerate(rows):
+            left = load_pieces(w, pa, at[0], row)
+            for j, value in enumerate(right):
+                out[i * len(right) + j] = w.fma(left, value, out[i * len(right) + j])
+        return out
+
+    zero = ["zeroinitializer"] * (len(rows) * len(columns))
+    acc = _walk(w, a, b, levels, segments, zero, tap)
+    n = len(columns)
+    return [sum_each(w, acc[i * n : (i + 1) * n]) for i in range(len(rows))]
+
+
+def sum_each(w: Writer, values: Sequence[str]) -> str:
+    """A vector whose lane j is the sum of the lanes of `values[j]`; lanes beyond are undefined.
+
+    A tree of two-operand shuffles that halves the vectors each time: first within 128-bit blocks, then among them.
+    """
+    lanes = w.lanes
+    blocks = range(0, lanes, 4)
+    steps = [
+        ([i for b in blocks for i in (b, lanes + b, b + 1, lanes + b + 1)], 2),
+        ([i for b in blocks for i in (b, b + 1, lanes + b, lanes + b + 1)], 2),
+    ]
+    groups = lanes // 4
+    while groups > 1:
+        kept = [i for i in range(lanes) if i // 4 % groups < groups // 2]
+        groups //= 2
+        steps.append((kept + [lanes + i for i in kept], 4 * groups))
+    level = list(values)
+    for indices, distance in steps:
+        pairs = [(level[i], level[i + 1] if i + 1 < len(level) else None) for i in range(0, len(level), 2)]
+        level = [_fold(w, x, y, indices, distance) for x, y in pairs]
+    return level[0]
+
+
+def _fold(w: Writer, x: str, y: str | None, indices: Sequence[int], distance: int) -> str:
+    """Lanes `indices` of x and y plus the lanes `distance` further."""
+    other = y if y is not None else "poison"
+    v, choice = vec("float", w.lanes), vec("i32", w.lanes)
+
+    def pick(shift: int) -> str:
+        text = ", ".join(f"i32 {i + shift}" for i in indices)
+        return w.op(f"shufflevector {v} {x}, {v} {other}, {choice} <{text}>")
+
+    return w.binary("fadd", pick(0), pick(distance))
+
+
+def _prefetch(w: Writer, pointer: str, offset: int) -> None:
+    # Not `inbounds`: the last turns name addresses beyond the array, which a prefetch never faults on.
+    address = w.op(f"getelementptr float, ptr {pointer}, i64 {offset}")
+    w.call_void("llvm.prefetch.p0", [("ptr", address), ("i32", "0"), ("i32", "3"), ("i32", "1")])
+
+
+def _walk(
+    w: Writer,
+    a: str,
+    b: str,
+    levels: Sequence[Level],
+    segments: Sequence[Segment],
+    acc: list[str],
+    tap: Callable[..., list[str]],
+) -> list[str]:
+    """Run the loops over k with the accumulators as carried values."""
+    type = vec("float", w.lanes)
+
+    def turns(
+        bounds: tuple[int | str, int | str],
+        steps: tuple[int, int],
+        at: tuple[str, str],
+        acc: list[str],
+        body: Callable[[str, str, list[str]], list[str]],
+    ) -> list[str]:
+        first, count = bounds
+        if (first, count) == (0, 1):
+            return body(*at, acc)
+
+        def turn(i: str, values: list[str]) -> list[str]:
+            return body(w.at(at[0], w.mul(i, steps[0])), w.at(at[1], w.mul(i, steps[1])), values)
+
+        return w.loop(count, turn, [(type, x) for x in acc], start=first)
+
+    def segment(s: Segment, pa: str, pb: str, acc: list[str]) -> list[str]:
+        def once(qa: str, qb: str, values: list[str]) -> list[str]:
+            for at in s.taps:
+                values = tap(qa, qb, at, s.b_step, values)
+            return values
+
+        return turns((s.first, s.count), (s.a_step, s.b_step), (pa, pb), acc, once)
+
+    def level(rest: Sequence[Level], pa: str, pb: str, acc: list[str]) -> list[str]:
+        if rest:
+            count, *steps = rest[0]
+            return turns(
+                (0, count),
+                (steps[0], steps[1]),
+                (pa, pb),
+                acc,
+                lambda x, y, values: level(rest[1:], x, y, values),
+            )
+        for s in segments:
+            acc = segment(s, pa, pb, acc)
+        return acc
+
+    return level(levels, a, b, acc)

@@ -1,0 +1,79 @@
+"""Small vector idioms that several kernels share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from graphc_codegen.writer import Carry, Writer, vec
+
+
+def iota(w: Writer) -> str:
+    """The constant i32 vector 0, 1, 2, ..."""
+    return "<" + ", ".join(f"i32 {i}" for i in range(w.lanes)) + ">"
+
+
+def shuffle(w: Writer, a: str, b: str, indices: Sequence[int], type: str = "float") -> str:
+    """Lanes chosen from a, then b."""
+    v = vec(type, w.lanes)
+    chosen = ", ".join(f"i32 {i}" for i in indices)
+    return w.op(f"shufflevector {v} {a}, {v} {b}, {vec('i32', w.lanes)} <{chosen}>")
+
+
+def deinterleave(w: Writer, low: str, high: str, parity: int) -> str:
+    """Every second lane of the double vector (low, high), from lane `parity`."""
+    return shuffle(w, low, high, range(parity, 2 * w.lanes, 2))
+
+
+def interleave(w: Writer, even: str, odd: str) -> tuple[str, str]:
+    """The double vector even[0], odd[0], even[1], odd[1], ..."""
+    order = [i for lane in range(w.lanes) for i in (lane, w.lanes + lane)]
+    return shuffle(w, even, odd, order[: w.lanes]), shuffle(w, even, odd, order[w.lanes :])
+
+
+def across(w: Writer, value: str, combine: Callable[[str, str], str]) -> str:
+    """All lanes combined, in every lane: a butterfly of log2(lanes) steps. `combine` must be commutative."""
+    distance = w.lanes // 2
+    while distance:
+        value = combine(value, shuffle(w, value, "poison", [i ^ distance for i in range(w.lanes)]))
+        distance //= 2
+    return value
+
+
+def maximum(w: Writer, a: str, b: str) -> str:
+    """The larger; where only `a` is NaN, b."""
+    return w.select(w.binary("fcmp ogt", a, b), a, b)
+
+
+def maximum_or_nan(w: Writer, a: str, b: str) -> str:
+    """The larger, or NaN where either is."""
+    return w.select(w.binary("fcmp uno", a, a), a, maximum(w, a, b))
+
+
+def first(w: Writer, value: str, type: str = "float") -> str:
+    """Lane 0 as a scalar."""
+    return w.op(f"extractelement {vec(type, w.lanes)} {value}, i64 0")
+
+
+def along(
+    w: Writer, size: int, carry: Carry, body: Callable[[str | int, int, list[str]], Sequence[str]]
+) -> list[str]:
+    """Walk a contiguous axis of static size vector by vector: `body(index, active lanes, values)`, then the tail."""
+    full, rest = divmod(size, w.lanes)
+    values = [initial for _, initial in carry]
+    if full == 1:
+        values = list(body(0, w.lanes, values))
+    elif full:
+        values = w.loop(full * w.lanes, lambda i, v: body(i, w.lanes, v), carry, step=w.lanes)
+    if rest:
+        values = list(body(full * w.lanes, rest, values))
+    return values
+
+
+def fill_zero(w: Writer, pointer: str, size: int) -> None:
+    """Set `size` floats to zero."""
+
+    def one(i: str | int, active: int, _: list[str]) -> list[str]:
+        w.vstore("zeroinitializer", w.at(pointer, i), active)
+        return []
+
+    along(w, size, (), one)

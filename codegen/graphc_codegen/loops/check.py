@@ -1,0 +1,106 @@
+"""What makes a `LoopKernel` well formed. A wrong one would read or write memory that is not its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graphc_codegen.errors import CodegenError
+from graphc_codegen.program import ITEMSIZE, SCALAR_OPS, Access, Instr, LoopKernel, Output, symbol
+
+_REDUCTIONS = {
+    "sum": ("float32", "int32", "int64"), "prod": ("float32", "int32", "int64"),
+    "max": tuple(ITEMSIZE), "min": tuple(ITEMSIZE), "any": ("bool",), "all": ("bool",),
+}  # fmt: skip
+_TESTS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "isfinite"})
+
+
+def span(access: Access, domain: Sequence[int]) -> tuple[int, int]:
+    """The lowest and the highest element that the access touches; the domain is not empty."""
+    reach = [(n - 1) * s for n, s in zip(domain, access.strides, strict=True)]
+    return access.offset + sum(min(r, 0) for r in reach), access.offset + sum(max(r, 0) for r in reach)
+
+
+def check(kernel: LoopKernel) -> None:
+    """Raise CodegenError for a kernel that leaves an operand, mixes dtypes or uses an unknown operation."""
+    try:
+        _check(kernel)
+    except CodegenError as error:
+        raise CodegenError(f"loop kernel {symbol(kernel)}: {error}") from None
+
+
+def _check(kernel: LoopKernel) -> None:
+    if len(kernel.reduced) != len(kernel.domain):
+        raise CodegenError("`reduced` needs one entry per axis of the domain")
+    if any(n < 0 for n in kernel.domain):
+        raise CodegenError("the domain has a negative size")
+    for position, instr in enumerate(kernel.body):
+        _check_instr(kernel, position, instr)
+    for j, access in enumerate(kernel.inputs):
+        _check_access(kernel.domain, f"input {j}", access)
+    # A folded output has elements even where the domain has none.
+    results = tuple(1 if r else n for n, r in zip(kernel.domain, kernel.reduced, strict=True))
+    for j, output in enumerate(kernel.outputs):
+        _check_access(results if output.reduce else kernel.domain, f"output {j}", output.access)
+    for j, output in enumerate(kernel.outputs):
+        _check_output(kernel, f"output {j}", output)
+
+
+def _check_access(domain: tuple[int, ...], name: str, access: Access) -> None:
+    if len(access.strides) != len(domain):
+        raise CodegenError(f"{name} needs one stride per axis of the domain")
+    if access.dtype not in ITEMSIZE:
+        raise CodegenError(f"{name} has unknown dtype {access.dtype}")
+    if 0 in domain:
+        return
+    low, high = span(access, domain)
+    if low < 0 or high >= access.size:
+        raise CodegenError(f"{name} touches elements {low}..{high} of an operand with {access.size}")
+
+
+def _check_output(kernel: LoopKernel, name: str, output: Output) -> None:
+    if not 0 <= output.value < len(kernel.body):
+        raise CodegenError(f"{name} names value {output.value} of a body with {len(kernel.body)}")
+    dtype = kernel.body[output.value].dtype
+    if dtype != output.access.dtype:
+        raise CodegenError(f"{name} is {output.access.dtype}, its value {dtype}")
+    for n, reduced, stride in zip(kernel.domain, kernel.reduced, output.access.strides, strict=True):
+        folded = reduced and output.reduce is not None
+        if n > 1 and folded != (stride == 0):
+            raise CodegenError(f"{name} must have stride 0 exactly along the axes reduced by it")
+    if output.reduce is None:
+        if output.scale != 1.0:
+            raise CodegenError(f"{name} is scaled but not reduced")
+        return
+    if dtype not in _REDUCTIONS.get(output.reduce, ()):
+        raise CodegenError(f"{name}: reduction {output.reduce!r} is not defined for {dtype}")
+    if output.scale != 1.0 and dtype != "float32":
+        raise CodegenError(f"{name}: only float32 can be scaled")
+    empty = any(n == 0 and r for n, r in zip(kernel.domain, kernel.reduced, strict=True))
+    if empty and output.reduce in ("max", "min"):
+        raise CodegenError(f"{name}: {output.reduce} over no elements")
+
+
+def _check_instr(kernel: LoopKernel, position: int, instr: Instr) -> None:
+    name = f"instruction {position} ({instr.op})"
+    if SCALAR_OPS.get(instr.op) != len(instr.args):
+        raise CodegenError(f"{name} is unknown or has a wrong number of arguments")
+    if any(not 0 <= a < position for a in instr.args):
+        raise CodegenError(f"{name} uses a value that is not computed before it")
+    if instr.dtype not in ITEMSIZE:
+        raise CodegenError(f"{name} has unknown dtype {instr.dtype}")
+    args = [kernel.body[a].dtype for a in instr.args]
+    if instr.op == "input":
+        good = isinstance(instr.imm, int) and 0 <= instr.imm < len(kernel.inputs)
+        good = good and kernel.inputs[int(instr.imm or 0)].dtype == instr.dtype
+    elif instr.op == "const":
+        good = instr.imm is not None
+    elif instr.op == "iota":
+        good = isinstance(instr.imm, int) and 0 <= instr.imm < len(kernel.domain) and instr.dtype != "bool"
+    elif instr.op == "select":
+        good = args == ["bool", instr.dtype, instr.dtype]
+    elif instr.op in _TESTS:
+        good = instr.dtype == "bool" and len(set(args)) == 1
+    else:
+        good = instr.op == "cast" or set(args) == {instr.dtype}
+    if not good:
+        raise CodegenError(f"{name} has wrong dtypes or immediate: ({', '.join(args)}) -> {instr.dtype}")

@@ -1,0 +1,326 @@
+"""Writes a loop kernel as vector IR: a nest of loops with constant bounds, accumulators in registers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from graphc_codegen import scalar_ops
+from graphc_codegen.loops.check import check
+from graphc_codegen.loops.nest import Line, Nest, plan
+from graphc_codegen.program import Instr, LoopKernel, Output
+from graphc_codegen.writer import MEMORY, REGISTER, Writer, literal, vec
+
+#: Accumulators of a reduction whose loop is not the vectorised one.
+_CHAINS = 4
+
+
+def emit(writer: Writer, kernel: LoopKernel, pointers: Sequence[str]) -> None:
+    """Write the body of `kernel`; `pointers` are the SSA names of its operands' addresses, inputs first.
+
+    Raises CodegenError when the kernel is not well formed.
+    """
+    check(kernel)
+    sizes = list(zip(kernel.domain, kernel.reduced, strict=True))
+    if any(n == 0 and not reduced for n, reduced in sizes):
+        return
+    if any(n == 0 for n, _ in sizes):
+        _store_neutral(writer, kernel, pointers)
+        return
+    _Emission(writer, kernel, plan(kernel, writer.lanes), pointers).run()
+
+
+def _store_neutral(writer: Writer, kernel: LoopKernel, pointers: Sequence[str]) -> None:
+    """A reduction over nothing stores the neutral elements; outputs that are not reduced have no elements."""
+    folded = [k for k, o in enumerate(kernel.outputs) if o.reduce is not None]
+    body: list[Instr] = []
+    outputs: list[Output] = []
+    for k in folded:
+        access = kernel.outputs[k].access
+        outputs.append(Output(access, len(body)))
+        value = scalar_ops.neutral(kernel.outputs[k].reduce or "", access.dtype)
+        body.append(Instr("const", (), access.dtype, value * kernel.outputs[k].scale))
+    domain = tuple(1 if reduced else n for n, reduced in zip(kernel.domain, kernel.reduced, strict=True))
+    stores = LoopKernel(domain, (False,) * len(domain), (), tuple(body), tuple(outputs))
+    emit(writer, stores, [pointers[len(kernel.inputs) + k] for k in folded])
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """A place inside the nest: addresses of the operands there, and the values computed so far.
+
+    `slots` are the vectors handled side by side: offset from the place in elements, number of active lanes.
+    A value has one name per slot, or a single one when it is the same in all of them.
+    """
+
+    pointers: tuple[str, ...]
+    indices: dict[int, str | int]
+    values: dict[int, tuple[str, ...]]
+    slots: tuple[tuple[int, int], ...]
+
+
+_Accumulators = list[str]
+_Turn = Callable[["_Point", _Accumulators], _Accumulators]
+
+
+class _Emission:
+    def __init__(self, w: Writer, kernel: LoopKernel, nest: Nest, pointers: Sequence[str]) -> None:
+        self.w, self.kernel, self.nest = w, kernel, nest
+        self.lines: tuple[Line, ...] = (*nest.inputs, *nest.outputs)
+        self.dtypes = [a.dtype for a in kernel.inputs] + [o.access.dtype for o in kernel.outputs]
+        self.first_output = len(kernel.inputs)
+        self.stored = [k for k, o in enumerate(kernel.outputs) if o.reduce is None]
+        self.folded = [k for k, o in enumerate(kernel.outputs) if o.reduce is not None]
+        self.start = tuple(
+            w.at(p, line.offset, MEMORY[t])
+            for p, line, t in zip(pointers, self.lines, self.dtypes, strict=True)
+        )
+
+    def run(self) -> None:
+        indices: dict[int, str | int] = {i: line.offset for i, line in self.nest.iotas.items()}
+        active = 1 if self.nest.vector is None else self.w.lanes
+        self._kept(0, self._enter(_Point(self.start, indices, {}, ((0, active),)), 0))
+
+    # ---- the nest
+
+    def _kept(self, level: int, point: _Point) -> None:
+        def kept_turn(place: _Point, accumulators: _Accumulators) -> _Accumulators:
+            self._kept(level + 1, place)
+            return accumulators
+
+        if level == self.nest.kept:
+            self._reduce_all(point)
+        elif level == self.nest.vector:
+            self._vectors(level, point, [], kept_turn)
+        else:
+            self.w.repeat(
+                self.nest.sizes[level], lambda i: self._kept(level + 1, self._step(point, level, i))
+            )
+
+    def _reduce_all(self, point: _Point) -> None:
+        """Everything inside the kept loops: the reduced loops, then the stores of their results."""
+        nest = self.nest
+        if len(nest.sizes) == nest.kept:
+            chains = 1
+        elif nest.vector is not None and nest.vector >= nest.kept:
+            chains = min(nest.unroll, math.ceil(nest.sizes[nest.vector] / self.w.lanes))
+        else:
+            wanted = _CHAINS if nest.unroll > 1 else 2
+            chains = max(1, min(wanted // len(point.slots), nest.sizes[-1] // 2))
+        copies = chains * len(point.slots) if self.folded else 0
+        names: _Accumulators = []
+        for k in self.folded:
+            o = self.kernel.outputs[k]
+            zero = self.w.constant(
+                scalar_ops.neutral(o.reduce or "", o.access.dtype), REGISTER[o.access.dtype]
+            )
+            names += [zero] * copies
+        names = self._reduced(nest.kept, point, names)
+        for n, k in enumerate(self.folded):
+            self._finish(point, k, names[n * copies : (n + 1) * copies])
+
+    def _reduced(self, level: int, point: _Point, accumulators: _Accumulators) -> _Accumulators:
+        nest = self.nest
+        if level == len(nest.sizes):
+            return self._bottom(point, accumulators, 0)
+        if level == nest.vector:
+            return self._vectors(level, point, accumulators, lambda p, a: self._bottom(p, a, 0))
+        if level < len(nest.sizes) - 1:
+            return self._turns(
+                nest.sizes[level], 1, accumulators,
+                lambda i, a: self._reduced(level + 1, self._step(point, level, i), a),
+            )  # fmt: skip
+        chains = max(1, len(accumulators) // max(1, len(self.folded) * len(point.slots)))
+
+        def side_by_side(i: str | int, a: _Accumulators, count: int) -> _Accumulators:
+            for c in range(count):
+                a = self._bottom(self._step(point, level, self.w.add(i, c)), a, c * len(point.slots))
+            return a
+
+        whole = nest.sizes[level] // chains * chains
+        accumulators = self._turns(whole, chains, accumulators, lambda i, a: side_by_side(i, a, chains))
+        return side_by_side(whole, accumulators, nest.sizes[level] - whole)
+
+    def _vectors(self, level: int, point: _Point, accumulators: _Accumulators, turn: _Turn) -> _Accumulators:
+        """Walk the vectorised axis: groups of full vectors, then the remaining ones with a masked tail."""
+        lanes, size = self.w.lanes, self.nest.sizes[level]
+        group = lanes * self.nest.unroll
+        whole = size // group * group
+        full = tuple((lanes * u, lanes) for u in range(self.nest.unroll))
+        accumulators = self._turns(
+            whole, group, accumulators, lambda i, a: turn(self._step(point, level, i, full), a)
+        )
+        rest = tuple((k, min(lanes, size - whole - k)) for k in range(0, size - whole, lanes))
+        return turn(self._step(point, level, whole, rest), accumulators) if rest else accumulators
+
+    def _turns(
+        self,
+        count: int,
+        step: int,
+        accumulators: _Accumulators,
+        body: Callable[[str | int, _Accumulators], _Accumulators],
+    ) -> _Accumulators:
+        """`for i in range(0, count, step)` with carried accumulators; no loop for a single turn."""
+        if count <= 0:
+            return accumulators
+        if count <= step:
+            return body(0, accumulators)
+        copies = len(accumulators) // max(1, len(self.folded))
+        types = [
+            vec(REGISTER[self.kernel.outputs[k].access.dtype], self.w.lanes)
+            for k in self.folded
+            for _ in range(copies)
+        ]
+        carry = list(zip(types, accumulators, strict=True))
+        return self.w.loop(count, body, carry, step=step)
+
+    def _step(
+        self, point: _Point, level: int, i: str | int, slots: tuple[tuple[int, int], ...] | None = None
+    ) -> _Point:
+        """The place at index `i` of a loop, with the values that belong there."""
+        moved = tuple(
+            self.w.at(p, self.w.mul(i, line.strides[level]), MEMORY[t])
+            for p, line, t in zip(point.pointers, self.lines, self.dtypes, strict=True)
+        )
+        indices = {
+            k: self.w.add(index, self.w.mul(i, self.nest.iotas[k].strides[level]))
+            for k, index in point.indices.items()
+        }
+        return self._enter(_Point(moved, indices, point.values, slots or point.slots), level + 1)
+
+    def _bottom(self, point: _Point, accumulators: _Accumulators, first: int) -> _Accumulators:
+        """The innermost place: store the unreduced outputs, fold the others into accumulators `first`, ..."""
+        outputs = self.kernel.outputs
+        for k in self.stored:
+            for slot in range(len(point.slots)):
+                self._store(self.first_output + k, point, slot, self._value(point, outputs[k].value, slot))
+        result = list(accumulators)
+        copies = len(accumulators) // max(1, len(self.folded))
+        lanes_are_folded = self.nest.vector is not None and self.nest.vector >= self.nest.kept
+        for n, k in enumerate(self.folded):
+            how, dtype = outputs[k].reduce or "", outputs[k].access.dtype
+            for slot, (_, active) in enumerate(point.slots):
+                value = self._value(point, outputs[k].value, slot)
+                if lanes_are_folded and active < self.w.lanes:
+                    t = REGISTER[dtype]
+                    outside = self.w.constant(scalar_ops.neutral(how, dtype), t)
+                    value = self.w.select(self._mask(active), value, outside, t)
+                at = n * copies + first + slot
+                result[at] = scalar_ops.combine(self.w, how, result[at], value, dtype)
+        return result
+
+    def _finish(self, point: _Point, k: int, accumulators: _Accumulators) -> None:
+        """Bring the accumulators of output `k` together, scale and store."""
+        o, w = self.kernel.outputs[k], self.w
+        how, dtype = o.reduce or "", o.access.dtype
+        slots = len(point.slots)
+        while len(accumulators) > slots:
+            half = math.ceil(len(accumulators) / slots / 2) * slots
+            for c in range(len(accumulators) - half):
+                accumulators[c] = scalar_ops.combine(w, how, accumulators[c], accumulators[half + c], dtype)
+            accumulators = accumulators[:half]
+        lanes_are_folded = self.nest.vector is not None and self.nest.vector >= self.nest.kept
+        for slot in range(slots):
+            value = accumulators[slot]
+            if lanes_are_folded:
+                value = self._across(value, how, dtype)
+            if o.scale != 1.0:
+                value = w.binary("fmul", value, w.constant(o.scale))
+            self._store(self.first_output + k, point, slot, value)
+
+    def _across(self, value: str, how: str, dtype: str) -> str:
+        """Fold the lanes of a vector; the result is in lane 0."""
+        lanes, v = self.w.lanes, vec(REGISTER[dtype], self.w.lanes)
+        width = lanes // 2
+        while width:
+            order = ", ".join(f"i32 {(k + width) % lanes}" for k in range(lanes))
+            moved = self.w.op(f"shufflevector {v} {value}, {v} poison, {vec('i32', lanes)} <{order}>")
+            value = scalar_ops.combine(self.w, how, value, moved, dtype)
+            width //= 2
+        return value
+
+    # ---- values
+
+    def _enter(self, point: _Point, depth: int) -> _Point:
+        """Compute the values whose place is inside exactly `depth` loops."""
+        values = dict(point.values)
+        here = replace(point, values=values)
+        for i, d in self.nest.depth.items():
+            if d != depth:
+                continue
+            count = len(point.slots) if i in self.nest.varies else 1
+            values[i] = tuple(self._compute(here, i, slot) for slot in range(count))
+        return here
+
+    def _value(self, point: _Point, i: int, slot: int) -> str:
+        return point.values[i][slot if i in self.nest.varies else 0]
+
+    def _compute(self, point: _Point, i: int, slot: int) -> str:
+        instr = self.kernel.body[i]
+        if instr.op == "input":
+            return self._load(int(instr.imm or 0), point, slot)
+        if instr.op == "const":
+            return self.w.constant(instr.imm or 0, REGISTER[instr.dtype])
+        if instr.op == "iota":
+            return self._iota(i, point, slot)
+        args = []
+        for a in instr.args:
+            source = self.kernel.body[a]
+            number = source.imm if source.op == "const" else None
+            args.append(scalar_ops.Operand(self._value(point, a, slot), source.dtype, number))
+        return scalar_ops.emit(self.w, instr, args)
+
+    def _iota(self, i: int, point: _Point, slot: int) -> str:
+        w, dtype = self.w, self.kernel.body[i].dtype
+        step = self.nest.step(self.nest.iotas[i])
+        wide = dtype == "int64" or max(self.kernel.domain) >= 2**31
+        t = "i64" if wide else "i32"
+        base = w.add(point.indices[i], point.slots[slot][0] * step)
+        if not wide and isinstance(base, str):
+            base = w.op(f"trunc i64 {base} to i32")
+        vector = w.constant(base, t) if isinstance(base, int) else w.splat(base, t)
+        if step:
+            lanes = ", ".join(f"{t} {lane * step}" for lane in range(w.lanes))
+            vector = w.binary("add", vector, f"<{lanes}>", t)
+        return scalar_ops.cast(w, vector, "int64" if wide else "int32", dtype)
+
+    # ---- memory
+
+    def _mask(self, active: int) -> str:
+        return "<" + ", ".join(f"i1 {literal(lane < active, 'i1')}" for lane in range(self.w.lanes)) + ">"
+
+    def _load(self, operand: int, point: _Point, slot: int) -> str:
+        w, dtype = self.w, self.dtypes[operand]
+        t = MEMORY[dtype]
+        pointer, step = point.pointers[operand], self.nest.step(self.lines[operand])
+        offset, active = point.slots[slot]
+        if step == 0:
+            value = w.splat(w.load(pointer, t), t)
+        elif step == 1:
+            value = w.vload(w.at(pointer, offset, t), active, t)
+        elif step == -1:
+            value = w.vload(w.at(pointer, -offset - active + 1, t), active, t)
+            order = ", ".join(f"i32 {max(active - 1 - lane, 0)}" for lane in range(w.lanes))
+            v = vec(t, w.lanes)
+            value = w.op(f"shufflevector {v} {value}, {v} poison, {vec('i32', w.lanes)} <{order}>")
+        else:
+            value = "zeroinitializer"
+            for lane in range(active):
+                element = w.load(w.at(pointer, (offset + lane) * step, t), t)
+                value = w.op(f"insertelement {vec(t, w.lanes)} {value}, {t} {element}, i64 {lane}")
+        return w.binary("icmp ne", value, "zeroinitializer", t) if dtype == "bool" else value
+
+    def _store(self, operand: int, point: _Point, slot: int, value: str) -> None:
+        w, dtype = self.w, self.dtypes[operand]
+        t = MEMORY[dtype]
+        if dtype == "bool":
+            value = w.convert("zext", value, "i1", t)
+        pointer, step = point.pointers[operand], self.nest.step(self.lines[operand])
+        offset, active = point.slots[slot]
+        if step == 1:
+            w.vstore(value, w.at(pointer, offset, t), active, t)
+            return
+        for lane in range(active if step else 1):
+            element = w.op(f"extractelement {vec(t, w.lanes)} {value}, i64 {lane}")
+            w.store(element, w.at(pointer, (offset + lane) * step, t), t)

@@ -1,0 +1,128 @@
+"""Loop kernels in NumPy: the oracle of the tests and the kernels of the checked mode."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphc_codegen.errors import CheckedError
+from graphc_codegen.loops.check import check
+from graphc_codegen.program import Access, Instr, LoopKernel, Output
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def twin(kernel: LoopKernel, *arrays: Array) -> None:
+    """Evaluate `kernel` on flat arrays, inputs then outputs; the outputs are written in place.
+
+    Every array has the dtype and exactly the number of elements that its access declares, else CheckedError.
+    Raises CodegenError when the kernel is not well formed; so no view below can leave its array. Reductions
+    of floats are added up in float64 and rounded once.
+    """
+    check(kernel)
+    accesses = [*kernel.inputs, *(o.access for o in kernel.outputs)]
+    if len(arrays) != len(accesses):
+        raise CheckedError(f"a loop kernel with {len(accesses)} operands got {len(arrays)}")
+    for k, (array, access) in enumerate(zip(arrays, accesses, strict=True)):
+        if array.ndim != 1 or array.size != access.size or array.dtype.name != access.dtype:
+            raise CheckedError(
+                f"operand {k} is {array.dtype.name}[{array.size}], declared {access.dtype}[{access.size}]"
+            )
+    if any(n == 0 and not r for n, r in zip(kernel.domain, kernel.reduced, strict=True)):
+        return
+    values: list[Any] = []
+    with np.errstate(all="ignore"):
+        for instr in kernel.body:
+            values.append(_evaluate(kernel, instr, values, arrays))
+        # An output may share its array with an input: all results first, then all writes.
+        results = [_result(kernel, o, values[o.value]) for o in kernel.outputs]
+    for o, array, result in zip(kernel.outputs, arrays[len(kernel.inputs) :], results, strict=True):
+        _view(array, o.access, result.shape)[...] = result
+
+
+def _view(array: Array, access: Access, domain: tuple[int, ...]) -> Array:
+    """The elements an access touches; axes with stride 0 have size 1."""
+    shape = tuple(1 if s == 0 and n else n for n, s in zip(domain, access.strides, strict=True))
+    if 0 in shape:
+        return np.empty(shape, array.dtype)
+    strides = tuple(s * array.itemsize for s in access.strides)
+    return np.lib.stride_tricks.as_strided(array[access.offset :], shape, strides)
+
+
+def _result(kernel: LoopKernel, output: Output, value: Any) -> Array:
+    """The array to store for an output, in a fresh array; reduced axes have size 1."""
+    full = np.broadcast_to(np.asarray(value), kernel.domain)
+    if output.reduce is None:
+        return full.copy()
+    axes = tuple(k for k, reduced in enumerate(kernel.reduced) if reduced)
+    exact = np.float64 if full.dtype == np.float32 else full.dtype
+    if output.reduce in ("sum", "prod"):
+        add = np.sum if output.reduce == "sum" else np.prod
+        folded = add(full, axis=axes, keepdims=True, dtype=exact)
+    else:
+        folded = _FOLDS[output.reduce](full, axis=axes, keepdims=True)
+    result = np.asarray(folded).astype(full.dtype)
+    return result * np.float32(output.scale) if output.scale != 1.0 else result
+
+
+def _evaluate(kernel: LoopKernel, instr: Instr, values: list[Any], arrays: tuple[Array, ...]) -> Any:
+    dtype = np.dtype(instr.dtype)
+    if instr.op == "input":
+        operand = int(instr.imm or 0)
+        return _view(arrays[operand], kernel.inputs[operand], kernel.domain)
+    if instr.op == "const":
+        return np.full((1,) * len(kernel.domain), instr.imm, dtype)
+    if instr.op == "iota":
+        axis = int(instr.imm or 0)
+        shape = tuple(n if k == axis else 1 for k, n in enumerate(kernel.domain))
+        return np.arange(kernel.domain[axis]).astype(dtype).reshape(shape)
+    args = [values[a] for a in instr.args]
+    if instr.op == "cast":
+        return cast(args[0], dtype)
+    if instr.op == "pow" and dtype.kind == "i":
+        return _integer_power(*args)
+    return np.asarray(_FUNCTIONS[instr.op](*args)).astype(dtype, copy=False)
+
+
+def cast(x: Array, dtype: np.dtype[Any]) -> Array:
+    """`astype`, but floats saturate when they become integers, and NaN becomes 0."""
+    if x.dtype != np.float32 or dtype.kind != "i":
+        return x.astype(dtype)
+    limits = np.iinfo(dtype)
+    high = x >= np.float32(limits.max)
+    low = x <= np.float32(limits.min)
+    inside = np.where(high | low | np.isnan(x), np.float32(0), x).astype(dtype)
+    return np.where(high, dtype.type(limits.max), np.where(low, dtype.type(limits.min), inside))
+
+
+def _integer_power(x: Array, y: Array) -> Array:
+    unit = np.abs(x) == 1
+    # A negative exponent of 1 or -1 counts only by its lowest bit.
+    exponent = np.where(y >= 0, y, y & 1)
+    return np.where((y >= 0) | unit, np.power(x, exponent), x.dtype.type(0))
+
+
+def _erf(x: Array) -> Array:
+    return np.asarray(np.frompyfunc(math.erf, 1, 1)(x.astype(np.float64))).astype(np.float32)
+
+
+def _logical(bits: Callable[..., Any], logical: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args: (logical if args[0].dtype == np.bool_ else bits)(*args)
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "floordiv": np.floor_divide,
+    "mod": np.remainder, "pow": np.power, "max": np.maximum, "min": np.minimum, "neg": np.negative,
+    "abs": np.abs, "sign": np.sign, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "tanh": np.tanh, "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "floor": np.floor, "erf": _erf,
+    "isfinite": np.isfinite, "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
+    "gt": np.greater, "ge": np.greater_equal, "and": _logical(np.bitwise_and, np.logical_and),
+    "or": _logical(np.bitwise_or, np.logical_or), "not": _logical(np.invert, np.logical_not),
+    "select": np.where,
+}  # fmt: skip
+
+_FOLDS: dict[str, Callable[..., Any]] = {"max": np.max, "min": np.min, "any": np.any, "all": np.all}

@@ -1,0 +1,199 @@
+"""The contract between `graphc.lower` and the code generator: a finished program.
+
+Every decision is already taken here: which nodes are fused, where each buffer lives, in which order
+kernels run. The generator lays it out as text and compiles it. This module knows no graphs.
+
+A program is a list of statements over numbered buffers. A kernel is a frozen value without addresses or
+buffer numbers, so two equal kernels are one function in the generated code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+Space = Literal["input", "param", "const", "arena"]
+
+#: Bytes per element of every dtype that kernels know. Booleans are one byte, 0 or 1.
+ITEMSIZE = {"float32": 4, "int32": 4, "int64": 8, "bool": 1}
+
+#: Every arena buffer starts at a multiple of this many bytes.
+ALIGNMENT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A contiguous row-major array.
+
+    `position` is a byte offset in the arena for space "arena", else the index among the arrays of that
+    space, which the caller passes when it binds or runs the program.
+    """
+
+    id: int
+    dtype: str
+    shape: tuple[int, ...]
+    space: Space
+    position: int
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * ITEMSIZE[self.dtype]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a loop kernel reads or writes one operand: element `offset + sum(index[i] * strides[i])`.
+
+    `strides` has one entry (in elements, 0 to broadcast) per axis of the kernel's domain; `size` is the number of
+    elements of the operand, for the checks of the checked mode.
+    """
+
+    dtype: str
+    strides: tuple[int, ...]
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Instr:
+    """One scalar operation of a loop body; its result is named by its position in the body.
+
+    `args` are positions of earlier instructions. `dtype` is the result's. `imm` is the operand index of
+    "input", the value of "const", the axis of "iota".
+    """
+
+    op: str
+    args: tuple[int, ...] = ()
+    dtype: str = "float32"
+    imm: float | int | bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Value `value` of the body, stored at `access`; or reduced over the kernel's reduced axes first.
+
+    `reduce` is "sum", "max", "min", "prod", "any" or "all"; the stored result is multiplied by `scale` (a mean).
+    """
+
+    access: Access
+    value: int
+    reduce: str | None = None
+    scale: float = 1.0
+
+
+#: The scalar operations of a loop body, with their number of arguments. See `graphc_codegen.loops` for meanings.
+SCALAR_OPS = {
+    "input": 0, "const": 0, "iota": 0,
+    "add": 2, "sub": 2, "mul": 2, "div": 2, "floordiv": 2, "mod": 2, "pow": 2, "max": 2, "min": 2,
+    "neg": 1, "abs": 1, "sign": 1, "exp": 1, "log": 1, "sqrt": 1, "rsqrt": 1, "tanh": 1, "sigmoid": 1,
+    "floor": 1, "erf": 1, "isfinite": 1,
+    "eq": 2, "ne": 2, "lt": 2, "le": 2, "gt": 2, "ge": 2, "and": 2, "or": 2, "not": 1,
+    "select": 3, "cast": 1,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class LoopKernel:
+    """A loop nest over `domain` with a scalar body: fused elementwise operations, copies, reductions.
+
+    `reduced[i]` says that axis i is summed (or ...) away by every output that has `reduce` set; such an output's
+    access has stride 0 there. An output may share its buffer with an input only when both accesses are equal.
+    Operands of a call: the inputs, then the outputs.
+    """
+
+    domain: tuple[int, ...]
+    reduced: tuple[bool, ...]
+    inputs: tuple[Access, ...]
+    body: tuple[Instr, ...]
+    outputs: tuple[Output, ...]
+
+    @property
+    def family(self) -> str:
+        return "reduce" if any(self.reduced) else "map"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedKernel:
+    """A kernel with an emitter of its own in `graphc_codegen.kernels`, e.g. "gemm"; `params` are its static sizes."""
+
+    name: str
+    params: tuple[tuple[str, int | float | bool | str | tuple[int, ...]], ...]
+
+    @property
+    def family(self) -> str:
+        return self.name
+
+    def __getitem__(self, key: str) -> int | float | bool | str | tuple[int, ...]:
+        return dict(self.params)[key]
+
+
+Kernel = LoopKernel | NamedKernel
+
+
+def symbol(kernel: Kernel) -> str:
+    """The kernel's name in generated code: its family and a hash of its content."""
+    return f"{kernel.family}_{hashlib.sha256(repr(kernel).encode()).hexdigest()[:12]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Run a kernel on buffers (ids). `note` goes into a comment of the generated step: node ids and op names only.
+
+    `dead` are the buffers whose last use this is: the checked mode poisons them.
+    """
+
+    kernel: Kernel
+    args: tuple[int, ...]
+    note: str = ""
+    dead: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """Run `then` when the one-element bool buffer `pred` is true, else `orelse`."""
+
+    pred: int
+    then: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...]
+    note: str = ""
+    dead: tuple[int, ...] = ()
+
+
+Stmt = Call | If
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A whole step. `arena` is its size in bytes; `gap` the bytes of canary after every buffer (0 in release builds)."""
+
+    name: str
+    buffers: tuple[Buffer, ...]
+    body: tuple[Stmt, ...]
+    arena: int
+    gap: int = 0
+    notes: tuple[str, ...] = field(default=())
+
+    def calls(self) -> Iterator[Call]:
+        """Every call, in program order, both branches of an `If` included."""
+        yield from _calls(self.body)
+
+    def kernels(self) -> dict[str, Kernel]:
+        """The distinct kernels by symbol, in order of first use."""
+        return {symbol(c.kernel): c.kernel for c in self.calls()}
+
+
+def _calls(body: tuple[Stmt, ...]) -> Iterator[Call]:
+    for stmt in body:
+        if isinstance(stmt, Call):
+            yield stmt
+        else:
+            yield from _calls(stmt.then)
+            yield from _calls(stmt.orelse)

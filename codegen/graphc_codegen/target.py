@@ -1,0 +1,71 @@
+"""The machine that code is made for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from graphc_codegen.errors import CodegenError
+
+_AVX512 = ("avx512f", "avx512vl", "avx512dq", "avx512bw")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """CPU, its features, and what emitters need to know of them.
+
+    `features` is LLVM's comma-separated list, `lanes` the number of floats in a vector of the emitters,
+    `fused` whether there is a fused multiply-add, `wide` whether 512-bit registers are preferred.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+    lanes: int
+    fused: bool
+    wide: bool
+
+    @property
+    def x86(self) -> bool:
+        return self.triple.split("-")[0] in ("x86_64", "i686", "amd64")
+
+    @property
+    def key(self) -> str:
+        """Everything that the object code depends on."""
+        return f"{self.triple} {self.cpu} {self.features} {self.lanes}"
+
+
+def describe(triple: str, cpu: str, features: dict[str, bool]) -> Target:
+    """The target for a CPU with the given features (LLVM's names).
+
+    Raises CodegenError for an x86 processor without SSE4.1: rounding would become calls into the C library.
+    """
+    text = ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(features.items()))
+    if not triple.startswith(("x86_64", "amd64", "i686")):
+        return Target(triple, cpu, text, 4, True, False)
+    if not features.get("sse4.1"):
+        raise CodegenError(f"processor {cpu} has no SSE4.1, which compiled steps need")
+    fused = features.get("fma", False)
+    wide = all(features.get(name) for name in _AVX512)
+    lanes = 16 if wide else 8 if features.get("avx2") and fused else 4
+    return Target(triple, cpu, text, lanes, fused, wide)
+
+
+def host() -> Target:
+    """The target for this machine. Raises CodegenError when it is not supported."""
+    import llvmlite.binding as llvm
+
+    triple = llvm.get_process_triple()
+    return describe(triple, llvm.get_host_cpu_name(), dict(llvm.get_host_cpu_features()))
+
+
+def machine(target: Target, *, jit: bool = True) -> Any:
+    """LLVM's target machine: position-independent code at codegen level 1."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    chosen = llvm.Target.from_triple(target.triple)
+    return chosen.create_target_machine(
+        cpu=target.cpu, features=target.features, opt=1, reloc="pic", codemodel="default", jit=jit
+    )

@@ -1,0 +1,112 @@
+"""Checks a whole program before anything is generated: native kernels trust every address and size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from graphc_codegen import loops
+from graphc_codegen.errors import CodegenError
+from graphc_codegen.program import (
+    ALIGNMENT,
+    ITEMSIZE,
+    Buffer,
+    Call,
+    Kernel,
+    LoopKernel,
+    Program,
+    Stmt,
+    symbol,
+)
+from graphc_codegen.render import safe
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a kernel expects of one operand."""
+
+    dtype: str
+    size: int
+    role: Literal["in", "out"]
+
+
+def operands(kernel: Kernel) -> tuple[Declared, ...]:
+    """The operands of a kernel in the order of a call. Raises CodegenError for an unknown kernel."""
+    if isinstance(kernel, LoopKernel):
+        inputs = [Declared(a.dtype, a.size, "in") for a in kernel.inputs]
+        return (*inputs, *(Declared(o.access.dtype, o.access.size, "out") for o in kernel.outputs))
+    from graphc_codegen.kernels import EMITTERS
+
+    if kernel.name not in EMITTERS:
+        raise CodegenError(
+            f"there is no kernel named {kernel.name!r}; known are {', '.join(sorted(EMITTERS))}"
+        )
+    found = EMITTERS[kernel.name].operands(dict(kernel.params))
+    return tuple(Declared(o.dtype, o.size, o.role) for o in found)
+
+
+def validate(program: Program) -> None:
+    """Raise CodegenError when the program contradicts itself.
+
+    Buffers must be distinct, known and inside the arena; every call must get operands of the declared number,
+    dtypes and sizes and write only to parameters and the arena; predicates are single booleans.
+    """
+    buffers: dict[int, Buffer] = {}
+    for buffer in program.buffers:
+        if buffer.id in buffers:
+            raise CodegenError(f"buffer {buffer.id} is declared twice")
+        buffers[buffer.id] = buffer
+        _check_buffer(program, buffer)
+    declared: dict[str, tuple[Declared, ...]] = {}
+    for name, kernel in program.kernels().items():
+        if isinstance(kernel, LoopKernel):
+            loops.check(kernel)
+        declared[name] = operands(kernel)
+    _check_body(program.body, buffers, declared)
+
+
+def _check_buffer(program: Program, buffer: Buffer) -> None:
+    name = f"buffer {buffer.id}"
+    if buffer.dtype not in ITEMSIZE or any(n < 0 for n in buffer.shape) or buffer.position < 0:
+        raise CodegenError(f"{name} has a wrong dtype, shape or position: {buffer}")
+    if buffer.space == "arena":
+        if buffer.position % ALIGNMENT:
+            raise CodegenError(f"{name} does not start at a multiple of {ALIGNMENT} bytes")
+        if buffer.position + buffer.nbytes > program.arena:
+            raise CodegenError(f"{name} ends at byte {buffer.position + buffer.nbytes} of {program.arena}")
+
+
+def _check_body(
+    body: Sequence[Stmt], buffers: dict[int, Buffer], declared: dict[str, tuple[Declared, ...]]
+) -> None:
+    for stmt in body:
+        used = [*stmt.dead, *(stmt.args if isinstance(stmt, Call) else (stmt.pred,))]
+        unknown = [i for i in used if i not in buffers]
+        if unknown:
+            raise CodegenError(f"statement {safe(stmt.note)!r} uses unknown buffers {unknown}")
+        if isinstance(stmt, Call):
+            _check_call(stmt, buffers, declared[symbol(stmt.kernel)])
+            continue
+        pred = buffers[stmt.pred]
+        if pred.dtype != "bool" or pred.size != 1:
+            raise CodegenError(f"the predicate of {safe(stmt.note)!r}, buffer {pred.id}, is no single bool")
+        _check_body(stmt.then, buffers, declared)
+        _check_body(stmt.orelse, buffers, declared)
+
+
+def _check_call(call: Call, buffers: dict[int, Buffer], declared: tuple[Declared, ...]) -> None:
+    where = f"call {symbol(call.kernel)} ({safe(call.note)})"
+    if len(call.args) != len(declared):
+        raise CodegenError(f"{where} has {len(call.args)} operands, the kernel {len(declared)}")
+    for position, (id, want) in enumerate(zip(call.args, declared, strict=True)):
+        have = buffers[id]
+        if (have.dtype, have.size) != (want.dtype, want.size):
+            raise CodegenError(
+                f"{where}: operand {position}, buffer {id}, is {have.dtype}[{have.size}]; "
+                f"the kernel expects {want.dtype}[{want.size}]"
+            )
+        if want.role == "out" and have.space in ("input", "const"):
+            raise CodegenError(
+                f"{where}: operand {position}, buffer {id}, is a {have.space} and may not be written"
+            )

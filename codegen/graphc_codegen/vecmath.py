@@ -1,0 +1,132 @@
+"""Elementary functions on float vectors, written as plain IR: no libm, no target intrinsics.
+
+Every function takes a writer and the SSA name of a `<lanes x float>` value and returns another. NaN gives NaN.
+Denormal arguments and results may be flushed to zero, as the step runs with flush-to-zero on. Polynomials of
+exp, log and tanh are those of the Cephes library (S. Moshier); the argument of `log` is split as in musl.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from graphc_codegen.writer import Writer, vec
+
+_LN2_HIGH, _LN2_LOW = 0.693359375, -2.12194440e-4
+_EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
+_LOG = (
+    7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+    -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
+)  # fmt: skip
+_TANH = (-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1)
+#: erf(x)/x on [0, 1] as a polynomial in x*x: Chebyshev fit, relative error 4e-11 before rounding.
+_ERF = (
+    -9.6735902843e-6, 1.1268253729e-4, -8.4843963850e-4, 5.2210534923e-3, -2.6865437627e-2,
+    1.1283782870e-1, -3.7612637877e-1, 1.1283792257e0,
+)  # fmt: skip
+#: 1 - erf(x) = poly(t) t exp(-x*x), t = 1/(1 + p x): Abramowitz and Stegun 7.1.26, absolute error 1.5e-7.
+_ERFC_P = 0.3275911
+_ERFC = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
+#: Adding 1.5 * 2**23 rounds a float to an integer that can be read from its low bits; no conversion, so NaN is safe.
+_ROUND = 12582912.0
+_ROUND_BITS = 0x4B400000
+_SQRT_HALF_BITS = 0x3F3504F3
+_SMALLEST_NORMAL = 2.0**-126
+
+
+def _polynomial(w: Writer, x: str, coefficients: Sequence[float]) -> str:
+    """Horner's rule, highest power first."""
+    y = w.constant(coefficients[0])
+    for c in coefficients[1:]:
+        y = w.fma(y, x, w.constant(c))
+    return y
+
+
+def _absolute(w: Writer, x: str) -> str:
+    v = vec("float", w.lanes)
+    return w.call(f"llvm.fabs.v{w.lanes}f32", v, [(v, x)])
+
+
+def _with_sign(w: Writer, magnitude: str, sign: str) -> str:
+    v = vec("float", w.lanes)
+    return w.call(f"llvm.copysign.v{w.lanes}f32", v, [(v, magnitude), (v, sign)])
+
+
+def _power_of_two(w: Writer, n: str) -> str:
+    """2**n for i32 lanes in [-126, 127]."""
+    biased = w.binary("add", n, w.constant(127, "i32"), "i32")
+    return w.convert("bitcast", w.binary("shl", biased, w.constant(23, "i32"), "i32"), "i32", "float")
+
+
+def exp(w: Writer, x: str) -> str:
+    """e**x, 1 ulp. Overflows to inf, underflows to 0 (through denormals where they are on)."""
+    low, high = w.constant(-104.0), w.constant(89.0)
+    x = w.select(w.binary("fcmp olt", x, low), low, x)
+    x = w.select(w.binary("fcmp ogt", x, high), high, x)
+    shifted = w.fma(x, w.constant(math.log2(math.e)), w.constant(_ROUND))
+    n = w.binary("fsub", shifted, w.constant(_ROUND))
+    r = w.fma(n, w.constant(-_LN2_HIGH), x)
+    r = w.fma(n, w.constant(-_LN2_LOW), r)
+    p = _polynomial(w, r, _EXP)
+    y = w.binary("fadd", w.fma(p, w.binary("fmul", r, r), r), w.constant(1.0))
+    # n reaches 128 and -150, beyond the exponents of one factor: halve it.
+    bits = w.binary(
+        "sub", w.convert("bitcast", shifted, "float", "i32"), w.constant(_ROUND_BITS, "i32"), "i32"
+    )
+    half = w.binary("ashr", bits, w.constant(1, "i32"), "i32")
+    rest = w.binary("sub", bits, half, "i32")
+    return w.binary("fmul", w.binary("fmul", y, _power_of_two(w, half)), _power_of_two(w, rest))
+
+
+def log(w: Writer, x: str) -> str:
+    """Natural logarithm, 1 ulp. log(0) and of denormals is -inf, of negative numbers NaN, of inf inf."""
+    offset = w.constant(_SQRT_HALF_BITS, "i32")
+    i = w.binary("sub", w.convert("bitcast", x, "float", "i32"), offset, "i32")
+    exponent = w.binary("ashr", i, w.constant(23, "i32"), "i32")
+    mantissa = w.binary("add", w.binary("and", i, w.constant(0x007FFFFF, "i32"), "i32"), offset, "i32")
+    e = w.convert("sitofp", exponent, "i32", "float")
+    r = w.binary("fsub", w.convert("bitcast", mantissa, "i32", "float"), w.constant(1.0))
+    z = w.binary("fmul", r, r)
+    y = w.binary("fmul", w.binary("fmul", _polynomial(w, r, _LOG), z), r)
+    y = w.fma(e, w.constant(_LN2_LOW), y)
+    y = w.fma(z, w.constant(-0.5), y)
+    y = w.fma(e, w.constant(_LN2_HIGH), w.binary("fadd", r, y))
+    y = w.select(w.binary("fcmp olt", x, w.constant(math.inf)), y, x)
+    negative = w.binary("fcmp ole", x, w.constant(-_SMALLEST_NORMAL))
+    low = w.select(negative, w.constant(math.nan), w.constant(-math.inf))
+    return w.select(w.binary("fcmp olt", x, w.constant(_SMALLEST_NORMAL)), low, y)
+
+
+def tanh(w: Writer, x: str) -> str:
+    """Hyperbolic tangent, 2 ulp: a polynomial below 0.625, else 1 - 2/(exp(2|x|) + 1)."""
+    a = _absolute(w, x)
+    z = w.binary("fmul", x, x)
+    small = w.fma(w.binary("fmul", _polynomial(w, z, _TANH), z), x, x)
+    e = exp(w, w.binary("fadd", a, a))
+    quotient = w.binary("fdiv", w.constant(2.0), w.binary("fadd", e, w.constant(1.0)))
+    large = w.binary("fsub", w.constant(1.0), quotient)
+    return _with_sign(w, w.select(w.binary("fcmp olt", a, w.constant(0.625)), small, large), x)
+
+
+def sigmoid(w: Writer, x: str) -> str:
+    """1 / (1 + exp(-x)), 2 ulp; results below 2**-126 are flushed to zero."""
+    negated = w.op(f"fneg {vec('float', w.lanes)} {x}")
+    return w.binary("fdiv", w.constant(1.0), w.binary("fadd", exp(w, negated), w.constant(1.0)))
+
+
+def erf(w: Writer, x: str) -> str:
+    """Error function: relative error 2e-7 for |x| < 1, absolute error 3e-7 elsewhere."""
+    a = _absolute(w, x)
+    z = w.binary("fmul", x, x)
+    small = w.binary("fmul", _polynomial(w, z, _ERF), x)
+    t = w.binary("fdiv", w.constant(1.0), w.fma(a, w.constant(_ERFC_P), w.constant(1.0)))
+    bell = exp(w, w.op(f"fneg {vec('float', w.lanes)} {z}"))
+    tail = w.binary("fmul", w.binary("fmul", _polynomial(w, t, _ERFC), t), bell)
+    large = w.binary("fsub", w.constant(1.0), tail)
+    return _with_sign(w, w.select(w.binary("fcmp olt", a, w.constant(1.0)), small, large), x)
+
+
+def rsqrt(w: Writer, x: str) -> str:
+    """1 / sqrt(x), 1 ulp: exact square root, then a division."""
+    v = vec("float", w.lanes)
+    return w.binary("fdiv", w.constant(1.0), w.call(f"llvm.sqrt.v{w.lanes}f32", v, [(v, x)]))

@@ -1,0 +1,257 @@
+"""Writes LLVM IR text: one `Writer` per function, one `Declarations` per module.
+
+Emitters compute lines here (loops, phis, tiles); the template `kernels.ll.j2` lays the functions out.
+No user text ever reaches this module: operands are SSA names and numbers.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+
+#: LLVM type of one element in a register, and in memory.
+REGISTER = {"float32": "float", "int32": "i32", "int64": "i64", "bool": "i1"}
+MEMORY = {"float32": "float", "int32": "i32", "int64": "i64", "bool": "i8"}
+#: Suffix of overloaded intrinsics.
+MANGLED = {"float": "f32", "double": "f64", "i32": "i32", "i64": "i64", "i8": "i8", "i1": "i1"}
+_BYTES = {"float": 4, "i32": 4, "i64": 8, "i8": 1}
+
+#: Fast-math flags that keep NaN and infinity exact. Never `nnan`, `ninf`, `fast`: those fold `isfinite`.
+REASSOC = "reassoc nsz arcp contract"
+
+Carry = Sequence[tuple[str, str]]
+
+
+def float_literal(x: float) -> str:
+    """`x` rounded to float32, as LLVM's exact hexadecimal literal."""
+    rounded = struct.unpack("f", struct.pack("f", x))[0] if abs(x) <= 3.4028235677973366e38 or x != x else x
+    return f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
+
+
+def literal(x: float, type: str) -> str:
+    """A constant of an element type as LLVM text."""
+    if type == "float":
+        return float_literal(float(x))
+    if type == "double":
+        return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
+    if type == "i1":
+        return "true" if x else "false"
+    return str(int(x))
+
+
+def vec(type: str, lanes: int) -> str:
+    return f"<{lanes} x {type}>"
+
+
+def mask(active: int, lanes: int) -> str:
+    """Constant lane mask whose first `active` lanes are on."""
+    return "<" + ", ".join(f"i1 {'true' if i < active else 'false'}" for i in range(lanes)) + ">"
+
+
+class Declarations:
+    """The external functions a module uses, declared once."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, None] = {}
+
+    def add(self, result: str, name: str, *args: str) -> str:
+        self._lines[f"declare {result} @{name}({', '.join(args)})"] = None
+        return name
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._lines))
+
+
+class Writer:
+    """Builds the body of one function. `lanes` is the vector width every emitter uses (16 for AVX-512, 8 for
+    AVX2).
+
+    `fused` says that the target has a fused multiply-add; without it `fma` is a product and a sum.
+    """
+
+    def __init__(self, declarations: Declarations, lanes: int, *, fused: bool = True) -> None:
+        self.lanes = lanes
+        self.fused = fused
+        self.lines: list[str] = []
+        self._declarations = declarations
+        self._names = 0
+        self._block = "entry"
+
+    # ---- lines
+
+    def op(self, text: str) -> str:
+        """Add `%t = text` and return the name."""
+        self._names += 1
+        name = f"%t{self._names}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def do(self, text: str) -> None:
+        """Add a line without a result."""
+        self.lines.append("  " + text)
+
+    def call(self, intrinsic: str, result: str, args: Sequence[tuple[str, str]], flags: str = "") -> str:
+        """Call an intrinsic that returns a value; declares it. `args` are (type, value) pairs."""
+        self._declarations.add(result, intrinsic, *(t for t, _ in args))
+        operands = ", ".join(f"{t} {v}" for t, v in args)
+        return self.op(f"call {flags + ' ' if flags else ''}{result} @{intrinsic}({operands})")
+
+    def call_void(self, intrinsic: str, args: Sequence[tuple[str, str]]) -> None:
+        self._declarations.add("void", intrinsic, *(t for t, _ in args))
+        self.do(f"call void @{intrinsic}({', '.join(f'{t} {v}' for t, v in args)})")
+
+    def comment(self, text: str) -> None:
+        """A comment. Only text made by the generator itself may come here."""
+        self.lines.append(f"  ; {text}")
+
+    # ---- integers and addresses (i64 values; an int is folded)
+
+    def add(self, a: str | int, b: str | int) -> str | int:
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        if a == 0:
+            return b
+        if b == 0:
+            return a
+        return self.op(f"add nsw i64 {a}, {b}")
+
+    def mul(self, a: str | int, b: str | int) -> str | int:
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        if a == 0 or b == 0:
+            return 0
+        if a == 1:
+            return b
+        if b == 1:
+            return a
+        return self.op(f"mul nsw i64 {a}, {b}")
+
+    def linear(self, *terms: tuple[str | int, str | int]) -> str | int:
+        """The sum of products, constants folded."""
+        total: str | int = 0
+        for a, b in terms:
+            total = self.add(total, self.mul(a, b))
+        return total
+
+    def at(self, pointer: str, index: str | int, type: str = "float") -> str:
+        """The address of element `index`."""
+        if index == 0:
+            return pointer
+        return self.op(f"getelementptr inbounds {type}, ptr {pointer}, i64 {index}")
+
+    # ---- loads, stores, vectors
+
+    def load(self, pointer: str, type: str = "float") -> str:
+        return self.op(f"load {type}, ptr {pointer}, align {_BYTES[type]}")
+
+    def store(self, value: str, pointer: str, type: str = "float") -> None:
+        self.do(f"store {type} {value}, ptr {pointer}, align {_BYTES[type]}")
+
+    def vload(self, pointer: str, active: int | None = None, type: str = "float") -> str:
+        """Load `active` lanes (all by default); the others are zero and their memory is not touched."""
+        v = vec(type, self.lanes)
+        if active is None or active == self.lanes:
+            return self.op(f"load {v}, ptr {pointer}, align {_BYTES[type]}")
+        name = f"llvm.masked.load.v{self.lanes}{MANGLED[type]}.p0"
+        m = (vec("i1", self.lanes), mask(active, self.lanes))
+        return self.call(name, v, [("ptr", pointer), ("i32", str(_BYTES[type])), m, (v, "zeroinitializer")])
+
+    def vstore(self, value: str, pointer: str, active: int | None = None, type: str = "float") -> None:
+        """Store the first `active` lanes (all by default); other memory is not touched."""
+        v = vec(type, self.lanes)
+        if active is None or active == self.lanes:
+            self.do(f"store {v} {value}, ptr {pointer}, align {_BYTES[type]}")
+            return
+        name = f"llvm.masked.store.v{self.lanes}{MANGLED[type]}.p0"
+        m = (vec("i1", self.lanes), mask(active, self.lanes))
+        self.call_void(name, [(v, value), ("ptr", pointer), ("i32", str(_BYTES[type])), m])
+
+    def splat(self, scalar: str, type: str = "float") -> str:
+        """A vector with the scalar in every lane."""
+        v = vec(type, self.lanes)
+        first = self.op(f"insertelement {v} poison, {type} {scalar}, i64 0")
+        return self.op(f"shufflevector {v} {first}, {v} poison, {vec('i32', self.lanes)} zeroinitializer")
+
+    def constant(self, x: float, type: str = "float") -> str:
+        """A constant vector."""
+        return f"splat ({type} {literal(x, type)})"
+
+    def fma(self, a: str, b: str, c: str, type: str = "float") -> str:
+        """a * b + c on vectors of floats or doubles."""
+        v = vec(type, self.lanes)
+        if not self.fused:  # `llvm.fma` would become a call into libm
+            return self.op(f"fadd contract {v} {self.op(f'fmul contract {v} {a}, {b}')}, {c}")
+        return self.call(f"llvm.fma.v{self.lanes}{MANGLED[type]}", v, [(v, a), (v, b), (v, c)])
+
+    def unary(self, intrinsic: str, x: str, type: str = "float") -> str:
+        """A one-operand intrinsic on vectors, e.g. "floor", "fabs", "sqrt"."""
+        v = vec(type, self.lanes)
+        return self.call(f"llvm.{intrinsic}.v{self.lanes}{MANGLED[type]}", v, [(v, x)])
+
+    def binary(self, op: str, a: str, b: str, type: str = "float") -> str:
+        """A two-operand instruction on vectors, e.g. "fadd", "xor", "fadd reassoc"; also "icmp sgt", "fcmp
+        olt".
+        """
+        return self.op(f"{op} {vec(type, self.lanes)} {a}, {b}")
+
+    def select(self, condition: str, a: str, b: str, type: str = "float") -> str:
+        """Lane-wise `condition ? a : b` of vectors."""
+        v = vec(type, self.lanes)
+        return self.op(f"select {vec('i1', self.lanes)} {condition}, {v} {a}, {v} {b}")
+
+    def convert(self, op: str, value: str, source: str, target: str) -> str:
+        """A conversion of a vector, e.g. "bitcast", "sitofp", "sext"."""
+        return self.op(f"{op} {vec(source, self.lanes)} {value} to {vec(target, self.lanes)}")
+
+    def sum_lanes(self, value: str) -> str:
+        """The sum of the lanes of a float vector, as a scalar."""
+        v = vec("float", self.lanes)
+        name = f"llvm.vector.reduce.fadd.v{self.lanes}f32"
+        return self.call(name, "float", [("float", float_literal(-0.0)), (v, value)], REASSOC)
+
+    # ---- control
+
+    def loop(
+        self,
+        count: int | str,
+        body: Callable[[str, list[str]], Sequence[str] | None],
+        carry: Carry = (),
+        *,
+        step: int = 1,
+        start: int | str = 0,
+    ) -> list[str]:
+        """`for i in range(start, count, step)`, at least one turn; returns the carried values after the last
+        turn.
+
+        `carry` lists (type, initial value); `body(i, values)` returns the next values.
+        """
+        self._names += 1
+        k, before = self._names, self._block
+        head = f"loop{k}"
+        self.do(f"br label %{head}")
+        self.lines.append(f"{head}:")
+        self._block = head
+        phis = len(self.lines)
+        self.lines.append("")
+        index = f"%i{k}"
+        values = [f"%c{k}_{j}" for j in range(len(carry))]
+        new = list(body(index, values) or ())
+        if len(new) != len(carry):
+            raise AssertionError("a loop body must return one value per carried value")
+        following = self.op(f"add nsw i64 {index}, {step}")
+        more = self.op(f"icmp slt i64 {following}, {count}")
+        self.do(f"br i1 {more}, label %{head}, label %done{k}")
+        text = [f"  {index} = phi i64 [ {start}, %{before} ], [ {following}, %{self._block} ]"]
+        for (type, initial), value, after in zip(carry, values, new, strict=True):
+            text.append(f"  {value} = phi {type} [ {initial}, %{before} ], [ {after}, %{self._block} ]")
+        self.lines[phis] = "\n".join(text)
+        self.lines.append(f"done{k}:")
+        self._block = f"done{k}"
+        return new
+
+    def repeat(self, count: int, body: Callable[[str | int], None]) -> None:
+        """`for i in range(count)` without carried values; no loop for a single turn, nothing for none."""
+        if count == 1:
+            body(0)
+        elif count > 1:
+            self.loop(count, lambda i, _: body(i))

@@ -1,0 +1,76 @@
+"""graphc: compile a MindSpore-style training cell into one fused CPU step, and see every node of it.
+
+    import graphc as ms
+    from graphc import nn, ops, Tensor
+
+    step = graphc.compile(train_cell, x, y)
+    loss, overflow, scale = step(x, y)
+    print(step.graph)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from graphc import ir, nn, ops
+from graphc.debug import debug
+from graphc.errors import (
+    ArgumentTypeError, ArgumentValueError, CheckpointError, CompileError, DTypeError, GradientError, GraphcError,
+    LoweringError, ParseError, ShapeError, SignatureError, TraceAttributeError, TraceError, TraceTypeError, VerifyError,
+)  # fmt: skip
+from graphc.ops.dtype import DType, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
+from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
+
+__version__ = "0.1.0"
+
+#: Loaded on first use: what needs the compiler, or libraries beyond the IR's.
+_LAZY = {
+    "compile": "graphc.api",
+    "CompiledStep": "graphc.api",
+    "set_seed": "graphc.ops.seed",
+    "get_seed": "graphc.ops.seed",
+    "save_checkpoint": "graphc.checkpoint",
+    "load_checkpoint": "graphc.checkpoint",
+    "load_param_into_net": "graphc.checkpoint",
+    "set_context": "graphc.context",
+    "get_context": "graphc.context",
+    "GRAPH_MODE": "graphc.context",
+}
+
+__all__ = [
+    "ArgumentTypeError", "ArgumentValueError", "CheckpointError", "CompileError", "CompiledStep", "DType",
+    "DTypeError", "GRAPH_MODE", "GradientError", "GraphcError", "LoweringError", "Parameter",
+    "ParameterTuple", "ParseError", "ShapeError", "SignatureError", "Tensor", "TraceAttributeError",
+    "TraceError", "TraceTypeError", "VerifyError", "bool_", "compile", "debug", "float16", "float32",
+    "float64", "get_context", "get_seed", "int16", "int32", "int64", "int8", "ir", "load_checkpoint",
+    "load_param_into_net", "nn", "ops", "save_checkpoint", "set_context", "set_seed", "uint8",
+]  # fmt: skip
+
+if TYPE_CHECKING:
+    from graphc.api import CompiledStep, compile
+    from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
+    from graphc.context import GRAPH_MODE, get_context, set_context
+    from graphc.ops.seed import get_seed, set_seed
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        from importlib import import_module
+
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'graphc' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})
+
+
+def _compiler() -> Any:
+    """graphc.api, imported when a Cell or a gradient function is first called."""
+    from graphc import api
+
+    return api
+
+
+ops.dispatch.execute_cell = lambda *call: _compiler().execute_cell(*call)
+ops.dispatch.execute_gradient = lambda *call: _compiler().execute_gradient(*call)

@@ -1,0 +1,293 @@
+"""compile, CompiledStep, and calling a Cell: trace -> passes -> lower -> code generation -> a bound step."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from graphc import passes
+from graphc.debug import switches
+from graphc.errors import ArgumentTypeError, CompileError, GraphcError, SignatureError, user_loc
+from graphc.ir import Graph, TensorType
+from graphc.lower import lower
+from graphc.nn.cell import Cell
+from graphc.ops import dispatch
+from graphc.ops.tensor import Parameter, Tensor
+from graphc.ops.tree import Structure, flatten, unflatten
+from graphc.trace import trace
+
+if TYPE_CHECKING:
+    from graphc_codegen import Bound, Executable
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class CompiledStep:
+    """A Cell compiled for one signature; call it with tensors of the same shapes and dtypes.
+
+    graph            the IR after the last pass; str() is its text, `.nx` the networkx graph
+    passes           (name, graph) after tracing and after each pass
+    source           the generated step: a Numba njit module
+    kernels          the LLVM IR of its kernels
+    memory           sizes in bytes of arena, its lower bound, parameters, constants, inputs
+    compile_seconds  wall seconds by phase
+    cache_hit        whether the machine code came from the object cache
+    """
+
+    def __init__(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        start = time.perf_counter()
+        leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
+        self.cell = cell
+        self._structure = structure
+        self._types = [x.type for x in leaves]
+        self._plain = [(t.numpy, t.shape) for t in self._types] if _is_plain(structure, len(leaves)) else None
+        traced = trace(cell, leaves, structure)
+        traced_at = time.perf_counter()
+        self._stages = passes.run(traced.graph)
+        passed_at = time.perf_counter()
+        on = switches()
+        self._lowered = lower(self.graph, canary=on.canary)
+        lowered_at = time.perf_counter()
+        self._executable = _build(self._lowered.program, checked=not on.jit)
+        self._outputs = traced.structure
+        self._params = [traced.params[i] for i in self._lowered.params]
+        self._lock = threading.Lock()
+        self._canary = on.canary
+        self._bind()
+        self.compile_seconds = {
+            "trace": traced_at - start,
+            "passes": passed_at - traced_at,
+            "lower": lowered_at - passed_at,
+            "codegen": time.perf_counter() - lowered_at,
+        }
+        if on.dump is not None:
+            self.dump(on.dump)
+
+    # ---- looking inside
+
+    @property
+    def graph(self) -> Graph:
+        return self._stages[-1].graph
+
+    @property
+    def passes(self) -> list[tuple[str, Graph]]:
+        return [(s.name, s.graph) for s in self._stages]
+
+    @property
+    def source(self) -> str:
+        return self._executable.source
+
+    @property
+    def kernels(self) -> str:
+        return self._executable.kernels
+
+    @property
+    def memory(self) -> dict[str, int]:
+        return dict(self._lowered.memory)
+
+    @property
+    def cache_hit(self) -> bool:
+        return self._executable.cache_hit
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """The parameters it reads or writes."""
+        return list(self._params)
+
+    def dump(self, directory: str | Path) -> list[Path]:
+        """Write graph, changed passes, generated step and kernels into a directory. Returns the files written."""
+        from graphc.inspect.dump import write_dump
+
+        return write_dump(
+            Path(directory),
+            graph=self.graph,
+            passes=self.passes,
+            source=self.source,
+            kernels=self.kernels,
+            memory=self.memory,
+        )
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(map(str, self._types))
+        return f"<compiled {type(self.cell).__name__}({inputs}): {len(self.graph)} nodes>"
+
+    # ---- running
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """One step. Returns what `construct` returns, as new tensors; parameters are updated in place.
+
+        Raises SignatureError GC170 for other shapes, dtypes, structure or Python values than it was compiled for.
+        """
+        arrays = self._arrays(args, kwargs)
+        with self._lock:
+            if self._moves != Parameter.moves:
+                self._bind()
+            self._bound.run(arrays)
+            if self._canary:
+                self._bound.check_canaries()
+            read = self._bound.read
+            outputs = [Tensor.wrap(read(buffer).reshape(type.shape)) for buffer, type in self._lowered.results]
+        return unflatten(self._outputs, outputs)
+
+    def _bind(self) -> None:
+        """Take the addresses of the parameters. A parameter whose type has changed needs a new compilation."""
+        for id, p in zip(self._lowered.params, self._params, strict=True):
+            compiled = self.graph.node(id).type
+            if p.type != compiled:
+                raise SignatureError(
+                    f"parameter {p.name!r} is {p.type} now, this step was compiled for {compiled}",
+                    help="compile again: graphc.compile(cell, ...)",
+                )
+        self._bound: Bound = self._executable.bind([p.storage for p in self._params], list(self._lowered.constants))
+        self._moves = Parameter.moves
+
+    def _arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Array]:
+        if self._plain is not None and not kwargs and len(args) == len(self._plain):
+            arrays = []
+            for x, (dtype, shape) in zip(args, self._plain, strict=True):
+                a = x._array if type(x) is Tensor else None
+                if a is None or a.dtype != dtype or a.shape != shape or not a.flags.c_contiguous:
+                    break
+                arrays.append(a)
+            else:
+                return arrays
+        leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
+        if structure != self._structure or [x.type for x in leaves] != self._types:
+            raise self._mismatch(leaves, structure)
+        # A parameter's memory may change while the step runs.
+        return [np.array(dispatch.require_array(x), order="C", copy=isinstance(x, Parameter) or None) for x in leaves]
+
+    def _mismatch(self, leaves: list[Tensor], structure: Structure) -> SignatureError:
+        reasons = []
+        if structure != self._structure:
+            reasons.append("the structure of the arguments or a Python value among them differs")
+        for i, (x, want) in enumerate(zip(leaves, self._types, strict=False)):
+            if x.type != want:
+                name = self.graph.node(self._lowered.inputs[i]).name
+                reasons.append(f"input {name!r} is {x.type}, compiled for {want}")
+        return SignatureError(
+            f"this step of {type(self.cell).__name__} was compiled for other inputs",
+            loc=user_loc(),
+            details=reasons,
+            help="compile again for these inputs, or call the cell itself, which compiles once per signature",
+        )
+
+
+def compile(cell: Cell, *inputs: Any, **kwargs: Any) -> CompiledStep:
+    """Compile a cell for inputs of these shapes and dtypes (tensors, arrays; Python values are constants).
+
+    The inputs' values do not matter; nothing is run and no parameter is changed. Raises GraphcError subclasses with the
+    user's line for what does not fit or cannot be traced.
+    """
+    if not isinstance(cell, Cell):
+        raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
+    try:
+        return CompiledStep(cell, inputs, kwargs)
+    except GraphcError as error:
+        raise _shortened(error) from error.__cause__
+
+
+def as_inputs(tree: Any) -> Any:
+    """The arguments with NumPy arrays as tensors; Python values stay."""
+    if isinstance(tree, np.ndarray):
+        return Tensor.wrap(np.ascontiguousarray(tree).reshape(tree.shape))
+    if isinstance(tree, tuple):
+        return tuple(map(as_inputs, tree))
+    if isinstance(tree, list):
+        return [as_inputs(x) for x in tree]
+    if isinstance(tree, dict):
+        return {k: as_inputs(v) for k, v in tree.items()}
+    return tree
+
+
+def _is_plain(structure: Structure, count: int) -> bool:
+    """Whether the arguments are just `count` positional tensors."""
+    return structure == flatten((tuple(Tensor.wrap(np.zeros(())) for _ in range(count)), {}))[1]
+
+
+def _build(program: Any, *, checked: bool) -> Executable:
+    from graphc_codegen import CodegenError, cache, compile_program
+
+    on = switches()
+    directory = None if not on.cache else on.cache_dir or cache.default_directory()
+    try:
+        return compile_program(program, cache_dir=directory, checked=checked)
+    except CodegenError as error:
+        raise CompileError(
+            f"the code generator failed: {error}", help="this is a bug in graphc: please report it with the file of step.dump()"
+        ) from error
+
+
+def _shortened(error: GraphcError) -> GraphcError:
+    """The error without graphc's own frames, unless they are asked for."""
+    return error if switches().full_traceback else error.with_traceback(None)
+
+
+# ---- calling a Cell
+
+
+class _Steps:
+    """The compiled steps of one cell, by signature."""
+
+    def __init__(self) -> None:
+        self.version = -1
+        self.modes: tuple[Any, ...] = ()
+        self.steps: dict[Any, CompiledStep] = {}
+
+    def key(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Any:
+        if self.version != dispatch.version:
+            self.modes = (
+                tuple((id(c), c.training) for _, c in cell.cells_and_names()),
+                tuple((id(p), p.requires_grad, p.type) for p in cell.get_parameters()),
+            )
+            self.version = dispatch.version
+        return (tuple(x.type for x in leaves), repr(structure), self.modes, Parameter.moves, switches().jit)
+
+
+_compiled: WeakKeyDictionary[Cell, _Steps] = WeakKeyDictionary()
+
+
+def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a cell that is called outside a trace: compiled once per signature, modes and parameters."""
+    inputs = as_inputs((args, kwargs))
+    leaves, structure = flatten(inputs)
+    steps = _compiled.setdefault(cell, _Steps())
+    key = steps.key(cell, leaves, structure)
+    step = steps.steps.get(key)
+    if step is None:
+        step = steps.steps[key] = compile(cell, *inputs[0], **inputs[1])
+    return step(*inputs[0], **inputs[1])
+
+
+class _GradientCell(Cell):
+    """The gradient of a function, as a cell."""
+
+    def __init__(self, fn: Callable[..., Any], weights: Any, options: Any) -> None:
+        super().__init__(auto_prefix=False)
+        if isinstance(fn, Cell):
+            self.network = fn
+        self.apply = options(fn, weights)
+
+    def construct(self, *inputs: Any) -> Any:
+        return self.apply(*inputs)
+
+
+_gradients: WeakKeyDictionary[Any, dict[Any, _GradientCell]] = WeakKeyDictionary()
+
+
+def execute_gradient(fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: Any) -> Any:
+    cells = _gradients.setdefault(fn, {})
+    key = (options, tuple(map(id, weights)) if isinstance(weights, (tuple, list)) else id(weights))
+    if key not in cells:
+        cells[key] = _GradientCell(fn, weights, options)
+    return cells[key](*args)
+
+
+dispatch.execute_cell = execute_cell
+dispatch.execute_gradient = execute_gradient

@@ -1,0 +1,74 @@
+"""The switches. The only place of graphc that reads environment variables.
+
+GRAPHC_JIT=0               run the generated step as plain Python over NumPy twins (checked mode)
+GRAPHC_VERIFY=0|1|2        verify graphs never / after every pass (default) / and compare their meaning with the interpreter
+GRAPHC_DEBUG=1..3          print pass times / node counts / the IR after each pass, to stderr
+GRAPHC_DUMP=dir            write each changed pass, the step's source and its kernels there
+GRAPHC_CACHE_DIR=dir       where compiled objects are kept ("0" or "" switches the cache off)
+GRAPHC_CANARY=1            debug build: no buffer reuse, canaries between buffers, checked after each step
+GRAPHC_TRACEBACK=full      keep graphc's own frames in tracebacks
+GRAPHC_NUM_THREADS=n       threads of a step (one for now)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    jit: bool = True
+    verify: int = 1
+    debug: int = 0
+    dump: Path | None = None
+    cache_dir: Path | None = None
+    cache: bool = True
+    canary: bool = False
+    full_traceback: bool = False
+
+
+def _from_environment() -> Switches:
+    env = os.environ
+    cache_dir = env.get("GRAPHC_CACHE_DIR")
+    return Switches(
+        jit=env.get("GRAPHC_JIT", "1") != "0" and env.get("NUMBA_DISABLE_JIT", "0") in ("", "0"),
+        verify=_integer("GRAPHC_VERIFY", 1),
+        debug=_integer("GRAPHC_DEBUG", 0),
+        dump=Path(env["GRAPHC_DUMP"]) if env.get("GRAPHC_DUMP") else None,
+        cache_dir=Path(cache_dir) if cache_dir not in (None, "", "0") else None,
+        cache=cache_dir not in ("", "0"),
+        canary=env.get("GRAPHC_CANARY", "0") not in ("", "0"),
+        full_traceback=env.get("GRAPHC_TRACEBACK") == "full",
+    )
+
+
+def _integer(name: str, default: int) -> int:
+    text = os.environ.get(name, "")
+    try:
+        return int(text) if text else default
+    except ValueError:
+        raise ValueError(f"{name} must be an integer, got {text!r}") from None
+
+
+_override: Switches | None = None
+
+
+def switches() -> Switches:
+    """The switches in force."""
+    return _override if _override is not None else _from_environment()
+
+
+@contextmanager
+def debug(**changes: object) -> Iterator[Switches]:
+    """Set switches for a `with` block, by the field names of `Switches`."""
+    global _override
+    before = _override
+    _override = replace(switches(), **changes)  # type: ignore[arg-type]
+    try:
+        yield _override
+    finally:
+        _override = before

@@ -1,0 +1,270 @@
+"""Errors as users see them, and where in the user's code they come from. Imports nothing of graphc.
+
+Format (docs/errors.md): the cause on line 1, then the user's line with a caret, then every value by the user's own
+name, then one suggestion. Every class also derives from the builtin that MindSpore raises in the same situation.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+from types import FrameType
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+#: Folders of the package whose lines count as the user's: they are written like user code.
+_USER_CODE = (os.path.join(_PACKAGE, "examples") + os.sep,)
+
+
+@dataclass(frozen=True, slots=True)
+class Loc:
+    """A line of the user's: file as displayed, line number; columns and function where known.
+
+    Only file and line take part in comparisons and in the text IR.
+    """
+
+    file: str
+    line: int
+    function: str = field(default="", compare=False)
+    col: int | None = field(default=None, compare=False)
+    end_col: int | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+def is_library(filename: str) -> bool:
+    """Whether a file belongs to graphc itself rather than to its user."""
+    return filename.startswith(_PACKAGE) and not filename.startswith(_USER_CODE)
+
+
+def user_loc(frame: FrameType | None = None) -> Loc | None:
+    """The innermost frame outside graphc, from `frame` (default: the caller) outwards."""
+    frame = frame or sys._getframe(1)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if not is_library(filename) and not filename.startswith("<frozen"):
+            break
+        frame = frame.f_back
+    else:
+        return None
+    code = frame.f_code
+    line, end_line, col, end_col = next(
+        islice(code.co_positions(), frame.f_lasti // 2, None), (frame.f_lineno, None, None, None)
+    )
+    if end_line != line:
+        end_col = None
+    return Loc(display_path(code.co_filename), line or frame.f_lineno, code.co_qualname, col, end_col)
+
+
+def display_path(filename: str) -> str:
+    """The path as shown: relative inside the working directory or the package, else its last two parts."""
+    if filename.startswith("<"):
+        return filename
+    for base in (os.getcwd() + os.sep, os.path.dirname(_PACKAGE.rstrip(os.sep)) + os.sep):
+        if filename.startswith(base):
+            return filename[len(base) :]
+    return os.path.join(*filename.split(os.sep)[-2:])
+
+
+def source_line(loc: Loc) -> str:
+    """The text of the user's line, or ""."""
+    return linecache.getline(_find(loc.file), loc.line).rstrip("\n")
+
+
+def _find(path: str) -> str:
+    if os.path.exists(path) or path.startswith("<"):
+        return path
+    in_package = os.path.join(os.path.dirname(_PACKAGE.rstrip(os.sep)), path)
+    if os.path.exists(in_package):
+        return in_package
+    for known in sys.modules.values():
+        file = getattr(known, "__file__", None)
+        if file and file.endswith(os.sep + path):
+            return str(file)
+    return path
+
+
+#: Stable codes: what each means, for `graphc explain` and docs/errors.md.
+CODES: dict[str, str] = {
+    "GC100": "A value, attribute or argument that an op or cell does not accept.",
+    "GC101": "Shapes of operands do not fit each other.",
+    "GC102": "Two shapes cannot be broadcast together.",
+    "GC103": "A reshape changes the number of elements.",
+    "GC104": "A convolution or pooling window does not fit its input.",
+    "GC110": "A dtype that the op does not accept, or two dtypes that do not go together.",
+    "GC111": "Labels of a cross entropy have the wrong dtype or shape.",
+    "GC120": "The truth value of a traced tensor was asked for (`if`, `while`, `and`, `not`).",
+    "GC122": "The branches of a conditional return different structures, shapes or dtypes.",
+    "GC130": "A Python value of a traced tensor was asked for; it is not known while tracing.",
+    "GC131": "A NumPy function was applied to a traced tensor.",
+    "GC132": "A traced tensor was used outside the trace that made it.",
+    "GC133": "A Cell's attributes were changed while it was traced: such a change happens once, at compile time.",
+    "GC140": "A Cell has no such attribute.",
+    "GC141": "Two parameters have the same name, or a Parameter was made inside construct.",
+    "GC142": "A parameter that should be trained does not belong to the network or cannot be trained.",
+    "GC150": "An op on the way to a gradient has no gradient.",
+    "GC151": "The network of a training cell must return one tensor.",
+    "GC152": "`sens` or `scale_sense` has the wrong type or shape.",
+    "GC161": "The overflow check is not ordered around the computation it checks.",
+    "GC162": "The text of a graph does not parse.",
+    "GC163": "A graph breaks a rule of the IR.",
+    "GC170": "A compiled step was called with other shapes, dtypes or constants than it was compiled for.",
+    "GC180": "The code generator failed: a bug in graphc.",
+    "GC181": "An op has no kernel for a dtype.",
+    "GC182": "An op, attribute or dtype has no lowering.",
+    "GC190": "A checkpoint does not match.",
+}
+
+
+class GraphcError(Exception):
+    """Base of all errors that graphc raises on purpose.
+
+    message: the cause in one sentence. loc: the user's line. details: lines that name the values involved.
+    help: one concrete suggestion. nodes: ids of IR nodes. Attributes of the same names; `code` is stable.
+    """
+
+    default_code = "GC100"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        loc: Loc | None = None,
+        details: Iterable[str] = (),
+        help: str | None = None,
+        nodes: Iterable[int] = (),
+    ) -> None:
+        self.message = message
+        self.code = code or self.default_code
+        self.loc = loc
+        self.details = tuple(details)
+        self.help = help
+        self.nodes = tuple(nodes)
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        lines = [f"[{self.code}] {self.message}"]
+        if self.loc is not None:
+            lines += _excerpt(self.loc)
+        lines += [f"  {line}" for line in self.details]
+        if self.help:
+            lines.append(f"  help: {self.help}")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, object]:
+        """The error as plain data."""
+        return {
+            "error": type(self).__name__,
+            "code": self.code,
+            "message": self.message,
+            "file": self.loc.file if self.loc else None,
+            "line": self.loc.line if self.loc else None,
+            "details": list(self.details),
+            "help": self.help,
+            "nodes": list(self.nodes),
+        }
+
+
+def _excerpt(loc: Loc) -> list[str]:
+    text = source_line(loc)
+    head = f"  {loc}  "
+    stripped = text.strip()
+    if not stripped:
+        return [head.rstrip()]
+    lines = [head + stripped]
+    if loc.col is not None and loc.end_col is not None and loc.end_col > loc.col:
+        # co_positions counts UTF-8 bytes.
+        before = len(text.encode()[: loc.col].decode(errors="replace")) - (len(text) - len(text.lstrip()))
+        width = len(text.encode()[loc.col : loc.end_col].decode(errors="replace"))
+        if before >= 0 and width < len(stripped):
+            lines.append(" " * (len(head) + before) + "^" * width)
+    return lines
+
+
+class ShapeError(GraphcError, ValueError):
+    """Shapes that do not fit."""
+
+    default_code = "GC101"
+
+
+class DTypeError(GraphcError, TypeError):
+    """A dtype that an op does not accept."""
+
+    default_code = "GC110"
+
+
+class ArgumentTypeError(GraphcError, TypeError):
+    """An argument of the wrong kind."""
+
+
+class ArgumentValueError(GraphcError, ValueError):
+    """An argument of the right kind with a value that is not accepted."""
+
+
+class TraceError(GraphcError, RuntimeError):
+    """Python that cannot be traced."""
+
+    default_code = "GC130"
+
+
+class TraceTypeError(TraceError, TypeError):
+    """Python that cannot be traced because a traced tensor stands where a Python value is needed."""
+
+
+class TraceAttributeError(GraphcError, AttributeError):
+    """An attribute that a Cell does not have."""
+
+    default_code = "GC140"
+
+
+class GradientError(GraphcError, RuntimeError):
+    """A gradient that cannot be made."""
+
+    default_code = "GC150"
+
+
+class ParseError(GraphcError, ValueError):
+    """Text that is no graph."""
+
+    default_code = "GC162"
+
+
+class VerifyError(GraphcError, RuntimeError):
+    """A graph that breaks the rules of the IR."""
+
+    default_code = "GC163"
+
+
+class LoweringError(GraphcError, RuntimeError):
+    """An op for which there is no kernel."""
+
+    default_code = "GC182"
+
+
+class CompileError(GraphcError, RuntimeError):
+    """The code generator failed."""
+
+    default_code = "GC180"
+
+
+class SignatureError(GraphcError, TypeError):
+    """A compiled step called with inputs it was not compiled for."""
+
+    default_code = "GC170"
+
+
+class CheckpointError(GraphcError, ValueError):
+    """A checkpoint that does not match."""
+
+    default_code = "GC190"
+
+
+# Users see `graphc.ShapeError`, which is where these are exported.
+for _cls in list(globals().values()):
+    if isinstance(_cls, type) and issubclass(_cls, GraphcError):
+        _cls.__module__ = "graphc"

@@ -1,0 +1,207 @@
+"""Writing everything about a compiled step into a directory, and reading its graphs back.
+
+    summary.txt          what is here, counts, passes
+    step.ir              the graph that was compiled, as text IR
+    graph.json           the same for other tools (schema: graphc.inspect.jsonform), with the list of passes
+    passes/NN_name.ir    the graph after pass NN, for pass 00 and those that changed something
+    constants.npz        constants too large for the text, by the hash that the text shows
+    step.py              the generated step
+    kernels.ll           its kernels
+    memory.json          buffers and sizes in bytes
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ArgumentValueError, ParseError
+from graphc.inspect import jsonform
+from graphc.inspect.files import make_directory, write_atomic
+from graphc.ir import REGIONS, Data, Graph, TensorType, dtype_name, parse, to_text, walk
+from graphc.ir.text import INLINE_ELEMENTS
+
+_PASS_FILE = re.compile(r"\d\d+_[\w-]+\.ir\Z", re.ASCII)
+_DIGEST = re.compile(r"[0-9a-f]{16}\Z")
+#: A timestamp for zip members: the same constants give the same file.
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def write_dump(
+    directory: str | Path,
+    *,
+    graph: Graph,
+    passes: Sequence[tuple[str, Graph]],
+    source: str,
+    kernels: str,
+    memory: Mapping[str, Any],
+) -> list[Path]:
+    """Write the files listed above; returns their paths, the summary first.
+
+    passes: (name, graph after it) in order, the first being what the tracer made. memory: plain numbers, strings, lists and
+    dicts. The directory is made if needed; files of an earlier dump are replaced, each at once, and pass files that no longer
+    apply removed. Raises ArgumentValueError if the path, or a parent, is a file; OSError.
+    """
+    root = make_directory(Path(directory))
+    files, listing = _pass_files(passes)
+    files |= {
+        "step.ir": (to_text(graph) + "\n").encode(),
+        "graph.json": jsonform.dumps(jsonform.to_document(graph, passes=listing)).encode(),
+        "constants.npz": _constants([graph, *(g for _, g in passes)]),
+        "step.py": source.encode(),
+        "kernels.ll": kernels.encode(),
+        "memory.json": jsonform.dumps(dict(memory)).encode(),
+    }
+    make_directory(root / "passes")
+    for stale in (root / "passes").iterdir():
+        if _PASS_FILE.match(stale.name) and f"passes/{stale.name}" not in files:
+            stale.unlink()
+    written = [write_atomic(root / name, data) for name, data in files.items()]
+    summary = summary_text(graph, listing, {n: len(d) for n, d in files.items()}, memory)
+    return [write_atomic(root / "summary.txt", summary.encode()), *written]
+
+
+def _pass_files(passes: Sequence[tuple[str, Graph]]) -> tuple[dict[str, bytes], list[dict[str, Any]]]:
+    """Contents of the pass files by relative name; and for each pass its index, name, node count and file, if it has one."""
+    files: dict[str, bytes] = {}
+    listing: list[dict[str, Any]] = []
+    before = None
+    for index, (name, graph) in enumerate(passes):
+        text = to_text(graph)
+        file = None
+        if text != before:
+            safe = re.sub(r"[^\w-]+", "-", name, flags=re.ASCII)[:60] or "pass"
+            file = f"passes/{index:02}_{safe}.ir"
+            files[file] = (text + "\n").encode()
+        listing.append({"index": index, "name": name, "nodes": sum(1 for _ in walk(graph)), "file": file})
+        before = text
+    return files, listing
+
+
+def _constants(graphs: Iterable[Graph]) -> bytes:
+    """An .npz of the constants that the text shows as a hash."""
+    large = {
+        value.digest: value.array
+        for graph in graphs
+        for _, node in walk(graph)
+        for value in node.attrs.values()
+        if isinstance(value, Data) and value.array is not None and value.type.size > INLINE_ELEMENTS
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for digest, array in sorted(large.items()):
+            member = io.BytesIO()
+            np.save(member, array, allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{digest}.npy", _EPOCH), member.getvalue(), zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def summary_text(
+    graph: Graph, passes: Sequence[Mapping[str, Any]], sizes: Mapping[str, int], memory: Mapping[str, Any]
+) -> str:
+    """summary.txt: what the directory holds, for people."""
+    nodes = [n for _, n in walk(graph)]
+    regions = Counter(n.region for n in nodes)
+    params = [n for n in graph if n.op.name == "Param"]
+    values = sum(n.type.nbytes for n in params)
+    lines = [
+        f"graph {json.dumps(graph.name)}: {len(nodes)} nodes, {len(params)} parameters ({values} bytes)",
+        "",
+        "nodes by region",
+        *(f"  {r:<10} {regions[r]:>6}" for r in REGIONS if regions[r]),
+        "",
+        "memory",
+        *(f"  {k:<24} {v}" for k, v in memory.items() if isinstance(v, (int, float))),
+        "",
+        "passes",
+        *(f"  {p['index']:02} {json.dumps(p['name']):<32} {p['nodes']:>6} nodes  {p['file'] or 'unchanged'}" for p in passes),
+        "",
+        "files",
+        *(f"  {name:<32} {size:>9} bytes" for name, size in sizes.items()),
+        "",
+        "graphc show DIRECTORY prints the graph, graphc passes DIRECTORY what each pass did, graphc diff A B compares two.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+# ---- reading
+
+
+def load(path: str | Path) -> Graph:
+    """The graph of a dump directory, of a .ir file (with the constants.npz beside it or above it), or of a graph.json.
+
+    Raises ArgumentValueError if there is no such file, ParseError if it cannot be read as a graph.
+    """
+    file = Path(path)
+    if file.is_dir():
+        if not (file / "step.ir").is_file():
+            raise ArgumentValueError(f"{str(path)!r} is no dump: it has no step.ir", help="graphc dump FILE.py:ATTR makes one")
+        file = file / "step.ir"
+    text = read_text(file)
+    constants = _read_constants(file.parent)
+    if file.suffix == ".json":
+        return jsonform.from_document(read_json(file, text), constants)
+    try:
+        return parse(text, constants)
+    except ParseError as error:
+        error.details = (f"in {str(file)!r}", *error.details)
+        raise
+
+
+def load_passes(path: str | Path) -> list[tuple[str, Graph | None]]:
+    """(name, graph after it) of every pass of a dump directory; None in place of a graph that the pass left as it was."""
+    root = Path(path)
+    document = read_json(root / "graph.json", read_text(root / "graph.json"))
+    try:
+        listing = [(str(p["name"]), p["file"]) for p in document["passes"]]
+    except (KeyError, TypeError):
+        raise ParseError(f"{str(root / 'graph.json')!r} has no list of passes") from None
+    for _, file in listing:
+        if file is not None and not (isinstance(file, str) and _PASS_FILE.match(file.removeprefix("passes/"))):
+            raise ParseError(f"{str(root / 'graph.json')!r} names {file!r} as a pass file")
+    return [(name, load(root / file) if file else None) for name, file in listing]
+
+
+def read_text(path: Path) -> str:
+    """A text file; ArgumentValueError if there is none, ParseError if it is no text."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ArgumentValueError(f"{str(path)!r} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ParseError(f"{str(path)!r} is no text file") from None
+
+
+def read_json(path: Path, text: str) -> Any:
+    """Parsed JSON; ParseError otherwise."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ParseError(f"{str(path)!r} is no JSON: {error}") from None
+
+
+def _read_constants(directory: Path) -> dict[str, np.ndarray[Any, Any]]:
+    """The arrays of constants.npz here or, for a pass file, one level up; each is compared with its hash."""
+    file = (directory.parent if directory.name == "passes" else directory) / "constants.npz"
+    if not file.is_file():
+        return {}
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    try:
+        with np.load(file, allow_pickle=False) as stored:
+            arrays = {key: stored[key] for key in stored.files if _DIGEST.match(key)}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise ParseError(f"{str(file)!r} is damaged: {error}") from None
+    for key, array in arrays.items():
+        dtype = dtype_name(array.dtype)
+        if dtype is None or Data(array, type=TensorType(dtype, array.shape)).digest != key:
+            raise ParseError(f"{str(file)!r} is damaged: the data of {key} do not match their hash")
+    return arrays

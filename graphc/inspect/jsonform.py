@@ -1,0 +1,119 @@
+"""A graph as JSON (node-link form) and back. For other tools; the text IR is the form for people.
+
+Document: {"schema": "graphc.graph", "version": 1, "graph": GRAPH, ...}. GRAPH: name, inputs (node ids), results [{name, value}],
+updates [{param, value}], nodes, links [{source, target, kind}], kind being "data" or "order". A node: id, op, name, types, inputs
+(values, "%3" or "%3#1"), after (node ids), scope, loc ("file:line" or null), region, fwd, origin ({made_by, rule, sources} or null),
+attrs (as the text IR writes them), graphs (subgraphs by attribute). Nodes stand in the order of the text IR.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ParseError
+from graphc.ir import Graph, Node, parse
+from graphc.ir.text import attr_text
+
+SCHEMA, VERSION = "graphc.graph", 1
+
+
+def to_document(graph: Graph, **more: Any) -> dict[str, Any]:
+    """The whole JSON document of a graph; `more` are further keys at the top."""
+    return {"schema": SCHEMA, "version": VERSION, "graph": graph_json(graph), **more}
+
+
+def graph_json(graph: Graph) -> dict[str, Any]:
+    """A graph and its subgraphs as plain data."""
+    inputs = set(graph.inputs)
+    nodes = [*map(graph.node, graph.inputs), *(n for n in graph if n.id not in inputs)]
+    return {
+        "name": graph.name,
+        "inputs": list(graph.inputs),
+        "results": [{"name": r.name, "value": str(r.value)} for r in graph.results],
+        "updates": [{"param": u.param, "value": str(u.value)} for u in graph.updates],
+        "nodes": [node_json(n) for n in nodes],
+        "links": [{"source": p, "target": n.id, "kind": kind} for n in nodes for p, kind in n.predecessors().items()],
+    }
+
+
+def node_json(node: Node) -> dict[str, Any]:
+    """A node as plain data."""
+    origin = node.origin
+    return {
+        "id": node.id,
+        "op": node.op.name,
+        "name": node.name,
+        "types": [str(t) for t in node.types],
+        "inputs": [str(v) for v in node.inputs],
+        "after": list(node.after),
+        "scope": node.scope,
+        "loc": {"file": node.loc.file, "line": node.loc.line} if node.loc else None,
+        "region": node.region,
+        "fwd": node.fwd,
+        "origin": {"made_by": origin.made_by, "rule": origin.rule, "sources": list(origin.sources)} if origin else None,
+        "attrs": {k: attr_text(v) for k, v in node.attrs.items()},
+        "graphs": {k: graph_json(g) for k, g in node.graphs()},
+    }
+
+
+def dumps(data: Any) -> str:
+    """JSON that is plain ASCII and safe inside an HTML page: a `<` in a user's name cannot close a script element."""
+    return json.dumps(data, indent=1, default=_number, allow_nan=False).replace("<", "\\u003c") + "\n"
+
+
+def _number(value: object) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+def from_document(document: Any, constants: Mapping[str, np.ndarray[Any, Any]] | None = None) -> Graph:
+    """The graph of a JSON document. ParseError if it is none, or of another version."""
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise ParseError("this JSON is no graph of graphc", help=f'expected {{"schema": "{SCHEMA}", ...}}')
+    if document.get("version") != VERSION:
+        raise ParseError(f"this graph has version {document.get('version')!r} of the JSON form, only {VERSION} can be read")
+    try:
+        lines = _graph_lines(document["graph"])
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise ParseError(f"this JSON graph is damaged: {type(error).__name__} {error}") from None
+    return parse("\n".join(lines), constants)
+
+
+def _graph_lines(graph: Mapping[str, Any]) -> list[str]:
+    lines = [f"graph @{json.dumps(graph['name'])} {{"]
+    for node in graph["nodes"]:
+        lines += [f"{node['region']}:", _node_line(node)]
+        for attr, sub in node["graphs"].items():
+            block = _graph_lines(sub)
+            lines += [f"{attr} = {block[0]}", *block[1:]]
+    lines.append("return " + ", ".join(f"{json.dumps(r['name'])}={r['value']}" for r in graph["results"]))
+    if graph["updates"]:
+        lines.append("update " + ", ".join(f"%{u['param']}={u['value']}" for u in graph["updates"]))
+    return [*lines, "}"]
+
+
+def _node_line(node: Mapping[str, Any]) -> str:
+    quote: Callable[[Any], str] = json.dumps
+    types = node["types"][0] if len(node["types"]) == 1 else f"({', '.join(node['types'])})"
+    name = f" {quote(node['name'])}" if node["name"] else ""
+    text = f"%{node['id']}{name}: {types} = {node['op']}({', '.join(node['inputs'])})"
+    if node["attrs"]:
+        text += " {" + ", ".join(f"{k}={v}" for k, v in node["attrs"].items()) + "}"
+    if node["after"]:
+        text += f" after({', '.join(f'%{i}' for i in node['after'])})"
+    loc, origin = node["loc"], node["origin"]
+    about = [quote(node["scope"])] if node["scope"] else []
+    if loc:
+        about.append(f"@ {quote(loc['file'])}:{loc['line']}")
+    if node["fwd"] is not None:
+        about.append(f"grad of %{node['fwd']}")
+    if origin:
+        rule = f":{quote(origin['rule'])}" if origin["rule"] else ""
+        sources = f"({', '.join(f'%{i}' for i in origin['sources'])})" if origin["sources"] else ""
+        about.append(f"by {quote(origin['made_by'])}{rule}{sources}")
+    return f"{text}  ; {' '.join(about)}" if about else text

@@ -1,0 +1,100 @@
+"""A thin writer over Graph for gradient rules and passes: `b.Mul(x, y)` adds a node and returns its Value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import Loc
+from graphc.ir.graph import Data, Graph, Node, Origin, Region, Value
+from graphc.ir.types import TensorType, numpy_dtype
+
+
+@dataclass(slots=True)
+class Builder:
+    """Adds nodes to `graph` with the given provenance. Any op name is a method: operands positional, attributes by keyword."""
+
+    graph: Graph
+    region: Region = "forward"
+    scope: str = ""
+    loc: Loc | None = None
+    fwd: int | None = None
+    origin: Origin | None = None
+    constants: dict[Any, Value] = field(default_factory=dict)
+
+    def node(self, op: str, *inputs: Value, after: tuple[int, ...] = (), **attrs: Any) -> Node:
+        return self.graph.add(
+            op,
+            inputs,
+            attrs,
+            after=after,
+            scope=self.scope,
+            loc=self.loc,
+            region=self.region,
+            fwd=self.fwd,
+            origin=self.origin,
+        )
+
+    def __getattr__(self, op: str) -> Callable[..., Any]:
+        if not op[:1].isupper():
+            raise AttributeError(op)
+
+        def add(*inputs: Value, **attrs: Any) -> Value | tuple[Value, ...]:
+            node = self.node(op, *inputs, **attrs)
+            return node.outputs[0] if len(node.types) == 1 else node.outputs
+
+        return add
+
+    def type(self, value: Value) -> TensorType:
+        return self.graph.type(value)
+
+    def constant(self, value: Any, dtype: str, shape: tuple[int, ...] = ()) -> Value:
+        """A constant filled with one number; equal ones are shared."""
+        key = (value, dtype, shape)
+        if key not in self.constants:
+            type = TensorType(dtype, shape)
+            array = np.full(shape, value, numpy_dtype(dtype))
+            node = self.graph.add(
+                "Constant",
+                attrs={"value": Data(array, type=type)},
+                types=(type,),
+                scope=self.scope,
+                loc=self.loc,
+                region=self.region,
+                fwd=self.fwd,
+                origin=self.origin,
+            )
+            self.constants[key] = node.outputs[0]
+        return self.constants[key]
+
+    def like(self, value: float, x: Value) -> Value:
+        """A 0-d constant of x's dtype, which broadcasts against it."""
+        return self.constant(value, self.type(x).dtype)
+
+
+class NodeView:
+    """A node as its gradient rule sees it: `n.x` is operand "x", `n.out(0)` a result, `n.axis` attribute "axis"."""
+
+    def __init__(self, graph: Graph, node: Node) -> None:
+        self.node = node
+        self._graph = graph
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        return self.node.inputs
+
+    def out(self, index: int = 0) -> Value:
+        return Value(self.node.id, index)
+
+    def type(self, value: Value) -> TensorType:
+        return self._graph.type(value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.node.op.operands:
+            return self.node.inputs[self.node.op.operands.index(name)]
+        if name in self.node.attrs:
+            return self.node.attrs[name]
+        raise AttributeError(f"{self.node.op.name} has no operand or attribute {name!r}")

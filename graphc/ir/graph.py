@@ -1,0 +1,382 @@
+"""Graph, Node, Value: the IR, held by a networkx DiGraph.
+
+A node is one frozen record with its operands inside; the DiGraph's node key is the node's id, its only node attribute is
+`node`, its only edge attribute `kind`: "data" if any operand slot names the producer, else "order". Edges are derived from
+the records, here and nowhere else. Analyses are dicts that passes compute and return; nothing is stored on nodes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import networkx as nx
+import numpy as np
+
+from graphc.errors import GraphcError, Loc, VerifyError
+from graphc.ir.op import OpDef, get_op
+from graphc.ir.types import TensorType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Region = Literal["forward", "backward", "overflow", "optimizer", "state"]
+REGIONS: tuple[Region, ...] = ("state", "forward", "backward", "overflow", "optimizer")
+
+
+class Value(NamedTuple):
+    """Result `index` of node `node`. Printed as `%3` or `%3#1`."""
+
+    node: int
+    index: int = 0
+
+    def __str__(self) -> str:
+        return f"%{self.node}#{self.index}" if self.index else f"%{self.node}"
+
+
+class Origin(NamedTuple):
+    """Which pass and rule made a node, and from which nodes."""
+
+    made_by: str
+    rule: str = ""
+    sources: tuple[int, ...] = ()
+
+
+class Data:
+    """The contents of a constant: a read-only array, compared by content. `array` is None when only the hash was parsed."""
+
+    def __init__(self, array: NDArray[Any] | None, *, digest: str | None = None, type: TensorType) -> None:
+        if array is not None:
+            # ascontiguousarray makes 0-d arrays 1-d.
+            array = np.ascontiguousarray(array).reshape(array.shape)
+            array = array.copy() if array.flags.writeable else array
+            array.flags.writeable = False
+        self.array = array
+        self.type = type
+        self._digest = digest
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of dtype, shape and bytes."""
+        if self._digest is not None:
+            return self._digest
+        assert self.array is not None
+        return hashlib.sha256(f"{self.type}".encode() + self.array.tobytes()).hexdigest()[:16]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Data) and (self.type, self.digest) == (other.type, other.digest)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One operation.
+
+    id        never reused, increasing: program order before any reordering
+    op        its declaration
+    inputs    data operands, in order
+    after     nodes that must run before this one although no data flows from them
+    attrs     frozen: numbers, strings, tuples, Data, frozen Graphs
+    types     of the results, by the op's type rule
+    name      the user's name for the value, where there is one
+    scope     path of the Cell that made it, e.g. "network.conv1"
+    loc       the user's line; a backward node has its forward node's
+    region    which part of a training step it belongs to
+    fwd       the forward node whose gradient it helps to compute
+    origin    the pass and rule that made it; None for the tracer
+    """
+
+    id: int
+    op: OpDef
+    inputs: tuple[Value, ...]
+    after: tuple[int, ...]
+    attrs: Mapping[str, Any]
+    types: tuple[TensorType, ...]
+    name: str = ""
+    scope: str = ""
+    loc: Loc | None = None
+    region: Region = "forward"
+    fwd: int | None = None
+    origin: Origin | None = None
+
+    @property
+    def type(self) -> TensorType:
+        """The type of the first result."""
+        return self.types[0]
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        return tuple(Value(self.id, i) for i in range(len(self.types)))
+
+    def predecessors(self) -> dict[int, str]:
+        """The ids this node waits for, with the kind of edge."""
+        kinds = dict.fromkeys(self.after, "order")
+        kinds.update((v.node, "data") for v in self.inputs)
+        return kinds
+
+    def graphs(self) -> Iterator[tuple[str, Graph]]:
+        """The subgraphs among the attributes."""
+        return ((k, v) for k, v in self.attrs.items() if isinstance(v, Graph))
+
+
+class Result(NamedTuple):
+    """A named result of a graph."""
+
+    name: str
+    value: Value
+
+
+class Update(NamedTuple):
+    """The final version of a parameter: what Param node `param` holds after the step."""
+
+    param: int
+    value: Value
+
+
+class Ids:
+    """Hands out node ids, never the same twice."""
+
+    def __init__(self) -> None:
+        self.next = 0
+
+    def take(self, wanted: int | None = None) -> int:
+        id = self.next if wanted is None else wanted
+        self.next = max(self.next, id + 1)
+        return id
+
+
+class Graph:
+    """A mutable DAG of nodes with inputs, results and updates of parameters.
+
+    inputs    ids of Input and Param nodes: the signature, in order
+    results   what the graph returns
+    updates   final versions of the parameters it writes
+    A graph used as an attribute is frozen; a frozen graph refuses every change. Subgraphs share the `ids` of the graph
+    around them, so an id means one node in the whole program.
+    """
+
+    def __init__(self, name: str, ids: Ids | None = None) -> None:
+        self.name = name
+        self.inputs: tuple[int, ...] = ()
+        self.results: tuple[Result, ...] = ()
+        self.updates: tuple[Update, ...] = ()
+        self._nx: nx.DiGraph[int] = nx.DiGraph()
+        self._ids = ids or Ids()
+        self._order: tuple[int, ...] | None = None
+        self.frozen = False
+
+    # ---- reading
+
+    @property
+    def ids(self) -> Ids:
+        return self._ids
+
+    @property
+    def nx(self) -> nx.DiGraph[int]:
+        """The networkx graph: node attribute `node`, edge attribute `kind`. To be read, not changed."""
+        return self._nx
+
+    def __len__(self) -> int:
+        return len(self._nx)
+
+    def __contains__(self, id: int) -> bool:
+        return id in self._nx
+
+    def node(self, id: int) -> Node:
+        node: Node = self._nx.nodes[id]["node"]
+        return node
+
+    def __getitem__(self, id: int) -> Node:
+        return self.node(id)
+
+    def type(self, value: Value) -> TensorType:
+        return self.node(value.node).types[value.index]
+
+    def users(self, id: int) -> list[int]:
+        """Ids of the nodes that wait for this one."""
+        return list(self._nx.succ[id])
+
+    def order(self) -> tuple[int, ...]:
+        """All ids in the deterministic topological order: the smallest ready id first."""
+        if self._order is None:
+            try:
+                self._order = tuple(nx.lexicographical_topological_sort(self._nx))
+            except nx.NetworkXUnfeasible:
+                cycle = " -> ".join(f"%{u}" for u, _ in nx.find_cycle(self._nx))
+                raise VerifyError(f"graph @{self.name} has a cycle: {cycle}") from None
+        return self._order
+
+    def __iter__(self) -> Iterator[Node]:
+        """The nodes in topological order."""
+        return (self.node(i) for i in self.order())
+
+    def __str__(self) -> str:
+        from graphc.ir.text import to_text
+
+        return to_text(self)
+
+    # ---- changing
+
+    def _changing(self) -> None:
+        if self.frozen:
+            raise VerifyError(f"graph @{self.name} is frozen and cannot be changed; change a copy()")
+        self._order = None
+
+    def add(
+        self,
+        op: OpDef | str,
+        inputs: Sequence[Value] = (),
+        attrs: Mapping[str, Any] | None = None,
+        *,
+        after: Iterable[int] = (),
+        types: tuple[TensorType, ...] | None = None,
+        id: int | None = None,
+        name: str = "",
+        scope: str = "",
+        loc: Loc | None = None,
+        region: Region = "forward",
+        fwd: int | None = None,
+        origin: Origin | None = None,
+    ) -> Node:
+        """Add a node; its type rule runs now. `types` is for ops with declared types only. Returns the node.
+
+        Raises what the type rule raises (ShapeError, DTypeError), with `loc`.
+        """
+        self._changing()
+        definition = get_op(op) if isinstance(op, str) else op
+        inputs = tuple(inputs)
+        try:
+            definition.check_arity(len(inputs))
+            full = definition.complete(attrs or {})
+            if definition.infer is not None:
+                types = tuple(definition.infer([self.type(v) for v in inputs], full))
+            elif types is None:
+                raise VerifyError(f"{definition.name} needs declared types")
+        except GraphcError as error:
+            error.loc = error.loc or loc
+            raise
+        if id is not None and id in self._nx:
+            raise VerifyError(f"node id %{id} is used twice in graph @{self.name}")
+        id = self._ids.take(id)
+        unique_after = tuple(dict.fromkeys(after))
+        for attr in full.values():
+            if isinstance(attr, Graph):
+                attr.freeze()
+        node = Node(
+            id, definition, inputs, unique_after, MappingProxyType(full), types, name, scope, loc, region, fwd, origin
+        )
+        self._put(node)
+        if definition.name in ("Input", "Param"):
+            self.inputs += (id,)
+        return node
+
+    def _put(self, node: Node) -> None:
+        """Write a node's record and derive its incoming edges."""
+        predecessors = node.predecessors()
+        for p in predecessors:
+            if p not in self._nx:
+                raise VerifyError(f"%{node.id} {node.op.name} uses %{p}, which is not in graph @{self.name}")
+        if node.id in self._nx:
+            self._nx.remove_edges_from([(p, node.id) for p in list(self._nx.pred[node.id])])
+        self._nx.add_node(node.id, node=node)
+        self._nx.add_edges_from((p, node.id, {"kind": kind}) for p, kind in predecessors.items())
+
+    def set_node(
+        self, id: int, *, inputs: Sequence[Value] | None = None, after: Iterable[int] | None = None, **fields: Any
+    ) -> Node:
+        """Replace operands, order predecessors or other fields of a node."""
+        self._changing()
+        if inputs is not None:
+            fields["inputs"] = tuple(inputs)
+        if after is not None:
+            fields["after"] = tuple(dict.fromkeys(after))
+        node = replace(self.node(id), **fields)
+        self._put(node)
+        return node
+
+    def replace_node(self, id: int, values: Sequence[Value]) -> None:
+        """Let every user of node `id` use `values[i]` instead of result i, in operands, order, results and updates.
+
+        The node itself stays, without users, until `prune`.
+        """
+        self._changing()
+        if [self.type(v) for v in values] != list(self.node(id).types):
+            raise VerifyError(f"%{id} cannot be replaced by values of other types")
+        producers = tuple(dict.fromkeys(v.node for v in values))
+
+        def swap(value: Value) -> Value:
+            return values[value.index] if value.node == id else value
+
+        for user in list(self._nx.succ[id]):
+            if user in producers:
+                continue
+            node = self.node(user)
+            after: list[int] = []
+            for p in node.after:
+                after += producers if p == id else (p,)
+            self.set_node(user, inputs=[swap(v) for v in node.inputs], after=after)
+        self.results = tuple(Result(r.name, swap(r.value)) for r in self.results)
+        self.updates = tuple(Update(u.param, swap(u.value)) for u in self.updates)
+
+    def set_results(self, results: Iterable[tuple[str, Value]], updates: Iterable[tuple[int, Value]] = ()) -> None:
+        self._changing()
+        self.results = tuple(Result(*r) for r in results)
+        self.updates = tuple(Update(*u) for u in updates)
+
+    def prune(self) -> int:
+        """Remove the nodes that no result or update depends on; inputs stay. Returns how many went."""
+        self._changing()
+        live = set(self.inputs)
+        stack = [*self.inputs, *(r.value.node for r in self.results), *(u.value.node for u in self.updates)]
+        live.update(stack)
+        while stack:
+            for p in self._nx.pred[stack.pop()]:
+                if p not in live:
+                    live.add(p)
+                    stack.append(p)
+        dead = [i for i in self._nx if i not in live]
+        self._nx.remove_nodes_from(dead)
+        for node_id in live:
+            node = self.node(node_id)
+            if node.fwd is not None and node.fwd not in live:
+                self.set_node(node_id, fwd=None)
+        return len(dead)
+
+    def drop_inputs(self, ids: Iterable[int]) -> None:
+        """Remove unused Input or Param nodes from the signature."""
+        self._changing()
+        for id in ids:
+            if self._nx.succ[id] or any(r.value.node == id for r in self.results):
+                raise VerifyError(f"%{id} is used and cannot leave the signature of @{self.name}")
+            self._nx.remove_node(id)
+        self.inputs = tuple(i for i in self.inputs if i in self._nx)
+
+    def copy(self) -> Graph:
+        """A mutable copy with the same ids. Nodes are shared: they are frozen."""
+        other = Graph(self.name)
+        other.inputs, other.results, other.updates = self.inputs, self.results, self.updates
+        other._nx = self._nx.copy()
+        other._ids = self._ids
+        return other
+
+    def freeze(self) -> Graph:
+        """Refuse further changes, in networkx too. Returns self."""
+        if not self.frozen:
+            self.order()
+            nx.freeze(self._nx)
+            self.frozen = True
+        return self
+
+
+def walk(graph: Graph) -> Iterator[tuple[Graph, Node]]:
+    """Every node of a graph and of its subgraphs, outer before inner."""
+    for node in graph:
+        yield graph, node
+        for _, sub in node.graphs():
+            yield from walk(sub)

@@ -1,0 +1,210 @@
+"""OpDef: the one declaration of an op, and the registry of all of them.
+
+The mechanism lives here; the ops that fill it live in `graphc.ops`. Everything the compiler knows of an op stands in its
+declaration: type rule, NumPy reference, gradient, lowering and the samples that test them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError
+from graphc.ir.types import TensorType
+
+if TYPE_CHECKING:
+    from graphc.ir.graph import Graph, Node
+
+Attrs = Mapping[str, Any]
+Types = Sequence[TensorType]
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+#: Default of an attribute that must be given.
+REQUIRED = _Required()
+
+
+# ---- lowering: how an op becomes kernels. `graphc.lower` interprets these records.
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """Elementwise: `fn(e, *operands, **attrs)` builds the result of one element over the expression builder `e`.
+
+    `align(types, attrs)` gives, for every operand, the operand axis that each axis of the result walks (None: broadcast);
+    without it operands are aligned at their last axis, as NumPy does.
+    """
+
+    fn: Callable[..., Any]
+    align: Callable[[Types, Attrs], tuple[tuple[int | None, ...], ...]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Strided:
+    """A rearranged copy of operand 0: `access(type, attrs)` gives (offset, stride per axis of the result) in elements."""
+
+    access: Callable[[TensorType, Attrs], tuple[int, tuple[int, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """`combine` ("sum", "max", "min", "prod", "any", "all") over attribute `axis`; `mean` divides by the count."""
+
+    combine: str
+    mean: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Calls of named kernels: `fn(k, inputs, outputs, attrs)` over the call builder `k` that lower passes in.
+
+    `dtypes` are the dtypes that operand 0 may have.
+    """
+
+    fn: Callable[..., None]
+    dtypes: tuple[str, ...] = ("float32",)
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """The result is operand 0's memory; no code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Structural:
+    """Handled by the lowering itself; a closed list: Input, Param, Constant, Assign, If."""
+
+
+Lowering = Scalar | Strided | Reduce | Kernel | Alias | Structural
+
+
+class _NoGrad:
+    def __repr__(self) -> str:
+        return "NO_GRAD"
+
+
+#: Said of an op whose result does not depend differentiably on its operands: the gradient stops there.
+NO_GRAD = _NoGrad()
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Operands (arrays) and attributes on which the registry-wide tests try an op.
+
+    `grad` names the operands whose gradient is compared with finite differences; empty where the op has kinks at the
+    sample or no gradient.
+    """
+
+    operands: tuple[Any, ...]
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    grad: tuple[int, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OpDef:
+    """One op.
+
+    operands    names of the operands; a last "*xs" takes any number
+    attrs       attribute names with their defaults (REQUIRED where there is none)
+    infer       type rule: (types, attrs) -> result types; raises ShapeError, DTypeError. None: types are declared (Input, ...)
+    ref         NumPy reference: (*arrays, **attrs) -> array or tuple of arrays; works in the dtype of its operands
+    grad        gradient rule: (g, n, *dys) -> one Value or None per operand; NO_GRAD; or None: using it is an error
+    lower       how it becomes kernels, or None: compiling it is an error
+    samples     what the registry-wide tests try
+    check       more rules of the verifier: (graph, node) -> messages
+    effect      ordered by order edges; never merged with an equal node
+    """
+
+    name: str
+    operands: tuple[str, ...]
+    attrs: Attrs
+    infer: Callable[[Types, Attrs], tuple[TensorType, ...]] | None
+    ref: Callable[..., Any] | None
+    grad: Callable[..., Sequence[Any]] | _NoGrad | None
+    lower: Lowering | None
+    samples: Callable[[], Iterable[Sample]] | None
+    check: Callable[[Graph, Node], Iterable[str]] | None
+    effect: bool
+    doc: str
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    @property
+    def variadic(self) -> bool:
+        return bool(self.operands) and self.operands[-1].startswith("*")
+
+    def check_arity(self, count: int) -> None:
+        """Raise ArgumentTypeError unless the op takes `count` operands."""
+        fixed = len(self.operands) - self.variadic
+        if count < fixed or (count > fixed and not self.variadic):
+            raise ArgumentTypeError(
+                f"{self.name} takes {'at least ' if self.variadic else ''}{fixed} operands"
+                f" ({', '.join(self.operands)}), got {count}"
+            )
+
+    def complete(self, attrs: Attrs) -> dict[str, Any]:
+        """The attributes in declared order with defaults filled in; ArgumentTypeError for unknown or missing ones."""
+        full: dict[str, Any] = {}
+        for name, default in self.attrs.items():
+            value = attrs.get(name, default)
+            if value is REQUIRED:
+                raise ArgumentTypeError(f"{self.name} needs attribute {name!r}")
+            full[name] = value
+        if len(full) != len(self.attrs) or not attrs.keys() <= full.keys():
+            unknown = sorted(attrs.keys() - self.attrs.keys())
+            raise ArgumentTypeError(
+                f"{self.name} has no attribute {', '.join(map(repr, unknown))}",
+                details=[f"its attributes are {', '.join(self.attrs) or 'none'}"],
+            )
+        return full
+
+
+_REGISTRY: dict[str, OpDef] = {}
+
+
+def op(
+    name: str,
+    operands: str = "",
+    *,
+    infer: Callable[[Types, Attrs], tuple[TensorType, ...]] | None,
+    ref: Callable[..., Any] | None = None,
+    grad: Callable[..., Sequence[Any]] | _NoGrad | None = None,
+    lower: Lowering | None = None,
+    attrs: Attrs | None = None,
+    samples: Callable[[], Iterable[Sample]] | None = None,
+    check: Callable[[Graph, Node], Iterable[str]] | None = None,
+    effect: bool = False,
+    doc: str = "",
+) -> OpDef:
+    """Declare an op and register it. `operands` is a space-separated list of names."""
+    if name in _REGISTRY:
+        raise ValueError(f"op {name!r} is already declared")
+    definition = OpDef(
+        name, tuple(operands.split()), dict(attrs or {}), infer, ref, grad, lower, samples, check, effect, doc
+    )
+    _REGISTRY[name] = definition
+    return definition
+
+
+def get_op(name: str) -> OpDef:
+    """The op of that name; ArgumentValueError with the nearest names if there is none."""
+    try:
+        return _REGISTRY[name]
+    except KeyError:
+        near = difflib.get_close_matches(name, _REGISTRY, n=3)
+        raise ArgumentValueError(
+            f"there is no op named {name!r}", help=f"did you mean {' or '.join(near)}?" if near else None
+        ) from None
+
+
+def all_ops() -> dict[str, OpDef]:
+    """Every registered op by name, in order of declaration."""
+    return dict(_REGISTRY)

@@ -1,0 +1,258 @@
+"""Reads the text form of a graph (graphc.ir.text). Types are inferred again and compared with the text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, cast
+
+import numpy as np
+
+from graphc.errors import GraphcError, Loc, ParseError
+from graphc.ir.graph import REGIONS, Data, Graph, Ids, Origin, Region, Value
+from graphc.ir.op import get_op
+from graphc.ir.types import TensorType, parse_type
+
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_NAME = rf"(?:[A-Za-z_][\w.\-]*|{_STRING})"
+_NODE = re.compile(
+    rf"%(\d+)(?: ({_NAME}))?: (\([^=]*?\)|\S+) = (\w+)\(([^()]*)\)"
+    rf'(?: \{{((?:[^"{{}}]|{_STRING})*)\}})?(?: after\(([^()]*)\))?(?:  ; (.+))?\Z'
+)
+_ABOUT = re.compile(
+    rf"(?:({_NAME})(?= @| grad of| by|\Z) ?)?(?:@ ([\w./<>\-]+|{_STRING}):(\d+) ?)?(?:grad of %(\d+) ?)?"
+    rf"(?:by ({_NAME})(?::({_NAME}))?(?:\(([^()]*)\))?)?\Z"
+)
+_HEAD = re.compile(rf"graph @({_NAME}) \{{\Z")
+_BLOCK = re.compile(r"(\w+) = (graph @.*)\Z")
+_TOKEN = re.compile(rf"\s*(<[^<>]*>|{_STRING}|[(),]|\w+=|[\w.+\-\[\]]+)")
+
+
+def parse(text: str, constants: Mapping[str, np.ndarray[Any, Any]] | None = None) -> Graph:
+    """The graph that prints as `text`. `constants` maps hashes of large constants to their data.
+
+    Raises ParseError with the line of the text, and what type rules raise.
+    """
+    reader = _Reader(text, constants or {})
+    graph = reader.graph(reader.next(), Ids())
+    trailing = reader.peek()
+    if trailing is not None:
+        reader.fail(f"text after the end of the graph: {trailing!r}")
+    return graph
+
+
+class _Reader:
+    def __init__(self, text: str, constants: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        self.lines = text.split("\n")
+        self.position = 0
+        self.constants = constants
+
+    def fail(self, message: str) -> None:
+        line = self.lines[self.position - 1] if self.position else ""
+        raise ParseError(
+            f"line {self.position} of the graph's text: {message}", details=[line.strip()[:200]]
+        )
+
+    def peek(self) -> str | None:
+        """The next line that is not empty, stripped; None at the end."""
+        while self.position < len(self.lines):
+            line = self.lines[self.position].strip()
+            if line:
+                return line
+            self.position += 1
+        return None
+
+    def next(self) -> str:
+        line = self.peek()
+        self.position += 1
+        if line is None:
+            self.position = len(self.lines)
+            self.fail("the text ends inside a graph")
+        return cast(str, line)
+
+    def graph(self, head: str, ids: Ids) -> Graph:
+        match = _HEAD.match(head)
+        if not match:
+            self.fail("expected `graph @name {`")
+        assert match
+        graph = Graph(_unquote(match[1]), ids)
+        region: Region = "forward"
+        while not (line := self.next()).startswith(("return", "}")):
+            if line.startswith("%"):
+                self.node(graph, line, region)
+            elif line[:-1] in REGIONS and line.endswith(":"):
+                region = cast(Region, line[:-1])
+            else:
+                self.fail("expected a node, a region or `return`")
+        results: list[tuple[str, Value]] = []
+        updates: list[tuple[int, Value]] = []
+        if line.startswith("return"):
+            for name, value in self.pairs(line[len("return") :]):
+                results.append((_unquote(name), self.value(value)))
+            line = self.next()
+        if line.startswith("update "):
+            for param, value in self.pairs(line[len("update") :]):
+                updates.append((self.value(param).node, self.value(value)))
+            line = self.next()
+        if line != "}":
+            self.fail("expected `}`")
+        for _, v in [*results, *updates]:
+            if v.node not in graph or v.index >= len(graph.node(v.node).types):
+                self.fail(f"{v} is not a value of this graph")
+        graph.set_results(results, updates)
+        return graph
+
+    def pairs(self, text: str) -> list[tuple[str, str]]:
+        pairs = re.findall(rf"\s*({_NAME}|%\d+)=(%[\d#]+)(?:,|\Z)", text)
+        if ", ".join(f"{a}={b}" for a, b in pairs) != text.strip():
+            self.fail("expected name=%id pairs")
+        return pairs
+
+    def value(self, text: str) -> Value:
+        match = re.match(r"\s*%(\d+)(?:#(\d+))?\s*\Z", text)
+        if not match:
+            self.fail(f"{text!r} is no value")
+        assert match
+        return Value(int(match[1]), int(match[2] or 0))
+
+    def values(self, text: str) -> tuple[Value, ...]:
+        return tuple(map(self.value, text.split(","))) if text.strip() else ()
+
+    def node(self, graph: Graph, line: str, region: Region) -> None:
+        match = _NODE.match(line)
+        if not match:
+            self.fail("this is no node")
+        assert match
+        id, name, types, op, inputs, attrs, after, about = match.groups()
+        start = self.position
+        values = self.attrs(attrs or "", graph.ids)
+        fields = self.about(about or "")
+        try:
+            declared = tuple(map(parse_type, types[1:-1].split(", ") if types[1:-1] else ())) if types[0] == "(" else (parse_type(types),)
+            operands = self.values(inputs)
+            for v in operands:
+                if v.node not in graph or v.index >= len(graph.node(v.node).types):
+                    self.fail(f"{v} is not defined above")
+            node = graph.add(
+                get_op(op),
+                operands,
+                values,
+                after=[v.node for v in self.values(after or "")],
+                types=declared,
+                id=int(id),
+                name=_unquote(name or ""),
+                region=region,
+                **fields,
+            )
+        except ParseError:
+            raise
+        except (GraphcError, ValueError) as error:
+            self.position = start
+            self.fail(error.message if isinstance(error, GraphcError) else str(error))
+        if node.types != declared:
+            self.position = start
+            self.fail(f"{op} gives {', '.join(map(str, node.types))}, the text says {types}")
+
+    def attrs(self, text: str, ids: Ids) -> dict[str, Any]:
+        parsed = _parse_attrs(text)
+        if parsed is None:
+            self.fail("these attributes do not parse")
+        values = dict(parsed or ())
+        for name, value in values.items():
+            if value is Graph:
+                block = _BLOCK.match(self.next())
+                if not block or block[1] != name:
+                    self.fail(f"expected the subgraph `{name} = graph @...`")
+                assert block
+                values[name] = self.graph(block[2], ids)
+            elif isinstance(value, Data) and value.array is None and value.digest in self.constants:
+                values[name] = Data(self.constants[value.digest], type=value.type)
+        return values
+
+    def about(self, text: str) -> dict[str, Any]:
+        match = _ABOUT.match(text)
+        if not match:
+            self.fail("what follows `;` does not parse")
+        assert match
+        scope, file, line, fwd, made_by, rule, sources = match.groups()
+        origin = None
+        if made_by:
+            ids = tuple(v.node for v in self.values(sources or ""))
+            origin = Origin(_unquote(made_by), _unquote(rule or ""), ids)
+        return {
+            "scope": _unquote(scope or ""),
+            "loc": Loc(_unquote(file), int(line)) if file else None,
+            "fwd": int(fwd) if fwd else None,
+            "origin": origin,
+        }
+
+
+def _unquote(name: str) -> str:
+    return json.loads(name) if name.startswith('"') else name
+
+
+@lru_cache(maxsize=4096)
+def _parse_attrs(text: str) -> tuple[tuple[str, Any], ...] | None:
+    """`a=1, b=(2, 3)` as pairs; None if it does not parse. A subgraph is the class Graph."""
+    tokens = _TOKEN.findall(text)
+    if "".join(tokens).replace(" ", "") != text.replace(" ", ""):
+        return None
+    pairs: list[tuple[str, Any]] = []
+    i = 0
+    try:
+        while i < len(tokens):
+            if not tokens[i].endswith("=") or tokens[i][0] in '"<':
+                return None
+            name = tokens[i][:-1]
+            value, i = _parse_value(tokens, i + 1)
+            pairs.append((name, value))
+            if i < len(tokens):
+                if tokens[i] != ",":
+                    return None
+                i += 1
+    except (ValueError, IndexError):
+        return None
+    return tuple(pairs)
+
+
+_WORDS: dict[str, Any] = {"None": None, "True": True, "False": False, "graph": Graph}
+
+
+def _parse_value(tokens: list[str], i: int) -> tuple[Any, int]:
+    token = tokens[i]
+    if token == "(":
+        items: list[Any] = []
+        i += 1
+        while tokens[i] != ")":
+            item, i = _parse_value(tokens, i)
+            items.append(item)
+            if tokens[i] == ",":
+                i += 1
+        return tuple(items), i + 1
+    if token[0] == '"':
+        return json.loads(token), i + 1
+    if token[0] == "<":
+        return _parse_data(token[1:-1]), i + 1
+    if token in _WORDS:
+        return _WORDS[token], i + 1
+    if token.endswith("]"):
+        return parse_type(token), i + 1
+    try:
+        return int(token), i + 1
+    except ValueError:
+        return float(token), i + 1
+
+
+def _parse_data(text: str) -> Data:
+    head, _, body = text.partition(" ")
+    type: TensorType = parse_type(head)
+    if body.startswith("#"):
+        return Data(None, digest=body[1:], type=type)
+    items = body.split(", ") if body else []
+    if type.dtype == "bool":
+        array = np.array([{"True": True, "False": False}[x] for x in items], dtype=bool)
+    else:
+        array = np.array([type.numpy.type(x) for x in items], dtype=type.numpy)
+    return Data(array.reshape(type.shape), type=type)

@@ -1,0 +1,114 @@
+"""Lowering: a graph becomes a finished `Program`. All decisions are taken here: fusion, storage, order, memory.
+
+Knows ops and the IR, and of the code generator only the contract `graphc_codegen.program`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from graphc.errors import Loc
+from graphc.ir import Graph, TensorType, Value
+from graphc.lower.body import Body, Constants
+from graphc.lower.buffers import Buffers
+from graphc.ops.tensor import Array
+from graphc_codegen.program import Call, Program, Stmt
+
+__all__ = ["Lowered", "lower"]
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program, and how it meets the outside.
+
+    inputs      Input node ids in the order of the program's "input" buffers
+    params      Param node ids in the order of its "param" buffers
+    constants   the arrays of its "const" buffers
+    results     (buffer id, type) of every result
+    memory      sizes in bytes: "arena", "lower_bound" (of any arena), "params", "constants", "inputs"; "buffers" is a count
+    """
+
+    program: Program
+    inputs: tuple[int, ...]
+    params: tuple[int, ...]
+    constants: tuple[Array, ...]
+    results: tuple[tuple[int, TensorType], ...]
+    memory: dict[str, int]
+    locations: dict[int, Loc]
+
+
+def lower(graph: Graph, *, canary: bool = False) -> Lowered:
+    """Lower a graph without Grad nodes. `canary` keeps buffers apart with 64 bytes between them, for the debug build.
+
+    Raises LoweringError GC181/GC182 with the user's line for what has no kernel.
+    """
+    buffers, constants = Buffers(), Constants()
+    inputs = [n for n in map(graph.node, graph.inputs) if n.op.name == "Input"]
+    params = [n for n in map(graph.node, graph.inputs) if n.op.name == "Param"]
+    bound = {Value(n.id): buffers.new(n.type, "input", i) for i, n in enumerate(inputs)}
+    bound |= {Value(n.id): buffers.new(n.type, "param", i) for i, n in enumerate(params)}
+    targets = [(u.value, bound[Value(u.param)]) for u in graph.updates]
+    body = Body(graph, buffers, constants, bound, targets)
+    copies: dict[Value, int] = {}
+    for result in graph.results:
+        core = body.source(result.value)
+        # Memory from outside is copied: inputs belong to the caller, and a parameter may be about to change.
+        if core in bound and core not in copies and _may_change(graph, core):
+            copies[core] = buffers.new(graph.type(core))
+            targets.append((core, copies[core]))
+    statements = body.run()
+    results = []
+    for result in graph.results:
+        core = body.source(result.value)
+        results.append((copies[core] if core in copies else body.of(result.value), graph.type(result.value)))
+    buffers.position += 1
+    for buffer, _ in results:
+        buffers.use(buffer)
+    placed, arena, bound_bytes = buffers.place(64 if canary else 0, reuse=not canary)
+    program = Program(graph.name, placed, _mark_dead(statements, buffers), arena, 64 if canary else 0)
+    arrays = tuple(n.attrs["value"].array for n in constants.values)
+    memory = {
+        "arena": arena,
+        "lower_bound": bound_bytes,
+        "params": sum(n.type.nbytes for n in params),
+        "constants": sum(a.nbytes for a in arrays),
+        "inputs": sum(n.type.nbytes for n in inputs),
+        "buffers": sum(b.space == "arena" for b in placed),
+    }
+    locations = {n.id: n.loc for n in graph if n.loc is not None}
+    return Lowered(
+        program, tuple(n.id for n in inputs), tuple(n.id for n in params), arrays, tuple(results), memory, locations
+    )
+
+
+def _may_change(graph: Graph, value: Value) -> bool:
+    """Whether entry memory is the caller's, or is overwritten by this step."""
+    return graph.node(value.node).op.name == "Input" or any(u.param == value.node for u in graph.updates)
+
+
+def _mark_dead(statements: list[Stmt], buffers: Buffers) -> tuple[Stmt, ...]:
+    """Note on every statement which arena buffers nobody uses after it. Positions are counted as the bodies counted them."""
+    by_position: dict[int, list[int]] = {}
+    for buffer, position in buffers.last.items():
+        if buffers.space(buffer) == "arena":
+            by_position.setdefault(position, []).append(buffer)
+    counter = 0
+
+    def mark(body: tuple[Stmt, ...] | list[Stmt]) -> tuple[Stmt, ...]:
+        nonlocal counter
+        marked: list[Stmt] = []
+        for statement in body:
+            counter += 1
+            dead = by_position.get(counter, [])
+            if isinstance(statement, Call):
+                marked.append(replace(statement, dead=tuple(dead)))
+                continue
+            then, orelse = mark(statement.then), mark(statement.orelse)
+            counter += 1
+            dead = dead + by_position.get(counter, [])
+            marked.append(replace(statement, then=then, orelse=orelse, dead=tuple(dead)))
+        return tuple(marked)
+
+    return mark(statements)
+
+

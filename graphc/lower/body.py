@@ -1,0 +1,246 @@
+"""Lowers one graph body, the step's or a branch's, to statements.
+
+Values get storage: inputs and parameters their own, aliases that of their operand, everything else a buffer of the arena. The
+final version of a parameter is made right in the parameter's memory when nobody reads the old version any more; else it is
+made elsewhere and copied at the end. On the way not taken by an If nothing is written: what a branch returns unchanged is
+already where it belongs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from graphc.errors import LoweringError
+from graphc.ir import Graph, Node, Value
+from graphc.ir.op import Alias
+from graphc.lower.buffers import Buffers
+from graphc.lower.calls import CallBuilder, LoopBuilder, Operand, kernel_node, note_of, walk
+from graphc.lower.fuse import Group, Step, fuse, uniform_values
+from graphc.ops.rules import contiguous_strides
+from graphc_codegen.program import Call, If, Stmt
+
+
+@dataclass(slots=True)
+class Constants:
+    """Arrays that the program reads but nobody writes."""
+
+    values: list[Node] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Body:
+    """One body while it is lowered.
+
+    bound       storage of Input and Param values, given from outside
+    targets     (value, buffer): where a value must stand when the body ends
+    """
+
+    graph: Graph
+    buffers: Buffers
+    constants: Constants
+    bound: dict[Value, int]
+    targets: list[tuple[Value, int]]
+    statements: list[Stmt] = field(default_factory=list)
+    storage: dict[Value, int] = field(default_factory=dict)
+    uniform: dict[Value, float] = field(default_factory=dict)
+    claimed: dict[Value, int] = field(default_factory=dict)
+    step_of: dict[int, int] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+
+    def run(self) -> list[Stmt]:
+        """Emit everything; returns the statements."""
+        self.storage.update(self.bound)
+        self.uniform.update(uniform_values(self.graph))
+        self.steps = fuse(self.graph, self.uniform)
+        for index, step in enumerate(self.steps):
+            for id in step.members if isinstance(step, Group) else (step.id,):
+                self.step_of[id] = index
+        late = self._claim()
+        for step in self.steps:
+            if isinstance(step, Group):
+                self._group(step)
+            elif step.op.name == "If":
+                self._if(step)
+            elif step.op.name == "Assign" or isinstance(step.op.lower, Alias):
+                pass  # No code: `source` looks through it.
+            else:
+                self._kernel(step)
+        for value, buffer in late:
+            self._copy(self.of(value), buffer)
+        return self.statements
+
+    # ---- storage
+
+    def source(self, value: Value) -> Value:
+        """The value whose memory holds this one: behind aliases, and behind Assign the assigned value."""
+        node = self.graph.node(value.node)
+        while True:
+            if node.op.name == "Assign":
+                value = node.inputs[1]
+            elif isinstance(node.op.lower, Alias):
+                value = node.inputs[0]
+            else:
+                return value
+            node = self.graph.node(value.node)
+
+    def of(self, value: Value) -> int:
+        """The buffer that holds a value; constants are placed on first use."""
+        value = self.source(value)
+        if value in self.storage:
+            return self.storage[value]
+        node = self.graph.node(value.node)
+        if value in self.uniform:
+            buffer = self.buffers.new(self.graph.type(value))
+            target = Operand(buffer, self.graph.type(value))
+            self._builder(note_of([node])).fill(target, self.uniform[value])
+        elif node.op.name == "Constant":
+            self.constants.values.append(node)
+            buffer = self.buffers.new(node.type, "const", len(self.constants.values) - 1)
+        else:
+            raise AssertionError(f"{value} is used before it is made")
+        self.storage[value] = buffer
+        return buffer
+
+    def _new(self, value: Value) -> int:
+        """Storage for a value that is about to be made."""
+        if value not in self.storage:
+            type = self.graph.type(value)
+            self.storage[value] = self.claimed[value] if value in self.claimed else self.buffers.new(type)
+        return self.storage[value]
+
+    def _claim(self) -> list[tuple[Value, int]]:
+        """Decide which target is made in place; returns those to be copied at the end.
+
+        Targets whose value is bound memory that another target overwrites are saved first.
+        """
+        late: list[tuple[Value, int]] = []
+        written = {buffer for _, buffer in self.targets}
+        for value, buffer in self.targets:
+            core = self.source(value)
+            if self.storage.get(core) == buffer:
+                continue  # It stands there already.
+            if core in self.bound:
+                if self.bound[core] in written:
+                    self._save(core)
+                late.append((value, buffer))
+            elif core in self.uniform or core in self.claimed or not self._in_place(core, buffer):
+                late.append((value, buffer))
+            else:
+                self.claimed[core] = buffer
+        return late
+
+    def _save(self, value: Value) -> None:
+        """Copy bound memory before anything overwrites it; later reads of the value see the copy."""
+        old = self.storage[value]
+        copy = self.buffers.new(self.buffers.type(old))
+        self._copy(old, copy)
+        self.storage[value] = copy
+
+    def _in_place(self, core: Value, buffer: int) -> bool:
+        """Whether every reader of the memory's old contents is done when the step that makes `core` writes."""
+        if core.node not in self.step_of:
+            return False
+        when = self.step_of[core.node]
+        maker = self.steps[when]
+        for old in [v for v, b in self.bound.items() if b == buffer]:
+            for reader in self._readers(old):
+                if reader not in self.step_of:
+                    return False
+                at = self.step_of[reader]
+                if at > when or (at == when and not self._may_overlap(maker, reader, old, core)):
+                    return False
+        return True
+
+    def _readers(self, value: Value) -> list[int]:
+        """Nodes that read a value's memory, through aliases; -1 for a result of the body that is no target of it."""
+        readers: list[int] = []
+        stack = [value]
+        while stack:
+            v = stack.pop()
+            for user in self.graph.users(v.node):
+                node = self.graph.node(user)
+                if isinstance(node.op.lower, Alias) and v in node.inputs:
+                    stack.append(node.outputs[0])
+                elif node.op.name == "Assign":
+                    if v == node.inputs[1]:
+                        stack.append(node.outputs[0])
+                elif v in node.inputs:
+                    readers.append(user)
+        return readers
+
+    def _may_overlap(self, maker: Step, reader: int, old: Value, core: Value) -> bool:
+        """Whether one step may read the old contents and write the new: an If, or a loop element by element."""
+        if not isinstance(maker, Group):
+            return maker.op.name == "If"
+        if maker.axes is not None:
+            return False
+        node, type = self.graph.node(reader), self.graph.type(core)
+        whole = (0, tuple(0 if d == 1 else s for d, s in zip(type.shape, contiguous_strides(type.shape), strict=True)))
+        return type.shape == maker.domain and all(
+            walk(self.graph, maker.domain, node, i) == whole
+            for i, v in enumerate(node.inputs)
+            if self.source(v) == old
+        )
+
+    # ---- steps
+
+    def _builder(self, note: str) -> CallBuilder:
+        return CallBuilder(self.buffers, self._emit, note)
+
+    def _emit(self, statement: Stmt) -> None:
+        self.buffers.position += 1
+        for buffer in statement.args if not isinstance(statement, If) else (statement.pred,):
+            self.buffers.use(buffer)
+        self.statements.append(statement)
+
+    def _group(self, group: Group) -> None:
+        outputs = [n.outputs[0] for n in group.nodes if self._is_needed(n, group)]
+        if not outputs or not any(self.graph.type(v).size for v in outputs):
+            for value in outputs:
+                self._new(value)
+            return
+        builder = LoopBuilder(self.graph, group, self.uniform, self.of, self.buffers)
+        targets = [self._new(v) for v in outputs]
+        try:
+            kernel, operands = builder.build(outputs, targets)
+        except LoweringError as error:
+            error.loc = error.loc or group.nodes[0].loc
+            raise
+        self._emit(Call(kernel, operands, note_of(group.nodes)))
+
+    def _is_needed(self, node: Node, group: Group) -> bool:
+        """Whether a member's result is used outside its group."""
+        value = node.outputs[0]
+        for user in self.graph.users(node.id):
+            if user not in group.members and value in self.graph.node(user).inputs:
+                return True
+        return any(r.value == value for r in self.graph.results) or any(v == value for v, _ in self.targets)
+
+    def _kernel(self, node: Node) -> None:
+        inputs = [Operand(self.of(v), self.graph.type(v)) for v in node.inputs]
+        outputs = [Operand(self._new(v), self.graph.type(v)) for v in node.outputs]
+        kernel_node(node, inputs, outputs, self._builder(note_of([node])))
+
+    def _copy(self, source: int, target: int) -> None:
+        type = self.buffers.type(source)
+        self._builder("copy").duplicate(Operand(source, type), Operand(target, type))
+
+    def _if(self, node: Node) -> None:
+        pred = self.of(node.inputs[0])
+        captures = [self.of(v) for v in node.inputs[1:]]
+        outputs = [self._new(v) for v in node.outputs]
+        self.buffers.position += 1
+        for buffer in (pred, *captures, *outputs):
+            # The outputs are written in either branch, so they live from before both.
+            self.buffers.use(buffer)
+        branches: list[tuple[Stmt, ...]] = []
+        for _, sub in node.graphs():
+            bound = {Value(i): b for i, b in zip(sub.inputs, captures, strict=True)}
+            targets = [(r.value, b) for r, b in zip(sub.results, outputs, strict=True)]
+            body = Body(sub, self.buffers, self.constants, bound, targets)
+            branches.append(tuple(body.run()))
+        self.buffers.position += 1
+        for buffer in outputs:
+            self.buffers.use(buffer)
+        self.statements.append(If(pred, branches[0], branches[1], note_of([node])))
+

@@ -1,0 +1,57 @@
+"""The buffers of a program while it is built, and how long each lives."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from graphc.errors import LoweringError
+from graphc.ir import TensorType
+from graphc.lower.memory import Lifetime, lower_bound, plan
+from graphc_codegen.program import ITEMSIZE, Buffer, Space
+
+
+@dataclass(slots=True)
+class Buffers:
+    """Numbers buffers, notes their uses, and places those of the arena. `position` counts statements."""
+
+    made: list[tuple[TensorType, Space, int]] = field(default_factory=list)
+    first: dict[int, int] = field(default_factory=dict)
+    last: dict[int, int] = field(default_factory=dict)
+    position: int = 0
+
+    def new(self, type: TensorType, space: Space = "arena", index: int = 0) -> int:
+        """A new buffer; `index` is its place among the arrays of a space other than the arena."""
+        if type.dtype not in ITEMSIZE:
+            raise LoweringError(f"there are no kernels for {type.dtype}: the value is {type}", code="GC181")
+        self.made.append((type, space, index))
+        return len(self.made) - 1
+
+    def type(self, buffer: int) -> TensorType:
+        return self.made[buffer][0]
+
+    def space(self, buffer: int) -> Space:
+        return self.made[buffer][1]
+
+    def use(self, buffer: int) -> None:
+        """The statement at the current position reads or writes the buffer."""
+        self.first.setdefault(buffer, self.position)
+        self.last[buffer] = self.position
+
+    def lifetimes(self) -> dict[int, Lifetime]:
+        return {
+            b: Lifetime(self.first[b], self.last[b], math.prod(type.shape) * ITEMSIZE[type.dtype])
+            for b, (type, space, _) in enumerate(self.made)
+            if space == "arena" and b in self.first
+        }
+
+    def place(self, gap: int, reuse: bool) -> tuple[tuple[Buffer, ...], int, int]:
+        """The placed buffers, the arena's size and the lower bound of any plan."""
+        lifetimes = self.lifetimes()
+        offsets, size = plan(lifetimes, gap=gap, reuse=reuse)
+        placed = tuple(
+            Buffer(b, type.dtype, type.shape, space, offsets[b] if space == "arena" else index)
+            for b, (type, space, index) in enumerate(self.made)
+            if space != "arena" or b in offsets
+        )
+        return placed, size, lower_bound(lifetimes)

@@ -1,0 +1,204 @@
+"""The call builder that `Kernel` lowerings write to, and the loop kernels that groups become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from graphc.errors import GraphcError, LoweringError
+from graphc.ir import Graph, Node, TensorType, Value
+from graphc.ir.op import Kernel as KernelLowering
+from graphc.ir.op import Reduce, Scalar, Strided
+from graphc.lower.buffers import Buffers
+from graphc.lower.expression import Expression
+from graphc.lower.fuse import Group
+from graphc.ops.rules import contiguous_strides
+from graphc_codegen.program import Access, Call, Kernel, LoopKernel, NamedKernel, Output, Stmt
+
+Emit = Callable[[Stmt], None]
+
+
+class Operand(NamedTuple):
+    """A buffer under the type that a node sees, which a reshape may have changed."""
+
+    buffer: int
+    type: TensorType
+
+
+class CallBuilder:
+    """What a `Kernel` lowering sees as `k`. Operands are `Operand`s."""
+
+    def __init__(self, buffers: Buffers, emit: Emit, note: str) -> None:
+        self.buffers = buffers
+        self.note = note
+        self._emit = emit
+
+    def type(self, operand: Operand) -> TensorType:
+        return operand.type
+
+    def temp(self, type: TensorType) -> Operand:
+        """Scratch memory."""
+        return Operand(self.buffers.new(type), type)
+
+    def _call(self, kernel: Kernel, *operands: Operand) -> None:
+        self._emit(Call(kernel, tuple(x.buffer for x in operands), self.note))
+
+    def call(self, name: str, inputs: Sequence[Operand], outputs: Sequence[Operand], **params: Any) -> None:
+        """A named kernel; nothing when it would write nothing."""
+        if any(x.type.size for x in outputs):
+            self._call(NamedKernel(name, tuple(params.items())), *inputs, *outputs)
+
+    def fill(self, target: Operand, value: float) -> None:
+        """One number everywhere."""
+        self.elementwise(lambda e: e.number(value, target.type.dtype), (), target)
+
+    def elementwise(self, fn: Callable[..., int], inputs: Sequence[Operand], target: Operand) -> None:
+        """target = fn(e, *inputs), all of one shape."""
+        shape = target.type.shape
+        if not target.type.size:
+            return
+        e = Expression(len(shape))
+        accesses = [_whole(x.type) for x in inputs]
+        handles = [e.input(a, i) for i, a in enumerate(accesses)]
+        result = fn(e, *handles)
+        output = Output(_whole(target.type), result)
+        self._call(LoopKernel(shape, (False,) * len(shape), tuple(accesses), tuple(e.body), (output,)), *inputs, target)
+
+    def copy(
+        self,
+        source: Operand,
+        target: Operand,
+        domain: Sequence[int],
+        source_offset: int,
+        source_strides: Sequence[int],
+        target_offset: int,
+        target_strides: Sequence[int],
+    ) -> None:
+        """target[offset + index * strides] = source[...] for every index of the domain, in elements."""
+        if 0 in domain:
+            return
+        a, b = source.type, target.type
+        read = Access(a.dtype, tuple(source_strides), source_offset, a.size)
+        write = Access(b.dtype, tuple(target_strides), target_offset, b.size)
+        e = Expression(len(domain))
+        output = Output(write, e.input(read, 0))
+        kernel = LoopKernel(tuple(domain), (False,) * len(domain), (read,), tuple(e.body), (output,))
+        self._call(kernel, source, target)
+
+    def duplicate(self, source: Operand, target: Operand) -> None:
+        """Copy a whole buffer."""
+        size = (source.type.size,)
+        self.copy(source, target, size, 0, (1,), 0, (1,))
+
+
+def _whole(type: TensorType) -> Access:
+    return Access(type.dtype, contiguous_strides(type.shape), 0, type.size)
+
+
+def note_of(nodes: Sequence[Node]) -> str:
+    """Which nodes a call computes, for the comment above it: ids and op names only."""
+    names = [f"%{n.id} {n.op.name}" for n in nodes]
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+
+
+def kernel_node(node: Node, inputs: Sequence[Operand], outputs: Sequence[Operand], k: CallBuilder) -> None:
+    """Emit the calls of a node with a `Kernel` lowering; LoweringError GC181/GC182 with the user's line."""
+    lower = node.op.lower
+    if not isinstance(lower, KernelLowering):
+        raise LoweringError(f"{node.op.name} has no kernel", loc=node.loc, nodes=[node.id])
+    dtype = (inputs or outputs)[0].type.dtype
+    if dtype not in lower.dtypes:
+        raise LoweringError(
+            f"{node.op.name} has no kernel for {dtype}, only for {' and '.join(lower.dtypes)}",
+            code="GC181",
+            loc=node.loc,
+            nodes=[node.id],
+        )
+    try:
+        lower.fn(k, tuple(inputs), tuple(outputs), node.attrs)
+    except GraphcError as error:
+        error.loc = error.loc or node.loc
+        raise
+
+
+def walk(graph: Graph, domain: Sequence[int], node: Node, index: int) -> tuple[int, tuple[int, ...]]:
+    """Offset and strides in elements, per axis of the domain, with which a node of a loop reads operand `index`."""
+    lower, type = node.op.lower, graph.type(node.inputs[index])
+    strides = contiguous_strides(type.shape)
+    if isinstance(lower, Strided):
+        return lower.access(type, node.attrs)
+    if isinstance(lower, Scalar) and lower.align is not None:
+        axes = lower.align([graph.type(v) for v in node.inputs], node.attrs)[index]
+    else:
+        lead = len(domain) - type.rank
+        axes = tuple(i - lead if i >= lead else None for i in range(len(domain)))
+    return 0, tuple(0 if a is None or type.shape[a] == 1 else strides[a] for a in axes)
+
+
+class LoopBuilder:
+    """Turns a group into one loop kernel. `storage` gives the buffer of a value that comes from outside the group."""
+
+    def __init__(
+        self, graph: Graph, group: Group, uniform: Mapping[Value, float], storage: Callable[[Value], int], buffers: Buffers
+    ) -> None:
+        self.graph = graph
+        self.group = group
+        self.uniform = uniform
+        self.storage = storage
+        self.buffers = buffers
+        self.expression = Expression(len(group.domain))
+        self.operands: list[int] = []
+        self.made: dict[Value, int] = {}
+
+    def build(self, outputs: Sequence[Value], targets: Sequence[int]) -> tuple[LoopKernel, tuple[int, ...]]:
+        """The kernel that computes the group and stores `outputs` in buffers `targets`, and the operands of its call."""
+        results: dict[Value, tuple[int, str | None, float]] = {}
+        for node in self.group.nodes:
+            value = node.outputs[0]
+            lower = node.op.lower
+            if isinstance(lower, Reduce):
+                count = self.graph.type(node.inputs[0]).size // max(node.type.size, 1)
+                results[value] = (self._operand(node, 0), lower.combine, 1.0 / count if lower.mean else 1.0)
+            else:
+                self.made[value] = self._scalar(node)
+                results[value] = (self.made[value], None, 1.0)
+        domain, axes = self.group.domain, self.group.axes or ()
+        reduced = tuple(i in axes for i in range(len(domain)))
+        stores = []
+        for value, target in zip(outputs, targets, strict=True):
+            handle, combine, scale = results[value]
+            strides = list(contiguous_strides(domain))
+            if combine is not None:
+                kept = iter(contiguous_strides(tuple(d for i, d in enumerate(domain) if i not in axes)))
+                strides = [0 if i in axes else next(kept) for i in range(len(domain))]
+            access = Access(self.graph.type(value).dtype, tuple(strides), 0, self.buffers.type(target).size)
+            stores.append(Output(access, handle, combine, scale))
+        e = self.expression
+        kernel = LoopKernel(domain, reduced, tuple(e.inputs), tuple(e.body), tuple(stores))
+        return kernel, (*self.operands, *targets)
+
+    def _scalar(self, node: Node) -> int:
+        lower = node.op.lower
+        handles = [self._operand(node, i) for i in range(len(node.inputs))]
+        if isinstance(lower, Strided):
+            return handles[0]
+        assert isinstance(lower, Scalar)
+        result: int = lower.fn(self.expression, *handles, **node.attrs)
+        return result
+
+    def _operand(self, node: Node, index: int) -> int:
+        value = node.inputs[index]
+        type = self.graph.type(value)
+        if value in self.uniform:
+            return self.expression.number(self.uniform[value], type.dtype)
+        if value in self.made:
+            return self.made[value]
+        buffer = self.storage(value)
+        offset, strides = walk(self.graph, self.group.domain, node, index)
+        access = Access(type.dtype, strides, offset, self.buffers.type(buffer).size)
+        for i, (a, b) in enumerate(zip(self.expression.inputs, self.operands, strict=True)):
+            if (a, b) == (access, buffer):
+                return self.expression.input(access, i)
+        self.operands.append(buffer)
+        self.expression.inputs.append(access)
+        return self.expression.input(access, len(self.operands) - 1)

@@ -1,0 +1,152 @@
+"""The expression builder that `Scalar` lowerings write to: each method adds one scalar instruction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphc_codegen.program import Access, Instr
+
+
+@dataclass(slots=True)
+class Expression:
+    """The body of a loop kernel while it is built. A handle is the position of an instruction; equal ones are shared."""
+
+    rank: int
+    body: list[Instr] = field(default_factory=list)
+    inputs: list[Access] = field(default_factory=list)
+    _known: dict[Instr, int] = field(default_factory=dict)
+
+    def _add(self, op: str, dtype: str, *args: int, imm: Any = None) -> int:
+        # 0 and 0.0 and False are equal as keys but not as immediates of different dtypes; dtype is part of the key.
+        instr = Instr(op, args, dtype, imm)
+        key = Instr(op, args, dtype, repr(imm) if imm is not None else None)  # type: ignore[arg-type]
+        if key not in self._known:
+            self._known[key] = len(self.body)
+            self.body.append(instr)
+        return self._known[key]
+
+    def dtype(self, x: int) -> str:
+        return self.body[x].dtype
+
+    # ---- leaves
+
+    def input(self, access: Access, index: int) -> int:
+        """Operand number `index` of the kernel."""
+        return self._add("input", access.dtype, imm=index)
+
+    def number(self, value: float, dtype: str) -> int:
+        """A constant of a dtype."""
+        made = bool(value) if dtype == "bool" else float(value) if dtype == "float32" else int(value)
+        return self._add("const", dtype, imm=made)
+
+    def constant(self, value: float, like: int) -> int:
+        """A constant of the dtype of another value."""
+        return self.number(value, self.dtype(like))
+
+    def iota(self, axis: int, like: int) -> int:
+        """The index along an axis of the domain, in the dtype of another value."""
+        return self._add("iota", self.dtype(like), imm=axis % self.rank)
+
+    # ---- arithmetic
+
+    def _same(self, op: str, *args: int) -> int:
+        return self._add(op, self.dtype(args[0]), *args)
+
+    def add(self, x: int, y: int) -> int:
+        return self._same("add", x, y)
+
+    def sub(self, x: int, y: int) -> int:
+        return self._same("sub", x, y)
+
+    def mul(self, x: int, y: int) -> int:
+        return self._same("mul", x, y)
+
+    def div(self, x: int, y: int) -> int:
+        return self._same("div", x, y)
+
+    def floordiv(self, x: int, y: int) -> int:
+        return self._same("floordiv", x, y)
+
+    def mod(self, x: int, y: int) -> int:
+        return self._same("mod", x, y)
+
+    def pow(self, x: int, y: int) -> int:
+        return self._same("pow", x, y)
+
+    def max(self, x: int, y: int) -> int:
+        return self._same("max", x, y)
+
+    def min(self, x: int, y: int) -> int:
+        return self._same("min", x, y)
+
+    def neg(self, x: int) -> int:
+        return self._same("neg", x)
+
+    def abs(self, x: int) -> int:
+        return self._same("abs", x)
+
+    def sign(self, x: int) -> int:
+        return self._same("sign", x)
+
+    def exp(self, x: int) -> int:
+        return self._same("exp", x)
+
+    def log(self, x: int) -> int:
+        return self._same("log", x)
+
+    def sqrt(self, x: int) -> int:
+        return self._same("sqrt", x)
+
+    def rsqrt(self, x: int) -> int:
+        return self._same("rsqrt", x)
+
+    def tanh(self, x: int) -> int:
+        return self._same("tanh", x)
+
+    def sigmoid(self, x: int) -> int:
+        return self._same("sigmoid", x)
+
+    def erf(self, x: int) -> int:
+        return self._same("erf", x)
+
+    def floor(self, x: int) -> int:
+        return self._same("floor", x)
+
+    # ---- comparison and choice
+
+    def isfinite(self, x: int) -> int:
+        return self._add("isfinite", "bool", x)
+
+    def eq(self, x: int, y: int) -> int:
+        return self._add("eq", "bool", x, y)
+
+    def ne(self, x: int, y: int) -> int:
+        return self._add("ne", "bool", x, y)
+
+    def lt(self, x: int, y: int) -> int:
+        return self._add("lt", "bool", x, y)
+
+    def le(self, x: int, y: int) -> int:
+        return self._add("le", "bool", x, y)
+
+    def gt(self, x: int, y: int) -> int:
+        return self._add("gt", "bool", x, y)
+
+    def ge(self, x: int, y: int) -> int:
+        return self._add("ge", "bool", x, y)
+
+    def logical_and(self, x: int, y: int) -> int:
+        return self._add("and", "bool", x, y)
+
+    def logical_or(self, x: int, y: int) -> int:
+        return self._add("or", "bool", x, y)
+
+    def logical_not(self, x: int) -> int:
+        return self._add("not", "bool", x)
+
+    def select(self, condition: int, x: int, y: int) -> int:
+        return self._add("select", self.dtype(x), condition, x, y)
+
+    def cast(self, x: int, dtype: str) -> int:
+        return x if self.dtype(x) == dtype else self._add("cast", dtype, x)

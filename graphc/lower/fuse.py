@@ -1,0 +1,137 @@
+"""Fusion: which elementwise nodes and reductions share one loop nest, and in which order everything runs.
+
+One walk over the graph in topological order keeps some groups open. A node joins an open group of its domain that makes one of
+its operands or reads one of them; a group closes, and takes its place in the sequence, as soon as a node outside needs it.
+So a group never waits for something that waits for it, whatever the edges are, data or order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from graphc.ir import Graph, Node, TensorType, Value
+from graphc.ir.op import Reduce, Scalar, Strided
+
+#: A loop body of more instructions or operands than this would spill registers.
+MAX_NODES = 48
+MAX_OPERANDS = 14
+#: More open groups than this keep values alive for too long.
+MAX_OPEN = 6
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Nodes that become one loop kernel over `domain`; reductions among them all reduce `axes`."""
+
+    domain: tuple[int, ...]
+    nodes: list[Node] = field(default_factory=list)
+    members: set[int] = field(default_factory=set)
+    reads: set[Value] = field(default_factory=set)
+    axes: tuple[int, ...] | None = None
+
+
+Step = Group | Node
+
+
+def uniform_values(graph: Graph) -> dict[Value, float]:
+    """Values that hold one number everywhere and need no memory inside a loop: Fill and constants of one element."""
+    uniform: dict[Value, float] = {}
+    for node in graph:
+        if node.op.name == "Fill":
+            uniform[node.outputs[0]] = node.attrs["value"]
+        elif node.op.name == "Constant" and node.type.size == 1:
+            uniform[node.outputs[0]] = node.attrs["value"].array.reshape(()).item()
+    return uniform
+
+
+def fuse(graph: Graph, uniform: dict[Value, float]) -> list[Step]:
+    """The steps of a graph in execution order. Inputs, parameters and uniform values are no steps."""
+    return _Fuser(graph, uniform).run()
+
+
+class _Fuser:
+    def __init__(self, graph: Graph, uniform: dict[Value, float]) -> None:
+        self.graph = graph
+        self.uniform = uniform
+        self.open: list[Group] = []
+        self.group_of: dict[int, Group] = {}
+        self.steps: list[Step] = []
+
+    def run(self) -> list[Step]:
+        for node in self.graph:
+            if node.op.name in ("Input", "Param", "Constant") or node.outputs[0:1] and node.outputs[0] in self.uniform:
+                continue
+            domain = self._domain(node)
+            group = self._choose(node, domain) if domain is not None else None
+            for p in node.predecessors():
+                before = self.group_of.get(p)
+                if before is not None and before is not group and before in self.open:
+                    self._close(before)
+            if domain is None:
+                self.steps.append(node)
+                continue
+            if group is None:
+                group = Group(domain)
+                self.open.append(group)
+                if len(self.open) > MAX_OPEN:
+                    self._close(self.open[0])
+            self._join(group, node)
+        for group in list(self.open):
+            self._close(group)
+        return self.steps
+
+    def _close(self, group: Group) -> None:
+        self.open.remove(group)
+        self.steps.append(group)
+
+    def _domain(self, node: Node) -> tuple[int, ...] | None:
+        if isinstance(node.op.lower, (Scalar, Strided)):
+            return node.type.shape
+        if isinstance(node.op.lower, Reduce):
+            return self.graph.type(node.inputs[0]).shape
+        return None
+
+    def _join(self, group: Group, node: Node) -> None:
+        group.nodes.append(node)
+        group.members.add(node.id)
+        group.reads.update(v for v in node.inputs if v.node not in group.members and v not in self.uniform)
+        self.group_of[node.id] = group
+        if isinstance(node.op.lower, Reduce):
+            group.axes = node.attrs["axis"]
+
+    def _choose(self, node: Node, domain: tuple[int, ...]) -> Group | None:
+        """The open group that a node joins: rather one that makes an operand than one that shares one."""
+        fitting = [g for g in self.open if g.domain == domain and self._fits(g, node)]
+        makers = [g for g in fitting if any(v.node in g.members for v in node.inputs)]
+        if makers:
+            return makers[-1]
+        operands = {v for v in node.inputs if v not in self.uniform}
+        sharers = [g for g in fitting if operands & g.reads or not domain]
+        return sharers[-1] if sharers else None
+
+    def _fits(self, group: Group, node: Node) -> bool:
+        lower = node.op.lower
+        if isinstance(lower, Reduce) and group.axes is not None and group.axes != node.attrs["axis"]:
+            return False
+        new = {v for v in node.inputs if v.node not in group.members and v not in self.uniform}
+        if len(group.nodes) >= MAX_NODES or len(group.reads | new) > MAX_OPERANDS:
+            return False
+        if any(p in group.members for p in node.after):
+            return False  # An order edge between two iterations of one loop cannot be kept.
+        # Two open groups must not wait for each other: what this node needs from another group closes that one first,
+        # which is possible unless it needs this group.
+        for v in node.inputs:
+            if v.node in group.members and not self._same_place(group, node, v):
+                return False
+        return True
+
+    def _same_place(self, group: Group, node: Node, value: Value) -> bool:
+        """Whether an operand made in the group is read at the very element that the loop has just made."""
+        maker = self.graph.node(value.node)
+        if isinstance(maker.op.lower, Reduce) or isinstance(node.op.lower, Strided):
+            return False
+        if isinstance(node.op.lower, Scalar) and node.op.lower.align is not None:
+            types: list[TensorType] = [self.graph.type(v) for v in node.inputs]
+            walk = node.op.lower.align(types, node.attrs)[node.inputs.index(value)]
+            return walk == tuple(range(len(group.domain)))
+        return self.graph.type(value).shape == group.domain

@@ -1,0 +1,193 @@
+"""Cell: a network, or a part of one; owns Parameters and other Cells, and says in `construct` what it computes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceAttributeError, user_loc
+from graphc.ir import Region
+from graphc.ops import dispatch
+from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
+
+
+class Cell:
+    """Base of all layers, losses, optimizers and training steps (MindSpore: nn.Cell).
+
+    auto_prefix: whether parameters of child cells are named after the attribute that holds the child.
+    Calling a cell compiles its `construct` for the inputs' shapes and dtypes, then runs the compiled step; inside another
+    cell's construct it is traced as part of that cell.
+    """
+
+    #: Which part of a training step the nodes of this cell belong to; None: that of the caller.
+    region: Region | None = None
+
+    def __init__(self, auto_prefix: bool = True) -> None:
+        object.__setattr__(self, "_params", {})
+        object.__setattr__(self, "_cells", {})
+        object.__setattr__(self, "_auto_prefix", auto_prefix)
+        object.__setattr__(self, "training", False)
+
+    # ---- attributes
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_params" not in self.__dict__:
+            raise TraceAttributeError(
+                f"{type(self).__name__}: attribute {name!r} is set before Cell.__init__ has run",
+                loc=user_loc(),
+                help="call super().__init__() first in __init__",
+            )
+        params, cells = self._params, self._cells
+        dispatch.touch()
+        if dispatch.recorder.get() is not None:
+            self._set_while_traced(name, value)
+        params.pop(name, None)
+        cells.pop(name, None)
+        if isinstance(value, Parameter):
+            if not value.is_named:
+                value.name = name
+                value.is_named = True
+            params[name] = value
+        elif isinstance(value, Cell):
+            if self._auto_prefix:
+                value.update_parameters_name(name + ".")
+            cells[name] = value
+        elif isinstance(value, ParameterTuple):
+            for p in value:
+                if not p.is_named:
+                    p.name, p.is_named = f"{name}.{p.name}", True
+        object.__setattr__(self, name, value)
+
+    def _set_while_traced(self, name: str, value: Any) -> None:
+        from graphc.errors import TraceError
+
+        if isinstance(self.__dict__.get(name), Parameter) and isinstance(value, Tensor):
+            raise TraceError(
+                f"self.{name} is a Parameter; assigning a tensor to the attribute would replace it",
+                code="GC133",
+                loc=user_loc(),
+                help=f"write it with ops.assign(self.{name}, value)",
+            )
+        raise TraceError(
+            f"self.{name} is set inside construct: Python runs once, when the Cell is compiled, not at every step",
+            code="GC133",
+            loc=user_loc(),
+            help="use a local variable, or a Parameter and ops.assign for state that changes at every step",
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_params":
+            raise AttributeError(name)
+        if "_params" not in self.__dict__:
+            help = "call super().__init__() first in __init__"
+        else:
+            near = difflib.get_close_matches(name, [*self.__dict__, *dir(type(self))], n=1)
+            help = f"did you mean self.{near[0]}?" if near else None  # type: ignore[assignment]
+        raise TraceAttributeError(f"{type(self).__name__} has no attribute {name!r}", loc=user_loc(), help=help)
+
+    def __delattr__(self, name: str) -> None:
+        self._params.pop(name, None)
+        self._cells.pop(name, None)
+        object.__delattr__(self, name)
+
+    # ---- computing
+
+    def construct(self, *inputs: Any, **kwargs: Any) -> Any:
+        """What the cell computes; to be overridden."""
+        raise ArgumentTypeError(f"{type(self).__name__} does not define construct")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        active = dispatch.recorder.get()
+        if active is not None:
+            return active.call_cell(self, args, kwargs)
+        assert dispatch.execute_cell is not None
+        return dispatch.execute_cell(self, args, kwargs)
+
+    # ---- structure
+
+    def cells(self) -> Iterable[Cell]:
+        """The child cells."""
+        return self._cells.values()  # type: ignore[no-any-return]
+
+    def name_cells(self) -> dict[str, Cell]:
+        """The child cells by attribute name."""
+        return dict(self._cells)
+
+    def cells_and_names(self, prefix: str = "") -> Iterator[tuple[str, Cell]]:
+        """This cell and all below it with their paths, each once."""
+        seen: set[int] = set()
+        stack: list[tuple[str, Cell]] = [(prefix, self)]
+        while stack:
+            path, cell = stack.pop()
+            if id(cell) in seen:
+                continue
+            seen.add(id(cell))
+            yield path, cell
+            children = [(f"{path}.{n}" if path else n, c) for n, c in cell._cells.items()]
+            stack += reversed(children)
+
+    def parameters_and_names(self, expand: bool = True) -> Iterator[tuple[str, Parameter]]:
+        """The parameters with their paths from this cell, each once; `expand` includes those of child cells."""
+        seen: set[int] = set()
+        for path, cell in self.cells_and_names() if expand else [("", self)]:
+            for name, param in cell._params.items():
+                if id(param) not in seen:
+                    seen.add(id(param))
+                    own = param.name.rsplit(".", 1)[-1] if param.is_named else name
+                    yield (f"{path}.{own}" if path else own), param
+
+    def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
+        """The parameters, each once."""
+        return (p for _, p in self.parameters_and_names(expand))
+
+    def trainable_params(self, recurse: bool = True) -> list[Parameter]:
+        """The parameters with `requires_grad`."""
+        return [p for p in self.get_parameters(recurse) if p.requires_grad]
+
+    def untrainable_params(self, recurse: bool = True) -> list[Parameter]:
+        """The parameters without `requires_grad`."""
+        return [p for p in self.get_parameters(recurse) if not p.requires_grad]
+
+    def parameters_dict(self, recurse: bool = True) -> dict[str, Parameter]:
+        """The parameters by name."""
+        return {p.name: p for p in self.get_parameters(recurse)}
+
+    def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
+        """Name every parameter `prefix` + its path from this cell."""
+        for path, param in self.parameters_and_names(recurse):
+            param.name, param.is_named = prefix + path, True
+
+    def insert_child_to_cell(self, child_name: str, child_cell: Cell) -> None:
+        """Add a child under a name that need not be an identifier; ArgumentValueError if the name is taken."""
+        if child_name in self._cells or child_name in self.__dict__:
+            raise ArgumentValueError(f"{type(self).__name__} already has a child or attribute {child_name!r}")
+        if not isinstance(child_cell, Cell):
+            raise ArgumentTypeError(f"child {child_name!r} must be a Cell, got {type(child_cell).__name__}")
+        if self._auto_prefix:
+            child_cell.update_parameters_name(child_name + ".")
+        self._cells[child_name] = child_cell
+        dispatch.touch()
+
+    # ---- modes
+
+    def set_train(self, mode: bool = True) -> Cell:
+        """Set training (or evaluation) mode for this cell and all below it. Returns self."""
+        for _, cell in self.cells_and_names():
+            object.__setattr__(cell, "training", bool(mode))
+        dispatch.touch()
+        return self
+
+    def set_grad(self, requires_grad: bool = True) -> Cell:
+        """Accepted for MindSpore scripts: graphc differentiates whatever is asked for. Returns self."""
+        return self
+
+    def extend_repr(self) -> str:
+        """What `repr` shows between the parentheses."""
+        return ""
+
+    def __repr__(self) -> str:
+        lines = [f"({n}): {r}" for n, c in self._cells.items() for r in [repr(c).replace("\n", "\n  ")]]
+        if not lines:
+            return f"{type(self).__name__}({self.extend_repr()})"
+        return f"{type(self).__name__}({self.extend_repr()}\n  " + "\n  ".join(lines) + "\n)"

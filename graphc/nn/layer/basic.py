@@ -1,0 +1,111 @@
+"""Dense, Flatten, Identity."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from graphc import ops
+from graphc.errors import DTypeError, ShapeError, user_loc
+from graphc.nn import checks
+from graphc.nn.cell import Cell
+from graphc.nn.initializer import HeUniform, Uniform, initializer
+from graphc.nn.layer.activation import get_activation
+from graphc.ops.tensor import Parameter, Tensor, as_tensor
+
+
+def input_dtype_error(owner: str, x: Tensor, weight: Parameter) -> DTypeError:
+    """x cannot be multiplied with a weight of another dtype: MindSpore promotes no operands of products."""
+    return DTypeError(
+        f"{owner}: x has dtype {x.type.dtype}, the layer's weight {weight.type.dtype}",
+        loc=user_loc(),
+        details=[f"x: {x.type}", f"weight: {checks.named(weight)}"],
+        help=f"cast the input: ops.cast(x, graphc.{weight.type.dtype})",
+    )
+
+
+class Dense(Cell):
+    """y = activation(x weight^T + bias) over the last axis (MindSpore: nn.Dense).
+
+    x is [..., in_channels], y [..., out_channels]; `weight` is [out_channels, in_channels] and `bias` [out_channels].
+    weight_init, bias_init: whatever `initializer` takes; by default HeUniform(sqrt(5)) and uniform within
+    1 / sqrt(in_channels). activation: a name, or anything callable on a tensor.
+    Raises ArgumentTypeError, ArgumentValueError or ShapeError for arguments; ShapeError or DTypeError for an x that does not
+    fit the weight.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        has_bias: bool = True,
+        activation: str | Callable[[Tensor], Tensor] | None = None,
+    ) -> None:
+        super().__init__()
+        self.in_channels = checks.integer("Dense", "in_channels", in_channels)
+        self.out_channels = checks.integer("Dense", "out_channels", out_channels)
+        self.has_bias = checks.boolean("Dense", "has_bias", has_bias)
+        shape = (self.out_channels, self.in_channels)
+        init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
+        self.weight = Parameter(initializer(init, shape), name="weight")
+        self.bias: Parameter | None = None
+        if self.has_bias:
+            init = Uniform(1 / math.sqrt(self.in_channels)) if bias_init is None else bias_init
+            self.bias = Parameter(initializer(init, shape[:1]), name="bias")
+        self.activation = get_activation(activation) if isinstance(activation, str) else activation
+        if self.activation is not None and not callable(self.activation):
+            raise checks.wrong_type("Dense", "activation", "a name or a Cell", activation)
+
+    def construct(self, x: Any) -> Tensor:
+        x = as_tensor(x, "Dense: x")
+        self._check(x)
+        y = ops.matmul(ops.reshape(x, (-1, self.in_channels)), self.weight, transpose_b=True)
+        if self.bias is not None:
+            y = ops.bias_add(y, self.bias)
+        if self.activation is not None:
+            y = self.activation(y)
+        return ops.reshape(y, (*x.shape[:-1], self.out_channels))
+
+    def _check(self, x: Tensor) -> None:
+        if x.ndim == 0 or x.shape[-1] != self.in_channels:
+            has = f"the last axis of x has {x.shape[-1]} features" if x.ndim else "x has no axes"
+            raise ShapeError(
+                f"Dense: {has}, the layer expects {self.in_channels}",
+                loc=user_loc(),
+                details=[f"x: {x.type}", f"weight: {checks.named(self.weight)}"],
+                help=f"make the layer nn.Dense({x.shape[-1]}, {self.out_channels}), or reshape x"
+                if x.ndim
+                else "give x an axis: ops.reshape(x, (1, 1))",
+            )
+        if x.type.dtype != self.weight.type.dtype:
+            raise input_dtype_error("Dense", x, self.weight)
+
+    def extend_repr(self) -> str:
+        return f"in_channels={self.in_channels}, out_channels={self.out_channels}, has_bias={self.has_bias}"
+
+
+class Flatten(Cell):
+    """The axes start_dim to end_dim as one (MindSpore: nn.Flatten); by default all but the first."""
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        for name, value in (("start_dim", start_dim), ("end_dim", end_dim)):
+            if not checks.is_int(value):
+                raise checks.wrong_type("Flatten", name, "an int", value)
+        self.start_dim, self.end_dim = int(start_dim), int(end_dim)
+
+    def construct(self, x: Any) -> Tensor:
+        return ops.flatten(x, self.start_dim, self.end_dim)
+
+    def extend_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Identity(Cell):
+    """x itself."""
+
+    def construct(self, x: Any) -> Any:
+        return x

@@ -1,0 +1,151 @@
+"""Cells that hold Cells in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
+from graphc.nn.cell import Cell
+from graphc.ops import dispatch
+
+
+class _Container(Cell):
+    """Children are named by position, "0", "1", ..., unless they were given names; when positions change, so do those names.
+
+    Slices share the cells and leave the names of their parameters alone.
+    """
+
+    def __init__(self, cells: Iterable[tuple[str, Any]], auto_prefix: bool = True) -> None:
+        super().__init__(auto_prefix)
+        self._replace([(name, self._checked(cell)) for name, cell in cells])
+
+    def _checked(self, cell: Any) -> Cell:
+        if not isinstance(cell, Cell):
+            raise ArgumentTypeError(f"{type(self).__name__} holds Cells, got {type(cell).__name__}", loc=user_loc())
+        return cell
+
+    def _items(self) -> list[tuple[str, Cell]]:
+        return list(self._cells.items())
+
+    def _prefix(self) -> str:
+        """What stands before the path in the parameters' names: "seq." once `net.seq` holds this container."""
+        for path, param in self.parameters_and_names():
+            if param.name.endswith(path):
+                return param.name[: len(param.name) - len(path)]
+        return ""
+
+    def _replace(self, items: Iterable[tuple[str, Cell]]) -> None:
+        """Hold these cells. A name that is a number gives way to the position."""
+        if dispatch.recorder.get() is not None:
+            raise TraceError(
+                f"a {type(self).__name__} is changed inside construct: Python runs once, when the Cell is compiled",
+                code="GC133",
+                loc=user_loc(),
+                help="change it before the first call",
+            )
+        prefix = self._prefix()
+        made = {str(i) if name.isdigit() else name: cell for i, (name, cell) in enumerate(items)}
+        self._cells.clear()
+        self._cells.update(made)
+        if self._auto_prefix:
+            self.update_parameters_name(prefix)
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def __iter__(self) -> Iterator[Cell]:
+        return iter(list(self._cells.values()))
+
+    def _position(self, index: Any) -> int:
+        if isinstance(index, bool) or not isinstance(index, int):
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: an index must be an int or a slice, got {type(index).__name__}", loc=user_loc()
+            )
+        if not -len(self) <= index < len(self):
+            # Iteration and unpacking rely on IndexError.
+            raise IndexError(f"{type(self).__name__}: index {index} is out of range for {len(self)} cells")
+        return index % len(self)
+
+    def __getitem__(self, index: int | slice) -> Any:
+        """One cell, or a container of the same kind that shares some of the cells."""
+        if not isinstance(index, slice):
+            return self._items()[self._position(index)][1]
+        made = type(self).__new__(type(self))
+        Cell.__init__(made, self._auto_prefix)
+        made._cells.update((str(i) if n.isdigit() else n, c) for i, (n, c) in enumerate(self._items()[index]))
+        return made
+
+    def __setitem__(self, index: int, cell: Cell) -> None:
+        items = self._items()
+        at = self._position(index)
+        items[at] = (items[at][0], self._checked(cell))
+        self._replace(items)
+
+    def __delitem__(self, index: int | slice) -> None:
+        items = self._items()
+        del items[index if isinstance(index, slice) else self._position(index)]
+        self._replace(items)
+
+    def append(self, cell: Cell) -> Self:
+        """Add a cell at the end. Returns self."""
+        self._replace([*self._items(), ("0", self._checked(cell))])
+        return self
+
+    def insert(self, index: int, cell: Cell) -> None:
+        """Add a cell before position `index`; those behind it move up."""
+        items = self._items()
+        items.insert(index, ("0", self._checked(cell)))
+        self._replace(items)
+
+
+def _unnamed(args: tuple[Any, ...]) -> list[tuple[str, Any]]:
+    """Cells given one by one, or as one list."""
+    cells = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+    return [("0", cell) for cell in cells]
+
+
+class SequentialCell(_Container):
+    """Cells applied one after the other (MindSpore: nn.SequentialCell).
+
+    Made of cells, of one list of cells, or of one mapping name -> cell; names default to "0", "1", ... and are part of the
+    parameters' names ("0.weight"). Raises ArgumentTypeError for anything that is no Cell.
+    """
+
+    def __init__(self, *args: Any) -> None:
+        if len(args) == 1 and isinstance(args[0], Mapping):
+            for name in args[0]:
+                if not isinstance(name, str) or not name or name.isdigit() or "." in name or hasattr(type(self), name):
+                    raise ArgumentValueError(
+                        f"SequentialCell: {name!r} cannot name a cell", loc=user_loc(), help="use an identifier"
+                    )
+            super().__init__(args[0].items())
+        else:
+            super().__init__(_unnamed(args))
+
+    def construct(self, x: Any) -> Any:
+        for cell in self:
+            x = cell(x)
+        return x
+
+
+class CellList(_Container):
+    """A list of cells whose parameters belong to the cell that holds it (MindSpore: nn.CellList).
+
+    It computes nothing itself: loop over it, or index it, in `construct`.
+    """
+
+    def __init__(self, *args: Any, auto_prefix: bool = True) -> None:
+        super().__init__(_unnamed(args), auto_prefix)
+
+    def extend(self, cells: Iterable[Cell]) -> Self:
+        """Add several cells at the end. Returns self."""
+        self._replace([*self._items(), *(("0", self._checked(cell)) for cell in cells)])
+        return self
+
+    def construct(self, *inputs: Any, **kwargs: Any) -> Any:
+        raise ArgumentTypeError(
+            "a CellList cannot be called: it holds cells and computes nothing itself",
+            loc=user_loc(),
+            help="call its cells: `for cell in self.cells: x = cell(x)`, or use nn.SequentialCell",
+        )

@@ -1,0 +1,81 @@
+"""Losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphc import ops
+from graphc.errors import ArgumentTypeError
+from graphc.nn import checks
+from graphc.nn.cell import Cell
+from graphc.ops.tensor import Tensor
+
+
+class LossBase(Cell):
+    """Base of the losses (MindSpore: nn.LossBase).
+
+    reduction: "mean", "sum" or "none". Raises ArgumentValueError for any other.
+    """
+
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__()
+        self.reduction = checks.one_of(type(self).__name__, "reduction", reduction, ("mean", "sum", "none"))
+
+    def get_axis(self, x: Tensor) -> tuple[int, ...]:
+        """All axes of x."""
+        return tuple(range(x.ndim))
+
+    def get_loss(self, x: Tensor, weights: float | Tensor = 1.0) -> Tensor:
+        """`x * weights` reduced, in x's dtype. float16 is multiplied and summed in float32."""
+        narrow = x.type.dtype == "float16"
+        y = ops.cast(x, "float32") if narrow else x
+        if isinstance(weights, Tensor) or weights != 1.0:
+            y = y * weights
+        if self.reduction == "mean":
+            y = ops.reduce_mean(y)
+        elif self.reduction == "sum":
+            y = ops.reduce_sum(y)
+        return ops.cast(y, "float16") if narrow else y
+
+    def construct(self, logits: Any, labels: Any) -> Tensor:
+        raise ArgumentTypeError(f"{type(self).__name__} does not define construct")
+
+    def extend_repr(self) -> str:
+        return f"reduction={self.reduction}"
+
+
+class L1Loss(LossBase):
+    """|logits - labels|, reduced. The two are broadcast."""
+
+    def construct(self, logits: Any, labels: Any) -> Tensor:
+        return self.get_loss(ops.abs(logits - labels))
+
+
+class MSELoss(LossBase):
+    """(logits - labels)**2, reduced. The two are broadcast."""
+
+    def construct(self, logits: Any, labels: Any) -> Tensor:
+        return self.get_loss(ops.square(logits - labels))
+
+
+class SoftmaxCrossEntropyWithLogits(LossBase):
+    """-sum(labels * log softmax(logits)) of each row, reduced (MindSpore: nn.SoftmaxCrossEntropyWithLogits).
+
+    logits are [N, classes]. With `sparse` labels are class numbers [N], int32 or int64, and a number out of range gives NaN;
+    otherwise probabilities [N, classes] of the logits' dtype. Labels get no gradient.
+    Raises ShapeError or DTypeError (GC111) for other labels.
+    """
+
+    def __init__(self, sparse: bool = False, reduction: str = "none") -> None:
+        super().__init__(reduction)
+        self.sparse = checks.boolean("SoftmaxCrossEntropyWithLogits", "sparse", sparse)
+
+    def construct(self, logits: Any, labels: Any) -> Tensor:
+        if self.sparse:
+            loss, _ = ops.sparse_softmax_cross_entropy_with_logits(logits, labels)
+        else:
+            loss, _ = ops.softmax_cross_entropy_with_logits(logits, labels)
+        return self.get_loss(loss)
+
+    def extend_repr(self) -> str:
+        return f"sparse={self.sparse}, reduction={self.reduction}"

@@ -1,0 +1,496 @@
+"""Elementwise ops: one result element from one element of every operand, with NumPy broadcasting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ArgumentValueError, DTypeError, ShapeError
+from graphc.ir import NO_GRAD, REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
+from graphc.ir.op import Attrs, Scalar, Types
+from graphc.ir.types import DTYPES, FLOATS, numpy_dtype
+from graphc.ops.rules import (
+    NUMERIC,
+    Array,
+    booleans,
+    broadcast_shape,
+    check_dtype,
+    elementwise,
+    floats,
+    integers,
+    rng,
+    same_dtype,
+    unbroadcast,
+)
+
+# ---- one operand
+
+
+def _unary_samples(low: float, high: float, dtypes: Sequence[str], grad: bool) -> Callable[[], list[Sample]]:
+    def samples() -> list[Sample]:
+        made = [
+            Sample((floats(3, 37, low=low, high=high),), grad=(0,) if grad else ()),
+            Sample((floats(1, low=low, high=high),), grad=(0,) if grad else ()),
+            Sample((floats(low=low, high=high),), grad=(0,) if grad else ()),
+        ]
+        if "int32" in dtypes:
+            made += [Sample((integers(5, 7),)), Sample((integers(18, dtype="int64"),))]
+        return made
+
+    return samples
+
+
+def _unary(
+    name: str,
+    ref: Callable[..., Array],
+    scalar: Callable[..., Any],
+    grad: Any,
+    low: float = -3.0,
+    high: float = 3.0,
+    dtypes: Sequence[str] = FLOATS,
+    doc: str = "",
+) -> None:
+    op(
+        name,
+        "x",
+        infer=elementwise(name, dtypes),
+        ref=ref,
+        grad=grad,
+        lower=Scalar(scalar),
+        samples=_unary_samples(low, high, dtypes, grad is not NO_GRAD),
+        doc=doc,
+    )
+
+
+def _sigmoid(x: Array) -> Array:
+    # The form that does not overflow on either side.
+    z = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + z), z / (1 + z)).astype(x.dtype)
+
+
+def _erf(x: Array) -> Array:
+    import math
+
+    return np.asarray(np.vectorize(math.erf, otypes=[x.dtype])(x))
+
+
+_unary("Neg", np.negative, lambda e, x: e.neg(x), lambda g, n, dy: [g.Neg(dy)], dtypes=NUMERIC, doc="-x")
+_unary("Abs", np.abs, lambda e, x: e.abs(x), lambda g, n, dy: [g.Mul(dy, g.Sign(n.x))], 0.1, 3, NUMERIC, doc="|x|")
+_unary("Sign", np.sign, lambda e, x: e.sign(x), NO_GRAD, dtypes=NUMERIC, doc="-1, 0 or 1")
+_unary("Exp", np.exp, lambda e, x: e.exp(x), lambda g, n, dy: [g.Mul(dy, n.out())], doc="e^x")
+_unary("Log", np.log, lambda e, x: e.log(x), lambda g, n, dy: [g.Div(dy, n.x)], 0.1, 9, doc="natural logarithm")
+_unary(
+    "Sqrt",
+    np.sqrt,
+    lambda e, x: e.sqrt(x),
+    lambda g, n, dy: [g.Div(g.Mul(dy, g.like(0.5, n.x)), n.out())],
+    0.1,
+    9,
+    doc="square root",
+)
+_unary(
+    "Rsqrt",
+    lambda x: 1 / np.sqrt(x),
+    lambda e, x: e.rsqrt(x),
+    lambda g, n, dy: [g.Mul(g.Mul(dy, g.like(-0.5, n.x)), g.Div(n.out(), n.x))],
+    0.1,
+    9,
+    doc="1 / sqrt(x)",
+)
+_unary(
+    "Reciprocal",
+    lambda x: 1 / x,
+    lambda e, x: e.div(e.constant(1.0, x), x),
+    lambda g, n, dy: [g.Neg(g.Mul(dy, g.Square(n.out())))],
+    0.2,
+    3,
+    doc="1 / x",
+)
+_unary(
+    "Square",
+    np.square,
+    lambda e, x: e.mul(x, x),
+    lambda g, n, dy: [g.Mul(g.Mul(dy, g.like(2.0, n.x)), n.x)],
+    dtypes=NUMERIC,
+    doc="x * x",
+)
+_unary(
+    "Tanh",
+    np.tanh,
+    lambda e, x: e.tanh(x),
+    lambda g, n, dy: [g.Mul(dy, g.Sub(g.like(1.0, n.x), g.Square(n.out())))],
+    doc="hyperbolic tangent",
+)
+_unary(
+    "Sigmoid",
+    _sigmoid,
+    lambda e, x: e.sigmoid(x),
+    lambda g, n, dy: [g.Mul(dy, g.Mul(n.out(), g.Sub(g.like(1.0, n.x), n.out())))],
+    doc="1 / (1 + e^-x)",
+)
+_unary(
+    "Erf",
+    _erf,
+    lambda e, x: e.erf(x),
+    lambda g, n, dy: [g.Mul(g.Mul(dy, g.like(2 / np.pi**0.5, n.x)), g.Exp(g.Neg(g.Square(n.x))))],
+    doc="error function",
+)
+_unary(
+    "ReLU",
+    lambda x: np.maximum(x, 0),
+    lambda e, x: e.max(x, e.constant(0, x)),
+    lambda g, n, dy: [g.ReluGrad(dy, n.out())],
+    0.1,
+    3,
+    NUMERIC,
+    doc="max(x, 0); NaN stays NaN",
+)
+_unary("Floor", np.floor, lambda e, x: e.floor(x), NO_GRAD, doc="largest integer <= x")
+
+op(
+    "LogicalNot",
+    "x",
+    infer=elementwise("LogicalNot", ("bool",)),
+    ref=np.logical_not,
+    grad=NO_GRAD,
+    lower=Scalar(lambda e, x: e.logical_not(x)),
+    samples=lambda: [Sample((booleans(7, 5),)), Sample((booleans(),))],
+    doc="not x",
+)
+op(
+    "IsFinite",
+    "x",
+    infer=elementwise("IsFinite", FLOATS, "bool"),
+    ref=np.isfinite,
+    grad=NO_GRAD,
+    lower=Scalar(lambda e, x: e.isfinite(x)),
+    samples=lambda: [Sample((np.array([1, np.inf, -np.inf, np.nan, 0, 3e38], np.float32),))],
+    doc="neither infinite nor NaN",
+)
+
+
+def _cast_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    if attrs["dtype"] not in DTYPES:
+        raise DTypeError(f"Cast: {attrs['dtype']!r} is no dtype; dtypes are {', '.join(DTYPES)}")
+    return (TensorType(attrs["dtype"], types[0].shape),)
+
+
+def _cast_ref(x: Array, dtype: str) -> Array:
+    target = numpy_dtype(dtype)
+    if target.kind in "iu" and x.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):
+            return x.astype(target)
+    if target.kind == "f" and x.dtype.kind == "f" and x.dtype.itemsize > target.itemsize:
+        # In the float64 oracle every float is float64; rounding is not its business.
+        return x
+    return x.astype(target)
+
+
+op(
+    "Cast",
+    "x",
+    attrs={"dtype": REQUIRED},
+    infer=_cast_infer,
+    ref=_cast_ref,
+    grad=lambda g, n, dy: [
+        g.Cast(dy, dtype=n.type(n.x).dtype) if n.type(n.x).is_float and g.type(dy).is_float else None
+    ],
+    lower=Scalar(lambda e, x, dtype: e.cast(x, dtype)),
+    samples=lambda: [
+        Sample((floats(4, 9, high=50),), {"dtype": "int32"}),
+        Sample((floats(4, 9, high=50),), {"dtype": "int64"}),
+        Sample((floats(6) * booleans(6),), {"dtype": "bool"}),
+        Sample((integers(5),), {"dtype": "float32"}),
+        Sample((integers(17, dtype="int64"),), {"dtype": "int32"}),
+        Sample((integers(3),), {"dtype": "int64"}),
+        Sample((booleans(20),), {"dtype": "float32"}),
+        Sample((booleans(20),), {"dtype": "int64"}),
+        Sample((floats(5),), {"dtype": "float32"}, grad=(0,)),
+    ],
+    doc="x in another dtype; floats are truncated towards zero to become integers",
+)
+
+
+def _fill_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    if attrs["dtype"] not in DTYPES:
+        raise DTypeError(f"Fill: {attrs['dtype']!r} is no dtype; dtypes are {', '.join(DTYPES)}")
+    if any(not isinstance(d, int) or d < 0 for d in attrs["shape"]):
+        raise ArgumentValueError(f"Fill: {attrs['shape']} is no shape")
+    return (TensorType(attrs["dtype"], attrs["shape"]),)
+
+
+op(
+    "Fill",
+    attrs={"dtype": REQUIRED, "shape": REQUIRED, "value": REQUIRED},
+    infer=_fill_infer,
+    ref=lambda dtype, shape, value: np.full(shape, value, numpy_dtype(dtype)),
+    grad=NO_GRAD,
+    lower=Scalar(lambda e, dtype, shape, value: e.number(value, dtype)),
+    samples=lambda: [
+        Sample((), {"dtype": "float32", "shape": (3, 21), "value": 1.5}),
+        Sample((), {"dtype": "int32", "shape": (), "value": -2}),
+        Sample((), {"dtype": "bool", "shape": (5,), "value": True}),
+        Sample((), {"dtype": "float32", "shape": (2,), "value": float("inf")}),
+    ],
+    doc="a tensor filled with one number",
+)
+
+
+# ---- two operands
+
+
+def _pair_samples(
+    low: float, high: float, dtypes: Sequence[str], grad: tuple[int, ...], int_low: int = -9
+) -> Callable[[], list[Sample]]:
+    def samples() -> list[Sample]:
+        made = []
+        for a, b in (((4, 19), (4, 19)), ((3, 1, 5), (4, 1)), ((2, 3), ()), ((), ()), ((1, 1), (7,))):
+            x, y = floats(*a, low=low, high=high), floats(*b, low=low, high=high, seed=100)
+            made.append(Sample((x, y), grad=grad))
+        if "int32" in dtypes:
+            made.append(Sample((integers(4, 6, low=int_low), integers(6, low=max(int_low, 1), seed=5))))
+            made.append(
+                Sample((integers(17, low=int_low, dtype="int64"), integers(17, low=max(int_low, 1), dtype="int64")))
+            )
+        return made
+
+    return samples
+
+
+def _binary(
+    name: str,
+    ref: Callable[..., Array],
+    scalar: Callable[..., Any],
+    grad: Callable[[Builder, NodeView, Value], tuple[Value, Value]],
+    dtypes: Sequence[str] = NUMERIC,
+    low: float = 0.3,
+    high: float = 2.5,
+    int_low: int = -9,
+    doc: str = "",
+) -> None:
+    def both(g: Builder, n: NodeView, dy: Value) -> list[Value]:
+        return [unbroadcast(g, d, x) for d, x in zip(grad(g, n, dy), (n.x, n.y), strict=True)]
+
+    op(
+        name,
+        "x y",
+        infer=elementwise(name, dtypes),
+        ref=ref,
+        grad=both,
+        lower=Scalar(scalar),
+        samples=_pair_samples(low, high, dtypes, (0, 1), int_low),
+        doc=doc,
+    )
+
+
+def _masked(g: Builder, mask: Value, dy: Value) -> tuple[Value, Value]:
+    """dy where the mask holds, and dy where it does not."""
+    zero = g.like(0.0, dy)
+    return g.Select(mask, dy, zero), g.Select(mask, zero, dy)
+
+
+def _int_div(x: Array, y: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.floor_divide(x, y)
+
+
+def _int_mod(x: Array, y: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.mod(x, y)
+
+
+def _power(x: Array, y: Array) -> Array:
+    if x.dtype.kind in "iu":
+        # NumPy refuses negative integer exponents; the result is what integer division of 1 gives.
+        return np.where(y < 0, np.where(np.abs(x) == 1, x ** np.abs(y % 2), 0), x ** np.maximum(y, 0)).astype(x.dtype)
+    return np.power(x, y)
+
+
+_binary("Add", np.add, lambda e, x, y: e.add(x, y), lambda g, n, dy: (dy, dy), doc="x + y")
+_binary("Sub", np.subtract, lambda e, x, y: e.sub(x, y), lambda g, n, dy: (dy, g.Neg(dy)), doc="x - y")
+_binary("Mul", np.multiply, lambda e, x, y: e.mul(x, y), lambda g, n, dy: (g.Mul(dy, n.y), g.Mul(dy, n.x)), doc="x * y")
+_binary(
+    "Div",
+    np.divide,
+    lambda e, x, y: e.div(x, y),
+    lambda g, n, dy: (g.Div(dy, n.y), g.Neg(g.Div(g.Mul(dy, n.out()), n.y))),
+    FLOATS,
+    doc="x / y",
+)
+_binary(
+    "Pow",
+    _power,
+    lambda e, x, y: e.pow(x, y),
+    lambda g, n, dy: (
+        g.Mul(dy, g.Mul(n.y, g.Pow(n.x, g.Sub(n.y, g.like(1.0, n.y))))),
+        g.Mul(dy, g.Mul(n.out(), g.Log(n.x))),
+    ),
+    int_low=0,
+    doc="x to the power y",
+)
+_binary(
+    "Maximum",
+    np.maximum,
+    lambda e, x, y: e.max(x, y),
+    lambda g, n, dy: _masked(g, g.GreaterEqual(n.x, n.y), dy),
+    doc="the larger one, NaN if either is; on a tie the gradient goes to x",
+)
+_binary(
+    "Minimum",
+    np.minimum,
+    lambda e, x, y: e.min(x, y),
+    lambda g, n, dy: _masked(g, g.LessEqual(n.x, n.y), dy),
+    doc="the smaller one, NaN if either is; on a tie the gradient goes to x",
+)
+op(
+    "FloorDiv",
+    "x y",
+    infer=elementwise("FloorDiv"),
+    ref=_int_div,
+    grad=NO_GRAD,
+    lower=Scalar(lambda e, x, y: e.floordiv(x, y)),
+    samples=_pair_samples(-3, 3, NUMERIC, ()),
+    doc="floor(x / y); integer division by zero gives 0",
+)
+op(
+    "FloorMod",
+    "x y",
+    infer=elementwise("FloorMod"),
+    ref=_int_mod,
+    grad=lambda g, n, dy: [
+        unbroadcast(g, dy, n.x),
+        unbroadcast(g, g.Neg(g.Mul(dy, g.FloorDiv(n.x, n.y))), n.y),
+    ],
+    lower=Scalar(lambda e, x, y: e.mod(x, y)),
+    samples=_pair_samples(0.3, 3, NUMERIC, (0,)),
+    doc="x - floor(x / y) * y; integer modulo zero gives 0",
+)
+
+
+def _compare(name: str, ref: Callable[..., Array], scalar: Callable[..., Any], dtypes: Sequence[str] = NUMERIC) -> None:
+    def samples() -> list[Sample]:
+        made = _pair_samples(-2, 2, NUMERIC, ())()
+        special = np.array([1, np.nan, np.inf, -np.inf, 0, -0.0], np.float32)
+        made += [Sample((special, special[::-1].copy())), Sample((integers(40, low=0, high=3), integers(40, low=0, high=3, seed=1)))]
+        if "bool" in dtypes:
+            made.append(Sample((booleans(9), booleans(9, seed=3))))
+        return made
+
+    op(
+        name,
+        "x y",
+        infer=elementwise(name, dtypes, "bool"),
+        ref=ref,
+        grad=NO_GRAD,
+        lower=Scalar(scalar),
+        samples=samples,
+        doc="elementwise comparison; false where either is NaN (NotEqual: true)",
+    )
+
+
+_compare("Equal", np.equal, lambda e, x, y: e.eq(x, y), ("bool", *NUMERIC))
+_compare("NotEqual", np.not_equal, lambda e, x, y: e.ne(x, y), ("bool", *NUMERIC))
+_compare("Less", np.less, lambda e, x, y: e.lt(x, y))
+_compare("LessEqual", np.less_equal, lambda e, x, y: e.le(x, y))
+_compare("Greater", np.greater, lambda e, x, y: e.gt(x, y))
+_compare("GreaterEqual", np.greater_equal, lambda e, x, y: e.ge(x, y))
+
+
+def _logical(name: str, ref: Callable[..., Array], scalar: Callable[..., Any]) -> None:
+    op(
+        name,
+        "x y",
+        infer=elementwise(name, ("bool",)),
+        ref=ref,
+        grad=NO_GRAD,
+        lower=Scalar(scalar),
+        samples=lambda: [Sample((booleans(6, 7), booleans(7, seed=2))), Sample((booleans(), booleans(seed=9)))],
+        doc="elementwise logic",
+    )
+
+
+_logical("LogicalAnd", np.logical_and, lambda e, x, y: e.logical_and(x, y))
+_logical("LogicalOr", np.logical_or, lambda e, x, y: e.logical_or(x, y))
+
+op(
+    "ReluGrad",
+    "dy y",
+    infer=elementwise("ReluGrad"),
+    ref=lambda dy, y: np.where(y > 0, dy, 0).astype(dy.dtype),
+    grad=lambda g, n, d: [g.ReluGrad(d, n.y), None],
+    lower=Scalar(lambda e, dy, y: e.select(e.gt(y, e.constant(0, y)), dy, e.constant(0, dy))),
+    samples=lambda: [Sample((floats(5, 33), floats(5, 33, seed=3)), grad=(0,))],
+    doc="dy where the ReLU's result y is positive, else 0",
+)
+
+
+# ---- others
+
+
+def _select_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    check_dtype("Select", "condition", types[0], ("bool",))
+    dtype = same_dtype("Select", types[1:])
+    return (TensorType(dtype, broadcast_shape("Select", types)),)
+
+
+def _select_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
+    x, y = _masked(g, n.condition, dy)
+    return [None, unbroadcast(g, x, n.x), unbroadcast(g, y, n.y)]
+
+
+op(
+    "Select",
+    "condition x y",
+    infer=_select_infer,
+    ref=lambda condition, x, y: np.where(condition, x, y),
+    grad=_select_grad,
+    lower=Scalar(lambda e, condition, x, y: e.select(condition, x, y)),
+    samples=lambda: [
+        Sample((booleans(4, 17), floats(4, 17), floats(17)), grad=(1, 2)),
+        Sample((booleans(), floats(3), floats()), grad=(1, 2)),
+        Sample((booleans(9), integers(9), integers(9, seed=4))),
+        Sample((booleans(9), booleans(9, seed=1), booleans(9, seed=2))),
+        Sample((booleans(3), integers(3, dtype="int64"), integers(3, dtype="int64", seed=4))),
+    ],
+    doc="x where the condition holds, else y; the operand not taken may hold anything",
+)
+
+
+def _bias_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    x, bias = types
+    same_dtype("BiasAdd", types)
+    check_dtype("BiasAdd", "x", x, NUMERIC)
+    if x.rank < 2 or bias.rank != 1 or bias.shape[0] != x.shape[1]:
+        raise ShapeError(f"BiasAdd: bias is {bias}, expected one number per channel (axis 1) of x, which is {x}")
+    return (x,)
+
+
+def _bias_ref(x: Array, bias: Array) -> Array:
+    return np.asarray(x + bias.reshape((-1,) + (1,) * (x.ndim - 2)))
+
+
+op(
+    "BiasAdd",
+    "x bias",
+    infer=_bias_infer,
+    ref=_bias_ref,
+    grad=lambda g, n, dy: [
+        dy,
+        g.ReduceSum(dy, axis=tuple(i for i in range(g.type(dy).rank) if i != 1), keep_dims=False),
+    ],
+    lower=Scalar(
+        lambda e, x, bias: e.add(x, bias),
+        align=lambda types, attrs: (
+            tuple(range(types[0].rank)),
+            tuple(0 if i == 1 else None for i in range(types[0].rank)),
+        ),
+    ),
+    samples=lambda: [
+        Sample((floats(3, 5), floats(5)), grad=(0, 1)),
+        Sample((floats(2, 3, 4, 5), floats(3)), grad=(0, 1)),
+        Sample((rng().integers(0, 9, (2, 18)).astype("int32"), integers(18))),
+    ],
+    doc="x plus one number per channel (axis 1)",
+)

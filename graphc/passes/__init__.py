@@ -1,0 +1,8 @@
+"""Graph-to-graph passes, autodiff among them. Each is a plain function Graph -> Graph; `PIPELINE` is the compiler's order."""
+
+from graphc.passes.autodiff import autodiff
+from graphc.passes.cleanup import cse, prune, simplify
+from graphc.passes.order import order_writes
+from graphc.passes.pipeline import PIPELINE, Pass, Stage, run, same_meaning
+
+__all__ = ["PIPELINE", "Pass", "Stage", "autodiff", "cse", "order_writes", "prune", "run", "same_meaning", "simplify"]

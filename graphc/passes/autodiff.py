@@ -1,0 +1,118 @@
+"""Reverse mode: every Grad node becomes the backward nodes it asks for.
+
+    before:  %5 = Mul(%3, %4)    %7 = Grad(%5, %6, %3, %4) {ys=1, wrt=(0, 1)}
+    after:   %8 = Mul(%6, %4)  ; grad of %5      %9 = Mul(%6, %3)  ; grad of %5     users of %7 use %8 and %9
+
+The rules of the ops do the work; this pass walks from the outputs back to the cut, adds up what meets, and marks each new node
+with its forward node, that node's line and scope, and region "backward".
+"""
+
+from __future__ import annotations
+
+from graphc.errors import GradientError
+from graphc.ir import Builder, Graph, Node, NodeView, Origin, TensorType, Value
+from graphc.ir.op import _NoGrad
+from graphc.passes.tools import in_subgraphs
+
+
+def autodiff(graph: Graph) -> Graph:
+    """Expand all Grad nodes, in subgraphs too. Raises GradientError GC150 for an op without gradient on the way."""
+    graph = in_subgraphs(graph, autodiff).copy()
+    for id in [n.id for n in graph if n.op.name == "Grad"]:
+        _expand(graph, graph.node(id))
+    graph.prune()
+    return graph
+
+
+def _expand(graph: Graph, grad: Node) -> None:
+    count = grad.attrs["ys"]
+    ys, sens, cut = grad.inputs[:count], grad.inputs[count : 2 * count], grad.inputs[2 * count :]
+    wanted = [cut[i] for i in grad.attrs["wrt"]]
+    path = _between(graph, ys, cut, wanted)
+    adjoints: dict[Value, Value] = {}
+    builder = Builder(graph, "backward", grad.scope, grad.loc, origin=Origin("autodiff"))
+    for y, s in zip(ys, sens, strict=True):
+        _accumulate(builder, adjoints, y, s)
+    stop = set(cut)
+    for id in reversed([i for i in graph.order() if i in path]):
+        node = graph.node(id)
+        dys = [None if v in stop else adjoints.get(v) for v in node.outputs]
+        if all(d is None for d in dys):
+            continue
+        builder.fwd, builder.loc, builder.scope = id, node.loc, node.scope
+        _node_gradient(builder, node, dys, adjoints, path, set(wanted))
+    builder.fwd, builder.loc, builder.scope = None, grad.loc, grad.scope
+    results = []
+    for value, name in zip(wanted, grad.attrs["names"] or [""] * len(wanted), strict=True):
+        adjoint = adjoints.get(value)
+        if adjoint is None:
+            type = graph.type(value)
+            adjoint = builder.Fill(dtype=type.dtype, shape=type.shape, value=0.0)
+        made = graph.node(adjoint.node)
+        if name and not made.name and made.region == "backward" and len(made.types) == 1:
+            graph.set_node(made.id, name=name)
+        results.append(adjoint)
+    graph.replace_node(grad.id, results)
+
+
+def _between(graph: Graph, ys: tuple[Value, ...], cut: tuple[Value, ...], wanted: list[Value]) -> set[int]:
+    """The nodes on a way from a wanted value to an output that does not pass through the cut."""
+    stop = set(cut)
+    back: set[int] = set()
+    stack = [y.node for y in ys if y not in stop]
+    while stack:
+        id = stack.pop()
+        if id in back:
+            continue
+        back.add(id)
+        stack += [v.node for v in graph.node(id).inputs if v not in stop]
+    reached: set[int] = set()
+    targets = set(wanted)
+    for id in graph.order():
+        if id in back and any(v in targets or (v not in stop and v.node in reached) for v in graph.node(id).inputs):
+            reached.add(id)
+    return reached
+
+
+def _node_gradient(
+    builder: Builder,
+    node: Node,
+    dys: list[Value | None],
+    adjoints: dict[Value, Value],
+    path: set[int],
+    wanted: set[Value],
+) -> None:
+    rule = node.op.grad
+    if isinstance(rule, _NoGrad):
+        return
+    if rule is None:
+        raise GradientError(
+            f"{node.op.name} has no gradient",
+            loc=node.loc,
+            nodes=[node.id],
+            details=[f"%{node.id} {node.op.name} in {node.scope or 'construct'} lies between the loss and what is differentiated"],
+            help="wrap its operand in ops.stop_gradient if it shall not be differentiated",
+        )
+    if len(node.types) == 1:
+        given = dys
+    else:
+        # A rule of several results sees zeros for the first where nothing arrived, None for the others.
+        first = dys[0] if dys[0] is not None else _zeros(builder, node.types[0])
+        given = [first, *dys[1:]]
+        if any(d is not None for d in dys[1:]):
+            raise GradientError(
+                f"{node.op.name} has no gradient through its second result", loc=node.loc, nodes=[node.id]
+            )
+    for operand, gradient in zip(node.inputs, rule(builder, NodeView(builder.graph, node), *given), strict=True):
+        if gradient is not None and (operand in wanted or operand.node in path):
+            _accumulate(builder, adjoints, operand, gradient)
+
+
+def _zeros(builder: Builder, type: TensorType) -> Value:
+    zeros: Value = builder.Fill(dtype=type.dtype, shape=type.shape, value=0.0)
+    return zeros
+
+
+def _accumulate(builder: Builder, adjoints: dict[Value, Value], value: Value, gradient: Value) -> None:
+    before = adjoints.get(value)
+    adjoints[value] = gradient if before is None else builder.Add(before, gradient)

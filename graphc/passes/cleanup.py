@@ -1,0 +1,167 @@
+"""Passes that make the graph smaller without changing what it computes, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from graphc.ir import Data, Graph, Node, Value
+from graphc.ops import reference
+from graphc.passes.tools import in_subgraphs
+
+#: Results of more elements are not computed at compile time, nor such as are larger than their operands.
+FOLD_LIMIT = 256
+
+
+def prune(graph: Graph) -> Graph:
+    """Remove what no result and no update depends on.
+
+    before:  %3 = Exp(%1)   %4 = Log(%1)   return %4
+    after:   %4 = Log(%1)   return %4
+    """
+    graph = in_subgraphs(graph, prune)
+    copy = graph.copy()
+    return copy if copy.prune() else graph
+
+
+# ---- simplify: rows of (name, rule); a rule returns the value that replaces the node's result, or None
+
+
+def _same_type(graph: Graph, node: Node) -> Value | None:
+    x = node.inputs[0]
+    return x if graph.type(x) == node.type else None
+
+
+def _no_axes(graph: Graph, node: Node) -> Value | None:
+    return node.inputs[0] if not node.attrs["axis"] else None
+
+
+def _through(graph: Graph, node: Node) -> Value | None:
+    """Reshape of a reshape, back to where it began."""
+    inner = graph.node(node.inputs[0].node)
+    if inner.op.name == "Reshape" and graph.type(inner.inputs[0]) == node.type:
+        return inner.inputs[0]
+    return None
+
+
+def _is_one(graph: Graph, value: Value) -> bool:
+    node = graph.node(value.node)
+    if node.op.name == "Constant":
+        data: Data = node.attrs["value"]
+        return data.type.size == 1 and data.array is not None and bool(data.array.reshape(()) == 1)
+    return node.op.name == "Fill" and bool(node.attrs["value"] == 1)
+
+
+def _times_one(graph: Graph, node: Node) -> Value | None:
+    x, y = node.inputs
+    if _is_one(graph, y) and graph.type(x) == node.type:
+        return x
+    if node.op.name == "Mul" and _is_one(graph, x) and graph.type(y) == node.type:
+        return y
+    return None
+
+
+def _double(graph: Graph, node: Node) -> Value | None:
+    inner = graph.node(node.inputs[0].node)
+    return inner.inputs[0] if inner.op is node.op else None
+
+
+RULES: dict[str, tuple[tuple[str, Callable[[Graph, Node], Value | None]], ...]] = {
+    "Reshape": (("same_shape", _same_type), ("there_and_back", _through)),
+    "BroadcastTo": (("same_shape", _same_type),),
+    "Cast": (("same_dtype", _same_type),),
+    "ReduceSum": (("no_axes", _no_axes),),
+    "ReduceMean": (("no_axes", _no_axes),),
+    "ReduceMax": (("no_axes", _no_axes),),
+    "ReduceMin": (("no_axes", _no_axes),),
+    "Mul": (("times_one", _times_one),),
+    "Div": (("by_one", _times_one),),
+    "Neg": (("twice", _double),),
+    "LogicalNot": (("twice", _double),),
+}
+
+
+def simplify(graph: Graph) -> Graph:
+    """Apply RULES, and compute what is known at compile time.
+
+    before:  %3 = Reshape(%1) {shape=...same...}   %4 = Mul(%3, 1.0)   return %4
+    after:   return %1
+    """
+    graph = in_subgraphs(graph, simplify)
+    copy: Graph | None = None
+    for id in graph.order():
+        current = copy or graph
+        node = current.node(id)
+        replacement = _rewrite(current, node)
+        if replacement is not None:
+            copy = copy or graph.copy()
+            copy.replace_node(id, [replacement])
+        elif _is_known(current, node):
+            copy = copy or graph.copy()
+            _fold(copy, node)
+    return prune(copy) if copy else graph
+
+
+def _rewrite(graph: Graph, node: Node) -> Value | None:
+    if node.after:
+        return None  # Its order edges mean something.
+    for _, rule in RULES.get(node.op.name, ()):
+        value = rule(graph, node)
+        if value is not None:
+            return value
+    return None
+
+
+def _is_known(graph: Graph, node: Node) -> bool:
+    """A small pure node all of whose operands are constants."""
+    if node.op.ref is None or node.op.effect or node.after or not node.inputs or len(node.types) != 1:
+        return False
+    if node.type.size > min(FOLD_LIMIT, max(graph.type(v).size for v in node.inputs)):
+        return False
+    producers = [graph.node(v.node) for v in node.inputs]
+    return all(p.op.name == "Constant" and p.attrs["value"].array is not None for p in producers)
+
+
+def _fold(graph: Graph, node: Node) -> None:
+    arrays = [graph.node(v.node).attrs["value"].array for v in node.inputs]
+    (array,) = reference.apply(node.op, node.types, arrays, node.attrs, exact=False)
+    data = Data(array, type=node.type)
+    made = graph.add(
+        "Constant",
+        attrs={"value": data},
+        types=node.types,
+        name=node.name,
+        scope=node.scope,
+        loc=node.loc,
+        region=node.region,
+        fwd=node.fwd,
+        origin=node.origin,
+    )
+    graph.replace_node(node.id, made.outputs)
+
+
+# ---- common subexpressions
+
+
+def cse(graph: Graph) -> Graph:
+    """Let equal nodes be one: same op, operands and attributes, no effects, no order of their own.
+
+    before:  %3 = Exp(%1)   %4 = Exp(%1)   %5 = Add(%3, %4)
+    after:   %3 = Exp(%1)   %5 = Add(%3, %3)
+    """
+    graph = in_subgraphs(graph, cse)
+    copy: Graph | None = None
+    seen: dict[Any, Node] = {}
+    for id in graph.order():
+        current = copy or graph
+        node = current.node(id)
+        if node.op.effect or node.after or node.op.name in ("Input", "Param"):
+            continue
+        # repr tells 0.0 from -0.0, which are equal but not the same.
+        attrs = tuple((k, repr(v) if isinstance(v, float) else v) for k, v in node.attrs.items())
+        key = (node.op.name, node.inputs, attrs, node.types)
+        first = seen.setdefault(key, node)
+        if first is not node:
+            copy = copy or graph.copy()
+            copy.replace_node(id, first.outputs)
+    return prune(copy) if copy else graph

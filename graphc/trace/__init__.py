@@ -1,0 +1,114 @@
+"""Tracing: a Cell and example inputs become a graph. Knows Cells and ops; knows no passes and no code generation."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from graphc.errors import ArgumentTypeError
+from graphc.ir import Graph
+from graphc.nn.cell import Cell
+from graphc.ops import dispatch
+from graphc.ops.tensor import Parameter, Tensor, TracedTensor
+from graphc.ops.tree import Structure, flatten, unflatten
+from graphc.trace.recorder import GraphRecorder
+
+__all__ = ["GraphRecorder", "Traced", "trace"]
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A traced cell: its graph, its parameters by Param node id, and the structure of what it returns."""
+
+    graph: Graph
+    params: dict[int, Parameter]
+    inputs: tuple[int, ...]
+    structure: Structure
+
+
+def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
+    """Run `cell.construct` on symbolic tensors. `leaves` and `structure` are the flattened (args, kwargs).
+
+    Raises what ops and users' code raise, with the user's line. The cell is not changed.
+    """
+    recorder = GraphRecorder(type(cell).__name__)
+    names = _input_names(cell, structure, leaves)
+    symbols = []
+    for name, x in zip(names, leaves, strict=True):
+        node = recorder.graph.add("Input", types=(x.type,), name=name)
+        symbols.append(TracedTensor(x.type, (recorder, node.outputs[0])))
+    args, kwargs = unflatten(structure, symbols)
+    token = dispatch.recorder.set(recorder)
+    try:
+        recorder.cells.append(cell)
+        with recorder.region(cell.region or "forward"):
+            outputs = cell.construct(*args, **kwargs)
+        results, out_structure = flatten(outputs)
+        # A returned Parameter is a reference: what it holds when the step ends.
+        values = [recorder.resolve(x) for x in results]
+    finally:
+        dispatch.recorder.reset(token)
+    updates = [
+        (node_id, recorder.state[id(p)]) for node_id, p in recorder.params.items() if id(p) in recorder.written
+    ]
+    recorder.graph.set_results(zip(_result_names(cell, len(values)), values, strict=True), updates)
+    return Traced(recorder.graph, recorder.params, tuple(s.handle[1].node for s in symbols), out_structure)
+
+
+def _input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list[str]:
+    """One name per tensor: the parameter of `construct` that receives it, numbered where it receives several."""
+    placeholders = unflatten(structure, [_Place(i) for i in range(len(leaves))])
+    args, kwargs = placeholders
+    try:
+        bound = inspect.signature(cell.construct).bind(*args, **kwargs)
+    except TypeError as error:
+        raise ArgumentTypeError(
+            f"{type(cell).__name__}.construct: {error}", details=[f"its signature is {_signature(cell.construct)}"]
+        ) from None
+    names: list[str] = [""] * len(leaves)
+    for name, value in bound.arguments.items():
+        places = list(_places(value))
+        for k, place in enumerate(places):
+            names[place.index] = name if value is place else f"{name}{k}"
+    return names
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Stands for tensor number `index` among the arguments."""
+
+    index: int
+
+
+def _places(tree: Any) -> Iterator[_Place]:
+    if isinstance(tree, _Place):
+        yield tree
+    elif isinstance(tree, (tuple, list)):
+        for x in tree:
+            yield from _places(x)
+    elif isinstance(tree, dict):
+        yield from _places(tuple(tree.values()))
+
+
+def _signature(fn: Callable[..., Any]) -> str:
+    return f"construct{inspect.signature(fn)}"
+
+
+def _result_names(cell: Cell, count: int) -> list[str]:
+    """The names in the last `return a, b` of construct where it has that form, else result0, result1, ..."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(cell.construct)))
+    except (OSError, TypeError, SyntaxError):
+        tree = ast.Module([], [])
+    returns = [n.value for n in ast.walk(tree) if isinstance(n, ast.Return)]
+    if returns:
+        last = returns[-1]
+        parts = last.elts if isinstance(last, ast.Tuple) else [last]
+        names = [p.id if isinstance(p, ast.Name) else "" for p in parts]
+        if len(names) == count and all(names) and len(set(names)) == count:
+            return names
+    return ["result"] if count == 1 else [f"result{i}" for i in range(count)]

@@ -1,0 +1,94 @@
+"""Tracing `ops.cond`: both branches become closed subgraphs of one If node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from graphc.errors import TraceError, user_loc
+from graphc.ir import Value
+from graphc.ops import dispatch
+from graphc.ops.tensor import Tensor
+from graphc.ops.tree import Fixed, Leaf, Nest, Structure, flatten, unflatten
+
+if TYPE_CHECKING:
+    from graphc.trace.recorder import GraphRecorder
+
+
+def cond(
+    recorder: GraphRecorder, pred: Tensor, then: Callable[..., Any], orelse: Callable[..., Any], operands: tuple[Any, ...]
+) -> Any:
+    """The results of the branch that `pred` chooses.
+
+    Both branches start from the same state; every parameter that either writes becomes a result of the If. Raises
+    TraceError GC122 when the branches return different structures, ShapeError GC122 for different types.
+    """
+    branches = [_trace_branch(recorder, name, fn, operands) for name, fn in (("then", then), ("else", orelse))]
+    (first, leaves_a, structure_a), (second, leaves_b, structure_b) = branches
+    if _shape_of(structure_a) != _shape_of(structure_b):
+        raise TraceError(
+            "the branches of ops.cond return different structures",
+            code="GC122",
+            loc=user_loc(),
+            details=[f"if true:  {_words(structure_a)}", f"if false: {_words(structure_b)}"],
+            help="return the same number of tensors, and the same Python values, from both",
+        )
+    written = {k: p for b in (first, second) for k, p in b.known.items() if k in first.written | second.written}
+    for branch, leaves in ((first, leaves_a), (second, leaves_b)):
+        results = [(str(i), branch.resolve(x)) for i, x in enumerate(leaves)]
+        results += [(p.name, branch.read(p)) for p in written.values()]
+        branch.graph.set_results(results)
+    captures = _align_captures(first, second)
+    for branch in (first, second):
+        branch.graph.prune()
+    condition = recorder.resolve(pred)
+    node = recorder.graph.add(
+        "If",
+        [condition, *captures],
+        {"then": first.graph, "else": second.graph},
+        scope=recorder.scopes[-1],
+        loc=user_loc(),
+        region=recorder.regions[-1],
+    )
+    outputs = [recorder.wrap(v) for v in node.outputs]
+    for p, new in zip(written.values(), outputs[len(leaves_a) :], strict=True):
+        recorder.read(p)
+        recorder.write(p, new.handle[1])
+    return unflatten(structure_a, outputs[: len(leaves_a)])
+
+
+def _trace_branch(
+    recorder: GraphRecorder, name: str, fn: Callable[..., Any], operands: tuple[Any, ...]
+) -> tuple[GraphRecorder, list[Tensor], Structure]:
+    branch = type(recorder)(name, recorder)
+    token = dispatch.recorder.set(branch)
+    try:
+        leaves, structure = flatten(fn(*operands))
+    finally:
+        dispatch.recorder.reset(token)
+    return branch, leaves, structure
+
+
+def _align_captures(first: GraphRecorder, second: GraphRecorder) -> list[Value]:
+    """Give both branches the same signature: the union of what they capture, in one order."""
+    union = list(dict.fromkeys([*first.captures, *second.captures]))
+    for branch in (first, second):
+        assert branch.parent is not None
+        for outer in union:
+            branch.capture(branch.parent, outer)
+        branch.graph.inputs = tuple(branch.captures[outer].node for outer in union)
+    return union
+
+
+def _shape_of(structure: Structure) -> Any:
+    if isinstance(structure, Nest):
+        return (structure.kind, structure.keys, tuple(map(_shape_of, structure.items)))
+    return "tensor" if isinstance(structure, Leaf) else (type(structure.value), repr(structure.value))
+
+
+def _words(structure: Structure) -> str:
+    if isinstance(structure, Leaf):
+        return "a tensor"
+    if isinstance(structure, Fixed):
+        return repr(structure.value)
+    return f"{structure.kind} of {len(structure.items)} ({', '.join(map(_words, structure.items))})"

@@ -1,0 +1,318 @@
+"""The recorder: turns the op calls of a running `construct` into nodes of a graph.
+
+State is SSA. Each Parameter is mapped to its current Value: a read resolves when the value is used, `assign` and the results
+of `cond` replace it. Every Cell call leaves a record of its arguments, its results and the versions of the states it touched,
+so that a gradient asked for later reuses that forward instead of tracing it again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphc.errors import GraphcError, TraceError, user_loc
+from graphc.ir import Data, Graph, Ids, Region, TensorType, Value
+from graphc.nn.cell import Cell
+from graphc.ops import dispatch
+from graphc.ops.tensor import Parameter, Tensor, TracedTensor
+from graphc.ops.tree import Structure, flatten, map_tensors
+from graphc.trace import control, gradient
+
+
+@dataclass(slots=True)
+class CallRecord:
+    """One call made while tracing: what went in, what came out, and the versions of the states it touched."""
+
+    fn: Any
+    arguments: tuple[Any, ...]
+    result: Any = None
+    entry: dict[int, Value] = field(default_factory=dict)
+    exit: dict[int, Value] = field(default_factory=dict)
+
+
+class DeferredDepend(Tensor):
+    """`depend(parameter, ...)`: still a reference to the parameter, read when used, but not before the given nodes."""
+
+    def __init__(self, parameter: Parameter, after: tuple[int, ...]) -> None:
+        self._array = None
+        self.parameter = parameter
+        self.after = after
+        self.resolved: dict[Value, Value] = {}
+
+    @property
+    def type(self) -> TensorType:
+        return self.parameter.type
+
+    __hash__ = Tensor.__hash__
+
+
+class GraphRecorder:
+    """Implements `graphc.ops.dispatch.Recorder` for one graph; branches of `cond` get recorders of their own."""
+
+    def __init__(self, name: str, parent: GraphRecorder | None = None) -> None:
+        self.parent = parent
+        self.graph: Graph = Graph(name, parent.graph.ids if parent else Ids())
+        self.params: dict[int, Parameter] = {}  # by Param node id, root only
+        self.state: dict[int, Value] = {}  # current version by id(parameter)
+        self.known: dict[int, Parameter] = {}  # keeps parameters alive while their id() is a key
+        self.written: set[int] = set()
+        self.captures: dict[Value, Value] = {}  # value of the parent -> Input here
+        self.touched: list[tuple[int, Value, bool]] = []  # (parameter, version, written), in order
+        self.calls: list[CallRecord] = []
+        self.cells: list[Cell] = parent.cells[-1:] if parent else []
+        self.scopes: list[str] = [parent.scopes[-1] if parent else ""]
+        self.regions: list[Region] = [parent.regions[-1] if parent else "forward"]
+        self._constants: dict[Any, tuple[Value, Any]] = {}
+
+    @property
+    def root(self) -> GraphRecorder:
+        return self if self.parent is None else self.parent.root
+
+    # ---- nodes
+
+    def record(
+        self, op: str, operands: Sequence[Tensor], attrs: dict[str, Any], after: Any = ()
+    ) -> tuple[TracedTensor, ...]:
+        """Add a node for an op call of the user's."""
+        loc = user_loc(sys._getframe(1))
+        try:
+            values = [self.resolve(x) for x in operands]
+            node = self.graph.add(
+                op,
+                values,
+                attrs,
+                after=self.producers(after),
+                scope=self.scopes[-1],
+                loc=loc,
+                region=self.regions[-1],
+            )
+        except GraphcError as error:
+            self._explain(error, operands)
+            raise
+        return tuple(TracedTensor(t, (self, v)) for t, v in zip(node.types, node.outputs, strict=True))
+
+    def _explain(self, error: GraphcError, operands: Sequence[Tensor]) -> None:
+        """Name the operands of a failed op as the user knows them."""
+        if error.details or not operands:
+            return
+        lines = [f"in {self.scopes[-1]}"] if self.scopes[-1] else []
+        for x in operands[:4]:
+            lines.append(f"{x.type}  {self._describe(x)}")
+        error.details = tuple(lines)
+
+    def _describe(self, x: Tensor) -> str:
+        if isinstance(x, Parameter):
+            return f"Parameter {x.name!r}"
+        if isinstance(x, TracedTensor):
+            recorder, value = x.handle
+            node = recorder.graph.node(value.node)
+            if node.op.name == "Input":
+                return f"input {node.name!r}"
+            where = f" at {node.loc}" if node.loc else ""
+            return f"made by {node.op.name}{where}{' in ' + node.scope if node.scope else ''}"
+        return "a constant"
+
+    def wrap(self, value: Value) -> TracedTensor:
+        return TracedTensor(self.graph.type(value), (self, value))
+
+    def resolve(self, x: Tensor) -> Value:
+        """The Value of this graph that a tensor stands for."""
+        if isinstance(x, Parameter):
+            return self.read(x)
+        if isinstance(x, DeferredDepend):
+            return self._resolve_deferred(x)
+        if isinstance(x, TracedTensor):
+            recorder, value = x.handle
+            return self.capture(recorder, value)
+        return self.constant(x)
+
+    def capture(self, recorder: Any, value: Value) -> Value:
+        """A value of this graph or, through Input nodes, of a graph around it."""
+        if recorder is self:
+            return value
+        if self.parent is None:
+            raise TraceError(
+                "a traced tensor is used outside the trace that made it",
+                code="GC132",
+                loc=user_loc(),
+                help="return it from construct, or assign it to a Parameter",
+            )
+        outer = self.parent.capture(recorder, value)
+        if outer not in self.captures:
+            source = self.parent.graph.node(outer.node)
+            node = self.graph.add(
+                "Input", types=(self.parent.graph.type(outer),), name=source.name, region=source.region, scope=source.scope
+            )
+            self.captures[outer] = node.outputs[0]
+        return self.captures[outer]
+
+    def constant(self, x: Tensor) -> Value:
+        """A tensor that is known now. The same tensor, and equal single numbers, become one node."""
+        array = dispatch.require_array(x)
+        type = x.type
+        key = (type, array.tobytes()) if array.size == 1 else id(x)
+        if key not in self._constants:
+            node = self.graph.add(
+                "Constant",
+                attrs={"value": Data(array, type=type)},
+                types=(type,),
+                scope=self.scopes[-1],
+                loc=user_loc(sys._getframe(1)),
+                region=self.regions[-1],
+            )
+            self._constants[key] = (node.outputs[0], x)
+        return self._constants[key][0]
+
+    # ---- state
+
+    def read(self, p: Parameter) -> Value:
+        """The parameter's current version."""
+        key = id(p)
+        if key not in self.state:
+            self.known[key] = p
+            self.state[key] = self._entry(p) if self.parent is None else self.capture(self.parent, self.parent.read(p))
+        value = self.state[key]
+        self.touched.append((key, value, False))
+        return value
+
+    def _entry(self, p: Parameter) -> Value:
+        for other in self.params.values():
+            if other.name == p.name:
+                raise TraceError(
+                    f"two parameters are named {p.name!r}: shapes {other.shape} and {p.shape}",
+                    code="GC141",
+                    loc=user_loc(),
+                    help="give each parameter its own name; cells held by attributes of a Cell are named by the attribute",
+                )
+        node = self.graph.add("Param", attrs={"trainable": p.requires_grad}, types=(p.type,), name=p.name, region="state")
+        self.params[node.id] = p
+        return node.outputs[0]
+
+    def write(self, p: Parameter, value: Value) -> None:
+        """Make `value` the parameter's current version."""
+        self.known[id(p)] = p
+        self.state[id(p)] = value
+        self.written.add(id(p))
+        self.touched.append((id(p), value, True))
+
+    def assign(self, variable: Parameter, value: Tensor) -> Tensor:
+        old = self.read(variable)
+        (new,) = self.record("Assign", [self.wrap(old), value], {})
+        self.write(variable, new.handle[1])
+        return new
+
+    # ---- order
+
+    def producers(self, tree: Any) -> tuple[int, ...]:
+        """The nodes that compute the traced tensors of a nest."""
+        ids: dict[int, None] = {}
+        for x in flatten(tree)[0]:
+            if isinstance(x, (TracedTensor, Parameter, DeferredDepend)):
+                value = self.resolve(x)
+                if self.graph.node(value.node).op.name not in ("Param", "Constant"):
+                    ids[value.node] = None
+        return tuple(ids)
+
+    def depend(self, value: Any, on: Any) -> Any:
+        after = self.producers(on)
+        if not after:
+            return value
+
+        def one(x: Tensor) -> Tensor:
+            if isinstance(x, Parameter):
+                return DeferredDepend(x, after)
+            return self._depend(self.resolve(x), after)
+
+        return map_tensors(one, value)
+
+    def _depend(self, value: Value, after: tuple[int, ...]) -> TracedTensor:
+        node = self.graph.add(
+            "Depend",
+            [value],
+            after=[i for i in after if i != value.node],
+            scope=self.scopes[-1],
+            loc=user_loc(sys._getframe(1)),
+            region=self.regions[-1],
+        )
+        return self.wrap(node.outputs[0])
+
+    def _resolve_deferred(self, x: DeferredDepend) -> Value:
+        current = self.read(x.parameter)
+        if any(i not in self.graph for i in x.after):
+            return current  # Made around this branch, which already comes after those nodes.
+        if current not in x.resolved:
+            x.resolved[current] = self._depend(current, x.after).handle[1]
+        return x.resolved[current]
+
+    @contextmanager
+    def region(self, name: Region) -> Iterator[None]:
+        self.regions.append(name)
+        try:
+            yield
+        finally:
+            self.regions.pop()
+
+    # ---- control flow and gradients
+
+    def cond(self, pred: Tensor, then: Callable[..., Any], orelse: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
+        return control.cond(self, pred, then, orelse, operands)
+
+    def gradient(self, fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: Any) -> Any:
+        return gradient.gradient(self, fn, weights, args, options)
+
+    # ---- calls
+
+    def call_cell(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Trace a Cell inside another; leaves a record for `gradient`."""
+        region = cell.region or self.regions[-1]
+        path = self._path(cell)
+        self.scopes.append(path)
+        self.cells.append(cell)
+        try:
+            with self.region(region):
+                return self.recorded_call(cell, cell.construct, args, kwargs)
+        finally:
+            self.scopes.pop()
+            self.cells.pop()
+
+    def _path(self, cell: Cell) -> str:
+        """The cell's path: its attribute name in the cell that calls it, or its class name."""
+        parent = self.cells[-1] if self.cells else None
+        name = type(cell).__name__
+        if parent is not None:
+            name = next((n for n, c in parent._cells.items() if c is cell), name)
+        return f"{self.scopes[-1]}.{name}" if self.scopes[-1] else name
+
+    def recorded_call(self, fn: Any, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        record = CallRecord(fn, self.argument_key((args, kwargs), fn))
+        start = len(self.touched)
+        record.result = run(*args, **kwargs)
+        for key, version, written in self.touched[start:]:
+            if written:
+                record.exit[key] = version
+            elif key not in record.entry:
+                record.entry[key] = version
+        self.calls.append(record)
+        return record.result
+
+    def argument_key(self, tree: Any, fn: Any) -> tuple[Any, ...]:
+        """What must be equal for two calls to compute the same: traced values, constants by identity, structure, mode."""
+        leaves, structure = flatten(tree)
+        parts: list[Any] = [self._leaf_key(x) for x in leaves]
+        modes = tuple(c.training for _, c in fn.cells_and_names()) if isinstance(fn, Cell) else ()
+        return (*parts, _comparable(structure), modes)
+
+    def _leaf_key(self, x: Tensor) -> Any:
+        if isinstance(x, Parameter):
+            return ("parameter", id(x))
+        if isinstance(x, (TracedTensor, DeferredDepend)):
+            return self.resolve(x)
+        return ("constant", self.constant(x))
+
+
+def _comparable(structure: Structure) -> str:
+    # The Python values of a structure need not be hashable; their repr tells 1 from 1.0 and True.
+    return repr(structure)

@@ -1,0 +1,106 @@
+"""Runs kernels alone: compiled without Numba, every operand between canaries."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphc_codegen import build, loops, render
+from graphc_codegen.program import Access, Instr, LoopKernel, Output, symbol
+from graphc_codegen.target import Target, describe, host
+
+Array = np.ndarray[Any, np.dtype[Any]]
+HOST = host()
+#: The same machine without AVX-512: 8 lanes.
+AVX2 = describe(
+    HOST.triple,
+    "haswell",
+    dict.fromkeys(("sse4.1", "sse4.2", "avx", "avx2", "fma", "bmi", "bmi2", "f16c"), True)
+    | {"avx512f": False},
+)
+_MARGIN = 64
+
+
+def run(
+    kernel: LoopKernel, arrays: Sequence[Array], target: Target = HOST, shared: dict[int, int] | None = None
+) -> list[Array]:
+    """Run the kernel natively on copies of flat arrays and return the copies.
+
+    `shared` maps an output's operand number to the input whose memory it uses. Fails when anything outside
+    the operands changed, or an input that is not shared.
+    """
+    return run_many([(kernel, arrays)], target, shared)[0]
+
+
+def run_many(
+    jobs: Sequence[tuple[LoopKernel, Sequence[Array]]],
+    target: Target = HOST,
+    shared: dict[int, int] | None = None,
+) -> list[list[Array]]:
+    """`run` for several kernels that are compiled into one module."""
+    kernels = {symbol(k): k for k, _ in jobs}
+    code = build.compile_kernels(render.render_kernels(dict(kernels), target), target)
+    loaded = build.load(code, list(kernels), target)
+    return [_call(loaded.addresses[symbol(k)], k, arrays, shared or {}) for k, arrays in jobs]
+
+
+def _call(address: int, kernel: LoopKernel, arrays: Sequence[Array], shared: dict[int, int]) -> list[Array]:
+    blocks: list[Array] = []
+    views: list[Array] = []
+    for j, array in enumerate(arrays):
+        if j in shared:
+            views.append(views[shared[j]])
+            continue
+        # A margin that is no multiple of the vector size, so that nothing is aligned by chance.
+        margin = _MARGIN + array.itemsize
+        block = np.full(array.nbytes + 2 * margin, 0xC5, np.uint8)
+        view = block[margin : margin + array.nbytes].view(array.dtype)
+        view[:] = array
+        blocks.append(block)
+        views.append(view)
+    table = np.array([v.ctypes.data for v in views], np.int64)
+    context = np.array([table.ctypes.data, 0, 1, 0], np.int64)
+    ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(address)(context.ctypes.data, 0)
+    for block in blocks:
+        assert (block[:_MARGIN] == 0xC5).all(), "the bytes before an operand changed"
+        assert (block[-_MARGIN:] == 0xC5).all(), "the bytes after an operand changed"
+    for j in range(len(kernel.inputs)):
+        if j not in shared.values():
+            assert views[j].tobytes() == arrays[j].tobytes(), "an input changed"
+    return views
+
+
+def expected(kernel: LoopKernel, arrays: Sequence[Array]) -> list[Array]:
+    """What the NumPy twin makes of copies of the arrays."""
+    copies = [a.copy() for a in arrays]
+    loops.twin(kernel, *copies)
+    return copies
+
+
+def contiguous(shape: Sequence[int], dtype: str = "float32") -> Access:
+    """Row-major access to an operand of exactly this shape."""
+    strides = [1] * len(shape)
+    for k in range(len(shape) - 2, -1, -1):
+        strides[k] = strides[k + 1] * shape[k + 1]
+    return Access(dtype, tuple(strides), 0, int(np.prod(shape, dtype=np.int64)))
+
+
+def pointwise(
+    op: str, args: Sequence[str], result: str, n: int, constant: tuple[int, Any] | None = None
+) -> LoopKernel:
+    """One operation on vectors of n elements; argument `constant[0]` is the number `constant[1]`."""
+    body: list[Instr] = []
+    inputs: list[Access] = []
+    for k, dtype in enumerate(args):
+        if constant is not None and constant[0] == k:
+            body.append(Instr("const", (), dtype, constant[1]))
+        else:
+            body.append(Instr("input", (), dtype, len(inputs)))
+            inputs.append(contiguous((n,), dtype))
+    body.append(Instr(op, tuple(range(len(args))), result))
+    return LoopKernel(
+        (n,), (False,), tuple(inputs), tuple(body), (Output(contiguous((n,), result), len(args)),)
+    )

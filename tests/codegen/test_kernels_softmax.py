@@ -1,0 +1,117 @@
+"""Softmax family and cross entropy against float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from .kernel_harness import Array, random, run_all
+
+ROWS = st.integers(1, 4)
+COLS = st.one_of(st.integers(1, 40), st.sampled_from([64, 100, 130]))
+
+
+def _softmax(x: Array) -> Array:
+    e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def _log_softmax(x: Array) -> Array:
+    shifted = x.astype(np.float64) - x.max(axis=1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+
+
+def _compare(name: str, params: dict[str, Any], inputs: tuple[Array, ...], *exact: Array) -> None:
+    for where, results in run_all(name, params, *inputs).items():
+        for result, right in zip(results, exact, strict=True):
+            np.testing.assert_allclose(
+                result.reshape(right.shape), right, rtol=1e-5, atol=2e-6, err_msg=where
+            )
+
+
+@settings(max_examples=25, deadline=None)
+@given(rows=ROWS, cols=COLS, scale=st.sampled_from([1.0, 30.0, 3000.0]))
+def test_softmax_and_gradients(rows: int, cols: int, scale: float) -> None:
+    p = {"rows": rows, "cols": cols}
+    x = random(1, rows, cols) * np.float32(scale)
+    dy = random(2, rows, cols)
+    y, log_y = _softmax(x), _log_softmax(x)
+    _compare("softmax", p, (x,), y)
+    _compare("log_softmax", p, (x,), log_y)
+    y32, log32 = y.astype(np.float32), log_y.astype(np.float32)
+    _compare(
+        "softmax_grad", p, (y32, dy), y32 * (dy - (y32.astype(np.float64) * dy).sum(axis=1, keepdims=True))
+    )
+    total = dy.astype(np.float64).sum(axis=1, keepdims=True)
+    _compare("log_softmax_grad", p, (log32, dy), dy - np.exp(log32.astype(np.float64)) * total)
+
+
+def _loss(rows: int, cols: int, sparse: bool, dtype: str) -> dict[str, Any]:
+    return {"rows": rows, "cols": cols, "sparse": sparse, "label_dtype": dtype}
+
+
+@settings(max_examples=25, deadline=None)
+@given(rows=ROWS, cols=COLS, dtype=st.sampled_from(["int32", "int64"]), scale=st.sampled_from([1.0, 30.0]))
+def test_sparse_cross_entropy(rows: int, cols: int, dtype: str, scale: float) -> None:
+    x = random(1, rows, cols) * np.float32(scale)
+    labels = np.random.default_rng(2).integers(0, cols, rows).astype(dtype)
+    loss = -_log_softmax(x)[np.arange(rows), labels]
+    gradient = _softmax(x) - (np.arange(cols) == labels[:, None])
+    _compare("softmax_cross_entropy", _loss(rows, cols, True, dtype), (x, labels), loss, gradient)
+
+
+@settings(max_examples=25, deadline=None)
+@given(rows=ROWS, cols=COLS, scale=st.sampled_from([1.0, 30.0]))
+def test_dense_cross_entropy(rows: int, cols: int, scale: float) -> None:
+    x = random(1, rows, cols) * np.float32(scale)
+    labels = np.random.default_rng(2).uniform(0, 0.3, (rows, cols)).astype(np.float32)
+    loss = -(labels * _log_softmax(x)).sum(axis=1)
+    gradient = _softmax(x) * labels.sum(axis=1, keepdims=True, dtype=np.float64) - labels
+    params = _loss(rows, cols, False, "float32")
+    for where, (value, dlogits) in run_all("softmax_cross_entropy", params, x, labels).items():
+        np.testing.assert_allclose(value, loss, rtol=1e-5, atol=1e-5, err_msg=where)
+        np.testing.assert_allclose(dlogits.reshape(rows, cols), gradient, rtol=1e-4, atol=1e-5, err_msg=where)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("bad", [-1, 10, -(2**31), 2**31 - 1])
+def test_label_out_of_range_is_nan_in_its_row_only(dtype: str, bad: int) -> None:
+    x, labels = random(1, 3, 10), np.array([3, bad, 9], dtype)
+    for where, (loss, dlogits) in run_all(
+        "softmax_cross_entropy", _loss(3, 10, True, dtype), x, labels
+    ).items():
+        assert np.isnan(loss).tolist() == [False, True, False], where
+        assert np.isnan(dlogits.reshape(3, 10)).all(axis=1).tolist() == [False, True, False], where
+        assert np.isfinite(dlogits.reshape(3, 10)[[0, 2]]).all(), where
+
+
+@pytest.mark.parametrize("cols", [10, 16, 37])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_non_finite_logits_are_nan_in_their_row_only(bad: float, cols: int) -> None:
+    x = random(1, 3, cols)
+    x[1, cols - 1] = bad
+    p = {"rows": 3, "cols": cols}
+    labels = np.zeros(3, np.int32)
+    for name, params, inputs in (
+        ("softmax", p, (x,)),
+        ("log_softmax", p, (x,)),
+        ("softmax_cross_entropy", _loss(3, cols, True, "int32"), (x, labels)),
+    ):
+        for where, results in run_all(name, params, *inputs).items():
+            for result in results:
+                rows = result.reshape(3, -1)
+                assert np.isnan(rows[1]).all(), (name, where)
+                assert np.isfinite(rows[[0, 2]]).all(), (name, where)
+
+
+def test_minus_infinity_is_probability_zero() -> None:
+    x = np.array([[0.0, -np.inf, 0.0]], np.float32)
+    _compare("softmax", {"rows": 1, "cols": 3}, (x,), np.array([[0.5, 0.0, 0.5]]))
+    params, labels = _loss(1, 3, True, "int32"), np.array([1], np.int32)
+    for where, (loss, dlogits) in run_all("softmax_cross_entropy", params, x, labels).items():
+        assert loss[0] == np.inf, where
+        np.testing.assert_allclose(dlogits, [0.5, -1.0, 0.5], rtol=1e-6, err_msg=where)
