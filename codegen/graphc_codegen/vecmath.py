@@ -1,8 +1,9 @@
 """Elementary functions on float vectors, written as plain IR: no libm, no target intrinsics.
 
-Every function takes a writer and the SSA name of a `<lanes x float>` value and returns another. NaN gives NaN.
-Denormal arguments and results may be flushed to zero, as the step runs with flush-to-zero on. Polynomials of
-exp, log and tanh are those of the Cephes library (S. Moshier); the argument of `log` is split as in musl.
+Every function takes a writer and the SSA name of a `<lanes x float>` value and returns another. NaN gives
+NaN. Denormal arguments and results may be flushed to zero, as the step runs with flush-to-zero on.
+Polynomials of exp, log and tanh are those of the Cephes library (S. Moshier); the argument of `log` is
+split as in musl.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ _ERF = (
 #: 1 - erf(x) = poly(t) t exp(-x*x), t = 1/(1 + p x): Abramowitz and Stegun 7.1.26, absolute error 1.5e-7.
 _ERFC_P = 0.3275911
 _ERFC = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
-#: Adding 1.5 * 2**23 rounds a float to an integer that can be read from its low bits; no conversion, so NaN is safe.
+#: Adding 1.5 * 2**23 rounds a float to an integer that can be read from its low bits; no conversion, so NaN
+#: is safe.
 _ROUND = 12582912.0
 _ROUND_BITS = 0x4B400000
 _SQRT_HALF_BITS = 0x3F3504F3

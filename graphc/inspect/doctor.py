@@ -47,10 +47,12 @@ def _cpu() -> dict[str, Any]:
 
 
 def _cache() -> dict[str, Any]:
-    from graphc_codegen.cache import default_directory
-
     if not switches().cache:
         return {"directory": None, "files": 0, "bytes": 0}
+    try:
+        from graphc_codegen.cache import default_directory
+    except ImportError as error:
+        return {"directory": None, "files": 0, "bytes": 0, "error": f"graphc_codegen cannot be imported: {error}"}
     directory = Path(switches().cache_dir or default_directory())
     files = [p.stat().st_size for p in directory.rglob("*") if p.is_file()] if directory.is_dir() else []
     return {"directory": str(directory), "files": len(files), "bytes": sum(files)}
@@ -65,7 +67,7 @@ def report_text(report: dict[str, Any]) -> str:
     lines.append(f"{'features':<12} {cpu.get('error') or ' '.join(cpu['features']) or 'none of those that matter'}")
     lines.append(f"{'switches':<12} {', '.join(f'{k}={v}' for k, v in report['switches'].items())}")
     if cache["directory"] is None:
-        lines.append(f"{'cache':<12} switched off")
+        lines.append(f"{'cache':<12} {cache.get('error', 'switched off')}")
     else:
         lines.append(f"{'cache':<12} {cache['directory']}: {cache['files']} files, {cache['bytes'] / 1e6:.1f} MB")
     return "\n".join(lines)

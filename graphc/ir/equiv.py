@@ -22,7 +22,7 @@ def difference(a: Graph, b: Graph) -> str | None:
     if len(ends_a) != len(ends_b):
         return f"@{a.name} has {len(ends_a)} results and updates, @{b.name} has {len(ends_b)}"
     for va, vb in zip(ends_a, ends_b, strict=True):
-        if va.index != vb.index:
+        if va.slot != vb.slot:
             return f"{va} and {vb} are different results of their nodes"
         stack.append((va.node, vb.node))
     while stack:
@@ -54,7 +54,7 @@ def _node_difference(a: Node, b: Node) -> str | None:
         return "the ops differ"
     if a.types != b.types:
         return "the types differ"
-    if [v.index for v in a.inputs] != [v.index for v in b.inputs] or len(a.after) != len(b.after):
+    if [v.slot for v in a.inputs] != [v.slot for v in b.inputs] or len(a.after) != len(b.after):
         return "the operands differ"
     for name in a.attrs:
         if not _attr_equal(a.attrs[name], b.attrs[name]):

@@ -29,13 +29,13 @@ REGIONS: tuple[Region, ...] = ("state", "forward", "backward", "overflow", "opti
 
 
 class Value(NamedTuple):
-    """Result `index` of node `node`. Printed as `%3` or `%3#1`."""
+    """Result `slot` of node `node`. Printed as `%3` or `%3#1`."""
 
     node: int
-    index: int = 0
+    slot: int = 0
 
     def __str__(self) -> str:
-        return f"%{self.node}#{self.index}" if self.index else f"%{self.node}"
+        return f"%{self.node}#{self.slot}" if self.slot else f"%{self.node}"
 
 
 class Origin(NamedTuple):
@@ -196,7 +196,7 @@ class Graph:
         return self.node(id)
 
     def type(self, value: Value) -> TensorType:
-        return self.node(value.node).types[value.index]
+        return self.node(value.node).types[value.slot]
 
     def users(self, id: int) -> list[int]:
         """Ids of the nodes that wait for this one."""
@@ -311,7 +311,7 @@ class Graph:
         producers = tuple(dict.fromkeys(v.node for v in values))
 
         def swap(value: Value) -> Value:
-            return values[value.index] if value.node == id else value
+            return values[value.slot] if value.node == id else value
 
         for user in list(self._nx.succ[id]):
             if user in producers:

@@ -99,7 +99,7 @@ class _Reader:
         if line != "}":
             self.fail("expected `}`")
         for _, v in [*results, *updates]:
-            if v.node not in graph or v.index >= len(graph.node(v.node).types):
+            if v.node not in graph or v.slot >= len(graph.node(v.node).types):
                 self.fail(f"{v} is not a value of this graph")
         graph.set_results(results, updates)
         return graph
@@ -133,7 +133,7 @@ class _Reader:
             declared = tuple(map(parse_type, types[1:-1].split(", ") if types[1:-1] else ())) if types[0] == "(" else (parse_type(types),)
             operands = self.values(inputs)
             for v in operands:
-                if v.node not in graph or v.index >= len(graph.node(v.node).types):
+                if v.node not in graph or v.slot >= len(graph.node(v.node).types):
                     self.fail(f"{v} is not defined above")
             node = graph.add(
                 get_op(op),

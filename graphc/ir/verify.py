@@ -65,7 +65,7 @@ def _node_problems(graph: Graph, node: Node) -> Iterator[str]:
     stored = {p: d["kind"] for p, d in graph.nx.pred[node.id].items()}
     if stored != node.predecessors():
         yield "its edges differ from its operands"
-    dangling = [v for v in node.inputs if v.node not in graph or v.index >= len(graph.node(v.node).types)]
+    dangling = [v for v in node.inputs if v.node not in graph or v.slot >= len(graph.node(v.node).types)]
     if dangling:
         yield f"operand {dangling[0]} does not exist"
         return
@@ -89,7 +89,7 @@ def _signature_problems(graph: Graph) -> Iterator[str]:
     if set(graph.inputs) != declared or len(graph.inputs) != len(declared):
         yield f"graph @{graph.name}: the signature differs from its Input and Param nodes"
     for name, value in graph.results:
-        if value.node not in graph or value.index >= len(graph.node(value.node).types):
+        if value.node not in graph or value.slot >= len(graph.node(value.node).types):
             yield f"graph @{graph.name}: result {name} is {value}, which does not exist"
     written: set[int] = set()
     for param, value in graph.updates:

@@ -106,8 +106,8 @@ def kernel_node(node: Node, inputs: Sequence[Operand], outputs: Sequence[Operand
     lower = node.op.lower
     if not isinstance(lower, KernelLowering):
         raise LoweringError(f"{node.op.name} has no kernel", loc=node.loc, nodes=[node.id])
-    dtype = (inputs or outputs)[0].type.dtype
-    if dtype not in lower.dtypes:
+    dtype = inputs[0].type.dtype if inputs else None
+    if dtype is not None and dtype not in lower.dtypes:
         raise LoweringError(
             f"{node.op.name} has no kernel for {dtype}, only for {' and '.join(lower.dtypes)}",
             code="GC181",

@@ -308,16 +308,16 @@ def _avg_ref(x: Array, kernel: Pair, **attrs: Any) -> Array:
     return np.asarray(_windows(x, kernel, attrs).sum(axis=(4, 5)) / _counts(x, kernel, attrs))
 
 
-def _avg_grad_ref(x: Array, dy: Array, kernel: Pair, **attrs: Any) -> Array:
+def _avg_grad_ref(dy: Array, shape: tuple[int, ...], kernel: Pair, **attrs: Any) -> Array:
+    x = np.empty(shape, dy.dtype)
     part = dy / _counts(x, kernel, attrs)
     return _scatter(x, np.repeat(part[..., None], kernel[0] * kernel[1], -1), kernel, attrs)
 
 
 def _pool_lower(name: str) -> Any:
     def lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
-        n, c, h, w = k.type(inputs[0]).shape
-        small = inputs[1] if len(inputs) == 2 else outputs[0]
-        _, _, oh, ow = k.type(small).shape
+        n, c, h, w = k.type(outputs[0] if name.endswith("grad") else inputs[0]).shape
+        _, _, oh, ow = k.type(inputs[-1] if name.endswith("grad") else outputs[0]).shape
         (kh, kw), (sh, sw) = attrs["kernel"], attrs["stride"]
         sizes = dict(planes=n * c, h=h, w=w, oh=oh, ow=ow, kh=kh, kw=kw, sh=sh, sw=sw, pt=attrs["pad"][0], pl=attrs["pad"][2])
         if "count_include_pad" in attrs:
@@ -381,19 +381,23 @@ op(
     attrs=_AVG_ATTRS,
     infer=_pool_infer("AvgPool"),
     ref=_avg_ref,
-    grad=lambda g, n, dy: [g.AvgPoolGrad(n.x, dy, **_pool_attrs(n))],
+    grad=lambda g, n, dy: [g.AvgPoolGrad(dy, shape=n.type(n.x).shape, **_pool_attrs(n))],
     lower=Kernel(_pool_lower("avg_pool")),
     samples=lambda: (s for flag in (True, False) for s in _pool_samples({"count_include_pad": flag}, False)),
     doc="mean of each window; count_include_pad says whether padding counts",
 )
 op(
     "AvgPoolGrad",
-    "x dy",
-    attrs=_AVG_ATTRS,
-    infer=lambda types, attrs: (types[0],),
+    "dy",
+    attrs={"shape": REQUIRED, **_AVG_ATTRS},
+    infer=lambda types, attrs: (TensorType(types[0].dtype, attrs["shape"]),),
     ref=_avg_grad_ref,
-    grad=lambda g, n, d: [None, g.AvgPool(d, **_pool_attrs(n))],
+    grad=lambda g, n, d: [g.AvgPool(d, **{k: v for k, v in _pool_attrs(n).items() if k != "shape"})],
     lower=Kernel(_pool_lower("avg_pool_grad")),
-    samples=lambda: (s for flag in (True, False) for s in _pool_samples({"count_include_pad": flag}, True)),
+    samples=lambda: (
+        Sample((s.operands[1],), {"shape": s.operands[0].shape, **s.attrs}, grad=(0,))
+        for flag in (True, False)
+        for s in _pool_samples({"count_include_pad": flag}, True)
+    ),
     doc="dy spread evenly over each window",
 )

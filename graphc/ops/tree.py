@@ -9,9 +9,9 @@ from graphc.ops.tensor import Tensor
 
 
 class Leaf(NamedTuple):
-    """The place of tensor number `index`."""
+    """The place of tensor `number`."""
 
-    index: int
+    number: int
 
 
 class Fixed(NamedTuple):
@@ -48,7 +48,7 @@ def flatten(tree: Any, leaves: list[Tensor] | None = None) -> tuple[list[Tensor]
 def unflatten(structure: Structure, leaves: list[Any] | tuple[Any, ...]) -> Any:
     """The inverse of `flatten`."""
     if isinstance(structure, Leaf):
-        return leaves[structure.index]
+        return leaves[structure.number]
     if isinstance(structure, Fixed):
         return structure.value
     items = [unflatten(s, leaves) for s in structure.items]

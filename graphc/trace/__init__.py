@@ -73,15 +73,15 @@ def _input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list
     for name, value in bound.arguments.items():
         places = list(_places(value))
         for k, place in enumerate(places):
-            names[place.index] = name if value is place else f"{name}{k}"
+            names[place.number] = name if value is place else f"{name}{k}"
     return names
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Stands for tensor number `index` among the arguments."""
+    """Stands for tensor `number` among the arguments."""
 
-    index: int
+    number: int
 
 
 def _places(tree: Any) -> Iterator[_Place]:

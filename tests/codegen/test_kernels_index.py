@@ -76,7 +76,8 @@ def test_gather(outer: int, size: int, inner: int, count: int, dtype: str, index
         if 0 <= i < size:
             expected[:, k] = x[:, i]
     params = {
-        "outer": outer, "size": size, "inner": inner, "count": count, "dtype": dtype, "index_dtype": index_dtype,
+        "outer": outer, "size": size, "inner": inner, "count": count,
+        "dtype": dtype, "index_dtype": index_dtype,
     }  # fmt: skip
     for where, (y,) in run_all("gather", params, x, idx).items():
         np.testing.assert_array_equal(y.reshape(expected.shape), expected, err_msg=where)

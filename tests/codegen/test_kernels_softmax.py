@@ -17,12 +17,14 @@ COLS = st.one_of(st.integers(1, 40), st.sampled_from([64, 100, 130]))
 
 def _softmax(x: Array) -> Array:
     e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
+    result: Array = e / e.sum(axis=1, keepdims=True)
+    return result
 
 
 def _log_softmax(x: Array) -> Array:
     shifted = x.astype(np.float64) - x.max(axis=1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    result: Array = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return result
 
 
 def _compare(name: str, params: dict[str, Any], inputs: tuple[Array, ...], *exact: Array) -> None:

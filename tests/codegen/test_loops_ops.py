@@ -18,8 +18,8 @@ from tests.codegen.loop_harness import AVX2, HOST, contiguous, expected, pointwi
 TARGETS = [pytest.param(HOST, id="host"), pytest.param(AVX2, id="avx2")]
 FLOATS = np.array(
     [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 2.5, -2.5, 7.0, -7.0, 1e-5, -1e-5,
-     1e10, -1e10, 3e38, -3e38, 2e-38, np.inf, -np.inf, np.nan, 0.1, 1.5, 88.0, -87.0, 16777217.0, 1e6, 0.99999994,
-     1.0000001],
+     1e10, -1e10, 3e38, -3e38, 2e-38, np.inf, -np.inf, np.nan, 0.1, 1.5, 88.0, -87.0, 16777217.0, 1e6,
+     0.99999994, 1.0000001],
     np.float32,
 )  # fmt: skip
 SMALL = [0, 1, -1, 2, -2, 3, -3, 7, -7, 10, 100, -100, 12345]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from graphc_codegen import CanaryError, CodegenError, Executable, Program, compile_program
-from graphc_codegen.program import Access, Buffer, Call, If, Instr, LoopKernel, Output
+from graphc_codegen.program import Access, Buffer, Call, If, Instr, LoopKernel, NamedKernel, Output
 from graphc_codegen.runtime import NativeBound, aligned_bytes
 from tests.codegen.programs import add, chain, line
 
@@ -207,6 +207,34 @@ def test_many_calls_in_several_functions(checked: bool) -> None:
     bound = executable.bind([], [])
     bound.run([np.zeros(8, np.float32)])
     assert bound.read(1).tolist() == [sum(range(300))] * 8
+
+
+@MODES
+def test_named_and_loop_kernels_together(checked: bool) -> None:
+    m, k, n = 5, 20, 33
+    gemm = NamedKernel(
+        "gemm",
+        (("m", m), ("n", n), ("k", k), ("ta", False), ("tb", False), ("accumulate", False), ("batch", 1)),
+    )
+    matrix, row = Access("float32", (n, 1), 0, m * n), Access("float32", (0, 1), 0, n)
+    body = (
+        Instr("input", (), "float32", 0), Instr("input", (), "float32", 1), Instr("add", (0, 1)),
+        Instr("const", (), "float32", 0.0), Instr("max", (2, 3)),
+    )  # fmt: skip
+    dense = LoopKernel((m, n), (False, False), (matrix, row), body, (Output(matrix, 4),))
+    shapes = {0: (m, k), 1: (k, n), 2: (n,), 3: (m, n)}
+    buffers = (
+        Buffer(0, "float32", shapes[0], "input", 0),
+        Buffer(1, "float32", shapes[1], "param", 0),
+        Buffer(2, "float32", shapes[2], "param", 1),
+        Buffer(3, "float32", shapes[3], "arena", 0),
+    )
+    program = Program("dense", buffers, (Call(gemm, (0, 1, 3)), Call(dense, (3, 2, 3))), 704)
+    rng = np.random.default_rng(0)
+    x, w, b = (rng.normal(size=shapes[i]).astype(np.float32) for i in range(3))
+    bound = compiled(program, checked).bind([w, b], [])
+    bound.run([x])
+    np.testing.assert_allclose(bound.read(3), np.maximum(x @ w + b, 0), rtol=1e-5, atol=1e-5)
 
 
 def test_the_entry_can_be_called_by_address() -> None:

@@ -50,7 +50,7 @@ def _sigmoid(x: Array) -> Array:
 
 
 ERF = np.vectorize(math.erf, otypes=[np.float64])
-CASES = {
+CASES: dict[str, tuple[Callable[[Array], Array], float, float, float]] = {
     "exp": (np.exp, -87.3, 88.7, 2.0),
     "log": (np.log, 1e-30, 1e4, 2.0),
     "tanh": (np.tanh, -12.0, 12.0, 3.0),
@@ -84,21 +84,23 @@ def test_erf_error(lanes: int) -> None:
     assert (np.abs(y - exact)[small] <= 4e-7 * np.abs(exact[small])).all()
 
 
+INF, NAN = math.inf, math.nan
 SPECIAL = [
-    ("exp", [0.0, -0.0, math.inf, -math.inf, 1e30, -1e30, 89.0, -110.0, 1e-40], [1, 1, math.inf, 0, math.inf, 0, math.inf, 0, 1]),
-    ("log", [1.0, 0.0, -0.0, math.inf, -math.inf, -1.0], [0, -math.inf, -math.inf, math.inf, math.nan, math.nan]),
-    ("tanh", [0.0, math.inf, -math.inf, 100.0, -BOUND], [0, 1, -1, 1, -1]),
-    ("sigmoid", [0.0, math.inf, -math.inf, BOUND, -BOUND], [0.5, 1, 0, 1, 0]),
-    ("erf", [0.0, math.inf, -math.inf, 10.0, -BOUND], [0, 1, -1, 1, -1]),
-    ("rsqrt", [1.0, 4.0, 0.0, math.inf, -1.0], [1, 0.5, math.inf, 0, math.nan]),
+    ("exp", [(-0.0, 1), (1e-40, 1), (INF, INF), (-INF, 0), (1e30, INF), (-1e30, 0), (89.0, INF), (-110.0, 0)]),
+    ("log", [(1.0, 0), (0.0, -INF), (-0.0, -INF), (INF, INF), (-INF, NAN), (-1.0, NAN)]),
+    ("tanh", [(0.0, 0), (INF, 1), (-INF, -1), (100.0, 1), (-BOUND, -1)]),
+    ("sigmoid", [(0.0, 0.5), (INF, 1), (-INF, 0), (BOUND, 1), (-BOUND, 0)]),
+    ("erf", [(0.0, 0), (INF, 1), (-INF, -1), (10.0, 1), (-BOUND, -1)]),
+    ("rsqrt", [(1.0, 1), (4.0, 0.5), (0.0, INF), (INF, 0), (-1.0, NAN)]),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("lanes", [16, 8])
-@pytest.mark.parametrize(("name", "x", "expected"), SPECIAL, ids=[s[0] for s in SPECIAL])
-def test_special_points(name: str, x: list[float], expected: list[float], lanes: int) -> None:
-    y = _values(name, np.array([*x, math.nan], F32), lanes)
-    np.testing.assert_array_equal(y, np.array([*expected, math.nan], F32))
+@pytest.mark.parametrize(("name", "points"), SPECIAL, ids=[name for name, _ in SPECIAL])
+def test_special_points(name: str, points: list[tuple[float, float]], lanes: int) -> None:
+    x, expected = zip(*points, strict=True)
+    y = _values(name, np.array([*x, NAN], F32), lanes)
+    np.testing.assert_array_equal(y, np.array([*expected, NAN], F32))
 
 
 def test_odd_functions_keep_negative_zero() -> None:

@@ -19,7 +19,7 @@ from graphc_codegen.writer import Writer
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """Sizes and the options of one convolution. `border` are rows of zeros at top and bottom that may be skipped."""
+    """Sizes and options of one convolution; `border` are rows of zeros at top and bottom to skip."""
 
     z: Sizes
     transposed: bool
@@ -53,8 +53,8 @@ def operands(p: Params) -> tuple[Operand, ...]:
     """x [n, ci, s, s, h, w], weight [co, ci, kh, kw] ([ci, co, kh, kw] if `transposed`) -> y [n, co, oh, ow].
 
     y[n, o, oy, ox] = sum of x_padded[n, i, oy * s + ky * d, ox * s + kx * d] * weight[o, i, ky, kx], with the
-    taps of the kernel flipped if `transposed`. `border` = (top, bottom), optional, promises that so many first and
-    last rows of x are zero; taps there are left out (at stride and dilation 1).
+    taps of the kernel flipped if `transposed`. `border` = (top, bottom), optional, promises that so many
+    first and last rows of x are zero; taps there are left out (at stride and dilation 1).
     """
     z = Sizes.of(p)
     return (
@@ -64,13 +64,13 @@ def operands(p: Params) -> tuple[Operand, ...]:
     )
 
 
-#: How much longer a step may run for each multiply-add less in the code, as a share: compiling takes time too.
+#: Each multiply-add in the code weighs as much as this share of the run time: compiling takes time too.
 _SIZE_PENALTY = 2e-4
 _MOST_CHANNELS = 14
 
 
 def plan(problem: _Problem, lanes: int) -> tuple[int, list[Group]]:
-    """Output channels per tile and groups of pixels, by least estimated cycles; large code counts a little."""
+    """Output channels per tile and groups of pixels: least estimated cycles, and a little less code."""
     z = problem.z
     choices: list[tuple[float, int, list[Group]]] = []
     for limit in range(1, min(z.co, _MOST_CHANNELS) + 1):
@@ -96,7 +96,7 @@ def _cycles(problem: _Problem, groups: list[Group], channels: int, lanes: int) -
 
 
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
-    """Images, blocks of channels, groups of pixels; in a tile input channels, kernel rows, and columns unrolled."""
+    """Images, blocks of channels, groups of pixels; in it input channels, kernel rows, unrolled columns."""
     problem = _Problem.of(p)
     z = problem.z
     x, weight, y = pointers

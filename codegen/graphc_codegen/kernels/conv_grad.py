@@ -23,7 +23,7 @@ from graphc_codegen.writer import Writer
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """One copy of the code: `count` turns, each with the taps at `offsets` of x that go to `place` and on in dw.
+    """One copy of the code: `count` turns over the taps at `offsets` of x, which go to `place` and on in dw.
 
     Each turn moves x by `x_step` and dw by `w_step`.
     """
@@ -36,7 +36,7 @@ class _Columns:
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
-    """x [n, ci, s, s, h, w] (padded, in phases, as for `CONV2D`), dy [n, co, oh, ow] -> dw [co, ci, kh, kw]."""
+    """x [n, ci, s, s, h, w] (padded, in phases, see `CONV2D`), dy [n, co, oh, ow] -> dw [co, ci, kh, kw]."""
     z = Sizes.of(p)
     return (
         Operand("float32", z.n * z.ci * z.image, "in"),
@@ -46,7 +46,7 @@ def operands(p: Params) -> tuple[Operand, ...]:
 
 
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
-    """A tile is a block of output channels by some taps of a kernel row, or by input channels if there is one tap."""
+    """A tile: some output channels by some taps of a kernel row, or by input channels if there is one tap."""
     z = Sizes.of(p)
     x, dy, dw = pointers
     limit = 5 if w.lanes >= 16 else 3
@@ -103,7 +103,7 @@ def _tiles(w: Writer, z: Sizes, x: str, dy: str, dw: str, columns: _Columns) -> 
 def _walk_pixels(
     z: Sizes, lanes: int, rows: int, width: int
 ) -> tuple[tuple[Level, ...], tuple[Segment, ...]]:
-    """Loops over images and groups of output pixels (rows, then strips, if rows are long); vectors unrolled."""
+    """Loops over images and groups of output pixels (rows, then strips, if rows are long)."""
     images: Level = (z.n, z.co * z.pixels, z.ci * z.image)
 
     def cost(g: Group) -> float:

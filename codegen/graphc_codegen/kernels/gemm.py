@@ -1,4 +1,4 @@
-"""Matrix products: C = A B, with either operand transposed, single or batched, overwriting or accumulating."""
+"""Matrix products C = A B: either operand transposed, single or batched, overwriting or accumulating."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ _AHEAD, _FAR = 8, 128
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
-    """a: [batch, m, k] ([k, m] when `ta`); b: [batch, k, n] ([n, k] when `tb`); c: [batch, m, n]; all float32."""
+    """a [batch, m, k] ([k, m] if `ta`), b [batch, k, n] ([n, k] if `tb`) -> c [batch, m, n], all float32.
+
+    `accumulate` adds to what c holds. `batch` is 1 by default.
+    """
     batch, m, n, k = p.get("batch", 1), p["m"], p["n"], p["k"]
     return (
         Operand("float32", batch * m * k, "in"),

@@ -111,7 +111,7 @@ def status_operands(p: Params) -> tuple[Operand, ...]:
 
 
 def status_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
-    """True when a status word is nonzero or an element is not finite: integer maxima of the bits without sign."""
+    """True if a status word is nonzero or an element not finite: an integer maximum of bits without sign."""
     words = [w.load(w.at(pointers[0], i, "i32"), "i32") for i in range(8)]
     status = words[0]
     for word in words[1:]:

@@ -1,11 +1,12 @@
 """The register tile that GEMM and every convolution share.
 
-A tile keeps its accumulators in registers while it walks nested loops over k. In *splat* mode one operand is a
-scalar broadcast to all lanes and the other a vector: C[row, lanes] += A[row] * B[lanes]. In *dot* mode both are
-vectors along k, and lanes are summed at the end: C[row, column] = sum(A[row, :] * B[column, :]).
+A tile keeps its accumulators in registers while it walks nested loops over k. In *splat* mode one operand
+is a scalar broadcast to all lanes and the other a vector: C[row, lanes] += A[row] * B[lanes]. In *dot* mode
+both are vectors along k, and lanes are summed at the end: C[row, column] = sum(A[row, :] * B[column, :]).
 
-The loops over k are `levels`, outermost first, then `segments` that run one after another inside the innermost
-level: a segment is a loop over unrolled taps. All offsets and strides are static and count elements.
+The loops over k are `levels`, outermost first, then `segments` that run one after another inside the
+innermost level: a segment is a loop over unrolled taps. All offsets and strides are static and count
+elements.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ Level = tuple[int, int, int]
 class Segment:
     """Turns `first` to `count` - 1 over `taps`; turn i moves A by i * `a_step` and B by i * `b_step`.
 
-    An SSA value may bound the turns; at least one must remain. In splat mode a tap is (offset of A, offset added to every vector of B), in dot mode (pieces of A, pieces of B).
+    An SSA value may bound the turns; at least one must remain. In splat mode a tap is (offset of A, offset
+    added to every vector of B), in dot mode (pieces of A, pieces of B).
     """
 
     count: int | str
@@ -39,17 +41,17 @@ class Segment:
 
 
 def registers(lanes: int) -> int:
-    """Accumulators a tile may hold: of 32 vector registers with 16 lanes, of 16 with 8; the rest hold operands."""
+    """Accumulators a tile may hold, of 32 vector registers with 16 lanes, of 16 with 8."""
     return 28 if lanes >= 16 else 12
 
 
 def widest(lanes: int, rows: int) -> int:
-    """Vectors per row of a splat tile of `rows` rows: accumulators, a register per vector and one for a scalar."""
+    """Most vectors in a splat tile of `rows` rows; each also takes a register for B, and the scalar one."""
     return max(1, ((32 if lanes >= 16 else 16) - 1) // (rows + 1))
 
 
 def blocks(total: int, limit: int) -> list[tuple[int, int, int]]:
-    """Cut `total` into nearly equal blocks of at most `limit`: (start, number of blocks, size), larger ones first.
+    """Cut `total` into nearly equal blocks of at most `limit`: (start, number, size), larger ones first.
 
     A size that leaves no second kind of block is preferred, as each kind is a copy of the code.
 
@@ -66,7 +68,7 @@ def blocks(total: int, limit: int) -> list[tuple[int, int, int]]:
 
 
 def strips(total: int, lanes: int, vectors: int) -> list[tuple[int, int, tuple[int, ...]]]:
-    """Cut a contiguous axis into strips of `vectors` vectors: (start, number of strips, active lanes per vector)."""
+    """Cut a contiguous axis into strips of `vectors` vectors: (start, number, active lanes per vector)."""
     wide = lanes * vectors
     full, rest = divmod(total, wide)
     cut: list[tuple[int, int, tuple[int, ...]]] = []
@@ -131,7 +133,8 @@ def splat_tile(
 ) -> list[str]:
     """Accumulators of C[row, vector], row-major; row i reads A at `rows[i]`.
 
-    `start` are initial accumulators (zero by default); `ahead` prefetches B that many turns of a segment ahead.
+    `start` are initial accumulators (zero by default); `ahead` prefetches B that many turns of a segment
+    ahead.
     """
 
     def tap(pa: str, pb: str, at: tuple[int, int], step: int, acc: list[str]) -> list[str]:
@@ -159,7 +162,7 @@ def dot_tile(
     levels: Sequence[Level],
     segments: Sequence[Segment],
 ) -> list[str]:
-    """One vector per row whose lane j is C[row, column j]; at most `lanes` columns, other lanes are undefined."""
+    """One vector per row with C[row, column j] in lane j; at most `lanes` columns, other lanes undefined."""
 
     def tap(pa: str, pb: str, at: tuple[Pieces, Pieces], _step: int, acc: list[str]) -> list[str]:
         right = [load_pieces(w, pb, at[1], column) for column in columns]
@@ -179,7 +182,8 @@ def dot_tile(
 def sum_each(w: Writer, values: Sequence[str]) -> str:
     """A vector whose lane j is the sum of the lanes of `values[j]`; lanes beyond are undefined.
 
-    A tree of two-operand shuffles that halves the vectors each time: first within 128-bit blocks, then among them.
+    A tree of two-operand shuffles that halves the vectors each time: first within 128-bit blocks, then
+    among them.
     """
     lanes = w.lanes
     blocks = range(0, lanes, 4)

@@ -1,7 +1,7 @@
 """The geometry of convolutions: sizes, taps, and how output pixels are packed into vectors.
 
-Lanes are output pixels. A narrow row does not fill a vector, so a vector may take pixels of several rows: it is
-loaded in pieces, one masked load each. Which packing is best is decided by an estimate of cycles.
+Lanes are output pixels. A narrow row does not fill a vector, so a vector may take pixels of several rows:
+it is loaded in pieces, one masked load each. Which packing is best is decided by an estimate of cycles.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ IN_FLIGHT = 8
 
 @dataclass(frozen=True)
 class Sizes:
-    """The static sizes of a convolution, see `CONV2D`. `plane` is one phase plane, `image` all phases of a channel."""
+    """Static sizes of a convolution, see `CONV2D`; `plane` is one phase plane, `image` a channel's phases."""
 
     n: int
     ci: int
@@ -86,8 +86,8 @@ class Sizes:
 class Group:
     """Some output rows, or a part of one, as vectors: `count` groups of `rows` rows from row `start`.
 
-    `across` parts of a row from `column`, `width` apart, make a group each. `image` are the pieces of each vector
-    in the input plane, `result` in the output plane, both relative to the first pixel of the group.
+    `across` parts of a row from `column`, `width` apart, make a group each. `image` are the pieces of each
+    vector in the input plane, `result` in the output plane, both relative to the first pixel of the group.
     """
 
     start: int
@@ -105,7 +105,7 @@ Cost = Callable[[Group], float]
 
 
 def _vectors(rows: int, columns: int, lanes: int, pitch: int) -> tuple[Pieces, ...]:
-    """Rows of pixels one after another, cut into vectors, as pieces in an image whose rows are `pitch` apart."""
+    """Rows of pixels one after another, cut into vectors; pieces of an image whose rows are `pitch` apart."""
     result = []
     total = rows * columns
     for first in range(0, total, lanes):

@@ -1,7 +1,7 @@
 """Max and average pooling over the last two axes, and their gradients.
 
-The planes are [planes, h, w] -> [planes, oh, ow]. Window (oy, ox) starts at (oy * sh - pt, ox * sw - pl) and is
-clipped to the image; every window must hold at least one pixel (`ValueError` otherwise).
+The planes are [planes, h, w] -> [planes, oh, ow]. Window (oy, ox) starts at (oy * sh - pt, ox * sw - pl)
+and is clipped to the image; every window must hold at least one pixel (`ValueError` otherwise).
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def avg_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
 
 def max_grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
-    """The gradient of a window goes to its first maximum in row-major order; the first NaN counts as maximum."""
+    """A window's gradient goes to its first maximum in row-major order; the first NaN counts as maximum."""
     z = _sizes(p)
     x, dy, dx = pointers
     if not (z.vectors and z.tiled):
@@ -252,7 +252,7 @@ def avg_grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 def _spread(
     w: Writer, z: Sizes, dy: str, dx: str, values: Callable[[str, str | int, int], list[str]]
 ) -> None:
-    """Windows that tile the image: write all their pixels; `values(dy, corner, active)` gives one vector per tap."""
+    """Windows that tile the image: write all pixels; `values(dy, corner, active)` gives a vector per tap."""
     if (z.oh * z.kh, z.ow * z.kw) != (z.h, z.w):
         fill_zero(w, dx, z.planes * z.h * z.w)
 
@@ -277,7 +277,7 @@ def _spread(
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A clipped window as SSA values: its corner, the bounds of its offsets, its gradient and the plane's dx."""
+    """A clipped window as SSA values: corner, bounds of its offsets, gradient, and the plane's dx."""
 
     top: str | int
     left: str | int

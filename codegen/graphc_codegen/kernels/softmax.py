@@ -1,7 +1,7 @@
 """Softmax, its logarithm, their gradients and the fused cross entropy, along the last axis of [rows, cols].
 
-Rows are walked vector by vector in two or three passes. The row maximum is subtracted first. NaN or +inf in a row
-gives NaN; -inf counts as probability 0.
+Rows are walked vector by vector in two or three passes. The row maximum is subtracted first. NaN or +inf in
+a row gives NaN; -inf counts as probability 0.
 """
 
 from __future__ import annotations
@@ -192,7 +192,11 @@ def log_grad_twin(p: Params, y: Array, dy: Array, dx: Array) -> None:
 
 
 def loss_operands(p: Params) -> tuple[Operand, ...]:
-    """logits [rows, cols]; labels [rows] integers if `sparse`, else [rows, cols] float32 -> loss [rows], dlogits."""
+    """logits [rows, cols], labels -> loss [rows], dlogits [rows, cols].
+
+    Labels are [rows] of `label_dtype` (int32 or int64) if `sparse`, else [rows, cols] float32. Sparse:
+    dlogits = softmax - onehot. Dense: loss = -sum(labels * log_softmax), dlogits = softmax * sum(labels) - labels.
+    """
     rows, cols = p["rows"], p["cols"]
     dtype = p["label_dtype"] if p["sparse"] else "float32"
     return (
@@ -204,7 +208,7 @@ def loss_operands(p: Params) -> tuple[Operand, ...]:
 
 
 def loss_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
-    """A sparse label outside [0, cols) gives NaN for the loss and the gradient of its row, and reads nothing."""
+    """A sparse label outside [0, cols) makes the loss and the gradient of its row NaN, and reads nothing."""
     logits, labels, loss, dlogits = pointers
     cols = p["cols"]
 

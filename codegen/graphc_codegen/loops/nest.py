@@ -28,8 +28,9 @@ class Nest:
     """The loops from outside to inside: `kept` loops of the result first, then the reduced ones.
 
     `vector` is the vectorised loop, normally the last kept or the last reduced one; None without loops.
-    `depth[i]` says how many loops stand around instruction i (only instructions that an output needs), `varies`
-    which of them differ between the lanes. `unroll` is the number of vectors per turn of the vectorised loop.
+    `depth[i]` says how many loops stand around instruction i (only instructions that an output needs),
+    `varies` which of them differ between the lanes. `unroll` is the number of vectors per turn of the
+    vectorised loop.
     """
 
     sizes: tuple[int, ...]
@@ -155,8 +156,8 @@ def _cost(kernel: LoopKernel, axes: Sequence[_Axis], axis: _Axis, lanes: int, we
 def _inside(axes: Sequence[_Axis], vector: _Axis | None) -> _Axis | None:
     """The loop to put inside the vectorised one, if any.
 
-    In a transposition the lanes of a vector come from as many cache lines; walking along these lines next finds
-    them in the cache (512 x 512: 0.42 instead of 2.6 ns per element).
+    In a transposition the lanes of a vector come from as many cache lines; walking along these lines next
+    finds them in the cache (512 x 512: 0.42 instead of 2.6 ns per element).
     """
     if vector is None or vector.reduced:
         return None

@@ -115,7 +115,7 @@ class SequentialCell(_Container):
     def __init__(self, *args: Any) -> None:
         if len(args) == 1 and isinstance(args[0], Mapping):
             for name in args[0]:
-                if not isinstance(name, str) or not name or name.isdigit() or "." in name or hasattr(type(self), name):
+                if not isinstance(name, str) or not name or "." in name or hasattr(type(self), name):
                     raise ArgumentValueError(
                         f"SequentialCell: {name!r} cannot name a cell", loc=user_loc(), help="use an identifier"
                     )

@@ -1,0 +1,91 @@
+"""Adam."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphc import ops
+from graphc.errors import ArgumentValueError, user_loc
+from graphc.nn import checks
+from graphc.nn.optim.base import Optimizer
+from graphc.ops.tensor import Parameter, Tensor
+
+
+class Adam(Optimizer):
+    """Adam (Kingma and Ba, 2015; MindSpore: nn.Adam).
+
+    m = beta1 * m + (1 - beta1) * g;  v = beta2 * v + (1 - beta2) * g**2;
+    w -= lr * sqrt(1 - beta2**t) / (1 - beta1**t) * m / (sqrt(v) + eps) at step t = 1, 2, ...
+    use_nesterov takes beta1 * m + (1 - beta1) * g for m in the last line; use_amsgrad takes the largest v so far for v.
+    weight_decay is added to the gradient (L2). 1 - beta is taken in float32, as the powers of beta are.
+    State: "moment1.<parameter>" (m), "moment2.<parameter>" (v), "vhat.<parameter>" (use_amsgrad), "beta1_power",
+    "beta2_power". beta1 and beta2 are floats between 0 and 1, eps a float > 0. use_locking has no meaning here. Further
+    arguments and errors: see Optimizer; use_lazy and use_offload are not supported.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        use_locking: bool = False,
+        use_nesterov: bool = False,
+        weight_decay: float = 0.0,
+        loss_scale: float = 1.0,
+        use_amsgrad: bool = False,
+        *,
+        use_lazy: bool = False,
+        use_offload: bool = False,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.beta1, self.beta2 = _between("beta1", beta1), _between("beta2", beta2)
+        self.eps = checks.real("Adam", "eps", eps, above=0)
+        self.use_locking = checks.boolean("Adam", "use_locking", use_locking)
+        self.use_nesterov = checks.boolean("Adam", "use_nesterov", use_nesterov)
+        self.use_amsgrad = checks.boolean("Adam", "use_amsgrad", use_amsgrad)
+        for name, value in (("use_lazy", use_lazy), ("use_offload", use_offload)):
+            if checks.boolean("Adam", name, value):
+                raise ArgumentValueError(f"Adam: {name}=True is not supported", loc=user_loc(), help=f"leave {name} out")
+        if self.use_nesterov and self.use_amsgrad:
+            raise ArgumentValueError("Adam: use_nesterov and use_amsgrad exclude each other", loc=user_loc())
+        self.beta1_power = Parameter(Tensor(1.0), name="beta1_power", requires_grad=False)
+        self.beta2_power = Parameter(Tensor(1.0), name="beta2_power", requires_grad=False)
+        self.moment1 = self.state("moment1")
+        self.moment2 = self.state("moment2")
+        self.vhat = self.state("vhat") if self.use_amsgrad else None
+
+    def step_rate(self, lr: Tensor) -> Tensor:
+        """lr * sqrt(1 - beta2**t) / (1 - beta1**t)."""
+        power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
+        power2 = ops.assign(self.beta2_power, self.beta2_power * self.beta2)
+        return lr * ops.sqrt(1.0 - power2) / (1.0 - power1)
+
+    def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
+        weight, moment1, moment2 = self.parameters[index], self.moment1[index], self.moment2[index]
+        fresh = gradient * _rest(self.beta1)
+        m = moment1 * self.beta1 + fresh
+        v = moment2 * self.beta2 + ops.square(gradient) * _rest(self.beta2)
+        written = [ops.assign(moment1, m), ops.assign(moment2, v)]
+        if self.vhat is not None:
+            v = ops.maximum(self.vhat[index], v)
+            written.append(ops.assign(self.vhat[index], v))
+        step = m * self.beta1 + fresh if self.use_nesterov else m
+        w = weight - lr * step / (ops.sqrt(v) + self.eps)
+        return (*written, ops.assign(weight, w))
+
+
+def _between(name: str, value: Any) -> float:
+    if not isinstance(value, float):
+        raise checks.wrong_type("Adam", name, "a float", value)
+    if not 0.0 < value < 1.0:
+        raise checks.wrong_value("Adam", name, "between 0 and 1", value)
+    return value
+
+
+def _rest(beta: float) -> float:
+    """1 - beta of the float32 that beta becomes."""
+    return float(np.float32(1) - np.float32(beta))

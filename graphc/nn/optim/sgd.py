@@ -1,0 +1,52 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphc import ops
+from graphc.nn import checks
+from graphc.nn.optim.base import Optimizer
+from graphc.ops.tensor import Parameter, Tensor
+
+
+class SGD(Optimizer):
+    """w -= lr * g; with momentum v = momentum * v + (1 - dampening) * g; w -= lr * v (MindSpore: nn.SGD).
+
+    The first step takes v = g, without dampening. With nesterov w -= lr * (g + momentum * v), for which momentum must be
+    positive and dampening 0. momentum is kept as Parameter "momentum". State: "accum.<parameter>" (v) and "stat.<parameter>"
+    (1 until the first step, then 0); momentum 0 leaves both alone. Further arguments and errors: see Optimizer.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 0.1,
+        momentum: float = 0.0,
+        dampening: float = 0.0,
+        weight_decay: float = 0.0,
+        nesterov: bool = False,
+        loss_scale: float = 1.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        value = checks.real("SGD", "momentum", momentum, least=0)
+        self.dampening = checks.real("SGD", "dampening", dampening, least=0)
+        self.nesterov = checks.boolean("SGD", "nesterov", nesterov)
+        if self.nesterov and value == 0:
+            raise checks.wrong_value("SGD", "momentum", "positive with nesterov=True", momentum)
+        if self.nesterov and self.dampening:
+            raise checks.wrong_value("SGD", "dampening", "0 with nesterov=True", dampening)
+        self.has_momentum = value > 0
+        self.momentum = Parameter(Tensor(value, "float32"), name="momentum", requires_grad=False)
+        self.accum = self.state("accum")
+        self.stat = self.state("stat", "ones")
+
+    def update(self, index: int, gradient: Tensor, lr: Tensor) -> Tensor | tuple[Tensor, ...]:
+        weight, accum, stat = self.parameters[index], self.accum[index], self.stat[index]
+        if not self.has_momentum:
+            return ops.assign(weight, weight - lr * gradient)
+        later = self.momentum * accum + (gradient * (1.0 - self.dampening) if self.dampening else gradient)
+        v = ops.select(stat > 0, gradient, later)
+        step = gradient + self.momentum * v if self.nesterov else v
+        w = weight - lr * step
+        return ops.assign(accum, v), ops.assign(stat, ops.zeros_like(stat)), ops.assign(weight, w)
