@@ -196,9 +196,10 @@ def _read_constants(directory: Path) -> dict[str, np.ndarray[Any, Any]]:
         return {}
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     try:
-        with np.load(file, allow_pickle=False) as stored:
+        # From memory: np.load leaves a file that it cannot read open. TypeError: the file is a single array.
+        with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as stored:
             arrays = {key: stored[key] for key in stored.files if _DIGEST.match(key)}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error) as error:
         raise ParseError(f"{str(file)!r} is damaged: {error}") from None
     for key, array in arrays.items():
         dtype = dtype_name(array.dtype)

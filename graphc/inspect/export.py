@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from graphc.inspect.flow import captures
 from graphc.ir import REGIONS, Graph, Node
 
 _FILL = {"state": "#eeeeee", "forward": "#ddeeff", "backward": "#ffeedd", "overflow": "#ffdddd", "optimizer": "#ddffdd"}
@@ -100,7 +101,7 @@ def _edges(graph: Graph) -> Iterator[_Edge]:
             yield _Edge(p, node.id, kind)
         for _, sub in node.graphs():
             yield from _edges(sub)
-            for value, inner in zip(node.inputs[len(node.inputs) - len(sub.inputs) :], sub.inputs, strict=False):
+            for value, inner in captures(node, sub):
                 yield _Edge(value.node, inner, "data")
             for producer in dict.fromkeys(r.value.node for r in sub.results):
                 yield _Edge(producer, node.id, "data")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import networkx as nx
 
 from graphc.errors import ArgumentValueError
-from graphc.ir import REGIONS, Graph, Node, walk
+from graphc.ir import REGIONS, Graph, Node, Value, walk
 
 
 class Place(NamedTuple):
@@ -46,14 +46,19 @@ def flatten(graph: Graph) -> nx.DiGraph[int]:
 
 
 def _splice(flat: nx.DiGraph[int], holder: Node, sub: Graph) -> None:
-    own = len(holder.inputs) - len(sub.inputs)
-    gates = [v.node for v in holder.inputs[: max(own, 0)]] + list(holder.after)
+    captured = captures(holder, sub)
+    gates = [v.node for v in holder.inputs[: len(holder.inputs) - len(captured)]] + list(holder.after)
     for source in (n.id for n in sub if not n.predecessors()):
         flat.add_edges_from((gate, source, {"kind": "branch"}) for gate in gates)
-    for value, inner in zip(holder.inputs[max(own, 0) :], sub.inputs, strict=False):
-        flat.add_edge(value.node, inner, kind="data")
+    flat.add_edges_from((value.node, inner, {"kind": "data"}) for value, inner in captured)
     for result in sub.results:
         flat.add_edge(result.value.node, holder.id, kind="data")
+
+
+def captures(holder: Node, sub: Graph) -> list[tuple[Value, int]]:
+    """(operand, input of the subgraph that it feeds): the trailing operands of the node that holds it."""
+    first = max(len(holder.inputs) - len(sub.inputs), 0)
+    return list(zip(holder.inputs[first:], sub.inputs, strict=False))
 
 
 @dataclass(frozen=True)
@@ -141,7 +146,8 @@ def _cleared_by(graph: Graph, check: Node) -> Node | None:
 def _spine(graph: Graph, check: Node) -> list[Step]:
     clear = _cleared_by(graph, check)
     assert clear is not None
-    checked = f"tests {len(check.inputs) - 1} values"
+    count = len(check.inputs) - 1
+    checked = f"tests {count} value{'' if count == 1 else 's'}"
     steps = [Step(graph.node(p), "start", {}, "computed before the status is cleared") for p in clear.after]
     steps.append(Step(clear, "order" if clear.after else "start", {}, ""))
     inside = nx.descendants(graph.nx, clear.id) & nx.ancestors(graph.nx, check.id)

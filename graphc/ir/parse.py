@@ -25,6 +25,8 @@ _ABOUT = re.compile(
     rf"(?:({_NAME})(?= @| grad of| by|\Z) ?)?(?:@ ([\w./<>\-]+|{_STRING}):(\d+) ?)?(?:grad of %(\d+) ?)?"
     rf"(?:by ({_NAME})(?::({_NAME}))?(?:\(([^()]*)\))?)?\Z"
 )
+_TAKEN = re.compile(rf"%(\d+)(?: ({_NAME}))?: (\w+\[[\d,]*\])(?:, |\Z)")
+_UPDATE = re.compile(rf"update %(\d+) = (%[\d#]+)  ; {_NAME}\Z")
 _HEAD = re.compile(rf"graph @({_NAME}) \{{\Z")
 _BLOCK = re.compile(r"(\w+) = (graph @.*)\Z")
 _TOKEN = re.compile(rf"\s*(<[^<>]*>|{_STRING}|[(),]|\w+=|[\w.+\-\[\]]+)")
@@ -82,6 +84,8 @@ class _Reader:
         while not (line := self.next()).startswith(("return", "}")):
             if line.startswith("%"):
                 self.node(graph, line, region)
+            elif line.startswith("takes "):
+                self.takes(graph, line)
             elif line[:-1] in REGIONS and line.endswith(":"):
                 region = cast(Region, line[:-1])
             else:
@@ -92,9 +96,8 @@ class _Reader:
             for name, value in self.pairs(line[len("return") :]):
                 results.append((_unquote(name), self.value(value)))
             line = self.next()
-        if line.startswith("update "):
-            for param, value in self.pairs(line[len("update") :]):
-                updates.append((self.value(param).node, self.value(value)))
+        while match := _UPDATE.match(line):
+            updates.append((int(match[1]), self.value(match[2])))
             line = self.next()
         if line != "}":
             self.fail("expected `}`")
@@ -103,6 +106,17 @@ class _Reader:
                 self.fail(f"{v} is not a value of this graph")
         graph.set_results(results, updates)
         return graph
+
+    def takes(self, graph: Graph, line: str) -> None:
+        text, position = line[len("takes ") :], 0
+        while position < len(text):
+            match = _TAKEN.match(text, position)
+            if not match:
+                self.fail("expected `takes %id name: type, ...`")
+            assert match
+            type = parse_type(match[3])
+            graph.add("Input", types=(type,), id=int(match[1]), name=_unquote(match[2] or ""), region="state")
+            position = match.end()
 
     def pairs(self, text: str) -> list[tuple[str, str]]:
         pairs = re.findall(rf"\s*({_NAME}|%\d+)=(%[\d#]+)(?:,|\Z)", text)

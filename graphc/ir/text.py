@@ -2,17 +2,18 @@
 
     graph @name {
       state:
-        %0 fc.weight: f32[10,84] = Param() {trainable=True}
+        %0 fc.weight: f32[10,84] = Param()
       forward:
         %1 x: f32[32,84] = Input()
-        %2: f32[32,10] = MatMul(%1, %0) {transpose_a=False, transpose_b=True}  ; network.fc @ model.py:41
+        %2: f32[32,10] = MatMul(%1, %0) {transpose_b=True}  ; network.fc @ model.py:41
       backward:
-        %5: f32[10,84] = MatMul(%4, %1) {...}  ; network.fc @ model.py:41 grad of %2 by autodiff
+        %5 grad.fc.weight: f32[10,84] = MatMul(%4, %1) {transpose_a=True}  ; network.fc @ model.py:41 grad of %2 by autodiff
       return loss=%9
-      update %0=%8
+      update %0 = %8  ; fc.weight
     }
 
-Inputs come first, the others in topological order. A section line gives the region of the nodes below it. Grammar: docs/ir.md.
+Inputs come first, the others in topological order. A section line gives the region of the nodes below it. Attributes that have
+their default are left out. A subgraph stands below its node and begins with what it `takes`. Grammar: docs/ir.md.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ from graphc.ir.types import TensorType
 
 #: Constants up to this many elements are printed in full, larger ones as a hash.
 INLINE_ELEMENTS = 16
+
+#: Lists are broken into lines of about this many characters.
+WIDTH = 120
 
 _BARE = re.compile(r"[A-Za-z_][\w.\-]*\Z", re.ASCII)
 _BARE_FILE = re.compile(r"[\w./<>\-]+\Z", re.ASCII)
@@ -50,6 +54,9 @@ def _graph_lines(graph: Graph, indent: str) -> list[str]:
     region = None
     inputs = set(graph.inputs)
     ordered = [*map(graph.node, graph.inputs), *(n for n in graph if n.id not in inputs)]
+    if indent:
+        taken, ordered = ordered[: len(inputs)], ordered[len(inputs) :]
+        lines += _takes(taken, f"{indent}  takes ")
     for node in ordered:
         if node.region != region:
             region = node.region
@@ -61,9 +68,21 @@ def _graph_lines(graph: Graph, indent: str) -> list[str]:
             lines += block[1:]
     returned = ", ".join(f"{_name(r.name)}={r.value}" for r in graph.results)
     lines.append(f"{indent}  return {returned}".rstrip())
-    if graph.updates:
-        lines.append(f"{indent}  update {', '.join(f'%{u.param}={u.value}' for u in graph.updates)}")
+    for u in graph.updates:
+        lines.append(f"{indent}  update %{u.param} = {u.value}  ; {_name(graph.node(u.param).name or '_')}")
     lines.append(f"{indent}}}")
+    return lines
+
+
+def _takes(inputs: list[Node], prefix: str) -> list[str]:
+    """What a subgraph captures, several to a line."""
+    lines: list[str] = []
+    for node in inputs:
+        item = f"%{node.id}{' ' + _name(node.name) if node.name else ''}: {node.type}"
+        if lines and len(lines[-1]) + len(item) < WIDTH:
+            lines[-1] += f", {item}"
+        else:
+            lines.append(prefix + item)
     return lines
 
 
@@ -71,8 +90,9 @@ def _node_line(node: Node) -> str:
     types = str(node.types[0]) if len(node.types) == 1 else f"({', '.join(map(str, node.types))})"
     name = f" {_name(node.name)}" if node.name else ""
     text = f"%{node.id}{name}: {types} = {node.op.name}({', '.join(map(str, node.inputs))})"
-    if node.attrs:
-        text += " {" + ", ".join(f"{k}={attr_text(v)}" for k, v in node.attrs.items()) + "}"
+    attrs = [f"{k}={attr_text(v)}" for k, v in node.attrs.items() if not _is_default(v, node.op.attrs[k])]
+    if attrs:
+        text += f" {{{', '.join(attrs)}}}"
     if node.after:
         text += f" after({', '.join(f'%{i}' for i in node.after)})"
     about = []
@@ -87,6 +107,10 @@ def _node_line(node: Node) -> str:
         sources = f"({', '.join(f'%{i}' for i in o.sources)})" if o.sources else ""
         about.append(f"by {_name(o.made_by)}{':' + _name(o.rule) if o.rule else ''}{sources}")
     return f"{text}  ; {' '.join(about)}" if about else text
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and repr(value) == repr(default)
 
 
 def _name(name: str) -> str:

@@ -1,9 +1,10 @@
 """Initial values of parameters, bit for bit those of MindSpore 2.10.
 
-Every random tensor takes one seed, an int64 in 1 .. 2**63 - 1, from NumPy's global generator (`graphc.set_seed`). The seed
-starts a stream of Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) with key (low, high half
-of the seed) and counter (block number, seed). The transforms to uniform and normal numbers were found by comparing bits with
-MindSpore's; tests/data/ms_initializers.py records the numbers they are tested with.
+Every random tensor takes one seed, an int64 in 1 .. 2**63 - 1, from NumPy's global generator
+(`graphc.set_seed`). The seed starts a stream of Philox4x32-10 (Salmon et al., "Parallel random numbers: as
+easy as 1, 2, 3", 2011) with key (low, high half of the seed) and counter (block number, seed). The transforms
+to uniform and normal numbers were found by comparing bits with MindSpore's; tests/data/ms_initializers.py
+records the numbers they are tested with.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _CHUNK = 1 << 20  # Numbers made at once: bounds the memory that the 64-bit prod
 
 
 def philox(seed: int, start: int, count: int) -> Array:
-    """uint32[count]: the numbers start .. start + count of the stream of a seed; both must be multiples of 4."""
+    """uint32[count]: the numbers from `start` on of the stream of a seed; both must be multiples of 4."""
     low, high = seed & 0xFFFFFFFF, seed >> 32
     block = np.arange(start // 4, (start + count) // 4, dtype=np.uint64)
     c0, c1 = block & _LOW, block >> _HALF
@@ -35,7 +36,12 @@ def philox(seed: int, start: int, count: int) -> Array:
     key0, key1 = low, high
     for _ in range(10):
         p, q = c0 * np.uint64(0xD2511F53), c2 * np.uint64(0xCD9E8D57)
-        c0, c1, c2, c3 = (q >> _HALF) ^ c1 ^ np.uint64(key0), q & _LOW, (p >> _HALF) ^ c3 ^ np.uint64(key1), p & _LOW
+        c0, c1, c2, c3 = (
+            (q >> _HALF) ^ c1 ^ np.uint64(key0),
+            q & _LOW,
+            (p >> _HALF) ^ c3 ^ np.uint64(key1),
+            p & _LOW,
+        )
         key0, key1 = (key0 + 0x9E3779B9) & 0xFFFFFFFF, (key1 + 0xBB67AE85) & 0xFFFFFFFF
     return np.stack([c0, c1, c2, c3], axis=1).astype(np.uint32).reshape(-1)
 
@@ -58,9 +64,9 @@ def uniform(shape: Shape, low: float, high: float) -> Array:
 
 
 def normal(shape: Shape, mean: float, sigma: float) -> Array:
-    """float32 normal numbers by the method of Box and Muller: a pair (cos, sin) from two numbers of 23 bits."""
+    """float32 normal numbers by the method of Box and Muller: a pair (cos, sin) from two of 23 bits."""
     m, s = float(np.float32(mean)), float(np.float32(sigma))
-    two_pi = 2 * float(np.float32(math.pi))
+    two_pi = 2 * float(np.float32(3.1415926))  # Not the nearest float32 to pi, but MindSpore's.
 
     def transform(u: Array) -> Array:
         parts = ((u & np.uint32(0x7FFFFF)) | np.uint32(0x3F800000)).view(np.float32).astype(np.float64) - 1
@@ -77,7 +83,9 @@ def truncated_normal(shape: Shape, low: float, high: float, mean: float, sigma: 
     root = float(np.float32(math.sqrt(2)))  # MindSpore has it in float32, which shows in the last bits.
     p, q = (0.5 * (1 + math.erf((x - m) / s / root)) for x in (a, b))
     if not p < q:
-        raise ArgumentValueError(f"TruncatedNormal: the interval [{low}, {high}] holds no numbers of mean {mean}, sigma {sigma}")
+        raise ArgumentValueError(
+            f"TruncatedNormal: the interval [{low}, {high}] holds no numbers of mean {mean}, sigma {sigma}"
+        )
     inverse = np.frompyfunc(NormalDist().inv_cdf, 1, 1)
 
     def transform(u: Array) -> Array:
@@ -91,7 +99,9 @@ def truncated_normal(shape: Shape, low: float, high: float, mean: float, sigma: 
 def fans(shape: Shape) -> tuple[int, int]:
     """(inputs, outputs) of one unit of a weight [out, in, *window]; ShapeError below two axes."""
     if len(shape) < 2:
-        raise ShapeError(f"fan-in and fan-out need a weight [out, in, ...], the shape is {shape}", loc=user_loc())
+        raise ShapeError(
+            f"fan-in and fan-out need a weight [out, in, ...], the shape is {shape}", loc=user_loc()
+        )
     window = math.prod(shape[2:])
     return shape[1] * window, shape[0] * window
 
@@ -164,7 +174,9 @@ class Normal(Initializer):
 
 
 class TruncatedNormal(Initializer):
-    """Normal with standard deviation sigma around mean, between a and b. The bounds are values, not multiples of sigma."""
+    """Normal with standard deviation sigma around mean, between a and b. The bounds are values, not multiples
+    of sigma.
+    """
 
     def __init__(self, sigma: float = 0.01, mean: float = 0.0, a: float = -2.0, b: float = 2.0) -> None:
         self.sigma = checks.real("TruncatedNormal", "sigma", sigma, above=0)
@@ -189,7 +201,9 @@ class XavierUniform(Initializer):
 
 
 class _He(Initializer):
-    def __init__(self, negative_slope: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> None:
+    def __init__(
+        self, negative_slope: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
+    ) -> None:
         owner = type(self).__name__
         self.negative_slope = checks.real(owner, "negative_slope", negative_slope)
         self.mode = checks.one_of(owner, "mode", mode, ("fan_in", "fan_out"))
@@ -237,14 +251,16 @@ _BY_NAME: dict[str, Callable[[], Initializer]] = {
 def initializer(init: Any, shape: int | Sequence[int] | None = None, dtype: Any = "float32") -> Tensor:
     """A Tensor with initial values (MindSpore: common.initializer.initializer, whose data come later).
 
-    init: a name ("he_uniform", ...), a number, an Initializer, or a Tensor, which is returned if it has the shape.
-    Raises ArgumentTypeError for anything else, ArgumentValueError for unknown names and sizes below 1, ShapeError for a
-    Tensor of another shape and for He and Xavier initialization of fewer than two axes.
+    init: a name ("he_uniform", ...), a number, an Initializer, or a Tensor of this shape, which is returned.
+    Raises ArgumentTypeError for anything else, ArgumentValueError for unknown names and sizes below 1,
+    ShapeError for a Tensor of another shape and for He and Xavier initialization of fewer than two axes.
     """
     wanted = _shape(shape)
     if isinstance(init, Tensor):
         if wanted is not None and init.shape != wanted:
-            raise ShapeError(f"initializer: init is {init.type}, the shape asked for is {wanted}", loc=user_loc())
+            raise ShapeError(
+                f"initializer: init is {init.type}, the shape asked for is {wanted}", loc=user_loc()
+            )
         return init
     if wanted is None:
         raise ArgumentValueError("initializer: shape must be given unless init is a Tensor", loc=user_loc())

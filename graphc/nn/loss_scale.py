@@ -1,4 +1,6 @@
-"""Training with a scaled loss: keeps small float16 gradients from vanishing, and skips updates whose gradients overflow."""
+"""Training with a scaled loss: keeps small float16 gradients from vanishing, and skips updates whose
+gradients overflow.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,14 @@ from graphc.ops.tensor import Parameter, Tensor
 
 
 class DynamicLossScaleUpdateCell(Cell):
-    """Halves the scale when gradients overflow, doubles it after a while without (MindSpore: DynamicLossScaleUpdateCell).
+    """Halves the scale when gradients overflow, doubles it after a while without (MindSpore:
+    DynamicLossScaleUpdateCell).
 
-    manager(loss_scale, overflow) writes the Parameter loss_scale: on overflow max(scale / scale_factor, 1); otherwise
-    scale * scale_factor when scale_window steps have passed since the last change. There is no upper bound. Returns overflow.
-    State, int32 without axes: "current_iterator_step", from 1, and "last_overflow_iterator_step", the step of the last
-    change. loss_scale_value: the first scale. scale_factor: a number > 0, scale_window: an int >= 1.
+    manager(loss_scale, overflow) writes the Parameter loss_scale: on overflow max(scale / scale_factor, 1);
+    otherwise scale * scale_factor when scale_window steps have passed since the last change. There is no
+    upper bound. Returns overflow.
+    State, int32 without axes: "current_iterator_step", from 1, and "last_overflow_iterator_step", the step of
+    the last change. loss_scale_value: the first scale. scale_factor: a number > 0, scale_window: an int >= 1.
     Raises ArgumentTypeError or ArgumentValueError for other arguments.
     """
 
@@ -34,7 +38,9 @@ class DynamicLossScaleUpdateCell(Cell):
         self.scale_factor = checks.real(owner, "scale_factor", scale_factor, above=0)
         self.scale_window = checks.integer(owner, "scale_window", scale_window)
         self.cur_iter = Parameter(Tensor(1, "int32"), name="current_iterator_step", requires_grad=False)
-        self.last_overflow_iter = Parameter(Tensor(0, "int32"), name="last_overflow_iterator_step", requires_grad=False)
+        self.last_overflow_iter = Parameter(
+            Tensor(0, "int32"), name="last_overflow_iterator_step", requires_grad=False
+        )
 
     def get_loss_scale(self) -> float:
         """The scale the manager was made with."""
@@ -51,11 +57,15 @@ class DynamicLossScaleUpdateCell(Cell):
         return overflow
 
     def extend_repr(self) -> str:
-        return f"{self.loss_scale_value}, scale_factor={self.scale_factor:g}, scale_window={self.scale_window}"
+        return (
+            f"{self.loss_scale_value}, scale_factor={self.scale_factor:g}, scale_window={self.scale_window}"
+        )
 
 
 class FixedLossScaleUpdateCell(Cell):
-    """A manager that leaves the scale alone (MindSpore: nn.FixedLossScaleUpdateCell). loss_scale_value: a number > 0."""
+    """A manager that leaves the scale alone (MindSpore: nn.FixedLossScaleUpdateCell). loss_scale_value: a
+    number > 0.
+    """
 
     region: Region | None = "overflow"
 
@@ -78,11 +88,12 @@ class FixedLossScaleUpdateCell(Cell):
 class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     """One training step with a scaled loss (MindSpore: nn.TrainOneStepWithLossScaleCell).
 
-    scale_sense: a manager (a Cell with `get_loss_scale()`, called as manager(scale, overflow) after each step), or a Tensor of
-    shape () or (1,). The scale is kept as Parameter "scale_sense", float32 for a manager, else of the Tensor's dtype.
-    Returns (loss, overflow, scale): the loss unscaled; a bool, whether any gradient is infinite or NaN, in which case no
-    parameter and no optimizer state changed; the scale after the manager's update.
-    Subclasses may override `construct` and use start_overflow_check, get_overflow_status and process_loss_scale, in this
+    scale_sense: a manager (a Cell with `get_loss_scale()`, called as manager(scale, overflow) after each
+    step), or a Tensor of shape () or (1,). The scale is kept as Parameter "scale_sense", float32 for a
+    manager, else of the Tensor's dtype.
+    Returns (loss, overflow, scale): the loss unscaled; a bool, whether any gradient is infinite or NaN, in
+    which case no parameter and no optimizer state changed; the scale after the manager's update. Subclasses
+    may override `construct` and use start_overflow_check, get_overflow_status and process_loss_scale, in this
     order, and scaled_sens, unscale and update_unless.
     Raises ArgumentTypeError (GC152) for another scale_sense, ArgumentValueError (GC152) for another shape.
     """
@@ -94,7 +105,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         if isinstance(scale_sense, Cell):
             if not hasattr(scale_sense, "get_loss_scale"):
                 raise ArgumentTypeError(
-                    f"{owner}: {type(scale_sense).__name__} has no get_loss_scale(), which tells the first scale",
+                    f"{owner}: {type(scale_sense).__name__} has no get_loss_scale()",
                     code="GC152",
                     loc=user_loc(),
                 )
@@ -107,19 +118,25 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
                 f"{owner}: scale_sense must be a Cell or a Tensor, got {type(scale_sense).__name__}",
                 code="GC152",
                 loc=user_loc(),
-                help="graphc.Tensor(1024.0), or nn.DynamicLossScaleUpdateCell(1024.0, scale_factor=2, scale_window=1000)",
+                help="graphc.Tensor(1024.0), or nn.DynamicLossScaleUpdateCell(1024.0, 2, 1000)",
             )
         if value.shape not in ((), (1,)):
             raise ArgumentValueError(
-                f"{owner}: scale_sense has shape {value.shape}, expected () or (1,)", code="GC152", loc=user_loc()
+                f"{owner}: scale_sense has shape {value.shape}, expected () or (1,)",
+                code="GC152",
+                loc=user_loc(),
             )
         self.scale_sense = Parameter(value, name="scale_sense", requires_grad=False)
 
     def set_sense_scale(self, sens: Any) -> None:
-        """Write a new scale. ArgumentTypeError unless sens is a Tensor, ShapeError if its shape is another (GC152)."""
+        """Write a new scale. ArgumentTypeError unless sens is a Tensor, ShapeError if its shape is another
+        (GC152).
+        """
         if not isinstance(sens, Tensor):
             raise ArgumentTypeError(
-                f"set_sense_scale: sens must be a Tensor, got {type(sens).__name__}", code="GC152", loc=user_loc()
+                f"set_sense_scale: sens must be a Tensor, got {type(sens).__name__}",
+                code="GC152",
+                loc=user_loc(),
             )
         if sens.shape != self.scale_sense.shape:
             raise ShapeError(
@@ -132,19 +149,25 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     # ---- the hooks
 
     def start_overflow_check(self, pre_cond: Any, compute_input: Any) -> tuple[Tensor, Any]:
-        """(cleared status, compute_input): cleared after pre_cond, and before whatever uses the returned compute_input."""
+        """(cleared status, compute_input): cleared after pre_cond, and before whatever uses the returned
+        compute_input.
+        """
         with dispatch.region("overflow"):
             status = ops.clear_float_status(after=pre_cond)
             return status, ops.depend(compute_input, status)
 
     def get_overflow_status(self, status: Tensor, compute_output: Any) -> Tensor:
-        """bool without axes: whether anything in compute_output, a tensor or a tuple of them, is infinite or NaN."""
+        """bool without axes: whether anything in compute_output, a tensor or a tuple of them, is infinite or
+        NaN.
+        """
         outputs = (compute_output,) if isinstance(compute_output, Tensor) else compute_output
         with dispatch.region("overflow"):
             return ops.get_float_status(status, outputs)
 
     def process_loss_scale(self, overflow: Any) -> Any:
-        """Let the manager, if there is one, adapt the scale. Returns whether to skip the update: its result, else overflow."""
+        """Let the manager, if there is one, adapt the scale. Returns whether to skip the update: its result,
+        else overflow.
+        """
         if self.loss_scaling_manager is None:
             return overflow
         with dispatch.region("overflow"):
@@ -163,9 +186,13 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
 
     def update_unless(self, overflow: Tensor, loss: Any, gradients: tuple[Tensor, ...]) -> Any:
         """The loss, after the optimizer has used the gradients unless they overflowed."""
-        return ops.cond(
-            ops.logical_not(overflow), lambda: ops.depend(loss, self.optimizer(gradients)), lambda: loss
-        )
+        with dispatch.region("overflow"):
+            updated = ops.cond(
+                ops.logical_not(overflow),
+                lambda: ops.depend(Tensor(True), self.optimizer(gradients)),
+                lambda: Tensor(False),
+            )
+            return ops.depend(loss, updated)
 
     def construct(self, *inputs: Any) -> tuple[Any, Any, Any]:
         loss = check_loss(type(self).__name__, self.network, self.network(*inputs))

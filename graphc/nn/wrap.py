@@ -15,7 +15,9 @@ from graphc.ops.tensor import ParameterTuple, Tensor
 def check_cell(owner: str, name: str, value: Any) -> Cell:
     """A Cell, or ArgumentTypeError."""
     if not isinstance(value, Cell):
-        made = f", such as {value.__name__}(...)" if isinstance(value, type) and issubclass(value, Cell) else ""
+        made = (
+            f", such as {value.__name__}(...)" if isinstance(value, type) and issubclass(value, Cell) else ""
+        )
         raise ArgumentTypeError(
             f"{owner}: {name} must be a Cell, got {type(value).__name__}",
             loc=user_loc(),
@@ -25,7 +27,9 @@ def check_cell(owner: str, name: str, value: Any) -> Cell:
 
 
 def check_loss(owner: str, network: Cell, loss: Any) -> Tensor:
-    """What a network returned, if it is one float tensor; else ArgumentTypeError GC151 that says what came back."""
+    """What a network returned, if it is one float tensor; else ArgumentTypeError GC151 that says what came
+    back.
+    """
     if isinstance(loss, Tensor) and loss.type.is_float:
         return loss
     made = type(network).__name__
@@ -39,7 +43,7 @@ def check_loss(owner: str, network: Cell, loss: Any) -> Tensor:
         f"{owner}: the network {made} must return one float tensor, the loss; it returned {held}",
         code="GC151",
         loc=user_loc(),
-        help="return the loss alone; nn.WithLossCell(backbone, loss_fn) adds a loss to a network that returns logits",
+        help="return the loss alone; nn.WithLossCell(backbone, loss_fn) adds a loss to a network",
     )
 
 
@@ -48,7 +52,9 @@ def _kind(x: Any) -> str:
 
 
 class WithLossCell(Cell):
-    """loss_fn(backbone(data), label) (MindSpore: nn.WithLossCell). Raises ArgumentTypeError unless both are Cells."""
+    """loss_fn(backbone(data), label) (MindSpore: nn.WithLossCell). Raises ArgumentTypeError unless both are
+    Cells.
+    """
 
     def __init__(self, backbone: Cell, loss_fn: Cell) -> None:
         super().__init__(auto_prefix=False)
@@ -88,8 +94,8 @@ class WithEvalCell(Cell):
 class ForwardValueAndGrad(Cell):
     """(network(*inputs), gradient) (MindSpore: nn.ForwardValueAndGrad).
 
-    network: a Cell, function or method. The flags are those of ops.GradOperation; with sens_param the last input weights the
-    output. weights: a tuple or list of Parameters, needed for get_by_list.
+    network: a Cell, function or method. The flags are those of ops.GradOperation; with sens_param the last
+    input weights the output. weights: a tuple or list of Parameters, needed for get_by_list.
     Raises ArgumentTypeError for other arguments.
     """
 
@@ -108,7 +114,9 @@ class ForwardValueAndGrad(Cell):
         self.get_by_list = checks.boolean("ForwardValueAndGrad", "get_by_list", get_by_list)
         self.sens_param = checks.boolean("ForwardValueAndGrad", "sens_param", sens_param)
         if self.get_by_list and not isinstance(weights, (tuple, list)):
-            raise checks.wrong_type("ForwardValueAndGrad", "weights", "a tuple of Parameters with get_by_list", weights)
+            raise checks.wrong_type(
+                "ForwardValueAndGrad", "weights", "a tuple of Parameters with get_by_list", weights
+            )
         self.network = network.set_grad() if isinstance(network, Cell) else network
         self.weights = ParameterTuple(weights) if self.get_by_list else None
         self.grad = ops.GradOperation(self.get_all, self.get_by_list, self.sens_param)
@@ -124,23 +132,26 @@ def keep(gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
 
 
 class TrainOneStepCell(Cell):
-    """One training step (MindSpore: nn.TrainOneStepCell): the loss, computed before the optimizer has used its gradients.
+    """One training step (MindSpore: nn.TrainOneStepCell): the loss, computed before the optimizer has used
+    its gradients.
 
-    network: a Cell that returns the loss, of any shape. optimizer: an Optimizer, or a Cell with `parameters` that takes the
-    gradients. sens: what fills the gradient of the loss, 1 by default. With return_grad the step returns
-    (loss, {parameter name: gradient}).
-    Raises ArgumentTypeError for other arguments, ArgumentValueError for sens 0; when called, ArgumentTypeError GC151 if
-    the network returns anything but one float tensor.
+    network: a Cell that returns the loss, of any shape. optimizer: an Optimizer, or a Cell with `parameters`
+    that takes the gradients. sens: what fills the gradient of the loss, 1 by default. With return_grad the
+    step returns (loss, {parameter name: gradient}).
+    Raises ArgumentTypeError for other arguments, ArgumentValueError for sens 0; when called,
+    ArgumentTypeError GC151 if the network returns anything but one float tensor.
     """
 
-    def __init__(self, network: Cell, optimizer: Any, sens: float | None = None, return_grad: bool = False) -> None:
+    def __init__(
+        self, network: Cell, optimizer: Any, sens: float | None = None, return_grad: bool = False
+    ) -> None:
         super().__init__(auto_prefix=False)
         owner = type(self).__name__
         self.network = check_cell(owner, "network", network).set_grad()
         self.optimizer = check_cell(owner, "optimizer", optimizer)
         if not isinstance(getattr(optimizer, "parameters", None), tuple):
             raise ArgumentTypeError(
-                f"{owner}: optimizer must have a ParameterTuple `parameters`, {type(optimizer).__name__} has none",
+                f"{owner}: optimizer must have a tuple `parameters`, {type(optimizer).__name__} has none",
                 loc=user_loc(),
                 help="nn.Momentum(net.trainable_params(), learning_rate, momentum), for example",
             )

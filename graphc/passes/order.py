@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import networkx as nx
+
 from graphc.ir import Graph, Value
 from graphc.ir.op import Alias
 from graphc.passes.tools import depends_on
@@ -17,16 +19,16 @@ def order_writes(graph: Graph) -> Graph:
     Comes last: order edges keep alive what they name. Branches of an If write nothing themselves.
     """
     copy: Graph | None = None
-    for param, value in graph.updates:
+    for writer_id in dict.fromkeys(u.value.node for u in graph.updates):
         current = copy or graph
-        writer = current.node(value.node)
-        if writer.id == param:
-            continue
-        before = [r for r in _readers(current, Value(param)) if r != writer.id and r not in writer.predecessors()]
-        before = [r for r in before if not depends_on(current, r, {writer.id})]
+        writer = current.node(writer_id)
+        params = [u.param for u in graph.updates if u.value.node == writer_id and u.param != writer_id]
+        readers = [r for p in params for r in _readers(current, Value(p)) if r != writer_id]
+        earlier = nx.ancestors(current.nx, writer_id)
+        before = [r for r in readers if r not in earlier and not depends_on(current, r, {writer_id})]
         if before:
             copy = copy or graph.copy()
-            copy.set_node(writer.id, after=(*writer.after, *before))
+            copy.set_node(writer_id, after=(*writer.after, *before))
     return copy or graph
 
 

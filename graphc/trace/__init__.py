@@ -108,7 +108,7 @@ def _result_names(cell: Cell, count: int) -> list[str]:
     if returns:
         last = returns[-1]
         parts = last.elts if isinstance(last, ast.Tuple) else [last]
-        names = [p.id if isinstance(p, ast.Name) else "" for p in parts]
+        names = [p.id if isinstance(p, ast.Name) else p.attr if isinstance(p, ast.Attribute) else "" for p in parts]
         if len(names) == count and all(names) and len(set(names)) == count:
             return names
     return ["result"] if count == 1 else [f"result{i}" for i in range(count)]

@@ -144,7 +144,7 @@ class GraphRecorder:
         if outer not in self.captures:
             source = self.parent.graph.node(outer.node)
             node = self.graph.add(
-                "Input", types=(self.parent.graph.type(outer),), name=source.name, region=source.region, scope=source.scope
+                "Input", types=(self.parent.graph.type(outer),), name=source.name, region="state"
             )
             self.captures[outer] = node.outputs[0]
         return self.captures[outer]

@@ -86,7 +86,7 @@ def test_erf_error(lanes: int) -> None:
 
 INF, NAN = math.inf, math.nan
 SPECIAL = [
-    ("exp", [(-0.0, 1), (1e-40, 1), (INF, INF), (-INF, 0), (1e30, INF), (-1e30, 0), (89.0, INF), (-110.0, 0)]),
+    ("exp", [(-0.0, 1), (1e-40, 1), (INF, INF), (-INF, 0), (1e30, INF), (89.0, INF), (-110.0, 0)]),
     ("log", [(1.0, 0), (0.0, -INF), (-0.0, -INF), (INF, INF), (-INF, NAN), (-1.0, NAN)]),
     ("tanh", [(0.0, 0), (INF, 1), (-INF, -1), (100.0, 1), (-BOUND, -1)]),
     ("sigmoid", [(0.0, 0.5), (INF, 1), (-INF, 0), (BOUND, 1), (-BOUND, 0)]),

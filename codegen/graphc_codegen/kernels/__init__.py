@@ -1,4 +1,7 @@
-"""The named kernels, by the name a `NamedKernel` gives."""
+"""The named kernels, by the name a `NamedKernel` gives.
+
+Operands of a call must not overlap. Every size is at least 1.
+"""
 
 from __future__ import annotations
 

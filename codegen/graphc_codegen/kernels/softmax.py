@@ -195,7 +195,8 @@ def loss_operands(p: Params) -> tuple[Operand, ...]:
     """logits [rows, cols], labels -> loss [rows], dlogits [rows, cols].
 
     Labels are [rows] of `label_dtype` (int32 or int64) if `sparse`, else [rows, cols] float32. Sparse:
-    dlogits = softmax - onehot. Dense: loss = -sum(labels * log_softmax), dlogits = softmax * sum(labels) - labels.
+    dlogits = softmax - onehot. Dense: loss = -sum(labels * log_softmax),
+    dlogits = softmax * sum(labels) - labels.
     """
     rows, cols = p["rows"], p["cols"]
     dtype = p["label_dtype"] if p["sparse"] else "float32"

@@ -7,6 +7,6 @@ from graphc.nn.layer.conv import Conv2d
 from graphc.nn.layer.pooling import AvgPool2d, MaxPool2d
 
 __all__ = [
-    "AvgPool2d", "CellList", "Conv2d", "Dense", "Flatten", "Identity", "LogSoftmax", "MaxPool2d", "ReLU", "SequentialCell",
-    "Sigmoid", "Softmax", "Tanh", "get_activation",
+    "AvgPool2d", "CellList", "Conv2d", "Dense", "Flatten", "Identity", "LogSoftmax", "MaxPool2d", "ReLU",
+    "SequentialCell", "Sigmoid", "Softmax", "Tanh", "get_activation",
 ]  # fmt: skip

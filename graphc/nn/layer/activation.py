@@ -68,7 +68,9 @@ _BY_NAME: dict[str, type[Cell]] = {
 
 
 def get_activation(name: str | None) -> Cell | None:
-    """A new activation by its name; None for None. ArgumentValueError for an unknown name (MindSpore: KeyError)."""
+    """A new activation by its name; None for None. ArgumentValueError for an unknown name (MindSpore:
+    KeyError).
+    """
     if name is None:
         return None
     return _BY_NAME[checks.one_of("get_activation", "name", name, tuple(_BY_NAME))]()

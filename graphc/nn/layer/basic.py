@@ -28,11 +28,11 @@ def input_dtype_error(owner: str, x: Tensor, weight: Parameter) -> DTypeError:
 class Dense(Cell):
     """y = activation(x weight^T + bias) over the last axis (MindSpore: nn.Dense).
 
-    x is [..., in_channels], y [..., out_channels]; `weight` is [out_channels, in_channels] and `bias` [out_channels].
-    weight_init, bias_init: whatever `initializer` takes; by default HeUniform(sqrt(5)) and uniform within
-    1 / sqrt(in_channels). activation: a name, or anything callable on a tensor.
-    Raises ArgumentTypeError, ArgumentValueError or ShapeError for arguments; ShapeError or DTypeError for an x that does not
-    fit the weight.
+    x is [..., in_channels], y [..., out_channels]; `weight` is [out_channels, in_channels] and `bias`
+    [out_channels]. weight_init, bias_init: whatever `initializer` takes; by default HeUniform(sqrt(5)) and
+    uniform within 1 / sqrt(in_channels). activation: a name, or anything callable on a tensor.
+    Raises ArgumentTypeError, ArgumentValueError or ShapeError for arguments; ShapeError or DTypeError for an
+    x that does not fit the weight.
     """
 
     def __init__(

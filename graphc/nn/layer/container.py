@@ -11,7 +11,7 @@ from graphc.ops import dispatch
 
 
 class _Container(Cell):
-    """Children are named by position, "0", "1", ..., unless they were given names; when positions change, so do those names.
+    """Children are named by position, "0", "1", ..., or as given; when positions change, so do those names.
 
     Slices share the cells and leave the names of their parameters alone.
     """
@@ -22,14 +22,16 @@ class _Container(Cell):
 
     def _checked(self, cell: Any) -> Cell:
         if not isinstance(cell, Cell):
-            raise ArgumentTypeError(f"{type(self).__name__} holds Cells, got {type(cell).__name__}", loc=user_loc())
+            raise ArgumentTypeError(
+                f"{type(self).__name__} holds Cells, got {type(cell).__name__}", loc=user_loc()
+            )
         return cell
 
     def _items(self) -> list[tuple[str, Cell]]:
         return list(self._cells.items())
 
     def _prefix(self) -> str:
-        """What stands before the path in the parameters' names: "seq." once `net.seq` holds this container."""
+        """What stands before the path in the parameters' names: "seq." once `net.seq` is this container."""
         for path, param in self.parameters_and_names():
             if param.name.endswith(path):
                 return param.name[: len(param.name) - len(path)]
@@ -39,7 +41,7 @@ class _Container(Cell):
         """Hold these cells. A name that is a number gives way to the position."""
         if dispatch.recorder.get() is not None:
             raise TraceError(
-                f"a {type(self).__name__} is changed inside construct: Python runs once, when the Cell is compiled",
+                f"a {type(self).__name__} is changed inside construct, which runs once: at compile time",
                 code="GC133",
                 loc=user_loc(),
                 help="change it before the first call",
@@ -60,7 +62,8 @@ class _Container(Cell):
     def _position(self, index: Any) -> int:
         if isinstance(index, bool) or not isinstance(index, int):
             raise ArgumentTypeError(
-                f"{type(self).__name__}: an index must be an int or a slice, got {type(index).__name__}", loc=user_loc()
+                f"{type(self).__name__}: an index must be an int or a slice, got {type(index).__name__}",
+                loc=user_loc(),
             )
         if not -len(self) <= index < len(self):
             # Iteration and unpacking rely on IndexError.
@@ -108,8 +111,8 @@ def _unnamed(args: tuple[Any, ...]) -> list[tuple[str, Any]]:
 class SequentialCell(_Container):
     """Cells applied one after the other (MindSpore: nn.SequentialCell).
 
-    Made of cells, of one list of cells, or of one mapping name -> cell; names default to "0", "1", ... and are part of the
-    parameters' names ("0.weight"). Raises ArgumentTypeError for anything that is no Cell.
+    Made of cells, of one list of cells, or of one mapping name -> cell; names default to "0", "1", ... and
+    are part of the parameters' names ("0.weight"). Raises ArgumentTypeError for anything that is no Cell.
     """
 
     def __init__(self, *args: Any) -> None:
@@ -117,7 +120,9 @@ class SequentialCell(_Container):
             for name in args[0]:
                 if not isinstance(name, str) or not name or "." in name or hasattr(type(self), name):
                     raise ArgumentValueError(
-                        f"SequentialCell: {name!r} cannot name a cell", loc=user_loc(), help="use an identifier"
+                        f"SequentialCell: {name!r} cannot name a cell",
+                        loc=user_loc(),
+                        help="use an identifier",
                     )
             super().__init__(args[0].items())
         else:

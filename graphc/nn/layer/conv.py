@@ -19,11 +19,11 @@ class Conv2d(Cell):
     """Cross-correlation of images with windows (MindSpore: nn.Conv2d).
 
     x is [N, in_channels, H, W]; `weight` is [out_channels, in_channels, kh, kw], `bias` [out_channels].
-    kernel_size, stride, dilation: an int, or (vertical, horizontal). pad_mode: "same" gives ceil(H / stride) rows, "valid" pads
-    nothing, "pad" adds `padding` zeros (an int, or top, bottom, left, right). Defaults: HeUniform(sqrt(5)), and for the bias
-    uniform within 1 / sqrt(in_channels * kh * kw).
-    Raises ArgumentTypeError or ArgumentValueError for arguments (group other than 1 is not supported yet; data_format must be
-    "NCHW"); ShapeError or DTypeError for an x that does not fit.
+    kernel_size, stride, dilation: an int, or (vertical, horizontal). pad_mode: "same" gives ceil(H / stride)
+    rows, "valid" pads nothing, "pad" adds `padding` zeros (an int, or top, bottom, left, right). Defaults:
+    HeUniform(sqrt(5)), and for the bias uniform within 1 / sqrt(in_channels * kh * kw).
+    Raises ArgumentTypeError or ArgumentValueError for arguments (group other than 1 is not supported yet;
+    data_format must be "NCHW"); ShapeError or DTypeError for an x that does not fit.
     """
 
     def __init__(
@@ -83,7 +83,9 @@ class Conv2d(Cell):
                 f"Conv2d: x has {x.ndim} axes, expected 4: [N, channels, H, W]",
                 loc=user_loc(),
                 details=details,
-                help="add the axes of batch or channels with ops.expand_dims(x, axis)" if x.ndim < 4 else None,
+                help="add the axes of batch or channels with ops.expand_dims(x, axis)"
+                if x.ndim < 4
+                else None,
             )
         if x.shape[1] != self.in_channels:
             last = x.shape[3] == self.in_channels
@@ -100,9 +102,9 @@ class Conv2d(Cell):
 
     def extend_repr(self) -> str:
         return (
-            f"in_channels={self.in_channels}, out_channels={self.out_channels}, kernel_size={self.kernel_size},"
-            f" stride={self.stride}, pad_mode={self.pad_mode}, padding={self.padding}, dilation={self.dilation},"
-            f" has_bias={self.has_bias}"
+            f"in_channels={self.in_channels}, out_channels={self.out_channels}"
+            f", kernel_size={self.kernel_size}, stride={self.stride}"
+            f", pad_mode={self.pad_mode}, padding={self.padding}, dilation={self.dilation}, has_bias={self.has_bias}"
         )
 
 
@@ -115,5 +117,7 @@ def _padding(padding: Any, pad_mode: str) -> Pad:
         raise checks.wrong_value("Conv2d", "padding", "an int or (top, bottom, left, right)", padding)
     top, bottom, left, right = (checks.integer("Conv2d", "padding", p, least=0) for p in sizes)
     if pad_mode != "pad" and (top or bottom or left or right):
-        raise checks.wrong_value("Conv2d", "padding", f"0 with pad_mode {pad_mode!r}", padding, 'use pad_mode="pad"')
+        raise checks.wrong_value(
+            "Conv2d", "padding", f"0 with pad_mode {pad_mode!r}", padding, 'use pad_mode="pad"'
+        )
     return top, bottom, left, right

@@ -14,7 +14,10 @@ from graphc.ops.tensor import Tensor, as_tensor
 
 class _Pool2d(Cell):
     def __init__(
-        self, kernel_size: int | tuple[int, int] = 1, stride: int | tuple[int, int] = 1, pad_mode: str = "valid"
+        self,
+        kernel_size: int | tuple[int, int] = 1,
+        stride: int | tuple[int, int] = 1,
+        pad_mode: str = "valid",
     ) -> None:
         super().__init__()
         owner = type(self).__name__
@@ -44,9 +47,11 @@ class _Pool2d(Cell):
 class MaxPool2d(_Pool2d):
     """Largest pixel of each window (MindSpore: nn.MaxPool2d).
 
-    x is [N, C, H, W] or [C, H, W]. kernel_size, stride: an int, or (vertical, horizontal); note that stride is 1 by default.
-    pad_mode "valid" leaves out what does not fill a window; "same" gives ceil(H / stride) rows and leaves out the padding.
-    Raises ArgumentTypeError or ArgumentValueError for arguments, ShapeError for other ranks and windows that do not fit.
+    x is [N, C, H, W] or [C, H, W]. kernel_size, stride: an int, or (vertical, horizontal); note that stride
+    is 1 by default. pad_mode "valid" leaves out what does not fill a window; "same" gives ceil(H / stride)
+    rows and leaves out the padding.
+    Raises ArgumentTypeError or ArgumentValueError for arguments, ShapeError for other ranks and windows that
+    do not fit.
     """
 
     def construct(self, x: Any) -> Tensor:

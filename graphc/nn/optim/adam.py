@@ -18,11 +18,12 @@ class Adam(Optimizer):
 
     m = beta1 * m + (1 - beta1) * g;  v = beta2 * v + (1 - beta2) * g**2;
     w -= lr * sqrt(1 - beta2**t) / (1 - beta1**t) * m / (sqrt(v) + eps) at step t = 1, 2, ...
-    use_nesterov takes beta1 * m + (1 - beta1) * g for m in the last line; use_amsgrad takes the largest v so far for v.
-    weight_decay is added to the gradient (L2). 1 - beta is taken in float32, as the powers of beta are.
-    State: "moment1.<parameter>" (m), "moment2.<parameter>" (v), "vhat.<parameter>" (use_amsgrad), "beta1_power",
-    "beta2_power". beta1 and beta2 are floats between 0 and 1, eps a float > 0. use_locking has no meaning here. Further
-    arguments and errors: see Optimizer; use_lazy and use_offload are not supported.
+    use_nesterov takes beta1 * m + (1 - beta1) * g for m in the last line; use_amsgrad takes the largest v so
+    far for v. weight_decay is added to the gradient (L2). 1 - beta is taken in float32, as the powers of beta
+    are.
+    State: "moment1.<parameter>" (m), "moment2.<parameter>" (v), "vhat.<parameter>" (use_amsgrad),
+    "beta1_power", "beta2_power". beta1 and beta2 are floats between 0 and 1, eps a float > 0. use_locking has
+    no meaning here. Further arguments and errors: see Optimizer; use_lazy and use_offload are not supported.
     """
 
     def __init__(
@@ -49,7 +50,9 @@ class Adam(Optimizer):
         self.use_amsgrad = checks.boolean("Adam", "use_amsgrad", use_amsgrad)
         for name, value in (("use_lazy", use_lazy), ("use_offload", use_offload)):
             if checks.boolean("Adam", name, value):
-                raise ArgumentValueError(f"Adam: {name}=True is not supported", loc=user_loc(), help=f"leave {name} out")
+                raise ArgumentValueError(
+                    f"Adam: {name}=True is not supported", loc=user_loc(), help=f"leave {name} out"
+                )
         if self.use_nesterov and self.use_amsgrad:
             raise ArgumentValueError("Adam: use_nesterov and use_amsgrad exclude each other", loc=user_loc())
         self.beta1_power = Parameter(Tensor(1.0), name="beta1_power", requires_grad=False)

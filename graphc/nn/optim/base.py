@@ -17,15 +17,16 @@ class Optimizer(Cell):
     """Base of the optimizers (MindSpore: nn.Optimizer).
 
     learning_rate: a number >= 0, or a tensor of one element; kept as the float32 Parameter "learning_rate".
-    parameters: float Parameters with distinct names. weight_decay: a number >= 0; adds `weight_decay * parameter` to the
-    gradient, except for parameters with "beta" or "gamma" in their names. loss_scale: a number > 0 that gradients are divided
-    by. State: `global_step` (int32[1]), counted by every call, and what subclasses own; it keeps the names it has, whatever
-    cell holds the optimizer.
+    parameters: float Parameters with distinct names. weight_decay: a number >= 0; adds `weight_decay *
+    parameter` to the gradient, except for parameters with "beta" or "gamma" in their names. loss_scale: a
+    number > 0 that gradients are divided by. State: `global_step` (int32[1]), counted by every call, and what
+    subclasses own; it keeps the names it has, whatever cell holds the optimizer.
 
-    optimizer(gradients): a tuple with the gradient of each parameter. Returns a tuple of True, one per parameter.
-    Subclasses define `update`, and `step_rate` where the rate depends on the step.
-    Raises ArgumentTypeError or ArgumentValueError for arguments; learning rates that change with the step, a weight decay that
-    does, and groups of parameters are not supported yet. ShapeError for gradients that do not fit.
+    optimizer(gradients): a tuple with the gradient of each parameter. Returns a tuple of True, one per
+    parameter. Subclasses define `update`, and `step_rate` where the rate depends on the step.
+    Raises ArgumentTypeError or ArgumentValueError for arguments; learning rates that change with the step, a
+    weight decay that does, and groups of parameters are not supported yet. ShapeError for gradients that do
+    not fit.
     """
 
     region: Region | None = "optimizer"
@@ -39,7 +40,9 @@ class Optimizer(Cell):
         self.learning_rate = Parameter(_rate(owner, learning_rate), name="learning_rate", requires_grad=False)
         self.global_step = Parameter(Tensor([0], "int32"), name="global_step", requires_grad=False)
         if isinstance(weight_decay, (Cell, Tensor)):
-            raise _unsupported(owner, "weight_decay must be a number: one that changes with the step", "a number")
+            raise _unsupported(
+                owner, "weight_decay must be a number: one that changes with the step", "a number"
+            )
         self.weight_decay = checks.real(owner, "weight_decay", weight_decay, least=0)
         self.loss_scale = checks.real(owner, "loss_scale", loss_scale, above=0)
         self.decay_flags = tuple("beta" not in p.name and "gamma" not in p.name for p in self.parameters)
@@ -53,7 +56,9 @@ class Optimizer(Cell):
         return made
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
-        """State is named after the parameters it belongs to: the cell that holds the optimizer adds no prefix."""
+        """State is named after the parameters it belongs to: the cell that holds the optimizer adds no
+        prefix.
+        """
 
     # ---- one step
 
@@ -92,7 +97,9 @@ class Optimizer(Cell):
                 if isinstance(gradients, (tuple, list))
                 else type(gradients).__name__
             )
-            raise ArgumentTypeError(f"{owner}: gradients must be a tuple of Tensors, got {held}", loc=user_loc())
+            raise ArgumentTypeError(
+                f"{owner}: gradients must be a tuple of Tensors, got {held}", loc=user_loc()
+            )
         if len(gradients) != len(self.parameters):
             raise ArgumentValueError(
                 f"{owner}: got {len(gradients)} gradients for {len(self.parameters)} parameters",
@@ -124,7 +131,8 @@ class Optimizer(Cell):
         return tuple(g * (1.0 / self.loss_scale) for g in gradients)
 
     def extend_repr(self) -> str:
-        return f"{len(self.parameters)} parameters, weight_decay={self.weight_decay:g}, loss_scale={self.loss_scale:g}"
+        count = len(self.parameters)
+        return f"{count} parameters, weight_decay={self.weight_decay:g}, loss_scale={self.loss_scale:g}"
 
 
 def _unsupported(owner: str, what: str, instead: str) -> ArgumentTypeError:
@@ -149,7 +157,9 @@ def _parameters(owner: str, parameters: Any) -> ParameterTuple:
         if isinstance(p, dict):
             raise _unsupported(owner, "a group of parameters (a dict)", "a list of Parameters")
         if not isinstance(p, Parameter):
-            raise ArgumentTypeError(f"{owner}: parameters must be Parameters, got {type(p).__name__}", loc=user_loc())
+            raise ArgumentTypeError(
+                f"{owner}: parameters must be Parameters, got {type(p).__name__}", loc=user_loc()
+            )
         if not p.type.is_float:
             raise ArgumentTypeError(
                 f"{owner}: {checks.named(p)} cannot be trained: only float parameters have gradients",
@@ -164,7 +174,9 @@ def _rate(owner: str, learning_rate: Any) -> Tensor:
     """The learning rate as float32 without axes."""
     rate = learning_rate
     if isinstance(rate, Cell) or (isinstance(rate, Tensor) and rate.ndim) or isinstance(rate, (list, tuple)):
-        raise _unsupported(owner, f"a learning rate that changes with the step ({type(rate).__name__})", "a number")
+        raise _unsupported(
+            owner, f"a learning rate that changes with the step ({type(rate).__name__})", "a number"
+        )
     if isinstance(rate, Tensor):
         rate = rate.item()
     elif isinstance(rate, bool):

@@ -14,8 +14,8 @@ class Momentum(Optimizer):
     """v = momentum * v + g; w -= lr * v (MindSpore: nn.Momentum).
 
     With use_nesterov w -= lr * (g + momentum * v), as documented (MindSpore's CPU kernel ignores the flag).
-    momentum: a float >= 0 (an int is refused), kept as Parameter "momentum". State: "moments.<parameter>". Further arguments
-    and errors: see Optimizer.
+    momentum: a float >= 0 (an int is refused), kept as Parameter "momentum". State: "moments.<parameter>".
+    Further arguments and errors: see Optimizer.
     """
 
     def __init__(

@@ -13,9 +13,10 @@ from graphc.ops.tensor import Parameter, Tensor
 class SGD(Optimizer):
     """w -= lr * g; with momentum v = momentum * v + (1 - dampening) * g; w -= lr * v (MindSpore: nn.SGD).
 
-    The first step takes v = g, without dampening. With nesterov w -= lr * (g + momentum * v), for which momentum must be
-    positive and dampening 0. momentum is kept as Parameter "momentum". State: "accum.<parameter>" (v) and "stat.<parameter>"
-    (1 until the first step, then 0); momentum 0 leaves both alone. Further arguments and errors: see Optimizer.
+    The first step takes v = g, without dampening. With nesterov w -= lr * (g + momentum * v), for which
+    momentum must be positive and dampening 0. momentum is kept as Parameter "momentum". State:
+    "accum.<parameter>" (v) and "stat.<parameter>" (1 until the first step, then 0); momentum 0 leaves both
+    alone. Further arguments and errors: see Optimizer.
     """
 
     def __init__(

@@ -1,0 +1,217 @@
+"""Dumps: what is written, what is read back, and that damage is noticed."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+import numpy as np
+import pytest
+
+from graphc.errors import ArgumentValueError, GraphcError, ParseError
+from graphc.inspect import jsonform
+from graphc.inspect.dump import load, load_passes, write_dump
+from graphc.inspect.files import write_atomic
+from graphc.ir import Graph, Value, to_text
+
+
+def _write(directory, graph, passes=None):
+    return write_dump(
+        directory,
+        graph=graph,
+        passes=passes if passes is not None else [("trace", graph)],
+        source="def step(ctx): ...\n",
+        kernels="; kernels\n",
+        memory={"arena": np.int64(4096), "peak_lower_bound": 4000},
+    )
+
+
+def test_a_dump_is_complete_and_reads_back(tmp_path, step_graph):
+    written = _write(tmp_path / "a" / "dump", step_graph)
+    root = tmp_path / "a" / "dump"
+    names = {str(p.relative_to(root)) for p in written}
+    assert names == {
+        "summary.txt", "step.ir", "graph.json", "constants.npz", "step.py", "kernels.ll", "memory.json", "passes/00_trace.ir",
+    }  # fmt: skip
+    assert {str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()} == names
+    text = to_text(step_graph)
+    for source in (root, root / "step.ir", root / "graph.json", root / "passes" / "00_trace.ir"):
+        assert to_text(load(source)) == text
+    assert (root / "step.py").read_text() == "def step(ctx): ...\n"
+    assert json.loads((root / "memory.json").read_text()) == {"arena": 4096, "peak_lower_bound": 4000}
+    assert "20 nodes, 1 parameters (48 bytes)" in (root / "summary.txt").read_text()
+
+
+def test_large_constants_keep_their_data(tmp_path, step_graph):
+    _write(tmp_path, step_graph)
+    for source in (tmp_path, tmp_path / "graph.json", tmp_path / "passes" / "00_trace.ir"):
+        constant = load(source).node(3).attrs["value"]
+        np.testing.assert_array_equal(constant.array, np.arange(20))
+    (tmp_path / "constants.npz").unlink()
+    assert load(tmp_path).node(3).attrs["value"].array is None
+
+
+def test_only_passes_that_changed_something_are_written(tmp_path, step_graph):
+    changed = step_graph.copy()
+    changed.set_results([step_graph.results[0], step_graph.results[1]], step_graph.updates)
+    changed.prune()
+    passes = [("trace", step_graph), ("../evil name", step_graph.copy()), ("prune", changed), ("prune", changed.copy())]
+    _write(tmp_path, changed, passes)
+    assert sorted(p.name for p in (tmp_path / "passes").iterdir()) == ["00_trace.ir", "02_prune.ir"]
+    read = load_passes(tmp_path)
+    assert [name for name, _ in read] == ["trace", "../evil name", "prune", "prune"]
+    assert [g is None for _, g in read] == [False, True, False, True]
+    assert len(read[2][1]) == len(step_graph) - 1
+
+
+def test_a_pass_name_cannot_leave_the_directory(tmp_path, step_graph):
+    other = step_graph.copy()
+    other.set_results(list(step_graph.results)[:1], step_graph.updates)
+    _write(tmp_path / "dump", step_graph, [("trace", step_graph), ("../../evil/\n name", other)])
+    assert sorted(p.name for p in (tmp_path / "dump" / "passes").iterdir()) == ["00_trace.ir", "01_-evil-name.ir"]
+    assert [p.name for p in tmp_path.iterdir()] == ["dump"]
+
+
+def test_a_second_dump_replaces_the_first(tmp_path, step_graph):
+    other = step_graph.copy()
+    other.set_results(list(step_graph.results)[:1], step_graph.updates)
+    _write(tmp_path, other, [("trace", step_graph), ("second", other)])
+    (tmp_path / "passes" / "notes.txt").write_text("mine")
+    _write(tmp_path, step_graph)
+    assert sorted(p.name for p in (tmp_path / "passes").iterdir()) == ["00_trace.ir", "notes.txt"]
+
+
+def test_the_same_graph_gives_the_same_bytes(tmp_path, step_graph):
+    _write(tmp_path / "a", step_graph)
+    _write(tmp_path / "b", step_graph)
+    for file in (p for p in (tmp_path / "a").rglob("*") if p.is_file()):
+        assert file.read_bytes() == (tmp_path / "b" / file.relative_to(tmp_path / "a")).read_bytes()
+
+
+def test_hostile_names_survive_every_form(tmp_path, hostile_graph, hostile):
+    _write(tmp_path, hostile_graph, [(hostile, hostile_graph)])
+    for source in (tmp_path / "step.ir", tmp_path / "graph.json"):
+        graph = load(source)
+        assert to_text(graph) == to_text(hostile_graph)
+        node = graph.node(1)
+        assert (graph.name, node.name, node.scope, node.loc.file) == (hostile,) * 4
+        assert (node.origin.made_by, node.origin.rule) == (hostile, hostile)
+        assert graph.results[0].name == hostile
+    assert load_passes(tmp_path)[0][0] == hostile
+    assert "<" not in (tmp_path / "graph.json").read_text()
+    assert "\n" + hostile.split("\n")[1] not in (tmp_path / "summary.txt").read_text()
+
+
+def test_a_file_in_the_way_is_refused(tmp_path, step_graph):
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(ArgumentValueError, match=r"file' is a file, a directory is needed"):
+            _write(path, step_graph)
+
+
+def test_write_atomic_leaves_nothing_when_it_fails(tmp_path, monkeypatch):
+    target = tmp_path / "a"
+    write_atomic(target, b"old")
+    assert stat.S_IMODE(target.stat().st_mode) & 0o111 == 0
+
+    def fail(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomic(target, b"new")
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+    assert target.read_bytes() == b"old"
+
+
+def test_write_atomic_does_not_replace_a_directory(tmp_path):
+    (tmp_path / "d").mkdir()
+    with pytest.raises(ArgumentValueError, match="is a directory"):
+        write_atomic(tmp_path / "d", b"")
+
+
+# ---- damage
+
+
+def test_missing_paths(tmp_path):
+    with pytest.raises(ArgumentValueError, match="cannot be read: No such file"):
+        load(tmp_path / "none.ir")
+    with pytest.raises(ArgumentValueError, match=r"is no dump: it has no step\.ir"):
+        load(tmp_path)
+
+
+def test_a_truncated_dump_is_a_parse_error(tmp_path, step_graph):
+    _write(tmp_path, step_graph)
+    for name in ("step.ir", "graph.json"):
+        whole = (tmp_path / name).read_text()
+        for cut in range(0, len(whole) - 3, 97):
+            (tmp_path / name).write_text(whole[:cut])
+            with pytest.raises(ParseError):
+                load(tmp_path / name)
+
+
+def test_altered_json_is_refused_or_means_something(tmp_path, step_graph):
+    """No alteration of a graph.json may end in anything but a graph or a GraphcError."""
+    _write(tmp_path, step_graph)
+    document = json.loads((tmp_path / "graph.json").read_text())
+    for key in document["graph"]["nodes"][-1]:
+        for value in (None, 7, "x", [], {}, [None], {"a": None}, True, -1):
+            node = {**document["graph"]["nodes"][-1], key: value}
+            altered = {**document, "graph": {**document["graph"], "nodes": [*document["graph"]["nodes"][:-1], node]}}
+            try:
+                assert isinstance(jsonform.from_document(altered), Graph)
+            except GraphcError as error:
+                assert str(error)
+
+
+def test_other_json_and_other_versions_are_refused(tmp_path):
+    for text, message in (
+        ("[]", "is no graph of graphc"),
+        ('{"schema": "other"}', "is no graph of graphc"),
+        ('{"schema": "graphc.graph", "version": 2}', "has version 2"),
+        ('{"schema": "graphc.graph", "version": 1}', "is damaged: KeyError 'graph'"),
+        ("{", "is no JSON"),
+        ("[" * 100_000, "is no JSON"),
+    ):
+        (tmp_path / "x.json").write_text(text)
+        with pytest.raises(ParseError, match=message):
+            load(tmp_path / "x.json")
+    (tmp_path / "x.ir").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ParseError, match="is no text file"):
+        load(tmp_path / "x.ir")
+
+
+def test_damaged_constants_are_noticed(tmp_path, step_graph):
+    _write(tmp_path, step_graph)
+    file = tmp_path / "constants.npz"
+    whole = file.read_bytes()
+    for data in (whole[: len(whole) // 2], b"", b"PK\x03\x04 nonsense"):
+        file.write_bytes(data)
+        with pytest.raises(ParseError, match=r"constants\.npz' is damaged"):
+            load(tmp_path)
+    np.savez(file, ca572774ff5f1c27=np.arange(20) + 1, unrelated=np.zeros(3))
+    with pytest.raises(ParseError, match="do not match their hash"):
+        load(tmp_path)
+
+
+def test_a_listing_that_names_other_files_is_refused(tmp_path, step_graph):
+    _write(tmp_path, step_graph)
+    document = json.loads((tmp_path / "graph.json").read_text())
+    document["passes"][0]["file"] = "../../etc/passwd"
+    (tmp_path / "graph.json").write_text(json.dumps(document))
+    with pytest.raises(ParseError, match="as a pass file"):
+        load_passes(tmp_path)
+
+
+def test_json_nodes_say_what_the_graph_says(step_graph):
+    graph = jsonform.graph_json(step_graph)
+    nodes = {n["id"]: n for n in graph["nodes"]}
+    assert nodes[9]["fwd"] == 4
+    assert nodes[9]["origin"] == {"made_by": "autodiff", "rule": "Mul", "sources": [4]}
+    assert nodes[9]["loc"] == {"file": "model.py", "line": 41}
+    assert set(nodes[18]["graphs"]) == {"then", "else"}
+    assert [n["id"] for n in nodes[18]["graphs"]["then"]["nodes"]] == [13, 14, 15]
+    links = {(e["source"], e["target"]): e["kind"] for e in graph["links"]}
+    assert links == {e[:2]: e[2] for e in step_graph.nx.edges(data="kind")}
+    assert graph["results"][0] == {"name": "loss", "value": str(Value(19))}
