@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphc.ir import Graph, Node, node_text, to_text
+from graphc.ir import Graph, Node, node_text
 from graphc.inspect.flow import Place, places
 
 
@@ -52,7 +53,7 @@ def compare(a: Graph, b: Graph) -> Diff:
     diff.added = {id: node_text(p.node) for id, p in after.items() if id not in before}
     ends = [_ends(g) for g in (a, b)]
     for key in sorted(ends[0].keys() | ends[1].keys()):
-        x, y = (e.get(key, "") for e in ends)
+        x, y = (f"{key} {e[key]}" if key in e else "" for e in ends)
         if x != y:
             diff.structure.append((x, y))
     return diff
@@ -87,11 +88,13 @@ def _moved(place: Place, other: Place) -> str:
     return f"{text}  # in {where}"
 
 
-def _ends(graph: Graph, path: str = "") -> dict[str, str]:
-    """Signature, results and updates of a graph and its subgraphs, as text by place."""
-    tail = [line for line in to_text(graph).split("\n") if line.startswith(("  return", "  update"))]
-    inputs = ", ".join(f"%{i}" for i in graph.inputs)
-    ends = {path: f"{path or 'graph'}({inputs}) {' '.join(line.strip() for line in tail)}"}
+def _ends(graph: Graph, path: str = "graph") -> dict[str, str]:
+    """Signature, results and updates of a graph and its subgraphs, as text by place and kind."""
+    ends = {
+        f"{path} takes": ", ".join(f"%{i}" for i in graph.inputs),
+        f"{path} returns": ", ".join(f"{json.dumps(r.name)}={r.value}" for r in graph.results),
+        **{f"{path} updates %{u.param}": str(u.value) for u in graph.updates},
+    }
     for node in graph:
         for attr, sub in node.graphs():
             ends |= _ends(sub, f"{attr} of %{node.id}")

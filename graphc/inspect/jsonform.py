@@ -1,21 +1,22 @@
 """A graph as JSON (node-link form) and back. For other tools; the text IR is the form for people.
 
-Document: {"schema": "graphc.graph", "version": 1, "graph": GRAPH, ...}. GRAPH: name, inputs (node ids), results [{name, value}],
+Document: {"schema": "graphc.graph", "version": 1, "text": the text IR, "graph": GRAPH, ...}. GRAPH: name, inputs (node ids), results [{name, value}],
 updates [{param, value}], nodes, links [{source, target, kind}], kind being "data" or "order". A node: id, op, name, types, inputs
 (values, "%3" or "%3#1"), after (node ids), scope, loc ("file:line" or null), region, fwd, origin ({made_by, rule, sources} or null),
-attrs (as the text IR writes them), graphs (subgraphs by attribute). Nodes stand in the order of the text IR.
+attrs (as the text IR writes them), graphs (subgraphs by attribute). Nodes stand in the order of the text IR. Reading uses the text
+alone, so that there is one grammar.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from graphc.errors import ParseError
-from graphc.ir import Graph, Node, parse
+from graphc.ir import Graph, Node, parse, to_text
 from graphc.ir.text import attr_text
 
 SCHEMA, VERSION = "graphc.graph", 1
@@ -23,7 +24,7 @@ SCHEMA, VERSION = "graphc.graph", 1
 
 def to_document(graph: Graph, **more: Any) -> dict[str, Any]:
     """The whole JSON document of a graph; `more` are further keys at the top."""
-    return {"schema": SCHEMA, "version": VERSION, "graph": graph_json(graph), **more}
+    return {"schema": SCHEMA, "version": VERSION, "text": to_text(graph), "graph": graph_json(graph), **more}
 
 
 def graph_json(graph: Graph) -> dict[str, Any]:
@@ -72,48 +73,11 @@ def _number(value: object) -> Any:
 
 
 def from_document(document: Any, constants: Mapping[str, np.ndarray[Any, Any]] | None = None) -> Graph:
-    """The graph of a JSON document. ParseError if it is none, or of another version."""
+    """The graph of a JSON document, from its `text`. ParseError if it is none, or of another version."""
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise ParseError("this JSON is no graph of graphc", help=f'expected {{"schema": "{SCHEMA}", ...}}')
     if document.get("version") != VERSION:
         raise ParseError(f"this graph has version {document.get('version')!r} of the JSON form, only {VERSION} can be read")
-    try:
-        lines = _graph_lines(document["graph"])
-    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise ParseError(f"this JSON graph is damaged: {type(error).__name__} {error}") from None
-    return parse("\n".join(lines), constants)
-
-
-def _graph_lines(graph: Mapping[str, Any]) -> list[str]:
-    lines = [f"graph @{json.dumps(graph['name'])} {{"]
-    for node in graph["nodes"]:
-        lines += [f"{node['region']}:", _node_line(node)]
-        for attr, sub in node["graphs"].items():
-            block = _graph_lines(sub)
-            lines += [f"{attr} = {block[0]}", *block[1:]]
-    lines.append("return " + ", ".join(f"{json.dumps(r['name'])}={r['value']}" for r in graph["results"]))
-    if graph["updates"]:
-        lines.append("update " + ", ".join(f"%{u['param']}={u['value']}" for u in graph["updates"]))
-    return [*lines, "}"]
-
-
-def _node_line(node: Mapping[str, Any]) -> str:
-    quote: Callable[[Any], str] = json.dumps
-    types = node["types"][0] if len(node["types"]) == 1 else f"({', '.join(node['types'])})"
-    name = f" {quote(node['name'])}" if node["name"] else ""
-    text = f"%{node['id']}{name}: {types} = {node['op']}({', '.join(node['inputs'])})"
-    if node["attrs"]:
-        text += " {" + ", ".join(f"{k}={v}" for k, v in node["attrs"].items()) + "}"
-    if node["after"]:
-        text += f" after({', '.join(f'%{i}' for i in node['after'])})"
-    loc, origin = node["loc"], node["origin"]
-    about = [quote(node["scope"])] if node["scope"] else []
-    if loc:
-        about.append(f"@ {quote(loc['file'])}:{loc['line']}")
-    if node["fwd"] is not None:
-        about.append(f"grad of %{node['fwd']}")
-    if origin:
-        rule = f":{quote(origin['rule'])}" if origin["rule"] else ""
-        sources = f"({', '.join(f'%{i}' for i in origin['sources'])})" if origin["sources"] else ""
-        about.append(f"by {quote(origin['made_by'])}{rule}{sources}")
-    return f"{text}  ; {' '.join(about)}" if about else text
+    if not isinstance(document.get("text"), str):
+        raise ParseError("this JSON graph is damaged: it has no text")
+    return parse(document["text"], constants)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from graphc.inspect.flow import Place, Selection, Step
-from graphc.ir import Graph, node_text
+from graphc.ir import Graph, Node, node_text
 
 _STYLES = {"head": "1", "region": "33", "id": "36", "op": "1", "type": "32", "about": "2"}
 _NODE_LINE = re.compile(r"(\s*)(%\d+)( .*?|): (\([^=]*?\)|\S+) = (\w+)\((.*)\Z")
@@ -65,7 +65,7 @@ def order_text(graph: Graph, spines: Sequence[Sequence[Step]]) -> str:
             elif step.link != "start":
                 lines.append(f"       | {step.link}")
             note = f"   # {step.note}" if step.note else ""
-            lines.append(f"  {number:>3}  {_short(node_text(step.node))}{note}")
+            lines.append(f"  {number:>3}  {_brief(step.node)}{note}")
     return "\n".join(lines)
 
 
@@ -80,10 +80,18 @@ def order_json(spines: Iterable[Iterable[Step]]) -> list[list[dict[str, Any]]]:
     ]
 
 
-def _short(text: str) -> str:
-    """A node's line with a long list of operands or attributes cut, its remark kept."""
-    body, mark, about = text.partition("  ; ")
-    return (body if len(body) <= 90 else body[:87] + "...") + mark + about
+def _brief(node: Node) -> str:
+    """A node's line with long lists cut."""
+    types, inputs = (_listed(list(map(str, xs))) for xs in (node.types, node.inputs))
+    name = f" {node.name if node.name.isidentifier() else _quoted(node.name)}" if node.name else ""
+    text = f"%{node.id}{name}: {types if len(node.types) == 1 else f'({types})'} = {node.op.name}({inputs})"
+    if node.after:
+        text += f" after({_listed([f'%{i}' for i in node.after])})"
+    return text
+
+
+def _listed(items: list[str], most: int = 4) -> str:
+    return ", ".join(items) if len(items) <= most else f"{', '.join(items[: most - 1])}, ... {len(items)} in all"
 
 
 def stats_text(stats: Mapping[str, Any]) -> str:

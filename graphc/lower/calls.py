@@ -171,6 +171,8 @@ class LoopBuilder:
             if combine is not None:
                 kept = iter(contiguous_strides(tuple(d for i, d in enumerate(domain) if i not in axes)))
                 strides = [0 if i in axes else next(kept) for i in range(len(domain))]
+            # Axes of size 1 are walked with stride 0, as in `walk`: equal accesses must look equal.
+            strides = [0 if d == 1 else s for d, s in zip(domain, strides, strict=True)]
             access = Access(self.graph.type(value).dtype, tuple(strides), 0, self.buffers.type(target).size)
             stores.append(Output(access, handle, combine, scale))
         e = self.expression

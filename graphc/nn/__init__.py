@@ -1,21 +1,10 @@
-"""Cells: layers, losses, optimizers, training steps, with MindSpore's names. Each is an ordinary Cell over
-`graphc.ops`.
+"""Cells: layers, losses, optimizers, training steps, with MindSpore's names.
+
+Each is an ordinary Cell over `graphc.ops`. Initial values of parameters are in `graphc.nn.initializer`.
 """
 
+from graphc.nn import initializer
 from graphc.nn.cell import Cell
-from graphc.nn.initializer import (
-    Constant,
-    HeNormal,
-    HeUniform,
-    Initializer,
-    Normal,
-    One,
-    TruncatedNormal,
-    Uniform,
-    XavierUniform,
-    Zero,
-    initializer,
-)  # fmt: skip
 from graphc.nn.layer import (
     AvgPool2d,
     CellList,
@@ -31,7 +20,7 @@ from graphc.nn.layer import (
     Softmax,
     Tanh,
     get_activation,
-)  # fmt: skip
+)
 from graphc.nn.loss import L1Loss, LossBase, MSELoss, SoftmaxCrossEntropyWithLogits
 from graphc.nn.loss_scale import (
     DynamicLossScaleUpdateCell,
@@ -47,25 +36,19 @@ __all__ = [
     "AvgPool2d",
     "Cell",
     "CellList",
-    "Constant",
     "Conv2d",
     "Dense",
     "DynamicLossScaleUpdateCell",
     "FixedLossScaleUpdateCell",
     "Flatten",
     "ForwardValueAndGrad",
-    "HeNormal",
-    "HeUniform",
     "Identity",
-    "Initializer",
     "L1Loss",
     "LogSoftmax",
     "LossBase",
     "MSELoss",
     "MaxPool2d",
     "Momentum",
-    "Normal",
-    "One",
     "Optimizer",
     "ReLU",
     "SequentialCell",
@@ -75,12 +58,8 @@ __all__ = [
     "Tanh",
     "TrainOneStepCell",
     "TrainOneStepWithLossScaleCell",
-    "TruncatedNormal",
-    "Uniform",
     "WithEvalCell",
     "WithLossCell",
-    "XavierUniform",
-    "Zero",
     "get_activation",
     "initializer",
-]  # fmt: skip
+]

@@ -70,7 +70,8 @@ def normal(shape: Shape, mean: float, sigma: float) -> Array:
 
     def transform(u: Array) -> Array:
         parts = ((u & np.uint32(0x7FFFFF)) | np.uint32(0x3F800000)).view(np.float32).astype(np.float64) - 1
-        radius = np.sqrt(-2 * np.log(np.maximum(parts[0::2], 1e-7)))
+        parts = np.maximum(parts, 1e-7)
+        radius = np.sqrt(-2 * np.log(parts[0::2]))
         angle = two_pi * parts[1::2]
         return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1).reshape(-1) * s + m
 

@@ -43,8 +43,8 @@ def _step_graph() -> Graph:
 
 def _branch(g: Graph, f: TensorType, name: str) -> Graph:
     sub = Graph(name, g.ids)
-    w = sub.add("Input", types=(f,), name="w", region="optimizer")
-    dw = sub.add("Input", types=(f,), name="dw", region="optimizer")
+    w = sub.add("Input", types=(f,), name="w", region="state")
+    dw = sub.add("Input", types=(f,), name="dw", region="state")
     value = w.outputs[0]
     if name == "then":
         value = sub.add("Sub", [w.outputs[0], dw.outputs[0]], scope="optimizer", region="optimizer").outputs[0]

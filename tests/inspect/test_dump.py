@@ -9,11 +9,11 @@ import stat
 import numpy as np
 import pytest
 
-from graphc.errors import ArgumentValueError, GraphcError, ParseError
+from graphc.errors import ArgumentValueError, ParseError
 from graphc.inspect import jsonform
 from graphc.inspect.dump import load, load_passes, write_dump
 from graphc.inspect.files import write_atomic
-from graphc.ir import Graph, Value, to_text
+from graphc.ir import Value, to_text
 
 
 def _write(directory, graph, passes=None):
@@ -151,26 +151,12 @@ def test_a_truncated_dump_is_a_parse_error(tmp_path, step_graph):
                 load(tmp_path / name)
 
 
-def test_altered_json_is_refused_or_means_something(tmp_path, step_graph):
-    """No alteration of a graph.json may end in anything but a graph or a GraphcError."""
-    _write(tmp_path, step_graph)
-    document = json.loads((tmp_path / "graph.json").read_text())
-    for key in document["graph"]["nodes"][-1]:
-        for value in (None, 7, "x", [], {}, [None], {"a": None}, True, -1):
-            node = {**document["graph"]["nodes"][-1], key: value}
-            altered = {**document, "graph": {**document["graph"], "nodes": [*document["graph"]["nodes"][:-1], node]}}
-            try:
-                assert isinstance(jsonform.from_document(altered), Graph)
-            except GraphcError as error:
-                assert str(error)
-
-
 def test_other_json_and_other_versions_are_refused(tmp_path):
     for text, message in (
         ("[]", "is no graph of graphc"),
         ('{"schema": "other"}', "is no graph of graphc"),
         ('{"schema": "graphc.graph", "version": 2}', "has version 2"),
-        ('{"schema": "graphc.graph", "version": 1}', "is damaged: KeyError 'graph'"),
+        ('{"schema": "graphc.graph", "version": 1}', "is damaged: it has no text"),
         ("{", "is no JSON"),
         ("[" * 100_000, "is no JSON"),
     ):
