@@ -1,11 +1,11 @@
 """graphc: compile a MindSpore-style training cell into one fused CPU step, and see every node of it.
 
-    import graphc as ms
-    from graphc import nn, ops, Tensor
+import graphc as ms
+from graphc import nn, ops, Tensor
 
-    step = graphc.compile(train_cell, x, y)
-    loss, overflow, scale = step(x, y)
-    print(step.graph)
+step = graphc.compile(train_cell, x, y)
+loss, overflow, scale = step(x, y)
+print(step.graph)
 """
 
 from __future__ import annotations
@@ -15,8 +15,21 @@ from typing import TYPE_CHECKING, Any
 from graphc import ir, nn, ops
 from graphc.debug import debug
 from graphc.errors import (
-    ArgumentTypeError, ArgumentValueError, CheckpointError, CompileError, DTypeError, GradientError, GraphcError,
-    LoweringError, ParseError, ShapeError, SignatureError, TraceAttributeError, TraceError, TraceTypeError, VerifyError,
+    ArgumentTypeError,
+    ArgumentValueError,
+    CheckpointError,
+    CompileError,
+    DTypeError,
+    GradientError,
+    GraphcError,
+    LoweringError,
+    ParseError,
+    ShapeError,
+    SignatureError,
+    TraceAttributeError,
+    TraceError,
+    TraceTypeError,
+    VerifyError,
 )  # fmt: skip
 from graphc.ops.dtype import DType, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
 from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
@@ -38,12 +51,48 @@ _LAZY = {
 }
 
 __all__ = [
-    "ArgumentTypeError", "ArgumentValueError", "CheckpointError", "CompileError", "CompiledStep", "DType",
-    "DTypeError", "GRAPH_MODE", "GradientError", "GraphcError", "LoweringError", "Parameter",
-    "ParameterTuple", "ParseError", "ShapeError", "SignatureError", "Tensor", "TraceAttributeError",
-    "TraceError", "TraceTypeError", "VerifyError", "bool_", "compile", "debug", "float16", "float32",
-    "float64", "get_context", "get_seed", "int16", "int32", "int64", "int8", "ir", "load_checkpoint",
-    "load_param_into_net", "nn", "ops", "save_checkpoint", "set_context", "set_seed", "uint8",
+    "GRAPH_MODE",
+    "ArgumentTypeError",
+    "ArgumentValueError",
+    "CheckpointError",
+    "CompileError",
+    "CompiledStep",
+    "DType",
+    "DTypeError",
+    "GradientError",
+    "GraphcError",
+    "LoweringError",
+    "Parameter",
+    "ParameterTuple",
+    "ParseError",
+    "ShapeError",
+    "SignatureError",
+    "Tensor",
+    "TraceAttributeError",
+    "TraceError",
+    "TraceTypeError",
+    "VerifyError",
+    "bool_",
+    "compile",
+    "debug",
+    "float16",
+    "float32",
+    "float64",
+    "get_context",
+    "get_seed",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "ir",
+    "load_checkpoint",
+    "load_param_into_net",
+    "nn",
+    "ops",
+    "save_checkpoint",
+    "set_context",
+    "set_seed",
+    "uint8",
 ]  # fmt: skip
 
 if TYPE_CHECKING:

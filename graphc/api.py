@@ -14,7 +14,7 @@ import numpy as np
 from graphc import passes
 from graphc.debug import switches
 from graphc.errors import ArgumentTypeError, CompileError, GraphcError, SignatureError, user_loc
-from graphc.ir import Graph, TensorType
+from graphc.ir import Graph
 from graphc.lower import lower
 from graphc.nn.cell import Cell
 from graphc.ops import dispatch
@@ -220,7 +220,8 @@ def _build(program: Any, *, checked: bool) -> Executable:
         return compile_program(program, cache_dir=directory, checked=checked)
     except CodegenError as error:
         raise CompileError(
-            f"the code generator failed: {error}", help="this is a bug in graphc: please report it with the file of step.dump()"
+            f"the code generator failed: {error}",
+            help="this is a bug in graphc: please report it with the file of step.dump()",
         ) from error
 
 

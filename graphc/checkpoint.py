@@ -1,8 +1,8 @@
 """Checkpoints: all state of a Cell in one safetensors file.
 
-The format is the one MindSpore writes with `save_checkpoint(..., format="safetensors")`: one tensor per parameter name,
-metadata {"format": "ms"}. A training cell's parameters include the optimizer's state, the loss scale and its counters, so a
-run continues exactly where it was saved.
+The format is the one MindSpore writes with `save_checkpoint(..., format="safetensors")`: one tensor per parameter
+name, metadata {"format": "ms"}. A training cell's parameters include the optimizer's state, the loss scale and its
+counters, so a run continues exactly where it was saved.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _METADATA = {"format": "ms"}
 _ROWS = 10
 
 
-def save_checkpoint(
-    save_obj: Cell | Mapping[str, Tensor] | Iterable[Parameter], path: str | os.PathLike[str]
-) -> Path:
-    """Write all parameters of a cell, a dict of tensors by name, or parameters, to a safetensors file. Returns its path.
+def save_checkpoint(save_obj: Cell | Mapping[str, Tensor] | Iterable[Parameter], path: str | os.PathLike[str]) -> Path:
+    """Write all parameters of a cell, a dict of tensors by name, or parameters, to a safetensors file. Returns its
+    path.
 
     The file appears complete or not at all (temporary file, fsync, rename); missing directories are made. Raises
-    ArgumentTypeError for another kind of object, ArgumentValueError (GC141) where two parameters have one name, OSError.
+    ArgumentTypeError for another kind of object, ArgumentValueError (GC141) where two parameters have one name,
+    OSError.
     """
     from safetensors.numpy import save
 
@@ -47,7 +47,8 @@ def _named(save_obj: object) -> dict[str, Tensor]:
     items = save_obj.get_parameters() if isinstance(save_obj, Cell) else save_obj
     if isinstance(items, (str, bytes, Tensor)) or not isinstance(items, Iterable):
         raise ArgumentTypeError(
-            f"save_checkpoint takes a Cell, a dict of tensors or Parameters, got {type(save_obj).__name__}", loc=user_loc()
+            f"save_checkpoint takes a Cell, a dict of tensors or Parameters, got {type(save_obj).__name__}",
+            loc=user_loc(),
         )
     return _unique((getattr(p, "name", None), p) for p in items)
 
@@ -57,7 +58,8 @@ def _unique(pairs: Iterable[tuple[object, object]]) -> dict[str, Tensor]:
     for name, tensor in pairs:
         if not isinstance(name, str) or not isinstance(tensor, Tensor):
             raise ArgumentTypeError(
-                f"a checkpoint holds tensors with names, not {type(tensor).__name__} under {name!r}", loc=user_loc()
+                f"a checkpoint holds tensors with names, not {type(tensor).__name__} under {name!r}",
+                loc=user_loc(),
             )
         if name in tensors:
             raise ArgumentValueError(
@@ -95,7 +97,8 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     for name, array in arrays.items():
         if dtype_name(array.dtype) is None:
             raise CheckpointError(
-                f"checkpoint {str(path)!r}: {name!r} has dtype {array.dtype}, which a tensor cannot hold", loc=user_loc()
+                f"checkpoint {str(path)!r}: {name!r} has dtype {array.dtype}, which a tensor cannot hold",
+                loc=user_loc(),
             )
     return {name: Tensor(array) for name, array in arrays.items()}
 
@@ -105,16 +108,17 @@ def load_param_into_net(
 ) -> tuple[list[str], list[str]]:
     """Write a checkpoint's tensors into the parameters of the same names.
 
-    Returns (names of the net that the checkpoint lacks, names of the checkpoint that the net lacks), as MindSpore does.
-    Shapes must be equal; so must dtypes, except that one float is converted to another without `strict_load`. With
-    `strict_load` no name may be missing or left over. Everything is checked first: after a CheckpointError the net holds
-    what it held before. Raises ArgumentTypeError for other kinds of arguments.
+    Returns (names of the net that the checkpoint lacks, names of the checkpoint that the net lacks), as MindSpore
+    does. Shapes must be equal; so must dtypes, except that one float is converted to another without `strict_load`.
+    With `strict_load` no name may be missing or left over. Everything is checked first: after a CheckpointError the
+    net holds what it held before. Raises ArgumentTypeError for other kinds of arguments.
     """
     if not isinstance(net, Cell):
         raise ArgumentTypeError(f"load_param_into_net: net must be a Cell, got {type(net).__name__}", loc=user_loc())
     if not isinstance(parameter_dict, Mapping) or not all(isinstance(t, Tensor) for t in parameter_dict.values()):
         raise ArgumentTypeError(
-            "load_param_into_net: parameter_dict must be a dict of Tensors by name, as load_checkpoint returns it", loc=user_loc()
+            "load_param_into_net: parameter_dict must be a dict of Tensors by name, as load_checkpoint returns it",
+            loc=user_loc(),
         )
     _unique((p.name, p) for p in net.get_parameters())
     params = net.parameters_dict()

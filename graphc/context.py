@@ -16,7 +16,9 @@ def set_context(**settings: Any) -> None:
     allowed = {"mode": (GRAPH_MODE,), "device_target": ("CPU",)}
     for name, value in settings.items():
         if name not in allowed:
-            raise ArgumentValueError(f"set_context has no setting {name!r}; it has {', '.join(allowed)}", loc=user_loc())
+            raise ArgumentValueError(
+                f"set_context has no setting {name!r}; it has {', '.join(allowed)}", loc=user_loc()
+            )
         if value not in allowed[name]:
             wanted = " or ".join(map(repr, allowed[name]))
             raise ArgumentValueError(f"set_context: {name}={value!r} is not available, only {wanted}", loc=user_loc())

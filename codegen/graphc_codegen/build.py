@@ -47,9 +47,7 @@ _AFTER_X86 = "  call void @llvm.x86.sse.ldmxcsr(ptr %saved)"
 _DECLARE_X86 = "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)"
 
 
-def compile_object(
-    rendered: Rendered, symbols: Sequence[str], target: Target, seconds: dict[str, float]
-) -> bytes:
+def compile_object(rendered: Rendered, symbols: Sequence[str], target: Target, seconds: dict[str, float]) -> bytes:
     """Compile the texts to an object file that exports `ENTRY`; `seconds` receives the time of each stage.
 
     Raises CodegenError when Numba or LLVM refuses a text, naming the kernel.
@@ -88,9 +86,7 @@ def _compile_step(source: str, symbols: Sequence[str]) -> tuple[str, str]:
         exec(compile(source, "<graphc step>", "exec"), namespace)
         step = namespace["step"]
         if not hasattr(step, "inspect_llvm"):
-            raise CodegenError(
-                "Numba's compiler is off (NUMBA_DISABLE_JIT); only the checked mode runs without it"
-            )
+            raise CodegenError("Numba's compiler is off (NUMBA_DISABLE_JIT); only the checked mode runs without it")
         signature = step.signatures[0]
         return step.inspect_llvm(signature), step.overloads[signature].fndesc.llvm_func_name
     except CodegenError:

@@ -66,9 +66,7 @@ class CheckedBound(Bound):
 
     def _input(self, buffer: Buffer) -> Array:
         if not self._given:
-            raise RuntimeError(
-                f"input {buffer.position} (buffer {buffer.id}) has no value before the first run"
-            )
+            raise RuntimeError(f"input {buffer.position} (buffer {buffer.id}) has no value before the first run")
         return self._given[buffer.position]
 
 
@@ -187,15 +185,11 @@ class _Step:
             if id in self._dead:
                 raise CheckedError(f"{_where(stmt)} reads buffer {id} after its last use")
             if id not in self._written:
-                raise CheckedError(
-                    f"{_where(stmt)} reads buffer {id}, which nothing has written in this step"
-                )
+                raise CheckedError(f"{_where(stmt)} reads buffer {id}, which nothing has written in this step")
             others = np.unique(self._owner[self._blocks(buffer)])
             others = others[others != id]
             if others.size:
-                raise CheckedError(
-                    f"{_where(stmt)} reads buffer {id}, but buffer {others[0]} has been written over it"
-                )
+                raise CheckedError(f"{_where(stmt)} reads buffer {id}, but buffer {others[0]} has been written over it")
         view = self._view(buffer).view()
         view.flags.writeable = False
         return view
@@ -258,9 +252,7 @@ def _separate(call: Call, declared: tuple[Declared, ...], views: Sequence[Array]
             if j == k or not _overlap(views[j], views[k]):
                 continue
             if j in outputs:
-                raise CheckedError(
-                    f"{_where(call)} writes buffers {call.args[j]} and {call.args[k]} to the same bytes"
-                )
+                raise CheckedError(f"{_where(call)} writes buffers {call.args[j]} and {call.args[k]} to the same bytes")
             if not _same_elements(call.kernel, j, k) or views[j].ctypes.data != views[k].ctypes.data:
                 raise CheckedError(
                     f"{_where(call)} writes buffer {call.args[k]} over buffer {call.args[j]} while reading it"

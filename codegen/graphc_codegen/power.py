@@ -59,9 +59,7 @@ def power(w: Writer, x: str, y: str) -> str:
     signed = w.binary("icmp slt", bits, "zeroinitializer", "i32")
     negated = w.op(f"fneg {vec('float', w.lanes)} {result}")
     result = w.select(w.binary("and", signed, odd, "i1"), negated, result)
-    refused = w.binary(
-        "and", w.binary("fcmp olt", x, "zeroinitializer"), w.binary("fcmp une", floor, y), "i1"
-    )
+    refused = w.binary("and", w.binary("fcmp olt", x, "zeroinitializer"), w.binary("fcmp une", floor, y), "i1")
     refused = w.binary("and", refused, w.binary("fcmp olt", size, infinity), "i1")
     result = w.select(refused, w.constant(math.nan), result)
     unit = w.binary("fcmp oeq", w.unary("fabs", y), infinity)
@@ -125,9 +123,7 @@ def integer_power(w: Writer, x: str, y: str, type: str) -> str:
 
     # For x = 1 and -1 only the lowest bit of y counts, and a negative y has the same one.
     result = w.loop(bits, turn, [(v, one), (v, x), (v, y)])[0]
-    unit = w.binary(
-        "or", w.binary("icmp eq", x, one, type), w.binary("icmp eq", x, w.constant(-1, type), type), "i1"
-    )
+    unit = w.binary("or", w.binary("icmp eq", x, one, type), w.binary("icmp eq", x, w.constant(-1, type), type), "i1")
     valid = w.binary("or", unit, w.binary("icmp sge", y, "zeroinitializer", type), "i1")
     return w.select(valid, result, "zeroinitializer", type)
 
@@ -179,9 +175,7 @@ def _fmod(w: Writer, a: str, b: str) -> str:
     r = w.loop(turns, lambda _, state: [turn(state[0])], [(v, first)])[0]
     # 0 * inf would make a NaN of a finite number modulo inf.
     infinity = w.constant(math.inf, d)
-    plain = w.binary(
-        "and", w.binary("fcmp oeq", divisor, infinity, d), w.binary("fcmp olt", start, infinity, d), "i1"
-    )
+    plain = w.binary("and", w.binary("fcmp oeq", divisor, infinity, d), w.binary("fcmp olt", start, infinity, d), "i1")
     r = w.convert("fptrunc", w.select(plain, start, r, d), d, "float")
     f = vec("float", lanes)
     return w.call(f"llvm.copysign.v{lanes}f32", f, [(f, r), (f, a)])

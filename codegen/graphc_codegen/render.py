@@ -107,9 +107,7 @@ def _emit(writer: Writer, kernel: Kernel) -> int:
 
     emitter = EMITTERS.get(kernel.name)
     if emitter is None:
-        raise CodegenError(
-            f"there is no kernel named {kernel.name!r}; known are {', '.join(sorted(EMITTERS))}"
-        )
+        raise CodegenError(f"there is no kernel named {kernel.name!r}; known are {', '.join(sorted(EMITTERS))}")
     params = dict(kernel.params)
     count = len(emitter.operands(params))
     emitter.emit(writer, params, [f"%p{j}" for j in range(count)])

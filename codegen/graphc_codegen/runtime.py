@@ -174,9 +174,7 @@ def _arrays(program: Program, space: str, arrays: Sequence[Array]) -> list[Array
     for b in buffers:
         a, name = arrays[b.position], f"{space} {b.position} (buffer {b.id})"
         if a.dtype.name != b.dtype or a.size != b.size:
-            raise ValueError(
-                f"{name} must be {b.dtype} with {b.size} elements, not {a.dtype.name} with {a.size}"
-            )
+            raise ValueError(f"{name} must be {b.dtype} with {b.size} elements, not {a.dtype.name} with {a.size}")
         if not a.flags.c_contiguous or not a.flags.aligned or not a.dtype.isnative:
             raise ValueError(f"{name} must be a C-contiguous, aligned array")
         if space == "param" and not a.flags.writeable:
@@ -186,9 +184,7 @@ def _arrays(program: Program, space: str, arrays: Sequence[Array]) -> list[Array
 
 def _gaps(program: Program) -> list[tuple[int, int, list[int]]]:
     """Byte ranges of the arena that belong to no buffer at any time, and the buffers beside them."""
-    buffers = sorted(
-        (b for b in program.buffers if b.space == "arena" and b.nbytes), key=lambda b: b.position
-    )
+    buffers = sorted((b for b in program.buffers if b.space == "arena" and b.nbytes), key=lambda b: b.position)
     gaps: list[tuple[int, int]] = []
     end = 0
     for b in buffers:
@@ -255,9 +251,7 @@ class NativeBound(Bound):
     def _input(self, buffer: Buffer) -> Array:
         array = self._bound[buffer.position]
         if array is None:
-            raise RuntimeError(
-                f"input {buffer.position} (buffer {buffer.id}) has no value before the first run"
-            )
+            raise RuntimeError(f"input {buffer.position} (buffer {buffer.id}) has no value before the first run")
         return np.asarray(array)
 
 

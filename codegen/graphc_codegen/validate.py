@@ -39,9 +39,7 @@ def operands(kernel: Kernel) -> tuple[Declared, ...]:
     from graphc_codegen.kernels import EMITTERS
 
     if kernel.name not in EMITTERS:
-        raise CodegenError(
-            f"there is no kernel named {kernel.name!r}; known are {', '.join(sorted(EMITTERS))}"
-        )
+        raise CodegenError(f"there is no kernel named {kernel.name!r}; known are {', '.join(sorted(EMITTERS))}")
     found = EMITTERS[kernel.name].operands(dict(kernel.params))
     return tuple(Declared(o.dtype, o.size, o.role) for o in found)
 
@@ -77,9 +75,7 @@ def _check_buffer(program: Program, buffer: Buffer) -> None:
             raise CodegenError(f"{name} ends at byte {buffer.position + buffer.nbytes} of {program.arena}")
 
 
-def _check_body(
-    body: Sequence[Stmt], buffers: dict[int, Buffer], declared: dict[str, tuple[Declared, ...]]
-) -> None:
+def _check_body(body: Sequence[Stmt], buffers: dict[int, Buffer], declared: dict[str, tuple[Declared, ...]]) -> None:
     for stmt in body:
         used = [*stmt.dead, *(stmt.args if isinstance(stmt, Call) else (stmt.pred,))]
         unknown = [i for i in used if i not in buffers]
@@ -107,6 +103,4 @@ def _check_call(call: Call, buffers: dict[int, Buffer], declared: tuple[Declared
                 f"the kernel expects {want.dtype}[{want.size}]"
             )
         if want.role == "out" and have.space in ("input", "const"):
-            raise CodegenError(
-                f"{where}: operand {position}, buffer {id}, is a {have.space} and may not be written"
-            )
+            raise CodegenError(f"{where}: operand {position}, buffer {id}, is a {have.space} and may not be written")

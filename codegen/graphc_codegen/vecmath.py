@@ -72,9 +72,7 @@ def exp(w: Writer, x: str) -> str:
     p = _polynomial(w, r, _EXP)
     y = w.binary("fadd", w.fma(p, w.binary("fmul", r, r), r), w.constant(1.0))
     # n reaches 128 and -150, beyond the exponents of one factor: halve it.
-    bits = w.binary(
-        "sub", w.convert("bitcast", shifted, "float", "i32"), w.constant(_ROUND_BITS, "i32"), "i32"
-    )
+    bits = w.binary("sub", w.convert("bitcast", shifted, "float", "i32"), w.constant(_ROUND_BITS, "i32"), "i32")
     half = w.binary("ashr", bits, w.constant(1, "i32"), "i32")
     rest = w.binary("sub", bits, half, "i32")
     return w.binary("fmul", w.binary("fmul", y, _power_of_two(w, half)), _power_of_two(w, rest))

@@ -29,10 +29,10 @@ class Digits(NamedTuple):
 def load_digits(size: int = 32) -> Digits:
     """The UCI optical digits, scaled up for LeNet-5: 1442 scans to train on, 355 to test with.
 
-    size: side of the images in pixels, 8 or more. A margin of size // 16 pixels stays empty on each side, as around the
-    28-pixel digits that LeNet-5 was made for; the 8x8 scan fills the rest by bilinear interpolation between cell centres.
-    The split is fixed and stratified: of each class every fifth scan, in the order of the file, is a test scan.
-    Nothing is downloaded. Raises ArgumentTypeError or ArgumentValueError for a bad size.
+    size: side of the images in pixels, 8 or more. A margin of size // 16 pixels stays empty on each side, as around
+    the 28-pixel digits that LeNet-5 was made for; the 8x8 scan fills the rest by bilinear interpolation between cell
+    centres. The split is fixed and stratified: of each class every fifth scan, in the order of the file, is a test
+    scan. Nothing is downloaded. Raises ArgumentTypeError or ArgumentValueError for a bad size.
     """
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
         raise ArgumentTypeError(f"load_digits: size must be an int, got {type(size).__name__}", loc=user_loc())
@@ -66,7 +66,9 @@ def _scale_up(scans: Array, size: int) -> Array:
 
 
 def _interpolation(source: int, target: int) -> Array:
-    """float32 [target, source]: bilinear weights along one axis; pixels are squares, the outermost centre is continued."""
+    """float32 [target, source]: bilinear weights along one axis; pixels are squares, the outermost centre is
+    continued.
+    """
     position = np.clip((np.arange(target) + 0.5) * source / target - 0.5, 0, source - 1)
     low = np.minimum(position.astype(int), source - 2)
     weights = np.zeros((target, source), np.float32)

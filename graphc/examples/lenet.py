@@ -8,7 +8,8 @@ from graphc import Tensor, nn
 class LeNet5(nn.Cell):
     """Logits [n, num_class] of images [n, num_channel, 32, 32] float32.
 
-    Two valid 5x5 convolutions (6 and 16 channels), each followed by ReLU and 2x2 max pooling, then Dense 120, 84, num_class.
+    Two valid 5x5 convolutions (6 and 16 channels), each followed by ReLU and 2x2 max pooling, then Dense 120, 84,
+    num_class.
     """
 
     def __init__(self, num_class: int = 10, num_channel: int = 1) -> None:
@@ -28,4 +29,5 @@ class LeNet5(nn.Cell):
         x = self.flatten(x)
         x = self.relu(self.fc1(x))
         x = self.relu(self.fc2(x))
-        return self.fc3(x)
+        logits: Tensor = self.fc3(x)
+        return logits

@@ -1,7 +1,7 @@
 """Trains LeNet-5 on the handwritten digits with dynamic loss scaling. `graphc train` runs it; so does
 
-    from graphc.examples.train_digits import Options, train
-    train(Options(epochs=5), print)
+from graphc.examples.train_digits import Options, train
+train(Options(epochs=5), print)
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ SHIFT = 2
 class Options:
     """How to train.
 
-    epochs: passes over the data. batch_size: images per step; a remainder is left out. lr: learning rate of the first epoch,
-    which falls to zero along half a cosine. momentum: of the optimizer. loss_scale: the first scale; it doubles after
-    `scale_window` steps without overflow and halves on each overflow. seed: of weights, order and shifts. out: directory for
-    the checkpoint and the dump. limit_steps: stop after that many steps.
+    epochs: passes over the data. batch_size: images per step; a remainder is left out. lr: learning rate of the first
+    epoch, which falls to zero along half a cosine. momentum: of the optimizer. loss_scale: the first scale; it
+    doubles after `scale_window` steps without overflow and halves on each overflow. seed: of weights, order and
+    shifts. out: directory for the checkpoint and the dump. limit_steps: stop after that many steps.
     """
 
     epochs: int = 20
@@ -52,8 +52,10 @@ class Options:
 
 
 class Result(NamedTuple):
-    """What a training run gives: share of test images recognised, mean loss of the last epoch, steps done, steps skipped for
-    overflow, loss scale at the end, whether the compiled step came from the object cache, paths written."""
+    """What a training run gives: share of test images recognised, mean loss of the last epoch, steps done, steps
+    skipped for overflow, loss scale at the end, whether the compiled step came from the object cache, paths
+    written.
+    """
 
     accuracy: float
     loss: float
@@ -86,7 +88,8 @@ def training_cell(options: Options) -> tuple[nn.TrainOneStepWithLossScaleCell, L
 def train(options: Options, say: Callable[[str], None]) -> Result:
     """Train, tell `say` about it line by line, write checkpoint and graph dump at the end.
 
-    Raises ArgumentValueError where the batch does not fit the data or `out` cannot be written. An interruption leaves no file.
+    Raises ArgumentValueError where the batch does not fit the data or `out` cannot be written. An interruption leaves
+    no file.
     """
     data = load_digits()
     out = _checked(options, data)
@@ -113,7 +116,14 @@ def train(options: Options, say: Callable[[str], None]) -> Result:
     say(f"checkpoint  {checkpoint}")
     say(f"graph dump  {out / 'dump'}")
     return Result(
-        accuracy, progress.mean_loss, progress.steps, progress.overflows, progress.scale, step.cache_hit, checkpoint, out / "dump"
+        accuracy,
+        progress.mean_loss,
+        progress.steps,
+        progress.overflows,
+        progress.scale,
+        step.cache_hit,
+        checkpoint,
+        out / "dump",
     )
 
 
@@ -125,7 +135,9 @@ def _checked(options: Options, data: Digits) -> Path:
     out = Path(options.out)
     there = next(p for p in (out, *out.absolute().parents) if p.exists())
     if not there.is_dir():
-        raise ArgumentValueError(f"{str(there)!r} is a file, the output needs a directory", help="choose another with --out")
+        raise ArgumentValueError(
+            f"{str(there)!r} is a file, the output needs a directory", help="choose another with --out"
+        )
     if not os.access(there, os.W_OK | os.X_OK):
         raise ArgumentValueError(f"{str(there)!r} cannot be written to", help="choose another directory with --out")
     return out
@@ -194,7 +206,9 @@ class _Progress:
 
 
 def evaluate(network: nn.Cell, images: Array, labels: Array) -> float:
-    """The share of images [n, 1, 32, 32] whose largest logit is their label [n]. The network is put back into its mode."""
+    """The share of images [n, 1, 32, 32] whose largest logit is their label [n]. The network is put back into its
+    mode.
+    """
     was_training = network.training
     network.set_train(False)
     forward = graphc.compile(network, Tensor.wrap(images[:1].repeat(EVALUATION_BATCH, 0)))

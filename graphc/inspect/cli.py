@@ -1,6 +1,7 @@
 """The `graphc` command. Parsing only: what the commands do is in graphc.inspect.commands, imported when one runs.
 
-Exit codes: 0 done (for `diff`: no difference), 1 `diff` found differences, 2 bad arguments or a failure, 130 interrupted.
+Exit codes: 0 done (for `diff`: no difference), 1 `diff` found differences, 2 bad arguments or a failure, 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -104,11 +105,21 @@ def _run(name: str) -> Callable[[argparse.Namespace], int]:
 
 
 def _add_train(commands: _Commands[argparse.ArgumentParser]) -> None:
-    train = _command(commands, "train", "train LeNet-5 on handwritten digits with dynamic loss scaling, as a demonstration")
-    train.add_argument("--epochs", type=_integer(1), default=20, metavar="N", help="passes over the data (default %(default)s)")
-    train.add_argument("--batch-size", type=_integer(1), default=32, metavar="N", help="images per step (default %(default)s)")
+    train = _command(
+        commands, "train", "train LeNet-5 on handwritten digits with dynamic loss scaling, as a demonstration"
+    )
     train.add_argument(
-        "--lr", type=_number(0, open=True), default=0.02, metavar="X", help="learning rate of the first epoch (default %(default)s)"
+        "--epochs", type=_integer(1), default=20, metavar="N", help="passes over the data (default %(default)s)"
+    )
+    train.add_argument(
+        "--batch-size", type=_integer(1), default=32, metavar="N", help="images per step (default %(default)s)"
+    )
+    train.add_argument(
+        "--lr",
+        type=_number(0, open=True),
+        default=0.02,
+        metavar="X",
+        help="learning rate of the first epoch (default %(default)s)",
     )
     train.add_argument(
         "--momentum", type=_number(0, 1), default=0.9, metavar="X", help="momentum, 0 to 1 (default %(default)s)"
@@ -120,18 +131,27 @@ def _add_train(commands: _Commands[argparse.ArgumentParser]) -> None:
         "--scale-window", type=_integer(1), default=200, metavar="N",
         help="steps without overflow after which the loss scale doubles (default %(default)s)",
     )  # fmt: skip
-    train.add_argument("--seed", type=_integer(0, 2**32 - 1), default=1, metavar="N", help="of weights and order (default %(default)s)")
+    train.add_argument(
+        "--seed", type=_integer(0, 2**32 - 1), default=1, metavar="N", help="of weights and order (default %(default)s)"
+    )
     train.add_argument("--limit-steps", type=_integer(1), metavar="N", help="stop after that many steps")
     train.add_argument(
-        "--out", default=os.path.join("out", "digits"), metavar="DIR", help="for the checkpoint and the dump (default %(default)s)"
+        "--out",
+        default=os.path.join("out", "digits"),
+        metavar="DIR",
+        help="for the checkpoint and the dump (default %(default)s)",
     )
 
 
 def _add_dump(commands: _Commands[argparse.ArgumentParser]) -> None:
     dump = _command(commands, "dump", "write everything about a compiled step into a directory, or print its graph")
     dump.add_argument("target", metavar="TARGET", help="what to dump")
-    dump.add_argument("--out", metavar="DIR", help="where to write (default out/ATTR, unless --as prints); needs FILE.py:ATTR")
-    dump.add_argument("--as", dest="form", choices=("text", "json", "dot", "mermaid"), help="print the graph in this form")
+    dump.add_argument(
+        "--out", metavar="DIR", help="where to write (default out/ATTR, unless --as prints); needs FILE.py:ATTR"
+    )
+    dump.add_argument(
+        "--as", dest="form", choices=("text", "json", "dot", "mermaid"), help="print the graph in this form"
+    )
 
 
 def _add_show(commands: _Commands[argparse.ArgumentParser]) -> None:
@@ -143,7 +163,9 @@ def _add_show(commands: _Commands[argparse.ArgumentParser]) -> None:
     show.add_argument("--from", dest="start", type=_node_id, metavar="ID", help="only what depends on this node")
     show.add_argument("--to", dest="end", type=_node_id, metavar="ID", help="only what this node depends on")
     what = show.add_mutually_exclusive_group()
-    what.add_argument("--order", action="store_true", help="the order that the overflow check imposes, from loss to update")
+    what.add_argument(
+        "--order", action="store_true", help="the order that the overflow check imposes, from loss to update"
+    )
     what.add_argument("--stats", action="store_true", help="how many nodes, by region and op")
     show.add_argument("--json", action="store_true", help="as JSON")
 
@@ -181,14 +203,16 @@ def _number(low: float, high: float | None = None, *, open: bool = False) -> Cal
         except ValueError:
             raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
         if not math.isfinite(value) or value < low or (open and value == low) or (high is not None and value > high):
-            raise argparse.ArgumentTypeError(f"{text} is out of range: {'more than ' if open else ''}{_range(low, high)}")
+            raise argparse.ArgumentTypeError(
+                f"{text} is out of range: {'more than ' if open else ''}{_range(low, high)}"
+            )
         return value
 
     return number
 
 
 def _range(low: float, high: float | None) -> str:
-    return f"{low:g} to {high:g}" if high is not None else f"{low:g}" if low == 0 else f"at least {low:g}"
+    return f"{low} to {high}" if high is not None else f"at least {low}" if low else f"{low}"
 
 
 def _node_id(text: str) -> int:

@@ -1,4 +1,6 @@
-"""What each command of `graphc` does; graphc.inspect.cli parses. Each takes the parsed arguments and returns the exit code."""
+"""What each command of `graphc` does; graphc.inspect.cli parses. Each takes the parsed arguments and returns the exit
+code.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,6 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from graphc.errors import CODES
@@ -39,10 +40,13 @@ def dump(args: Namespace) -> int:
     """Print the graph in a form, or write the whole dump; both if asked for."""
     step = compiled(args.target) if is_source(args.target) else None
     if args.out is not None and step is None:
-        raise TargetError(f"--out writes the dump of a compiled step, {args.target!r} is none", help="name it as FILE.py:ATTR")
+        raise TargetError(
+            f"--out writes the dump of a compiled step, {args.target!r} is none", help="name it as FILE.py:ATTR"
+        )
     if args.form is None and step is None:
         raise TargetError(
-            f"{args.target!r} is on disk already; say how to print it", help="graphc dump TARGET --as text, json, dot or mermaid"
+            f"{args.target!r} is on disk already; say how to print it",
+            help="graphc dump TARGET --as text, json, dot or mermaid",
         )
     if args.form is not None:
         graph: Graph = step.graph if step is not None else graph_of(args.target)
@@ -70,7 +74,10 @@ def show(args: Namespace) -> int:
     graph = graph_of(args.target)
     if args.order:
         spines = flow.overflow_order(graph)
-        _print(jsonform.dumps(printing.order_json(spines)) if args.json else printing.order_text(graph, spines), colour=False)
+        _print(
+            jsonform.dumps(printing.order_json(spines)) if args.json else printing.order_text(graph, spines),
+            colour=False,
+        )
     elif args.stats:
         counts = flow.stats(graph)
         _print(jsonform.dumps(counts) if args.json else printing.stats_text(counts), colour=False)
@@ -102,7 +109,8 @@ def _refuse_unknown(what: str, name: str, graph: Graph, known: Iterable[str]) ->
         return
     near = difflib.get_close_matches(name, names, n=3)
     raise TargetError(
-        f"no node of graph @{graph.name} has {what} {name!r}", help=f"did you mean {' or '.join(near)}?" if near else None
+        f"no node of graph @{flow.shown(graph.name)} has {what} {name!r}",
+        help=f"did you mean {' or '.join(near)}?" if near else None,
     )
 
 
@@ -131,8 +139,12 @@ def passes(args: Namespace) -> int:
 def _passes_text(rows: list[dict[str, Any]]) -> str:
     lines = ["      removed   added changed   nodes  pass"]
     for r in rows:
-        moves = [f"{sign}{r[key]}" if r[key] else "." for sign, key in (("-", "removed"), ("+", "added"), ("~", "changed"))]
-        lines.append(f"  {r['index']:02}  {moves[0]:>7} {moves[1]:>7} {moves[2]:>7} {r['nodes']:>7}  {_plain(r['name'])}")
+        moves = [
+            f"{sign}{r[key]}" if r[key] else "." for sign, key in (("-", "removed"), ("+", "added"), ("~", "changed"))
+        ]
+        lines.append(
+            f"  {r['index']:02}  {moves[0]:>7} {moves[1]:>7} {moves[2]:>7} {r['nodes']:>7}  {_plain(r['name'])}"
+        )
     return "\n".join(lines)
 
 

@@ -1,4 +1,6 @@
-"""Structural differences of two versions of a program, by node id: ids are never reused, so a node keeps its id through the passes."""
+"""Structural differences of two versions of a program, by node id: ids are never reused, so a node keeps its id
+through the passes.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphc.ir import Graph, Node, node_text
 from graphc.inspect.flow import Place, places
+from graphc.ir import Graph, Node, node_text
 
 
 @dataclass
@@ -49,7 +51,9 @@ def compare(a: Graph, b: Graph) -> Diff:
         elif _meaning(place) != _meaning(after[id]):
             diff.changed[id] = (_moved(place, after[id]), _moved(after[id], place))
         else:
-            diff.remarks += node_text(place.node) != node_text(after[id].node) or place.node.region != after[id].node.region
+            diff.remarks += (
+                node_text(place.node) != node_text(after[id].node) or place.node.region != after[id].node.region
+            )
     diff.added = {id: node_text(p.node) for id, p in after.items() if id not in before}
     ends = [_ends(g) for g in (a, b)]
     for key in sorted(ends[0].keys() | ends[1].keys()):

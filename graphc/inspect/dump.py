@@ -1,13 +1,13 @@
 """Writing everything about a compiled step into a directory, and reading its graphs back.
 
-    summary.txt          what is here, counts, passes
-    step.ir              the graph that was compiled, as text IR
-    graph.json           the same for other tools (schema: graphc.inspect.jsonform), with the list of passes
-    passes/NN_name.ir    the graph after pass NN, for pass 00 and those that changed something
-    constants.npz        constants too large for the text, by the hash that the text shows
-    step.py              the generated step
-    kernels.ll           its kernels
-    memory.json          buffers and sizes in bytes
+summary.txt          what is here, counts, passes
+step.ir              the graph that was compiled, as text IR
+graph.json           the same for other tools (schema: graphc.inspect.jsonform), with the list of passes
+passes/NN_name.ir    the graph after pass NN, for pass 00 and those that changed something
+constants.npz        constants too large for the text, by the hash that the text shows
+step.py              the generated step
+kernels.ll           its kernels
+memory.json          buffers and sizes in bytes
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import numpy as np
 from graphc.errors import ArgumentValueError, ParseError
 from graphc.inspect import jsonform
 from graphc.inspect.files import make_directory, write_atomic
+from graphc.inspect.flow import shown
 from graphc.ir import REGIONS, Data, Graph, TensorType, dtype_name, parse, to_text, walk
 from graphc.ir.text import INLINE_ELEMENTS
 
@@ -47,9 +48,9 @@ def write_dump(
 ) -> list[Path]:
     """Write the files listed above; returns their paths, the summary first.
 
-    passes: (name, graph after it) in order, the first being what the tracer made. memory: plain numbers, strings, lists and
-    dicts. The directory is made if needed; files of an earlier dump are replaced, each at once, and pass files that no longer
-    apply removed. Raises ArgumentValueError if the path, or a parent, is a file; OSError.
+    passes: (name, graph after it) in order, the first being what the tracer made. memory: plain numbers, strings,
+    lists and dicts. The directory is made if needed; files of an earlier dump are replaced, each at once, and pass
+    files that no longer apply removed. Raises ArgumentValueError if the path, or a parent, is a file; OSError.
     """
     root = make_directory(Path(directory))
     files, listing = _pass_files(passes)
@@ -71,7 +72,9 @@ def write_dump(
 
 
 def _pass_files(passes: Sequence[tuple[str, Graph]]) -> tuple[dict[str, bytes], list[dict[str, Any]]]:
-    """Contents of the pass files by relative name; and for each pass its index, name, node count and file, if it has one."""
+    """Contents of the pass files by relative name; and for each pass its index, name, node count and file, if it has
+    one.
+    """
     files: dict[str, bytes] = {}
     listing: list[dict[str, Any]] = []
     before = None
@@ -114,7 +117,7 @@ def summary_text(
     params = [n for n in graph if n.op.name == "Param"]
     values = sum(n.type.nbytes for n in params)
     lines = [
-        f"graph {json.dumps(graph.name)}: {len(nodes)} nodes, {len(params)} parameters ({values} bytes)",
+        f"graph @{shown(graph.name)}: {len(nodes)} nodes, {len(params)} parameters ({values} bytes)",
         "",
         "nodes by region",
         *(f"  {r:<10} {regions[r]:>6}" for r in REGIONS if regions[r]),
@@ -123,7 +126,10 @@ def summary_text(
         *(f"  {k:<24} {v}" for k, v in memory.items() if isinstance(v, (int, float))),
         "",
         "passes",
-        *(f"  {p['index']:02} {json.dumps(p['name']):<32} {p['nodes']:>6} nodes  {p['file'] or 'unchanged'}" for p in passes),
+        *(
+            f"  {p['index']:02} {shown(p['name']):<32} {p['nodes']:>6} nodes  {p['file'] or 'unchanged'}"
+            for p in passes
+        ),
         "",
         "files",
         *(f"  {name:<32} {size:>9} bytes" for name, size in sizes.items()),
@@ -144,7 +150,9 @@ def load(path: str | Path) -> Graph:
     file = Path(path)
     if file.is_dir():
         if not (file / "step.ir").is_file():
-            raise ArgumentValueError(f"{str(path)!r} is no dump: it has no step.ir", help="graphc dump FILE.py:ATTR makes one")
+            raise ArgumentValueError(
+                f"{str(path)!r} is no dump: it has no step.ir", help="graphc dump FILE.py:ATTR makes one"
+            )
         file = file / "step.ir"
     text = read_text(file)
     constants = _read_constants(file.parent)
@@ -158,7 +166,9 @@ def load(path: str | Path) -> Graph:
 
 
 def load_passes(path: str | Path) -> list[tuple[str, Graph | None]]:
-    """(name, graph after it) of every pass of a dump directory; None in place of a graph that the pass left as it was."""
+    """(name, graph after it) of every pass of a dump directory; None in place of a graph that the pass left as it
+    was.
+    """
     root = Path(path)
     document = read_json(root / "graph.json", read_text(root / "graph.json"))
     try:

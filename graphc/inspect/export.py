@@ -1,6 +1,7 @@
 """Graphs as pictures: Graphviz dot and Mermaid text. Regions are boxes, subgraphs boxes within, order edges dashed.
 
-Names come from users and may hold anything: every label is escaped here, and nothing but node ids is written outside labels.
+Names come from users and may hold anything: every label is escaped here, and nothing but node ids is written outside
+labels.
 """
 
 from __future__ import annotations
@@ -17,18 +18,26 @@ _PLAIN = re.compile(r"[A-Za-z0-9 _.,:;%=*/+\-\[\]()@?!]")
 
 
 def dot_label(text: str) -> str:
-    """Text as a quoted dot label. `&`, `<` and `>` become entities, which Graphviz reads in labels; control characters are spelt out."""
+    """Text as a quoted dot label. `&`, `<` and `>` become entities, which Graphviz reads in labels; control
+    characters are spelt out.
+    """
     names = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
-    return '"' + "".join(names.get(c, c if c.isprintable() else _code_point(c).replace("\\", "\\\\")) for c in text) + '"'
+    return (
+        '"' + "".join(names.get(c, c if c.isprintable() else _code_point(c).replace("\\", "\\\\")) for c in text) + '"'
+    )
 
 
 def mermaid_label(text: str) -> str:
-    """Text as a quoted Mermaid label: whatever is not plainly harmless becomes a character code; a newline a line break."""
+    """Text as a quoted Mermaid label: whatever is not plainly harmless becomes a character code; a newline a line
+    break.
+    """
     return '"' + "".join("<br/>" if c == "\n" else c if _PLAIN.match(c) else _mermaid_char(c) for c in text) + '"'
 
 
 def _mermaid_char(c: str) -> str:
-    return f"#{ord(c)};" if c.isprintable() else "".join(x if _PLAIN.match(x) else f"#{ord(x)};" for x in _code_point(c))
+    return (
+        f"#{ord(c)};" if c.isprintable() else "".join(x if _PLAIN.match(x) else f"#{ord(x)};" for x in _code_point(c))
+    )
 
 
 def _code_point(c: str) -> str:
@@ -37,7 +46,10 @@ def _code_point(c: str) -> str:
 
 def to_dot(graph: Graph) -> str:
     """The graph in Graphviz's language."""
-    lines = [f"digraph {dot_label(graph.name)} {{", '  node [shape=box, style=filled, fontname="monospace", fontsize=10];']
+    lines = [
+        f"digraph {dot_label(graph.name)} {{",
+        '  node [shape=box, style=filled, fontname="monospace", fontsize=10];',
+    ]
     lines += _dot_body(graph, "  ")
     for edge in _edges(graph):
         style = "" if edge.kind == "data" else " [style=dashed]"

@@ -31,12 +31,14 @@ def write_atomic(path: Path, data: bytes) -> Path:
 
 
 def make_directory(path: Path) -> Path:
-    """Create a directory with its parents. ArgumentValueError if the path, or a parent, is a file; OSError otherwise."""
+    """Create a directory with its parents. ArgumentValueError if the path, or a parent, is a file; OSError
+    otherwise.
+    """
     for part in (path, *path.parents):
         if part.exists() and not part.is_dir():
             raise ArgumentValueError(
-                f"{str(part)!r} is a file, a directory is needed there", help="give another directory, or move the file away"
+                f"{str(part)!r} is a file, a directory is needed there",
+                help="give another directory, or move the file away",
             )
     path.mkdir(parents=True, exist_ok=True)
     return path
-

@@ -1,10 +1,15 @@
-"""Questions about a program's order and extent: the whole program as one networkx graph, slices of it, the overflow order, counts."""
+"""Questions about a program's order and extent: the whole program as one networkx graph, slices of it, the overflow
+order, counts.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -14,7 +19,9 @@ from graphc.ir import REGIONS, Graph, Node, Value, walk
 
 
 class Place(NamedTuple):
-    """A node of a program and where it stands: () for the outer graph, else ((owner id, attribute), ...) from outside in."""
+    """A node of a program and where it stands: () for the outer graph, else ((owner id, attribute), ...) from outside
+    in.
+    """
 
     node: Node
     path: tuple[tuple[int, str], ...]
@@ -32,8 +39,9 @@ def places(graph: Graph, path: tuple[tuple[int, str], ...] = ()) -> Iterator[Pla
 def flatten(graph: Graph) -> nx.DiGraph[int]:
     """The program as one DiGraph of node ids, subgraphs included; edge attribute `kind` is "data", "order" or "branch".
 
-    A subgraph's inputs are fed by the trailing operands of the node that holds it (its captures). The operands before them
-    (an If's condition) and the nodes it runs after come before every node of the subgraph. What a subgraph returns flows to its holder.
+    A subgraph's inputs are fed by the trailing operands of the node that holds it (its captures). The operands before
+    them (an If's condition) and the nodes it runs after come before every node of the subgraph. What a subgraph
+    returns flows to its holder.
     """
     flat: nx.DiGraph[int] = nx.DiGraph()
     for owner, node in walk(graph):
@@ -61,12 +69,17 @@ def captures(holder: Node, sub: Graph) -> list[tuple[Value, int]]:
     return list(zip(holder.inputs[first:], sub.inputs, strict=False))
 
 
+def shown(name: str) -> str:
+    """A user's name as messages show it: as it is where it is plain, else quoted and escaped."""
+    return name if re.fullmatch(r"[\w.\-]+", name, re.ASCII) else json.dumps(name)
+
+
 @dataclass(frozen=True)
 class Selection:
     """What to show of a program; None where anything will do.
 
-    region: region name. scope: a Cell path, which includes what is below it. op: op name. start, end: node ids: only what
-    depends on `start`, and what `end` depends on, both included, through data and order edges.
+    region: region name. scope: a Cell path, which includes what is below it. op: op name. start, end: node ids: only
+    what depends on `start`, and what `end` depends on, both included, through data and order edges.
     """
 
     region: str | None = None
@@ -82,8 +95,8 @@ class Selection:
     def __str__(self) -> str:
         parts = [
             f"region {self.region}" if self.region else "",
-            f"scope {self.scope}" if self.scope else "",
-            f"op {self.op}" if self.op else "",
+            f"scope {shown(self.scope)}" if self.scope else "",
+            f"op {shown(self.op)}" if self.op else "",
             f"from %{self.start}" if self.start is not None else "",
             f"to %{self.end}" if self.end is not None else "",
         ]
@@ -91,13 +104,15 @@ class Selection:
 
 
 def select(graph: Graph, wanted: Selection) -> list[Place]:
-    """The places of a program that a selection asks for, in the order of the text IR. ArgumentValueError for an unknown id."""
+    """The places of a program that a selection asks for, in the order of the text IR. ArgumentValueError for an
+    unknown id.
+    """
     reached: set[int] | None = None
     if wanted.start is not None or wanted.end is not None:
         flat = flatten(graph)
         for id in (wanted.start, wanted.end):
             if id is not None and id not in flat:
-                raise ArgumentValueError(f"there is no node %{id} in graph @{graph.name}")
+                raise ArgumentValueError(f"there is no node %{id} in graph @{shown(graph.name)}")
         reached = set(flat)
         if wanted.start is not None:
             reached &= nx.descendants(flat, wanted.start) | {wanted.start}
@@ -119,8 +134,9 @@ def _wanted(node: Node, wanted: Selection) -> bool:
 
 
 class Step(NamedTuple):
-    """A station of the overflow order. `link`: how the one before leads here ("data", "order", "start", or "path" when other
-    nodes stand between, counted by region in `between`)."""
+    """A station of the overflow order. `link`: how the one before leads here ("data", "order", "start", or "path"
+    when other nodes stand between, counted by region in `between`).
+    """
 
     node: Node
     link: str
@@ -129,8 +145,9 @@ class Step(NamedTuple):
 
 
 def overflow_order(graph: Graph) -> list[list[Step]]:
-    """For every GetFloatStatus: what runs before the status is cleared, the ClearFloatStatus, what it holds back, the check, the
-    update that depends on it, and what waits for the update. Subgraphs count as part of the node that holds them.
+    """For every GetFloatStatus: what runs before the status is cleared, the ClearFloatStatus, what it holds back, the
+    check, the update that depends on it, and what waits for the update. Subgraphs count as part of the node that
+    holds them.
     """
     return [_spine(graph, node) for node in graph if node.op.name == "GetFloatStatus" and _cleared_by(graph, node)]
 
@@ -164,7 +181,7 @@ def _after_check(graph: Graph, check: Node) -> list[Step]:
     steps: dict[int, Step] = {}
     for branch in branches:
         path = nx.shortest_path(graph.nx, check.id, branch)
-        for p, i in zip(path, path[1:], strict=False):
+        for p, i in pairwise(path):
             steps.setdefault(i, _linked(graph, p, i))
     for last in branches or [check.id]:
         for user in sorted(graph.users(last)):
@@ -188,8 +205,9 @@ def _regions(graph: Graph, ids: set[int]) -> dict[str, int]:
 
 
 def stats(graph: Graph) -> dict[str, Any]:
-    """Node counts of a program, subgraphs included: total, edges by kind, by region, by op (most frequent first) per region; parameters
-    and their bytes."""
+    """Node counts of a program, subgraphs included: total, edges by kind, by region, by op (most frequent first) per
+    region; parameters and their bytes.
+    """
     nodes = [n for _, n in walk(graph)]
     edges = Counter(kind for n in nodes for kind in n.predecessors().values())
     by_region: dict[str, dict[str, int]] = {}

@@ -1,10 +1,11 @@
 """A graph as JSON (node-link form) and back. For other tools; the text IR is the form for people.
 
-Document: {"schema": "graphc.graph", "version": 1, "text": the text IR, "graph": GRAPH, ...}. GRAPH: name, inputs (node ids), results [{name, value}],
-updates [{param, value}], nodes, links [{source, target, kind}], kind being "data" or "order". A node: id, op, name, types, inputs
-(values, "%3" or "%3#1"), after (node ids), scope, loc ("file:line" or null), region, fwd, origin ({made_by, rule, sources} or null),
-attrs (as the text IR writes them), graphs (subgraphs by attribute). Nodes stand in the order of the text IR. Reading uses the text
-alone, so that there is one grammar.
+Document: {"schema": "graphc.graph", "version": 1, "text": the text IR, "graph": GRAPH, ...}. GRAPH: name, inputs
+(node ids), results [{name, value}], updates [{param, value}], nodes, links [{source, target, kind}], kind being
+"data" or "order". A node: id, op, name, types, inputs (values, "%3" or "%3#1"), after (node ids), scope, loc
+({file, line} or null), region, fwd, origin ({made_by, rule, sources} or null), attrs (as the text IR writes them),
+graphs (subgraphs by attribute). Nodes stand in the order of the text IR. Reading uses the text alone, so that there
+is one grammar.
 """
 
 from __future__ import annotations
@@ -77,7 +78,9 @@ def from_document(document: Any, constants: Mapping[str, np.ndarray[Any, Any]] |
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise ParseError("this JSON is no graph of graphc", help=f'expected {{"schema": "{SCHEMA}", ...}}')
     if document.get("version") != VERSION:
-        raise ParseError(f"this graph has version {document.get('version')!r} of the JSON form, only {VERSION} can be read")
+        raise ParseError(
+            f"this graph has version {document.get('version')!r} of the JSON form, only {VERSION} can be read"
+        )
     if not isinstance(document.get("text"), str):
         raise ParseError("this JSON graph is damaged: it has no text")
     return parse(document["text"], constants)

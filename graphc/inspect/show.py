@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from graphc.inspect.flow import Place, Selection, Step
+from graphc.inspect.flow import Place, Selection, Step, shown
 from graphc.ir import Graph, Node, node_text
 
 _STYLES = {"head": "1", "region": "33", "id": "36", "op": "1", "type": "32", "about": "2"}
@@ -35,7 +34,7 @@ def _style(kind: str, text: str) -> str:
 
 def slice_text(graph: Graph, found: Sequence[Place], wanted: Selection, total: int) -> str:
     """The nodes of a slice by region and place, under a line that counts them."""
-    lines = [f"# {len(found)} of {total} nodes of graph {_quoted(graph.name)}: {wanted}"]
+    lines = [f"# {len(found)} of {total} nodes of graph @{shown(graph.name)}: {wanted}"]
     path: tuple[tuple[int, str], ...] | None = None
     region = None
     for place in found:
@@ -54,10 +53,10 @@ def slice_text(graph: Graph, found: Sequence[Place], wanted: Selection, total: i
 def order_text(graph: Graph, spines: Sequence[Sequence[Step]]) -> str:
     """The overflow order as a numbered list; the edge that leads to each station stands before it."""
     if not spines:
-        return f"graph {_quoted(graph.name)} checks no float status"
+        return f"graph @{shown(graph.name)} checks no float status"
     lines: list[str] = []
     for spine in spines:
-        lines.append(f"overflow order of graph {_quoted(graph.name)}")
+        lines.append(f"overflow order of graph @{shown(graph.name)}")
         for number, step in enumerate(spine, 1):
             if step.link == "path":
                 between = ", ".join(f"{count} {region}" for region, count in step.between.items())
@@ -73,7 +72,14 @@ def order_json(spines: Iterable[Iterable[Step]]) -> list[list[dict[str, Any]]]:
     """The overflow order as plain data."""
     return [
         [
-            {"id": s.node.id, "op": s.node.op.name, "link": s.link, "between": s.between, "note": s.note, "text": node_text(s.node)}
+            {
+                "id": s.node.id,
+                "op": s.node.op.name,
+                "link": s.link,
+                "between": s.between,
+                "note": s.note,
+                "text": node_text(s.node),
+            }
             for s in spine
         ]
         for spine in spines
@@ -83,7 +89,7 @@ def order_json(spines: Iterable[Iterable[Step]]) -> list[list[dict[str, Any]]]:
 def _brief(node: Node) -> str:
     """A node's line with long lists cut."""
     types, inputs = (_listed(list(map(str, xs))) for xs in (node.types, node.inputs))
-    name = f" {node.name if node.name.isidentifier() else _quoted(node.name)}" if node.name else ""
+    name = f" {shown(node.name)}" if node.name else ""
     text = f"%{node.id}{name}: {types if len(node.types) == 1 else f'({types})'} = {node.op.name}({inputs})"
     if node.after:
         text += f" after({_listed([f'%{i}' for i in node.after])})"
@@ -98,14 +104,10 @@ def stats_text(stats: Mapping[str, Any]) -> str:
     """Node counts as a table."""
     edges = stats["edges"]
     lines = [
-        f"graph {_quoted(stats['graph'])}: {stats['nodes']} nodes, {edges['data']} data edges, {edges['order']} order edges,"
+        f"graph @{shown(stats['graph'])}: {stats['nodes']} nodes, {edges['data']} data edges, {edges['order']} order edges,"
         f" {stats['parameters']} parameters ({stats['parameter_bytes']} bytes)"
     ]
     for region, ops in stats["regions"].items():
         lines.append(f"  {region:<26} {sum(ops.values()):>6}")
         lines += [f"    {op:<24} {count:>6}" for op, count in ops.items()]
     return "\n".join(lines)
-
-
-def _quoted(name: str) -> str:
-    return json.dumps(name)

@@ -57,7 +57,8 @@ def _refuse_python(target: str) -> None:
 
 
 def compiled(target: str) -> Any:
-    """The CompiledStep that FILE.py:ATTR names: ATTR itself, what it returns, or what compiling the (cell, inputs) it returns gives.
+    """The CompiledStep that FILE.py:ATTR names: ATTR itself, what it returns, or what compiling the (cell, inputs) it
+    returns gives.
 
     Raises TargetError if the file or attribute does not exist or the user's code fails, and what graphc.compile raises.
     """
@@ -130,5 +131,7 @@ def _user_code(what: str) -> Iterator[None]:
         if isinstance(error, SyntaxError):
             where = [f"{error.filename}:{error.lineno}  {(error.text or '').strip()}".rstrip()]
         raise TargetError(
-            f"{what}: {type(error).__name__}: {error}", details=where, help="GRAPHC_TRACEBACK=full shows the whole traceback"
+            f"{what}: {type(error).__name__}: {error}",
+            details=where,
+            help="GRAPHC_TRACEBACK=full shows the whole traceback",
         ) from None

@@ -269,7 +269,18 @@ class Graph:
             if isinstance(attr, Graph):
                 attr.freeze()
         node = Node(
-            id, definition, inputs, unique_after, MappingProxyType(full), types, name, scope, loc, region, fwd, origin
+            id,
+            definition,
+            inputs,
+            unique_after,
+            MappingProxyType(full),
+            types,
+            name,
+            scope,
+            loc,
+            region,
+            fwd,
+            origin,
         )
         self._put(node)
         if definition.name in ("Input", "Param"):
@@ -288,7 +299,12 @@ class Graph:
         self._nx.add_edges_from((p, node.id, {"kind": kind}) for p, kind in predecessors.items())
 
     def set_node(
-        self, id: int, *, inputs: Sequence[Value] | None = None, after: Iterable[int] | None = None, **fields: Any
+        self,
+        id: int,
+        *,
+        inputs: Sequence[Value] | None = None,
+        after: Iterable[int] | None = None,
+        **fields: Any,
     ) -> Node:
         """Replace operands, order predecessors or other fields of a node."""
         self._changing()

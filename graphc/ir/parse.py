@@ -53,9 +53,7 @@ class _Reader:
 
     def fail(self, message: str) -> None:
         line = self.lines[self.position - 1] if self.position else ""
-        raise ParseError(
-            f"line {self.position} of the graph's text: {message}", details=[line.strip()[:200]]
-        )
+        raise ParseError(f"line {self.position} of the graph's text: {message}", details=[line.strip()[:200]])
 
     def peek(self) -> str | None:
         """The next line that is not empty, stripped; None at the end."""
@@ -144,7 +142,11 @@ class _Reader:
         values = self.attrs(attrs or "", graph.ids)
         fields = self.about(about or "")
         try:
-            declared = tuple(map(parse_type, types[1:-1].split(", ") if types[1:-1] else ())) if types[0] == "(" else (parse_type(types),)
+            declared = (
+                tuple(map(parse_type, types[1:-1].split(", ") if types[1:-1] else ()))
+                if types[0] == "("
+                else (parse_type(types),)
+            )
             operands = self.values(inputs)
             for v in operands:
                 if v.node not in graph or v.slot >= len(graph.node(v.node).types):

@@ -77,7 +77,13 @@ def lower(graph: Graph, *, canary: bool = False) -> Lowered:
     }
     locations = {n.id: n.loc for n in graph if n.loc is not None}
     return Lowered(
-        program, tuple(n.id for n in inputs), tuple(n.id for n in params), arrays, tuple(results), memory, locations
+        program,
+        tuple(n.id for n in inputs),
+        tuple(n.id for n in params),
+        arrays,
+        tuple(results),
+        memory,
+        locations,
     )
 
 
@@ -110,5 +116,3 @@ def _mark_dead(statements: list[Stmt], buffers: Buffers) -> tuple[Stmt, ...]:
         return tuple(marked)
 
     return mark(statements)
-
-

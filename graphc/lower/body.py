@@ -175,11 +175,12 @@ class Body:
         if maker.axes is not None:
             return False
         node, type = self.graph.node(reader), self.graph.type(core)
-        whole = (0, tuple(0 if d == 1 else s for d, s in zip(type.shape, contiguous_strides(type.shape), strict=True)))
+        whole = (
+            0,
+            tuple(0 if d == 1 else s for d, s in zip(type.shape, contiguous_strides(type.shape), strict=True)),
+        )
         return type.shape == maker.domain and all(
-            walk(self.graph, maker.domain, node, i) == whole
-            for i, v in enumerate(node.inputs)
-            if self.source(v) == old
+            walk(self.graph, maker.domain, node, i) == whole for i, v in enumerate(node.inputs) if self.source(v) == old
         )
 
     # ---- steps
@@ -243,4 +244,3 @@ class Body:
         for buffer in outputs:
             self.buffers.use(buffer)
         self.statements.append(If(pred, branches[0], branches[1], note_of([node])))
-

@@ -62,7 +62,11 @@ class CallBuilder:
         handles = [e.input(a, i) for i, a in enumerate(accesses)]
         result = fn(e, *handles)
         output = Output(_whole(target.type), result)
-        self._call(LoopKernel(shape, (False,) * len(shape), tuple(accesses), tuple(e.body), (output,)), *inputs, target)
+        self._call(
+            LoopKernel(shape, (False,) * len(shape), tuple(accesses), tuple(e.body), (output,)),
+            *inputs,
+            target,
+        )
 
     def copy(
         self,
@@ -139,7 +143,12 @@ class LoopBuilder:
     """Turns a group into one loop kernel. `storage` gives the buffer of a value that comes from outside the group."""
 
     def __init__(
-        self, graph: Graph, group: Group, uniform: Mapping[Value, float], storage: Callable[[Value], int], buffers: Buffers
+        self,
+        graph: Graph,
+        group: Group,
+        uniform: Mapping[Value, float],
+        storage: Callable[[Value], int],
+        buffers: Buffers,
     ) -> None:
         self.graph = graph
         self.group = group

@@ -25,14 +25,10 @@ def is_number(value: Any) -> bool:
 
 
 def wrong_type(owner: str, name: str, expected: str, value: Any) -> ArgumentTypeError:
-    return ArgumentTypeError(
-        f"{owner}: {name} must be {expected}, got {type(value).__name__}", loc=user_loc()
-    )
+    return ArgumentTypeError(f"{owner}: {name} must be {expected}, got {type(value).__name__}", loc=user_loc())
 
 
-def wrong_value(
-    owner: str, name: str, expected: str, value: Any, help: str | None = None
-) -> ArgumentValueError:
+def wrong_value(owner: str, name: str, expected: str, value: Any, help: str | None = None) -> ArgumentValueError:
     return ArgumentValueError(f"{owner}: {name} must be {expected}, got {value!r}", loc=user_loc(), help=help)
 
 

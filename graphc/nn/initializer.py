@@ -100,9 +100,7 @@ def truncated_normal(shape: Shape, low: float, high: float, mean: float, sigma: 
 def fans(shape: Shape) -> tuple[int, int]:
     """(inputs, outputs) of one unit of a weight [out, in, *window]; ShapeError below two axes."""
     if len(shape) < 2:
-        raise ShapeError(
-            f"fan-in and fan-out need a weight [out, in, ...], the shape is {shape}", loc=user_loc()
-        )
+        raise ShapeError(f"fan-in and fan-out need a weight [out, in, ...], the shape is {shape}", loc=user_loc())
     window = math.prod(shape[2:])
     return shape[1] * window, shape[0] * window
 
@@ -202,9 +200,7 @@ class XavierUniform(Initializer):
 
 
 class _He(Initializer):
-    def __init__(
-        self, negative_slope: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
-    ) -> None:
+    def __init__(self, negative_slope: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> None:
         owner = type(self).__name__
         self.negative_slope = checks.real(owner, "negative_slope", negative_slope)
         self.mode = checks.one_of(owner, "mode", mode, ("fan_in", "fan_out"))
@@ -259,9 +255,7 @@ def initializer(init: Any, shape: int | Sequence[int] | None = None, dtype: Any 
     wanted = _shape(shape)
     if isinstance(init, Tensor):
         if wanted is not None and init.shape != wanted:
-            raise ShapeError(
-                f"initializer: init is {init.type}, the shape asked for is {wanted}", loc=user_loc()
-            )
+            raise ShapeError(f"initializer: init is {init.type}, the shape asked for is {wanted}", loc=user_loc())
         return init
     if wanted is None:
         raise ArgumentValueError("initializer: shape must be given unless init is a Tensor", loc=user_loc())

@@ -38,9 +38,7 @@ class DynamicLossScaleUpdateCell(Cell):
         self.scale_factor = checks.real(owner, "scale_factor", scale_factor, above=0)
         self.scale_window = checks.integer(owner, "scale_window", scale_window)
         self.cur_iter = Parameter(Tensor(1, "int32"), name="current_iterator_step", requires_grad=False)
-        self.last_overflow_iter = Parameter(
-            Tensor(0, "int32"), name="last_overflow_iterator_step", requires_grad=False
-        )
+        self.last_overflow_iter = Parameter(Tensor(0, "int32"), name="last_overflow_iterator_step", requires_grad=False)
 
     def get_loss_scale(self) -> float:
         """The scale the manager was made with."""
@@ -57,9 +55,7 @@ class DynamicLossScaleUpdateCell(Cell):
         return overflow
 
     def extend_repr(self) -> str:
-        return (
-            f"{self.loss_scale_value}, scale_factor={self.scale_factor:g}, scale_window={self.scale_window}"
-        )
+        return f"{self.loss_scale_value}, scale_factor={self.scale_factor:g}, scale_window={self.scale_window}"
 
 
 class FixedLossScaleUpdateCell(Cell):

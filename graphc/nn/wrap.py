@@ -15,9 +15,7 @@ from graphc.ops.tensor import ParameterTuple, Tensor
 def check_cell(owner: str, name: str, value: Any) -> Cell:
     """A Cell, or ArgumentTypeError."""
     if not isinstance(value, Cell):
-        made = (
-            f", such as {value.__name__}(...)" if isinstance(value, type) and issubclass(value, Cell) else ""
-        )
+        made = f", such as {value.__name__}(...)" if isinstance(value, type) and issubclass(value, Cell) else ""
         raise ArgumentTypeError(
             f"{owner}: {name} must be a Cell, got {type(value).__name__}",
             loc=user_loc(),
@@ -114,9 +112,7 @@ class ForwardValueAndGrad(Cell):
         self.get_by_list = checks.boolean("ForwardValueAndGrad", "get_by_list", get_by_list)
         self.sens_param = checks.boolean("ForwardValueAndGrad", "sens_param", sens_param)
         if self.get_by_list and not isinstance(weights, (tuple, list)):
-            raise checks.wrong_type(
-                "ForwardValueAndGrad", "weights", "a tuple of Parameters with get_by_list", weights
-            )
+            raise checks.wrong_type("ForwardValueAndGrad", "weights", "a tuple of Parameters with get_by_list", weights)
         self.network = network.set_grad() if isinstance(network, Cell) else network
         self.weights = ParameterTuple(weights) if self.get_by_list else None
         self.grad = ops.GradOperation(self.get_all, self.get_by_list, self.sens_param)
@@ -142,9 +138,7 @@ class TrainOneStepCell(Cell):
     ArgumentTypeError GC151 if the network returns anything but one float tensor.
     """
 
-    def __init__(
-        self, network: Cell, optimizer: Any, sens: float | None = None, return_grad: bool = False
-    ) -> None:
+    def __init__(self, network: Cell, optimizer: Any, sens: float | None = None, return_grad: bool = False) -> None:
         super().__init__(auto_prefix=False)
         owner = type(self).__name__
         self.network = check_cell(owner, "network", network).set_grad()

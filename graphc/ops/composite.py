@@ -26,11 +26,15 @@ class GradOperation:
     def __post_init__(self) -> None:
         for name in ("get_all", "get_by_list", "sens_param"):
             if not isinstance(getattr(self, name), bool):
-                raise ArgumentTypeError(f"GradOperation: {name} must be a bool, got {type(getattr(self, name)).__name__}")
+                raise ArgumentTypeError(
+                    f"GradOperation: {name} must be a bool, got {type(getattr(self, name)).__name__}"
+                )
 
     def __call__(self, fn: Callable[..., Any], weights: Any = None) -> Callable[..., Any]:
         if not callable(fn):
-            raise ArgumentTypeError(f"GradOperation: fn must be a Cell or a function, got {type(fn).__name__}", loc=user_loc())
+            raise ArgumentTypeError(
+                f"GradOperation: fn must be a Cell or a function, got {type(fn).__name__}", loc=user_loc()
+            )
 
         def gradient(*args: Any) -> Any:
             active = dispatch.recorder.get()

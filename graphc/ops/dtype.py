@@ -16,7 +16,9 @@ class DType:
     name: str
 
     def __repr__(self) -> str:
-        return self.name.replace("uint", "UInt").capitalize() if not self.name.startswith("u") else "UInt" + self.name[4:]
+        return (
+            self.name.replace("uint", "UInt").capitalize() if not self.name.startswith("u") else "UInt" + self.name[4:]
+        )
 
 
 bool_ = DType("bool")
@@ -39,7 +41,16 @@ def to_name(dtype: Any) -> str:
     return name
 
 
-_WIDTH = {"int8": 8, "uint8": 8, "int16": 16, "int32": 32, "int64": 64, "float16": 16, "float32": 32, "float64": 64}
+_WIDTH = {
+    "int8": 8,
+    "uint8": 8,
+    "int16": 16,
+    "int32": 32,
+    "int64": 64,
+    "float16": 16,
+    "float32": 32,
+    "float64": 64,
+}
 
 
 def promote(op: str, a: str, b: str) -> str:

@@ -77,7 +77,16 @@ def _erf(x: Array) -> Array:
 
 
 _unary("Neg", np.negative, lambda e, x: e.neg(x), lambda g, n, dy: [g.Neg(dy)], dtypes=NUMERIC, doc="-x")
-_unary("Abs", np.abs, lambda e, x: e.abs(x), lambda g, n, dy: [g.Mul(dy, g.Sign(n.x))], 0.1, 3, NUMERIC, doc="|x|")
+_unary(
+    "Abs",
+    np.abs,
+    lambda e, x: e.abs(x),
+    lambda g, n, dy: [g.Mul(dy, g.Sign(n.x))],
+    0.1,
+    3,
+    NUMERIC,
+    doc="|x|",
+)
 _unary("Sign", np.sign, lambda e, x: e.sign(x), NO_GRAD, dtypes=NUMERIC, doc="-1, 0 or 1")
 _unary("Exp", np.exp, lambda e, x: e.exp(x), lambda g, n, dy: [g.Mul(dy, n.out())], doc="e^x")
 _unary("Log", np.log, lambda e, x: e.log(x), lambda g, n, dy: [g.Div(dy, n.x)], 0.1, 9, doc="natural logarithm")
@@ -252,7 +261,12 @@ def _pair_samples(
         if "int32" in dtypes:
             made.append(Sample((integers(4, 6, low=int_low), integers(6, low=max(int_low, 1), seed=5))))
             made.append(
-                Sample((integers(17, low=int_low, dtype="int64"), integers(17, low=max(int_low, 1), dtype="int64")))
+                Sample(
+                    (
+                        integers(17, low=int_low, dtype="int64"),
+                        integers(17, low=max(int_low, 1), dtype="int64"),
+                    )
+                )
             )
         return made
 
@@ -310,7 +324,13 @@ def _power(x: Array, y: Array) -> Array:
 
 _binary("Add", np.add, lambda e, x, y: e.add(x, y), lambda g, n, dy: (dy, dy), doc="x + y")
 _binary("Sub", np.subtract, lambda e, x, y: e.sub(x, y), lambda g, n, dy: (dy, g.Neg(dy)), doc="x - y")
-_binary("Mul", np.multiply, lambda e, x, y: e.mul(x, y), lambda g, n, dy: (g.Mul(dy, n.y), g.Mul(dy, n.x)), doc="x * y")
+_binary(
+    "Mul",
+    np.multiply,
+    lambda e, x, y: e.mul(x, y),
+    lambda g, n, dy: (g.Mul(dy, n.y), g.Mul(dy, n.x)),
+    doc="x * y",
+)
 _binary(
     "Div",
     np.divide,
@@ -373,7 +393,10 @@ def _compare(name: str, ref: Callable[..., Array], scalar: Callable[..., Any], d
     def samples() -> list[Sample]:
         made = _pair_samples(-2, 2, NUMERIC, ())()
         special = np.array([1, np.nan, np.inf, -np.inf, 0, -0.0], np.float32)
-        made += [Sample((special, special[::-1].copy())), Sample((integers(40, low=0, high=3), integers(40, low=0, high=3, seed=1)))]
+        made += [
+            Sample((special, special[::-1].copy())),
+            Sample((integers(40, low=0, high=3), integers(40, low=0, high=3, seed=1))),
+        ]
         if "bool" in dtypes:
             made.append(Sample((booleans(9), booleans(9, seed=3))))
         return made
@@ -406,7 +429,10 @@ def _logical(name: str, ref: Callable[..., Array], scalar: Callable[..., Any]) -
         ref=ref,
         grad=NO_GRAD,
         lower=Scalar(scalar),
-        samples=lambda: [Sample((booleans(6, 7), booleans(7, seed=2))), Sample((booleans(), booleans(seed=9)))],
+        samples=lambda: [
+            Sample((booleans(6, 7), booleans(7, seed=2))),
+            Sample((booleans(), booleans(seed=9))),
+        ],
         doc="elementwise logic",
     )
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, cast as _typed
+from typing import Any
+from typing import cast as _typed
 
 import numpy as np
 
@@ -73,7 +74,11 @@ def _unary(op: str, integers: bool = False) -> Callable[[Operand], Tensor]:
     def function(x: Operand) -> Tensor:
         tensor = as_tensor(x, f"{op}: x")
         if not integers and tensor.type.dtype not in FLOATS:
-            raise DTypeError(f"{op}: x is {tensor.type}, expected a float tensor", loc=user_loc(), help="ops.cast(x, graphc.float32)")
+            raise DTypeError(
+                f"{op}: x is {tensor.type}, expected a float tensor",
+                loc=user_loc(),
+                help="ops.cast(x, graphc.float32)",
+            )
         return _call(op, tensor)
 
     function.__name__ = op.lower()
@@ -296,7 +301,9 @@ def squeeze(x: Tensor, axis: Axis = None) -> Tensor:
     """x without axes of size 1."""
     axes = normalize_axes("squeeze", axis, x.ndim) if axis is not None else [i for i, d in enumerate(x.shape) if d == 1]
     if any(x.shape[a] != 1 for a in axes):
-        raise ArgumentValueError(f"squeeze: {x.type} has an axis among {tuple(axes)} whose size is not 1", loc=user_loc())
+        raise ArgumentValueError(
+            f"squeeze: {x.type} has an axis among {tuple(axes)} whose size is not 1", loc=user_loc()
+        )
     return _call("Reshape", x, shape=tuple(d for i, d in enumerate(x.shape) if i not in axes))
 
 
@@ -387,7 +394,9 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: int = 0) -> Tensor
     return _call("Gather", input_params, as_tensor(input_indices), axis=check_axis("gather", axis, input_params.ndim))
 
 
-def one_hot(indices: Tensor, depth: int, on_value: Number = 1.0, off_value: Number = 0.0, dtype: Any = "float32") -> Tensor:
+def one_hot(
+    indices: Tensor, depth: int, on_value: Number = 1.0, off_value: Number = 0.0, dtype: Any = "float32"
+) -> Tensor:
     """on_value at the index along a new last axis, off_value elsewhere."""
     return _call("OneHot", indices, depth=depth, on=on_value, off=off_value, dtype=to_name(dtype))
 
@@ -444,7 +453,11 @@ def max_pool2d(x: Tensor, kernel: Sequence[int], stride: Sequence[int], pad: Seq
 
 
 def avg_pool2d(
-    x: Tensor, kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int] = (0, 0, 0, 0), count_include_pad: bool = True
+    x: Tensor,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    pad: Sequence[int] = (0, 0, 0, 0),
+    count_include_pad: bool = True,
 ) -> Tensor:
     """Mean of each window."""
     attrs = {"kernel": tuple(kernel), "stride": tuple(stride), "pad": tuple(pad)}
@@ -492,7 +505,10 @@ def assign(variable: Parameter, value: Operand) -> Tensor:
         raise ArgumentTypeError(f"assign needs a Parameter, got {type(variable).__name__}", loc=user_loc())
     tensor = _number(value, variable.type.dtype) if _is_number(value) else as_tensor(value)
     if tensor.type.dtype == "float64" and variable.type.dtype != "float64":
-        raise DTypeError(f"assign: a float64 value cannot go into parameter {variable.name!r}, which is {variable.type}", loc=user_loc())
+        raise DTypeError(
+            f"assign: a float64 value cannot go into parameter {variable.name!r}, which is {variable.type}",
+            loc=user_loc(),
+        )
     if tensor.shape != variable.shape and tensor.size == variable.size == 1:
         tensor = reshape(tensor, variable.shape)
     tensor = cast_to(tensor, variable.type.dtype)
@@ -500,7 +516,10 @@ def assign(variable: Parameter, value: Operand) -> Tensor:
     if active is not None:
         return active.assign(variable, tensor)
     if tensor.shape != variable.shape:
-        raise ShapeError(f"assign: the value is {tensor.type}, parameter {variable.name!r} is {variable.type}", loc=user_loc())
+        raise ShapeError(
+            f"assign: the value is {tensor.type}, parameter {variable.name!r} is {variable.type}",
+            loc=user_loc(),
+        )
     variable.set_data(tensor)
     return variable
 

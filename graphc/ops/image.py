@@ -25,7 +25,8 @@ def _output_size(op_name: str, size: int, pad: int, kernel: int, stride: int, di
     reach = dilation * (kernel - 1) + 1
     if size + pad < reach:
         raise ShapeError(
-            f"{op_name}: the window does not fit: {what} is {size} + {pad} padding, the window reaches over {reach}", code="GC104"
+            f"{op_name}: the window does not fit: {what} is {size} + {pad} padding, the window reaches over {reach}",
+            code="GC104",
         )
     return (size + pad - reach) // stride + 1
 
@@ -52,7 +53,10 @@ def _conv_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     if x.rank != 4 or w.rank != 4:
         raise ShapeError(f"Conv2D: x is {x} and weight is {w}, expected [N,C,H,W] and [out,in,kh,kw]")
     if x.shape[1] != w.shape[1]:
-        raise ShapeError(f"Conv2D: x has {x.shape[1]} channels, weight expects {w.shape[1]}", details=[f"x: {x}   weight: {w}"])
+        raise ShapeError(
+            f"Conv2D: x has {x.shape[1]} channels, weight expects {w.shape[1]}",
+            details=[f"x: {x}   weight: {w}"],
+        )
     plane = _output_plane("Conv2D", x.shape[2:], (w.shape[2], w.shape[3]), attrs)
     return (TensorType(dtype, (x.shape[0], w.shape[0], *plane)),)
 
@@ -319,7 +323,19 @@ def _pool_lower(name: str) -> Any:
         n, c, h, w = k.type(outputs[0] if name.endswith("grad") else inputs[0]).shape
         _, _, oh, ow = k.type(inputs[-1] if name.endswith("grad") else outputs[0]).shape
         (kh, kw), (sh, sw) = attrs["kernel"], attrs["stride"]
-        sizes = dict(planes=n * c, h=h, w=w, oh=oh, ow=ow, kh=kh, kw=kw, sh=sh, sw=sw, pt=attrs["pad"][0], pl=attrs["pad"][2])
+        sizes = dict(
+            planes=n * c,
+            h=h,
+            w=w,
+            oh=oh,
+            ow=ow,
+            kh=kh,
+            kw=kw,
+            sh=sh,
+            sw=sw,
+            pt=attrs["pad"][0],
+            pl=attrs["pad"][2],
+        )
         if "count_include_pad" in attrs:
             sizes["count_include_pad"] = attrs["count_include_pad"]
         k.call(name, inputs, outputs, **sizes)

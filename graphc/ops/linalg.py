@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,8 @@ def _infer(name: str, batched: bool) -> Any:
         if k != k2:
             flags = "".join(f", {f}=True" for f in ("transpose_a", "transpose_b") if attrs[f])
             raise ShapeError(
-                f"{name}: inner dimensions differ, {k} (from x) != {k2} (from y)", details=[f"x: {x}   y: {y}{flags}"]
+                f"{name}: inner dimensions differ, {k} (from x) != {k2} (from y)",
+                details=[f"x: {x}   y: {y}{flags}"],
             )
         return (TensorType(dtype, (*x.shape[:-2], m, n)),)
 
@@ -77,7 +79,16 @@ def _lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
     m, kk, _, n = _sides(types, attrs)
     batch = TensorType("float32", types[0].shape[:-2]).size
     k.call(
-        "gemm", inputs, outputs, m=m, n=n, k=kk, ta=attrs["transpose_a"], tb=attrs["transpose_b"], accumulate=False, batch=batch
+        "gemm",
+        inputs,
+        outputs,
+        m=m,
+        n=n,
+        k=kk,
+        ta=attrs["transpose_a"],
+        tb=attrs["transpose_b"],
+        accumulate=False,
+        batch=batch,
     )
 
 
@@ -93,7 +104,8 @@ def _samples(batch: tuple[int, ...]) -> list[Sample]:
     return made
 
 
-for _name, _batched, _batch in (("MatMul", False, ()), ("BatchMatMul", True, (2, 3))):
+_FAMILY: tuple[tuple[str, bool, tuple[int, ...]], ...] = (("MatMul", False, ()), ("BatchMatMul", True, (2, 3)))
+for _name, _batched, _batch in _FAMILY:
     op(
         _name,
         "x y",
@@ -102,6 +114,6 @@ for _name, _batched, _batch in (("MatMul", False, ()), ("BatchMatMul", True, (2,
         ref=_ref,
         grad=_grad(_name),
         lower=Kernel(_lower),
-        samples=lambda batch=_batch: _samples(batch),
+        samples=partial(_samples, _batch),
         doc="matrix product" + (" per leading index" if _batched else ""),
     )

@@ -24,7 +24,9 @@ def _rows_infer(name: str) -> Any:
         same_dtype(name, types)
         check_dtype(name, "x", types[0], FLOATS)
         if types[0].rank < 1 or types[0].shape[-1] == 0 or any(t.shape != types[0].shape for t in types):
-            raise ShapeError(f"{name}: operands are {' and '.join(map(str, types))}, expected equal shapes with a last axis")
+            raise ShapeError(
+                f"{name}: operands are {' and '.join(map(str, types))}, expected equal shapes with a last axis"
+            )
         return (types[0],)
 
     return infer
@@ -126,7 +128,9 @@ def _sparse_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         raise DTypeError(
             f"{name}: labels are {labels}, expected int32 or int64 class numbers",
             code="GC111",
-            help="labels that are probabilities need sparse=False" if labels.is_float else "cast them: ops.cast(labels, graphc.int32)",
+            help="labels that are probabilities need sparse=False"
+            if labels.is_float
+            else "cast them: ops.cast(labels, graphc.int32)",
         )
     if labels.shape != logits.shape[:1]:
         raise ShapeError(
@@ -145,10 +149,15 @@ def _dense_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         raise DTypeError(
             f"{name}: labels are {labels}, expected probabilities of the logits' dtype {logits.dtype}",
             code="GC111",
-            help="did you mean sparse=True?" if labels.rank == 1 else f"cast them: ops.cast(labels, graphc.{logits.dtype})",
+            help="did you mean sparse=True?"
+            if labels.rank == 1
+            else f"cast them: ops.cast(labels, graphc.{logits.dtype})",
         )
     if logits.rank != 2 or logits.shape[1] == 0 or labels.shape != logits.shape:
-        raise ShapeError(f"{name}: logits are {logits} and labels {labels}, expected equal shapes [N, classes]", code="GC111")
+        raise ShapeError(
+            f"{name}: logits are {logits} and labels {labels}, expected equal shapes [N, classes]",
+            code="GC111",
+        )
     return (TensorType(logits.dtype, logits.shape[:1]), logits)
 
 
@@ -176,7 +185,15 @@ def _entropy_grad(g: Builder, n: NodeView, dy: Value, d_gradient: Value | None) 
 def _entropy_lower(sparse: bool) -> Any:
     def lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
         rows, cols = k.type(inputs[0]).shape
-        k.call("softmax_cross_entropy", inputs, outputs, rows=rows, cols=cols, sparse=sparse, label_dtype=k.type(inputs[1]).dtype)
+        k.call(
+            "softmax_cross_entropy",
+            inputs,
+            outputs,
+            rows=rows,
+            cols=cols,
+            sparse=sparse,
+            label_dtype=k.type(inputs[1]).dtype,
+        )
 
     return lower
 

@@ -26,7 +26,11 @@ def _plain(name: str, function: Callable[..., Any]) -> type[Primitive]:
 
 
 Abs, Neg, Exp, Log = (_plain(n, f) for n, f in (("Abs", F.abs_), ("Neg", F.neg), ("Exp", F.exp), ("Log", F.log)))
-Sqrt, Square, Reciprocal = _plain("Sqrt", F.sqrt), _plain("Square", F.square), _plain("Reciprocal", F.reciprocal)
+Sqrt, Square, Reciprocal = (
+    _plain("Sqrt", F.sqrt),
+    _plain("Square", F.square),
+    _plain("Reciprocal", F.reciprocal),
+)
 Tanh, Sigmoid, ReLU, IsFinite = (
     _plain("Tanh", F.tanh),
     _plain("Sigmoid", F.sigmoid),
@@ -110,7 +114,9 @@ def _reduction(name: str, function: Callable[..., Tensor]) -> type[Primitive]:
         return function(x, axis, self.keep_dims)
 
     return type(
-        name, (Primitive,), {"__init__": init, "__call__": call, "__doc__": function.__doc__, "__module__": __name__}
+        name,
+        (Primitive,),
+        {"__init__": init, "__call__": call, "__doc__": function.__doc__, "__module__": __name__},
     )
 
 

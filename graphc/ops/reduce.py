@@ -23,9 +23,7 @@ from graphc.ops.rules import (
 )
 
 
-def _infer(
-    name: str, allowed: Sequence[str], empty_ok: bool
-) -> Callable[[Types, Attrs], tuple[TensorType, ...]]:
+def _infer(name: str, allowed: Sequence[str], empty_ok: bool) -> Callable[[Types, Attrs], tuple[TensorType, ...]]:
     def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         (x,) = types
         check_dtype(name, "x", x, allowed)
@@ -45,7 +43,8 @@ def _spread(g: Builder, n: NodeView, value: Value) -> Value:
     kept = reduced_shape(shape, n.axis, True)
     if g.type(value).shape != kept:
         value = g.Reshape(value, shape=kept)
-    return g.BroadcastTo(value, shape=shape)
+    spread: Value = g.BroadcastTo(value, shape=shape)
+    return spread
 
 
 def _mean_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
@@ -109,8 +108,22 @@ def _reduction(
 
 _reduction("ReduceSum", np.sum, Reduce("sum"), lambda g, n, dy: [_spread(g, n, dy)], doc="sum over axes")
 _reduction("ReduceMean", np.mean, Reduce("sum", mean=True), _mean_grad, FLOATS, False, doc="mean over axes")
-_reduction("ReduceMax", np.max, Reduce("max"), _extremum_grad, empty_ok=False, doc="largest element, NaN if there is one")
-_reduction("ReduceMin", np.min, Reduce("min"), _extremum_grad, empty_ok=False, doc="smallest element, NaN if there is one")
+_reduction(
+    "ReduceMax",
+    np.max,
+    Reduce("max"),
+    _extremum_grad,
+    empty_ok=False,
+    doc="largest element, NaN if there is one",
+)
+_reduction(
+    "ReduceMin",
+    np.min,
+    Reduce("min"),
+    _extremum_grad,
+    empty_ok=False,
+    doc="smallest element, NaN if there is one",
+)
 _reduction("ReduceAll", np.all, Reduce("all"), NO_GRAD, ("bool",), doc="logical and over axes")
 _reduction("ReduceAny", np.any, Reduce("any"), NO_GRAD, ("bool",), doc="logical or over axes")
 
@@ -131,7 +144,10 @@ def _arg_ref(x: Array, axis: int, dtype: str) -> Array:
 
 def _arg_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
     type, axis = k.type(inputs[0]), attrs["axis"]
-    outer, inner = TensorType(type.dtype, type.shape[:axis]).size, TensorType(type.dtype, type.shape[axis + 1 :]).size
+    outer, inner = (
+        TensorType(type.dtype, type.shape[:axis]).size,
+        TensorType(type.dtype, type.shape[axis + 1 :]).size,
+    )
     params = {"outer": outer, "size": type.shape[axis], "inner": inner, "dtype": type.dtype}
     k.call("argmax", inputs, outputs, **params, mode="max", out_dtype=attrs["dtype"])
 

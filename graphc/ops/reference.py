@@ -25,7 +25,9 @@ def evaluation_dtype(type: TensorType, exact: bool) -> np.dtype[Any]:
     return np.dtype(np.float64) if exact and type.is_float else type.numpy
 
 
-def apply(op: OpDef, types: Sequence[TensorType], arrays: Sequence[Array], attrs: Mapping[str, Any], exact: bool) -> list[Array]:
+def apply(
+    op: OpDef, types: Sequence[TensorType], arrays: Sequence[Array], attrs: Mapping[str, Any], exact: bool
+) -> list[Array]:
     """One op's reference; results have the dtype and shape that the type rule says."""
     if op.ref is None:
         raise LoweringError(f"{op.name} has no NumPy reference")
@@ -65,7 +67,9 @@ def run(graph: Graph, inputs: Mapping[int, Any], *, exact: bool = True, keep: bo
         for value in last_use.get(node.id, ()):
             del values[value]
     return Outcome(
-        [values[r.value] for r in graph.results], {u.param: values[u.value] for u in graph.updates}, values if keep else {}
+        [values[r.value] for r in graph.results],
+        {u.param: values[u.value] for u in graph.updates},
+        values if keep else {},
     )
 
 

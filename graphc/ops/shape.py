@@ -29,7 +29,8 @@ def _reshape_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     (x,) = types
     if math.prod(attrs["shape"]) != x.size or any(d < 0 for d in attrs["shape"]):
         raise ShapeError(
-            f"Reshape: {x} has {x.size} elements, shape {attrs['shape']} needs {math.prod(attrs['shape'])}", code="GC103"
+            f"Reshape: {x} has {x.size} elements, shape {attrs['shape']} needs {math.prod(attrs['shape'])}",
+            code="GC103",
         )
     return (TensorType(x.dtype, attrs["shape"]),)
 
@@ -125,7 +126,8 @@ def _slice_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 def _slices(begin: tuple[int, ...], size: tuple[int, ...], step: tuple[int, ...]) -> tuple[Any, ...]:
     # An end before element 0 must be None for a negative step.
     return tuple(
-        slice(b, (e if (e := b + n * s) >= 0 else None) if n else b, s) for b, n, s in zip(begin, size, step, strict=True)
+        slice(b, (e if (e := b + n * s) >= 0 else None) if n else b, s)
+        for b, n, s in zip(begin, size, step, strict=True)
     )
 
 
@@ -226,7 +228,9 @@ def _concat_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     if not 0 <= axis < first.rank:
         raise ArgumentValueError(f"Concat: axis {axis} is out of range for {first}")
     for t in types:
-        if t.rank != first.rank or any(a != b for i, (a, b) in enumerate(zip(t.shape, first.shape, strict=True)) if i != axis):
+        if t.rank != first.rank or any(
+            a != b for i, (a, b) in enumerate(zip(t.shape, first.shape, strict=True)) if i != axis
+        ):
             raise ShapeError(f"Concat: {' and '.join(map(str, types))} differ outside axis {axis}")
     shape = list(first.shape)
     shape[axis] = sum(t.shape[axis] for t in types)

@@ -16,7 +16,13 @@ from graphc.ops.rules import Array, floats, integers
 
 # ---- leaves: their types are declared
 
-op("Input", infer=None, grad=NO_GRAD, lower=Structural(), doc="an input of the step, or a captured value of a subgraph")
+op(
+    "Input",
+    infer=None,
+    grad=NO_GRAD,
+    lower=Structural(),
+    doc="an input of the step, or a captured value of a subgraph",
+)
 op(
     "Param",
     attrs={"trainable": True},
@@ -213,7 +219,9 @@ def _if_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     for graph in (then, orelse):
         signature = [graph.node(i).type for i in graph.inputs]
         if signature != captures:
-            raise ShapeError(f"If: @{graph.name} takes ({', '.join(map(str, signature))}), given ({', '.join(map(str, captures))})")
+            raise ShapeError(
+                f"If: @{graph.name} takes ({', '.join(map(str, signature))}), given ({', '.join(map(str, captures))})"
+            )
     results = [tuple(g.type(r.value) for r in g.results) for g in (then, orelse)]
     if results[0] != results[1]:
         both = [f"({', '.join(map(str, r))})" for r in results]

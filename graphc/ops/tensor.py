@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -191,9 +191,16 @@ class Parameter(Tensor):
     moves = 0
 
     def __init__(
-        self, default_input: Any, name: str | None = None, requires_grad: bool = True, layerwise_parallel: bool = False
+        self,
+        default_input: Any,
+        name: str | None = None,
+        requires_grad: bool = True,
+        layerwise_parallel: bool = False,
     ) -> None:
-        data = to_array(default_input, "int32" if isinstance(default_input, int) and not isinstance(default_input, bool) else None)
+        data = to_array(
+            default_input,
+            "int32" if isinstance(default_input, int) and not isinstance(default_input, bool) else None,
+        )
         self._array = aligned(TensorType(data.dtype.name, data.shape))
         self._array[...] = data
         self.is_named = name is not None
@@ -248,10 +255,14 @@ class Parameter(Tensor):
 
     def clone(self, init: str = "same") -> Parameter:
         """A new parameter of the same name, with the same data, or "zeros" or "ones"."""
-        made = {"same": lambda: self.storage, "zeros": lambda: np.zeros_like(self.storage), "ones": lambda: np.ones_like(self.storage)}
-        if init not in made:
-            raise ArgumentValueError(f"init must be one of {', '.join(made)}, got {init!r}")
-        return Parameter(made[init](), name=self.name, requires_grad=self.requires_grad)
+        makers: dict[str, Callable[[Array], Array]] = {
+            "same": np.asarray,
+            "zeros": np.zeros_like,
+            "ones": np.ones_like,
+        }
+        if init not in makers:
+            raise ArgumentValueError(f"init must be one of {', '.join(makers)}, got {init!r}")
+        return Parameter(makers[init](self.storage), name=self.name, requires_grad=self.requires_grad)
 
     def __repr__(self) -> str:
         flags = f"requires_grad={self.requires_grad}"
@@ -270,7 +281,9 @@ class ParameterTuple(tuple[Parameter, ...]):
             if not isinstance(p, Parameter):
                 raise ArgumentTypeError(f"a ParameterTuple holds Parameters, got {type(p).__name__}")
             if p.name in names:
-                raise ArgumentValueError(f"two parameters are named {p.name!r}", code="GC141", help="give each its own name")
+                raise ArgumentValueError(
+                    f"two parameters are named {p.name!r}", code="GC141", help="give each its own name"
+                )
             names.add(p.name)
         return super().__new__(cls, made)
 
@@ -309,4 +322,3 @@ def as_tensor(x: Any, what: str = "operand") -> Tensor:
 __all__ = [
     "Array", "Parameter", "ParameterTuple", "Tensor", "TracedTensor", "aligned", "as_tensor", "to_array",
 ]  # fmt: skip
-

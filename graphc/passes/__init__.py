@@ -5,4 +5,15 @@ from graphc.passes.cleanup import cse, prune, simplify
 from graphc.passes.order import order_writes
 from graphc.passes.pipeline import PIPELINE, Pass, Stage, run, same_meaning
 
-__all__ = ["PIPELINE", "Pass", "Stage", "autodiff", "cse", "order_writes", "prune", "run", "same_meaning", "simplify"]
+__all__ = [
+    "PIPELINE",
+    "Pass",
+    "Stage",
+    "autodiff",
+    "cse",
+    "order_writes",
+    "prune",
+    "run",
+    "same_meaning",
+    "simplify",
+]

@@ -90,7 +90,9 @@ def _node_gradient(
             f"{node.op.name} has no gradient",
             loc=node.loc,
             nodes=[node.id],
-            details=[f"%{node.id} {node.op.name} in {node.scope or 'construct'} lies between the loss and what is differentiated"],
+            details=[
+                f"%{node.id} {node.op.name} in {node.scope or 'construct'} lies between the loss and what is differentiated"
+            ],
             help="wrap its operand in ops.stop_gradient if it shall not be differentiated",
         )
     if len(node.types) == 1:

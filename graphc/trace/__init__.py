@@ -52,9 +52,7 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
         values = [recorder.resolve(x) for x in results]
     finally:
         dispatch.recorder.reset(token)
-    updates = [
-        (node_id, recorder.state[id(p)]) for node_id, p in recorder.params.items() if id(p) in recorder.written
-    ]
+    updates = [(node_id, recorder.state[id(p)]) for node_id, p in recorder.params.items() if id(p) in recorder.written]
     recorder.graph.set_results(zip(_result_names(cell, len(values)), values, strict=True), updates)
     return Traced(recorder.graph, recorder.params, tuple(s.handle[1].node for s in symbols), out_structure)
 
@@ -67,7 +65,8 @@ def _input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list
         bound = inspect.signature(cell.construct).bind(*args, **kwargs)
     except TypeError as error:
         raise ArgumentTypeError(
-            f"{type(cell).__name__}.construct: {error}", details=[f"its signature is {_signature(cell.construct)}"]
+            f"{type(cell).__name__}.construct: {error}",
+            details=[f"its signature is {_signature(cell.construct)}"],
         ) from None
     names: list[str] = [""] * len(leaves)
     for name, value in bound.arguments.items():

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def cond(
-    recorder: GraphRecorder, pred: Tensor, then: Callable[..., Any], orelse: Callable[..., Any], operands: tuple[Any, ...]
+    recorder: GraphRecorder,
+    pred: Tensor,
+    then: Callable[..., Any],
+    orelse: Callable[..., Any],
+    operands: tuple[Any, ...],
 ) -> Any:
     """The results of the branch that `pred` chooses.
 

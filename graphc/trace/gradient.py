@@ -18,12 +18,18 @@ if TYPE_CHECKING:
 
 
 def gradient(
-    recorder: GraphRecorder, fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: GradOperation
+    recorder: GraphRecorder,
+    fn: Callable[..., Any],
+    weights: Any,
+    args: tuple[Any, ...],
+    options: GradOperation,
 ) -> Any:
     """What `GradOperation(...)(fn, weights)(*args)` returns; see there."""
     args, sens = (args[:-1], args[-1]) if options.sens_param and args else (args, None)
     if options.sens_param and sens is None:
-        raise ArgumentTypeError("the gradient with sens_param=True needs sens as its last argument", code="GC152", loc=user_loc())
+        raise ArgumentTypeError(
+            "the gradient with sens_param=True needs sens as its last argument", code="GC152", loc=user_loc()
+        )
     record = _forward(recorder, fn, args)
     inputs = [x for x in args if isinstance(x, Tensor)]
     wanted: list[Tensor] = []
@@ -67,7 +73,9 @@ def _is_current(recorder: GraphRecorder, record: CallRecord) -> bool:
     return all(recorder.state.get(key) == version for key, version in expected.items())
 
 
-def _grad_node(recorder: GraphRecorder, record: CallRecord, wanted: Sequence[Tensor], sens: Any, fn: Any) -> list[Tensor]:
+def _grad_node(
+    recorder: GraphRecorder, record: CallRecord, wanted: Sequence[Tensor], sens: Any, fn: Any
+) -> list[Tensor]:
     name = type(fn).__name__ if isinstance(fn, Cell) else getattr(fn, "__qualname__", "the function")
     ys, ss = _outputs(recorder, record, sens, name)
     cut: dict[Value, None] = dict.fromkeys(v for v in record.arguments if isinstance(v, Value))
@@ -114,5 +122,3 @@ def _outputs(recorder: GraphRecorder, record: CallRecord, sens: Any, name: str) 
             )
     floats = [(y, s) for y, s in zip(outputs, weights, strict=True) if y.type.is_float]
     return [recorder.wrap(recorder.resolve(y)) for y, _ in floats], [s for _, s in floats]
-
-

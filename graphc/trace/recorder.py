@@ -143,9 +143,7 @@ class GraphRecorder:
         outer = self.parent.capture(recorder, value)
         if outer not in self.captures:
             source = self.parent.graph.node(outer.node)
-            node = self.graph.add(
-                "Input", types=(self.parent.graph.type(outer),), name=source.name, region="state"
-            )
+            node = self.graph.add("Input", types=(self.parent.graph.type(outer),), name=source.name, region="state")
             self.captures[outer] = node.outputs[0]
         return self.captures[outer]
 
@@ -187,7 +185,9 @@ class GraphRecorder:
                     loc=user_loc(),
                     help="give each parameter its own name; cells held by attributes of a Cell are named by the attribute",
                 )
-        node = self.graph.add("Param", attrs={"trainable": p.requires_grad}, types=(p.type,), name=p.name, region="state")
+        node = self.graph.add(
+            "Param", attrs={"trainable": p.requires_grad}, types=(p.type,), name=p.name, region="state"
+        )
         self.params[node.id] = p
         return node.outputs[0]
 
@@ -257,7 +257,9 @@ class GraphRecorder:
 
     # ---- control flow and gradients
 
-    def cond(self, pred: Tensor, then: Callable[..., Any], orelse: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
+    def cond(
+        self, pred: Tensor, then: Callable[..., Any], orelse: Callable[..., Any], operands: tuple[Any, ...]
+    ) -> Any:
         return control.cond(self, pred, then, orelse, operands)
 
     def gradient(self, fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: Any) -> Any:

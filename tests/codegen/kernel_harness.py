@@ -138,9 +138,7 @@ def run_kernel(
     return [g.array.copy() for o, g in zip(operands, guarded, strict=True) if o.role == "out"]
 
 
-def run_twin(
-    name: str, params: Mapping[str, Any], *inputs: Array, before: Sequence[Array] = ()
-) -> list[Array]:
+def run_twin(name: str, params: Mapping[str, Any], *inputs: Array, before: Sequence[Array] = ()) -> list[Array]:
     """The kernel's NumPy twin on the same operands. Outputs hold `before`, or else ones."""
     emitter = EMITTERS[name]
     given, initial = iter(inputs), iter(before)
@@ -151,9 +149,7 @@ def run_twin(
             arrays.append(_flat(next(given), o.dtype, o.size))
             arrays[-1].setflags(write=False)
         else:
-            arrays.append(
-                _flat(next(initial), o.dtype, o.size).copy() if before else np.ones(o.size, o.dtype)
-            )
+            arrays.append(_flat(next(initial), o.dtype, o.size).copy() if before else np.ones(o.size, o.dtype))
             outputs.append(arrays[-1])
     emitter.twin(params, *arrays)
     return outputs

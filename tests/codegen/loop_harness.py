@@ -18,8 +18,7 @@ HOST = host()
 AVX2 = describe(
     HOST.triple,
     "haswell",
-    dict.fromkeys(("sse4.1", "sse4.2", "avx", "avx2", "fma", "bmi", "bmi2", "f16c"), True)
-    | {"avx512f": False},
+    dict.fromkeys(("sse4.1", "sse4.2", "avx", "avx2", "fma", "bmi", "bmi2", "f16c"), True) | {"avx512f": False},
 )
 _MARGIN = 64
 
@@ -88,9 +87,7 @@ def contiguous(shape: Sequence[int], dtype: str = "float32") -> Access:
     return Access(dtype, tuple(strides), 0, int(np.prod(shape, dtype=np.int64)))
 
 
-def pointwise(
-    op: str, args: Sequence[str], result: str, n: int, constant: tuple[int, Any] | None = None
-) -> LoopKernel:
+def pointwise(op: str, args: Sequence[str], result: str, n: int, constant: tuple[int, Any] | None = None) -> LoopKernel:
     """One operation on vectors of n elements; argument `constant[0]` is the number `constant[1]`."""
     body: list[Instr] = []
     inputs: list[Access] = []
@@ -101,6 +98,4 @@ def pointwise(
             body.append(Instr("input", (), dtype, len(inputs)))
             inputs.append(contiguous((n,), dtype))
     body.append(Instr(op, tuple(range(len(args))), result))
-    return LoopKernel(
-        (n,), (False,), tuple(inputs), tuple(body), (Output(contiguous((n,), result), len(args)),)
-    )
+    return LoopKernel((n,), (False,), tuple(inputs), tuple(body), (Output(contiguous((n,), result), len(args)),))

@@ -40,9 +40,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, *lines: str) -> Program:
         (["  call void @nobody()"], "nobody"),
     ],
 )
-def test_kernels_that_llvm_refuses_are_named(
-    monkeypatch: pytest.MonkeyPatch, lines: list[str], message: str
-) -> None:
+def test_kernels_that_llvm_refuses_are_named(monkeypatch: pytest.MonkeyPatch, lines: list[str], message: str) -> None:
     program = broken(monkeypatch, *lines)
     with pytest.raises(CodegenError, match=rf"LLVM refused kernel broken_[0-9a-f]+: (.|\n)*{message}"):
         compile_program(program, cache_dir=None)
@@ -53,9 +51,7 @@ def test_kernels_may_not_call_the_c_library(monkeypatch: pytest.MonkeyPatch) -> 
         w.call("expf", "float", [("float", "1.0")])
 
     program = broken(monkeypatch)
-    monkeypatch.setitem(
-        EMITTERS, "broken", Emitter(lambda p: (Operand("float32", 8, "out"),), emit, lambda p, x: None)
-    )
+    monkeypatch.setitem(EMITTERS, "broken", Emitter(lambda p: (Operand("float32", 8, "out"),), emit, lambda p, x: None))
     with pytest.raises(CodegenError, match="functions that do not exist: expf"):
         compile_program(program, cache_dir=None)
 

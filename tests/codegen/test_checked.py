@@ -75,9 +75,7 @@ def test_overlapping_buffers() -> None:
         Call(binary(N, "add"), (2, 3, 4), "n3 Add"),
     ]
     run(program(body, {2: 0, 3: 64, 4: 128}))
-    with pytest.raises(
-        CheckedError, match=r"\(n3 Add\) reads buffer 2, but buffer 3 has been written over it"
-    ):
+    with pytest.raises(CheckedError, match=r"\(n3 Add\) reads buffer 2, but buffer 3 has been written over it"):
         run(program(body, {2: 0, 3: 0, 4: 128}))
 
 

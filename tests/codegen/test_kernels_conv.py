@@ -57,9 +57,7 @@ class Case:
         y = np.zeros((self.n, self.co, *self.out))
         for ky in range(self.kh):
             for kx in range(self.kw):
-                y += np.einsum(
-                    "nihw,oi->nohw", self.window(x, ky, kx), weight[:, :, ky, kx].astype(np.float64)
-                )
+                y += np.einsum("nihw,oi->nohw", self.window(x, ky, kx), weight[:, :, ky, kx].astype(np.float64))
         return y
 
     def filter_grad(self, x: Array, dy: Array) -> Array:
@@ -83,6 +81,7 @@ CASES = [
     Case(1, 2, 3, 21, 19, 3, 2, stride=2, dilation=2),
     Case(1, 2, 3, 13, 14, 3, 3, stride=3, dilation=2),
     Case(1, 1, 1, 5, 150, 2, 3),
+    Case(2, 2, 8, 5, 75, 2, 3),
     Case(1, 1, 1, 1, 1, 1, 1),
 ]
 

@@ -54,9 +54,7 @@ def test_larger_product(ta: bool, tb: bool) -> None:
     m, n, k = 64, 131, 400
     a, b = _operands(0, m, n, k, 1)
     exact = a.astype(np.float64) @ b.astype(np.float64)
-    for where, (c,) in run_all(
-        "gemm", _params(m, n, k, ta, tb, False, 1), _stored(a, ta), _stored(b, tb)
-    ).items():
+    for where, (c,) in run_all("gemm", _params(m, n, k, ta, tb, False, 1), _stored(a, ta), _stored(b, tb)).items():
         assert np.abs(c.reshape(exact.shape) - exact).max() <= 1e-6 * k, where
 
 
@@ -66,9 +64,7 @@ def test_larger_product(ta: bool, tb: bool) -> None:
 def test_non_finite_reaches_exactly_its_row(ta: bool, tb: bool, bad: float) -> None:
     a, b = _operands(3, 19, 21, 18, 1)
     a[0, 7, 17] = bad
-    for where, (c,) in run_all(
-        "gemm", _params(19, 21, 18, ta, tb, False, 1), _stored(a, ta), _stored(b, tb)
-    ).items():
+    for where, (c,) in run_all("gemm", _params(19, 21, 18, ta, tb, False, 1), _stored(a, ta), _stored(b, tb)).items():
         finite = np.isfinite(c.reshape(19, 21))
         assert not finite[7].any(), where
         assert np.delete(finite, 7, axis=0).all(), where

@@ -99,9 +99,7 @@ def test_known_shapes(case: tuple[int, ...]) -> None:
     _check(p, *_arrays(p))
 
 
-AXIS = st.tuples(
-    st.integers(1, 40), st.integers(1, 4), st.integers(1, 4), st.integers(0, 2), st.integers(0, 2)
-)
+AXIS = st.tuples(st.integers(1, 40), st.integers(1, 4), st.integers(1, 4), st.integers(0, 2), st.integers(0, 2))
 
 
 def _axis(size: int, k: int, s: int, before: int, after: int) -> tuple[int, int, int, int, int]:

@@ -30,9 +30,7 @@ def _log_softmax(x: Array) -> Array:
 def _compare(name: str, params: dict[str, Any], inputs: tuple[Array, ...], *exact: Array) -> None:
     for where, results in run_all(name, params, *inputs).items():
         for result, right in zip(results, exact, strict=True):
-            np.testing.assert_allclose(
-                result.reshape(right.shape), right, rtol=1e-5, atol=2e-6, err_msg=where
-            )
+            np.testing.assert_allclose(result.reshape(right.shape), right, rtol=1e-5, atol=2e-6, err_msg=where)
 
 
 @settings(max_examples=25, deadline=None)
@@ -45,9 +43,7 @@ def test_softmax_and_gradients(rows: int, cols: int, scale: float) -> None:
     _compare("softmax", p, (x,), y)
     _compare("log_softmax", p, (x,), log_y)
     y32, log32 = y.astype(np.float32), log_y.astype(np.float32)
-    _compare(
-        "softmax_grad", p, (y32, dy), y32 * (dy - (y32.astype(np.float64) * dy).sum(axis=1, keepdims=True))
-    )
+    _compare("softmax_grad", p, (y32, dy), y32 * (dy - (y32.astype(np.float64) * dy).sum(axis=1, keepdims=True)))
     total = dy.astype(np.float64).sum(axis=1, keepdims=True)
     _compare("log_softmax_grad", p, (log32, dy), dy - np.exp(log32.astype(np.float64)) * total)
 
@@ -83,9 +79,7 @@ def test_dense_cross_entropy(rows: int, cols: int, scale: float) -> None:
 @pytest.mark.parametrize("bad", [-1, 10, -(2**31), 2**31 - 1])
 def test_label_out_of_range_is_nan_in_its_row_only(dtype: str, bad: int) -> None:
     x, labels = random(1, 3, 10), np.array([3, bad, 9], dtype)
-    for where, (loss, dlogits) in run_all(
-        "softmax_cross_entropy", _loss(3, 10, True, dtype), x, labels
-    ).items():
+    for where, (loss, dlogits) in run_all("softmax_cross_entropy", _loss(3, 10, True, dtype), x, labels).items():
         assert np.isnan(loss).tolist() == [False, True, False], where
         assert np.isnan(dlogits.reshape(3, 10)).all(axis=1).tolist() == [False, True, False], where
         assert np.isfinite(dlogits.reshape(3, 10)[[0, 2]]).all(), where
@@ -108,6 +102,16 @@ def test_non_finite_logits_are_nan_in_their_row_only(bad: float, cols: int) -> N
                 rows = result.reshape(3, -1)
                 assert np.isnan(rows[1]).all(), (name, where)
                 assert np.isfinite(rows[[0, 2]]).all(), (name, where)
+
+
+@pytest.mark.parametrize("offset", [-1000.0, 1000.0])
+def test_a_common_offset_changes_nothing(offset: float) -> None:
+    x = random(1, 2, 21) + np.float32(offset)
+    _compare("softmax", {"rows": 2, "cols": 21}, (x,), _softmax(x))
+    labels = np.array([0, 20], np.int32)
+    gradient = _softmax(x) - (np.arange(21) == labels[:, None])
+    loss = -_log_softmax(x)[np.arange(2), labels]
+    _compare("softmax_cross_entropy", _loss(2, 21, True, "int32"), (x, labels), loss, gradient)
 
 
 def test_minus_infinity_is_probability_zero() -> None:

@@ -23,9 +23,7 @@ SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=list(
 
 
 @st.composite
-def accesses(
-    draw: st.DrawFn, domain: tuple[int, ...], dtype: str, zero: tuple[bool, ...] | None = None
-) -> Access:
+def accesses(draw: st.DrawFn, domain: tuple[int, ...], dtype: str, zero: tuple[bool, ...] | None = None) -> Access:
     """A one-to-one access in any axis order and direction, with gaps; stride 0 where `zero` says (None:
     anywhere).
     """
@@ -93,9 +91,7 @@ def kernels(draw: st.DrawFn) -> LoopKernel:
         dtype = body[value].dtype
         how = None
         if draw(st.booleans()):
-            how = draw(
-                st.sampled_from(["any", "all", "max", "min"] if dtype == "bool" else ["sum", "max", "min"])
-            )
+            how = draw(st.sampled_from(["any", "all", "max", "min"] if dtype == "bool" else ["sum", "max", "min"]))
         zero = reduced if how else (False,) * rank
         scale = 0.25 if how == "sum" and dtype == "float32" else 1.0
         outputs.append(Output(draw(accesses(domain, dtype, zero)), value, how, scale))
@@ -219,9 +215,7 @@ def test_an_output_in_place_of_an_input() -> None:
 def test_a_reduced_output_in_place_of_an_input() -> None:
     total = Access("float32", (0, 1), 0, 40)
     body = (Instr("input", (), "float32", 0), Instr("input", (), "float32", 1), Instr("mul", (0, 1)))
-    kernel = LoopKernel(
-        (9, 40), (True, False), (contiguous((9, 40)), total), body, (Output(total, 2, "sum"),)
-    )
+    kernel = LoopKernel((9, 40), (True, False), (contiguous((9, 40)), total), body, (Output(total, 2, "sum"),))
     x, t = np.arange(360, dtype=np.float32), np.arange(40, dtype=np.float32)
     got = run(kernel, [x, t, t], shared={2: 1})
     np.testing.assert_array_equal(got[2], (x.reshape(9, 40) * t).sum(0))
@@ -277,22 +271,16 @@ _GOOD = LoopKernel(
         (LoopKernel((5, 6), _GOOD.reduced, _GOOD.inputs, _GOOD.body, _GOOD.outputs), "touches"),
         (LoopKernel((4, 6), (True, False), _GOOD.inputs, _GOOD.body, _GOOD.outputs), "stride 0"),
         (
-            LoopKernel(
-                (4, 6), _GOOD.reduced, _GOOD.inputs, _GOOD.body, (Output(_GOOD.outputs[0].access, 0, "any"),)
-            ),
+            LoopKernel((4, 6), _GOOD.reduced, _GOOD.inputs, _GOOD.body, (Output(_GOOD.outputs[0].access, 0, "any"),)),
             "any",
         ),
         (
-            LoopKernel(
-                (4, 6), _GOOD.reduced, _GOOD.inputs, _GOOD.body, (Output(_GOOD.outputs[0].access, 1, "sum"),)
-            ),
+            LoopKernel((4, 6), _GOOD.reduced, _GOOD.inputs, _GOOD.body, (Output(_GOOD.outputs[0].access, 1, "sum"),)),
             "names value",
         ),
         (LoopKernel((4, 6), _GOOD.reduced, (), _GOOD.body, _GOOD.outputs), "input"),
         (
-            LoopKernel(
-                (4, 6), _GOOD.reduced, (Access("float32", (6, -1), 0, 24),), _GOOD.body, _GOOD.outputs
-            ),
+            LoopKernel((4, 6), _GOOD.reduced, (Access("float32", (6, -1), 0, 24),), _GOOD.body, _GOOD.outputs),
             "touches",
         ),
         (

@@ -201,9 +201,7 @@ def test_cast_saturates() -> None:
     assert got.tolist() == [0, 2**31 - 1, -(2**31), 2**31 - 1, -(2**31), 2147483520]
 
 
-@pytest.mark.parametrize(
-    "exponent", [0.0, 1.0, 2.0, 3.0, 5.0, 16.0, -1.0, -2.0, 0.5, -0.5, 17.0, 2.5, np.inf, np.nan]
-)
+@pytest.mark.parametrize("exponent", [0.0, 1.0, 2.0, 3.0, 5.0, 16.0, -1.0, -2.0, 0.5, -0.5, 17.0, 2.5, np.inf, np.nan])
 def test_pow_with_a_constant_exponent(exponent: float) -> None:
     (a,) = _pairs("float32", 1)
     if abs(exponent) == 0.5:
@@ -231,9 +229,7 @@ def test_extrema_with_a_constant_keep_nan(op: str, position: int, constant: floa
 )  # fmt: skip
 def test_accuracy(op: str, low: float, high: float, function: Callable[..., Any], target: Target) -> None:
     a = np.linspace(low, high, 40_001).astype(np.float32)
-    got = run(pointwise(op, ["float32"], "float32", a.size), [a, np.zeros_like(a)], target)[-1].astype(
-        np.float64
-    )
+    got = run(pointwise(op, ["float32"], "float32", a.size), [a, np.zeros_like(a)], target)[-1].astype(np.float64)
     want = function(a.astype(np.float64))
     normal = (np.abs(want) > 1.2e-38) & (np.abs(want) < 3.4e38)
     ulp = np.spacing(np.abs(want[normal]).astype(np.float32)).astype(np.float64)

@@ -52,9 +52,7 @@ def test_reading_gives_copies_with_the_declared_shape(checked: bool) -> None:
         ),
         (
             Call(
-                LoopKernel(
-                    (6,), (False,), (access,), (Instr("input", (), "float32", 0),), (Output(access, 0),)
-                ),
+                LoopKernel((6,), (False,), (access,), (Instr("input", (), "float32", 0),), (Output(access, 0),)),
                 (0, 1),
             ),
         ),

@@ -50,7 +50,9 @@ class Oracle:
 
     def __init__(self, step):
         self.graph = step.graph
-        self.values = {p.name: p.asnumpy().astype(np.float64 if p.asnumpy().dtype.kind == "f" else None) for p in step.parameters}
+        self.values = {
+            p.name: p.asnumpy().astype(np.float64 if p.asnumpy().dtype.kind == "f" else None) for p in step.parameters
+        }
 
     def __call__(self, *inputs):
         feed, arrays = {}, iter(inputs)
@@ -81,7 +83,9 @@ def follow(cell, shape, steps=STEPS, overflows=OVERFLOWS):
             if i in overflows and name not in manager:
                 assert array.tobytes() == before[name].tobytes(), name
             else:
-                np.testing.assert_allclose(array, oracle.values[name], rtol=2e-3, atol=2e-4, err_msg=f"{name}, step {i}")
+                np.testing.assert_allclose(
+                    array, oracle.values[name], rtol=2e-3, atol=2e-4, err_msg=f"{name}, step {i}"
+                )
         if i in overflows:
             assert after["scale_sense"] == before["scale_sense"] / 2
     return step

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import graphc.ops  # noqa: F401  declares the ops
+import graphc.ops
 from graphc.errors import Loc
 from graphc.ir import Data, Graph, Origin, TensorType, Value, verify
 

@@ -32,7 +32,8 @@ def test_a_dump_is_complete_and_reads_back(tmp_path, step_graph):
     root = tmp_path / "a" / "dump"
     names = {str(p.relative_to(root)) for p in written}
     assert names == {
-        "summary.txt", "step.ir", "graph.json", "constants.npz", "step.py", "kernels.ll", "memory.json", "passes/00_trace.ir",
+        "summary.txt", "step.ir", "graph.json", "constants.npz", "step.py", "kernels.ll", "memory.json",
+        "passes/00_trace.ir",
     }  # fmt: skip
     assert {str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()} == names
     text = to_text(step_graph)

@@ -55,7 +55,7 @@ def test_the_flat_program_is_acyclic_and_complete(step_graph):
 def test_slice_text_names_the_places(step_graph):
     wanted = Selection(region="optimizer")
     text = slice_text(step_graph, select(step_graph, wanted), wanted, 20)
-    assert text.startswith('# 3 of 20 nodes of graph "step": region optimizer\n  optimizer:\n    %18')
+    assert text.startswith("# 3 of 20 nodes of graph @step: region optimizer\n  optimizer:\n    %18")
     assert "\n  in then of %18\n    optimizer:\n      %15: " in text
 
 
@@ -82,7 +82,7 @@ def test_stats_count_subgraphs_too(step_graph):
     assert (found["nodes"], found["parameters"], found["parameter_bytes"]) == (20, 1, 48)
     assert found["edges"] == {"data": 19, "order": 3}
     assert found["regions"]["optimizer"] == {"Depend": 1, "If": 1, "Sub": 1}
-    assert list(found["regions"]["forward"])[0] == "Constant"
+    assert next(iter(found["regions"]["forward"])) == "Constant"
     assert sum(sum(ops.values()) for ops in found["regions"].values()) == 20
     assert "  backward                        1" in stats_text(found)
 

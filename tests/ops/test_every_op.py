@@ -83,7 +83,9 @@ def test_kernel_agrees_with_the_oracle(name, mode):
         pytest.fail("samples must have dtypes that kernels know")
     before = {i: x.copy() for i, x in inputs.items()}
     lowered = lower(graph, canary=True)
-    bound = compile_program(lowered.program, cache_dir=None, checked=mode == "checked").bind([], list(lowered.constants))
+    bound = compile_program(lowered.program, cache_dir=None, checked=mode == "checked").bind(
+        [], list(lowered.constants)
+    )
     bound.run([np.ascontiguousarray(inputs[i]).reshape(inputs[i].shape) for i in lowered.inputs])
     bound.check_canaries()
     for (buffer, type), expected in zip(lowered.results, oracle(name), strict=True):
@@ -114,7 +116,10 @@ def test_gradient_agrees_with_finite_differences(name, number, operand):
     graph.set_results([("y", y), ("dx", grad.outputs[0])])
     expanded = autodiff(graph)
     verify(expanded)
-    feed = {**{i: np.asarray(x, np.float64 if np.asarray(x).dtype.kind == "f" else None) for i, x in inputs.items()}, sens.id: weights}
+    feed = {
+        **{i: np.asarray(x, np.float64 if np.asarray(x).dtype.kind == "f" else None) for i, x in inputs.items()},
+        sens.id: weights,
+    }
     analytic = reference.run(expanded, feed).results[1]
 
     target = list(inputs)[operand]
@@ -134,7 +139,9 @@ def test_gradient_agrees_with_finite_differences(name, number, operand):
     assert numeric == pytest.approx(float((analytic * direction).sum()), rel=1e-5, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", [n for n, d in OPS.items() if d.lower is not None and not isinstance(d.lower, Structural)])
+@pytest.mark.parametrize(
+    "name", [n for n, d in OPS.items() if d.lower is not None and not isinstance(d.lower, Structural)]
+)
 def test_special_values_pass_through(name):
     """NaN and infinity give what the reference gives in float32, for elementwise ops."""
     definition = OPS[name]
@@ -143,8 +150,12 @@ def test_special_values_pass_through(name):
     sample = samples_of(name)[0]
     if any(np.asarray(x).dtype != np.float32 for x in sample.operands):
         pytest.skip("no float operands")
-    special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 3e38, -3e38, 2.5, 1e-30, 88.8, -104.0], np.float32)
-    operands = [special] if len(sample.operands) == 1 else [np.repeat(special, special.size), np.tile(special, special.size)]
+    special = np.array(
+        [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 3e38, -3e38, 2.5, 1e-30, 88.8, -104.0], np.float32
+    )
+    operands = (
+        [special] if len(sample.operands) == 1 else [np.repeat(special, special.size), np.tile(special, special.size)]
+    )
     if name == "BiasAdd":
         operands = [special[:, None] * np.ones((1, 3), np.float32), np.array([np.nan, np.inf, 1], np.float32)]
     graph, inputs = graph_of(name, [type(sample)(tuple(operands))])
@@ -154,6 +165,8 @@ def test_special_values_pass_through(name):
         bound = compile_program(lowered.program, cache_dir=None).bind([], [])
         bound.run([inputs[i] for i in lowered.inputs])
     got = bound.read(lowered.results[0][0])
-    tiny = np.abs(expected.astype(np.float64)) < 1.2e-38 if expected.dtype.kind == "f" else np.zeros(expected.shape, bool)
+    tiny = (
+        np.abs(expected.astype(np.float64)) < 1.2e-38 if expected.dtype.kind == "f" else np.zeros(expected.shape, bool)
+    )
     np.testing.assert_array_equal(np.isnan(got[~tiny]), np.isnan(expected[~tiny]))
     np.testing.assert_allclose(got[~tiny], expected[~tiny], rtol=1e-5)

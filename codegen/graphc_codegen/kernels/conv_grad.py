@@ -89,9 +89,7 @@ def _tiles(w: Writer, z: Sizes, x: str, dy: str, dw: str, columns: _Columns) -> 
         def block(o: str | int, size: int) -> None:
             target = w.at(place, w.mul(o, z.ci * z.taps))
             starts = [r * z.pixels for r in range(size)]
-            sums = dot_tile(
-                w, w.at(dy, w.mul(o, z.pixels)), source, starts, columns.offsets, levels, segments
-            )
+            sums = dot_tile(w, w.at(dy, w.mul(o, z.pixels)), source, starts, columns.offsets, levels, segments)
             for r, value in enumerate(sums):
                 w.vstore(value, w.at(target, r * z.ci * z.taps), width)
 
@@ -100,9 +98,7 @@ def _tiles(w: Writer, z: Sizes, x: str, dy: str, dw: str, columns: _Columns) -> 
     w.repeat(columns.count, turn)
 
 
-def _walk_pixels(
-    z: Sizes, lanes: int, rows: int, width: int
-) -> tuple[tuple[Level, ...], tuple[Segment, ...]]:
+def _walk_pixels(z: Sizes, lanes: int, rows: int, width: int) -> tuple[tuple[Level, ...], tuple[Segment, ...]]:
     """Loops over images and groups of output pixels (rows, then strips, if rows are long)."""
     images: Level = (z.n, z.co * z.pixels, z.ci * z.image)
 

@@ -91,9 +91,7 @@ def _along_k(w: Writer, p: Params, a: str, b: str, c: str) -> None:
         def tile(i: str | int, rows: int) -> None:
             target = w.at(c, w.linear((i, n), (j, 1)))
             offsets = [r * k for r in range(rows)]
-            sums = dot_tile(
-                w, w.at(a, w.mul(i, k)), at_b, offsets, [q * k for q in range(columns)], (), segments
-            )
+            sums = dot_tile(w, w.at(a, w.mul(i, k)), at_b, offsets, [q * k for q in range(columns)], (), segments)
             for r, value in enumerate(sums):
                 place = w.at(target, r * n)
                 if p["accumulate"]:

@@ -71,9 +71,7 @@ def _argmax_row(w: Writer, p: Params, pointers: Sequence[str], o: str | int) -> 
     w.store(index, w.at(y, o, out), out)
 
 
-def _argmax_lanes(
-    w: Writer, p: Params, pointers: Sequence[str], at: tuple[str | int, str | int, int]
-) -> None:
+def _argmax_lanes(w: Writer, p: Params, pointers: Sequence[str], at: tuple[str | int, str | int, int]) -> None:
     o, i, active = at
     x, y = pointers
     type, out = REGISTER[p["dtype"]], REGISTER[p["out_dtype"]]

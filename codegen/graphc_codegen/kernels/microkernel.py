@@ -86,17 +86,13 @@ def each_block(w: Writer, total: int, limit: int, body: Callable[[str | int, int
         w.repeat(count, partial(_shifted, w, start, size, size, body))
 
 
-def each_strip(
-    w: Writer, total: int, vectors: int, body: Callable[[str | int, tuple[int, ...]], None]
-) -> None:
+def each_strip(w: Writer, total: int, vectors: int, body: Callable[[str | int, tuple[int, ...]], None]) -> None:
     """`body(first index, active lanes per vector)` for every strip of `strips(total, lanes, vectors)`."""
     for start, count, widths in strips(total, w.lanes, vectors):
         w.repeat(count, partial(_shifted, w, start, w.lanes * vectors, widths, body))
 
 
-def _shifted(
-    w: Writer, start: int, step: int, what: Any, body: Callable[[str | int, Any], None], i: str | int
-) -> None:
+def _shifted(w: Writer, start: int, step: int, what: Any, body: Callable[[str | int, Any], None], i: str | int) -> None:
     body(w.linear((i, step), (start, 1)), what)
 
 

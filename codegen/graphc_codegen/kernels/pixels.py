@@ -71,9 +71,7 @@ class Sizes:
 
     def kernel_rows(self) -> list[tuple[int, int]]:
         """(first row, number of rows) of every run of kernel rows in the same phase."""
-        return [
-            (first, math.ceil((self.kh - first) / self.period)) for first in range(min(self.period, self.kh))
-        ]
+        return [(first, math.ceil((self.kh - first) / self.period)) for first in range(min(self.period, self.kh))]
 
     def window(self, x: Array, ky: int, kx: int) -> Array:
         """The pixels that a tap multiplies: a view [n, ci, oh, ow] of an array of the size of x."""

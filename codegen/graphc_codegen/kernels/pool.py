@@ -249,9 +249,7 @@ def avg_grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     _scatter(w, z, dy, dx, lambda _plane, window: _to_all(w, z, window, whole))
 
 
-def _spread(
-    w: Writer, z: Sizes, dy: str, dx: str, values: Callable[[str, str | int, int], list[str]]
-) -> None:
+def _spread(w: Writer, z: Sizes, dy: str, dx: str, values: Callable[[str, str | int, int], list[str]]) -> None:
     """Windows that tile the image: write all pixels; `values(dy, corner, active)` gives a vector per tap."""
     if (z.oh * z.kh, z.ow * z.kw) != (z.h, z.w):
         fill_zero(w, dx, z.planes * z.h * z.w)

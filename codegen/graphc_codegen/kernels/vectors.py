@@ -54,9 +54,7 @@ def first(w: Writer, value: str, type: str = "float") -> str:
     return w.op(f"extractelement {vec(type, w.lanes)} {value}, i64 0")
 
 
-def along(
-    w: Writer, size: int, carry: Carry, body: Callable[[str | int, int, list[str]], Sequence[str]]
-) -> list[str]:
+def along(w: Writer, size: int, carry: Carry, body: Callable[[str | int, int, list[str]], Sequence[str]]) -> list[str]:
     """Walk a contiguous axis of static size vector by vector, tail last: `body(index, active, values)`."""
     full, rest = divmod(size, w.lanes)
     values = [initial for _, initial in carry]

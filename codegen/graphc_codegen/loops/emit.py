@@ -73,8 +73,7 @@ class _Emission:
         self.stored = [k for k, o in enumerate(kernel.outputs) if o.reduce is None]
         self.folded = [k for k, o in enumerate(kernel.outputs) if o.reduce is not None]
         self.start = tuple(
-            w.at(p, line.offset, MEMORY[t])
-            for p, line, t in zip(pointers, self.lines, self.dtypes, strict=True)
+            w.at(p, line.offset, MEMORY[t]) for p, line, t in zip(pointers, self.lines, self.dtypes, strict=True)
         )
 
     def run(self) -> None:
@@ -94,9 +93,7 @@ class _Emission:
         elif level == self.nest.vector:
             self._vectors(level, point, [], kept_turn)
         else:
-            self.w.repeat(
-                self.nest.sizes[level], lambda i: self._kept(level + 1, self._step(point, level, i))
-            )
+            self.w.repeat(self.nest.sizes[level], lambda i: self._kept(level + 1, self._step(point, level, i)))
 
     def _reduce_all(self, point: _Point) -> None:
         """Everything inside the kept loops: the reduced loops, then the stores of their results."""
@@ -112,9 +109,7 @@ class _Emission:
         names: _Accumulators = []
         for k in self.folded:
             o = self.kernel.outputs[k]
-            zero = self.w.constant(
-                scalar_ops.neutral(o.reduce or "", o.access.dtype), REGISTER[o.access.dtype]
-            )
+            zero = self.w.constant(scalar_ops.neutral(o.reduce or "", o.access.dtype), REGISTER[o.access.dtype])
             names += [zero] * copies
         names = self._reduced(nest.kept, point, names)
         for n, k in enumerate(self.folded):
@@ -148,9 +143,7 @@ class _Emission:
         group = lanes * self.nest.unroll
         whole = size // group * group
         full = tuple((lanes * u, lanes) for u in range(self.nest.unroll))
-        accumulators = self._turns(
-            whole, group, accumulators, lambda i, a: turn(self._step(point, level, i, full), a)
-        )
+        accumulators = self._turns(whole, group, accumulators, lambda i, a: turn(self._step(point, level, i, full), a))
         rest = tuple((k, min(lanes, size - whole - k)) for k in range(0, size - whole, lanes))
         return turn(self._step(point, level, whole, rest), accumulators) if rest else accumulators
 
@@ -168,9 +161,7 @@ class _Emission:
             return body(0, accumulators)
         copies = len(accumulators) // max(1, len(self.folded))
         types = [
-            vec(REGISTER[self.kernel.outputs[k].access.dtype], self.w.lanes)
-            for k in self.folded
-            for _ in range(copies)
+            vec(REGISTER[self.kernel.outputs[k].access.dtype], self.w.lanes) for k in self.folded for _ in range(copies)
         ]
         carry = list(zip(types, accumulators, strict=True))
         return self.w.loop(count, body, carry, step=step)
@@ -184,8 +175,7 @@ class _Emission:
             for p, line, t in zip(point.pointers, self.lines, self.dtypes, strict=True)
         )
         indices = {
-            k: self.w.add(index, self.w.mul(i, self.nest.iotas[k].strides[level]))
-            for k, index in point.indices.items()
+            k: self.w.add(index, self.w.mul(i, self.nest.iotas[k].strides[level])) for k, index in point.indices.items()
         }
         return self._enter(_Point(moved, indices, point.values, slots or point.slots), level + 1)
 

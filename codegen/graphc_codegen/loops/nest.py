@@ -65,9 +65,7 @@ def plan(kernel: LoopKernel, lanes: int) -> Nest:
     for i in iotas:
         offsets.append(0)
         strides.append(tuple(int(axis == kernel.body[i].imm) for axis in range(len(kernel.domain))))
-    axes = [
-        _Axis(n, kernel.reduced[k], [s[k] for s in strides]) for k, n in enumerate(kernel.domain) if n != 1
-    ]
+    axes = [_Axis(n, kernel.reduced[k], [s[k] for s in strides]) for k, n in enumerate(kernel.domain) if n != 1]
     _flip(axes, offsets)
     axes = _collapse(sorted(axes, key=lambda a: -sum(map(abs, a.strides))))
     weight = sum(_WEIGHT.get(kernel.body[i].op, 1) for i in live)

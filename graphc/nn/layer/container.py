@@ -22,9 +22,7 @@ class _Container(Cell):
 
     def _checked(self, cell: Any) -> Cell:
         if not isinstance(cell, Cell):
-            raise ArgumentTypeError(
-                f"{type(self).__name__} holds Cells, got {type(cell).__name__}", loc=user_loc()
-            )
+            raise ArgumentTypeError(f"{type(self).__name__} holds Cells, got {type(cell).__name__}", loc=user_loc())
         return cell
 
     def _items(self) -> list[tuple[str, Cell]]:

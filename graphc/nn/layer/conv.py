@@ -83,9 +83,7 @@ class Conv2d(Cell):
                 f"Conv2d: x has {x.ndim} axes, expected 4: [N, channels, H, W]",
                 loc=user_loc(),
                 details=details,
-                help="add the axes of batch or channels with ops.expand_dims(x, axis)"
-                if x.ndim < 4
-                else None,
+                help="add the axes of batch or channels with ops.expand_dims(x, axis)" if x.ndim < 4 else None,
             )
         if x.shape[1] != self.in_channels:
             last = x.shape[3] == self.in_channels
@@ -117,7 +115,5 @@ def _padding(padding: Any, pad_mode: str) -> Pad:
         raise checks.wrong_value("Conv2d", "padding", "an int or (top, bottom, left, right)", padding)
     top, bottom, left, right = (checks.integer("Conv2d", "padding", p, least=0) for p in sizes)
     if pad_mode != "pad" and (top or bottom or left or right):
-        raise checks.wrong_value(
-            "Conv2d", "padding", f"0 with pad_mode {pad_mode!r}", padding, 'use pad_mode="pad"'
-        )
+        raise checks.wrong_value("Conv2d", "padding", f"0 with pad_mode {pad_mode!r}", padding, 'use pad_mode="pad"')
     return top, bottom, left, right

@@ -5,9 +5,7 @@ from __future__ import annotations
 Pad = tuple[int, int, int, int]
 
 
-def same_pad(
-    size: tuple[int, int], kernel: tuple[int, int], stride: tuple[int, int], dilation: tuple[int, int]
-) -> Pad:
+def same_pad(size: tuple[int, int], kernel: tuple[int, int], stride: tuple[int, int], dilation: tuple[int, int]) -> Pad:
     """(top, bottom, left, right) for ceil(size / stride) windows; an odd element goes to the end."""
     pads: list[int] = []
     for n, k, s, d in zip(size, kernel, stride, dilation, strict=True):

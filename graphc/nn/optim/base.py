@@ -31,18 +31,14 @@ class Optimizer(Cell):
 
     region: Region | None = "optimizer"
 
-    def __init__(
-        self, learning_rate: Any, parameters: Any, weight_decay: float = 0.0, loss_scale: float = 1.0
-    ) -> None:
+    def __init__(self, learning_rate: Any, parameters: Any, weight_decay: float = 0.0, loss_scale: float = 1.0) -> None:
         super().__init__(auto_prefix=False)
         owner = type(self).__name__
         self.parameters = _parameters(owner, parameters)
         self.learning_rate = Parameter(_rate(owner, learning_rate), name="learning_rate", requires_grad=False)
         self.global_step = Parameter(Tensor([0], "int32"), name="global_step", requires_grad=False)
         if isinstance(weight_decay, (Cell, Tensor)):
-            raise _unsupported(
-                owner, "weight_decay must be a number: one that changes with the step", "a number"
-            )
+            raise _unsupported(owner, "weight_decay must be a number: one that changes with the step", "a number")
         self.weight_decay = checks.real(owner, "weight_decay", weight_decay, least=0)
         self.loss_scale = checks.real(owner, "loss_scale", loss_scale, above=0)
         self.decay_flags = tuple("beta" not in p.name and "gamma" not in p.name for p in self.parameters)
@@ -97,9 +93,7 @@ class Optimizer(Cell):
                 if isinstance(gradients, (tuple, list))
                 else type(gradients).__name__
             )
-            raise ArgumentTypeError(
-                f"{owner}: gradients must be a tuple of Tensors, got {held}", loc=user_loc()
-            )
+            raise ArgumentTypeError(f"{owner}: gradients must be a tuple of Tensors, got {held}", loc=user_loc())
         if len(gradients) != len(self.parameters):
             raise ArgumentValueError(
                 f"{owner}: got {len(gradients)} gradients for {len(self.parameters)} parameters",
@@ -157,9 +151,7 @@ def _parameters(owner: str, parameters: Any) -> ParameterTuple:
         if isinstance(p, dict):
             raise _unsupported(owner, "a group of parameters (a dict)", "a list of Parameters")
         if not isinstance(p, Parameter):
-            raise ArgumentTypeError(
-                f"{owner}: parameters must be Parameters, got {type(p).__name__}", loc=user_loc()
-            )
+            raise ArgumentTypeError(f"{owner}: parameters must be Parameters, got {type(p).__name__}", loc=user_loc())
         if not p.type.is_float:
             raise ArgumentTypeError(
                 f"{owner}: {checks.named(p)} cannot be trained: only float parameters have gradients",
@@ -174,9 +166,7 @@ def _rate(owner: str, learning_rate: Any) -> Tensor:
     """The learning rate as float32 without axes."""
     rate = learning_rate
     if isinstance(rate, Cell) or (isinstance(rate, Tensor) and rate.ndim) or isinstance(rate, (list, tuple)):
-        raise _unsupported(
-            owner, f"a learning rate that changes with the step ({type(rate).__name__})", "a number"
-        )
+        raise _unsupported(owner, f"a learning rate that changes with the step ({type(rate).__name__})", "a number")
     if isinstance(rate, Tensor):
         rate = rate.item()
     elif isinstance(rate, bool):

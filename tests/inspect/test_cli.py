@@ -1,0 +1,338 @@
+"""The `graphc` command: what it prints, its exit codes, and that it stays light."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from graphc.inspect.cli import main
+from graphc.inspect.dump import write_dump
+from graphc.ir import to_text
+
+ROOT = Path(__file__).parents[2]
+
+MODEL = """
+import numpy as np
+from graphc import Tensor, nn, ops, Parameter
+
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.w = Parameter(np.ones((3, 2), np.float32), name="w")
+
+    def construct(self, x):
+        return ops.relu(ops.matmul(x, self.w))
+
+def build():
+    return Net(), (Tensor(np.ones((4, 3), np.float32)),)
+
+def lone():
+    return Net(), Tensor(np.ones((4, 3), np.float32))
+
+def wrong():
+    return 42
+
+def misfit():
+    return Net(), (Tensor(np.ones((4, 5), np.float32)),)
+
+def broken():
+    return 1 / 0
+
+def needs(x):
+    return x
+"""
+
+
+@pytest.fixture
+def dumped(tmp_path, step_graph):
+    """The dump of step_graph after a second pass dropped a result."""
+    after = step_graph.copy()
+    after.set_results(list(step_graph.results)[:2], step_graph.updates)
+    after.prune()
+    write_dump(
+        tmp_path / "dump",
+        graph=after,
+        passes=[("trace", step_graph), ("same", step_graph.copy()), ("prune", after)],
+        source="",
+        kernels="",
+        memory={},
+    )
+    return str(tmp_path / "dump")
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    """A user's file; everything is compiled in checked mode, without numba."""
+    monkeypatch.setenv("GRAPHC_JIT", "0")
+    (tmp_path / "model.py").write_text(MODEL)
+    return str(tmp_path / "model.py")
+
+
+def _refused(capsys, *args: str) -> str:
+    """stderr of a command that must fail with exit code 2 and no traceback."""
+    assert main(args) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("graphc: ")
+    assert "Traceback" not in err
+    return err
+
+
+def _usage_error(capsys, *args: str) -> str:
+    with pytest.raises(SystemExit) as caught:
+        main(args)
+    assert caught.value.code == 2
+    return capsys.readouterr().err
+
+
+# ---- show
+
+
+def test_show_prints_the_text_ir(capsys, dumped):
+    assert main(["show", dumped]) == 0
+    assert capsys.readouterr().out == Path(dumped, "step.ir").read_text()
+    assert main(["show", f"{dumped}/passes/00_trace.ir"]) == 0
+    assert capsys.readouterr().out == Path(dumped, "passes", "00_trace.ir").read_text()
+
+
+def test_show_slices(capsys, dumped):
+    assert main(["show", dumped, "--op", "Mul", "--region", "backward"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("# 1 of 19 nodes of graph @step: region backward, op Mul\n  backward:\n    %9: ")
+    assert main(["show", dumped, "--from", "%7", "--to", "11", "--json"]) == 0
+    assert [n["id"] for n in json.loads(capsys.readouterr().out)] == [7, 8, 9, 10, 11]
+    assert main(["show", dumped, "--scope", "network", "--region", "backward"]) == 0
+    assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_show_order_and_stats(capsys, dumped):
+    assert main(["show", dumped, "--order"]) == 0
+    assert "GetFloatStatus" in capsys.readouterr().out
+    assert main(["show", dumped, "--order", "--json"]) == 0
+    assert [s["id"] for s in json.loads(capsys.readouterr().out)[0]] == [6, 7, 8, 11, 12, 18, 19]
+    assert main(["show", dumped, "--stats", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["nodes"] == 19
+    assert main(["show", dumped, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["schema"] == "graphc.graph"
+
+
+def test_show_refuses_what_is_not_there(capsys, dumped):
+    assert "there is no region 'backwards'" in _refused(capsys, "show", dumped, "--region", "backwards")
+    assert "did you mean Mul" in _refused(capsys, "show", dumped, "--op", "Mull")
+    assert "did you mean network.fc" in _refused(capsys, "show", dumped, "--scope", "netwerk.fc")
+    assert "there is no node %99" in _refused(capsys, "show", dumped, "--from", "%99")
+    assert "takes no op Mul" in _refused(capsys, "show", dumped, "--stats", "--op", "Mul")
+    assert "cannot be read" in _refused(capsys, "show", "no/such/thing")
+    assert "no node id" in _usage_error(capsys, "show", dumped, "--to", "abc")
+    Path(dumped, "step.ir").write_text("graph @x {")
+    assert "step.ir" in _refused(capsys, "show", dumped)
+
+
+@pytest.mark.parametrize(("tty", "no_color", "coloured"), [(True, "", True), (True, "1", False), (False, "", False)])
+def test_colour_only_on_a_terminal(capsys, dumped, monkeypatch, tty, no_color, coloured):
+    monkeypatch.setenv("NO_COLOR", no_color)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: tty)
+    main(["show", dumped])
+    assert ("\x1b[" in capsys.readouterr().out) == coloured
+    main(["show", dumped, "--json"])
+    assert "\x1b[" not in capsys.readouterr().out
+
+
+# ---- dump
+
+
+@pytest.mark.parametrize(
+    ("form", "start"), [("text", "graph @step {"), ("json", "{"), ("dot", "digraph"), ("mermaid", "flowchart")]
+)
+def test_dump_prints_a_saved_graph(capsys, dumped, form, start):
+    assert main(["dump", dumped, "--as", form]) == 0
+    assert capsys.readouterr().out.startswith(start)
+
+
+def test_dump_needs_something_to_do(capsys, dumped, tmp_path):
+    assert "say how to print it" in _refused(capsys, "dump", dumped)
+    assert "--out writes the dump of a compiled step" in _refused(capsys, "dump", dumped, "--out", str(tmp_path / "x"))
+    assert "invalid choice" in _usage_error(capsys, "dump", dumped, "--as", "png")
+
+
+def test_dump_compiles_and_writes(capsys, model, tmp_path):
+    out = tmp_path / "out"
+    assert main(["dump", f"{model}:build", "--out", str(out)]) == 0
+    written = capsys.readouterr().out.split()
+    assert str(out / "step.ir") in written
+    assert all(Path(p).is_file() for p in written)
+    assert "MatMul" in (out / "step.ir").read_text()
+    assert main(["dump", f"{model}:lone", "--out", str(out), "--as", "text"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == (out / "step.ir").read_text()
+    assert str(out / "step.ir") in captured.err
+
+
+def test_targets_that_are_source(capsys, model):
+    assert main(["show", f"{model}:build", "--op", "MatMul"]) == 0
+    assert "MatMul" in capsys.readouterr().out
+    assert main(["passes", f"{model}:build", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["index"] == 0
+
+
+def test_targets_that_fail(capsys, model, tmp_path):
+    assert f"did you mean {model}:build" in _refused(capsys, "show", f"{model}:biuld")
+    assert "there is no file 'none.py'" in _refused(capsys, "show", "none.py:build")
+    assert "does not say what to compile" in _refused(capsys, "show", model)
+    assert "gives int; it must give (cell, inputs)" in _refused(capsys, "show", f"{model}:wrong")
+    err = _refused(capsys, "show", f"{model}:broken")
+    assert "broken failed: ZeroDivisionError: division by zero" in err
+    assert "return 1 / 0" in err
+    assert "missing 1 required positional argument" in _refused(capsys, "show", f"{model}:needs")
+    assert "[GC101]" in _refused(capsys, "show", f"{model}:misfit")
+    (tmp_path / "bad.py").write_text("x = = 1\n")
+    assert "cannot be imported: SyntaxError" in _refused(capsys, "show", f"{tmp_path}/bad.py:x")
+    (tmp_path / "quits.py").write_text("import sys; sys.exit(3)\n")
+    assert "cannot be imported: SystemExit" in _refused(capsys, "show", f"{tmp_path}/quits.py:x")
+
+
+def test_a_file_in_the_way_of_a_dump(capsys, model, tmp_path):
+    (tmp_path / "taken").write_text("")
+    assert "is a file, a directory is needed" in _refused(
+        capsys, "dump", f"{model}:build", "--out", str(tmp_path / "taken")
+    )
+
+
+# ---- passes, diff, explain, doctor
+
+
+def test_passes(capsys, dumped):
+    assert main(["passes", dumped]) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert lines[1].split() == ["00", ".", ".", ".", "20", "trace"]
+    assert lines[2].split() == ["01", ".", ".", ".", "20", "same"]
+    assert lines[3].split() == ["02", "-1", ".", "~1", "19", "prune"]
+    assert "is no dump directory" in _refused(capsys, "passes", f"{dumped}/step.ir")
+    Path(dumped, "graph.json").unlink()
+    assert "cannot be read" in _refused(capsys, "passes", dumped)
+
+
+def test_diff_exit_codes(capsys, dumped):
+    assert main(["diff", dumped, f"{dumped}/graph.json"]) == 0
+    assert capsys.readouterr().out == "the structure is the same\n"
+    assert main(["diff", f"{dumped}/passes/00_trace.ir", dumped]) == 1
+    assert "- %3: i64[20] = Constant" in capsys.readouterr().out
+    assert main(["diff", f"{dumped}/passes/00_trace.ir", dumped, "--json"]) == 1
+    assert list(json.loads(capsys.readouterr().out)["removed"]) == ["%3"]
+    assert "cannot be read" in _refused(capsys, "diff", dumped, "none.ir")
+
+
+def test_explain(capsys):
+    assert main(["explain", "gc101"]) == 0
+    assert capsys.readouterr().out == "GC101  Shapes of operands do not fit each other.\n"
+    assert main(["explain"]) == 0
+    assert capsys.readouterr().out.count("\n") > 20
+    assert main(["explain", "GC190", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"GC190": "A checkpoint does not match."}
+    assert "did you mean GC182" in _refused(capsys, "explain", "GC1822")
+    assert "graphc explain lists them all" in _refused(capsys, "explain", "zzz")
+
+
+def test_doctor(capsys, monkeypatch, tmp_path):
+    (tmp_path / "a.o").write_bytes(b"12345")
+    monkeypatch.setenv("GRAPHC_CACHE_DIR", str(tmp_path))
+    assert main(["doctor", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["cache"] == {"directory": str(tmp_path), "files": 1, "bytes": 5}
+    assert found["packages"]["numpy"]
+    assert found["cpu"]["cores"] >= 1
+    monkeypatch.setenv("GRAPHC_CACHE_DIR", "0")
+    assert main(["doctor"]) == 0
+    assert "switched off" in capsys.readouterr().out
+
+
+# ---- the command line itself
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--epochs", "0"), "--epochs: 0 is out of range: at least 1"),
+        (("--epochs", "two"), "--epochs: 'two' is no whole number"),
+        (("--batch-size", "-1"), "--batch-size: -1 is out of range"),
+        (("--lr", "nan"), "--lr: nan is out of range: more than 0"),
+        (("--lr", "0"), "--lr: 0 is out of range: more than 0"),
+        (("--momentum", "1.5"), "--momentum: 1.5 is out of range: 0 to 1"),
+        (("--loss-scale", "0.5"), "--loss-scale: 0.5 is out of range: at least 1"),
+        (("--loss-scale", "inf"), "--loss-scale: inf is out of range"),
+        (("--seed", "4294967296"), "--seed: 4294967296 is out of range: 0 to 4294967295"),
+        (("--limit-steps", "0"), "--limit-steps: 0 is out of range"),
+        (("--what",), "unrecognized arguments: --what"),
+    ],
+)
+def test_bad_training_options(capsys, args, message):
+    assert message in _usage_error(capsys, "train", *args)
+
+
+def test_no_command_and_unknown_command(capsys):
+    assert "required: COMMAND" in _usage_error(capsys)
+    assert "invalid choice: 'fly'" in _usage_error(capsys, "fly")
+
+
+def _python(code: str, *args: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "codegen")])}
+    return subprocess.run([sys.executable, "-c", code, *args], env=env, capture_output=True, text=True, timeout=60)
+
+
+_LIGHT = """
+import sys
+from graphc.inspect.cli import main
+try:
+    code = main(sys.argv[1:])
+except SystemExit as stop:
+    code = stop.code
+heavy = sorted({m.split(".")[0] for m in sys.modules} & {"numba", "llvmlite", "jinja2", "safetensors"})
+sys.exit(f"imported {heavy}" if heavy else code)
+"""
+
+
+def test_help_show_and_diff_import_no_compiler(dumped):
+    for args in (["--help"], ["train", "--help"], ["show", dumped, "--stats"], ["diff", dumped, dumped], ["explain"]):
+        done = _python(_LIGHT, *args)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
+        assert done.stderr == ""
+
+
+def test_help_names_every_command(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["--help"])
+    assert caught.value.code == 0
+    out = capsys.readouterr().out
+    for command in ("train", "dump", "show", "passes", "diff", "explain", "doctor"):
+        assert f"\n    {command} " in out
+
+
+def test_python_dash_m_and_a_closed_pipe(dumped):
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "codegen")])}
+    command = f"{sys.executable} -m graphc show {dumped} --json | head -c 5; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], env=env, capture_output=True, text=True, timeout=60, cwd=ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, '{\n "s', "")
+
+
+def test_hostile_graphs_print(capsys, tmp_path, hostile_graph, hostile):
+    write_dump(tmp_path, graph=hostile_graph, passes=[(hostile, hostile_graph)], source="", kernels="", memory={})
+    for args in (
+        ["show"],
+        ["show", "--stats"],
+        ["show", "--order"],
+        ["passes"],
+        ["show", "--scope", hostile],
+        ["dump", "--as", "dot"],
+    ):
+        assert main([args[0], str(tmp_path), *args[1:]]) == 0
+        out = capsys.readouterr().out
+        assert "\x1b" not in out
+        assert "\nd</script>" not in out
+    assert main(["show", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == to_text(hostile_graph) + "\n"
