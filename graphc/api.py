@@ -244,11 +244,17 @@ class _Steps:
     def key(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Any:
         if self.version != dispatch.version:
             self.modes = (
-                tuple((id(c), c.training) for _, c in cell.cells_and_names()),
+                tuple((id(c), c.training, _plain_attributes(c)) for _, c in cell.cells_and_names()),
                 tuple((id(p), p.requires_grad, p.type) for p in cell.get_parameters()),
             )
             self.version = dispatch.version
         return (tuple(x.type for x in leaves), repr(structure), self.modes, Parameter.moves, switches().jit)
+
+
+def _plain_attributes(cell: Cell) -> tuple[str, ...]:
+    """The attributes that are Python constants: a step is compiled for their values."""
+    kinds = (bool, int, float, str, tuple, type(None))
+    return tuple(f"{name}={value!r}" for name, value in vars(cell).items() if isinstance(value, kinds) and name[0] != "_")
 
 
 _compiled: WeakKeyDictionary[Cell, _Steps] = WeakKeyDictionary()

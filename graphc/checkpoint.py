@@ -11,6 +11,7 @@ import difflib
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -87,8 +88,8 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     except OSError as error:
         raise CheckpointError(f"checkpoint {str(path)!r} cannot be read: {error.strerror}", loc=user_loc()) from None
     try:
-        arrays: dict[str, np.ndarray] = load(data)  # type: ignore[type-arg]
-    except (SafetensorError, ValueError, KeyError, AttributeError) as error:
+        arrays: dict[str, np.ndarray[Any, Any]] = load(data)
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(
             f"checkpoint {str(path)!r} is damaged or no safetensors file: {error}",
             loc=user_loc(),

@@ -99,6 +99,7 @@ CODES: dict[str, str] = {
     "GC111": "Labels of a cross entropy have the wrong dtype or shape.",
     "GC120": "The truth value of a traced tensor was asked for (`if`, `while`, `and`, `not`).",
     "GC122": "The branches of a conditional return different structures, shapes or dtypes.",
+    "GC123": "A value that a loop carries changes its shape or dtype from one turn to the next.",
     "GC130": "A Python value of a traced tensor was asked for; it is not known while tracing.",
     "GC131": "A NumPy function was applied to a traced tensor.",
     "GC132": "A traced tensor was used outside the trace that made it.",

@@ -17,6 +17,7 @@ from graphc_codegen.program import (
     Output,
     Program,
     Stmt,
+    While,
     symbol,
 )
 from graphc_codegen.runtime import Bound, Executable, compile_program
@@ -39,6 +40,7 @@ __all__ = [
     "Output",
     "Program",
     "Stmt",
+    "While",
     "compile_program",
     "symbol",
 ]

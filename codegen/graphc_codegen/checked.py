@@ -17,7 +17,7 @@ import numpy as np
 
 from graphc_codegen import loops
 from graphc_codegen.errors import CheckedError
-from graphc_codegen.program import ALIGNMENT, Buffer, Call, If, Kernel, LoopKernel, Program, Stmt, symbol
+from graphc_codegen.program import ALIGNMENT, Buffer, Call, If, Kernel, LoopKernel, Program, Stmt, While, symbol
 from graphc_codegen.render import safe
 from graphc_codegen.runtime import Array, Bound, Executable
 from graphc_codegen.validate import Declared, operands
@@ -117,11 +117,17 @@ class _Step:
     # ---- following the program
 
     def _statements(self, body: Sequence[Stmt]) -> Generator[Stmt, bool, None]:
-        """The statements that run, in order. For an `If` the predicate's value is sent back."""
+        """The statements that run, in order. The value of a predicate is sent back."""
         for stmt in body:
-            taken = yield stmt
-            if isinstance(stmt, If):
-                yield from self._statements(stmt.then if taken else stmt.orelse)
+            if isinstance(stmt, While):
+                yield from self._statements(stmt.condition)
+                while (yield stmt):
+                    yield from self._statements(stmt.body)
+                    yield from self._statements(stmt.condition)
+            else:
+                taken = yield stmt
+                if isinstance(stmt, If):
+                    yield from self._statements(stmt.then if taken else stmt.orelse)
             self._bury(stmt.dead)
 
     def _advance(self, taken: bool = False) -> None:
@@ -138,7 +144,7 @@ class _Step:
     def flag(self, first: int) -> int:
         """The generated code reads a predicate."""
         stmt = self._next
-        if not isinstance(stmt, If) or self._slots[first] != stmt.pred:
+        if not isinstance(stmt, (If, While)) or self._slots[first] != stmt.pred:
             raise CheckedError(f"the generated step reads a predicate where the program has {_where(stmt)}")
         value = bool(self._readable(stmt, stmt.pred)[0])
         self._advance(value)

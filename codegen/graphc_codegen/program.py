@@ -167,7 +167,25 @@ class If:
     dead: tuple[int, ...] = ()
 
 
-Stmt = Call | If
+@dataclass(frozen=True, slots=True)
+class While:
+    """Run `condition`; as long as the one-element bool buffer `pred` is true, run `body` and `condition` again."""
+
+    condition: tuple[Stmt, ...]
+    pred: int
+    body: tuple[Stmt, ...]
+    note: str = ""
+    dead: tuple[int, ...] = ()
+
+
+Stmt = Call | If | While
+
+
+def blocks(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
+    """The blocks inside a statement, in the order in which they may run."""
+    if isinstance(stmt, If):
+        return stmt.then, stmt.orelse
+    return (stmt.condition, stmt.body) if isinstance(stmt, While) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +200,7 @@ class Program:
     notes: tuple[str, ...] = field(default=())
 
     def calls(self) -> Iterator[Call]:
-        """Every call, in program order, both branches of an `If` included."""
+        """Every call, in program order, with all that branches and loops hold."""
         yield from _calls(self.body)
 
     def kernels(self) -> dict[str, Kernel]:
@@ -194,6 +212,5 @@ def _calls(body: tuple[Stmt, ...]) -> Iterator[Call]:
     for stmt in body:
         if isinstance(stmt, Call):
             yield stmt
-        else:
-            yield from _calls(stmt.then)
-            yield from _calls(stmt.orelse)
+        for block in blocks(stmt):
+            yield from _calls(block)

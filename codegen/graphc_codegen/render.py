@@ -10,7 +10,7 @@ from typing import Any
 
 from graphc_codegen import loops
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.program import Call, If, Kernel, LoopKernel, Program, Stmt, symbol
+from graphc_codegen.program import Call, Kernel, LoopKernel, Program, Stmt, While, blocks, symbol
 from graphc_codegen.target import Target
 from graphc_codegen.writer import Declarations, Writer
 
@@ -152,6 +152,11 @@ def _functions(body: Sequence[Stmt], layout: _Layout) -> list[_Function]:
             if isinstance(stmt, Call):
                 result.append(f"{symbol(stmt.kernel)}(ctx, {layout.first(stmt.args)})")
                 continue
+            if isinstance(stmt, While):
+                condition = block(stmt.condition)
+                result += [*condition, f"while load_flag(ctx, {layout.first((stmt.pred,))}):"]
+                result += _indented([*block(stmt.body), *condition] or ["pass"])
+                continue
             result.append(f"if load_flag(ctx, {layout.first((stmt.pred,))}):")
             result += _indented(block(stmt.then) or ["pass"])
             if stmt.orelse:
@@ -168,9 +173,7 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 
 def _count(stmt: Stmt) -> int:
-    if isinstance(stmt, If):
-        return 1 + sum(map(_count, stmt.then)) + sum(map(_count, stmt.orelse))
-    return 1
+    return 1 + sum(_count(inner) for block in blocks(stmt) for inner in block)
 
 
 def _pieces(stmts: Sequence[Stmt]) -> Iterator[Sequence[Stmt]]:

@@ -17,6 +17,7 @@ from graphc_codegen.program import (
     LoopKernel,
     Program,
     Stmt,
+    blocks,
     symbol,
 )
 from graphc_codegen.render import safe
@@ -87,8 +88,8 @@ def _check_body(body: Sequence[Stmt], buffers: dict[int, Buffer], declared: dict
         pred = buffers[stmt.pred]
         if pred.dtype != "bool" or pred.size != 1:
             raise CodegenError(f"the predicate of {safe(stmt.note)!r}, buffer {pred.id}, is no single bool")
-        _check_body(stmt.then, buffers, declared)
-        _check_body(stmt.orelse, buffers, declared)
+        for block in blocks(stmt):
+            _check_body(block, buffers, declared)
 
 
 def _check_call(call: Call, buffers: dict[int, Buffer], declared: tuple[Declared, ...]) -> None:

@@ -111,8 +111,9 @@ def train(options: Options, say: Callable[[str], None]) -> Result:
     accuracy = evaluate(network, data.test_images, data.test_labels)
     right = round(accuracy * len(data.test_images))
     say(f"test accuracy {accuracy:.2%} ({right} of {len(data.test_images)}), {progress.seconds:.1f} s of training")
-    checkpoint = save_checkpoint(cell, out / "lenet.safetensors")
+    # The checkpoint last: a run that was interrupted until here has written none.
     step.dump(out / "dump")
+    checkpoint = save_checkpoint(cell, out / "lenet.safetensors")
     say(f"checkpoint  {checkpoint}")
     say(f"graph dump  {out / 'dump'}")
     return Result(
@@ -200,15 +201,13 @@ class _Progress:
     def _line(self, what: str, loss: float, now: float) -> None:
         rate = len(self.losses) * self.options.batch_size / max(now - self.started, 1e-9)
         self.say(
-            f"epoch {self.epoch + 1:>3}/{self.options.epochs}  step {len(self.losses):>3}/{self.per_epoch}  {what} {loss:.4f}"
-            f"  overflows {self.overflows}  scale {self.scale:g}  {rate:,.0f} samples/s"
+            f"epoch {self.epoch + 1:>3}/{self.options.epochs}  step {len(self.losses):>3}/{self.per_epoch}"
+            f"  {what} {loss:.4f}  overflows {self.overflows}  scale {self.scale:g}  {rate:,.0f} samples/s"
         )
 
 
 def evaluate(network: nn.Cell, images: Array, labels: Array) -> float:
-    """The share of images [n, 1, 32, 32] whose largest logit is their label [n]. The network is put back into its
-    mode.
-    """
+    """The share of images [n, 1, 32, 32] whose largest logit is their label [n]. The network keeps its mode."""
     was_training = network.training
     network.set_train(False)
     forward = graphc.compile(network, Tensor.wrap(images[:1].repeat(EVALUATION_BATCH, 0)))

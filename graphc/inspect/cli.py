@@ -1,7 +1,7 @@
 """The `graphc` command. Parsing only: what the commands do is in graphc.inspect.commands, imported when one runs.
 
 Exit codes: 0 done (for `diff`: no difference), 1 `diff` found differences, 2 bad arguments or a failure, 130
-interrupted.
+interrupted, 141 the reader of the output has gone (as if by SIGPIPE).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # The reader, `head` for instance, has gone. Python would complain once more when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 141
     except OSError as error:
         print(f"graphc: {error.strerror or error}: {error.filename}", file=sys.stderr)
     except KeyboardInterrupt:

@@ -134,7 +134,7 @@ def summary_text(
         "files",
         *(f"  {name:<32} {size:>9} bytes" for name, size in sizes.items()),
         "",
-        "graphc show DIRECTORY prints the graph, graphc passes DIRECTORY what each pass did, graphc diff A B compares two.",
+        "graphc show DIRECTORY prints the graph, graphc passes DIRECTORY what each pass did.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -167,7 +167,9 @@ def _spine(graph: Graph, check: Node) -> list[Step]:
     checked = f"tests {count} value{'' if count == 1 else 's'}"
     steps = [Step(graph.node(p), "start", {}, "computed before the status is cleared") for p in clear.after]
     steps.append(Step(clear, "order" if clear.after else "start", {}, ""))
-    inside = nx.descendants(graph.nx, clear.id) & nx.ancestors(graph.nx, check.id)
+    after: set[int] = nx.descendants(graph.nx, clear.id)
+    before: set[int] = nx.ancestors(graph.nx, check.id)
+    inside = after & before
     held = [n for i in sorted(inside) if clear.id in (n := graph.node(i)).after]
     steps += [Step(n, "order", {}, "waits for the cleared status") for n in held]
     steps.append(Step(check, "path" if inside else "data", _regions(graph, inside), checked))

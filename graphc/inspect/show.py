@@ -104,8 +104,8 @@ def stats_text(stats: Mapping[str, Any]) -> str:
     """Node counts as a table."""
     edges = stats["edges"]
     lines = [
-        f"graph @{shown(stats['graph'])}: {stats['nodes']} nodes, {edges['data']} data edges, {edges['order']} order edges,"
-        f" {stats['parameters']} parameters ({stats['parameter_bytes']} bytes)"
+        f"graph @{shown(stats['graph'])}: {stats['nodes']} nodes, {edges['data']} data edges,"
+        f" {edges['order']} order edges, {stats['parameters']} parameters ({stats['parameter_bytes']} bytes)"
     ]
     for region, ops in stats["regions"].items():
         lines.append(f"  {region:<26} {sum(ops.values()):>6}")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from graphc.errors import Loc
-from graphc.ir.graph import Data, Graph, Node, Origin, Region, Value
+from graphc.ir.graph import Data, Graph, Ids, Node, Origin, Region, Value
 from graphc.ir.types import TensorType, numpy_dtype
 
 
@@ -98,3 +98,39 @@ class NodeView:
         if name in self.node.attrs:
             return self.node.attrs[name]
         raise AttributeError(f"{self.node.op.name} has no operand or attribute {name!r}")
+
+
+def inline(graph: Graph, source: Graph, arguments: Sequence[Value]) -> list[Value]:
+    """Copy the nodes of `source` into `graph`, its inputs being `arguments`. Returns the values of its results."""
+    values = {Value(i): argument for i, argument in zip(source.inputs, arguments, strict=True)}
+    ids: dict[int, int] = {}
+    for node in source:
+        if node.id in source.inputs:
+            continue
+        made = graph.add(
+            node.op,
+            [values[v] for v in node.inputs],
+            {k: fresh(v, graph.ids) if isinstance(v, Graph) else v for k, v in node.attrs.items()},
+            after=[ids[i] for i in node.after if i in ids],
+            types=node.types,
+            name=node.name,
+            scope=node.scope,
+            loc=node.loc,
+            region=node.region,
+            origin=node.origin,
+        )
+        ids[node.id] = made.id
+        values.update(zip(node.outputs, made.outputs, strict=True))
+    return [values[r.value] for r in source.results]
+
+
+def fresh(source: Graph, ids: Ids) -> Graph:
+    """A copy of a subgraph with new node ids, for a second use in the same program."""
+    graph = Graph(source.name, ids)
+    inputs = [
+        graph.add("Input", types=source.node(i).types, name=source.node(i).name, region="state").outputs[0]
+        for i in source.inputs
+    ]
+    results = inline(graph, source, inputs)
+    graph.set_results((r.name, v) for r, v in zip(source.results, results, strict=True))
+    return graph

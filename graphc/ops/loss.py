@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import DTypeError, ShapeError
+from graphc.errors import DTypeError, GradientError, ShapeError
 from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.op import Attrs, Kernel, Types
 from graphc.ir.types import FLOATS
@@ -176,8 +176,12 @@ def _dense_ref(logits: Array, labels: Array) -> tuple[Array, Array]:
     return -(labels * logp).sum(-1), np.exp(logp) * labels.sum(-1, keepdims=True) - labels
 
 
-def _entropy_grad(g: Builder, n: NodeView, dy: Value, d_gradient: Value | None) -> list[Value | None]:
-    # The second result is itself a gradient: differentiating through it is asked for explicitly or not at all.
+def _entropy_grad(g: Builder, n: NodeView, dy: Value | None, d_gradient: Value | None) -> list[Value | None]:
+    if d_gradient is not None:
+        # The second result is itself a gradient.
+        raise GradientError(f"{n.node.op.name} has no gradient through its second result", loc=n.node.loc)
+    if dy is None:
+        return [None, None]
     column = g.Reshape(dy, shape=(*n.type(n.out()).shape, 1))
     return [g.Mul(n.out(1), column), None]
 

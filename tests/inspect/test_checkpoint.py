@@ -185,3 +185,10 @@ def test_other_files_are_errors(tmp_path):
     save_file({"x": np.ones(2, np.uint64)}, path)
     with pytest.raises(CheckpointError, match="'x' has dtype uint64"):
         load_checkpoint(path)
+
+
+def test_a_dtype_that_numpy_has_not(tmp_path):
+    header = b'{"x":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}}'
+    (tmp_path / "a").write_bytes(len(header).to_bytes(8, "little") + header + b"\x00" * 4)
+    with pytest.raises(CheckpointError):
+        load_checkpoint(tmp_path / "a")

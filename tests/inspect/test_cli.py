@@ -274,6 +274,19 @@ def test_bad_training_options(capsys, args, message):
     assert message in _usage_error(capsys, "train", *args)
 
 
+def test_version(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out.startswith("graphc ")
+
+
+def test_the_traceback_of_user_code_on_request(model, monkeypatch):
+    monkeypatch.setenv("GRAPHC_TRACEBACK", "full")
+    with pytest.raises(ZeroDivisionError):
+        main(["show", f"{model}:broken"])
+
+
 def test_no_command_and_unknown_command(capsys):
     assert "required: COMMAND" in _usage_error(capsys)
     assert "invalid choice: 'fly'" in _usage_error(capsys, "fly")
@@ -317,7 +330,7 @@ def test_python_dash_m_and_a_closed_pipe(dumped):
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "codegen")])}
     command = f"{sys.executable} -m graphc show {dumped} --json | head -c 5; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], env=env, capture_output=True, text=True, timeout=60, cwd=ROOT)
-    assert (done.returncode, done.stdout, done.stderr) == (0, '{\n "s', "")
+    assert (done.returncode, done.stdout, done.stderr) == (141, '{\n "s', "")
 
 
 def test_hostile_graphs_print(capsys, tmp_path, hostile_graph, hostile):

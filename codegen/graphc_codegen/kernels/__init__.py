@@ -5,12 +5,13 @@ Operands of a call must not overlap. Every size is at least 1.
 
 from __future__ import annotations
 
+from graphc_codegen.kernels.avg_pool import AVG_POOL, AVG_POOL_GRAD
 from graphc_codegen.kernels.base import Emitter
 from graphc_codegen.kernels.conv import CONV2D
 from graphc_codegen.kernels.conv_grad import CONV2D_FILTER_GRAD
 from graphc_codegen.kernels.gemm import GEMM
 from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
-from graphc_codegen.kernels.pool import AVG_POOL, AVG_POOL_GRAD, MAX_POOL, MAX_POOL_GRAD
+from graphc_codegen.kernels.max_pool import MAX_POOL, MAX_POOL_GRAD
 from graphc_codegen.kernels.softmax import (
     LOG_SOFTMAX,
     LOG_SOFTMAX_GRAD,

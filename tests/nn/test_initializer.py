@@ -1,0 +1,143 @@
+"""Initial values: the bits MindSpore makes, and what is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import Tensor, nn
+from graphc.nn import initializer as init
+from graphc.nn.initializer import initializer
+
+RECORDED = json.loads((Path(__file__).parents[1] / "data" / "ms_initializers.json").read_text())["cases"]
+
+
+@pytest.mark.parametrize("case", RECORDED, ids=lambda c: f"{c['name']}-{c['seed']}")
+def test_bits_are_those_recorded_from_mindspore(case: dict[str, Any]) -> None:
+    np.random.seed(case["seed"])
+    made = initializer(getattr(init, case["name"])(**case["kwargs"]), case["shape"]).asnumpy()
+    assert made.dtype == np.float32
+    assert made.shape == tuple(case["shape"])
+    bits = made.view(np.uint32).reshape(-1)
+    assert bits[:8].tolist() == case["first"]
+    assert hashlib.sha256(bits.tobytes()).hexdigest() == case["sha256"]
+
+
+def test_philox_gives_the_published_vectors() -> None:
+    """Known answers of Random123 for Philox4x32-10; here the key is the seed, the counter (block, seed)."""
+    assert [hex(v) for v in init.philox(0, 0, 4)] == ["0x6627e8d5", "0xe169c58d", "0xbc57ac4c", "0x9b00dbd8"]
+    whole = init.philox(123456789 << 33, 0, 4096)
+    assert np.array_equal(whole[1024:2048], init.philox(123456789 << 33, 1024, 1024))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("normal", init.Normal),
+        ("uniform", init.Uniform),
+        ("he_uniform", init.HeUniform),
+        ("he_normal", init.HeNormal),
+        ("xavier_uniform", init.XavierUniform),
+        ("truncated_normal", init.TruncatedNormal),
+        ("TruncatedNormal", init.TruncatedNormal),
+    ],
+)
+def test_names_mean_the_classes(name: str, kind: type[init.Initializer]) -> None:
+    graphc.set_seed(3)
+    by_name = initializer(name, (4, 5)).asnumpy()
+    graphc.set_seed(3)
+    assert np.array_equal(by_name, initializer(kind(), (4, 5)).asnumpy())
+
+
+def test_constants() -> None:
+    assert np.array_equal(initializer("zeros", (2, 3)).asnumpy(), np.zeros((2, 3), np.float32))
+    assert np.array_equal(initializer("ones", 3).asnumpy(), np.ones(3, np.float32))
+    assert np.array_equal(initializer(2.5, [2]).asnumpy(), np.full(2, 2.5, np.float32))
+    whole = initializer(init.Constant(7), (2,), graphc.int32)
+    assert whole.dtype == graphc.int32
+    assert whole.asnumpy().tolist() == [7, 7]
+
+
+def test_constants_take_no_random_numbers() -> None:
+    graphc.set_seed(9)
+    wanted = np.random.randint(1 << 30)
+    graphc.set_seed(9)
+    initializer("zeros", (5,))
+    assert np.random.randint(1 << 30) == wanted
+
+
+def test_a_tensor_is_returned_as_it_is() -> None:
+    x = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+    assert initializer(x, (2, 3)) is x
+    with pytest.raises(graphc.ShapeError, match=r"init is f32\[2,3\], the shape asked for is \(3, 2\)"):
+        initializer(x, (3, 2))
+
+
+def test_a_seed_decides_all_weights() -> None:
+    def weights() -> list[Any]:
+        graphc.set_seed(42)
+        net = nn.SequentialCell(nn.Dense(4, 3), nn.Dense(3, 2))
+        return [p.asnumpy() for p in net.get_parameters()]
+
+    first, second = weights(), weights()
+    assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+    assert graphc.get_seed() == 42
+    assert not np.array_equal(nn.Dense(4, 3).weight.asnumpy(), first[0])
+
+
+def test_bounds_and_moments() -> None:
+    bound = np.sqrt(6 / (300 + 200))
+    x = initializer(init.XavierUniform(), (200, 300)).asnumpy()
+    assert np.abs(x).max() <= bound
+    assert x.std() == pytest.approx(bound / np.sqrt(3), rel=0.01)
+    x = initializer(init.HeNormal(nonlinearity="relu"), (200, 300)).asnumpy()
+    assert x.std() == pytest.approx(np.sqrt(2 / 300), rel=0.01)
+    x = initializer(init.TruncatedNormal(sigma=1.0, a=-0.5, b=1.0), (100, 100)).asnumpy()
+    assert x.min() >= -0.5
+    assert x.max() <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: initializer("gauss", (2,)), ValueError, "init must be one of 'zeros'"),
+        (lambda: initializer(None, (2,)), TypeError, "init must be a name, a number"),
+        (lambda: initializer("zeros"), ValueError, "shape must be given"),
+        (lambda: initializer("zeros", (2, 0)), ValueError, "must be at least 1, got 0"),
+        (lambda: initializer("zeros", (2, 1.5)), TypeError, "must be an int, got float"),
+        (lambda: initializer("zeros", "ab"), TypeError, "shape must be an int or a tuple"),
+        (lambda: initializer("he_uniform", (3,)), ValueError, "need a weight"),
+        (lambda: init.Normal(sigma=-1), ValueError, "sigma must be a finite number >= 0"),
+        (lambda: init.HeUniform(mode="both"), ValueError, "mode must be one of 'fan_in', 'fan_out'"),
+        (lambda: init.HeUniform(nonlinearity="selu"), ValueError, "nonlinearity must be one of"),
+        (lambda: init.TruncatedNormal(a=1.0, b=1.0), ValueError, "b must be greater than a"),
+        (
+            lambda: initializer(init.TruncatedNormal(a=50.0, b=60.0), (2,)),
+            ValueError,
+            "holds no numbers",
+        ),
+        (lambda: initializer(init.Initializer(), (2,)), TypeError, "does not define values"),
+        (lambda: graphc.set_seed(-1), ValueError, "seed must lie in"),
+        (lambda: graphc.set_seed(1.0), TypeError, "seed must be an int, got float"),
+    ],
+)
+def test_refused(make: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message) as caught:
+        make()
+    assert isinstance(caught.value, graphc.GraphcError)
+
+
+def test_custom_initializer() -> None:
+    class Ramp(init.Initializer):
+        def values(self, shape: tuple[int, ...]) -> Any:
+            return np.arange(np.prod(shape)).reshape(shape)
+
+    dense = nn.Dense(2, 2, weight_init=Ramp(), bias_init="ones")
+    assert dense.weight.asnumpy().tolist() == [[0, 1], [2, 3]]
+    assert dense.weight.dtype == graphc.float32
