@@ -46,7 +46,8 @@ def user_loc(frame: FrameType | None = None) -> Loc | None:
     frame = frame or sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
-        if not is_library(filename) and not filename.startswith("<frozen"):
+        launcher = filename.startswith("<frozen") or os.path.basename(filename) == "graphc"
+        if not is_library(filename) and not launcher:
             break
         frame = frame.f_back
     else:

@@ -12,7 +12,7 @@ from graphc.ir import Graph, TensorType, Value
 from graphc.lower.body import Body, Constants
 from graphc.lower.buffers import Buffers
 from graphc.ops.tensor import Array
-from graphc_codegen.program import Call, Program, Stmt
+from graphc_codegen.program import Call, If, Program, Stmt, blocks
 
 __all__ = ["Lowered", "lower"]
 
@@ -109,10 +109,13 @@ def _mark_dead(statements: list[Stmt], buffers: Buffers) -> tuple[Stmt, ...]:
             if isinstance(statement, Call):
                 marked.append(replace(statement, dead=tuple(dead)))
                 continue
-            then, orelse = mark(statement.then), mark(statement.orelse)
+            inner = [mark(block) for block in blocks(statement)]
             counter += 1
             dead = dead + by_position.get(counter, [])
-            marked.append(replace(statement, then=then, orelse=orelse, dead=tuple(dead)))
+            if isinstance(statement, If):
+                marked.append(replace(statement, then=inner[0], orelse=inner[1], dead=tuple(dead)))
+            else:
+                marked.append(replace(statement, condition=inner[0], body=inner[1], dead=tuple(dead)))
         return tuple(marked)
 
     return mark(statements)

@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from graphc.errors import LoweringError
-from graphc.ir import Graph, Node, Value
+from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.op import Alias
 from graphc.lower.buffers import Buffers
 from graphc.lower.calls import CallBuilder, LoopBuilder, Operand, kernel_node, note_of, walk
 from graphc.lower.fuse import Group, Step, fuse, uniform_values
 from graphc.ops.rules import contiguous_strides
-from graphc_codegen.program import Call, If, Stmt
+from graphc_codegen.program import Call, If, Stmt, While
 
 
 @dataclass(slots=True)
@@ -61,6 +61,8 @@ class Body:
                 self._group(step)
             elif step.op.name == "If":
                 self._if(step)
+            elif step.op.name == "While":
+                self._while(step)
             elif step.op.name == "Assign" or isinstance(step.op.lower, Alias):
                 pass  # No code: `source` looks through it.
             else:
@@ -171,7 +173,7 @@ class Body:
     def _may_overlap(self, maker: Step, reader: int, old: Value, core: Value) -> bool:
         """Whether one step may read the old contents and write the new: an If, or a loop element by element."""
         if not isinstance(maker, Group):
-            return maker.op.name == "If"
+            return maker.op.name in ("If", "While")
         if maker.axes is not None:
             return False
         node, type = self.graph.node(reader), self.graph.type(core)
@@ -190,8 +192,9 @@ class Body:
 
     def _emit(self, statement: Stmt) -> None:
         self.buffers.position += 1
-        for buffer in statement.args if not isinstance(statement, If) else (statement.pred,):
-            self.buffers.use(buffer)
+        if isinstance(statement, Call):
+            for buffer in statement.args:
+                self.buffers.use(buffer)
         self.statements.append(statement)
 
     def _group(self, group: Group) -> None:
@@ -244,3 +247,48 @@ class Body:
         for buffer in outputs:
             self.buffers.use(buffer)
         self.statements.append(If(pred, branches[0], branches[1], note_of([node])))
+
+    def _while(self, node: Node) -> None:
+        """The carried values have one buffer each, written anew by every turn."""
+        count = node.attrs["carried"]
+        initial, captures = node.inputs[:count], [self.of(v) for v in node.inputs[count:]]
+        state = [self._new(v) for v in node.outputs]
+        saved = [self._copy_of(v, state, b) for v, b in zip(initial, state, strict=True)]
+        captures = [self._apart(b, state) for b in captures]
+        for source, target in zip(saved, state, strict=True):
+            if source != target:
+                self._copy(source, target)
+        pred = self.buffers.new(TensorType("bool", ()))
+        self.buffers.position += 1
+        begin = self.buffers.position
+        for buffer in (pred, *state, *captures):
+            self.buffers.use(buffer)
+        parts: list[tuple[Stmt, ...]] = []
+        for name, targets in (("cond", [pred]), ("body", state)):
+            sub: Graph = node.attrs[name]
+            bound = {Value(i): b for i, b in zip(sub.inputs, [*state, *captures], strict=True)}
+            wanted = [(r.value, b) for r, b in zip(sub.results, targets, strict=True)]
+            parts.append(tuple(Body(sub, self.buffers, self.constants, bound, wanted).run()))
+        self.buffers.position += 1
+        for buffer in (pred, *state, *captures):
+            # Used again by the next turn.
+            self.buffers.use(buffer)
+        self.buffers.keep(begin)
+        self.statements.append(While(parts[0], pred, parts[1], note_of([node])))
+
+    def _copy_of(self, value: Value, state: list[int], own: int) -> int:
+        """The buffer of an initial value, saved where it is memory that another carried value begins with."""
+        buffer = self.of(value)
+        if buffer != own and buffer in state:
+            copy = self.buffers.new(self.buffers.type(buffer))
+            self._copy(buffer, copy)
+            return copy
+        return buffer
+
+    def _apart(self, buffer: int, state: list[int]) -> int:
+        """A captured buffer, copied where the loop writes that very memory."""
+        if buffer not in state:
+            return buffer
+        copy = self.buffers.new(self.buffers.type(buffer))
+        self._copy(buffer, copy)
+        return copy

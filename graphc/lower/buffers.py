@@ -38,6 +38,12 @@ class Buffers:
         self.first.setdefault(buffer, self.position)
         self.last[buffer] = self.position
 
+    def keep(self, begin: int) -> None:
+        """What was alive before position `begin` and used since stays alive until now: a loop may use it again."""
+        for buffer, first in self.first.items():
+            if first <= begin <= self.last[buffer]:
+                self.last[buffer] = self.position
+
     def lifetimes(self) -> dict[int, Lifetime]:
         return {
             b: Lifetime(self.first[b], self.last[b], math.prod(type.shape) * ITEMSIZE[type.dtype])

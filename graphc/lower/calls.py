@@ -44,9 +44,14 @@ class CallBuilder:
         self._emit(Call(kernel, tuple(x.buffer for x in operands), self.note))
 
     def call(self, name: str, inputs: Sequence[Operand], outputs: Sequence[Operand], **params: Any) -> None:
-        """A named kernel; nothing when it would write nothing."""
-        if any(x.type.size for x in outputs):
+        """A named kernel. Kernels have no sizes of zero: nothing is written to nothing, and a sum of nothing is zero."""
+        if not any(x.type.size for x in outputs):
+            return
+        if all(x.type.size for x in inputs):
             self._call(NamedKernel(name, tuple(params.items())), *inputs, *outputs)
+            return
+        for x in outputs:
+            self.fill(x, 0)
 
     def fill(self, target: Operand, value: float) -> None:
         """One number everywhere."""

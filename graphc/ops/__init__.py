@@ -84,7 +84,10 @@ from graphc.ops.functional import (
     swapaxes,
     tanh,
     transpose,
+    fori_loop,
+    scan,
     where,
+    while_loop,
     zeros,
     zeros_like,
 )  # fmt: skip
@@ -159,5 +162,5 @@ __all__ = [
     "reduce_all", "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_sum", "relu", "reshape",
     "rsqrt", "select", "sigmoid", "sign", "softmax", "softmax_cross_entropy_with_logits",
     "sparse_softmax_cross_entropy_with_logits", "split", "sqrt", "square", "squeeze", "stack",
-    "stop_gradient", "sub", "sum", "swapaxes", "tanh", "transpose", "where", "zeros", "zeros_like",
+    "stop_gradient", "sub", "sum", "swapaxes", "tanh", "transpose", "where", "while_loop", "fori_loop", "scan", "zeros", "zeros_like",
 ]  # fmt: skip

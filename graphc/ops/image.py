@@ -192,7 +192,9 @@ def _conv_input_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
                 (co * hz * wz, hz * wz, stride * wz, stride),
             )
     sizes = dict(n=n, ci=co, co=ci, h=hz, w=wz, kh=kh, kw=kw, oh=h, ow=w)
-    k.call("conv2d", (source, inputs[1]), outputs, **sizes, stride=1, dilation=dilation, transposed=True)
+    # Rows of the border that hold zeros only, which the kernel may skip.
+    border = (max(0, top), max(0, hz - top - oh)) if (stride, dilation) == (1, 1) else (0, 0)
+    k.call("conv2d", (source, inputs[1]), outputs, **sizes, stride=1, dilation=dilation, transposed=True, border=border)
 
 
 _CONV_CASES: tuple[Mapping[str, Any], ...] = (
@@ -282,8 +284,12 @@ def _max_ref(x: Array, kernel: Pair, **attrs: Any) -> Array:
 
 def _max_grad_ref(x: Array, dy: Array, kernel: Pair, **attrs: Any) -> Array:
     windows = _windows(x, kernel, attrs, -np.inf)
+    flat = windows.reshape(*windows.shape[:4], -1)
     # argmax takes the first maximum in row-major window order, and NaN before any number.
-    hit = windows.reshape(*windows.shape[:4], -1).argmax(-1)
+    hit = flat.argmax(-1)
+    # Where everything is -inf the first pixel of the image wins, not the padding.
+    inside = _windows(np.ones((1, 1, *x.shape[2:])), kernel, attrs).reshape(1, 1, *windows.shape[2:4], -1)
+    hit = np.where((flat == -np.inf).all(-1), inside.argmax(-1), hit)
     return _scatter(x, dy[..., None] * (hit[..., None] == np.arange(kernel[0] * kernel[1])), kernel, attrs)
 
 

@@ -74,10 +74,21 @@ def run(graph: Graph, inputs: Mapping[int, Any], *, exact: bool = True, keep: bo
 
 
 def _evaluate(node: Node, operands: list[Array], exact: bool) -> list[Array]:
+    if node.op.name == "While":
+        return _loop(node, operands, exact)
     if node.op.name != "If":
         return apply(node.op, node.types, operands, node.attrs, exact)
     branch: Graph = node.attrs["then" if operands[0] else "else"]
     return run(branch, dict(zip(branch.inputs, operands[1:], strict=True)), exact=exact).results
+
+
+def _loop(node: Node, operands: list[Array], exact: bool) -> list[Array]:
+    count = node.attrs["carried"]
+    carried, captures = operands[:count], operands[count:]
+    test, body = node.attrs["cond"], node.attrs["body"]
+    while run(test, dict(zip(test.inputs, [*carried, *captures], strict=True)), exact=exact).results[0]:
+        carried = run(body, dict(zip(body.inputs, [*carried, *captures], strict=True)), exact=exact).results
+    return carried
 
 
 def _last_uses(graph: Graph) -> dict[int, list[Value]]:

@@ -171,7 +171,8 @@ def _any_nonfinite(status: Array, *outs: Array) -> Array:
 
 
 def _status_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
-    k.call("float_status", inputs, outputs, sizes=tuple(k.type(x).size for x in inputs[1:]))
+    outs = [x for x in inputs[1:] if k.type(x).size]
+    k.call("float_status", (inputs[0], *outs), outputs, sizes=tuple(k.type(x).size for x in outs))
 
 
 op(
@@ -197,7 +198,8 @@ def _finite_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 def _finite_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
     status, flag = k.temp(TensorType("int32", (8,))), k.temp(TensorType("bool", ()))
     k.fill(status, 0)
-    k.call("float_status", (status, *inputs), (flag,), sizes=tuple(k.type(x).size for x in inputs))
+    outs = [x for x in inputs if k.type(x).size]
+    k.call("float_status", (status, *outs), (flag,), sizes=tuple(k.type(x).size for x in outs))
     k.elementwise(lambda e, x: e.logical_not(x), (flag,), outputs[0])
 
 

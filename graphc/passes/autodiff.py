@@ -10,18 +10,23 @@ with its forward node, that node's line and scope, and region "backward".
 from __future__ import annotations
 
 from graphc.errors import GradientError
-from graphc.ir import Builder, Graph, Node, NodeView, Origin, TensorType, Value
+from graphc.ir import Builder, Graph, Node, NodeView, Origin, Value
 from graphc.ir.op import _NoGrad
 from graphc.passes.tools import in_subgraphs
 
 
 def autodiff(graph: Graph) -> Graph:
     """Expand all Grad nodes, in subgraphs too. Raises GradientError GC150 for an op without gradient on the way."""
-    graph = in_subgraphs(graph, autodiff).copy()
-    for id in [n.id for n in graph if n.op.name == "Grad"]:
+    graph = in_subgraphs(graph, autodiff)
+    requests = [n.id for n in graph if n.op.name == "Grad"]
+    if not requests:
+        return graph
+    graph = graph.copy()
+    for id in requests:
         _expand(graph, graph.node(id))
     graph.prune()
-    return graph
+    # The gradient of an If asks for gradients inside its branches.
+    return in_subgraphs(graph, autodiff)
 
 
 def _expand(graph: Graph, grad: Node) -> None:
@@ -87,7 +92,7 @@ def _node_gradient(
         return
     if rule is None:
         raise GradientError(
-            f"{node.op.name} has no gradient",
+            f"{node.op.name} has no gradient" + (": " + node.op.doc.split(": ", 1)[1] if "no gradient: " in node.op.doc else ""),
             loc=node.loc,
             nodes=[node.id],
             details=[
@@ -95,24 +100,9 @@ def _node_gradient(
             ],
             help="wrap its operand in ops.stop_gradient if it shall not be differentiated",
         )
-    if len(node.types) == 1:
-        given = dys
-    else:
-        # A rule of several results sees zeros for the first where nothing arrived, None for the others.
-        first = dys[0] if dys[0] is not None else _zeros(builder, node.types[0])
-        given = [first, *dys[1:]]
-        if any(d is not None for d in dys[1:]):
-            raise GradientError(
-                f"{node.op.name} has no gradient through its second result", loc=node.loc, nodes=[node.id]
-            )
-    for operand, gradient in zip(node.inputs, rule(builder, NodeView(builder.graph, node), *given), strict=True):
+    for operand, gradient in zip(node.inputs, rule(builder, NodeView(builder.graph, node), *dys), strict=True):
         if gradient is not None and (operand in wanted or operand.node in path):
             _accumulate(builder, adjoints, operand, gradient)
-
-
-def _zeros(builder: Builder, type: TensorType) -> Value:
-    zeros: Value = builder.Fill(dtype=type.dtype, shape=type.shape, value=0.0)
-    return zeros
 
 
 def _accumulate(builder: Builder, adjoints: dict[Value, Value], value: Value, gradient: Value) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from graphc.errors import TraceError, user_loc
 from graphc.ir import Value
 from graphc.ops import dispatch
-from graphc.ops.tensor import Tensor
+from graphc.ops import functional as F
+from graphc.ops.tensor import Parameter, Tensor
 from graphc.ops.tree import Fixed, Leaf, Nest, Structure, flatten, unflatten
 
 if TYPE_CHECKING:
@@ -59,6 +60,85 @@ def cond(
         recorder.read(p)
         recorder.write(p, new.handle[1])
     return unflatten(structure_a, outputs[: len(leaves_a)])
+
+
+def while_loop(
+    recorder: GraphRecorder, test: Callable[..., Any], body: Callable[..., Any], carried: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """`while test(*carried): carried = body(*carried)` as one While node; returns the final carried values.
+
+    Parameters that the body writes are carried too. Raises TraceError GC123 when a carried value changes its structure,
+    ShapeError GC123 when it changes its type.
+    """
+    leaves, structure = flatten(carried)
+    # A first look at the body tells which parameters it writes, so that both subgraphs can carry them.
+    probe, _, _ = _trace_loop(recorder, "body", body, leaves, structure, [])
+    written = [probe.known[k] for k in probe.known if k in probe.written]
+    loop, results, result_structure = _trace_loop(recorder, "body", body, leaves, structure, written)
+    if _shape_of(result_structure) != _shape_of(structure):
+        raise TraceError(
+            "the values that a while loop carries change their structure",
+            code="GC123",
+            loc=user_loc(),
+            details=[f"before a turn: {_words(structure)}", f"after it:      {_words(result_structure)}"],
+            help="give every name that the loop changes a tensor of its final kind before the loop",
+        )
+    check, flags, _ = _trace_loop(recorder, "cond", test, leaves, structure, written)
+    finals = [(str(i), loop.resolve(x)) for i, x in enumerate(results)]
+    loop.graph.set_results(finals + [(p.name, loop.read(p)) for p in written])
+    check.graph.set_results([("more", check.resolve(flags[0]))])
+    initial = [recorder.resolve(x) for x in leaves] + [recorder.read(p) for p in written]
+    captures = _align_loop(loop, check, len(initial))
+    for sub in (loop, check):
+        sub.graph.prune()
+    node = recorder.graph.add(
+        "While",
+        [*initial, *captures],
+        {"carried": len(initial), "cond": check.graph, "body": loop.graph},
+        scope=recorder.scopes[-1],
+        loc=user_loc(),
+        region=recorder.regions[-1],
+    )
+    outputs = [recorder.wrap(v) for v in node.outputs]
+    for p, new in zip(written, outputs[len(leaves) :], strict=True):
+        recorder.write(p, new.handle[1])
+    final: tuple[Any, ...] = unflatten(structure, outputs[: len(leaves)])
+    return final
+
+
+def _trace_loop(
+    recorder: GraphRecorder,
+    name: str,
+    fn: Callable[..., Any],
+    leaves: list[Tensor],
+    structure: Structure,
+    written: list[Parameter],
+) -> tuple[GraphRecorder, list[Tensor], Structure]:
+    """Trace one part of a loop with Input nodes for the carried tensors and parameters, in this order."""
+    inner = type(recorder)(name, recorder)
+    symbols = [inner.carry(x.type) for x in leaves]
+    for p in written:
+        inner.carry_parameter(p)
+    token = dispatch.recorder.set(inner)
+    try:
+        made, made_structure = flatten(fn(*unflatten(structure, symbols)))
+        if name == "cond":
+            made = [F.reshape(F.cast(x, "bool"), ()) for x in made]
+    finally:
+        dispatch.recorder.reset(token)
+    return inner, made, made_structure
+
+
+def _align_loop(loop: GraphRecorder, check: GraphRecorder, carried: int) -> list[Value]:
+    """Give body and condition the same captures after the carried values."""
+    union = list(dict.fromkeys([*loop.captures, *check.captures]))
+    for sub in (loop, check):
+        assert sub.parent is not None
+        own = sub.graph.inputs[:carried]
+        for outer in union:
+            sub.capture(sub.parent, outer)
+        sub.graph.inputs = (*own, *(sub.captures[outer].node for outer in union))
+    return union
 
 
 def _trace_branch(

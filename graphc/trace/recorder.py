@@ -147,6 +147,17 @@ class GraphRecorder:
             self.captures[outer] = node.outputs[0]
         return self.captures[outer]
 
+    def carry(self, type: TensorType) -> TracedTensor:
+        """A value that a loop carries, as it is at the beginning of a turn."""
+        node = self.graph.add("Input", types=(type,), region="state")
+        return self.wrap(node.outputs[0])
+
+    def carry_parameter(self, p: Parameter) -> None:
+        """The version of a parameter at the beginning of a turn of a loop that writes it."""
+        node = self.graph.add("Input", types=(p.type,), name=p.name, region="state")
+        self.known[id(p)] = p
+        self.state[id(p)] = node.outputs[0]
+
     def constant(self, x: Tensor) -> Value:
         """A tensor that is known now. The same tensor, and equal single numbers, become one node."""
         array = dispatch.require_array(x)
@@ -261,6 +272,9 @@ class GraphRecorder:
         self, pred: Tensor, then: Callable[..., Any], orelse: Callable[..., Any], operands: tuple[Any, ...]
     ) -> Any:
         return control.cond(self, pred, then, orelse, operands)
+
+    def while_loop(self, test: Callable[..., Any], body: Callable[..., Any], carried: tuple[Any, ...]) -> tuple[Any, ...]:
+        return control.while_loop(self, test, body, carried)
 
     def gradient(self, fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: Any) -> Any:
         return gradient.gradient(self, fn, weights, args, options)

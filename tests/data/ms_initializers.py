@@ -1,7 +1,8 @@
-"""Record the bits of MindSpore's initializers: `python ms_initializers.py > ms_initializers.json`, with MindSpore 2.10 and NumPy.
+"""Record the bits of MindSpore's initializers: `python ms_initializers.py > ms_initializers.json`, with
+MindSpore 2.10 and NumPy.
 
-Each case names an initializer with its arguments, a NumPy seed and a shape; it holds the SHA-256 of the float32 data and the
-first numbers as unsigned integers. tests/nn/test_initializer.py compares.
+Each case names an initializer with its arguments, a NumPy seed and a shape; it holds the SHA-256 of the
+float32 data and the first numbers as unsigned integers. tests/nn/test_initializer.py compares.
 """
 
 import hashlib

@@ -1,7 +1,8 @@
-"""Record MindSpore's optimizers: `python ms_optimizers.py > ms_optimizers.json`, with MindSpore 2.10 and NumPy.
+"""Record MindSpore's optimizers: `python ms_optimizers.py > ms_optimizers.json`, with MindSpore 2.10 and
+NumPy.
 
-Each case is five steps of one optimizer on two parameters with given gradients; it holds every parameter and state afterwards.
-tests/nn/test_optimizers.py compares.
+Each case is five steps of one optimizer on two parameters with given gradients; it holds every parameter and
+state afterwards. tests/nn/test_optimizers.py compares.
 """
 
 import json
@@ -45,9 +46,7 @@ def record(name: str, kwargs: dict) -> dict:
     return {
         "name": name,
         "kwargs": kwargs,
-        "state": {
-            k: {"dtype": p.asnumpy().dtype.name, "value": p.asnumpy().tolist()} for k, p in state.items()
-        },
+        "state": {k: {"dtype": p.asnumpy().dtype.name, "value": p.asnumpy().tolist()} for k, p in state.items()},
     }
 
 

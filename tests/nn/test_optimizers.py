@@ -88,8 +88,7 @@ def test_formula(make: Callable[..., nn.Optimizer], formula: Callable[..., Itera
     params = make_params()
     optimizer = make(params)
     wanted = [
-        formula(p.asnumpy().astype(np.float64), [g[i].astype(np.float64) for g in GRADS])
-        for i, p in enumerate(params)
+        formula(p.asnumpy().astype(np.float64), [g[i].astype(np.float64) for g in GRADS]) for i, p in enumerate(params)
     ]
     for step, grads in enumerate(GRADS, 1):
         done = optimizer(tuple(map(Tensor, grads)))
