@@ -41,13 +41,22 @@ def is_library(filename: str) -> bool:
     return filename.startswith(_PACKAGE) and not filename.startswith(_USER_CODE)
 
 
+#: Generated file -> line -> the user's line it was made from. Filled by graphc.trace.convert.
+SOURCE_MAPS: dict[str, dict[int, Loc]] = {}
+#: Folders of libraries whose frames are passed over. Filled by graphc.trace.convert.
+SKIPPED: set[str] = set()
+
+
 def user_loc(frame: FrameType | None = None) -> Loc | None:
     """The innermost frame outside graphc, from `frame` (default: the caller) outwards."""
     frame = frame or sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
-        launcher = filename.startswith("<frozen") or os.path.basename(filename) == "graphc"
-        if not is_library(filename) and not launcher:
+        if filename in SOURCE_MAPS:
+            mapped = SOURCE_MAPS[filename].get(frame.f_lineno)
+            if mapped is not None:
+                return mapped
+        elif not _passed_over(filename):
             break
         frame = frame.f_back
     else:
@@ -59,6 +68,11 @@ def user_loc(frame: FrameType | None = None) -> Loc | None:
     if end_line != line:
         end_col = None
     return Loc(display_path(code.co_filename), line or frame.f_lineno, code.co_qualname, col, end_col)
+
+
+def _passed_over(filename: str) -> bool:
+    launcher = filename.startswith("<frozen") or os.path.basename(filename) == "graphc"
+    return launcher or is_library(filename) or any(filename.startswith(folder) for folder in SKIPPED)
 
 
 def display_path(filename: str) -> str:
@@ -100,6 +114,8 @@ CODES: dict[str, str] = {
     "GC111": "Labels of a cross entropy have the wrong dtype or shape.",
     "GC120": "The truth value of a traced tensor was asked for (`if`, `while`, `and`, `not`).",
     "GC122": "The branches of a conditional return different structures, shapes or dtypes.",
+    "GC121": "A name is set in one branch of a conditional only.",
+    "GC124": "Python that cannot be converted: a `return` inside a loop over tensors, `yield`, `match`, no source code.",
     "GC123": "A value that a loop carries changes its shape or dtype from one turn to the next.",
     "GC130": "A Python value of a traced tensor was asked for; it is not known while tracing.",
     "GC131": "A NumPy function was applied to a traced tensor.",

@@ -15,6 +15,7 @@ from graphc.nn.cell import Cell
 from graphc.ops import dispatch
 from graphc.ops.tensor import Parameter, Tensor, TracedTensor
 from graphc.ops.tree import Structure, flatten, unflatten
+from graphc.trace.convert import converted
 from graphc.trace.recorder import GraphRecorder
 
 __all__ = ["GraphRecorder", "Traced", "trace"]
@@ -46,7 +47,7 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
     try:
         recorder.cells.append(cell)
         with recorder.region(cell.region or "forward"):
-            outputs = cell.construct(*args, **kwargs)
+            outputs = converted(cell.construct)(*args, **kwargs)
         results, out_structure = flatten(outputs)
         # A returned Parameter is a reference: what it holds when the step ends.
         values = [recorder.resolve(x) for x in results]

@@ -15,6 +15,8 @@ from graphc.ops.tree import Fixed, Leaf, Nest, Structure, flatten, unflatten
 if TYPE_CHECKING:
     from graphc.trace.recorder import GraphRecorder
 
+Branch = tuple["GraphRecorder", list[Tensor], Structure]
+
 
 def cond(
     recorder: GraphRecorder,
@@ -28,8 +30,13 @@ def cond(
     Both branches start from the same state; every parameter that either writes becomes a result of the If. Raises
     TraceError GC122 when the branches return different structures, ShapeError GC122 for different types.
     """
-    branches = [_trace_branch(recorder, name, fn, operands) for name, fn in (("then", then), ("else", orelse))]
-    (first, leaves_a, structure_a), (second, leaves_b, structure_b) = branches
+    first, second = (trace_branch(recorder, n, lambda f=f: f(*operands)) for n, f in (("then", then), ("else", orelse)))
+    return merge(recorder, pred, first, second)
+
+
+def merge(recorder: GraphRecorder, pred: Tensor, then: Branch, orelse: Branch) -> Any:
+    """The If of two traced branches, whose results must have one structure."""
+    (first, leaves_a, structure_a), (second, leaves_b, structure_b) = then, orelse
     if _shape_of(structure_a) != _shape_of(structure_b):
         raise TraceError(
             "the branches of ops.cond return different structures",
@@ -141,13 +148,12 @@ def _align_loop(loop: GraphRecorder, check: GraphRecorder, carried: int) -> list
     return union
 
 
-def _trace_branch(
-    recorder: GraphRecorder, name: str, fn: Callable[..., Any], operands: tuple[Any, ...]
-) -> tuple[GraphRecorder, list[Tensor], Structure]:
+def trace_branch(recorder: GraphRecorder, name: str, fn: Callable[[], Any]) -> Branch:
+    """Trace fn() into a subgraph: its recorder, and the tensors and structure of what it returns."""
     branch = type(recorder)(name, recorder)
     token = dispatch.recorder.set(branch)
     try:
-        leaves, structure = flatten(fn(*operands))
+        leaves, structure = flatten(fn())
     finally:
         dispatch.recorder.reset(token)
     return branch, leaves, structure

@@ -13,6 +13,8 @@ from graphc.ops.composite import GradOperation
 from graphc.ops.tensor import Parameter, Tensor
 from graphc.ops.tree import flatten
 
+from graphc.trace.convert import converted
+
 if TYPE_CHECKING:
     from graphc.trace.recorder import CallRecord, GraphRecorder
 
@@ -63,7 +65,7 @@ def _forward(recorder: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, .
     if isinstance(fn, Cell):
         fn(*args)
     else:
-        recorder.recorded_call(fn, fn, args, {})
+        recorder.recorded_call(fn, converted(fn), args, {})
     return recorder.calls[-1]
 
 

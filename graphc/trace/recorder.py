@@ -20,6 +20,7 @@ from graphc.ops import dispatch
 from graphc.ops.tensor import Parameter, Tensor, TracedTensor
 from graphc.ops.tree import Structure, flatten, map_tensors
 from graphc.trace import control, gradient
+from graphc.trace.convert import converted
 
 
 @dataclass(slots=True)
@@ -289,7 +290,7 @@ class GraphRecorder:
         self.cells.append(cell)
         try:
             with self.region(region):
-                return self.recorded_call(cell, cell.construct, args, kwargs)
+                return self.recorded_call(cell, converted(cell.construct), args, kwargs)
         finally:
             self.scopes.pop()
             self.cells.pop()

@@ -30,9 +30,9 @@ VARIANTS = ("plain", "scaled")
 COLUMNS = {
     "step": ("step, ms", 1e3, 3),
     "cold_cpu": ("cold compile, CPU s", 1, 2),
-    "cold_wall": ("cold compile, wall s", 1, 2),
-    "start": ("start to first step, s", 1, 2),
+    "start": ("warm start to first step, s", 1, 2),
     "rss": ("peak memory, MB", 1, 0),
+    "warm_rss": ("peak memory after a warm start, MB", 1, 0),
 }
 #: Losses after the same number of steps may differ by float32 rounding only.
 LOSS_TOLERANCE = 2e-3
@@ -116,7 +116,7 @@ def _measure(
         numbers: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
         versions[peer] = numbers.pop("version")
         if mode == "start":
-            numbers = {"start": numbers["start"]}
+            numbers = {"start": numbers["start"], "warm_rss": numbers["rss"]}
         for name, value in numbers.items():
             into[name].append(value)
     return True

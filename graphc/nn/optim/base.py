@@ -114,7 +114,7 @@ class Optimizer(Cell):
         """gradient + weight_decay * loss_scale * parameter: `scale_grad` divides both by the loss scale."""
         if self.weight_decay == 0:
             return gradients
-        decay = self.weight_decay
+        decay = self.weight_decay * self.loss_scale
         triples = zip(gradients, self.parameters, self.decay_flags, strict=True)
         return tuple(g + ops.cast(p * decay, g.dtype) if flag else g for g, p, flag in triples)
 

@@ -1,0 +1,418 @@
+"""Python's `if`, `while`, `for`, `and`, `or`, `not` and ternaries on traced tensors, by diastatic-malt.
+
+The only module that knows malt. A function is converted when it, or a plain function it calls, branches or loops; what is
+decided by Python values is still decided by Python and leaves no node. Converted code calls the hooks below.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import os
+import types
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from graphc.errors import SKIPPED, SOURCE_MAPS, Loc, TraceError, TraceTypeError, display_path, is_library, user_loc
+from graphc.nn.cell import Cell
+from graphc.ops import dispatch
+from graphc.ops import functional as F
+from graphc.ops.tensor import Tensor, as_tensor
+from graphc.ops.tree import flatten, unflatten
+from graphc.trace import control
+
+_converted: WeakKeyDictionary[types.FunctionType, Callable[..., Any]] = WeakKeyDictionary()
+
+
+def converted(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """`fn` with control flow on tensors made traceable; `fn` itself where there is none. Bound methods stay bound.
+
+    Raises TraceError GC124 for Python that cannot be converted.
+    """
+    function = getattr(fn, "__func__", fn)
+    if not isinstance(function, types.FunctionType) or not _is_users(function):
+        return fn
+    if not _branches(function, type(getattr(fn, "__self__", None)), set()):
+        return fn
+    made = _converted.get(function)
+    if made is None:
+        made = _converted[function] = _convert(function)
+    return types.MethodType(made, fn.__self__) if inspect.ismethod(fn) else made
+
+
+# ---- which functions to convert
+
+
+@cache
+def _library_folders() -> tuple[str, ...]:
+    import sysconfig
+
+    paths = sysconfig.get_paths()
+    return tuple(paths[k] + os.sep for k in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+
+def _is_users(function: types.FunctionType) -> bool:
+    file = function.__code__.co_filename
+    return not (is_library(file) or file.startswith(_library_folders()) or file in SOURCE_MAPS)
+
+
+def _branches(function: types.FunctionType, owner: type, seen: set[types.CodeType]) -> bool:
+    """Whether a function branches, loops or uses super(), or calls a user's function that does."""
+    code = function.__code__
+    if code in seen:
+        return False
+    seen.add(code)
+    if "super" in code.co_names or any(_jumps(c) for c in _codes(code)):
+        return True
+    return any(_is_users(f) and _branches(f, owner, seen) for f in _called(function, owner))
+
+
+def _codes(code: types.CodeType) -> Iterable[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)
+
+
+@cache
+def _jumps(code: types.CodeType) -> bool:
+    import dis
+
+    return any("JUMP_IF" in i.opname or i.opname in ("FOR_ITER", "UNARY_NOT") for i in dis.get_instructions(code))
+
+
+def _called(function: types.FunctionType, owner: type) -> Iterable[types.FunctionType]:
+    """The plain functions whose names a function mentions: globals, closure variables, methods of its own class."""
+    names = {name for code in _codes(function.__code__) for name in code.co_names}
+    cells = (c.cell_contents for c in function.__closure__ or () if _is_filled(c))
+    candidates = [*(function.__globals__.get(n) for n in names), *(getattr(owner, n, None) for n in names), *cells]
+    return (f for f in candidates if isinstance(f, types.FunctionType))
+
+
+def _is_filled(cell: types.CellType) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
+
+
+# ---- conversion
+
+
+@cache
+def _malt() -> Any:
+    """malt's API with graphc's hooks in the namespace that converted code calls."""
+    # malt uses importlib.util without importing it.
+    assert importlib.util
+    from malt.core import converter
+    from malt.impl import api
+
+    SKIPPED.add(os.path.dirname(os.path.dirname(os.path.abspath(api.__file__))) + os.sep)
+
+    class Transpiler(api.PyToPy):  # type: ignore[misc]
+        def get_extra_locals(self) -> dict[str, Any]:
+            if self._extra_locals is None:
+                super().get_extra_locals()
+                space = self._extra_locals["ag__"]
+                for hook in (if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, converted_call):
+                    setattr(space, hook.__name__, hook)
+            return self._extra_locals  # type: ignore[no-any-return]
+
+    options = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=())
+    return Transpiler(), converter.ProgramContext(options=options), api
+
+
+def _convert(function: types.FunctionType) -> Callable[..., Any]:
+    transpiler, context, _ = _malt()
+    try:
+        made, module, source_map = transpiler.transform(function, context)
+    except Exception as error:
+        # malt raises its own classes, AssertionError and OSError alike for what it cannot read.
+        text = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise TraceError(
+            f"{function.__qualname__} cannot be converted: {text}",
+            code="GC124",
+            loc=Loc(display_path(function.__code__.co_filename), function.__code__.co_firstlineno, function.__qualname__),
+            help="write the choice with ops.cond, ops.while_loop or ops.select",
+        ) from error
+    lines = SOURCE_MAPS.setdefault(module.__file__, {})
+    for generated, origin in source_map.items():
+        if generated.filename == module.__file__:
+            file = display_path(origin.loc.filename)
+            lines[generated.lineno] = Loc(file, origin.loc.lineno, origin.function_name or function.__qualname__)
+    result: Callable[..., Any] = made
+    return result
+
+
+def _is_traced(x: Any) -> bool:
+    return isinstance(x, Tensor) and x.array is None
+
+
+def _undefined(x: Any) -> bool:
+    return type(x).__name__ in ("Undefined", "UndefinedReturnValue") and type(x).__module__.startswith("malt.")
+
+
+# ---- hooks
+
+
+def if_stmt(
+    cond: Any,
+    body: Callable[[], Any],
+    orelse: Callable[[], Any],
+    get_state: Callable[[], tuple[Any, ...]],
+    set_state: Callable[[tuple[Any, ...]], None],
+    symbol_names: tuple[str, ...],
+    nouts: int,
+) -> None:
+    """An `if` statement. The first `nouts` symbols are used after it."""
+    if not _is_traced(cond):
+        (body if cond else orelse)()
+        return
+    entry = get_state()
+
+    def run(part: Callable[[], Any]) -> Callable[[], Any]:
+        def traced() -> Any:
+            set_state(entry)
+            part()
+            return get_state()
+
+        return traced
+
+    set_state(_joined(cond, run(body), run(orelse), symbol_names, nouts, entry))
+
+
+def _joined(
+    cond: Tensor,
+    body: Callable[[], tuple[Any, ...]],
+    orelse: Callable[[], tuple[Any, ...]],
+    names: tuple[str, ...],
+    nouts: int,
+    entry: tuple[Any, ...],
+) -> tuple[Any, ...]:
+    """The symbols after both branches have been traced: equal Python values stay, tensors become results of an If."""
+    recorder: Any = dispatch.recorder.get()
+    pred = F.reshape(F.cast(_one_element(cond), "bool"), ())
+    branches = [control.trace_branch(recorder, name, part) for name, part in (("then", body), ("else", orelse))]
+    then, other = (unflatten(structure, leaves) for _, leaves, structure in branches)
+    results: list[Any] = []
+    moved: list[int] = []
+    for i, (a, b) in enumerate(zip(then, other, strict=True)):
+        if i >= nouts:
+            results.append(entry[i] if i < len(entry) else None)
+        elif _same(a, b):
+            results.append(a)
+        elif _undefined(a) or _undefined(b):
+            results.append(_one_sided(names[i], a, b))
+        else:
+            results.append(None)
+            moved.append(i)
+    pairs = [_unified(names[i], then[i], other[i]) for i in moved]
+    flat = [flatten(tuple(p[k] for p in pairs)) for k in (0, 1)]
+    merged = control.merge(recorder, pred, (branches[0][0], *flat[0]), (branches[1][0], *flat[1]))
+    for i, value in zip(moved, merged, strict=True):
+        results[i] = value
+    return tuple(results)
+
+
+def _one_element(cond: Tensor) -> Tensor:
+    if cond.shape not in ((), (1,)):
+        raise TraceError(
+            f"a condition must be one element, this one is {cond.type}",
+            code="GC120",
+            loc=user_loc(),
+            help="reduce it first, for example with .any() or .all()",
+        )
+    return cond
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether a symbol has one and the same value on both ways."""
+    leaves_a, structure_a = flatten(a)
+    leaves_b, structure_b = flatten(b)
+    same = len(leaves_a) == len(leaves_b) and all(x is y for x, y in zip(leaves_a, leaves_b, strict=True))
+    if not same or type(a) is not type(b):
+        return False
+    return a is b or (repr(structure_a) == repr(structure_b) and not _undefined(a))
+
+
+class _OneSided:
+    """A name that one branch leaves undefined: an error where it is read."""
+
+    def __init__(self, name: str, loc: Loc | None) -> None:
+        self.name, self.loc = name, loc
+
+
+def _one_sided(name: str, a: Any, b: Any) -> Any:
+    if name == "retval_":
+        raise TraceError(
+            "one way through this conditional returns a value, the other goes on: a `return` inside a loop cannot be converted",
+            code="GC124",
+            loc=user_loc(),
+            help="set a variable in the loop and return it at the end",
+        )
+    branch = "else" if _undefined(b) else "if"
+    raise TraceError(
+        f"{name!r} is not set in the `{branch}` branch",
+        code="GC121",
+        loc=user_loc(),
+        help=f"set {name} before the `if`, or in both branches",
+    )
+
+
+def _unified(name: str, a: Any, b: Any) -> tuple[Any, Any]:
+    """Two values of a symbol, with Python numbers as tensors where they differ."""
+    numbers = (bool, int, float)
+    if isinstance(a, numbers) and isinstance(b, numbers):
+        if isinstance(a, float) != isinstance(b, float) and not isinstance(a, bool) and not isinstance(b, bool):
+            a, b = float(a), float(b)
+        return as_tensor(a), as_tensor(b)
+    if isinstance(a, numbers) and isinstance(b, Tensor) and not b.shape:
+        return Tensor(a, b.dtype), b
+    if isinstance(b, numbers) and isinstance(a, Tensor) and not a.shape:
+        return a, Tensor(b, a.dtype)
+    if type(a) is not type(b) and not (isinstance(a, Tensor) and isinstance(b, Tensor)):
+        raise TraceTypeError(
+            f"{name!r} is {_kind(a)} if the condition holds and {_kind(b)} if not",
+            code="GC122",
+            loc=user_loc(),
+            help=f"give {name} the same kind of value in both branches",
+        )
+    return a, b
+
+
+def _kind(x: Any) -> str:
+    return f"a tensor {x.type}" if isinstance(x, Tensor) else f"the Python value {x!r}"
+
+
+def if_exp(cond: Any, if_true: Callable[[], Any], if_false: Callable[[], Any], expr_repr: str) -> Any:
+    """`a if cond else b`."""
+    if not _is_traced(cond):
+        return if_true() if cond else if_false()
+    return _joined(cond, lambda: (if_true(),), lambda: (if_false(),), (expr_repr,), 1, ())[0]
+
+
+def while_stmt(
+    test: Callable[[], Any],
+    body: Callable[[], Any],
+    get_state: Callable[[], tuple[Any, ...]],
+    set_state: Callable[[tuple[Any, ...]], None],
+    symbol_names: tuple[str, ...],
+    opts: Any,
+) -> None:
+    """A `while` statement: Python's as long as its condition is a Python value, then a While node."""
+    while not _is_traced(more := test()):
+        if not more:
+            return
+        body()
+    entry = get_state()
+    changed = _changed(body, get_state, set_state, entry)
+    undefined = [symbol_names[i] for i in changed if _undefined(entry[i])]
+    carried = [i for i in changed if not _undefined(entry[i])]
+    numbers = {i: as_tensor(entry[i]) for i in carried if isinstance(entry[i], (bool, int, float))}
+
+    def place(values: tuple[Any, ...]) -> None:
+        state = list(entry)
+        for i, value in zip(carried, values, strict=True):
+            state[i] = value
+        set_state(tuple(state))
+
+    def check(*values: Any) -> Any:
+        place(values)
+        return _one_element(as_tensor(test()))
+
+    def turn(*values: Any) -> tuple[Any, ...]:
+        place(values)
+        body()
+        after = get_state()
+        if symbol_names and "retval_" in undefined:
+            _one_sided("retval_", None, None)
+        return tuple(_numeric(after[i], numbers.get(i)) for i in carried)
+
+    recorder: Any = dispatch.recorder.get()
+    place(recorder.while_loop(check, turn, tuple(numbers.get(i, entry[i]) for i in carried)))
+
+
+def _numeric(value: Any, like: Tensor | None) -> Any:
+    """A carried number as a tensor of the dtype it began with."""
+    if like is None:
+        return value
+    tensor = as_tensor(value)
+    return F.cast(tensor, like.dtype) if tensor.type.dtype != like.type.dtype and not tensor.type.is_float else tensor
+
+
+def _changed(
+    body: Callable[[], Any],
+    get_state: Callable[[], tuple[Any, ...]],
+    set_state: Callable[[tuple[Any, ...]], None],
+    entry: tuple[Any, ...],
+) -> list[int]:
+    """Which symbols a turn of a loop changes; the turn is traced and thrown away."""
+    recorder: Any = dispatch.recorder.get()
+    after: list[tuple[Any, ...]] = []
+
+    def probe() -> None:
+        body()
+        after.append(get_state())
+
+    control.trace_branch(recorder, "probe", probe)
+    set_state(entry)
+    return [i for i, (a, b) in enumerate(zip(entry, after[0], strict=True)) if not _same(a, b)]
+
+
+def for_stmt(
+    iter_: Any,
+    extra_test: Callable[[], Any] | None,
+    body: Callable[[Any], Any],
+    get_state: Callable[[], tuple[Any, ...]],
+    set_state: Callable[[tuple[Any, ...]], None],
+    symbol_names: tuple[str, ...],
+    opts: Any,
+) -> None:
+    """A `for` statement: unrolled. After a `break` that depends on a tensor the turns that follow stand in branches."""
+    for item in iter_:
+        go_on = True if extra_test is None else extra_test()
+        if _is_traced(go_on):
+            if_stmt(go_on, lambda x=item: body(x), lambda: None, get_state, set_state, symbol_names, len(symbol_names))
+        elif go_on:
+            body(item)
+        else:
+            return
+
+
+def and_(a: Callable[[], Any], b: Callable[[], Any]) -> Any:
+    """`a and b`."""
+    first = a()
+    return F.logical_and(first, b()) if _is_traced(first) else first and b()
+
+
+def or_(a: Callable[[], Any], b: Callable[[], Any]) -> Any:
+    """`a or b`."""
+    first = a()
+    return F.logical_or(first, b()) if _is_traced(first) else first or b()
+
+
+def not_(x: Any) -> Any:
+    """`not x`."""
+    return F.logical_not(x) if _is_traced(x) else not x
+
+
+def converted_call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, scope: Any = None, options: Any = None) -> Any:
+    """A call in converted code: plain functions of the user's are converted first, everything else is called as it is."""
+    _, _, api = _malt()
+    kwargs = kwargs or {}
+    if f is super:
+        from malt.operators import py_builtins
+
+        return py_builtins.super_in_original_context(f, args, scope)
+    if f is range and any(map(_is_traced, args)):
+        raise TraceTypeError(
+            "range() of a traced tensor: how often the loop runs is not known while the Cell is compiled",
+            code="GC120",
+            loc=user_loc(),
+            help="loop with `while i < n`, or make the bound a Python integer",
+        )
+    if isinstance(f, Cell) or api.is_autograph_artifact(f):
+        return f(*args, **kwargs)
+    return converted(f)(*args, **kwargs)
