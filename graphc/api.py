@@ -46,8 +46,11 @@ class CompiledStep:
         self.cell = cell
         self._structure = structure
         self._types = [x.type for x in leaves]
-        self._plain = [(t.numpy, t.shape) for t in self._types] if _is_plain(structure, len(leaves)) else None
+        self._references = [x if isinstance(x, Parameter) else None for x in leaves]
+        plain = _is_plain(structure, len(leaves)) and all(r is None for r in self._references)
+        self._plain = [(t.numpy, t.shape) for t in self._types] if plain else None
         traced = trace(cell, leaves, structure)
+        self._names = traced.names
         traced_at = time.perf_counter()
         self._stages = passes.run(traced.graph)
         passed_at = time.perf_counter()
@@ -158,18 +161,25 @@ class CompiledStep:
             else:
                 return arrays
         leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
-        if structure != self._structure or [x.type for x in leaves] != self._types:
+        if structure != self._structure or [x.type for x in leaves] != self._types or not self._same_references(leaves):
             raise self._mismatch(leaves, structure)
-        # A parameter's memory may change while the step runs.
-        return [np.array(dispatch.require_array(x), order="C", copy=isinstance(x, Parameter) or None) for x in leaves]
+        given = zip(leaves, self._references, strict=True)
+        return [np.asarray(dispatch.require_array(x), order="C") for x, reference in given if reference is None]
+
+    def _same_references(self, leaves: list[Tensor]) -> bool:
+        """A Parameter among the arguments is compiled in: the step reads and writes that very one."""
+        pairs = zip(leaves, self._references, strict=True)
+        return all(x is r if r is not None else not isinstance(x, Parameter) for x, r in pairs)
 
     def _mismatch(self, leaves: list[Tensor], structure: Structure) -> SignatureError:
         reasons = []
+        if len(leaves) == len(self._references) and not self._same_references(leaves):
+            reasons.append("another Parameter is given than it was compiled for")
         if structure != self._structure:
             reasons.append("the structure of the arguments or a Python value among them differs")
         for i, (x, want) in enumerate(zip(leaves, self._types, strict=False)):
             if x.type != want:
-                name = self.graph.node(self._lowered.inputs[i]).name
+                name = self._names[i]
                 reasons.append(f"input {name!r} is {x.type}, compiled for {want}")
         return SignatureError(
             f"this step of {type(self.cell).__name__} was compiled for other inputs",
@@ -248,7 +258,8 @@ class _Steps:
                 tuple((id(p), p.requires_grad, p.type) for p in cell.get_parameters()),
             )
             self.version = dispatch.version
-        return (tuple(x.type for x in leaves), repr(structure), self.modes, Parameter.moves, switches().jit)
+        references = tuple(id(x) if isinstance(x, Parameter) else 0 for x in leaves)
+        return (tuple(x.type for x in leaves), references, repr(structure), self.modes, Parameter.moves, switches().jit)
 
 
 def _plain_attributes(cell: Cell) -> tuple[str, ...]:

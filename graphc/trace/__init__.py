@@ -23,11 +23,11 @@ __all__ = ["GraphRecorder", "Traced", "trace"]
 
 @dataclass(frozen=True)
 class Traced:
-    """A traced cell: its graph, its parameters by Param node id, and the structure of what it returns."""
+    """A traced cell: its graph, its parameters by Param node id, names of its tensor arguments, structure of its results."""
 
     graph: Graph
     params: dict[int, Parameter]
-    inputs: tuple[int, ...]
+    names: tuple[str, ...]
     structure: Structure
 
 
@@ -38,8 +38,11 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
     """
     recorder = GraphRecorder(type(cell).__name__)
     names = _input_names(cell, structure, leaves)
-    symbols = []
+    symbols: list[Tensor] = []
     for name, x in zip(names, leaves, strict=True):
+        if isinstance(x, Parameter):
+            symbols.append(x)  # A reference: the cell may write it.
+            continue
         node = recorder.graph.add("Input", types=(x.type,), name=name)
         symbols.append(TracedTensor(x.type, (recorder, node.outputs[0])))
     args, kwargs = unflatten(structure, symbols)
@@ -55,7 +58,7 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
         dispatch.recorder.reset(token)
     updates = [(node_id, recorder.state[id(p)]) for node_id, p in recorder.params.items() if id(p) in recorder.written]
     recorder.graph.set_results(zip(_result_names(cell, len(values)), values, strict=True), updates)
-    return Traced(recorder.graph, recorder.params, tuple(s.handle[1].node for s in symbols), out_structure)
+    return Traced(recorder.graph, recorder.params, tuple(names), out_structure)
 
 
 def _input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list[str]:

@@ -6,14 +6,19 @@ decided by Python values is still decided by Python and leaves no node. Converte
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import inspect
 import os
+import sys
+import textwrap
 import types
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from graphc.errors import SKIPPED, SOURCE_MAPS, Loc, TraceError, TraceTypeError, display_path, is_library, user_loc
 from graphc.nn.cell import Cell
@@ -80,7 +85,10 @@ def _codes(code: types.CodeType) -> Iterable[types.CodeType]:
 def _jumps(code: types.CodeType) -> bool:
     import dis
 
-    return any("JUMP_IF" in i.opname or i.opname in ("FOR_ITER", "UNARY_NOT") for i in dis.get_instructions(code))
+    def decides(name: str) -> bool:
+        return ("JUMP" in name and "IF" in name) or name in ("FOR_ITER", "UNARY_NOT")
+
+    return any(decides(i.opname) for i in dis.get_instructions(code))
 
 
 def _called(function: types.FunctionType, owner: type) -> Iterable[types.FunctionType]:
@@ -111,11 +119,31 @@ def _malt() -> Any:
 
     SKIPPED.add(os.path.dirname(os.path.dirname(os.path.abspath(api.__file__))) + os.sep)
 
+    from malt import operators
+
+    class Scope(operators.FunctionScope):  # type: ignore[misc]
+        """What a converted function runs in; refuses a function that may end without returning what it returns elsewhere."""
+
+        def __init__(self, function_name: str, scope_name: str, options: Any) -> None:
+            super().__init__(function_name, scope_name, options)
+            self.complete = _COMPLETE.get(sys._getframe(1).f_code, True)
+
+        def ret(self, value: Any, did_return: Any) -> Any:
+            if _is_traced(did_return) and not self.complete:
+                raise TraceTypeError(
+                    f"{self.name} returns a tensor on one way and nothing on another",
+                    code="GC122",
+                    loc=user_loc(),
+                    help="return a value of the same kind at the end",
+                )
+            return super().ret(value, did_return)
+
     class Transpiler(api.PyToPy):  # type: ignore[misc]
         def get_extra_locals(self) -> dict[str, Any]:
             if self._extra_locals is None:
                 super().get_extra_locals()
                 space = self._extra_locals["ag__"]
+                space.FunctionScope = Scope
                 for hook in (if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, converted_call):
                     setattr(space, hook.__name__, hook)
             return self._extra_locals  # type: ignore[no-any-return]
@@ -142,8 +170,26 @@ def _convert(function: types.FunctionType) -> Callable[..., Any]:
         if generated.filename == module.__file__:
             file = display_path(origin.loc.filename)
             lines[generated.lineno] = Loc(file, origin.loc.lineno, origin.function_name or function.__qualname__)
+    _COMPLETE[made.__code__] = _ends_with_return(ast.parse(textwrap.dedent(inspect.getsource(function))).body[0])
     result: Callable[..., Any] = made
     return result
+
+
+#: Of converted code: whether the function it was made from returns on every way.
+_COMPLETE: dict[types.CodeType, bool] = {}
+
+
+def _ends_with_return(node: Any) -> bool:
+    """Whether the last statement of a function, or of both branches it ends with, is a return or raise."""
+    body = getattr(node, "body", None)
+    if not isinstance(body, list):
+        return True  # A lambda.
+    last = body[-1]
+    if isinstance(last, ast.If):
+        return _ends_with_return(last) and bool(last.orelse) and _ends_with_return(ast.Module(last.orelse, []))
+    if isinstance(last, ast.With):
+        return _ends_with_return(last)
+    return isinstance(last, (ast.Return, ast.Raise))
 
 
 def _is_traced(x: Any) -> bool:
@@ -203,12 +249,10 @@ def _joined(
             results.append(entry[i] if i < len(entry) else None)
         elif _same(a, b):
             results.append(a)
-        elif _undefined(a) or _undefined(b):
-            results.append(_one_sided(names[i], a, b))
         else:
             results.append(None)
             moved.append(i)
-    pairs = [_unified(names[i], then[i], other[i]) for i in moved]
+    pairs = [_pair(names[i], then[i], other[i]) for i in moved]
     flat = [flatten(tuple(p[k] for p in pairs)) for k in (0, 1)]
     merged = control.merge(recorder, pred, (branches[0][0], *flat[0]), (branches[1][0], *flat[1]))
     for i, value in zip(moved, merged, strict=True):
@@ -237,21 +281,12 @@ def _same(a: Any, b: Any) -> bool:
     return a is b or (repr(structure_a) == repr(structure_b) and not _undefined(a))
 
 
-class _OneSided:
-    """A name that one branch leaves undefined: an error where it is read."""
-
-    def __init__(self, name: str, loc: Loc | None) -> None:
-        self.name, self.loc = name, loc
-
-
-def _one_sided(name: str, a: Any, b: Any) -> Any:
+def _one_sided(name: str, a: Any, b: Any) -> tuple[Any, Any]:
+    """Both values of a symbol that one way leaves undefined: for the return value a placeholder that nobody reads."""
     if name == "retval_":
-        raise TraceError(
-            "one way through this conditional returns a value, the other goes on: a `return` inside a loop cannot be converted",
-            code="GC124",
-            loc=user_loc(),
-            help="set a variable in the loop and return it at the end",
-        )
+        given = b if _undefined(a) else a
+        placeholder = _placeholder(given)
+        return (placeholder, given) if given is b else (given, placeholder)
     branch = "else" if _undefined(b) else "if"
     raise TraceError(
         f"{name!r} is not set in the `{branch}` branch",
@@ -259,6 +294,17 @@ def _one_sided(name: str, a: Any, b: Any) -> Any:
         loc=user_loc(),
         help=f"set {name} before the `if`, or in both branches",
     )
+
+
+def _placeholder(value: Any) -> Any:
+    """Zeros in the structure of a value: stands where a function has not returned yet."""
+    leaves, structure = flatten(value)
+    return unflatten(structure, [Tensor.wrap(np.zeros(x.shape, x.type.numpy)) for x in leaves])
+
+
+def _pair(name: str, a: Any, b: Any) -> tuple[Any, Any]:
+    """Both values of a symbol, made to fit each other."""
+    return _one_sided(name, a, b) if _undefined(a) or _undefined(b) else _unified(name, a, b)
 
 
 def _unified(name: str, a: Any, b: Any) -> tuple[Any, Any]:
@@ -307,9 +353,9 @@ def while_stmt(
             return
         body()
     entry = get_state()
-    changed = _changed(body, get_state, set_state, entry)
-    undefined = [symbol_names[i] for i in changed if _undefined(entry[i])]
-    carried = [i for i in changed if not _undefined(entry[i])]
+    after = _after_one_turn(body, get_state, set_state, entry)
+    carried = [i for i, (a, b) in enumerate(zip(entry, after, strict=True)) if not _same(a, b)]
+    entry = tuple(_defined(symbol_names[i], a, after[i]) if i in carried else a for i, a in enumerate(entry))
     numbers = {i: as_tensor(entry[i]) for i in carried if isinstance(entry[i], (bool, int, float))}
 
     def place(values: tuple[Any, ...]) -> None:
@@ -325,10 +371,8 @@ def while_stmt(
     def turn(*values: Any) -> tuple[Any, ...]:
         place(values)
         body()
-        after = get_state()
-        if symbol_names and "retval_" in undefined:
-            _one_sided("retval_", None, None)
-        return tuple(_numeric(after[i], numbers.get(i)) for i in carried)
+        made = get_state()
+        return tuple(_numeric(made[i], numbers.get(i)) for i in carried)
 
     recorder: Any = dispatch.recorder.get()
     place(recorder.while_loop(check, turn, tuple(numbers.get(i, entry[i]) for i in carried)))
@@ -342,13 +386,13 @@ def _numeric(value: Any, like: Tensor | None) -> Any:
     return F.cast(tensor, like.dtype) if tensor.type.dtype != like.type.dtype and not tensor.type.is_float else tensor
 
 
-def _changed(
+def _after_one_turn(
     body: Callable[[], Any],
     get_state: Callable[[], tuple[Any, ...]],
     set_state: Callable[[tuple[Any, ...]], None],
     entry: tuple[Any, ...],
-) -> list[int]:
-    """Which symbols a turn of a loop changes; the turn is traced and thrown away."""
+) -> tuple[Any, ...]:
+    """The symbols after a turn of a loop that is traced and thrown away."""
     recorder: Any = dispatch.recorder.get()
     after: list[tuple[Any, ...]] = []
 
@@ -358,7 +402,21 @@ def _changed(
 
     control.trace_branch(recorder, "probe", probe)
     set_state(entry)
-    return [i for i, (a, b) in enumerate(zip(entry, after[0], strict=True)) if not _same(a, b)]
+    return after[0]
+
+
+def _defined(name: str, value: Any, after: Any) -> Any:
+    """What a loop carries in at first for a symbol that it changes."""
+    if not _undefined(value):
+        return value
+    if name == "retval_":
+        return _placeholder(after)
+    raise TraceError(
+        f"{name!r} is first set inside a loop over tensors, and used after it",
+        code="GC124",
+        loc=user_loc(),
+        help=f"set {name} to a tensor of its shape and dtype before the loop",
+    )
 
 
 def for_stmt(

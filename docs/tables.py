@@ -1,0 +1,127 @@
+"""Writes the generated tables of the documentation: `python docs/tables.py`. A test checks that they are up to date.
+
+A table stands between `<!-- begin NAME -->` and `<!-- end NAME -->`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import graphc
+from graphc import nn, ops
+from graphc.errors import CODES, GraphcError
+from graphc.ir import NO_GRAD, REQUIRED, OpDef, all_ops
+from graphc.ir.op import Kernel, Lowering, Reduce
+
+DOCS = Path(__file__).resolve().parent
+
+
+def ops_table() -> list[str]:
+    """Every declared op."""
+    lines = ["| op | operands | attributes | gradient | lowering | what it is |", "|---|---|---|---|---|---|"]
+    for op in sorted(all_ops().values(), key=lambda op: op.name):
+        attrs = ", ".join(k if v is REQUIRED else f"{k}={v!r}" for k, v in op.attrs.items())
+        cells = (f"`{op.name}`", ", ".join(op.operands), attrs, _gradient(op), _lowering(op.lower), op.doc)
+        lines.append(_row(*cells))
+    return lines
+
+
+def _gradient(op: OpDef) -> str:
+    if op.grad is None:
+        return "none"
+    return "zero" if op.grad is NO_GRAD else "yes"
+
+
+def _lowering(lower: Lowering | None) -> str:
+    if lower is None:
+        return "none"
+    name = type(lower).__name__.lower()
+    if isinstance(lower, Reduce):
+        return f"reduce: {'mean' if lower.mean else lower.combine}"
+    if isinstance(lower, Kernel) and lower.dtypes != ("float32",):
+        return f"{name}: {', '.join(lower.dtypes)}"
+    return name
+
+
+def codes_table() -> list[str]:
+    """Every error code, with the classes whose default it is."""
+    classes: dict[str, list[str]] = {}
+    for cls in vars(graphc.errors).values():
+        if inspect.isclass(cls) and issubclass(cls, GraphcError) and cls is not GraphcError:
+            classes.setdefault(cls.default_code, []).append(f"`{cls.__name__}`")
+    lines = ["| code | meaning | default of |", "|---|---|---|"]
+    return lines + [_row(f"`{code}`", text, ", ".join(classes.get(code, []))) for code, text in CODES.items()]
+
+
+def _names(module: Any) -> Callable[[], list[str]]:
+    def table() -> list[str]:
+        lines = ["| name | what it is |", "|---|---|"]
+        for name in sorted(module.__all__, key=lambda n: (n.lower(), n)):
+            member = getattr(module, name)
+            text = "a module" if inspect.ismodule(member) else _first_sentence(member)
+            lines.append(_row(f"`{name}`", text))
+        return lines
+
+    return table
+
+
+def _first_sentence(member: Any) -> str:
+    if not (inspect.isclass(member) or callable(member)):
+        return f"`{member!r}`"
+    paragraph = (inspect.getdoc(member) or "").split("\n\n")[0].replace("\n", " ")
+    sentence = re.split(r"(?<=[.:)]) (?=[A-Z\"])", paragraph)[0]
+    return sentence.removesuffix(".")
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(c.replace('|', chr(92) + '|') for c in cells)} |"
+
+
+TABLES: dict[str, Callable[[], list[str]]] = {
+    "ops": ops_table,
+    "codes": codes_table,
+    "nn-names": _names(nn),
+    "ops-names": _names(ops),
+    "graphc-names": _names(graphc),
+}
+#: The page of each table.
+PAGES = {
+    "ops": "ops.md",
+    "codes": "errors.md",
+    "nn-names": "mindspore.md",
+    "ops-names": "mindspore.md",
+    "graphc-names": "mindspore.md",
+}
+
+
+def fill(text: str, name: str) -> str:
+    """A page's text with the table of that name as it should be."""
+    pattern = re.compile(rf"(<!-- begin {name} -->\n).*?(\n<!-- end {name} -->)", re.DOTALL)
+    table = "\n".join(TABLES[name]())
+    filled, count = pattern.subn(lambda m: f"{m[1]}{table}{m[2]}", text)
+    if count != 1:
+        raise ValueError(f"the page has {count} places for table {name!r}, expected one")
+    return filled
+
+
+def main() -> int:
+    """Rewrite the pages. Returns 1 if any changed, as pre-commit expects."""
+    changed = False
+    for name, page in PAGES.items():
+        path = DOCS / page
+        before = path.read_text()
+        after = fill(before, name)
+        if after != before:
+            path.write_text(after)
+            print(f"{page}: table {name} rewritten")
+            changed = True
+    return int(changed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

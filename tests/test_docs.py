@@ -1,0 +1,145 @@
+"""The examples of README and docs run, print what the page shows, and the generated tables are up to date.
+
+Three kinds of fenced blocks are executed, in order and in one namespace per page:
+
+python    runs. If it prints, an `output` block must follow. A first line `# name.py` also saves it under that name.
+output    what the block before printed; `...` stands for anything
+console   lines `$ graphc ...` run, followed by what they print
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib.util
+import io
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from sybil import Document, Example
+from sybil.parsers.myst import CodeBlockParser
+
+from graphc.inspect import cli
+from graphc.ir import op
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "codegen" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CHECKER = doctest.OutputChecker()
+
+
+def compare(want: str, got: str) -> str | None:
+    """None if the text is what the page shows, else the difference."""
+    if CHECKER.check_output(want, got, doctest.ELLIPSIS):
+        return None
+    return CHECKER.output_difference(doctest.Example("", want), got, doctest.REPORT_UDIFF)
+
+
+def run_python(example: Example) -> str | None:
+    source = str(example.parsed)
+    saved = re.match(r"# (\w+\.py)\n", source)
+    if saved:
+        Path(saved[1]).write_text(source)
+    # Padded, so that lines of errors and graphs are those of the page.
+    padded = "\n" * (example.line + example.parsed.line_offset) + source
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(compile(padded, example.path, "exec", dont_inherit=True), example.namespace)
+    example.namespace["printed"] = printed.getvalue()
+    if printed.getvalue() and not re.match(r"```\s*```output\n", example.document.text[example.end - 4 :].lstrip()):
+        return f"it prints, but no output block follows:\n{printed.getvalue()}"
+    return None
+
+
+def check_output(example: Example) -> str | None:
+    return compare(str(example.parsed), example.namespace.pop("printed"))
+
+
+def run_console(example: Example) -> str | None:
+    commands = re.split(r"^\$ ", str(example.parsed), flags=re.MULTILINE)[1:]
+    for command in commands:
+        line, _, want = command.partition("\n")
+        program, *arguments = shlex.split(line)
+        assert program == "graphc", f"only graphc commands run in a console block, not {line!r}"
+        with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(printed):
+            cli.main(arguments)
+        difference = compare(want, printed.getvalue())
+        if difference is not None:
+            return f"$ {line}\n{difference}"
+    return None
+
+
+def parse(path: Path) -> Document:
+    kinds = {"python": run_python, "output": check_output, "console": run_console}
+    return Document.parse(str(path), *(CodeBlockParser(language, function) for language, function in kinds.items()))
+
+
+@pytest.fixture
+def workplace(tmp_path, monkeypatch):
+    """An empty working directory and object cache; ops declared by a page are gone afterwards."""
+    for name in ("GRAPHC_JIT", "GRAPHC_DEBUG", "GRAPHC_DUMP", "GRAPHC_CANARY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GRAPHC_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+    known = dict(op._REGISTRY)
+    yield tmp_path
+    op._REGISTRY.clear()
+    op._REGISTRY.update(known)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_examples(page, workplace):
+    for example in parse(page).examples():
+        example.evaluate()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```python\nprint(1)\n```\n\n```output\n2\n```\n",
+        "```python\nprint(1)\n```\n\nnothing\n",
+        "```console\n$ graphc explain GC101\nnonsense\n```\n",
+        "```python\nassert False\n```\n",
+    ],
+)
+def test_a_wrong_example_fails(text, workplace):
+    page = workplace / "page.md"
+    page.write_text(text)
+    with pytest.raises(AssertionError):
+        for example in parse(page).examples():
+            example.evaluate()
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links(page):
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"https?:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        file = page.parent / name if name else page
+        assert file.exists(), f"{page.name} links to {target}"
+        assert not anchor or anchor in anchors(file.read_text()), f"{page.name} links to {target}"
+
+
+def tables():
+    spec = importlib.util.spec_from_file_location("docs_tables", ROOT / "docs" / "tables.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["ops", "nn-names", "ops-names", "graphc-names", "codes"])
+def test_generated_tables(name):
+    module = tables()
+    page = ROOT / "docs" / module.PAGES[name]
+    text = page.read_text()
+    assert module.fill(text, name) == text, f"docs/{page.name} is out of date: run `python docs/tables.py`"
+    assert module.fill(text.replace("| `", "| "), name) != text.replace("| `", "| ")
