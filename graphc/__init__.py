@@ -31,7 +31,7 @@ from graphc.errors import (
     TraceTypeError,
     VerifyError,
 )  # fmt: skip
-from graphc.ops.dtype import DType, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
+from graphc.ops.dtype import DType, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
 from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
 
 __version__ = "0.1.0"
@@ -72,7 +72,7 @@ __all__ = [
     "TraceError",
     "TraceTypeError",
     "VerifyError",
-    "bool_",
+    "bfloat16", "bool_",
     "compile",
     "debug",
     "float16",

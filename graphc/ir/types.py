@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-#: dtype name -> (short name in text, NumPy dtype)
-_DTYPES: dict[str, tuple[str, type]] = {
-    "bool": ("b1", np.bool_),
-    "int8": ("i8", np.int8),
-    "int16": ("i16", np.int16),
-    "int32": ("i32", np.int32),
-    "int64": ("i64", np.int64),
-    "uint8": ("u8", np.uint8),
-    "float16": ("f16", np.float16),
-    "float32": ("f32", np.float32),
-    "float64": ("f64", np.float64),
+#: dtype name -> short name in text
+_SHORT = {
+    "bool": "b1",
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+    "uint8": "u8",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float32": "f32",
+    "float64": "f64",
 }
-_SHORT = {name: short for name, (short, _) in _DTYPES.items()}
 _LONG = {short: name for name, short in _SHORT.items()}
 
-DTYPES = tuple(_DTYPES)
-FLOATS = ("float16", "float32", "float64")
+DTYPES = tuple(_SHORT)
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+#: Floats of 16 bits: stored as they are, computed in float32 and rounded after each op.
+HALVES = ("float16", "bfloat16")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8")
 
 
@@ -47,7 +50,7 @@ class TensorType(NamedTuple):
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        return np.dtype(_DTYPES[self.dtype][1])
+        return numpy_dtype(self.dtype)
 
     @property
     def nbytes(self) -> int:
@@ -58,8 +61,14 @@ class TensorType(NamedTuple):
         return self.dtype in FLOATS
 
 
+@cache
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
-    return np.dtype(_DTYPES[dtype][1])
+    """The NumPy dtype of that name; bfloat16 comes from ml_dtypes."""
+    if dtype == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(dtype)
 
 
 def dtype_name(dtype: Any) -> str | None:
@@ -68,7 +77,7 @@ def dtype_name(dtype: Any) -> str | None:
         name = np.dtype(dtype).name
     except TypeError:
         return None
-    return name if name in _DTYPES else None
+    return name if name in _SHORT else None
 
 
 def parse_type(text: str) -> TensorType:

@@ -9,6 +9,7 @@ from graphc.errors import GraphcError, LoweringError
 from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.op import Kernel as KernelLowering
 from graphc.ir.op import Reduce, Scalar, Strided
+from graphc.ir.types import HALVES
 from graphc.lower.buffers import Buffers
 from graphc.lower.expression import Expression
 from graphc.lower.fuse import Group
@@ -115,6 +116,9 @@ def kernel_node(node: Node, inputs: Sequence[Operand], outputs: Sequence[Operand
     lower = node.op.lower
     if not isinstance(lower, KernelLowering):
         raise LoweringError(f"{node.op.name} has no kernel", loc=node.loc, nodes=[node.id])
+    if any(x.type.dtype in HALVES for x in (*inputs, *outputs)) and "float32" in lower.dtypes:
+        _in_float32(node, inputs, outputs, k)
+        return
     dtype = inputs[0].type.dtype if inputs else None
     if dtype is not None and dtype not in lower.dtypes:
         raise LoweringError(
@@ -128,6 +132,23 @@ def kernel_node(node: Node, inputs: Sequence[Operand], outputs: Sequence[Operand
     except GraphcError as error:
         error.loc = error.loc or node.loc
         raise
+
+
+def _in_float32(node: Node, inputs: Sequence[Operand], outputs: Sequence[Operand], k: CallBuilder) -> None:
+    """A kernel on halves: operands widened, results rounded."""
+
+    def wide(x: Operand) -> Operand:
+        return k.temp(TensorType("float32", x.type.shape)) if x.type.dtype in HALVES else x
+
+    widened = [wide(x) for x in inputs]
+    for x, w in zip(inputs, widened, strict=True):
+        if w is not x:
+            k.elementwise(lambda e, v: e.cast(v, "float32"), (x,), w)
+    made = [wide(x) for x in outputs]
+    kernel_node(node, widened, made, k)
+    for x, w in zip(outputs, made, strict=True):
+        if w is not x:
+            k.elementwise(lambda e, v, d=x.type.dtype: e.cast(v, d), (w,), x)
 
 
 def walk(graph: Graph, domain: Sequence[int], node: Node, index: int) -> tuple[int, tuple[int, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from graphc.ir.types import FLOATS
 from graphc_codegen.program import Access, Instr
 
 
@@ -37,7 +38,7 @@ class Expression:
 
     def number(self, value: float, dtype: str) -> int:
         """A constant of a dtype."""
-        made = bool(value) if dtype == "bool" else float(value) if dtype == "float32" else int(value)
+        made = bool(value) if dtype == "bool" else float(value) if dtype in FLOATS else int(value)
         return self._add("const", dtype, imm=made)
 
     def constant(self, value: float, like: int) -> int:

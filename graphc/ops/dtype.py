@@ -24,7 +24,7 @@ class DType:
 bool_ = DType("bool")
 int8, int16, int32, int64 = DType("int8"), DType("int16"), DType("int32"), DType("int64")
 uint8 = DType("uint8")
-float16, float32, float64 = DType("float16"), DType("float32"), DType("float64")
+float16, bfloat16, float32, float64 = DType("float16"), DType("bfloat16"), DType("float32"), DType("float64")
 
 BY_NAME = {name: DType(name) for name in DTYPES}
 
@@ -65,6 +65,8 @@ def promote(op: str, a: str, b: str) -> str:
         return a if a in FLOATS else b
     if {a, b} == {"uint8", "int8"}:
         return "int16"
+    if {a, b} == {"float16", "bfloat16"}:
+        return "float32"
     return a if _WIDTH[a] >= _WIDTH[b] else b
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphc.errors import LoweringError, SignatureError
 from graphc.ir import Graph, Node, OpDef, TensorType, Value
+from graphc.ir.types import HALVES
 from graphc.ops.rules import Array
 
 
@@ -31,15 +32,18 @@ def apply(
     """One op's reference; results have the dtype and shape that the type rule says."""
     if op.ref is None:
         raise LoweringError(f"{op.name} has no NumPy reference")
+    # Halves are computed in float32 and rounded once per op, as kernels do.
+    wide = [a.astype(np.float32) if a.dtype.name in HALVES else a for a in arrays]
     with np.errstate(all="ignore"):
-        result = op.ref(*arrays, **attrs)
+        result = op.ref(*wide, **attrs)
     results = result if isinstance(result, tuple) else (result,)
     made = []
     for array, type in zip(results, types, strict=True):
         array = np.asarray(array)
         if array.shape != type.shape:
             raise AssertionError(f"{op.name}: the reference gives shape {array.shape}, the type rule {type}")
-        made.append(array.astype(evaluation_dtype(type, exact), copy=False))
+        with np.errstate(over="ignore"):
+            made.append(array.astype(evaluation_dtype(type, exact), copy=False))
     return made
 
 

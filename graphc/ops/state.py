@@ -181,7 +181,7 @@ op(
     infer=_status_infer,
     ref=_any_nonfinite,
     grad=NO_GRAD,
-    lower=Kernel(_status_lower, ("int32",)),
+    lower=Kernel(_status_lower, ("int32", "float32")),
     check=_status_check,
     effect=True,
     doc="true when the status is set or any element of `outs` is infinite or NaN",
