@@ -48,10 +48,11 @@ _LAZY = {
     "set_context": "graphc.context",
     "get_context": "graphc.context",
     "GRAPH_MODE": "graphc.context",
+    "PYNATIVE_MODE": "graphc.context",
 }
 
 __all__ = [
-    "GRAPH_MODE",
+    "GRAPH_MODE", "PYNATIVE_MODE",
     "ArgumentTypeError",
     "ArgumentValueError",
     "CheckpointError",
@@ -98,7 +99,7 @@ __all__ = [
 if TYPE_CHECKING:
     from graphc.api import CompiledStep, compile
     from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
-    from graphc.context import GRAPH_MODE, get_context, set_context
+    from graphc.context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
     from graphc.ops.seed import get_seed, set_seed
 
 

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from graphc import passes
+from graphc import context, passes
 from graphc.debug import switches
 from graphc.errors import ArgumentTypeError, CompileError, GraphcError, SignatureError, user_loc
 from graphc.ir import Graph
@@ -20,7 +20,7 @@ from graphc.nn.cell import Cell
 from graphc.ops import dispatch
 from graphc.ops.tensor import Parameter, Tensor
 from graphc.ops.tree import Structure, flatten, unflatten
-from graphc.trace import trace
+from graphc.trace import eager, trace
 
 if TYPE_CHECKING:
     from graphc_codegen import Bound, Executable
@@ -274,6 +274,8 @@ _compiled: WeakKeyDictionary[Cell, _Steps] = WeakKeyDictionary()
 def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a cell that is called outside a trace: compiled once per signature, modes and parameters."""
     inputs = as_inputs((args, kwargs))
+    if context.get_context("mode") == context.PYNATIVE_MODE:
+        return eager.run(cell, inputs[0], inputs[1], passes.autodiff)
     leaves, structure = flatten(inputs)
     steps = _compiled.setdefault(cell, _Steps())
     key = steps.key(cell, leaves, structure)

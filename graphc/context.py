@@ -1,4 +1,4 @@
-"""MindSpore's set_context, as far as it has a meaning here: Cells are compiled (GRAPH_MODE) and run on the CPU."""
+"""MindSpore's set_context, as far as it has a meaning here: compile Cells (GRAPH_MODE) or run them op by op (PYNATIVE_MODE)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 from graphc.errors import ArgumentValueError, user_loc
 
 GRAPH_MODE = 0
+PYNATIVE_MODE = 1
 
 _context: dict[str, Any] = {"mode": GRAPH_MODE, "device_target": "CPU"}
 
 
 def set_context(**settings: Any) -> None:
-    """Set `mode` (GRAPH_MODE) and `device_target` ("CPU"). ArgumentValueError for other values and unknown settings."""
-    allowed = {"mode": (GRAPH_MODE,), "device_target": ("CPU",)}
+    """Set `mode` (GRAPH_MODE or PYNATIVE_MODE) and `device_target` ("CPU"). ArgumentValueError for anything else."""
+    allowed = {"mode": (GRAPH_MODE, PYNATIVE_MODE), "device_target": ("CPU",)}
     for name, value in settings.items():
         if name not in allowed:
             raise ArgumentValueError(

@@ -2,7 +2,7 @@
 
 Three kinds of fenced blocks are executed, in order and in one namespace per page:
 
-python    runs. If it prints, an `output` block must follow. A first line `# name.py` also saves it under that name.
+python    runs. If it prints, an `output` block must follow. With a first line `# name.py` it is saved and run as that file.
 output    what the block before printed; `...` stands for anything
 console   lines `$ graphc ...` run, followed by what they print
 """
@@ -38,13 +38,16 @@ def compare(want: str, got: str) -> str | None:
 
 def run_python(example: Example) -> str | None:
     source = str(example.parsed)
+    file = example.path
     saved = re.match(r"# (\w+\.py)\n", source)
     if saved:
-        Path(saved[1]).write_text(source)
-    # Padded, so that lines of errors and graphs are those of the page.
-    padded = "\n" * (example.line + example.parsed.line_offset) + source
+        file = str(Path(saved[1]).absolute())
+        Path(file).write_text(source)
+    else:
+        # Padded, so that lines of errors and graphs are those of the page.
+        source = "\n" * (example.line + example.parsed.line_offset) + source
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(compile(padded, example.path, "exec", dont_inherit=True), example.namespace)
+        exec(compile(source, file, "exec", dont_inherit=True), example.namespace)
     example.namespace["printed"] = printed.getvalue()
     if printed.getvalue() and not re.match(r"```\s*```output\n", example.document.text[example.end - 4 :].lstrip()):
         return f"it prints, but no output block follows:\n{printed.getvalue()}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,7 @@ class Builder:
     origin: Origin | None = None
     constants: dict[Any, Value] = field(default_factory=dict)
 
-    def node(self, op: str, *inputs: Value, after: tuple[int, ...] = (), **attrs: Any) -> Node:
+    def node(self, op: str, *inputs: Value, attrs: Mapping[str, Any], after: tuple[int, ...] = ()) -> Node:
         return self.graph.add(
             op,
             inputs,
@@ -43,7 +43,7 @@ class Builder:
             raise AttributeError(op)
 
         def add(*inputs: Value, **attrs: Any) -> Value | tuple[Value, ...]:
-            node = self.node(op, *inputs, **attrs)
+            node = self.node(op, *inputs, attrs=attrs)
             return node.outputs[0] if len(node.types) == 1 else node.outputs
 
         return add

@@ -261,7 +261,7 @@ def _if_grad(g: Builder, n: NodeView, *dys: Value | None) -> list[Value | None]:
     branches = {
         name: _branch_gradient(g, branch, [slot for slot, _ in given], wanted) for name, branch in n.node.graphs()
     }
-    made = g.node("If", n.inputs[0], *captures, *(dy for _, dy in given), **branches)
+    made = g.node("If", n.inputs[0], *captures, *(dy for _, dy in given), attrs=branches)
     grads: list[Value | None] = [None] * len(n.inputs)
     for i, value in zip(wanted, made.outputs, strict=True):
         grads[1 + i] = value

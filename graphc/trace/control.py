@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphc.errors import TraceError, user_loc
@@ -30,7 +31,7 @@ def cond(
     Both branches start from the same state; every parameter that either writes becomes a result of the If. Raises
     TraceError GC122 when the branches return different structures, ShapeError GC122 for different types.
     """
-    first, second = (trace_branch(recorder, n, lambda f=f: f(*operands)) for n, f in (("then", then), ("else", orelse)))
+    first, second = (trace_branch(recorder, n, partial(f, *operands)) for n, f in (("then", then), ("else", orelse)))
     return merge(recorder, pred, first, second)
 
 

@@ -14,7 +14,7 @@ import sys
 import textwrap
 import types
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -142,7 +142,7 @@ def _malt() -> Any:
         def get_extra_locals(self) -> dict[str, Any]:
             if self._extra_locals is None:
                 super().get_extra_locals()
-                space = self._extra_locals["ag__"]
+                space: Any = self._extra_locals["ag__"]  # type: ignore[index]
                 space.FunctionScope = Scope
                 for hook in (if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, converted_call):
                     setattr(space, hook.__name__, hook)
@@ -154,6 +154,11 @@ def _malt() -> Any:
 
 def _convert(function: types.FunctionType) -> Callable[..., Any]:
     transpiler, context, _ = _malt()
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    except (OSError, SyntaxError):
+        # Typed at a prompt: run as it is; a condition on a traced tensor then says that it cannot be decided.
+        return function
     try:
         made, module, source_map = transpiler.transform(function, context)
     except Exception as error:
@@ -170,7 +175,7 @@ def _convert(function: types.FunctionType) -> Callable[..., Any]:
         if generated.filename == module.__file__:
             file = display_path(origin.loc.filename)
             lines[generated.lineno] = Loc(file, origin.loc.lineno, origin.function_name or function.__qualname__)
-    _COMPLETE[made.__code__] = _ends_with_return(ast.parse(textwrap.dedent(inspect.getsource(function))).body[0])
+    _COMPLETE[made.__code__] = _ends_with_return(tree)
     result: Callable[..., Any] = made
     return result
 
@@ -432,7 +437,7 @@ def for_stmt(
     for item in iter_:
         go_on = True if extra_test is None else extra_test()
         if _is_traced(go_on):
-            if_stmt(go_on, lambda x=item: body(x), lambda: None, get_state, set_state, symbol_names, len(symbol_names))
+            if_stmt(go_on, partial(body, item), lambda: None, get_state, set_state, symbol_names, len(symbol_names))
         elif go_on:
             body(item)
         else:

@@ -13,8 +13,6 @@ from graphc.ops.composite import GradOperation
 from graphc.ops.tensor import Parameter, Tensor
 from graphc.ops.tree import flatten
 
-from graphc.trace.convert import converted
-
 if TYPE_CHECKING:
     from graphc.trace.recorder import CallRecord, GraphRecorder
 
@@ -65,7 +63,7 @@ def _forward(recorder: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, .
     if isinstance(fn, Cell):
         fn(*args)
     else:
-        recorder.recorded_call(fn, converted(fn), args, {})
+        recorder.recorded_call(fn, recorder.prepared(fn), args, {})
     return recorder.calls[-1]
 
 

@@ -290,10 +290,14 @@ class GraphRecorder:
         self.cells.append(cell)
         try:
             with self.region(region):
-                return self.recorded_call(cell, converted(cell.construct), args, kwargs)
+                return self.recorded_call(cell, self.prepared(cell.construct), args, kwargs)
         finally:
             self.scopes.pop()
             self.cells.pop()
+
+    def prepared(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """A user's function as it is to be run: with its control flow on tensors converted."""
+        return converted(fn)
 
     def _path(self, cell: Cell) -> str:
         """The cell's path: its attribute name in the cell that calls it, or its class name."""

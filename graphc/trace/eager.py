@@ -1,0 +1,113 @@
+"""PYNATIVE_MODE: `construct` runs in plain Python, op by op on the NumPy reference, with values one can print and step through.
+
+The recorder still writes the graph, so that gradients are the very ones of graph mode: a gradient is taken by the autodiff
+pass over what has been recorded, and evaluated at once. A call that was already made is not made again for its gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from graphc.ir import Graph, TensorType, Value
+from graphc.nn.cell import Cell
+from graphc.ops import dispatch, reference
+from graphc.ops.rules import Array
+from graphc.ops.tensor import Parameter, Tensor, TracedTensor
+from graphc.ops.tree import map_tensors
+from graphc.trace.recorder import GraphRecorder
+
+
+class EagerTensor(TracedTensor):
+    """A value of a recorded graph that is known already."""
+
+    def __init__(self, type: TensorType, handle: Any, array: Array) -> None:
+        super().__init__(type, handle)
+        self._array = array
+
+    __hash__ = Tensor.__hash__
+
+
+class EagerRecorder(GraphRecorder):
+    """Records and evaluates. `expand` is the pass that replaces Grad nodes."""
+
+    def __init__(self, name: str, expand: Callable[[Graph], Graph]) -> None:
+        super().__init__(name)
+        self.expand = expand
+        self.values: dict[Value, Array] = {}
+
+    def record(
+        self, op: str, operands: Sequence[Tensor], attrs: dict[str, Any], after: Any = ()
+    ) -> tuple[TracedTensor, ...]:
+        made = super().record(op, operands, attrs, after)
+        node = self.graph.node(made[0].handle[1].node)
+        if op == "Grad":
+            arrays = self._gradients(node.outputs)
+        else:
+            inputs = [self.values[v] for v in node.inputs]
+            arrays = reference.apply(node.op, node.types, inputs, node.attrs, exact=False)
+        self.values.update(zip(node.outputs, arrays, strict=True))
+        return tuple(self.wrap(v) for v in node.outputs)
+
+    def _gradients(self, outputs: Sequence[Value]) -> list[Array]:
+        graph = self.graph.copy()
+        graph.set_results((str(v), v) for v in outputs)
+        expanded = self.expand(graph)
+        feed = {i: self.values[Value(i)] for i in expanded.inputs}
+        return reference.run(expanded, feed, exact=False).results
+
+    def wrap(self, value: Value) -> TracedTensor:
+        return EagerTensor(self.graph.type(value), (self, value), self.values[value])
+
+    def constant(self, x: Tensor) -> Value:
+        value = super().constant(x)
+        self.values[value] = dispatch.require_array(x)
+        return value
+
+    def input(self, name: str, x: Tensor) -> TracedTensor:
+        """An argument of the call."""
+        node = self.graph.add("Input", types=(x.type,), name=name)
+        self.values[node.outputs[0]] = dispatch.require_array(x)
+        return self.wrap(node.outputs[0])
+
+    def _entry(self, p: Parameter) -> Value:
+        value = super()._entry(p)
+        self.values[value] = p.asnumpy()
+        return value
+
+    def write(self, p: Parameter, value: Value) -> None:
+        super().write(p, value)
+        p.set_data(Tensor.wrap(self.values[value]))
+
+    def prepared(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        return fn
+
+    # Python's own order and control flow are those of the program.
+
+    def depend(self, value: Any, on: Any) -> Any:
+        return value
+
+    def while_loop(
+        self, test: Callable[..., Any], body: Callable[..., Any], carried: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        while bool(test(*carried)):
+            carried = body(*carried)
+        return carried
+
+
+def run(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], expand: Callable[[Graph], Graph]) -> Any:
+    """Run a cell in plain Python; returns its results as Tensors."""
+    recorder = EagerRecorder(type(cell).__name__, expand)
+
+    def known(x: Tensor) -> Tensor:
+        return x if isinstance(x, Parameter) else recorder.input("", x)
+
+    args, kwargs = map_tensors(known, (args, kwargs))
+    token = dispatch.recorder.set(recorder)
+    try:
+        recorder.cells.append(cell)
+        with recorder.region(cell.region or "forward"):
+            outputs = cell.construct(*args, **kwargs)
+    finally:
+        dispatch.recorder.reset(token)
+    return map_tensors(lambda x: Tensor(x.array) if x.array is not None else x, outputs)
