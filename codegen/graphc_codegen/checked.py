@@ -17,7 +17,21 @@ import numpy as np
 
 from graphc_codegen import loops
 from graphc_codegen.errors import CheckedError
-from graphc_codegen.program import ALIGNMENT, Buffer, Call, If, Kernel, LoopKernel, Program, Stmt, While, symbol
+from graphc_codegen.halves import numpy_dtype
+from graphc_codegen.program import (
+    ALIGNMENT,
+    HALVES,
+    ITEMSIZE,
+    Buffer,
+    Call,
+    If,
+    Kernel,
+    LoopKernel,
+    Program,
+    Stmt,
+    While,
+    symbol,
+)
 from graphc_codegen.render import safe
 from graphc_codegen.runtime import Array, Bound, Executable
 from graphc_codegen.validate import Declared, operands
@@ -215,8 +229,8 @@ class _Step:
                 continue
             self._dead.add(id)
             mine = np.repeat(self._owner[self._blocks(buffer)] == id, ALIGNMENT)[: buffer.nbytes]
-            pattern = np.zeros(buffer.size, buffer.dtype)
-            if buffer.dtype == "float32":
+            pattern = np.zeros(buffer.size, numpy_dtype(buffer.dtype))
+            if buffer.dtype in ("float32", *HALVES):
                 pattern[:] = np.nan
                 poison = pattern.view(np.uint8)
             else:
@@ -278,5 +292,4 @@ def _same_elements(kernel: Kernel, j: int, k: int) -> bool:
     if not isinstance(kernel, LoopKernel):
         return False
     read, write = kernel.inputs[j], kernel.outputs[k - len(kernel.inputs)].access
-    size = {a: np.dtype(a).itemsize for a in (read.dtype, write.dtype)}
-    return (read.strides, read.offset, size[read.dtype]) == (write.strides, write.offset, size[write.dtype])
+    return (read.strides, read.offset, ITEMSIZE[read.dtype]) == (write.strides, write.offset, ITEMSIZE[write.dtype])

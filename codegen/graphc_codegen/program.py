@@ -18,7 +18,10 @@ from typing import Literal
 Space = Literal["input", "param", "const", "arena"]
 
 #: Bytes per element of every dtype that kernels know. Booleans are one byte, 0 or 1.
-ITEMSIZE = {"float32": 4, "int32": 4, "int64": 8, "bool": 1}
+ITEMSIZE = {"float32": 4, "int32": 4, "int64": 8, "bool": 1, "float16": 2, "bfloat16": 2}
+
+#: Floats of 16 bits. Loop kernels compute them in float32 and round after every instruction.
+HALVES = ("float16", "bfloat16")
 
 #: Every arena buffer starts at a multiple of this many bytes.
 ALIGNMENT = 64
@@ -67,7 +70,8 @@ class Instr:
     """One scalar operation of a loop body; its result is named by its position in the body.
 
     `args` are positions of earlier instructions. `dtype` is the result's. `imm` is the operand index of
-    "input", the value of "const", the axis of "iota".
+    "input", the value of "const", the axis of "iota". A result of a half type is computed in float32 and
+    rounded to nearest even, a constant is rounded too.
     """
 
     op: str
@@ -81,6 +85,7 @@ class Output:
     """Value `value` of the body, stored at `access`; or reduced over the kernel's reduced axes first.
 
     `reduce` is "sum", "max", "min", "prod", "any" or "all"; the stored result is multiplied by `scale` (a mean).
+    Half types are reduced and scaled in float32, and rounded once, at the end.
     """
 
     access: Access

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphc_codegen.errors import CanaryError, CodegenError
+from graphc_codegen.halves import numpy_dtype
 from graphc_codegen.program import ALIGNMENT, Buffer, Program
 from graphc_codegen.render import Rendered, render
 from graphc_codegen.target import Target, host
@@ -56,6 +57,7 @@ class Executable:
     def bind(self, params: Sequence[Array], consts: Sequence[Array]) -> Bound:
         """Allocate the arena and tie the program to its parameters and constants.
 
+        Arrays of bfloat16 buffers, here, as inputs and as read, have the dtype `ml_dtypes.bfloat16`.
         Raises ValueError when an array does not have its buffer's dtype and size, is not C-contiguous, or is
         a parameter that cannot be written.
         """
@@ -160,7 +162,7 @@ class Bound(ABC):
     def _view(self, buffer: Buffer) -> Array:
         """The flat array behind a buffer."""
         if buffer.space == "arena":
-            return self._arena[buffer.position : buffer.position + buffer.nbytes].view(buffer.dtype)
+            return self._arena[buffer.position : buffer.position + buffer.nbytes].view(numpy_dtype(buffer.dtype))
         if buffer.space == "input":
             return self._input(buffer).reshape(-1)
         return (self._params if buffer.space == "param" else self._consts)[buffer.position].reshape(-1)

@@ -9,6 +9,9 @@ Meanings are NumPy's in the given dtype, with these decisions where NumPy leaves
 - `add`, `mul`, `max`, `min` of bool are or, and, or, and.
 
 `max` and `min` give NaN if either operand is NaN. Denormal floats count as zero while the step runs.
+
+float16 and bfloat16 are floats in registers: every operation computes in float32 and is rounded to the half
+type; see `halves`. Reductions of them are float32 until their end.
 """
 
 from __future__ import annotations
@@ -17,10 +20,15 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from graphc_codegen import power, vecmath
+from graphc_codegen import halves, power, vecmath
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.program import Instr
+from graphc_codegen.program import HALVES, Instr
 from graphc_codegen.writer import REGISTER, Writer, vec
+
+
+_FLOATS = ("float32", *HALVES)
+#: Operations whose result is a number of the half type already.
+_EXACT = frozenset({"max", "min", "neg", "abs", "sign", "floor", "select"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +51,14 @@ def emit(w: Writer, instr: Instr, args: Sequence[Operand]) -> str:
     write = table.get(instr.op)
     if write is None:
         raise CodegenError(f"loop operation {instr.op!r} is not defined for {args[-1].dtype}")
-    return write(w, instr, args)
+    result = write(w, instr, args)
+    return halves.rounded(w, result, instr.dtype) if instr.dtype in HALVES and instr.op not in _EXACT else result
 
 
 def combine(w: Writer, how: str, a: str, b: str, dtype: str) -> str:
-    """One step of the reduction `how` on vectors; `a` is the accumulator."""
+    """One step of the reduction `how` on vectors; `a` is the accumulator. Halves are not rounded."""
+    if dtype in HALVES:
+        dtype = "float32"
     op = {"sum": "add", "prod": "mul", "any": "or", "all": "and"}.get(how, how)
     return emit(w, Instr(op, (0, 1), dtype), (Operand(a, dtype), Operand(b, dtype)))
 
@@ -60,7 +71,7 @@ def neutral(how: str, dtype: str) -> float | int:
         return 1
     if dtype == "bool":
         return 0 if how == "max" else 1
-    if dtype == "float32":
+    if dtype in _FLOATS:
         return -math.inf if how == "max" else math.inf
     limit = 1 << (31 if dtype == "int32" else 63)
     return -limit if how == "max" else limit - 1
@@ -71,6 +82,10 @@ def cast(w: Writer, x: str, source: str, target: str) -> str:
     a, b = REGISTER[source], REGISTER[target]
     if source == target:
         return x
+    if target in HALVES:
+        return halves.rounded(w, cast(w, x, source, "float32"), target)
+    if source in HALVES:
+        return cast(w, x, "float32", target)
     if target == "bool":
         return truth(w, x, source)
     if source == "bool":
@@ -85,7 +100,7 @@ def cast(w: Writer, x: str, source: str, target: str) -> str:
 
 def truth(w: Writer, x: str, dtype: str) -> str:
     """`x != 0` as a vector of i1; NaN is true."""
-    compare = "fcmp une" if dtype == "float32" else "icmp ne"
+    compare = "fcmp une" if dtype in _FLOATS else "icmp ne"
     return w.binary(compare, x, "zeroinitializer", REGISTER[dtype])
 
 
@@ -216,7 +231,7 @@ _COMPARE_CODE = {
 def _compare(w: Writer, instr: Instr, args: Sequence[Operand]) -> str:
     floats, ints, bools = _COMPARE_CODE[instr.op]
     dtype = args[0].dtype
-    code = f"fcmp {floats}" if dtype == "float32" else f"icmp {bools if dtype == 'bool' else ints}"
+    code = f"fcmp {floats}" if dtype in _FLOATS else f"icmp {bools if dtype == 'bool' else ints}"
     return w.binary(code, args[0].name, args[1].name, REGISTER[dtype])
 
 
@@ -248,4 +263,4 @@ _BOOL: dict[str, Write] = {
     "and": _plain("and"), "or": _plain("or"), "not": _not, "isfinite": _always, "select": _select,
 }  # fmt: skip
 
-_BY_DTYPE = {"float32": _FLOAT, "int32": _INT, "int64": _INT, "bool": _BOOL}
+_BY_DTYPE = {**dict.fromkeys(_FLOATS, _FLOAT), "int32": _INT, "int64": _INT, "bool": _BOOL}

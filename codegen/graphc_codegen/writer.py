@@ -9,12 +9,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Sequence
 
-#: LLVM type of one element in a register, and in memory.
-REGISTER = {"float32": "float", "int32": "i32", "int64": "i64", "bool": "i1"}
-MEMORY = {"float32": "float", "int32": "i32", "int64": "i64", "bool": "i8"}
+#: LLVM type of one element in a register, and in memory. `graphc_codegen.halves` converts the 16-bit floats.
+REGISTER = {"float32": "float", "int32": "i32", "int64": "i64", "bool": "i1", "float16": "float", "bfloat16": "float"}
+MEMORY = {"float32": "float", "int32": "i32", "int64": "i64", "bool": "i8", "float16": "i16", "bfloat16": "i16"}
 #: Suffix of overloaded intrinsics.
-MANGLED = {"float": "f32", "double": "f64", "i32": "i32", "i64": "i64", "i8": "i8", "i1": "i1"}
-_BYTES = {"float": 4, "i32": 4, "i64": 8, "i8": 1}
+MANGLED = {"float": "f32", "double": "f64", "i32": "i32", "i64": "i64", "i16": "i16", "i8": "i8", "i1": "i1"}
+_BYTES = {"float": 4, "i32": 4, "i64": 8, "i16": 2, "i8": 1}
 
 #: Fast-math flags that keep NaN and infinity exact. Never `nnan`, `ninf`, `fast`: those fold `isfinite`.
 REASSOC = "reassoc nsz arcp contract"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.program import ITEMSIZE, SCALAR_OPS, Access, Instr, LoopKernel, Output, symbol
+from graphc_codegen.program import HALVES, ITEMSIZE, SCALAR_OPS, Access, Instr, LoopKernel, Output, symbol
 
+_FLOATS = ("float32", *HALVES)
 _REDUCTIONS = {
-    "sum": ("float32", "int32", "int64"), "prod": ("float32", "int32", "int64"),
+    "sum": (*_FLOATS, "int32", "int64"), "prod": (*_FLOATS, "int32", "int64"),
     "max": tuple(ITEMSIZE), "min": tuple(ITEMSIZE), "any": ("bool",), "all": ("bool",),
 }  # fmt: skip
 _TESTS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "isfinite"})
@@ -73,8 +74,8 @@ def _check_output(kernel: LoopKernel, name: str, output: Output) -> None:
         return
     if dtype not in _REDUCTIONS.get(output.reduce, ()):
         raise CodegenError(f"{name}: reduction {output.reduce!r} is not defined for {dtype}")
-    if output.scale != 1.0 and dtype != "float32":
-        raise CodegenError(f"{name}: only float32 can be scaled")
+    if output.scale != 1.0 and dtype not in _FLOATS:
+        raise CodegenError(f"{name}: only floats can be scaled")
     empty = any(n == 0 and r for n, r in zip(kernel.domain, kernel.reduced, strict=True))
     if empty and output.reduce in ("max", "min"):
         raise CodegenError(f"{name}: {output.reduce} over no elements")

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from graphc_codegen import scalar_ops
+from graphc_codegen import halves, scalar_ops
 from graphc_codegen.loops.check import check
 from graphc_codegen.loops.nest import Line, Nest, plan
-from graphc_codegen.program import Instr, LoopKernel, Output
+from graphc_codegen.program import HALVES, Instr, LoopKernel, Output
 from graphc_codegen.writer import MEMORY, REGISTER, Writer, literal, vec
 
 #: Accumulators of a reduction whose loop is not the vectorised one.
@@ -44,6 +44,12 @@ def _store_neutral(writer: Writer, kernel: LoopKernel, pointers: Sequence[str]) 
     domain = tuple(1 if reduced else n for n, reduced in zip(kernel.domain, kernel.reduced, strict=True))
     stores = LoopKernel(domain, (False,) * len(domain), (), tuple(body), tuple(outputs))
     emit(writer, stores, [pointers[len(kernel.inputs) + k] for k in folded])
+
+
+def _number(const: Instr) -> float | int | bool:
+    """The value of a constant, as its dtype represents it."""
+    number = const.imm or 0
+    return halves.nearest(float(number), const.dtype) if const.dtype in HALVES else number
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +223,8 @@ class _Emission:
                 value = self._across(value, how, dtype)
             if o.scale != 1.0:
                 value = w.binary("fmul", value, w.constant(o.scale))
+            if dtype in HALVES:
+                value = halves.rounded(w, value, dtype)
             self._store(self.first_output + k, point, slot, value)
 
     def _across(self, value: str, how: str, dtype: str) -> str:
@@ -251,13 +259,13 @@ class _Emission:
         if instr.op == "input":
             return self._load(int(instr.imm or 0), point, slot)
         if instr.op == "const":
-            return self.w.constant(instr.imm or 0, REGISTER[instr.dtype])
+            return self.w.constant(_number(instr), REGISTER[instr.dtype])
         if instr.op == "iota":
             return self._iota(i, point, slot)
         args = []
         for a in instr.args:
             source = self.kernel.body[a]
-            number = source.imm if source.op == "const" else None
+            number = _number(source) if source.op == "const" else None
             args.append(scalar_ops.Operand(self._value(point, a, slot), source.dtype, number))
         return scalar_ops.emit(self.w, instr, args)
 
@@ -299,6 +307,8 @@ class _Emission:
             for lane in range(active):
                 element = w.load(w.at(pointer, (offset + lane) * step, t), t)
                 value = w.op(f"insertelement {vec(t, w.lanes)} {value}, {t} {element}, i64 {lane}")
+        if dtype in HALVES:
+            return halves.widen(w, value, dtype)
         return w.binary("icmp ne", value, "zeroinitializer", t) if dtype == "bool" else value
 
     def _store(self, operand: int, point: _Point, slot: int, value: str) -> None:
@@ -306,6 +316,8 @@ class _Emission:
         t = MEMORY[dtype]
         if dtype == "bool":
             value = w.convert("zext", value, "i1", t)
+        elif dtype in HALVES:
+            value = halves.narrow(w, value, dtype)
         pointer, step = point.pointers[operand], self.nest.step(self.lines[operand])
         offset, active = point.slots[slot]
         if step == 1:

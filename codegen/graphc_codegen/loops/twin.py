@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from graphc_codegen.errors import CheckedError
+from graphc_codegen.halves import nearest, numpy_dtype
 from graphc_codegen.loops.check import check
-from graphc_codegen.program import Access, Instr, LoopKernel, Output
+from graphc_codegen.program import HALVES, Access, Instr, LoopKernel, Output
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -20,7 +21,8 @@ def twin(kernel: LoopKernel, *arrays: Array) -> None:
 
     Every array has the dtype and exactly the number of elements that its access declares, else CheckedError.
     Raises CodegenError when the kernel is not well formed; so no view below can leave its array. Reductions
-    of floats are added up in float64 and rounded once.
+    of floats are added up in float64 and rounded once. Half types are computed in float32 and rounded after
+    every instruction, as native kernels do.
     """
     check(kernel)
     accesses = [*kernel.inputs, *(o.access for o in kernel.outputs)]
@@ -58,6 +60,9 @@ def _result(kernel: LoopKernel, output: Output, value: Any) -> Array:
     if output.reduce is None:
         return full.copy()
     axes = tuple(k for k, reduced in enumerate(kernel.reduced) if reduced)
+    half = output.access.dtype in HALVES
+    if half:
+        full = full.astype(np.float32)
     exact = np.float64 if full.dtype == np.float32 else full.dtype
     if output.reduce in ("sum", "prod"):
         add = np.sum if output.reduce == "sum" else np.prod
@@ -65,26 +70,33 @@ def _result(kernel: LoopKernel, output: Output, value: Any) -> Array:
     else:
         folded = _FOLDS[output.reduce](full, axis=axes, keepdims=True)
     result = np.asarray(folded).astype(full.dtype)
-    return result * np.float32(output.scale) if output.scale != 1.0 else result
+    result = result * np.float32(output.scale) if output.scale != 1.0 else result
+    return result.astype(numpy_dtype(output.access.dtype)) if half else result
 
 
 def _evaluate(kernel: LoopKernel, instr: Instr, values: list[Any], arrays: tuple[Array, ...]) -> Any:
-    dtype = np.dtype(instr.dtype)
+    dtype = numpy_dtype(instr.dtype)
     if instr.op == "input":
         operand = int(instr.imm or 0)
         return _view(arrays[operand], kernel.inputs[operand], kernel.domain)
     if instr.op == "const":
-        return np.full((1,) * len(kernel.domain), instr.imm, dtype)
+        number = nearest(float(instr.imm or 0), instr.dtype) if instr.dtype in HALVES else instr.imm
+        return np.full((1,) * len(kernel.domain), number, dtype)
     if instr.op == "iota":
         axis = int(instr.imm or 0)
         shape = tuple(n if k == axis else 1 for k, n in enumerate(kernel.domain))
         return np.arange(kernel.domain[axis]).astype(dtype).reshape(shape)
-    args = [values[a] for a in instr.args]
+    args = [_wide(values[a]) for a in instr.args]
     if instr.op == "cast":
         return cast(args[0], dtype)
     if instr.op == "pow" and dtype.kind == "i":
         return _integer_power(*args)
     return np.asarray(_FUNCTIONS[instr.op](*args)).astype(dtype, copy=False)
+
+
+def _wide(x: Array) -> Array:
+    """A half array as float32; others as they are."""
+    return x.astype(np.float32) if x.dtype.name in HALVES else x
 
 
 def cast(x: Array, dtype: np.dtype[Any]) -> Array:

@@ -1,0 +1,112 @@
+"""The ops as functions, with MindSpore's names, promotion of operands and defaults.
+
+They work on Tensors at once (by the NumPy reference), and record nodes while a Cell is traced.
+"""
+
+from graphc.ops.functional.control import cond, fori_loop, scan, while_loop
+from graphc.ops.functional.core import Axis, Number, Operand, cast, cast_to
+from graphc.ops.functional.create import fill, full, ones, ones_like, zeros, zeros_like
+from graphc.ops.functional.math import (
+    abs_,
+    add,
+    bias_add,
+    clip_by_value,
+    div,
+    equal,
+    erf,
+    exp,
+    floor,
+    floor_div,
+    floor_mod,
+    greater,
+    greater_equal,
+    isfinite,
+    less,
+    less_equal,
+    log,
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    minimum,
+    mul,
+    neg,
+    not_equal,
+    pow_,
+    reciprocal,
+    relu,
+    rsqrt,
+    select,
+    sigmoid,
+    sign,
+    sqrt,
+    square,
+    sub,
+    tanh,
+    where,
+)  # fmt: skip
+from graphc.ops.functional.network import (
+    avg_pool2d,
+    conv2d,
+    log_softmax,
+    matmul,
+    max_pool2d,
+    softmax,
+    softmax_cross_entropy_with_logits,
+    sparse_softmax_cross_entropy_with_logits,
+)  # fmt: skip
+from graphc.ops.functional.reduce import (
+    all_,
+    any_,
+    argmax,
+    mean,
+    reduce_all,
+    reduce_any,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_sum,
+    sum_,
+)  # fmt: skip
+from graphc.ops.functional.shape import (
+    as_shape,
+    broadcast_to,
+    cat,
+    concat,
+    expand_dims,
+    flatten,
+    gather,
+    getitem,
+    one_hot,
+    pad,
+    reshape,
+    split,
+    squeeze,
+    stack,
+    swapaxes,
+    transpose,
+)  # fmt: skip
+from graphc.ops.functional.state import (
+    all_finite,
+    assign,
+    assign_add,
+    assign_sub,
+    clear_float_status,
+    depend,
+    get_float_status,
+    stop_gradient,
+)  # fmt: skip
+
+__all__ = [
+    "Axis", "Number", "Operand", "abs_", "add", "all_", "all_finite", "any_", "argmax", "as_shape", "assign",
+    "assign_add", "assign_sub", "avg_pool2d", "bias_add", "broadcast_to", "cast", "cast_to", "cat",
+    "clear_float_status", "clip_by_value", "concat", "cond", "conv2d", "depend", "div", "equal", "erf", "exp",
+    "expand_dims", "fill", "flatten", "floor", "floor_div", "floor_mod", "fori_loop", "full", "gather",
+    "get_float_status", "getitem", "greater", "greater_equal", "isfinite", "less", "less_equal", "log", "log_softmax",
+    "logical_and", "logical_not", "logical_or", "matmul", "max_pool2d", "maximum", "mean", "minimum", "mul", "neg",
+    "not_equal", "one_hot", "ones", "ones_like", "pad", "pow_", "reciprocal", "reduce_all", "reduce_any", "reduce_max",
+    "reduce_mean", "reduce_min", "reduce_sum", "relu", "reshape", "rsqrt", "scan", "select", "sigmoid", "sign",
+    "softmax", "softmax_cross_entropy_with_logits", "sparse_softmax_cross_entropy_with_logits", "split", "sqrt",
+    "square", "squeeze", "stack", "stop_gradient", "sub", "sum_", "swapaxes", "tanh", "transpose", "where",
+    "while_loop", "zeros", "zeros_like",
+]  # fmt: skip

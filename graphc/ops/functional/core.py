@@ -1,0 +1,66 @@
+"""What the functions share: operands, promotion, casts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from typing import cast as _typed
+
+import numpy as np
+
+from graphc.ir.types import numpy_dtype
+from graphc.ops import dispatch
+from graphc.ops.dtype import promote, promote_scalar, to_name
+from graphc.ops.tensor import Tensor, as_tensor
+
+Axis = int | Sequence[int] | None
+
+Number = bool | int | float
+
+Operand = Tensor | Number
+
+
+def call(op: str, *operands: Tensor, **attrs: Any) -> Tensor:
+    return _typed(Tensor, dispatch.call(op, *operands, **attrs))
+
+
+def is_number(x: Any) -> bool:
+    return isinstance(x, (bool, int, float, np.generic))
+
+
+def number(x: Any, dtype: str) -> Tensor:
+    """A Python number as a 0-d tensor of a dtype."""
+    return Tensor.wrap(np.asarray(x, numpy_dtype(dtype)))
+
+
+def pair(op: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
+    """Both operands as tensors of the dtype in which MindSpore computes them."""
+    if is_number(x) and is_number(y):
+        x = as_tensor(x)
+    if is_number(x):
+        second, first = pair(op, y, x)
+        return first, second
+    x = as_tensor(x, f"{op}: x")
+    if is_number(y):
+        y = y.item() if isinstance(y, np.generic) else y
+        dtype = promote_scalar(x.type.dtype, y)
+        return cast_to(x, dtype), number(y, dtype)
+    y = as_tensor(y, f"{op}: y")
+    dtype = promote(op, x.type.dtype, y.type.dtype)
+    return cast_to(x, dtype), cast_to(y, dtype)
+
+
+def cast_to(x: Tensor, dtype: str) -> Tensor:
+    """x in the dtype named as in the IR; x itself if it has it."""
+    if x.type.dtype == dtype:
+        return x
+    return call("Cast", x, dtype=dtype)
+
+
+def cast(input: Operand, dtype: Any) -> Tensor:
+    """input in another dtype."""
+    return cast_to(as_tensor(input), to_name(dtype))
+
+
+def as_bool(x: Operand) -> Tensor:
+    return cast_to(as_tensor(x), "bool")

@@ -1,0 +1,117 @@
+"""Elementwise functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from graphc.errors import ArgumentValueError, DTypeError, user_loc
+from graphc.ir.types import FLOATS
+from graphc.ops.functional.core import Operand, as_bool, call, cast_to, pair
+from graphc.ops.tensor import Tensor, as_tensor
+
+
+def _unary(op: str, integers: bool = False) -> Callable[[Operand], Tensor]:
+    def function(x: Operand) -> Tensor:
+        tensor = as_tensor(x, f"{op}: x")
+        if not integers and tensor.type.dtype not in FLOATS:
+            raise DTypeError(
+                f"{op}: x is {tensor.type}, expected a float tensor",
+                loc=user_loc(),
+                help="ops.cast(x, graphc.float32)",
+            )
+        return call(op, tensor)
+
+    function.__name__ = op.lower()
+    function.__doc__ = f"Elementwise {op}."
+    return function
+
+
+neg, abs_, sign, square, relu = (_unary(n, True) for n in ("Neg", "Abs", "Sign", "Square", "ReLU"))
+
+exp, log, sqrt, rsqrt, reciprocal = (_unary(n) for n in ("Exp", "Log", "Sqrt", "Rsqrt", "Reciprocal"))
+
+tanh, sigmoid, erf, floor = (_unary(n) for n in ("Tanh", "Sigmoid", "Erf", "Floor"))
+
+isfinite = _unary("IsFinite")
+
+
+def _binary(op: str) -> Callable[[Operand, Operand], Tensor]:
+    def function(x: Operand, y: Operand) -> Tensor:
+        return call(op, *pair(op, x, y))
+
+    function.__name__ = op.lower()
+    function.__doc__ = f"Elementwise {op} with broadcasting."
+    return function
+
+
+add, sub, mul = (_binary(n) for n in ("Add", "Sub", "Mul"))
+
+floor_div, floor_mod, pow_ = (_binary(n) for n in ("FloorDiv", "FloorMod", "Pow"))
+
+maximum, minimum = _binary("Maximum"), _binary("Minimum")
+
+less, less_equal, greater, greater_equal = (_binary(n) for n in ("Less", "LessEqual", "Greater", "GreaterEqual"))
+
+
+def div(x: Operand, y: Operand) -> Tensor:
+    """x / y; two integer tensors give float32."""
+    a, b = as_tensor(x), as_tensor(y)
+    if a.type.dtype not in FLOATS and b.type.dtype not in FLOATS:
+        return call("Div", cast_to(a, "float32"), cast_to(b, "float32"))
+    return call("Div", *pair("Div", x, y))
+
+
+def _equality(op: str) -> Callable[[Operand, Operand], Tensor]:
+    def function(x: Operand, y: Operand) -> Tensor:
+        a, b = as_tensor(x), as_tensor(y)
+        if a.type.dtype == b.type.dtype == "bool":
+            return call(op, a, b)
+        return call(op, *pair(op, x, y))
+
+    function.__name__ = op.lower()
+    function.__doc__ = f"Elementwise {op} with broadcasting."
+    return function
+
+
+equal, not_equal = _equality("Equal"), _equality("NotEqual")
+
+
+def logical_not(x: Operand) -> Tensor:
+    """not x."""
+    return call("LogicalNot", as_bool(x))
+
+
+def logical_and(x: Operand, y: Operand) -> Tensor:
+    """x and y, elementwise."""
+    return call("LogicalAnd", as_bool(x), as_bool(y))
+
+
+def logical_or(x: Operand, y: Operand) -> Tensor:
+    """x or y, elementwise."""
+    return call("LogicalOr", as_bool(x), as_bool(y))
+
+
+def select(condition: Operand, x: Operand, y: Operand) -> Tensor:
+    """x where the condition holds, else y, elementwise with broadcasting."""
+    if isinstance(x, Tensor) and isinstance(y, Tensor) and x.type.dtype == y.type.dtype:
+        return call("Select", as_bool(condition), x, y)
+    return call("Select", as_bool(condition), *pair("Select", x, y))
+
+
+where = select
+
+
+def clip_by_value(x: Tensor, clip_value_min: Operand | None = None, clip_value_max: Operand | None = None) -> Tensor:
+    """x held between two bounds; NaN stays NaN."""
+    if clip_value_min is None and clip_value_max is None:
+        raise ArgumentValueError("clip_by_value needs a lower or an upper bound", loc=user_loc())
+    if clip_value_min is not None:
+        x = maximum(x, clip_value_min)
+    if clip_value_max is not None:
+        x = minimum(x, clip_value_max)
+    return x
+
+
+def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
+    """input_x plus one number per channel (axis 1)."""
+    return call("BiasAdd", input_x, bias)

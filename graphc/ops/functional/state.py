@@ -1,0 +1,77 @@
+"""Parameters, order, float status."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
+from graphc.ops import dispatch
+from graphc.ops.functional.core import Operand, call, cast_to, is_number, number
+from graphc.ops.functional.math import add, sub
+from graphc.ops.functional.shape import reshape
+from graphc.ops.tensor import Parameter, Tensor, as_tensor
+
+
+def assign(variable: Parameter, value: Operand) -> Tensor:
+    """Write `value` into a parameter, cast to its dtype (float64 is refused); returns the new value."""
+    if not isinstance(variable, Parameter):
+        raise ArgumentTypeError(f"assign needs a Parameter, got {type(variable).__name__}", loc=user_loc())
+    tensor = number(value, variable.type.dtype) if is_number(value) else as_tensor(value)
+    if tensor.type.dtype == "float64" and variable.type.dtype != "float64":
+        raise DTypeError(
+            f"assign: a float64 value cannot go into parameter {variable.name!r}, which is {variable.type}",
+            loc=user_loc(),
+        )
+    if tensor.shape != variable.shape and tensor.size == variable.size == 1:
+        tensor = reshape(tensor, variable.shape)
+    tensor = cast_to(tensor, variable.type.dtype)
+    active = dispatch.recorder.get()
+    if active is not None:
+        return active.assign(variable, tensor)
+    if tensor.shape != variable.shape:
+        raise ShapeError(
+            f"assign: the value is {tensor.type}, parameter {variable.name!r} is {variable.type}",
+            loc=user_loc(),
+        )
+    variable.set_data(tensor)
+    return variable
+
+
+def assign_add(variable: Parameter, value: Operand) -> Tensor:
+    """variable += value."""
+    return assign(variable, add(variable, value))
+
+
+def assign_sub(variable: Parameter, value: Operand) -> Tensor:
+    """variable -= value."""
+    return assign(variable, sub(variable, value))
+
+
+def depend(value: Any, expr: Any) -> Any:
+    """`value`, but not before everything in `expr` has been computed."""
+    active = dispatch.recorder.get()
+    return value if active is None else active.depend(value, expr)
+
+
+def stop_gradient(value: Tensor) -> Tensor:
+    """`value` as a constant of differentiation."""
+    return call("StopGradient", as_tensor(value))
+
+
+def clear_float_status(after: Any = ()) -> Tensor:
+    """A cleared float status (int32[8]), made after everything in `after`."""
+    active = dispatch.recorder.get()
+    if active is None:
+        return call("ClearFloatStatus")
+    return active.record("ClearFloatStatus", (), {}, after=after)[0]
+
+
+def get_float_status(status: Tensor, outputs: Sequence[Tensor]) -> Tensor:
+    """bool: the status is set or any element of `outputs` is infinite or NaN."""
+    return call("GetFloatStatus", status, *outputs)
+
+
+def all_finite(inputs: Sequence[Tensor]) -> Tensor:
+    """bool: every element of every tensor is finite."""
+    return call("AllFinite", *inputs)
