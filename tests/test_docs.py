@@ -13,16 +13,18 @@ import contextlib
 import doctest
 import importlib.util
 import io
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from sybil import Document, Example
 from sybil.parsers.myst import CodeBlockParser
 
-from graphc.inspect import cli
-from graphc.ir import op
+from graphc.ir.op import _REGISTRY
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "codegen" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -64,9 +66,15 @@ def run_console(example: Example) -> str | None:
         line, _, want = command.partition("\n")
         program, *arguments = shlex.split(line)
         assert program == "graphc", f"only graphc commands run in a console block, not {line!r}"
-        with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(printed):
-            cli.main(arguments)
-        difference = compare(want, printed.getvalue())
+        done = subprocess.run(
+            [sys.executable, "-m", "graphc", *arguments],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "codegen")))},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        difference = compare(want, done.stdout)
         if difference is not None:
             return f"$ {line}\n{difference}"
     return None
@@ -79,16 +87,20 @@ def parse(path: Path) -> Document:
 
 @pytest.fixture
 def workplace(tmp_path, monkeypatch):
-    """An empty working directory and object cache; ops declared by a page are gone afterwards."""
+    """An empty working directory and object cache; ops and modules that a page makes are gone afterwards."""
     for name in ("GRAPHC_JIT", "GRAPHC_DEBUG", "GRAPHC_DUMP", "GRAPHC_CANARY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("GRAPHC_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.chdir(tmp_path)
-    known = dict(op._REGISTRY)
+    monkeypatch.syspath_prepend(tmp_path)
+    known = dict(_REGISTRY)
     yield tmp_path
-    op._REGISTRY.clear()
-    op._REGISTRY.update(known)
+    _REGISTRY.clear()
+    _REGISTRY.update(known)
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -99,8 +99,8 @@ SCALAR_OPS = {
     "input": 0, "const": 0, "iota": 0,
     "add": 2, "sub": 2, "mul": 2, "div": 2, "floordiv": 2, "mod": 2, "pow": 2, "max": 2, "min": 2,
     "neg": 1, "abs": 1, "sign": 1, "exp": 1, "log": 1, "sqrt": 1, "rsqrt": 1, "tanh": 1, "sigmoid": 1,
-    "floor": 1, "erf": 1, "isfinite": 1,
-    "eq": 2, "ne": 2, "lt": 2, "le": 2, "gt": 2, "ge": 2, "and": 2, "or": 2, "not": 1,
+    "floor": 1, "round": 1, "sin": 1, "cos": 1, "erf": 1, "isfinite": 1,
+    "eq": 2, "ne": 2, "lt": 2, "le": 2, "gt": 2, "ge": 2, "and": 2, "or": 2, "xor": 2, "shr": 2, "not": 1,
     "select": 3, "cast": 1,
 }  # fmt: skip
 

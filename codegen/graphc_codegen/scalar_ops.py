@@ -5,7 +5,8 @@ Meanings are NumPy's in the given dtype, with these decisions where NumPy leaves
 - integer `floordiv` and `mod` by zero give 0; the smallest integer divided by -1 wraps;
 - integer `pow` wraps; a negative exponent gives 0 unless the base is 1 or -1;
 - `cast` of a float to an integer truncates; out of range saturates and NaN gives 0;
-- `and`, `or`, `not` are logical on bool and bitwise on integers;
+- `and`, `or`, `xor`, `not` are logical on bool and bitwise on integers; `shr` shifts integers right, zeros coming in,
+  by less than their width;
 - `add`, `mul`, `max`, `min` of bool are or, and, or, and.
 
 `max` and `min` give NaN if either operand is NaN. Denormal floats count as zero while the step runs.
@@ -243,7 +244,8 @@ _FLOAT: dict[str, Write] = {
     "floordiv": lambda w, i, a: power.floor_divide(w, a[0].name, a[1].name)[0],
     "mod": lambda w, i, a: power.floor_divide(w, a[0].name, a[1].name)[1],
     "pow": _float_pow, "neg": _neg, "abs": _unary("fabs"), "sign": _sign, "sqrt": _unary("sqrt"),
-    "floor": _unary("floor"), "exp": _maths(vecmath.exp), "log": _maths(vecmath.log),
+    "floor": _unary("floor"), "round": _unary("roundeven"), "sin": _unary("sin"), "cos": _unary("cos"),
+    "exp": _maths(vecmath.exp), "log": _maths(vecmath.log),
     "rsqrt": _maths(vecmath.rsqrt), "tanh": _maths(vecmath.tanh), "sigmoid": _maths(vecmath.sigmoid),
     "erf": _maths(vecmath.erf), "isfinite": _isfinite, "select": _select,
 }  # fmt: skip
@@ -254,13 +256,14 @@ _INT: dict[str, Write] = {
     "floordiv": lambda w, i, a: _divide(w, a[0], a[1])[0],
     "mod": lambda w, i, a: _divide(w, a[0], a[1])[1],
     "pow": lambda w, i, a: power.integer_power(w, a[0].name, a[1].name, REGISTER[a[0].dtype]),
-    "neg": _int_neg, "abs": _int_abs, "sign": _int_sign, "floor": _same, "isfinite": _always,
-    "and": _plain("and"), "or": _plain("or"), "not": _not, "select": _select,
+    "neg": _int_neg, "abs": _int_abs, "sign": _int_sign, "floor": _same, "round": _same, "isfinite": _always,
+    "and": _plain("and"), "or": _plain("or"), "xor": _plain("xor"), "shr": _plain("lshr"), "not": _not,
+    "select": _select,
 }  # fmt: skip
 
 _BOOL: dict[str, Write] = {
     "add": _plain("or"), "mul": _plain("and"), "max": _plain("or"), "min": _plain("and"), "abs": _same,
-    "and": _plain("and"), "or": _plain("or"), "not": _not, "isfinite": _always, "select": _select,
+    "and": _plain("and"), "or": _plain("or"), "xor": _plain("xor"), "not": _not, "isfinite": _always, "select": _select,
 }  # fmt: skip
 
 _BY_DTYPE = {**dict.fromkeys(_FLOATS, _FLOAT), "int32": _INT, "int64": _INT, "bool": _BOOL}

@@ -60,7 +60,15 @@ def parser() -> argparse.ArgumentParser:
     _add_dump(commands)
     _add_show(commands)
     _add_others(commands)
+    _add_run(commands)
     return top
+
+
+def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
+    run = _command(commands, "run", "run a Python script, where `import mindspore` may mean graphc")
+    run.add_argument("--mindspore", action="store_true", help="let `import mindspore` of the script mean graphc")
+    run.add_argument("script", metavar="FILE.py", help="the script")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
 
 
 class _Version(argparse.Action):

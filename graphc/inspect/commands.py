@@ -160,6 +160,23 @@ def diff(args: Namespace) -> int:
     return 1 if difference else 0
 
 
+def run(args: Namespace) -> int:
+    """Run a script as `python FILE.py` would, with graphc under MindSpore's name if asked for."""
+    import runpy
+    from pathlib import Path
+
+    if not Path(args.script).is_file():
+        raise TargetError(f"there is no file {args.script!r}")
+    if args.mindspore:
+        from graphc import compat
+
+        compat.install()
+    sys.argv = [args.script, *args.arguments]
+    sys.path.insert(0, str(Path(args.script).resolve().parent))
+    runpy.run_path(args.script, run_name="__main__")
+    return 0
+
+
 def explain(args: Namespace) -> int:
     """Print what one error code, or each, means."""
     code = args.error_code

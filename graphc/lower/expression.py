@@ -114,6 +114,25 @@ class Expression:
     def floor(self, x: int) -> int:
         return self._same("floor", x)
 
+    def round(self, x: int) -> int:
+        """To the nearest integer, halves to the even one."""
+        return self._same("round", x)
+
+    def sin(self, x: int) -> int:
+        return self._same("sin", x)
+
+    def cos(self, x: int) -> int:
+        return self._same("cos", x)
+
+    # ---- bits of integers
+
+    def xor(self, x: int, y: int) -> int:
+        return self._same("xor", x, y)
+
+    def shift_right(self, x: int, bits: int) -> int:
+        """x shifted right, zeros coming in."""
+        return self._same("shr", x, self.constant(bits, x))
+
     # ---- comparison and choice
 
     def isfinite(self, x: int) -> int:

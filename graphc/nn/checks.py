@@ -57,6 +57,17 @@ def real(owner: str, name: str, value: Any, *, least: float = -math.inf, above: 
     return float(value)
 
 
+def exact_float(
+    owner: str, name: str, value: Any, *, least: float = -math.inf, above: float = -math.inf, most: float = math.inf
+) -> float:
+    """A finite float (an int is refused, as by MindSpore), at least `least`, greater than `above`, at most `most`."""
+    if not isinstance(value, (float, np.floating)):
+        raise wrong_type(owner, name, "a float", value)
+    if value > most:
+        raise wrong_value(owner, name, f"at most {most:g}", value)
+    return real(owner, name, value, least=least, above=above)
+
+
 def one_of(owner: str, name: str, value: Any, known: Sequence[str]) -> str:
     """One of the strings, in lower case."""
     if not isinstance(value, str):

@@ -1,8 +1,9 @@
-"""The ops: one declaration each (elementwise, reduce, shape, linalg, image, loss, state), the NumPy interpreter, Tensor and
+"""The ops: one declaration each (casts, elementwise, maths, reduce, shape, linalg, image, loss,
+random, state), the NumPy interpreter, Tensor and
 Parameter, and the functions users call. Knows the IR; knows no Cells, no compiler.
 """
 
-from graphc.ops import elementwise, image, linalg, loss, reduce, shape, state  # noqa: F401  the declarations
+from graphc.ops import casts, elementwise, image, linalg, loss, maths, random, reduce, shape, state  # noqa: F401  declarations
 from graphc.ops.composite import GradOperation
 from graphc.ops.functional import abs_ as abs
 from graphc.ops.functional import (

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentValueError, DTypeError, ShapeError
-from graphc.ir import NO_GRAD, REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
+from graphc.errors import ShapeError
+from graphc.ir import NO_GRAD, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.op import Attrs, Scalar, Types
-from graphc.ir.types import DTYPES, FLOATS, numpy_dtype
+from graphc.ir.types import FLOATS
 from graphc.ops.rules import (
     NUMERIC,
     Array,
     booleans,
-    broadcast_shape,
     check_dtype,
     elementwise,
     floats,
@@ -28,7 +27,7 @@ from graphc.ops.rules import (
 # ---- one operand
 
 
-def _unary_samples(low: float, high: float, dtypes: Sequence[str], grad: bool) -> Callable[[], list[Sample]]:
+def unary_samples(low: float, high: float, dtypes: Sequence[str], grad: bool) -> Callable[[], list[Sample]]:
     def samples() -> list[Sample]:
         made = [
             Sample((floats(3, 37, low=low, high=high),), grad=(0,) if grad else ()),
@@ -42,7 +41,7 @@ def _unary_samples(low: float, high: float, dtypes: Sequence[str], grad: bool) -
     return samples
 
 
-def _unary(
+def unary(
     name: str,
     ref: Callable[..., Array],
     scalar: Callable[..., Any],
@@ -52,6 +51,7 @@ def _unary(
     dtypes: Sequence[str] = FLOATS,
     doc: str = "",
 ) -> None:
+    """Declare an elementwise op of one operand; samples lie in [low, high)."""
     op(
         name,
         "x",
@@ -59,7 +59,7 @@ def _unary(
         ref=ref,
         grad=grad,
         lower=Scalar(scalar),
-        samples=_unary_samples(low, high, dtypes, grad is not NO_GRAD),
+        samples=unary_samples(low, high, dtypes, grad is not NO_GRAD),
         doc=doc,
     )
 
@@ -76,8 +76,8 @@ def _erf(x: Array) -> Array:
     return np.asarray(np.vectorize(math.erf, otypes=[x.dtype])(x))
 
 
-_unary("Neg", np.negative, lambda e, x: e.neg(x), lambda g, n, dy: [g.Neg(dy)], dtypes=NUMERIC, doc="-x")
-_unary(
+unary("Neg", np.negative, lambda e, x: e.neg(x), lambda g, n, dy: [g.Neg(dy)], dtypes=NUMERIC, doc="-x")
+unary(
     "Abs",
     np.abs,
     lambda e, x: e.abs(x),
@@ -87,10 +87,10 @@ _unary(
     NUMERIC,
     doc="|x|",
 )
-_unary("Sign", np.sign, lambda e, x: e.sign(x), NO_GRAD, dtypes=NUMERIC, doc="-1, 0 or 1")
-_unary("Exp", np.exp, lambda e, x: e.exp(x), lambda g, n, dy: [g.Mul(dy, n.out())], doc="e^x")
-_unary("Log", np.log, lambda e, x: e.log(x), lambda g, n, dy: [g.Div(dy, n.x)], 0.1, 9, doc="natural logarithm")
-_unary(
+unary("Sign", np.sign, lambda e, x: e.sign(x), NO_GRAD, dtypes=NUMERIC, doc="-1, 0 or 1")
+unary("Exp", np.exp, lambda e, x: e.exp(x), lambda g, n, dy: [g.Mul(dy, n.out())], doc="e^x")
+unary("Log", np.log, lambda e, x: e.log(x), lambda g, n, dy: [g.Div(dy, n.x)], 0.1, 9, doc="natural logarithm")
+unary(
     "Sqrt",
     np.sqrt,
     lambda e, x: e.sqrt(x),
@@ -99,7 +99,7 @@ _unary(
     9,
     doc="square root",
 )
-_unary(
+unary(
     "Rsqrt",
     lambda x: 1 / np.sqrt(x),
     lambda e, x: e.rsqrt(x),
@@ -108,7 +108,7 @@ _unary(
     9,
     doc="1 / sqrt(x)",
 )
-_unary(
+unary(
     "Reciprocal",
     lambda x: 1 / x,
     lambda e, x: e.div(e.constant(1.0, x), x),
@@ -117,7 +117,7 @@ _unary(
     3,
     doc="1 / x",
 )
-_unary(
+unary(
     "Square",
     np.square,
     lambda e, x: e.mul(x, x),
@@ -125,28 +125,28 @@ _unary(
     dtypes=NUMERIC,
     doc="x * x",
 )
-_unary(
+unary(
     "Tanh",
     np.tanh,
     lambda e, x: e.tanh(x),
     lambda g, n, dy: [g.Mul(dy, g.Sub(g.like(1.0, n.x), g.Square(n.out())))],
     doc="hyperbolic tangent",
 )
-_unary(
+unary(
     "Sigmoid",
     _sigmoid,
     lambda e, x: e.sigmoid(x),
     lambda g, n, dy: [g.Mul(dy, g.Mul(n.out(), g.Sub(g.like(1.0, n.x), n.out())))],
     doc="1 / (1 + e^-x)",
 )
-_unary(
+unary(
     "Erf",
     _erf,
     lambda e, x: e.erf(x),
     lambda g, n, dy: [g.Mul(g.Mul(dy, g.like(2 / np.pi**0.5, n.x)), g.Exp(g.Neg(g.Square(n.x))))],
     doc="error function",
 )
-_unary(
+unary(
     "ReLU",
     lambda x: np.maximum(x, 0),
     lambda e, x: e.max(x, e.constant(0, x)),
@@ -156,7 +156,7 @@ _unary(
     NUMERIC,
     doc="max(x, 0); NaN stays NaN",
 )
-_unary("Floor", np.floor, lambda e, x: e.floor(x), NO_GRAD, doc="largest integer <= x")
+unary("Floor", np.floor, lambda e, x: e.floor(x), NO_GRAD, doc="largest integer <= x")
 
 op(
     "LogicalNot",
@@ -177,73 +177,6 @@ op(
     lower=Scalar(lambda e, x: e.isfinite(x)),
     samples=lambda: [Sample((np.array([1, np.inf, -np.inf, np.nan, 0, 3e38], np.float32),))],
     doc="neither infinite nor NaN",
-)
-
-
-def _cast_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    if attrs["dtype"] not in DTYPES:
-        raise DTypeError(f"Cast: {attrs['dtype']!r} is no dtype; dtypes are {', '.join(DTYPES)}")
-    return (TensorType(attrs["dtype"], types[0].shape),)
-
-
-def _cast_ref(x: Array, dtype: str) -> Array:
-    target = numpy_dtype(dtype)
-    if target.kind in "iu" and x.dtype.kind == "f":
-        with np.errstate(invalid="ignore"):
-            return x.astype(target)
-    if target.kind == "f" and x.dtype.kind == "f" and x.dtype.itemsize > target.itemsize:
-        # In the float64 oracle every float is float64; rounding is not its business.
-        return x
-    return x.astype(target)
-
-
-op(
-    "Cast",
-    "x",
-    attrs={"dtype": REQUIRED},
-    infer=_cast_infer,
-    ref=_cast_ref,
-    grad=lambda g, n, dy: [
-        g.Cast(dy, dtype=n.type(n.x).dtype) if n.type(n.x).is_float and g.type(dy).is_float else None
-    ],
-    lower=Scalar(lambda e, x, dtype: e.cast(x, dtype)),
-    samples=lambda: [
-        Sample((floats(4, 9, high=50),), {"dtype": "int32"}),
-        Sample((floats(4, 9, high=50),), {"dtype": "int64"}),
-        Sample((floats(6) * booleans(6),), {"dtype": "bool"}),
-        Sample((integers(5),), {"dtype": "float32"}),
-        Sample((integers(17, dtype="int64"),), {"dtype": "int32"}),
-        Sample((integers(3),), {"dtype": "int64"}),
-        Sample((booleans(20),), {"dtype": "float32"}),
-        Sample((booleans(20),), {"dtype": "int64"}),
-        Sample((floats(5),), {"dtype": "float32"}, grad=(0,)),
-    ],
-    doc="x in another dtype; floats are truncated towards zero to become integers",
-)
-
-
-def _fill_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    if attrs["dtype"] not in DTYPES:
-        raise DTypeError(f"Fill: {attrs['dtype']!r} is no dtype; dtypes are {', '.join(DTYPES)}")
-    if any(not isinstance(d, int) or d < 0 for d in attrs["shape"]):
-        raise ArgumentValueError(f"Fill: {attrs['shape']} is no shape")
-    return (TensorType(attrs["dtype"], attrs["shape"]),)
-
-
-op(
-    "Fill",
-    attrs={"dtype": REQUIRED, "shape": REQUIRED, "value": REQUIRED},
-    infer=_fill_infer,
-    ref=lambda dtype, shape, value: np.full(shape, value, numpy_dtype(dtype)),
-    grad=NO_GRAD,
-    lower=Scalar(lambda e, dtype, shape, value: e.number(value, dtype)),
-    samples=lambda: [
-        Sample((), {"dtype": "float32", "shape": (3, 21), "value": 1.5}),
-        Sample((), {"dtype": "int32", "shape": (), "value": -2}),
-        Sample((), {"dtype": "bool", "shape": (5,), "value": True}),
-        Sample((), {"dtype": "float32", "shape": (2,), "value": float("inf")}),
-    ],
-    doc="a tensor filled with one number",
 )
 
 
@@ -439,6 +372,7 @@ def _logical(name: str, ref: Callable[..., Array], scalar: Callable[..., Any]) -
 
 _logical("LogicalAnd", np.logical_and, lambda e, x, y: e.logical_and(x, y))
 _logical("LogicalOr", np.logical_or, lambda e, x, y: e.logical_or(x, y))
+_logical("LogicalXor", np.logical_xor, lambda e, x, y: e.xor(x, y))
 
 op(
     "ReluGrad",
@@ -449,38 +383,6 @@ op(
     lower=Scalar(lambda e, dy, y: e.select(e.gt(y, e.constant(0, y)), dy, e.constant(0, dy))),
     samples=lambda: [Sample((floats(5, 33), floats(5, 33, seed=3)), grad=(0,))],
     doc="dy where the ReLU's result y is positive, else 0",
-)
-
-
-# ---- others
-
-
-def _select_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    check_dtype("Select", "condition", types[0], ("bool",))
-    dtype = same_dtype("Select", types[1:])
-    return (TensorType(dtype, broadcast_shape("Select", types)),)
-
-
-def _select_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
-    x, y = _masked(g, n.condition, dy)
-    return [None, unbroadcast(g, x, n.x), unbroadcast(g, y, n.y)]
-
-
-op(
-    "Select",
-    "condition x y",
-    infer=_select_infer,
-    ref=lambda condition, x, y: np.where(condition, x, y),
-    grad=_select_grad,
-    lower=Scalar(lambda e, condition, x, y: e.select(condition, x, y)),
-    samples=lambda: [
-        Sample((booleans(4, 17), floats(4, 17), floats(17)), grad=(1, 2)),
-        Sample((booleans(), floats(3), floats()), grad=(1, 2)),
-        Sample((booleans(9), integers(9), integers(9, seed=4))),
-        Sample((booleans(9), booleans(9, seed=1), booleans(9, seed=2))),
-        Sample((booleans(3), integers(3, dtype="int64"), integers(3, dtype="int64", seed=4))),
-    ],
-    doc="x where the condition holds, else y; the operand not taken may hold anything",
 )
 
 

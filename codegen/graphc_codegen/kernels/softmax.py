@@ -195,8 +195,8 @@ def loss_operands(p: Params) -> tuple[Operand, ...]:
     """logits [rows, cols], labels -> loss [rows], dlogits [rows, cols].
 
     Labels are [rows] of `label_dtype` (int32 or int64) if `sparse`, else [rows, cols] float32. Sparse:
-    dlogits = softmax - onehot. Dense: loss = -sum(labels * log_softmax),
-    dlogits = softmax * sum(labels) - labels.
+    dlogits = softmax - onehot. Dense: loss = -sum(labels * log_softmax), dlogits = softmax - labels, which
+    is its gradient where labels sum to one; MindSpore takes it for all labels.
     """
     rows, cols = p["rows"], p["cols"]
     dtype = p["label_dtype"] if p["sparse"] else "float32"
@@ -253,8 +253,7 @@ def _sparse_row(w: Writer, cols: int, x: str, label: str, scale: tuple[str, str]
 
 def _dense_row(w: Writer, cols: int, x: str, labels: str, scale: tuple[str, str], out: str) -> str:
     top, total = scale
-    weight = _sum_over(w, cols, lambda i, active: w.vload(w.at(labels, i), active))
-    share = w.binary("fdiv", weight, total)
+    share = w.binary("fdiv", w.constant(1.0), total)
     log_total = vecmath.log(w, total)
 
     def term(i: str | int, active: int) -> str:
@@ -279,7 +278,7 @@ def loss_twin(p: Params, logits: Array, labels: Array, loss: Array, dlogits: Arr
         loss[:] = np.where(valid, -log_p[np.arange(rows), safe], np.float32(np.nan))
     else:
         target = labels.reshape(rows, cols)
-        gradient = np.exp(log_p) * target.sum(axis=1, keepdims=True) - target
+        gradient = np.exp(log_p) - target
         loss[:] = -(target * log_p).sum(axis=1)
     dlogits[:] = gradient.reshape(-1)
 

@@ -125,15 +125,21 @@ def _logical(bits: Callable[..., Any], logical: Callable[..., Any]) -> Callable[
     return lambda *args: (logical if args[0].dtype == np.bool_ else bits)(*args)
 
 
+def _shift_right(x: Array, y: Array) -> Array:
+    unsigned = np.dtype(f"u{x.dtype}")
+    return np.asarray(x.astype(unsigned) >> y.astype(unsigned)).astype(x.dtype)
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "floordiv": np.floor_divide,
     "mod": np.remainder, "pow": np.power, "max": np.maximum, "min": np.minimum, "neg": np.negative,
     "abs": np.abs, "sign": np.sign, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
     "rsqrt": lambda x: 1 / np.sqrt(x),
-    "tanh": np.tanh, "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "floor": np.floor, "erf": _erf,
+    "tanh": np.tanh, "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "floor": np.floor, "round": np.round, "sin": np.sin, "cos": np.cos, "erf": _erf,
     "isfinite": np.isfinite, "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
     "gt": np.greater, "ge": np.greater_equal, "and": _logical(np.bitwise_and, np.logical_and),
-    "or": _logical(np.bitwise_or, np.logical_or), "not": _logical(np.invert, np.logical_not),
+    "or": _logical(np.bitwise_or, np.logical_or), "xor": _logical(np.bitwise_xor, np.logical_xor),
+    "shr": _shift_right, "not": _logical(np.invert, np.logical_not),
     "select": np.where,
 }  # fmt: skip
 

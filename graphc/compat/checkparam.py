@@ -1,0 +1,141 @@
+"""`mindspore._checkparam`: the argument checks that wrappers outside MindSpore use. Each returns its argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+
+#: Relations for check_number.
+EQ, NE, LT, LE, GT, GE = "==", "!=", "<", "<=", ">", ">="
+INC_NEITHER, INC_LEFT, INC_RIGHT, INC_BOTH = "()", "[)", "(]", "[]"
+
+_RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
+    EQ: lambda a, b: a == b,
+    NE: lambda a, b: a != b,
+    LT: lambda a, b: a < b,
+    LE: lambda a, b: a <= b,
+    GT: lambda a, b: a > b,
+    GE: lambda a, b: a >= b,
+}
+
+
+def _who(name: Any, owner: Any) -> str:
+    return f"{owner}: {name or 'the argument'}" if owner else str(name or "the argument")
+
+
+def _type_error(value: Any, wanted: str, name: Any, owner: Any) -> ArgumentTypeError:
+    return ArgumentTypeError(f"{_who(name, owner)} must be {wanted}, got {type(value).__name__}", loc=user_loc())
+
+
+def check_value_type(arg_name: str, arg_value: Any, valid_types: Any, prim_name: str | None = None) -> Any:
+    """ArgumentTypeError unless arg_value is of one of the types; a bool is no int here."""
+    types = tuple(valid_types) if isinstance(valid_types, (list, tuple)) else (valid_types,)
+    if (isinstance(arg_value, bool) and bool not in types) or not isinstance(arg_value, types):
+        raise _type_error(arg_value, " or ".join(t.__name__ for t in types), arg_name, prim_name)
+    return arg_value
+
+
+def check_bool(arg_value: Any, arg_name: str | None = None, prim_name: str | None = None) -> bool:
+    """ArgumentTypeError unless it is a bool."""
+    if not isinstance(arg_value, bool):
+        raise _type_error(arg_value, "a bool", arg_name, prim_name)
+    return arg_value
+
+
+def check_isinstance(arg_name: str, arg_value: Any, classes: Any) -> Any:
+    """ArgumentTypeError unless it is an instance."""
+    if not isinstance(arg_value, classes):
+        raise _type_error(arg_value, str(getattr(classes, "__name__", classes)), arg_name, None)
+    return arg_value
+
+
+def check_number(arg_value: Any, value: Any, rel: str, arg_type: type = int, arg_name: Any = None, prim_name: Any = None) -> Any:
+    """ArgumentTypeError for another type, ArgumentValueError unless `arg_value rel value`."""
+    if isinstance(arg_value, bool) or not isinstance(arg_value, (arg_type, int) if arg_type is float else arg_type):
+        raise _type_error(arg_value, f"of type {arg_type.__name__}", arg_name, prim_name)
+    if not _RELATIONS[rel](arg_value, value):
+        raise ArgumentValueError(f"{_who(arg_name, prim_name)} must be {rel} {value}, got {arg_value}", loc=user_loc())
+    return arg_value
+
+
+def check_int(arg_value: Any, value: int, rel: str, arg_name: Any = None, prim_name: Any = None) -> int:
+    """An int in a relation to another number."""
+    return check_number(arg_value, value, rel, int, arg_name, prim_name)  # type: ignore[no-any-return]
+
+
+def check_is_int(arg_value: Any, arg_name: str = "", prim_name: str = "") -> int:
+    """ArgumentTypeError unless it is an int."""
+    if isinstance(arg_value, bool) or not isinstance(arg_value, int):
+        raise _type_error(arg_value, "an int", arg_name, prim_name)
+    return arg_value
+
+
+def check_is_float(arg_value: Any, arg_name: str = "", prim_name: str = "") -> float:
+    """ArgumentTypeError unless it is a float."""
+    if not isinstance(arg_value, float):
+        raise _type_error(arg_value, "a float", arg_name, prim_name)
+    return arg_value
+
+
+def check_positive_int(arg_value: Any, arg_name: Any = None, prim_name: Any = None) -> int:
+    """An int above 0."""
+    return check_int(arg_value, 0, GT, arg_name, prim_name)
+
+
+def check_non_negative_int(arg_value: Any, arg_name: Any = None, prim_name: Any = None) -> int:
+    """An int of at least 0."""
+    return check_int(arg_value, 0, GE, arg_name, prim_name)
+
+
+def check_positive_float(arg_value: Any, arg_name: Any = None, prim_name: Any = None) -> float:
+    """A number above 0."""
+    return check_number(arg_value, 0, GT, float, arg_name, prim_name)  # type: ignore[no-any-return]
+
+
+def check_non_negative_float(arg_value: Any, arg_name: Any = None, prim_name: Any = None) -> float:
+    """A number of at least 0."""
+    return check_number(arg_value, 0, GE, float, arg_name, prim_name)  # type: ignore[no-any-return]
+
+
+def check_string(arg_value: Any, valid_values: Iterable[str], arg_name: Any = None, prim_name: Any = None) -> str:
+    """One of the strings; ArgumentValueError otherwise."""
+    values = list(valid_values)
+    if arg_value not in values:
+        raise ArgumentValueError(f"{_who(arg_name, prim_name)} must be one of {values}, got {arg_value!r}", loc=user_loc())
+    return str(arg_value)
+
+
+def check_float_range(
+    arg_value: Any, lower_limit: float, upper_limit: float, rel: str, arg_name: Any = None, prim_name: Any = None
+) -> float:
+    """A float in an interval; `rel` says which ends belong to it."""
+    low = arg_value >= lower_limit if rel[0] == "[" else arg_value > lower_limit
+    high = arg_value <= upper_limit if rel[1] == "]" else arg_value < upper_limit
+    if not (low and high):
+        span = f"{rel[0]}{lower_limit}, {upper_limit}{rel[1]}"
+        raise ArgumentValueError(f"{_who(arg_name, prim_name)} must lie in {span}, got {arg_value}", loc=user_loc())
+    return float(arg_value)
+
+
+def args_type_check(*type_args: Any, **type_kwargs: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator that checks arguments by type."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        import functools
+        import inspect
+
+        signature = inspect.signature(function)
+        wanted = signature.bind_partial(*type_args, **type_kwargs).arguments
+
+        @functools.wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            for name, value in signature.bind(*args, **kwargs).arguments.items():
+                if name in wanted and value is not None:
+                    check_value_type(name, value, wanted[name], function.__qualname__)
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorate

@@ -1,0 +1,122 @@
+"""`import mindspore` means graphc after `graphc.compat.install()`, and only then."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import graphc
+from graphc import compat
+
+
+@pytest.fixture
+def mindspore():
+    compat.install()
+    yield importlib.import_module("mindspore")
+    compat.uninstall()
+
+
+def test_every_listed_module_imports(mindspore):
+    for name in compat.MODULES:
+        assert importlib.import_module(name).__name__ == name
+
+
+def test_names_are_graphcs_own(mindspore):
+    from mindspore import Parameter, Tensor, nn
+    from mindspore.common.initializer import initializer
+    from mindspore.ops import operations as P
+
+    assert (Tensor, Parameter) == (graphc.Tensor, graphc.Parameter)
+    assert nn.Dense is graphc.nn.Dense
+    assert mindspore.float32 is graphc.float32
+    assert P.MatMul is graphc.ops.MatMul
+    assert callable(initializer)
+
+
+def test_a_missing_name_says_what_is_nearest(mindspore):
+    with pytest.raises(AttributeError, match=r"graphc has no mindspore.nn.Denze; the nearest there is: Dense"):
+        mindspore.nn.Denze  # noqa: B018
+    with pytest.raises(ImportError, match=r"graphc has no mindspore.nn.Denze; the nearest there is: Dense"):
+        from mindspore.nn import Denze  # noqa: F401
+    assert not hasattr(mindspore.nn, "Denze")
+
+
+def test_a_missing_module_says_what_is_nearest(mindspore):
+    with pytest.raises(ModuleNotFoundError, match="graphc has no module mindspore.common.apis; .* mindspore.common.api"):
+        importlib.import_module("mindspore.common.apis")
+
+
+def test_nothing_is_installed_unasked():
+    code = "import graphc, sys; assert 'mindspore' not in sys.modules; import importlib.util as u; print(u.find_spec('mindspore'))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "None"
+
+
+def test_uninstall_takes_it_back(mindspore):
+    compat.uninstall()
+    assert not compat.installed()
+    assert "mindspore" not in sys.modules
+    compat.install()
+
+
+def test_an_unchanged_script_trains(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import numpy as np
+            import mindspore as ms
+            import mindspore.nn as nn
+            from mindspore import Tensor, ops, context
+            from mindspore.ops import functional as F
+            from mindspore.common.api import _cell_graph_executor
+
+            context.set_context(mode=context.GRAPH_MODE, device_target="CPU")
+            ms.set_seed(1)
+
+            class Net(nn.Cell):
+                def __init__(self):
+                    super(Net, self).__init__()
+                    self.fc = nn.Dense(4, 3)
+                    self.relu = ops.ReLU()
+
+                def construct(self, x):
+                    return self.relu(self.fc(x))
+
+            class Step(nn.TrainOneStepWithLossScaleCell):
+                def construct(self, *inputs):
+                    loss = self.network(*inputs)
+                    scale = self.scale_sense
+                    status, scale = self.start_overflow_check(loss, scale)
+                    sens = ops.ones_like(loss) * F.cast(scale, loss.dtype)
+                    grads = self.grad(self.network, self.weights)(*inputs, sens)
+                    grads = tuple([g / scale for g in grads])
+                    cond = self.get_overflow_status(status, grads)
+                    overflow = self.process_loss_scale(cond)
+                    if not overflow:
+                        loss = F.depend(loss, self.optimizer(grads))
+                    return loss, cond, self.scale_sense
+
+            net = Net()
+            optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+            manager = nn.DynamicLossScaleUpdateCell(1024.0, 2, 100)
+            step = Step(nn.WithLossCell(net, nn.MSELoss()), optimizer, manager)
+            x, y = Tensor(np.ones((2, 4), np.float32)), Tensor(np.ones((2, 3), np.float32))
+            _cell_graph_executor.compile(step, x, y)
+            first = step(x, y)[0].asnumpy()
+            for _ in range(20):
+                loss, overflow, scale = step(x, y)
+            print(bool(loss.asnumpy() < first), overflow, scale)
+            loss, overflow, scale = step(Tensor(np.full((2, 4), np.inf, np.float32)), y)
+            print(overflow, scale)
+            """
+        )
+    )
+    command = [sys.executable, "-m", "graphc", "run", "--mindspore", str(script)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.stderr == ""
+    assert result.stdout.splitlines() == ["True False 1024.0", "True 512.0"]
