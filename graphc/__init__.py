@@ -45,6 +45,7 @@ _LAZY = {
     "save_checkpoint": "graphc.checkpoint",
     "load_checkpoint": "graphc.checkpoint",
     "load_param_into_net": "graphc.checkpoint",
+    "Callback": "graphc.train",
     "set_context": "graphc.context",
     "get_context": "graphc.context",
     "GRAPH_MODE": "graphc.context",
@@ -52,6 +53,7 @@ _LAZY = {
 }
 
 __all__ = [
+    "Callback",
     "GRAPH_MODE", "PYNATIVE_MODE",
     "ArgumentTypeError",
     "ArgumentValueError",
@@ -101,6 +103,7 @@ if TYPE_CHECKING:
     from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
     from graphc.context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
     from graphc.ops.seed import get_seed, set_seed
+    from graphc.train import Callback
 
 
 def __getattr__(name: str) -> Any:

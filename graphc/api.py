@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from graphc import context, passes
-from graphc.debug import switches
+from graphc.debug import jit, switches
 from graphc.errors import ArgumentTypeError, CompileError, GraphcError, SignatureError, user_loc
 from graphc.ir import Graph
 from graphc.lower import lower
@@ -127,7 +127,11 @@ class CompiledStep:
 
         Raises SignatureError GC170 for other shapes, dtypes, structure or Python values than it was compiled for.
         """
-        arrays = self._arrays(args, kwargs)
+        arrays = None if kwargs else self.plain_arrays(args)
+        return self.run(self._arrays(args, kwargs) if arrays is None else arrays)
+
+    def run(self, arrays: list[Array]) -> Any:
+        """One step on checked inputs."""
         with self._lock:
             if self._moves != Parameter.moves:
                 self._bind()
@@ -150,16 +154,19 @@ class CompiledStep:
         self._bound: Bound = self._executable.bind([p.storage for p in self._params], list(self._lowered.constants))
         self._moves = Parameter.moves
 
+    def plain_arrays(self, args: tuple[Any, ...]) -> list[Array] | None:
+        """The inputs' memory where all are contiguous Tensors of the right types: the quick way. Else None."""
+        if self._plain is None or len(args) != len(self._plain):
+            return None
+        arrays = []
+        for x, (dtype, shape) in zip(args, self._plain, strict=True):
+            a = x._array if type(x) is Tensor else None
+            if a is None or a.dtype != dtype or a.shape != shape or not a.flags.c_contiguous:
+                return None
+            arrays.append(a)
+        return arrays
+
     def _arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Array]:
-        if self._plain is not None and not kwargs and len(args) == len(self._plain):
-            arrays = []
-            for x, (dtype, shape) in zip(args, self._plain, strict=True):
-                a = x._array if type(x) is Tensor else None
-                if a is None or a.dtype != dtype or a.shape != shape or not a.flags.c_contiguous:
-                    break
-                arrays.append(a)
-            else:
-                return arrays
         leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
         if structure != self._structure or [x.type for x in leaves] != self._types or not self._same_references(leaves):
             raise self._mismatch(leaves, structure)
@@ -250,6 +257,8 @@ class _Steps:
         self.version = -1
         self.modes: tuple[Any, ...] = ()
         self.steps: dict[Any, CompiledStep] = {}
+        self.latest: CompiledStep | None = None
+        self.conditions: tuple[Any, ...] = ()
 
     def key(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Any:
         if self.version != dispatch.version:
@@ -259,7 +268,7 @@ class _Steps:
             )
             self.version = dispatch.version
         references = tuple(id(x) if isinstance(x, Parameter) else 0 for x in leaves)
-        return (tuple(x.type for x in leaves), references, repr(structure), self.modes, Parameter.moves, switches().jit)
+        return (tuple(x.type for x in leaves), references, repr(structure), self.modes, Parameter.moves, jit())
 
 
 def _plain_attributes(cell: Cell) -> tuple[str, ...]:
@@ -273,6 +282,13 @@ _compiled: WeakKeyDictionary[Cell, _Steps] = WeakKeyDictionary()
 
 def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a cell that is called outside a trace: compiled once per signature, modes and parameters."""
+    conditions = (dispatch.version, Parameter.moves, jit(), context.get_context("mode"))
+    steps = _compiled.get(cell)
+    if steps is not None and steps.latest is not None and steps.conditions == conditions and not kwargs:
+        # The quick way: nothing has changed since the last call, and the inputs are like those of the last call.
+        arrays = steps.latest.plain_arrays(args)
+        if arrays is not None:
+            return steps.latest.run(arrays)
     inputs = as_inputs((args, kwargs))
     if context.get_context("mode") == context.PYNATIVE_MODE:
         return eager.run(cell, inputs[0], inputs[1], passes.autodiff)
@@ -282,6 +298,8 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     step = steps.steps.get(key)
     if step is None:
         step = steps.steps[key] = compile(cell, *inputs[0], **inputs[1])
+    # Compiling may have touched cells that construct makes.
+    steps.latest, steps.conditions = step, (dispatch.version, *conditions[1:])
     return step(*inputs[0], **inputs[1])
 
 

@@ -35,7 +35,7 @@ def _from_environment() -> Switches:
     env = os.environ
     cache_dir = env.get("GRAPHC_CACHE_DIR")
     return Switches(
-        jit=env.get("GRAPHC_JIT", "1") != "0" and env.get("NUMBA_DISABLE_JIT", "0") in ("", "0"),
+        jit=_jit_from_environment(),
         verify=_integer("GRAPHC_VERIFY", 1),
         debug=_integer("GRAPHC_DEBUG", 0),
         dump=Path(env["GRAPHC_DUMP"]) if env.get("GRAPHC_DUMP") else None,
@@ -44,6 +44,16 @@ def _from_environment() -> Switches:
         canary=env.get("GRAPHC_CANARY", "0") not in ("", "0"),
         full_traceback=env.get("GRAPHC_TRACEBACK") == "full",
     )
+
+
+def jit() -> bool:
+    """Whether steps run natively; quicker than all of `switches`."""
+    return _override.jit if _override is not None else _jit_from_environment()
+
+
+def _jit_from_environment() -> bool:
+    get = os.environ.get
+    return get("GRAPHC_JIT", "1") != "0" and get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
 def _integer(name: str, default: int) -> int:

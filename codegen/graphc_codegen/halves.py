@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.program import HALVES
 from graphc_codegen.writer import Writer
 
 _SIGN, _INFINITY, _QUIET = 0x80000000, 0x7F800000, 0x00400000
@@ -146,6 +145,3 @@ def _rounded_bits(w: Writer, value: str, drop: int) -> str:
     up = w.select(nan, w.binary("or", bits, w.constant(_QUIET, "i32"), "i32"), up, "i32")
     kept = w.binary("and", up, w.constant(-(1 << drop), "i32"), "i32")
     return w.convert("bitcast", kept, "i32", "float")
-
-
-__all__ = ["HALVES", "narrow", "nearest", "numpy_dtype", "rounded", "widen"]

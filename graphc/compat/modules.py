@@ -20,7 +20,7 @@ _TRAINING = ("graphc.nn",)
 
 #: MindSpore's module -> graphc's modules that are searched for its names, in order.
 MODULES: dict[str, tuple[str, ...]] = {
-    "mindspore": ("graphc", "graphc.context", "graphc.ops.dtype", "graphc.amp", "graphc.ops", "graphc.parallel"),
+    "mindspore": ("graphc", "graphc.context", "graphc.ops.dtype", "graphc.amp", "graphc.ops", "graphc.parallel", "graphc.train"),
     "mindspore.nn": _TRAINING,
     "mindspore.nn.cell": _TRAINING,
     "mindspore.nn.layer": _TRAINING,
@@ -55,7 +55,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.common.tensor": _TENSORS,
     "mindspore.context": ("graphc.context", "graphc.parallel"),
     "mindspore.amp": ("graphc.amp",),
-    "mindspore.train": ("graphc", "graphc.amp", "graphc.checkpoint"),
+    "mindspore.train": ("graphc", "graphc.train", "graphc.amp", "graphc.checkpoint"),
+    "mindspore.train.callback": ("graphc.train",),
     "mindspore.train.amp": ("graphc.amp",),
     "mindspore.train.loss_scale_manager": ("graphc.amp",),
     "mindspore.train.serialization": ("graphc.checkpoint",),

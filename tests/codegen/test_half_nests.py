@@ -33,9 +33,7 @@ def test_all_tails(dtype: str, target: Target) -> None:
 def copy(dtype: str, domain: tuple[int, ...], source: Access) -> LoopKernel:
     """y = x, y row-major."""
     out = contiguous(domain, dtype)
-    return LoopKernel(
-        domain, (False,) * len(domain), (source,), (Instr("input", (), dtype, 0),), (Output(out, 0),)
-    )
+    return LoopKernel(domain, (False,) * len(domain), (source,), (Instr("input", (), dtype, 0),), (Output(out, 0),))
 
 
 @targets

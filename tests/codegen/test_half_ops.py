@@ -45,12 +45,17 @@ def pairs(dtype: str) -> tuple[Array, Array]:
     return np.concatenate([a.ravel(), more[0]]), np.concatenate([b.ravel(), more[1]])
 
 
-def ulps(got: Array, want: Array) -> int:
-    """The largest distance in steps of the half type; NaN only equals NaN. Zeros of both signs are equal."""
+def ulps(got: Array, want: Array, *, denormals: bool = True) -> int:
+    """The largest distance in steps of the half type; NaN only equals NaN. Zeros of both signs are equal.
+
+    Without `denormals` those of bfloat16 count as zero: elementary functions flush them.
+    """
     assert got.dtype == want.dtype
     nan = np.isnan(want.astype(np.float32))
     np.testing.assert_array_equal(np.isnan(got.astype(np.float32)), nan)
     sides = [x.view(np.uint16).astype(np.int64) for x in (got[~nan], want[~nan])]
+    if not denormals:
+        sides = [np.where(bits & 0x7FFF < 0x0080, 0, bits) for bits in sides]
     places = [np.where(bits & 0x8000, -(bits & 0x7FFF), bits) for bits in sides]
     return int(np.abs(places[0] - places[1]).max(initial=0))
 
@@ -212,10 +217,11 @@ def test_unary_operations(dtype: str, target: Target) -> None:
     jobs = [(pointwise(op, [dtype], dtype, x.size), [x, np.zeros_like(x)]) for op in UNARY]
     for op, (kernel, arrays), got in zip(UNARY, jobs, run_many(jobs, target), strict=True):
         function, allowed = UNARY[op]
+        denormals = dtype == "float16" or allowed == 0
         with np.errstate(all="ignore"):
             want = function(x)
-        assert ulps(got[-1], want) <= allowed, op
-        assert ulps(expected(kernel, arrays)[-1], want) <= allowed, op
+        assert ulps(got[-1], want, denormals=denormals) <= allowed, op
+        assert ulps(expected(kernel, arrays)[-1], want, denormals=denormals) <= allowed, op
 
 
 @targets
@@ -236,7 +242,9 @@ def test_square_roots_and_reciprocals_of_every_number(dtype: str, target: Target
 def test_tests_and_choices(dtype: str, target: Target) -> None:
     a, b = pairs(dtype)
     for op, function in COMPARE.items():
-        exact(pointwise(op, [dtype] * 2, "bool", a.size), [a, b], target, function(a, b))
+        with np.errstate(invalid="ignore"):
+            want = function(a, b)
+        exact(pointwise(op, [dtype] * 2, "bool", a.size), [a, b], target, want)
     every = PATTERNS.view(TYPES[dtype])
     exact(pointwise("isfinite", [dtype], "bool", 65536), [every], target, np.isfinite(every.astype(np.float32)))
     flags = np.random.default_rng(0).random(a.size) < 0.5

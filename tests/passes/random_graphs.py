@@ -16,8 +16,9 @@ from graphc.ir import Data, Graph, Ids, TensorType, Value
 from graphc.ops.rules import broadcast_shape
 
 Pick = Callable[[int], int]
-#: |value| * 2**fraction stays below this, far from the 2**24 up to which float32 is exact.
+#: |value| * 2**fraction of a value in the pool stays below LIMIT, of any value below EXACT; float32 is exact to 2**24.
 LIMIT = 2**19
+EXACT = 2**23
 SHAPES = ((), (1,), (3,), (4,), (17,), (2, 3), (3, 2), (1, 4), (4, 1), (3, 3), (2, 3, 4), (1, 1), (5, 16), (2, 1, 3))
 
 
@@ -38,6 +39,7 @@ class Maker:
     ranges: dict[Value, Range] = field(default_factory=dict)
     versions: dict[int, Value] = field(default_factory=dict)
     depth: int = 0
+    kinds: tuple[Callable[[Maker], None], ...] = ()
 
     # ---- choices
 
@@ -79,6 +81,9 @@ class Maker:
     # ---- adding
 
     def add(self, op: str, inputs: Sequence[Value], range: Range, attrs: dict[str, Any] | None = None, **more: Any) -> Value:
+        """Add a node with one result; the first operand instead if the result would not be exact."""
+        if range.bound << range.fraction >= EXACT:
+            return inputs[0]
         node = self.graph.add(op, inputs, attrs or {}, **more)
         value = node.outputs[0]
         self.note(value, range)
@@ -88,12 +93,10 @@ class Maker:
         """Make a value known, cut down to a small one if it could grow out of exactness."""
         self.ranges[value] = range
         if range.bound << range.fraction >= LIMIT:
-            bound = range.bound
             if range.fraction:
-                value, bound = self.graph.add("Floor", [value]).outputs[0], range.bound + 1
+                value = self.graph.add("Floor", [value]).outputs[0]
             eight = self.number(8, self.type(value).dtype)
             value = self.graph.add("FloorMod", [value, eight]).outputs[0]
-            assert bound < 2**24
             self.ranges[value] = Range(8)
         self.pool.append(value)
 
@@ -112,7 +115,7 @@ class Maker:
 
     def grow(self, steps: int) -> None:
         for _ in range(steps):
-            self.one(STEPS)(self)
+            self.one(self.kinds)(self)
 
     # ---- kinds of nodes
 
@@ -268,8 +271,7 @@ class Maker:
                 if k == other:
                     a, b = self.ranges[x], self.ranges[y]
                     made = Range(a.bound * b.bound * max(k, 1), a.fraction + b.fraction)
-                    if made.bound << made.fraction < 2**23:
-                        self.add("MatMul", [x, y], made, {"transpose_a": ta, "transpose_b": tb})
+                    self.add("MatMul", [x, y], made, {"transpose_a": ta, "transpose_b": tb})
                     return
 
     def channels(self) -> None:
@@ -339,7 +341,7 @@ class Maker:
             self.versions[p] = value
 
     def _inside(self, name: str, taken: Sequence[Value]) -> tuple[Maker, list[Value]]:
-        inner = Maker(self.pick, Graph(name, self.graph.ids), depth=self.depth + 1)
+        inner = Maker(self.pick, Graph(name, self.graph.ids), depth=self.depth + 1, kinds=self.kinds)
         inputs = []
         for v in taken:
             inputs.append(inner.input(self.type(v)))
@@ -383,17 +385,22 @@ class Maker:
                 self.versions[p] = value
 
 
-#: What a step of `grow` may be; common kinds stand several times.
-STEPS = (
-    Maker.unary, Maker.binary, Maker.binary, Maker.binary, Maker.compare, Maker.logic, Maker.select, Maker.cast,
-    Maker.reduce, Maker.reduce, Maker.reshape, Maker.transpose, Maker.broadcast, Maker.slice, Maker.spread, Maker.index,
-    Maker.matmul, Maker.channels, Maker.uniform, Maker.depend, Maker.assign, Maker.assign, Maker.branch, Maker.loop,
-)  # fmt: skip
+_MAP = (Maker.unary, Maker.binary, Maker.binary, Maker.binary, Maker.select, Maker.compare, Maker.cast, Maker.logic)
+_MOVE = (Maker.reshape, Maker.transpose, Maker.broadcast, Maker.slice, Maker.spread, Maker.index, Maker.uniform)
+_STATE = (Maker.assign, Maker.assign, Maker.branch, Maker.loop, Maker.depend)
+_FOLD = (Maker.reduce, Maker.reduce, Maker.matmul, Maker.channels)
+#: What the steps of one graph may be: a bit of all, mostly loops that fuse, mostly writes.
+KINDS = (
+    (*_MAP, *_MOVE, *_STATE, *_FOLD),
+    (*_MAP, *_MAP, *_FOLD, Maker.broadcast, Maker.assign),
+    (*_MAP, *_STATE, *_STATE, Maker.slice, Maker.transpose, Maker.reduce),
+)
 
 
 def random_graph(pick: Pick, steps: int) -> Graph:
     """A graph with inputs, parameters that it may update, and results of every kind: inputs, old and new versions, aliases."""
     maker = Maker(pick, Graph("random", Ids()))
+    maker.kinds = maker.one(KINDS)
     base = maker.one(SHAPES)
     for k in range(1 + pick(3)):
         shape = base if pick(2) else maker.one(SHAPES)

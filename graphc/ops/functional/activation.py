@@ -1,0 +1,183 @@
+"""Activations, as compositions of elementwise functions that fuse into one loop."""
+
+from __future__ import annotations
+
+import math
+
+from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.ir.types import FLOATS
+from graphc.ops.functional.core import Number, call
+from graphc.ops.functional.math import (
+    abs_,
+    erf,
+    expm1,
+    greater,
+    less_equal,
+    maximum,
+    minimum,
+    relu,
+    select,
+    sigmoid,
+    tanh,
+)
+from graphc.ops.functional.shape import reshape, split
+from graphc.ops.shape import check_axis
+from graphc.ops.tensor import Tensor, as_tensor
+
+
+def _float(op: str, x: Tensor) -> Tensor:
+    x = as_tensor(x, f"{op}: x")
+    if x.type.dtype not in FLOATS:
+        raise DTypeError(
+            f"{op}: x is {x.type}, expected a float tensor", loc=user_loc(), help="ops.cast(x, graphc.float32)"
+        )
+    return x
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """x Phi(x) with the normal distribution function Phi; by "tanh": x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+    (Hendrycks and Gimpel, 2016).
+    """
+    x = _float("gelu", input)
+    if approximate == "none":
+        return x * 0.5 * (erf(x * math.sqrt(0.5)) + 1.0)
+    if approximate == "tanh":
+        return x * 0.5 * (tanh((x + x * x * x * 0.044715) * math.sqrt(2 / math.pi)) + 1.0)
+    raise ArgumentValueError(
+        f"gelu: approximate must be 'none' or 'tanh', got {approximate!r}", loc=user_loc()
+    )
+
+
+def fast_gelu(x: Tensor) -> Tensor:
+    """x / (1 + exp(-1.702 |x|)) exp(0.851 (x - |x|)), which is x sigmoid(1.702 x)."""
+    x = _float("fast_gelu", x)
+    return x * sigmoid(x * 1.702)
+
+
+def elu(input_x: Tensor, alpha: float = 1.0) -> Tensor:
+    """x if x > 0, else alpha (exp(x) - 1)."""
+    x = _float("elu", input_x)
+    # The branch not taken must stay finite: its gradient is multiplied by zero.
+    return select(greater(x, 0.0), x, expm1(minimum(x, 0.0)) * alpha)
+
+
+def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
+    """max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)."""
+    x = _float("celu", x)
+    if alpha == 0:
+        raise ArgumentValueError("celu: alpha must not be 0", loc=user_loc())
+    inside = minimum(x, 0.0) if alpha > 0 else x
+    return maximum(x, 0.0) + minimum(expm1(inside * (1 / alpha)) * alpha, 0.0)
+
+
+def selu(input_x: Tensor) -> Tensor:
+    """1.0507 elu(x, 1.67326) (Klambauer et al., 2017)."""
+    return elu(input_x, 1.67326324) * 1.05070098
+
+
+def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
+    """x if x >= 0, else alpha x."""
+    x = _float("leaky_relu", input)
+    return select(greater(x, 0.0), x, x * alpha)
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x if x >= 0, else w x, with one w, or one per channel (axis 1)."""
+    x = _float("prelu", input)
+    channels = x.shape[1] if x.ndim > 1 else 1
+    if weight.ndim != 1 or weight.size not in (1, channels):
+        raise ShapeError(f"prelu: weight is {weight.type}, expected one number or one per channel of {x.type}")
+    shape = tuple(weight.size if i == 1 else 1 for i in range(x.ndim)) if weight.size > 1 else (1,) * x.ndim
+    return select(greater(x, 0.0), x, x * reshape(weight, shape))
+
+
+def relu6(x: Tensor) -> Tensor:
+    """min(max(x, 0), 6)."""
+    # At the bounds the gradient is zero: a tie goes to the first operand.
+    return minimum(6.0, relu(x))
+
+
+def silu(input: Tensor) -> Tensor:
+    """x sigmoid(x)."""
+    x = _float("silu", input)
+    return x * sigmoid(x)
+
+
+def softplus(input: Tensor, beta: Number = 1, threshold: Number = 20) -> Tensor:
+    """log(1 + exp(beta x)) / beta; x itself where beta x > threshold."""
+    x = _float("softplus", input)
+    smooth = call("Softplus", x) if beta == 1 else call("Softplus", x * float(beta)) * (1 / beta)
+    # Beyond 20 the two agree in float32.
+    return smooth if threshold >= 20 else select(greater(x * float(beta), float(threshold)), x, smooth)
+
+
+def logsigmoid(x: Tensor) -> Tensor:
+    """log(1 / (1 + exp(-x)))."""
+    return -softplus(-_float("logsigmoid", x))
+
+
+def mish(x: Tensor) -> Tensor:
+    """x tanh(log(1 + exp(x))) (Misra, 2019)."""
+    x = _float("mish", x)
+    return x * tanh(call("Softplus", x))
+
+
+def hardsigmoid(input: Tensor) -> Tensor:
+    """(x + 3) / 6 held between 0 and 1."""
+    return minimum(1.0, relu(_float("hardsigmoid", input) * (1 / 6) + 0.5))
+
+
+def hardswish(input: Tensor) -> Tensor:
+    """x relu6(x + 3) / 6."""
+    x = _float("hardswish", input)
+    return x * relu6(x + 3.0) * (1 / 6)
+
+
+def softsign(x: Tensor) -> Tensor:
+    """x / (1 + |x|)."""
+    x = _float("softsign", x)
+    return x / (abs_(x) + 1.0)
+
+
+def hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0) -> Tensor:
+    """x held between two bounds."""
+    return minimum(max_val, maximum(min_val, input))
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x where |x| > lambd, else 0."""
+    x = _float("hardshrink", input)
+    return select(less_equal(abs_(x), lambd), 0.0, x)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x moved towards 0 by lambd, 0 within it."""
+    x = _float("softshrink", input)
+    return relu(x - lambd) - relu(-x - lambd)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x)."""
+    x = _float("tanhshrink", input)
+    return x - tanh(x)
+
+
+def threshold(input: Tensor, thr: Number, value: Number) -> Tensor:
+    """x where x > thr, else value."""
+    return select(greater(input, thr), input, value)
+
+
+def glu(x: Tensor, axis: int = -1) -> Tensor:
+    """a sigmoid(b) with a and b the halves of x along an axis."""
+    at = check_axis("glu", axis, x.ndim)
+    if x.shape[at] % 2:
+        raise ShapeError(f"glu: axis {axis} of {x.type} cannot be halved", loc=user_loc())
+    a, b = split(x, x.shape[at] // 2, at)
+    return a * sigmoid(b)
+
+
+__all__: list[str] = [
+    "celu", "elu", "fast_gelu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu",
+    "logsigmoid", "mish", "prelu", "relu6", "selu", "silu", "softplus", "softshrink", "softsign", "tanhshrink",
+    "threshold",
+]  # fmt: skip
