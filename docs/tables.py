@@ -53,9 +53,16 @@ def codes_table() -> list[str]:
     classes: dict[str, list[str]] = {}
     for cls in vars(graphc.errors).values():
         if inspect.isclass(cls) and issubclass(cls, GraphcError) and cls is not GraphcError:
-            classes.setdefault(cls.default_code, []).append(f"`{cls.__name__}`")
+            names = classes.setdefault(cls.default_code, [])
+            names += [f"`{cls.__name__}`"] if f"`{cls.__name__}`" not in names else []
     lines = ["| code | meaning | default of |", "|---|---|---|"]
-    return lines + [_row(f"`{code}`", text, ", ".join(classes.get(code, []))) for code, text in CODES.items()]
+    return lines + [_row(f"`{code}`", text, ", ".join(classes.get(code, []))) for code, text in sorted(CODES.items())]
+
+
+def switches_table() -> list[str]:
+    """Every environment variable, from the documentation of graphc.debug."""
+    rows = re.findall(r"^(GRAPHC_\S+)\s+(.+)$", sys.modules["graphc.debug"].__doc__ or "", re.MULTILINE)
+    return ["| switch | effect |", "|---|---|", *(_row(f"`{name}`", text.replace("|", "/")) for name, text in rows)]
 
 
 def _names(module: Any) -> Callable[[], list[str]]:
@@ -74,8 +81,8 @@ def _first_sentence(member: Any) -> str:
     if not (inspect.isclass(member) or callable(member)):
         return f"`{member!r}`"
     paragraph = (inspect.getdoc(member) or "").split("\n\n")[0].replace("\n", " ")
-    sentence = re.split(r"(?<=[.:)]) (?=[A-Z\"])", paragraph)[0]
-    return sentence.removesuffix(".")
+    without_source = re.sub(r"(;| \() ?MindSpore: [^()]*\)", lambda m: ")" if m[1] == ";" else "", paragraph)
+    return re.split(r"(?<=\.) (?=[A-Z\"])", without_source)[0].removesuffix(".")
 
 
 def _row(*cells: str) -> str:
@@ -85,6 +92,7 @@ def _row(*cells: str) -> str:
 TABLES: dict[str, Callable[[], list[str]]] = {
     "ops": ops_table,
     "codes": codes_table,
+    "switches": switches_table,
     "nn-names": _names(nn),
     "ops-names": _names(ops),
     "graphc-names": _names(graphc),
@@ -93,6 +101,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
 PAGES = {
     "ops": "ops.md",
     "codes": "errors.md",
+    "switches": "debugging.md",
     "nn-names": "mindspore.md",
     "ops-names": "mindspore.md",
     "graphc-names": "mindspore.md",

@@ -151,7 +151,7 @@ def tables():
     return module
 
 
-@pytest.mark.parametrize("name", ["ops", "nn-names", "ops-names", "graphc-names", "codes"])
+@pytest.mark.parametrize("name", ["ops", "nn-names", "ops-names", "graphc-names", "codes", "switches"])
 def test_generated_tables(name):
     module = tables()
     page = ROOT / "docs" / module.PAGES[name]

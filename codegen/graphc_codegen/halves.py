@@ -40,7 +40,8 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
         import ml_dtypes
     except ImportError as error:
         raise CodegenError(f"bfloat16 needs the package ml_dtypes: {error}") from None
-    return np.dtype(ml_dtypes.bfloat16)
+    dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return dtype
 
 
 def nearest(x: float, dtype: str) -> float:

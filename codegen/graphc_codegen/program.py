@@ -195,7 +195,7 @@ def blocks(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A whole step. `arena` is its size in bytes; `gap` the bytes of canary after every buffer (0 in release builds)."""
+    """A whole step. `arena` is its size in bytes; `gap` the bytes of canary after each buffer (0 in release builds)."""
 
     name: str
     buffers: tuple[Buffer, ...]

@@ -26,10 +26,9 @@ from graphc_codegen.errors import CodegenError
 from graphc_codegen.program import HALVES, Instr
 from graphc_codegen.writer import REGISTER, Writer, vec
 
-
 _FLOATS = ("float32", *HALVES)
 #: Operations whose result is a number of the half type already.
-_EXACT = frozenset({"max", "min", "neg", "abs", "sign", "floor", "select"})
+_EXACT = frozenset({"max", "min", "neg", "abs", "sign", "floor", "round", "select"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Region = Literal["forward", "backward", "overflow", "optimizer", "state"]
 REGIONS: tuple[Region, ...] = ("state", "forward", "backward", "overflow", "optimizer")
+_RANK = {region: rank for rank, region in enumerate(REGIONS)}
 
 
 class Value(NamedTuple):
@@ -203,10 +204,19 @@ class Graph:
         return list(self._nx.succ[id])
 
     def order(self) -> tuple[int, ...]:
-        """All ids in the deterministic topological order: the smallest ready id first."""
+        """All ids in the deterministic topological order.
+
+        Of the nodes that are ready the one of the earliest region comes first, then the smallest id: so what belongs
+        together stands together, as far as operands and order edges allow.
+        """
         if self._order is None:
+            nodes = self._nx.nodes
+
+            def key(id: int) -> tuple[int, int]:
+                return _RANK[nodes[id]["node"].region], id
+
             try:
-                self._order = tuple(nx.lexicographical_topological_sort(self._nx))
+                self._order = tuple(nx.lexicographical_topological_sort(self._nx, key))
             except nx.NetworkXUnfeasible:
                 cycle = " -> ".join(f"%{u}" for u, _ in nx.find_cycle(self._nx))
                 raise VerifyError(f"graph @{self.name} has a cycle: {cycle}") from None

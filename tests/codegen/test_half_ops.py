@@ -187,6 +187,7 @@ BINARY: dict[str, tuple[Callable[..., Any], int]] = {
 }  # fmt: skip
 UNARY: dict[str, tuple[Callable[[Any], Any], int]] = {
     "neg": (np.negative, 0), "abs": (np.abs, 0), "sign": (np.sign, 0), "floor": (np.floor, 0), "sqrt": (np.sqrt, 0),
+    "round": (np.rint, 0),
     "exp": (np.exp, 1), "log": (np.log, 1), "tanh": (np.tanh, 1), "erf": (_erf, 1),
     "rsqrt": (_through_double(lambda x: 1 / np.sqrt(x)), 1),
     "sigmoid": (_through_double(lambda x: 1 / (1 + np.exp(-x))), 1),

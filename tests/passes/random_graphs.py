@@ -350,11 +350,13 @@ class Maker:
 
     def loop(self) -> None:
         """A While that carries a counter, rotates some values of one type and reads others."""
-        first = self.some("float32", "int32")
+        states = [v for v in self.versions.values() if self.pick(3)]
+        first = self.one(states) if states else self.some("float32", "int32")
         if first is None or self.depth > 1:
             return
-        turning = [first, self.like(first), self.like(first)][: 1 + self.pick(3)]
-        read = [self.one(self.pool) for _ in range(self.pick(3))]
+        alike = [v for v in states if self.type(v) == self.type(first)]
+        turning = [*alike, first, self.like(first), self.like(first)][: 1 + self.pick(3)]
+        read = [v for v in (*states, self.some(), self.some()) if v is not None and self.pick(3)]
         start, end = self.number(0, "int32"), self.number(self.pick(4), "int32")
         operands = [start, *turning, end, *dict.fromkeys(v for v in read)]
         top = max([self.ranges[v].bound for v in turning] + [self.ranges[v].bound for v in read] + [8])

@@ -1,0 +1,121 @@
+"""Gradients that users write themselves: the op behind a Cell's `bprop`, InsertGradientOf and HookBackward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from graphc.errors import ArgumentTypeError, ShapeError, user_loc
+from graphc.ir import REQUIRED, Builder, Graph, Node, NodeView, TensorType, Value, inline, op
+from graphc.ir.op import Attrs, Structural, Types
+from graphc.ops import dispatch
+from graphc.ops.tensor import Tensor
+
+# ---- the op
+
+
+def _infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    outs, ins = attrs["outs"], attrs["ins"]
+    bprop: Graph = attrs["bprop"]
+    inputs, results = types[outs : outs + ins], types[:outs]
+    wanted = [*inputs, *results, *results, *types[outs + ins :]]
+    signature = [bprop.node(i).type for i in bprop.inputs]
+    if signature != wanted:
+        given = ", ".join(map(str, wanted))
+        raise ShapeError(f"CustomGrad: @{bprop.name} takes ({', '.join(map(str, signature))}), given ({given})")
+    made = tuple(bprop.type(r.value) for r in bprop.results)
+    if made != tuple(inputs[i] for i in attrs["wrt"]):
+        raise ShapeError(f"CustomGrad: @{bprop.name} gives ({', '.join(map(str, made))}), which are no gradients of the inputs")
+    return tuple(results)
+
+
+def _check(graph: Graph, node: Node) -> Iterator[str]:
+    bprop = node.attrs["bprop"]
+    if bprop.updates or any(n.op.name == "Param" for n in bprop):
+        yield "its subgraph bprop reads or updates parameters itself; it captures what it reads"
+
+
+def _grad(g: Builder, n: NodeView, *dys: Value | None) -> list[Value | None]:
+    """The user's gradient, in place of that of the nodes which made the results."""
+    outs, ins = n.outs, n.ins
+    results, inputs = n.inputs[:outs], n.inputs[outs : outs + ins]
+    given = []
+    for y, dy in zip(results, dys, strict=True):
+        type = g.type(y)
+        given.append(g.Fill(dtype=type.dtype, shape=type.shape, value=0) if dy is None else dy)
+    made = inline(g.graph, n.bprop, [*inputs, *results, *given, *n.inputs[outs + ins :]])
+    grads: list[Value | None] = [None] * len(n.inputs)
+    for i, value in zip(n.wrt, made, strict=True):
+        grads[outs + i] = value
+    return grads
+
+
+op(
+    "CustomGrad",
+    "*operands",
+    attrs={"outs": REQUIRED, "ins": REQUIRED, "wrt": REQUIRED, "bprop": REQUIRED},
+    infer=_infer,
+    ref=lambda *operands, outs, ins, wrt, bprop: tuple(operands[:outs]),
+    grad=_grad,
+    lower=Structural(),
+    check=_check,
+    doc="the first `outs` operands, whose gradients for the next `ins` operands are those that subgraph `bprop` gives for the"
+    " operands `wrt` among them. bprop takes the ins, the outs, the gradients of the outs, and the captures that follow. The"
+    " pass drop_boundaries removes the node after autodiff",
+)
+
+
+# ---- functions that use it
+
+
+def _backward(x: Tensor, rule: Callable[[Tensor], Tensor]) -> Tensor:
+    """x, with the gradient rule(dx)."""
+    active = dispatch.recorder.get()
+    if active is None:
+        return x
+    made: Tensor = active.custom_gradient(
+        "the backward function", (x,), x, lambda x, out, dout: (active.prepared(rule)(dout),)
+    )
+    return made
+
+
+class InsertGradientOf:
+    """y = InsertGradientOf(f)(x): y is x, the gradient of x is f(gradient of y) (MindSpore: ops.InsertGradientOf).
+
+    f takes a tensor and returns one of the same shape and dtype. ArgumentTypeError if f is no function; when compiled,
+    GradientError GC153 for another result. Outside a compiled Cell x is returned.
+    """
+
+    def __init__(self, f: Callable[[Tensor], Tensor]) -> None:
+        if not callable(f):
+            raise ArgumentTypeError(f"InsertGradientOf: f must be a function, got {type(f).__name__}", loc=user_loc())
+        self.f = f
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return _backward(x, self.f)
+
+
+class HookBackward:
+    """y = HookBackward(hook)(x): y is x; hook sees the gradient of y, as a tuple of one (MindSpore: ops.HookBackward).
+
+    What hook returns, a tensor or a tuple of one, takes the gradient's place; None leaves it. MindSpore ignores the hook in
+    graph mode; here it is traced into the step. ArgumentTypeError if hook_fn is no function.
+    """
+
+    def __init__(self, hook_fn: Callable[[tuple[Tensor, ...]], Any], cell_id: str = "") -> None:
+        if not callable(hook_fn):
+            raise ArgumentTypeError(f"HookBackward: hook_fn must be a function, got {type(hook_fn).__name__}", loc=user_loc())
+        self.hook = hook_fn
+        self.cell_id = cell_id
+
+    def __call__(self, x: Tensor) -> Tensor:
+        active = dispatch.recorder.get()
+
+        def rule(gradient: Tensor) -> Tensor:
+            hook = self.hook if active is None else active.prepared(self.hook)
+            made = hook((gradient,))
+            if isinstance(made, tuple) and len(made) == 1:
+                made = made[0]
+            return gradient if made is None else made
+
+        return _backward(x, rule)
