@@ -2,7 +2,7 @@
 
 Three kinds of fenced blocks are executed, in order and in one namespace per page:
 
-python    runs. If it prints, an `output` block must follow. With a first line `# name.py` it is saved and run as that file.
+python    runs. If it prints, an `output` block must follow. A first line `# name.py` makes it a file of that name.
 output    what the block before printed; `...` stands for anything
 console   lines `$ graphc ...` run, followed by what they print
 """
@@ -103,10 +103,14 @@ def workplace(tmp_path, monkeypatch):
             del sys.modules[name]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_examples(page, workplace):
+def evaluate(page: Path) -> None:
     for example in parse(page).examples():
         example.evaluate()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_examples(page, workplace):
+    evaluate(page)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +126,7 @@ def test_a_wrong_example_fails(text, workplace):
     page = workplace / "page.md"
     page.write_text(text)
     with pytest.raises(AssertionError):
-        for example in parse(page).examples():
-            example.evaluate()
+        evaluate(page)
 
 
 def anchors(text: str) -> set[str]:

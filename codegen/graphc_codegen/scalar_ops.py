@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from graphc_codegen import halves, power, vecmath
+from graphc_codegen import halves, power, trigonometry, vecmath
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.program import HALVES, Instr
 from graphc_codegen.writer import REGISTER, Writer, vec
@@ -243,7 +243,8 @@ _FLOAT: dict[str, Write] = {
     "floordiv": lambda w, i, a: power.floor_divide(w, a[0].name, a[1].name)[0],
     "mod": lambda w, i, a: power.floor_divide(w, a[0].name, a[1].name)[1],
     "pow": _float_pow, "neg": _neg, "abs": _unary("fabs"), "sign": _sign, "sqrt": _unary("sqrt"),
-    "floor": _unary("floor"), "round": _unary("roundeven"), "sin": _unary("sin"), "cos": _unary("cos"),
+    "floor": _unary("floor"), "round": _unary("roundeven"), 
+    "sin": _maths(trigonometry.sin), "cos": _maths(trigonometry.cos),
     "exp": _maths(vecmath.exp), "log": _maths(vecmath.log),
     "rsqrt": _maths(vecmath.rsqrt), "tanh": _maths(vecmath.tanh), "sigmoid": _maths(vecmath.sigmoid),
     "erf": _maths(vecmath.erf), "isfinite": _isfinite, "select": _select,

@@ -47,7 +47,7 @@ def describe(triple: str, cpu: str, features: dict[str, bool]) -> Target:
         raise CodegenError(f"processor {cpu} has no SSE4.1, which compiled steps need")
     fused = features.get("fma", False)
     wide = all(features.get(name) for name in _AVX512)
-    lanes = 16 if wide else 8 if features.get("avx2") and fused else 4
+    lanes = 16 if wide else 8 if features.get("avx2") and features.get("f16c") and fused else 4
     return Target(triple, cpu, text, lanes, fused, wide)
 
 

@@ -18,10 +18,14 @@ def difference(a: Graph, b: Graph) -> str | None:
     if len(a.inputs) != len(b.inputs):
         return f"@{a.name} has {len(a.inputs)} inputs, @{b.name} has {len(b.inputs)}"
     stack: list[tuple[int, int]] = list(zip(a.inputs, b.inputs, strict=True))
-    ends_a, ends_b = _ends(a), _ends(b)
-    if len(ends_a) != len(ends_b):
-        return f"@{a.name} has {len(ends_a)} results and updates, @{b.name} has {len(ends_b)}"
-    for va, vb in zip(ends_a, ends_b, strict=True):
+    if len(a.results) != len(b.results):
+        return f"@{a.name} has {len(a.results)} results, @{b.name} has {len(b.results)}"
+    updates_a, updates_b = _updates(a), _updates(b)
+    if updates_a.keys() != updates_b.keys():
+        return f"@{a.name} updates inputs {sorted(updates_a)}, @{b.name} {sorted(updates_b)}"
+    ends = [(x.value, y.value) for x, y in zip(a.results, b.results, strict=True)]
+    ends += [(updates_a[k], updates_b[k]) for k in updates_a]
+    for va, vb in ends:
         if va.slot != vb.slot:
             return f"{va} and {vb} are different results of their nodes"
         stack.append((va.node, vb.node))
@@ -43,10 +47,9 @@ def difference(a: Graph, b: Graph) -> str | None:
     return None
 
 
-def _ends(graph: Graph) -> list[Value]:
-    """Results, then updates in the order of the parameters."""
-    updates = sorted(graph.updates, key=lambda u: graph.inputs.index(u.param))
-    return [r.value for r in graph.results] + [u.value for u in updates]
+def _updates(graph: Graph) -> dict[int, Value]:
+    """The new versions of parameters, by their position in the signature."""
+    return {graph.inputs.index(u.param): u.value for u in graph.updates}
 
 
 def _node_difference(a: Node, b: Node) -> str | None:
@@ -65,5 +68,9 @@ def _node_difference(a: Node, b: Node) -> str | None:
 def _attr_equal(a: Any, b: Any) -> bool:
     if isinstance(a, Graph) and isinstance(b, Graph):
         return equal(a, b)
-    # NaN equals NaN here; 1 and True and 1.0 are three attributes.
-    return type(a) is type(b) and (a == b or (a != a and b != b))
+    if type(a) is not type(b):
+        return False  # 1 and True and 1.0 are three attributes.
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(_attr_equal, a, b))
+    # repr: NaN equals NaN here, and 0.0 is not -0.0.
+    return repr(a) == repr(b) if isinstance(a, float) else bool(a == b)

@@ -378,7 +378,8 @@ class Graph:
         """Remove unused Input or Param nodes from the signature."""
         self._changing()
         for id in ids:
-            if self._nx.succ[id] or any(r.value.node == id for r in self.results):
+            ends = [r.value.node for r in self.results] + [i for u in self.updates for i in (u.param, u.value.node)]
+            if self._nx.succ[id] or id in ends:
                 raise VerifyError(f"%{id} is used and cannot leave the signature of @{self.name}")
             self._nx.remove_node(id)
         self.inputs = tuple(i for i in self.inputs if i in self._nx)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from graphc.errors import ArgumentTypeError, ArgumentValueError
 from graphc.ir.types import TensorType
 
@@ -151,13 +153,16 @@ class OpDef:
             )
 
     def complete(self, attrs: Attrs) -> dict[str, Any]:
-        """The attributes in declared order with defaults filled in; ArgumentTypeError for unknown or missing ones."""
+        """The attributes in declared order with defaults filled in; ArgumentTypeError for unknown or missing ones.
+
+        NumPy's numbers become Python's, lists tuples: the text form has no others.
+        """
         full: dict[str, Any] = {}
         for name, default in self.attrs.items():
             value = attrs.get(name, default)
             if value is REQUIRED:
                 raise ArgumentTypeError(f"{self.name} needs attribute {name!r}")
-            full[name] = value
+            full[name] = _plain(value)
         if len(full) != len(self.attrs) or not attrs.keys() <= full.keys():
             unknown = sorted(attrs.keys() - self.attrs.keys())
             raise ArgumentTypeError(
@@ -165,6 +170,12 @@ class OpDef:
                 details=[f"its attributes are {', '.join(self.attrs) or 'none'}"],
             )
         return full
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return tuple(map(_plain, value)) if type(value) in (tuple, list) else value
 
 
 _REGISTRY: dict[str, OpDef] = {}

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -29,19 +29,25 @@ _TAKEN = re.compile(rf"%(\d+)(?: ({_NAME}))?: (\w+\[[\d,]*\])(?:, |\Z)")
 _UPDATE = re.compile(rf"update %(\d+) = (%[\d#]+)  ; {_NAME}\Z")
 _HEAD = re.compile(rf"graph @({_NAME}) \{{\Z")
 _BLOCK = re.compile(r"(\w+) = (graph @.*)\Z")
-_TOKEN = re.compile(rf"\s*(<[^<>]*>|{_STRING}|[(),]|\w+=|[\w.+\-\[\]]+)")
+_TOKEN = re.compile(rf"\s*(<[^<>]*>|{_STRING}|[(),]|\w+=|\w+\[[\d,]*\]|[\w.+\-]+)")
 
 
 def parse(text: str, constants: Mapping[str, np.ndarray[Any, Any]] | None = None) -> Graph:
     """The graph that prints as `text`. `constants` maps hashes of large constants to their data.
 
-    Raises ParseError with the line of the text, and what type rules raise.
+    Raises ParseError with the line of the text, whatever is wrong with it.
     """
     reader = _Reader(text, constants or {})
-    graph = reader.graph(reader.next(), Ids())
-    trailing = reader.peek()
-    if trailing is not None:
-        reader.fail(f"text after the end of the graph: {trailing!r}")
+    try:
+        graph = reader.graph(reader.next(), Ids())
+    except ParseError:
+        raise
+    except (ValueError, RecursionError) as error:
+        # Numbers and strings that Python's own readers refuse.
+        reader.fail(str(error))
+    if reader.peek() is not None:
+        reader.position += 1
+        reader.fail("text after the end of the graph")
     return graph
 
 
@@ -51,7 +57,7 @@ class _Reader:
         self.position = 0
         self.constants = constants
 
-    def fail(self, message: str) -> None:
+    def fail(self, message: str) -> NoReturn:
         line = self.lines[self.position - 1] if self.position else ""
         raise ParseError(f"line {self.position} of the graph's text: {message}", details=[line.strip()[:200]])
 
@@ -70,13 +76,12 @@ class _Reader:
         if line is None:
             self.position = len(self.lines)
             self.fail("the text ends inside a graph")
-        return cast(str, line)
+        return line
 
     def graph(self, head: str, ids: Ids) -> Graph:
         match = _HEAD.match(head)
         if not match:
             self.fail("expected `graph @name {`")
-        assert match
         graph = Graph(_unquote(match[1]), ids)
         region: Region = "forward"
         while not (line := self.next()).startswith(("return", "}")):
@@ -96,6 +101,8 @@ class _Reader:
             line = self.next()
         while match := _UPDATE.match(line):
             updates.append((int(match[1]), self.value(match[2])))
+            if updates[-1][0] not in graph.inputs:
+                self.fail(f"%{match[1]} is not a parameter of this graph")
             line = self.next()
         if line != "}":
             self.fail("expected `}`")
@@ -111,7 +118,6 @@ class _Reader:
             match = _TAKEN.match(text, position)
             if not match:
                 self.fail("expected `takes %id name: type, ...`")
-            assert match
             type = parse_type(match[3])
             graph.add("Input", types=(type,), id=int(match[1]), name=_unquote(match[2] or ""), region="state")
             position = match.end()
@@ -126,7 +132,6 @@ class _Reader:
         match = re.match(r"\s*%(\d+)(?:#(\d+))?\s*\Z", text)
         if not match:
             self.fail(f"{text!r} is no value")
-        assert match
         return Value(int(match[1]), int(match[2] or 0))
 
     def values(self, text: str) -> tuple[Value, ...]:
@@ -136,7 +141,6 @@ class _Reader:
         match = _NODE.match(line)
         if not match:
             self.fail("this is no node")
-        assert match
         id, name, types, op, inputs, attrs, after, about = match.groups()
         start = self.position
         values = self.attrs(attrs or "", graph.ids)
@@ -164,9 +168,13 @@ class _Reader:
             )
         except ParseError:
             raise
-        except (GraphcError, ValueError) as error:
+        except GraphcError as error:
             self.position = start
-            self.fail(error.message if isinstance(error, GraphcError) else str(error))
+            self.fail(error.message)
+        except Exception as error:
+            # A type rule that meets attributes of another kind than it was written for.
+            self.position = start
+            self.fail(f"{op}: {type(error).__name__}: {error}")
         if node.types != declared:
             self.position = start
             self.fail(f"{op} gives {', '.join(map(str, node.types))}, the text says {types}")
@@ -175,13 +183,12 @@ class _Reader:
         parsed = _parse_attrs(text)
         if parsed is None:
             self.fail("these attributes do not parse")
-        values = dict(parsed or ())
+        values = dict(parsed)
         for name, value in values.items():
             if value is Graph:
                 block = _BLOCK.match(self.next())
                 if not block or block[1] != name:
                     self.fail(f"expected the subgraph `{name} = graph @...`")
-                assert block
                 values[name] = self.graph(block[2], ids)
             elif isinstance(value, Data) and value.array is None and value.digest in self.constants:
                 values[name] = Data(self.constants[value.digest], type=value.type)
@@ -191,7 +198,6 @@ class _Reader:
         match = _ABOUT.match(text)
         if not match:
             self.fail("what follows `;` does not parse")
-        assert match
         scope, file, line, fwd, made_by, rule, sources = match.groups()
         origin = None
         if made_by:
@@ -228,7 +234,7 @@ def _parse_attrs(text: str) -> tuple[tuple[str, Any], ...] | None:
                 if tokens[i] != ",":
                     return None
                 i += 1
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, KeyError, OverflowError):
         return None
     return tuple(pairs)
 

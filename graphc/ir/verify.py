@@ -7,43 +7,41 @@ from collections.abc import Iterator
 import networkx as nx
 
 from graphc.errors import GraphcError, VerifyError
-from graphc.ir.graph import Graph, Node, walk
+from graphc.ir.graph import Graph, Node, Value
 from graphc.ir.text import node_text
+
+Problem = tuple[Node | None, str]
 
 
 def verify(graph: Graph, *, ordered_writes: bool = False) -> None:
     """Raise VerifyError listing everything that is wrong with a graph and its subgraphs.
 
-    Checked: edges equal operands and order predecessors; no cycle; operands, results and updates exist; subgraphs are
-    frozen and their signature fits; every type is what the op's rule says; every op's own check. With `ordered_writes` also:
-    every reader of a parameter's old value runs before the node that writes it.
+    Checked: networkx holds the nodes' records and nothing else; edges equal operands and order predecessors; no cycle;
+    operands, results and updates exist; subgraphs are frozen and their signature fits; every type is what the op's rule
+    says; every op's own check; ids are used once. With `ordered_writes` also: every reader of a parameter's old value runs
+    before the node that writes it.
     """
-    problems: list[tuple[Node | None, str]] = []
+    problems: list[Problem] = []
     seen: set[int] = set()
-    graphs: dict[int, Graph] = {id(graph): graph}
-    if not nx.is_directed_acyclic_graph(graph.nx):
-        cycle = " -> ".join(f"%{u}" for u, _ in nx.find_cycle(graph.nx))
-        raise VerifyError(f"graph @{graph.name} has a cycle: {cycle}")
-    for owner, node in walk(graph):
-        graphs[id(owner)] = owner
-        for problem in _node_problems(owner, node):
-            problems.append((node, problem))
-        if node.id in seen:
-            problems.append((node, "its id is used twice in the program"))
-        seen.add(node.id)
-        for name, sub in node.graphs():
-            if not sub.frozen:
-                problems.append((node, f"its subgraph {name} is not frozen"))
-            graphs[id(sub)] = sub
-    for owner in graphs.values():
-        problems += ((None, p) for p in _signature_problems(owner))
-        if ordered_writes:
-            problems += ((n, p) for n, p in _write_problems(owner))
+    graphs = [graph]
+    for owner in graphs:  # Grows by the subgraphs found.
+        stored = list(_storage_problems(owner))
+        problems += stored
+        if stored:
+            continue  # Nothing else can be read.
+        problems += _graph_problems(owner, ordered_writes)
+        for id in sorted(owner.nx):
+            node = owner.node(id)
+            if id in seen:
+                problems.append((node, "its id is used twice in the program"))
+            seen.add(id)
+            problems += ((node, f"its subgraph {name} is not frozen") for name, sub in node.graphs() if not sub.frozen)
+            graphs += (sub for _, sub in node.graphs())
     if problems:
         raise _error(graph, problems)
 
 
-def _error(graph: Graph, problems: list[tuple[Node | None, str]]) -> VerifyError:
+def _error(graph: Graph, problems: list[Problem]) -> VerifyError:
     details = []
     for node, message in problems[:8]:
         details.append(f"%{node.id} {node.op.name}: {message}" if node else message)
@@ -61,13 +59,47 @@ def _error(graph: Graph, problems: list[tuple[Node | None, str]]) -> VerifyError
     )
 
 
+def _storage_problems(graph: Graph) -> Iterator[Problem]:
+    for id, data in graph.nx.nodes(data=True):
+        record = data.get("node")
+        if data.keys() != {"node"} or not isinstance(record, Node) or record.id != id:
+            yield None, f"graph @{graph.name}: networkx node {id} does not hold the record of %{id} and that alone"
+
+
+def _graph_problems(graph: Graph, ordered_writes: bool) -> Iterator[Problem]:
+    acyclic = nx.is_directed_acyclic_graph(graph.nx)
+    if not acyclic:
+        cycle = " -> ".join(f"%{u}" for u, _ in nx.find_cycle(graph.nx))
+        yield None, f"graph @{graph.name} has a cycle: {cycle}"
+    for id in sorted(graph.nx):
+        node = graph.node(id)
+        problems = list(_node_problems(graph, node))
+        if acyclic and not problems and node.op.check is not None:
+            problems += node.op.check(graph, node)
+        yield from ((node, p) for p in problems)
+    yield from ((None, p) for p in _signature_problems(graph))
+    if ordered_writes and acyclic:
+        yield from _write_problems(graph)
+
+
+def _exists(graph: Graph, value: Value) -> bool:
+    return value.node in graph and value.slot < len(graph.node(value.node).types)
+
+
 def _node_problems(graph: Graph, node: Node) -> Iterator[str]:
-    stored = {p: d["kind"] for p, d in graph.nx.pred[node.id].items()}
-    if stored != node.predecessors():
+    stored = {p: dict(d) for p, d in graph.nx.pred[node.id].items()}
+    if stored != {p: {"kind": kind} for p, kind in node.predecessors().items()}:
         yield "its edges differ from its operands"
-    dangling = [v for v in node.inputs if v.node not in graph or v.slot >= len(graph.node(v.node).types)]
+    if node.op.name in ("Input", "Param") and node.after:
+        yield "it comes from outside and cannot wait for a node"
+    if node.fwd is not None and node.fwd not in graph:
+        yield f"it is the gradient of %{node.fwd}, which does not exist"
+    dangling = [v for v in node.inputs if not _exists(graph, v)]
     if dangling:
         yield f"operand {dangling[0]} does not exist"
+        return
+    if node.attrs.keys() != node.op.attrs.keys():
+        yield f"its attributes are {sorted(node.attrs)}, declared are {sorted(node.op.attrs)}"
         return
     if node.op.infer is not None:
         try:
@@ -76,26 +108,25 @@ def _node_problems(graph: Graph, node: Node) -> Iterator[str]:
         except GraphcError as error:
             yield error.message
             return
+        except Exception as error:  # A type rule that meets attributes of another kind than it was written for.
+            yield f"its type rule fails: {type(error).__name__}: {error}"
+            return
         if types != node.types:
             yield f"its types are {', '.join(map(str, node.types))}, the type rule says {', '.join(map(str, types))}"
-    if node.attrs.keys() != node.op.attrs.keys():
-        yield f"its attributes are {sorted(node.attrs)}, declared are {sorted(node.op.attrs)}"
-    if node.op.check is not None:
-        yield from node.op.check(graph, node)
 
 
 def _signature_problems(graph: Graph) -> Iterator[str]:
-    declared = {n.id for n in graph if n.op.name in ("Input", "Param")}
+    declared = {id for id in graph.nx if graph.node(id).op.name in ("Input", "Param")}
     if set(graph.inputs) != declared or len(graph.inputs) != len(declared):
         yield f"graph @{graph.name}: the signature differs from its Input and Param nodes"
     for name, value in graph.results:
-        if value.node not in graph or value.slot >= len(graph.node(value.node).types):
+        if not _exists(graph, value):
             yield f"graph @{graph.name}: result {name} is {value}, which does not exist"
     written: set[int] = set()
     for param, value in graph.updates:
         if param not in graph or graph.node(param).op.name != "Param":
             yield f"graph @{graph.name}: update of %{param}, which is no Param"
-        elif value.node not in graph:
+        elif not _exists(graph, value):
             yield f"graph @{graph.name}: update of %{param} to {value}, which does not exist"
         elif graph.type(value) != graph.node(param).type:
             yield f"graph @{graph.name}: update of %{param} to {value} changes its type"
@@ -104,12 +135,14 @@ def _signature_problems(graph: Graph) -> Iterator[str]:
         written.add(param)
 
 
-def _write_problems(graph: Graph) -> Iterator[tuple[Node, str]]:
+def _write_problems(graph: Graph) -> Iterator[Problem]:
     """Readers of a parameter's entry value that are not ordered before its writer."""
     for param, value in graph.updates:
-        writer = graph.node(value.node)
-        if writer.id == param:
+        if param not in graph or value.node not in graph:
             continue
+        writer = graph.node(value.node)
+        if writer.op.name in ("Input", "Param"):
+            continue  # Nothing is computed: the step copies it at its end.
         before = nx.ancestors(graph.nx, writer.id)
         for reader in graph.users(param):
             if reader != writer.id and reader not in before and graph.nx.edges[param, reader]["kind"] == "data":

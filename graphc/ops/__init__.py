@@ -1,13 +1,26 @@
-"""The ops: one declaration each (casts, elementwise, maths, reduce, shape, linalg, image, loss,
-random, state), the NumPy interpreter, Tensor and
-Parameter, and the functions users call. Knows the IR; knows no Cells, no compiler.
+"""The ops: one declaration each (casts, elementwise, maths, reduce, shape, linalg, image, loss, random, state), the
+NumPy interpreter, Tensor and Parameter, and the functions users call. Knows the IR; knows no Cells, no compiler.
 """
 
-from graphc.ops import casts, elementwise, image, linalg, loss, maths, random, reduce, shape, state  # noqa: F401  declarations
-from graphc.ops.composite import GradOperation
+from graphc.ops import casts, elementwise, functional, image, linalg, loss, maths, random, reduce, shape, state  # noqa: F401
+from graphc.ops.clip import clip_by_global_norm, clip_by_norm, clip_by_value
+from graphc.ops.composite import (
+    GradOperation,
+    HookBackward,
+    HyperMap,
+    InsertGradientOf,
+    Map,
+    MultitypeFuncGraph,
+    get_grad,
+    grad,
+    identity,
+    partial,
+    value_and_grad,
+)
 from graphc.ops.functional import abs_ as abs
 from graphc.ops.functional import (
     add,
+    addn,
     all_finite,
     argmax,
     assign,
@@ -18,35 +31,44 @@ from graphc.ops.functional import (
     broadcast_to,
     cast,
     cat,
+    ceil,
+    chunk,
     clear_float_status,
-    clip_by_value,
     concat,
     cond,
-    conv2d,
+    cos,
+    cumsum,
     depend,
     div,
     equal,
     erf,
     exp,
     expand_dims,
+    expm1,
     fill,
     flatten,
     floor,
     floor_div,
     floor_mod,
+    fori_loop,
     full,
     gather,
     get_float_status,
     greater,
     greater_equal,
     isfinite,
+    isinf,
+    isnan,
     less,
     less_equal,
     log,
+    log1p,
     log_softmax,
     logical_and,
     logical_not,
     logical_or,
+    logical_xor,
+    masked_fill,
     matmul,
     max_pool2d,
     maximum,
@@ -69,9 +91,12 @@ from graphc.ops.functional import (
     relu,
     reshape,
     rsqrt,
+    scan,
     select,
     sigmoid,
     sign,
+    sin,
+    size,
     softmax,
     softmax_cross_entropy_with_logits,
     sparse_softmax_cross_entropy_with_logits,
@@ -84,16 +109,23 @@ from graphc.ops.functional import (
     sub,
     swapaxes,
     tanh,
+    tile,
     transpose,
-    fori_loop,
-    scan,
+    unsqueeze,
     where,
     while_loop,
     zeros,
     zeros_like,
 )  # fmt: skip
 from graphc.ops.functional import pow_ as pow
+from graphc.ops.functional import round_ as round
 from graphc.ops.functional import sum_ as sum
+from graphc.ops.functional.activation import *  # noqa: F403
+from graphc.ops.functional.conv import *  # noqa: F403
+from graphc.ops.functional.loss import *  # noqa: F403
+from graphc.ops.functional.normalization import *  # noqa: F403
+from graphc.ops.functional.random import *  # noqa: F403
+from graphc.ops.mutable import mutable
 from graphc.ops.primitives import (
     Abs,
     Add,
@@ -148,20 +180,23 @@ from graphc.ops.primitives import (
 from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
 
 __all__ = [
-    "Abs", "Add", "AllFinite", "Assign", "AssignAdd", "AssignSub", "Cast", "Concat", "Depend", "Div",
-    "Equal", "Exp", "GradOperation", "Greater", "GreaterEqual", "IsFinite", "Less", "LessEqual", "Log",
-    "LogicalAnd", "LogicalNot", "LogicalOr", "MatMul", "Maximum", "Minimum", "Mul", "Neg", "NotEqual",
-    "OneHot", "OnesLike", "Parameter", "ParameterTuple", "Pow", "ReLU", "RealDiv", "Reciprocal",
-    "ReduceAll", "ReduceAny", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "Reshape", "Select",
-    "Sigmoid", "Softmax", "Sqrt", "Square", "Sub", "Tanh", "Tensor", "Transpose", "ZerosLike", "abs", "add",
-    "all_finite", "argmax", "assign", "assign_add", "assign_sub", "avg_pool2d", "bias_add", "broadcast_to",
-    "cast", "cat", "clear_float_status", "clip_by_value", "concat", "cond", "conv2d", "depend", "div",
-    "equal", "erf", "exp", "expand_dims", "fill", "flatten", "floor", "floor_div", "floor_mod", "full",
-    "gather", "get_float_status", "greater", "greater_equal", "isfinite", "less", "less_equal", "log",
-    "log_softmax", "logical_and", "logical_not", "logical_or", "matmul", "max_pool2d", "maximum", "mean",
-    "minimum", "mul", "neg", "not_equal", "one_hot", "ones", "ones_like", "pad", "pow", "reciprocal",
-    "reduce_all", "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_sum", "relu", "reshape",
-    "rsqrt", "select", "sigmoid", "sign", "softmax", "softmax_cross_entropy_with_logits",
-    "sparse_softmax_cross_entropy_with_logits", "split", "sqrt", "square", "squeeze", "stack",
-    "stop_gradient", "sub", "sum", "swapaxes", "tanh", "transpose", "where", "while_loop", "fori_loop", "scan", "zeros", "zeros_like",
+    "HookBackward", "HyperMap", "InsertGradientOf", "Map", "MultitypeFuncGraph", "get_grad", "grad", "identity", "mutable", "partial", "value_and_grad",
+    "Abs", "Add", "AllFinite", "Assign", "AssignAdd", "AssignSub", "Cast", "Concat", "Depend", "Div", "Equal", "Exp",
+    "GradOperation", "Greater", "GreaterEqual", "IsFinite", "Less", "LessEqual", "Log", "LogicalAnd", "LogicalNot",
+    "LogicalOr", "MatMul", "Maximum", "Minimum", "Mul", "Neg", "NotEqual", "OneHot", "OnesLike", "Parameter",
+    "ParameterTuple", "Pow", "ReLU", "RealDiv", "Reciprocal", "ReduceAll", "ReduceAny", "ReduceMax", "ReduceMean",
+    "ReduceMin", "ReduceSum", "Reshape", "Select", "Sigmoid", "Softmax", "Sqrt", "Square", "Sub", "Tanh", "Tensor",
+    "Transpose", "ZerosLike", "abs", "add", "addn", "all_finite", "argmax", "assign", "assign_add", "assign_sub",
+    "avg_pool2d", "bias_add", "broadcast_to", "cast", "cat", "ceil", "chunk", "clear_float_status", "clip_by_global_norm", "clip_by_norm", "clip_by_value",
+    "concat", "cond", "cos", "cumsum", "depend", "div", "equal", "erf", "exp", "expand_dims", "expm1", "fill",
+    "flatten", "floor", "floor_div", "floor_mod", "fori_loop", "full", "gather", "get_float_status", "greater",
+    "greater_equal", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log1p", "log_softmax", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "masked_fill", "matmul", "max_pool2d", "maximum", "mean", "minimum",
+    "mul", "neg", "not_equal", "one_hot", "ones", "ones_like", "pad", "pow", "reciprocal", "reduce_all", "reduce_any",
+    "reduce_max", "reduce_mean", "reduce_min", "reduce_sum", "relu", "reshape", "round", "rsqrt", "scan", "select",
+    "sigmoid", "sign", "sin", "size", "softmax", "softmax_cross_entropy_with_logits",
+    "sparse_softmax_cross_entropy_with_logits", "split", "sqrt", "square", "squeeze", "stack", "stop_gradient", "sub",
+    "sum", "swapaxes", "tanh", "tile", "transpose", "unsqueeze", "where", "while_loop", "zeros", "zeros_like",
 ]  # fmt: skip
+__all__ += functional.activation.__all__ + functional.conv.__all__ + functional.loss.__all__
+__all__ += functional.normalization.__all__ + functional.random.__all__

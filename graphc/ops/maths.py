@@ -16,7 +16,13 @@ from graphc.ops.rules import Array, broadcast_shape, check_dtype, elementwise, f
 
 unary("Sin", np.sin, lambda e, x: e.sin(x), lambda g, n, dy: [g.Mul(dy, g.Cos(n.x))], -9, 9, doc="sine of radians")
 unary(
-    "Cos", np.cos, lambda e, x: e.cos(x), lambda g, n, dy: [g.Neg(g.Mul(dy, g.Sin(n.x)))], -9, 9, doc="cosine of radians"
+    "Cos",
+    np.cos,
+    lambda e, x: e.cos(x),
+    lambda g, n, dy: [g.Neg(g.Mul(dy, g.Sin(n.x)))],
+    -9,
+    9,
+    doc="cosine of radians",
 )
 unary("Ceil", np.ceil, lambda e, x: e.neg(e.floor(e.neg(x))), NO_GRAD, doc="smallest integer >= x")
 unary("Round", np.round, lambda e, x: e.round(x), NO_GRAD, -9, 9, doc="nearest integer, halves to the even one")

@@ -4,18 +4,19 @@ numbers of a running step come of states, Parameters of one int64 (graphc.ops.ra
 
 from __future__ import annotations
 
+import itertools
 import os
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-
-if TYPE_CHECKING:
-    from graphc.ops.tensor import Parameter
+from graphc.ops.random import mix64
+from graphc.ops.tensor import Parameter
 
 _seed: int | None = None
 _made = 0
+_names = itertools.count()
 _generators: dict[int | None, Parameter] = {}
 
 
@@ -45,28 +46,21 @@ def new_state(owner: str) -> Parameter:
     """The random state of a new layer: depends on the seed and on how many were made since, or on the operating system's
     random numbers where no seed was set. It is drawn from no other generator, so initial weights stay what they are.
     """
-    from graphc.ops.random import mix64
-    from graphc.ops.tensor import Parameter
-
     global _made
     _made += 1
     first = mix64(mix64(_entropy()) ^ _made)
-    return Parameter(np.array(first, np.int64), name=f"{owner}.state.{_made}", requires_grad=False)
+    return Parameter(np.array(first, np.int64), name=f"{owner}.state.{next(_names)}", requires_grad=False)
 
 
 def generator(seed: int | None = None) -> Parameter:
     """The state that the random functions share, or the one of those that are given this seed."""
-    from graphc.ops.tensor import Parameter
-
     if seed not in _generators:
         name = "random.state" if seed is None else f"random.state.seed{seed}"
         _generators[seed] = Parameter(_start(seed), name=name, requires_grad=False)
     return _generators[seed]
 
 
-def _start(seed: int | None) -> np.ndarray[tuple[()], np.dtype[np.int64]]:
-    from graphc.ops.random import mix64
-
+def _start(seed: int | None) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.array(mix64(mix64(_entropy()) ^ (0 if seed is None else ~seed)), np.int64)
 
 

@@ -6,7 +6,7 @@ import networkx as nx
 
 from graphc.ir import Graph, Value
 from graphc.ir.op import Alias
-from graphc.passes.tools import depends_on
+from graphc.passes.tools import depends_on, is_entry
 
 
 def order_writes(graph: Graph) -> Graph:
@@ -19,7 +19,8 @@ def order_writes(graph: Graph) -> Graph:
     Comes last: order edges keep alive what they name. Branches of an If write nothing themselves.
     """
     copy: Graph | None = None
-    for writer_id in dict.fromkeys(u.value.node for u in graph.updates):
+    # A parameter that becomes another one or an input has no writer: the step copies at its end.
+    for writer_id in dict.fromkeys(u.value.node for u in graph.updates if not is_entry(graph, u.value)):
         current = copy or graph
         writer = current.node(writer_id)
         params = [u.param for u in graph.updates if u.value.node == writer_id and u.param != writer_id]

@@ -60,14 +60,14 @@ def run(graph: Graph, passes: Sequence[Pass] = PIPELINE) -> list[Stage]:
         seconds = time.perf_counter() - start
         changed = new is not graph
         if changed and level:
-            _check(name, graph, new, last=transform is passes[-1], meaning=level >= 2)
+            _check(name, graph, new, meaning=level >= 2)
         stages.append(Stage(name, new.freeze(), changed, seconds))
         graph = new
     _report(stages)
     return stages
 
 
-def _check(name: str, before: Graph, after: Graph, last: bool, meaning: bool) -> None:
+def _check(name: str, before: Graph, after: Graph, meaning: bool) -> None:
     try:
         verify(after)
     except VerifyError as error:

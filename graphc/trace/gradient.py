@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 from graphc.ir import Value
 from graphc.nn.cell import Cell
 from graphc.ops import functional as F
-from graphc.ops.composite import GradOperation
+from graphc.ops.composite import GradOperation, ValueAndGrad, name_of
+from graphc.ops.mutable import NESTS, NUMBERS, TracedNumber, host_number
 from graphc.ops.tensor import Parameter, Tensor
-from graphc.ops.tree import flatten
+from graphc.ops.tree import flatten, map_tensors, tensors
 
 if TYPE_CHECKING:
     from graphc.trace.recorder import CallRecord, GraphRecorder
+
+
+class PositionError(ArgumentValueError, IndexError):
+    """A gradient is asked for an input that the call does not have."""
+
+
+PositionError.__module__ = "graphc"
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What to differentiate for: inputs (tensors, or mutable nests of them) and parameters."""
+
+    inputs: tuple[Any, ...]
+    parameters: tuple[Parameter, ...]
+
+    def tensors(self) -> list[Tensor]:
+        return [*tensors(self.inputs), *self.parameters]
 
 
 def gradient(
@@ -22,36 +43,142 @@ def gradient(
     fn: Callable[..., Any],
     weights: Any,
     args: tuple[Any, ...],
-    options: GradOperation,
+    options: GradOperation | ValueAndGrad,
 ) -> Any:
-    """What `GradOperation(...)(fn, weights)(*args)` returns; see there."""
-    args, sens = (args[:-1], args[-1]) if options.sens_param and args else (args, None)
-    if options.sens_param and sens is None:
-        raise ArgumentTypeError(
-            "the gradient with sens_param=True needs sens as its last argument", code="GC152", loc=user_loc()
-        )
+    """What `GradOperation(...)(fn, weights)(*args)` or `grad(fn, ...)(*args)` returns; see there."""
+    if isinstance(options, GradOperation):
+        options = ValueAndGrad(sens_param=options.sens_param, selection=options)
+    args, sens, given = _split_sens(fn, args, options.sens_param)
+    # Marked numbers become variables once, so that the call and the request mean the same ones.
+    args = tuple(_variables(x) for x in args)
     record = _forward(recorder, fn, args)
-    inputs = [x for x in args if isinstance(x, Tensor)]
-    wanted: list[Tensor] = []
-    if options.get_all or not options.get_by_list:
-        wanted += inputs if options.get_all else inputs[:1]
-        if not inputs and not options.get_all:
-            raise ArgumentValueError("there is no tensor input to differentiate for", loc=user_loc())
-    parameters = _weights(weights) if options.get_by_list else []
-    grads = _grad_node(recorder, record, [*wanted, *parameters], sens, fn)
-    for_inputs, for_weights = tuple(grads[: len(wanted)]), tuple(grads[len(wanted) :])
-    if not options.get_by_list:
-        return for_inputs if options.get_all else for_inputs[0]
-    by_list: Any = for_weights[0] if isinstance(weights, Parameter) else for_weights
-    return (for_inputs, by_list) if options.get_all else by_list
+    request = _request(fn, weights, args, options)
+    outputs = _first_output(fn, record.result) if options.has_aux else record.result
+    grads = _grad_node(recorder, record, request.tensors(), outputs, sens, given, name_of(fn))
+    made = _arranged(request, grads, weights, options)
+    if options.with_value:
+        return record.result, made
+    if options.has_aux:
+        return made, record.result[1:]
+    return made
 
 
-def _weights(weights: Any) -> list[Tensor]:
-    made = [weights] if isinstance(weights, Parameter) else list(weights or ())
+def _split_sens(fn: Any, args: tuple[Any, ...], sens_param: bool) -> tuple[tuple[Any, ...], Any, bool]:
+    """The arguments of fn, and sens where there is one."""
+    if not sens_param:
+        _check_arguments(fn, args, None)
+        return args, None, False
+    help = "the last argument is sens: give one tensor per output of the function"
+    if not args:
+        raise ArgumentTypeError(
+            f"the gradient of {name_of(fn)} with sens_param=True needs sens", code="GC152", loc=user_loc(), help=help
+        )
+    _check_arguments(fn, args[:-1], help)
+    return args[:-1], args[-1], True
+
+
+def _check_arguments(fn: Any, args: tuple[Any, ...], help: str | None) -> None:
+    try:
+        signature = inspect.signature(fn.construct if isinstance(fn, Cell) else fn)
+    except (TypeError, ValueError):
+        return  # A builtin: it will say itself what it misses.
+    try:
+        signature.bind(*args)
+    except TypeError as error:
+        raise ArgumentTypeError(
+            f"the gradient of {name_of(fn)}: {error}",
+            code="GC152" if help else None,
+            loc=user_loc(),
+            details=[f"its signature is {name_of(fn)}{signature}, given are {len(args)} arguments"],
+            help=help,
+        ) from None
+
+
+def _variables(x: Any) -> Any:
+    """Numbers marked by `mutable` as tensors; the rest as it is."""
+    if type(x) in NUMBERS:
+        return host_number(x)
+    if isinstance(x, dict):
+        return type(x)((k, _variables(v)) for k, v in x.items())
+    return type(x)(map(_variables, x)) if isinstance(x, NESTS) else x
+
+
+# ---- what is asked for
+
+
+def _request(fn: Any, weights: Any, args: tuple[Any, ...], options: ValueAndGrad) -> _Request:
+    selection = options.selection
+    if selection is not None:
+        everything = selection.get_all or not selection.get_by_list
+        chosen = args if selection.get_all else args[:1]
+        return _Request(
+            tuple(x for x in chosen if everything and _is_differentiable(x)),
+            _parameters(weights) if selection.get_by_list else (),
+        )
+    positions = options.positions
+    wanted = () if positions is None else positions if isinstance(positions, tuple) else (positions,)
+    for p in wanted:
+        if p >= len(args):
+            raise PositionError(
+                f"grad_position {p} of {name_of(fn)}, which is called with {len(args)} arguments",
+                loc=user_loc(),
+                help="positions count from 0",
+            )
+    return _Request(tuple(args[p] for p in wanted if _is_differentiable(args[p])), _parameters(weights))
+
+
+def _is_differentiable(x: Any) -> bool:
+    """Tensors and marked nests; other Python values are constants."""
+    return isinstance(x, (Tensor, *NESTS))
+
+
+def _parameters(weights: Any) -> tuple[Parameter, ...]:
+    if not isinstance(weights, (Parameter, tuple, list, type(None))):
+        raise ArgumentTypeError(
+            f"weights must be a Parameter, or a tuple or list of them, got {type(weights).__name__}", loc=user_loc()
+        )
+    made = (weights,) if isinstance(weights, Parameter) else tuple(weights or ())
     for p in made:
         if not isinstance(p, Parameter):
             raise ArgumentTypeError(f"weights must be Parameters, got {type(p).__name__}", loc=user_loc())
     return made
+
+
+def _first_output(fn: Any, result: Any) -> Any:
+    if not isinstance(result, tuple) or len(result) < 2:
+        raise TraceError(
+            f"has_aux needs a function that returns several outputs, {name_of(fn)} returns one",
+            code="GC151",
+            loc=user_loc(),
+            help="leave out has_aux",
+        )
+    return result[0]
+
+
+def _arranged(request: _Request, grads: list[Tensor], weights: Any, options: ValueAndGrad) -> Any:
+    """The gradients in the structure that the options ask for."""
+    rest = iter(grads)
+    inputs = tuple(map_tensors(lambda _: next(rest), x) for x in request.inputs)
+    by_list: Any = tuple(rest)
+    selection = options.selection
+    if selection is not None:
+        single = isinstance(weights, Parameter)
+        if not selection.get_by_list:
+            return inputs if selection.get_all or not inputs else inputs[0]
+        by_list = by_list[0] if single else by_list
+        return (inputs, by_list) if selection.get_all else by_list
+    if options.return_ids:
+        places = options.positions if isinstance(options.positions, tuple) else (options.positions,)
+        inputs = tuple(zip(places, inputs, strict=False))
+        by_list = tuple((p.name, g) for p, g in zip(request.parameters, by_list, strict=True))
+    by_list = by_list[0] if isinstance(weights, Parameter) else by_list
+    if options.positions is None:
+        return by_list
+    for_inputs = inputs[0] if len(inputs) == 1 else inputs
+    return for_inputs if weights is None else (for_inputs, by_list)
+
+
+# ---- the call that is differentiated
 
 
 def _forward(recorder: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, ...]) -> CallRecord:
@@ -74,10 +201,16 @@ def _is_current(recorder: GraphRecorder, record: CallRecord) -> bool:
 
 
 def _grad_node(
-    recorder: GraphRecorder, record: CallRecord, wanted: Sequence[Tensor], sens: Any, fn: Any
+    recorder: GraphRecorder,
+    record: CallRecord,
+    wanted: Sequence[Tensor],
+    outputs: Any,
+    sens: Any,
+    sens_given: bool,
+    name: str,
 ) -> list[Tensor]:
-    name = type(fn).__name__ if isinstance(fn, Cell) else getattr(fn, "__qualname__", "the function")
-    ys, ss = _outputs(recorder, record, sens, name)
+    """One gradient per wanted tensor; zeros for what has no part in the outputs."""
+    ys, ss = _outputs(recorder, outputs, sens, sens_given, name)
     cut: dict[Value, None] = dict.fromkeys(v for v in record.arguments if isinstance(v, Value))
     cut.update(dict.fromkeys(record.entry.values()))
     wrt: list[int] = []
@@ -85,7 +218,7 @@ def _grad_node(
     positions: list[int] = []
     for x in wanted:
         value = record.entry.get(id(x)) if isinstance(x, Parameter) else recorder.resolve(x)
-        if value is not None and recorder.graph.type(value).is_float and ys:
+        if value is not None and recorder.graph.type(value).dtype != "bool" and ys:
             cut.setdefault(value)
             positions.append(len(wrt))
             wrt.append(list(cut).index(value))
@@ -98,7 +231,13 @@ def _grad_node(
             attrs = {"ys": len(ys), "wrt": tuple(wrt), "names": tuple(names)}
             operands = [*ys, *ss, *(recorder.wrap(v) for v in cut)]
             grads = recorder.record("Grad", operands, attrs)
-    return [grads[i] if i >= 0 else F.zeros_like(x) for i, x in zip(positions, wanted, strict=True)]
+    made = [grads[i] if i >= 0 else F.zeros_like(x) for i, x in zip(positions, wanted, strict=True)]
+    return [_like_number(g) if isinstance(x, TracedNumber) else g for g, x in zip(made, wanted, strict=True)]
+
+
+def _like_number(x: Any) -> Tensor:
+    """The gradient of a marked number, a number too."""
+    return x if x.array is not None else TracedNumber(x.type, x.handle)
 
 
 def _name(recorder: GraphRecorder, value: Value) -> str:
@@ -106,19 +245,31 @@ def _name(recorder: GraphRecorder, value: Value) -> str:
     return f"grad.{node.name}" if node.name else ""
 
 
-def _outputs(recorder: GraphRecorder, record: CallRecord, sens: Any, name: str) -> tuple[list[Tensor], list[Tensor]]:
+def _outputs(
+    recorder: GraphRecorder, outputs: Any, sens: Any, sens_given: bool, name: str
+) -> tuple[list[Tensor], list[Tensor]]:
     """The outputs that are differentiated, with their weights (ones by default)."""
-    outputs = flatten(record.result)[0]
-    if sens is None:
-        weights: list[Tensor] = [F.ones_like(y) for y in outputs]
+    results = flatten(outputs)[0]
+    if not sens_given:
+        weights: list[Any] = [F.ones_like(y) for y in results if y.type.dtype != "bool"]
+        results = [y for y in results if y.type.dtype != "bool"]
     else:
-        weights = flatten(sens)[0]
-        if len(weights) != len(outputs):
-            raise ArgumentTypeError(
-                f"sens holds {len(weights)} tensors, {name} returns {len(outputs)}",
-                code="GC152",
-                loc=user_loc(),
-                help="give one sens per output, in the same structure",
-            )
-    floats = [(y, s) for y, s in zip(outputs, weights, strict=True) if y.type.is_float]
-    return [recorder.wrap(recorder.resolve(y)) for y, _ in floats], [s for _, s in floats]
+        weights = _weights_of(outputs, results, sens, name)
+    pairs = [(y, s) for y, s in zip(results, weights, strict=True) if y.type.dtype != "bool"]
+    return [recorder.wrap(recorder.resolve(y)) for y, _ in pairs], [s for _, s in pairs]
+
+
+def _weights_of(outputs: Any, results: list[Tensor], sens: Any, name: str) -> list[Any]:
+    """The tensors of sens, checked against the outputs."""
+    weights = flatten(sens)[0]
+    several = not isinstance(outputs, Tensor)
+    if len(weights) != len(results) or several != isinstance(sens, (tuple, list, dict)):
+        held = f"a {type(sens).__name__} of {len(weights)} tensors" if not isinstance(sens, Tensor) else f"{sens.type}"
+        made = f"a {type(outputs).__name__} of {len(results)} tensors" if several else f"{results[0].type}"
+        raise ArgumentTypeError(
+            f"sens is {held}, {name} returns {made}",
+            code="GC152",
+            loc=user_loc(),
+            help="give one sens per output, in the same structure",
+        )
+    return weights

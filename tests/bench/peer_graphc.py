@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from workloads import LEARNING_RATE, MOMENTUM, SCALE, Array
+
 import graphc
 from graphc import Tensor, nn, ops
 from graphc.examples.lenet import LeNet5
-from workloads import LEARNING_RATE, MOMENTUM, SCALE, Array
 
 
 class MLP(nn.Cell):

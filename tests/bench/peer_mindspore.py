@@ -1,7 +1,7 @@
 """MindSpore in graph mode on the CPU.
 
-`TrainOneStepWithLossScaleCell` asks for an NPU operator there and fails. The two switches that `build` sets make it look at the
-gradients with IsFinite instead, which has CPU kernels; without them there would be no number.
+`TrainOneStepWithLossScaleCell` asks for an NPU operator there and fails. The two switches that `build` sets make it
+look at the gradients with IsFinite instead, which has CPU kernels; without them there would be no number.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
     python tests/bench/run.py --peers torch=PYTHON,torch-compile=PYTHON,jax=PYTHON,mindspore=PYTHON
 
-PYTHON is an interpreter in whose environment that peer is installed; graphc runs in this one. Every measurement is a process
-of its own, pinned to one CPU and one thread; rounds are interleaved, so that a busy moment hits everybody. Prints Markdown
-tables of medians and their ratios to graphc, and writes everything measured with --json FILE. Standard library only.
+PYTHON is an interpreter in whose environment that peer is installed; graphc runs in this one. Every measurement is a
+process of its own, pinned to one CPU and one thread; rounds are interleaved, so that a busy moment hits everybody.
+Prints Markdown tables of medians and their ratios to graphc, and writes everything measured with --json FILE. Standard
+library only.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ def main() -> int:
     print(report)
     if args.json:
         plain = [dict(zip(("workload", "variant", "peer"), k, strict=True)) | dict(v) for k, v in found.items()]
-        Path(args.json).write_text(json.dumps({"machine": _machine(), "versions": versions, "measured": plain}, indent=1))
+        Path(args.json).write_text(
+            json.dumps({"machine": _machine(), "versions": versions, "measured": plain}, indent=1)
+        )
     return 0 if all(found[k] for k in found if k[2] == "graphc") else 1
 
 
@@ -89,7 +92,7 @@ def _measure(
     into: dict[str, list[float]],
     versions: dict[str, str],
 ) -> bool:
-    """One round of a peer: a process for the steps, one for the warm start. False, with a line saying why, if one fails."""
+    """One round of a peer: a process for the steps, one for the warm start. False, with a line why, if one fails."""
     workload, variant, peer = key
     caches = os.path.join(scratch, "-".join(key))
     first = not into
@@ -156,7 +159,7 @@ def _environment(cache: str) -> dict[str, str]:
 
 def _report(found: Found, versions: dict[str, str], args: argparse.Namespace) -> list[str]:
     lines = [f"{_machine()}; one thread; medians of {args.rounds} processes; in brackets the ratio to graphc."]
-    lines.append(f"Versions: {', '.join(versions.values())}.")
+    lines += [f"Versions: {', '.join(versions.values())}.", "", *_summary(found, args)]
     for workload in args.workloads.split(","):
         for variant in args.variants.split(","):
             rows = {peer: v for (w, k, peer), v in found.items() if (w, k) == (workload, variant) and v}
@@ -170,24 +173,36 @@ def _report(found: Found, versions: dict[str, str], args: argparse.Namespace) ->
     return lines
 
 
+def _summary(found: Found, args: argparse.Namespace) -> list[str]:
+    """The step times alone, all workloads in one table."""
+    columns = [(w, v) for w in args.workloads.split(",") for v in args.variants.split(",")]
+    heads = [f"{TITLES[w].split(',')[0].split()[0]}, {'loss-scaled' if v == 'scaled' else v}" for w, v in columns]
+    lines = [f"| step, ms | {' | '.join(heads)} |", f"|---|{'---:|' * len(columns)}"]
+    for peer in dict.fromkeys(k[2] for k in found):
+        cells = [_cell("step", peer, {p: n for (w, v, p), n in found.items() if (w, v) == c}) for c in columns]
+        lines.append(f"| {peer} | {' | '.join(cells)} |")
+    return lines
+
+
+def _cell(name: str, peer: str, rows: dict[str, dict[str, list[float]]]) -> str:
+    """The median of a peer, and its ratio to graphc's; empty if it was not measured."""
+    numbers = rows.get(peer, {})
+    if not numbers.get(name):
+        return ""
+    _, factor, digits = COLUMNS[name]
+    value = statistics.median(numbers[name])
+    base = rows.get("graphc", {}).get(name)
+    ratio = f" ({value / statistics.median(base):.2f})" if peer != "graphc" and base else ""
+    return f"{value * factor:.{digits}f}{ratio}"
+
+
 def _table(rows: dict[str, dict[str, list[float]]]) -> list[str]:
     lines = [
         f"| | {' | '.join(title for title, _, _ in COLUMNS.values())} |",
         f"|---|{'---:|' * len(COLUMNS)}",
     ]
-    base = rows.get("graphc", {})
-    for peer, numbers in rows.items():
-        cells = []
-        for name, (_, factor, digits) in COLUMNS.items():
-            if not numbers.get(name):
-                cells.append("")
-                continue
-            value = statistics.median(numbers[name])
-            text = f"{value * factor:.{digits}f}"
-            if peer != "graphc" and base.get(name):
-                text += f" ({value / statistics.median(base[name]):.2f})"
-            cells.append(text)
-        lines.append(f"| {peer} | {' | '.join(cells)} |")
+    for peer in rows:
+        lines.append(f"| {peer} | {' | '.join(_cell(name, peer, rows) for name in COLUMNS)} |")
     return lines
 
 

@@ -1,7 +1,7 @@
 """One measurement in one process: worker.py PEER WORKLOAD VARIANT run|start [SECONDS]. Prints one line of JSON.
 
-run    cold compile, median step time, peak memory. start: wall seconds from the start of the process, which the caller put
-       into BENCH_STARTED, to the end of the first step.
+run     cold compile, median step time, peak memory
+start   wall seconds from the start of the process (BENCH_STARTED, from the caller) to the end of the first step
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What every peer trains: sizes, the same initial weights, the same batch. NumPy only, so that any environment can import it.
+"""What every peer trains: sizes, the same initial weights, the same batch. NumPy only: any environment can import it.
 
-Momentum 0.9, learning rate 0.01, mean softmax cross entropy over ten classes; a loss-scaled step multiplies the loss by 1024,
-divides the gradients again, and leaves weights and momentum alone when a gradient is not finite.
+Momentum 0.9, learning rate 0.01, mean softmax cross entropy over ten classes; a loss-scaled step multiplies the loss by
+1024, divides the gradients again, and leaves weights and momentum alone when a gradient is not finite.
 """
 
 from __future__ import annotations

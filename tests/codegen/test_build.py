@@ -105,7 +105,7 @@ def every_operation() -> dict[str, LoopKernel]:
     for op, count in SCALAR_OPS.items():
         if op in ("input", "const", "iota"):
             continue
-        kinds = ["int64"] if op in ("and", "or", "not") else ["float32", "int32"]
+        kinds = ["int64"] if op in ("and", "or", "not", "xor", "shr") else ["float32", "int32"]
         for kind in kinds:
             if kind == "int32" and op not in ("add", "floordiv", "mod", "pow", "max", "abs", "sign", "cast"):
                 continue
@@ -120,7 +120,7 @@ def test_lanes_and_features() -> None:
     assert (OLD.lanes, OLD.fused, OLD.wide) == (4, False, False)
     assert (AVX2.lanes, AVX2.fused, AVX2.wide) == (8, True, False)
     assert (ARM.lanes, ARM.x86) == (4, False)
-    all_of_it = dict.fromkeys(("sse4.1", "avx2", "fma", "avx512f", "avx512vl", "avx512dq", "avx512bw"), True)
+    all_of_it = dict.fromkeys(("sse4.1", "avx2", "f16c", "fma", "avx512f", "avx512vl", "avx512dq", "avx512bw"), True)
     assert describe(OLD.triple, "x", all_of_it).lanes == 16
     assert describe(OLD.triple, "x", all_of_it | {"avx512vl": False}).lanes == 8
     assert describe(OLD.triple, "x", all_of_it | {"fma": False, "avx512f": False}).lanes == 4

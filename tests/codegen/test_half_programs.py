@@ -58,7 +58,7 @@ def test_denormals_of_float16_survive_in_a_step_that_flushes(target: Target) -> 
     bound = bind(arithmetic("float16", 65536), [], False, target)
     bound.run([x, y])
     with np.errstate(all="ignore"):
-        want = [x + y, x - y, x * y, x / y, np.minimum(x, y)]
+        want: list[Array] = [x + y, x - y, x * y, x / y, np.minimum(x, y)]
         less = x < y
     denormal = [int(((w.view(np.uint16) & 0x7FFF) - 1 < 0x3FF).sum()) for w in want]
     assert min(denormal) > 100

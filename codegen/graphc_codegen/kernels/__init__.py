@@ -12,6 +12,7 @@ from graphc_codegen.kernels.conv_grad import CONV2D_FILTER_GRAD
 from graphc_codegen.kernels.gemm import GEMM
 from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
 from graphc_codegen.kernels.max_pool import MAX_POOL, MAX_POOL_GRAD
+from graphc_codegen.kernels.scatter import LOG, SCATTER
 from graphc_codegen.kernels.softmax import (
     LOG_SOFTMAX,
     LOG_SOFTMAX_GRAD,
@@ -37,4 +38,6 @@ EMITTERS: dict[str, Emitter] = {
     "float_status": FLOAT_STATUS,
     "gather": GATHER,
     "gather_grad": GATHER_GRAD,
+    "scatter": SCATTER,
+    "log": LOG,
 }

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from graphc import ops
 from graphc.nn import checks
 from graphc.nn.cell import Cell
-from graphc.ops.tensor import Tensor
+from graphc.nn.initializer import Constant, initializer
+from graphc.ops.tensor import Parameter, Tensor
+
+
+def _plain(name: str, function: Callable[[Any], Tensor]) -> type[Cell]:
+    """A Cell without attributes that applies one function."""
+
+    def construct(self: Cell, x: Any) -> Tensor:
+        return function(x)
+
+    made = type(name, (Cell,), {"construct": construct, "__doc__": function.__doc__, "__module__": __name__})
+    construct.__qualname__ = f"{name}.construct"
+    return made
+
+
+ReLU6, SiLU, Mish = _plain("ReLU6", ops.relu6), _plain("SiLU", ops.silu), _plain("Mish", ops.mish)
+HSwish, HSigmoid = _plain("HSwish", ops.hardswish), _plain("HSigmoid", ops.hardsigmoid)
+LogSigmoid, Softsign = _plain("LogSigmoid", ops.logsigmoid), _plain("Softsign", ops.softsign)
+FastGelu, SeLU, Tanhshrink = (
+    _plain("FastGelu", ops.fast_gelu),
+    _plain("SeLU", ops.selu),
+    _plain("Tanhshrink", ops.tanhshrink),
+)
 
 
 class ReLU(Cell):
@@ -31,6 +54,138 @@ class Sigmoid(Cell):
         return ops.sigmoid(x)
 
 
+class GELU(Cell):
+    """Gaussian error linear unit: by tanh if `approximate` (the default), else exactly, by erf; see `ops.gelu`."""
+
+    def __init__(self, approximate: bool = True) -> None:
+        super().__init__()
+        self.approximate = checks.boolean("GELU", "approximate", approximate)
+
+    def construct(self, x: Any) -> Tensor:
+        return ops.gelu(x, "tanh" if self.approximate else "none")
+
+    def extend_repr(self) -> str:
+        return f"approximate={self.approximate}"
+
+
+class ELU(Cell):
+    """x if x > 0, else alpha (exp(x) - 1)."""
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        super().__init__()
+        self.alpha = checks.real("ELU", "alpha", alpha)
+
+    def construct(self, x: Any) -> Tensor:
+        return ops.elu(x, self.alpha)
+
+
+class CELU(Cell):
+    """max(x, 0) + min(alpha (exp(x / alpha) - 1), 0). ArgumentValueError for alpha 0."""
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        super().__init__()
+        self.alpha = checks.real("CELU", "alpha", alpha)
+        if alpha == 0:
+            raise checks.wrong_value("CELU", "alpha", "a number other than 0", alpha)
+
+    def construct(self, x: Any) -> Tensor:
+        return ops.celu(x, self.alpha)
+
+
+class LeakyReLU(Cell):
+    """x if x >= 0, else alpha x."""
+
+    def __init__(self, alpha: float = 0.2) -> None:
+        super().__init__()
+        self.alpha = checks.real("LeakyReLU", "alpha", alpha)
+
+    def construct(self, x: Any) -> Tensor:
+        return ops.leaky_relu(x, self.alpha)
+
+
+class PReLU(Cell):
+    """x if x >= 0, else weight x, with a trainable weight for all channels or one for each (axis 1).
+
+    w: a number, or a list or 1-d Tensor of `channel` numbers. Raises ArgumentTypeError or ArgumentValueError.
+    """
+
+    def __init__(self, channel: int = 1, w: Any = 0.25) -> None:
+        super().__init__()
+        size = checks.integer("PReLU", "channel", channel)
+        if isinstance(w, list):
+            w = Tensor([checks.real("PReLU", "an element of w", x) for x in w])
+        if isinstance(w, Tensor):
+            if w.shape != (size,):
+                raise checks.wrong_value("PReLU", "w", f"{size} numbers, as channel is {size}", w.shape)
+        else:
+            w = initializer(Constant(checks.real("PReLU", "w", w)), size)
+        self.weight = Parameter(w, name="weight")
+
+    def construct(self, x: Any) -> Tensor:
+        return ops.prelu(x, self.weight)
+
+
+class Softplus(Cell):
+    """log(1 + exp(beta x)) / beta; x itself where beta x > threshold."""
+
+    def __init__(self, beta: float = 1, threshold: float = 20) -> None:
+        super().__init__()
+        self.beta, self.threshold = checks.real("Softplus", "beta", beta), threshold
+        if beta == 0:
+            raise checks.wrong_value("Softplus", "beta", "a number other than 0", beta)
+
+    def construct(self, x: Any) -> Tensor:
+        return ops.softplus(x, self.beta, self.threshold)
+
+
+class Hardtanh(Cell):
+    """x held between two bounds. ArgumentValueError unless min_val < max_val."""
+
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
+        super().__init__()
+        self.min_val = checks.real("Hardtanh", "min_val", min_val)
+        self.max_val = checks.real("Hardtanh", "max_val", max_val)
+        if not min_val < max_val:
+            raise checks.wrong_value("Hardtanh", "max_val", f"greater than min_val = {min_val}", max_val)
+
+    def construct(self, x: Any) -> Tensor:
+        return ops.hardtanh(x, self.min_val, self.max_val)
+
+
+class HShrink(Cell):
+    """x where |x| > lambd, else 0."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = checks.real("HShrink", "lambd", lambd)
+
+    def construct(self, x: Any) -> Tensor:
+        return ops.hardshrink(x, self.lambd)
+
+
+class SoftShrink(Cell):
+    """x moved towards 0 by lambd, 0 within it."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = checks.real("SoftShrink", "lambd", lambd, least=0)
+
+    def construct(self, x: Any) -> Tensor:
+        return ops.softshrink(x, self.lambd)
+
+
+class Threshold(Cell):
+    """x where x > threshold, else value."""
+
+    def __init__(self, threshold: float, value: float) -> None:
+        super().__init__()
+        self.threshold = checks.real("Threshold", "threshold", threshold)
+        self.value = checks.real("Threshold", "value", value)
+
+    def construct(self, x: Any) -> Tensor:
+        return ops.threshold(x, self.threshold, self.value)
+
+
 class _Over(Cell):
     """An activation along one axis."""
 
@@ -51,11 +206,25 @@ class Softmax(_Over):
         return ops.softmax(x, self.axis)
 
 
+class Softmin(_Over):
+    """Softmax of -x along an axis."""
+
+    def construct(self, x: Any) -> Tensor:
+        return ops.softmax(-x, self.axis)
+
+
 class LogSoftmax(_Over):
     """log of softmax along an axis."""
 
     def construct(self, x: Any) -> Tensor:
         return ops.log_softmax(x, self.axis)
+
+
+class GLU(_Over):
+    """a sigmoid(b) with a and b the halves of x along an axis."""
+
+    def construct(self, x: Any) -> Tensor:
+        return ops.glu(x, self.axis)
 
 
 _BY_NAME: dict[str, type[Cell]] = {
@@ -64,13 +233,28 @@ _BY_NAME: dict[str, type[Cell]] = {
     "sigmoid": Sigmoid,
     "softmax": Softmax,
     "logsoftmax": LogSoftmax,
+    "softmin": Softmin,
+    "relu6": ReLU6,
+    "silu": SiLU,
+    "gelu": GELU,
+    "fast_gelu": FastGelu,
+    "elu": ELU,
+    "softsign": Softsign,
+    "prelu": PReLU,
+    "leakyrelu": LeakyReLU,
+    "hswish": HSwish,
+    "hsigmoid": HSigmoid,
+    "logsigmoid": LogSigmoid,
+    "mish": Mish,
+    "softshrink": SoftShrink,
+    "hshrink": HShrink,
 }
 
 
-def get_activation(name: str | None) -> Cell | None:
+def get_activation(name: str | None, prim_name: str | None = None) -> Cell | None:
     """A new activation by its name; None for None. ArgumentValueError for an unknown name (MindSpore:
     KeyError).
     """
     if name is None:
         return None
-    return _BY_NAME[checks.one_of("get_activation", "name", name, tuple(_BY_NAME))]()
+    return _BY_NAME[checks.one_of(prim_name or "get_activation", "name", name, tuple(_BY_NAME))]()

@@ -105,7 +105,10 @@ class Flatten(Cell):
 
 
 class Identity(Cell):
-    """x itself."""
+    """x itself. Arguments are ignored."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
 
     def construct(self, x: Any) -> Any:
         return x

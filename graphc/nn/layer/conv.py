@@ -6,24 +6,91 @@ import math
 from typing import Any
 
 from graphc import ops
-from graphc.errors import ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell import Cell
 from graphc.nn.initializer import HeUniform, Uniform, fans, initializer
 from graphc.nn.layer.basic import input_dtype_error
-from graphc.nn.layer.window import Pad, same_pad
+from graphc.ops.functional.conv import Pad, Pair, same_pad
 from graphc.ops.tensor import Parameter, Tensor, as_tensor
 
 
-class Conv2d(Cell):
+class _Conv(Cell):
+    """What convolutions of images and of sequences share. Sequences are images of one row."""
+
+    kernel_size: Any
+
+    def _setup(
+        self,
+        channels: tuple[int, int],
+        window: Pair,
+        pad_mode: str,
+        group: int,
+        has_bias: bool,
+        inits: tuple[Any, Any],
+        dtype: Any,
+    ) -> None:
+        owner = type(self).__name__
+        self.in_channels = checks.integer(owner, "in_channels", channels[0])
+        self.out_channels = checks.integer(owner, "out_channels", channels[1])
+        self.pad_mode = checks.one_of(owner, "pad_mode", pad_mode, ("same", "valid", "pad"))
+        self.group = checks.integer(owner, "group", group)
+        for name, count in zip(("in_channels", "out_channels"), channels, strict=True):
+            if count % self.group:
+                raise checks.wrong_value(owner, name, f"a multiple of group = {group}", count)
+        self.has_bias = checks.boolean(owner, "has_bias", has_bias)
+        shape = (self.out_channels, self.in_channels // self.group, *window)
+        weight, bias = inits
+        weight = HeUniform(math.sqrt(5)) if weight is None else weight
+        self.weight = Parameter(initializer(weight, shape, dtype), name="weight")
+        self.bias: Parameter | None = None
+        if self.has_bias:
+            bias = Uniform(1 / math.sqrt(fans(shape)[0])) if bias is None else bias
+            self.bias = Parameter(initializer(bias, shape[:1], dtype), name="bias")
+
+    def _convolve(self, x: Tensor, pads: Pad, stride: Pair, dilation: Pair) -> Tensor:
+        y = ops.convolution(x, self.weight, pads, stride, dilation, self.group)
+        return y if self.bias is None else ops.bias_add(y, self.bias)
+
+    def _check(self, x: Tensor, axes: str) -> None:
+        owner, rank = type(self).__name__, axes.count(",") + 1
+        details = [f"x: {x.type}", f"weight: {checks.named(self.weight)}"]
+        if x.ndim != rank:
+            raise ShapeError(
+                f"{owner}: x has {x.ndim} axes, expected {rank}: {axes}",
+                loc=user_loc(),
+                details=details,
+                help="add the axes of batch or channels with ops.expand_dims(x, axis)" if x.ndim < rank else None,
+            )
+        if x.shape[1] != self.in_channels:
+            order = (0, rank - 1, *range(1, rank - 1))
+            raise ShapeError(
+                f"{owner}: x has {x.shape[1]} channels (axis 1), the layer expects {self.in_channels}",
+                loc=user_loc(),
+                details=details,
+                help=f"bring channels to axis 1: ops.transpose(x, {order})"
+                if x.shape[-1] == self.in_channels
+                else f"make the layer nn.{owner}({x.shape[1]}, {self.out_channels}, ...)",
+            )
+        if x.type.dtype != self.weight.type.dtype:
+            raise input_dtype_error(owner, x, self.weight)
+
+    def extend_repr(self) -> str:
+        shown = ("in_channels", "out_channels", "kernel_size", "stride", "pad_mode", "padding", "dilation", "has_bias")
+        text = ", ".join(f"{name}={getattr(self, name)}" for name in shown)
+        return text if self.group == 1 else f"{text}, group={self.group}"
+
+
+class Conv2d(_Conv):
     """Cross-correlation of images with windows (MindSpore: nn.Conv2d).
 
-    x is [N, in_channels, H, W]; `weight` is [out_channels, in_channels, kh, kw], `bias` [out_channels].
+    x is [N, in_channels, H, W]; `weight` is [out_channels, in_channels / group, kh, kw], `bias` [out_channels].
     kernel_size, stride, dilation: an int, or (vertical, horizontal). pad_mode: "same" gives ceil(H / stride)
-    rows, "valid" pads nothing, "pad" adds `padding` zeros (an int, or top, bottom, left, right). Defaults:
-    HeUniform(sqrt(5)), and for the bias uniform within 1 / sqrt(in_channels * kh * kw).
-    Raises ArgumentTypeError or ArgumentValueError for arguments (group other than 1 is not supported yet;
-    data_format must be "NCHW"); ShapeError or DTypeError for an x that does not fit.
+    rows, "valid" pads nothing, "pad" adds `padding` zeros (an int, or top, bottom, left, right). group: channels
+    are divided into so many groups, and each output channel sees the inputs of its group. Defaults:
+    HeUniform(sqrt(5)), and for the bias uniform within 1 / sqrt(in_channels / group * kh * kw).
+    Raises ArgumentTypeError or ArgumentValueError for arguments (data_format must be "NCHW"); ShapeError or DTypeError
+    for an x that does not fit.
     """
 
     def __init__(
@@ -40,70 +107,69 @@ class Conv2d(Cell):
         weight_init: Any = None,
         bias_init: Any = None,
         data_format: str = "NCHW",
+        dtype: Any = "float32",
     ) -> None:
         super().__init__()
-        self.in_channels = checks.integer("Conv2d", "in_channels", in_channels)
-        self.out_channels = checks.integer("Conv2d", "out_channels", out_channels)
         self.kernel_size = checks.pair("Conv2d", "kernel_size", kernel_size)
         self.stride = checks.pair("Conv2d", "stride", stride)
         self.dilation = checks.pair("Conv2d", "dilation", dilation)
-        self.pad_mode = checks.one_of("Conv2d", "pad_mode", pad_mode, ("same", "valid", "pad"))
-        self.padding = _padding(padding, self.pad_mode)
-        self.group = checks.integer("Conv2d", "group", group)
-        if self.group != 1:
-            raise ArgumentValueError(
-                f"Conv2d: group = {group}, but convolution in groups is not supported yet",
-                loc=user_loc(),
-                help="use group=1, or one Conv2d per group on ops.split(x, sizes, axis=1) and ops.concat",
-            )
         if data_format != "NCHW":
             raise checks.wrong_value("Conv2d", "data_format", "'NCHW'", data_format)
-        shape = (self.out_channels, self.in_channels, *self.kernel_size)
-        init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
-        self.weight = Parameter(initializer(init, shape), name="weight")
-        self.has_bias = checks.boolean("Conv2d", "has_bias", has_bias)
-        self.bias: Parameter | None = None
-        if self.has_bias:
-            init = Uniform(1 / math.sqrt(fans(shape)[0])) if bias_init is None else bias_init
-            self.bias = Parameter(initializer(init, shape[:1]), name="bias")
+        inits = (weight_init, bias_init)
+        self._setup((in_channels, out_channels), self.kernel_size, pad_mode, group, has_bias, inits, dtype)
+        self.padding = _padding(padding, self.pad_mode)
 
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, "Conv2d: x")
-        self._check(x)
-        pad = self.padding
+        self._check(x, "[N, channels, H, W]")
+        pads = self.padding
         if self.pad_mode == "same":
-            pad = same_pad((x.shape[2], x.shape[3]), self.kernel_size, self.stride, self.dilation)
-        y = ops.conv2d(x, self.weight, pad, self.stride, self.dilation)
-        return y if self.bias is None else ops.bias_add(y, self.bias)
+            pads = same_pad((x.shape[2], x.shape[3]), self.kernel_size, self.stride, self.dilation)
+        return self._convolve(x, pads, self.stride, self.dilation)
 
-    def _check(self, x: Tensor) -> None:
-        details = [f"x: {x.type}", f"weight: {checks.named(self.weight)}"]
-        if x.ndim != 4:
-            raise ShapeError(
-                f"Conv2d: x has {x.ndim} axes, expected 4: [N, channels, H, W]",
-                loc=user_loc(),
-                details=details,
-                help="add the axes of batch or channels with ops.expand_dims(x, axis)" if x.ndim < 4 else None,
-            )
-        if x.shape[1] != self.in_channels:
-            last = x.shape[3] == self.in_channels
-            raise ShapeError(
-                f"Conv2d: x has {x.shape[1]} channels (axis 1), the layer expects {self.in_channels}",
-                loc=user_loc(),
-                details=details,
-                help="bring channels to axis 1: ops.transpose(x, (0, 3, 1, 2))"
-                if last
-                else f"make the layer nn.Conv2d({x.shape[1]}, {self.out_channels}, ...)",
-            )
-        if x.type.dtype != self.weight.type.dtype:
-            raise input_dtype_error("Conv2d", x, self.weight)
 
-    def extend_repr(self) -> str:
-        return (
-            f"in_channels={self.in_channels}, out_channels={self.out_channels}"
-            f", kernel_size={self.kernel_size}, stride={self.stride}"
-            f", pad_mode={self.pad_mode}, padding={self.padding}, dilation={self.dilation}, has_bias={self.has_bias}"
-        )
+class Conv1d(_Conv):
+    """Cross-correlation of sequences with windows (MindSpore: nn.Conv1d).
+
+    x is [N, in_channels, L]; `weight` is [out_channels, in_channels / group, 1, kernel_size]. Arguments as for Conv2d,
+    ints all: padding is added at both ends.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int,
+        stride: int = 1,
+        pad_mode: str = "same",
+        padding: int = 0,
+        dilation: int = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        dtype: Any = "float32",
+    ) -> None:
+        super().__init__()
+        self.kernel_size = checks.integer("Conv1d", "kernel_size", kernel_size)
+        self.stride = checks.integer("Conv1d", "stride", stride)
+        self.dilation = checks.integer("Conv1d", "dilation", dilation)
+        inits = (weight_init, bias_init)
+        self._setup((in_channels, out_channels), (1, self.kernel_size), pad_mode, group, has_bias, inits, dtype)
+        self.padding = checks.integer("Conv1d", "padding", padding, least=0)
+        if padding and self.pad_mode != "pad":
+            raise checks.wrong_value(
+                "Conv1d", "padding", f"0 with pad_mode {pad_mode!r}", padding, 'use pad_mode="pad"'
+            )
+
+    def construct(self, x: Any) -> Tensor:
+        x = as_tensor(x, "Conv1d: x")
+        self._check(x, "[N, channels, L]")
+        stride, dilation = (self.stride, self.stride), (self.dilation, self.dilation)
+        pads = (0, 0, self.padding, self.padding)
+        if self.pad_mode == "same":
+            pads = same_pad((1, x.shape[2]), (1, self.kernel_size), stride, dilation)
+        return ops.squeeze(self._convolve(ops.expand_dims(x, 2), pads, stride, dilation), 2)
 
 
 def _padding(padding: Any, pad_mode: str) -> Pad:

@@ -8,7 +8,7 @@ from graphc import ops
 from graphc.errors import ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell import Cell
-from graphc.nn.layer.window import Pad, same_pad
+from graphc.ops.functional.conv import Pad, same_pad
 from graphc.ops.tensor import Tensor, as_tensor
 
 

@@ -1,8 +1,15 @@
 """Optimizers: Cells that write parameters."""
 
-from graphc.nn.optim.adam import Adam
+from graphc.nn.optim.adam import Adam, AdaMax
+from graphc.nn.optim.adaptive import FTRL, Adadelta, Adagrad, RMSProp, Rprop
+from graphc.nn.optim.asgd import ASGD
 from graphc.nn.optim.base import Optimizer
+from graphc.nn.optim.decoupled import AdamW, AdamWeightDecay, Lamb
+from graphc.nn.optim.lars import LARS
 from graphc.nn.optim.momentum import Momentum
 from graphc.nn.optim.sgd import SGD
 
-__all__ = ["SGD", "Adam", "Momentum", "Optimizer"]
+__all__ = [
+    "ASGD", "FTRL", "LARS", "SGD", "AdaMax", "Adadelta", "Adagrad", "Adam", "AdamW", "AdamWeightDecay", "Lamb",
+    "Momentum", "Optimizer", "RMSProp", "Rprop",
+]  # fmt: skip

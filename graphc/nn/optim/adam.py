@@ -35,7 +35,7 @@ class Adam(Optimizer):
         eps: float = 1e-8,
         use_locking: bool = False,
         use_nesterov: bool = False,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
         loss_scale: float = 1.0,
         use_amsgrad: bool = False,
         *,
@@ -43,8 +43,8 @@ class Adam(Optimizer):
         use_offload: bool = False,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.beta1, self.beta2 = _between("beta1", beta1), _between("beta2", beta2)
-        self.eps = checks.real("Adam", "eps", eps, above=0)
+        self.beta1, self.beta2 = fraction("Adam", "beta1", beta1), fraction("Adam", "beta2", beta2)
+        self.eps = checks.exact_float("Adam", "eps", eps, above=0)
         self.use_locking = checks.boolean("Adam", "use_locking", use_locking)
         self.use_nesterov = checks.boolean("Adam", "use_nesterov", use_nesterov)
         self.use_amsgrad = checks.boolean("Adam", "use_amsgrad", use_amsgrad)
@@ -61,34 +61,71 @@ class Adam(Optimizer):
         self.moment2 = self.state("moment2")
         self.vhat = self.state("vhat") if self.use_amsgrad else None
 
-    def step_rate(self, lr: Tensor) -> Tensor:
-        """lr * sqrt(1 - beta2**t) / (1 - beta1**t)."""
-        power1 = ops.assign(self.beta1_power, self.beta1_power * self.beta1)
-        power2 = ops.assign(self.beta2_power, self.beta2_power * self.beta2)
-        return lr * ops.sqrt(1.0 - power2) / (1.0 - power1)
+    def advance(self) -> None:
+        ops.assign(self.beta1_power, self.beta1_power * self.beta1)
+        ops.assign(self.beta2_power, self.beta2_power * self.beta2)
 
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
         weight, moment1, moment2 = self.parameters[index], self.moment1[index], self.moment2[index]
-        fresh = gradient * _rest(self.beta1)
+        rate = lr * ops.sqrt(1.0 - self.beta2_power) / (1.0 - self.beta1_power)
+        fresh = gradient * rest(self.beta1)
         m = moment1 * self.beta1 + fresh
-        v = moment2 * self.beta2 + ops.square(gradient) * _rest(self.beta2)
+        v = moment2 * self.beta2 + ops.square(gradient) * rest(self.beta2)
         written = [ops.assign(moment1, m), ops.assign(moment2, v)]
         if self.vhat is not None:
             v = ops.maximum(self.vhat[index], v)
             written.append(ops.assign(self.vhat[index], v))
         step = m * self.beta1 + fresh if self.use_nesterov else m
-        w = weight - lr * step / (ops.sqrt(v) + self.eps)
+        w = weight - rate * step / (ops.sqrt(v) + self.eps)
         return (*written, ops.assign(weight, w))
 
 
-def _between(name: str, value: Any) -> float:
+class AdaMax(Optimizer):
+    """Adam with the largest gradient so far (Kingma and Ba, 2015; MindSpore: nn.AdaMax).
+
+    m = beta1 * m + (1 - beta1) * g;  v = max(beta2 * v, |g|);  w -= lr / (1 - beta1**t) * m / (v + eps) at step t = 1, 2, ...
+    State: "moment1.<parameter>" (m), "moment2.<parameter>" (v), "beta1_power" (float32[1]). beta1 and beta2 are floats
+    between 0 and 1, eps a float > 0. Further arguments and errors: see Optimizer.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        weight_decay: Any = 0.0,
+        loss_scale: float = 1.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.beta1, self.beta2 = fraction("AdaMax", "beta1", beta1), fraction("AdaMax", "beta2", beta2)
+        self.eps = checks.exact_float("AdaMax", "eps", eps, above=0)
+        self.beta1_power = Parameter(Tensor([1.0]), name="beta1_power", requires_grad=False)
+        self.moment1 = self.state("moment1")
+        self.moment2 = self.state("moment2")
+
+    def advance(self) -> None:
+        ops.assign(self.beta1_power, self.beta1_power * self.beta1)
+
+    def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
+        weight, moment1, moment2 = self.parameters[index], self.moment1[index], self.moment2[index]
+        rate = lr / (1.0 - ops.reshape(self.beta1_power, ()))
+        m = moment1 * self.beta1 + gradient * rest(self.beta1)
+        v = ops.maximum(moment2 * self.beta2, ops.abs(gradient))
+        w = weight - rate * m / (v + self.eps)
+        return ops.assign(moment1, m), ops.assign(moment2, v), ops.assign(weight, w)
+
+
+def fraction(owner: str, name: str, value: Any) -> float:
+    """A float between 0 and 1, neither of them."""
     if not isinstance(value, float):
-        raise checks.wrong_type("Adam", name, "a float", value)
+        raise checks.wrong_type(owner, name, "a float", value)
     if not 0.0 < value < 1.0:
-        raise checks.wrong_value("Adam", name, "between 0 and 1", value)
+        raise checks.wrong_value(owner, name, "between 0 and 1", value)
     return value
 
 
-def _rest(beta: float) -> float:
+def rest(beta: float) -> float:
     """1 - beta of the float32 that beta becomes."""
     return float(np.float32(1) - np.float32(beta))

@@ -1,99 +1,220 @@
-"""What all optimizers share: parameters, learning rate, weight decay, step counter."""
+"""What all optimizers share: parameters, learning rates, weight decay, step counter."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from graphc import ops
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ir import Region
 from graphc.nn import checks
 from graphc.nn.cell import Cell
+from graphc.nn.layer.container import CellList
+from graphc.nn.learning_rate_schedule import LearningRateSchedule
+from graphc.nn.optim.groups import Member, members
+from graphc.nn.optim.rates import FixedRate, Rate, RateList, as_decay, as_rate, held
+from graphc.ops import dispatch
 from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
 
 
 class Optimizer(Cell):
     """Base of the optimizers (MindSpore: nn.Optimizer).
 
-    learning_rate: a number >= 0, or a tensor of one element; kept as the float32 Parameter "learning_rate".
-    parameters: float Parameters with distinct names. weight_decay: a number >= 0; adds `weight_decay *
-    parameter` to the gradient, except for parameters with "beta" or "gamma" in their names. loss_scale: a
-    number > 0 that gradients are divided by. State: `global_step` (int32[1]), counted by every call, and what
-    subclasses own; it keeps the names it has, whatever cell holds the optimizer.
+    learning_rate: a number >= 0 or a tensor without axes, kept as the float32 Parameter "learning_rate"; or a list (any
+    iterable, a tensor with one axis) whose i-th value is the rate of step i, kept as the float32[n] Parameter
+    "learning_rate"; or a LearningRateSchedule. A step for which the list has no rate raises RateListExhausted, a
+    RuntimeError, when the optimizer is called by itself; inside a compiled training step its rate is NaN.
+    parameters: float Parameters with distinct names, or groups: dicts with "params" (a list of Parameters) and, if they
+    differ from the optimizer's own, "lr", "weight_decay" and "grad_centralization"; one dict may hold "order_params", all
+    parameters in the order in which the optimizer takes gradients (otherwise that of the groups).
+    weight_decay: a number >= 0, or a Cell called with the step; `weight_decay * parameter` is added to the gradient, without
+    groups only for parameters that have neither "beta" nor "gamma" in their names. grad_centralization subtracts from a
+    gradient its mean over all axes but the first, as MindSpore if axis 1 exists and is a multiple of 16.
+    loss_scale: a number > 0 that gradients are divided by.
 
-    optimizer(gradients): a tuple with the gradient of each parameter. Returns a tuple of True, one per
-    parameter. Subclasses define `update`, and `step_rate` where the rate depends on the step.
-    Raises ArgumentTypeError or ArgumentValueError for arguments; learning rates that change with the step, a
-    weight decay that does, and groups of parameters are not supported yet. ShapeError for gradients that do
-    not fit.
+    State: `global_step` (int32[1]), counted by every call, and what subclasses own; it keeps the names it has, whatever cell
+    holds the optimizer. Rates and decays of a step are looked up with the steps made before it.
+
+    optimizer(gradients): a tuple with the gradient of each parameter. Returns a tuple of True, one per parameter. Subclasses
+    define `update`, and `advance` where they have state of their own that changes once per step; or `construct`.
+    Raises ArgumentTypeError or ArgumentValueError for arguments, among them GroupKeyError (a KeyError) for the keys of a
+    group and RepeatedParameterError (a RuntimeError); ShapeError for gradients that do not fit.
     """
 
     region: Region | None = "optimizer"
 
-    def __init__(self, learning_rate: Any, parameters: Any, weight_decay: float = 0.0, loss_scale: float = 1.0) -> None:
+    def __init__(self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0, loss_scale: float = 1.0) -> None:
         super().__init__(auto_prefix=False)
         owner = type(self).__name__
-        self.parameters = _parameters(owner, parameters)
-        self.learning_rate = Parameter(_rate(owner, learning_rate), name="learning_rate", requires_grad=False)
-        self.global_step = Parameter(Tensor([0], "int32"), name="global_step", requires_grad=False)
-        if isinstance(weight_decay, (Cell, Tensor)):
-            raise _unsupported(owner, "weight_decay must be a number: one that changes with the step", "a number")
-        self.weight_decay = checks.real(owner, "weight_decay", weight_decay, least=0)
         self.loss_scale = checks.real(owner, "loss_scale", loss_scale, above=0)
-        self.decay_flags = tuple("beta" not in p.name and "gamma" not in p.name for p in self.parameters)
+        rate = as_rate(owner, learning_rate)
+        made, self.is_group, self.is_group_params_ordered = members(
+            owner, parameters, rate, as_decay(owner, weight_decay)
+        )
+        self.parameters = ParameterTuple(m.parameter for m in made)
+        self.global_step = Parameter(Tensor([0], "int32"), name="global_step", requires_grad=False)
+        self.is_group_lr = any(m.rate is not None for m in made)
+        self.dynamic_lr = any(not isinstance(r, float) for r in (rate, *(m.rate for m in made)) if r is not None)
+        self.learning_rate = self._rates(rate, made)
+        self._hold_decays(weight_decay, made)
 
-    def state(self, prefix: str, init: str = "zeros") -> ParameterTuple:
-        """A state tensor like each parameter, named `prefix.<parameter>`, filled with "zeros" or "ones"."""
-        made = self.parameters.clone(prefix, init)
-        for p in made:
-            p.requires_grad = False
+    def _rates(self, rate: Rate, made: list[Member]) -> Any:
+        """One holder for all parameters; or a tuple of Parameters, or a CellList of schedules, one per parameter."""
+        if not self.is_group_lr:
+            return held(rate, "learning_rate")
+        by_group: dict[int | None, Parameter | LearningRateSchedule] = {}
+        for m in made:
+            key = None if m.rate is None else m.group
+            if key not in by_group:
+                name = "learning_rate" if m.rate is None else f"learning_rate_group_{m.group}"
+                one = held(rate if m.rate is None else m.rate, name)
+                by_group[key] = FixedRate(one) if self.dynamic_lr and isinstance(one, Parameter) else one
+        holders = [by_group[None if m.rate is None else m.group] for m in made]
+        if self.dynamic_lr:
+            return CellList(holders, auto_prefix=False)
+        self._own(r for r in by_group.values() if isinstance(r, Parameter))
+        return tuple(holders)
+
+    def _hold_decays(self, weight_decay: Any, made: list[Member]) -> None:
+        decays = [m.decay for m in made]
+        self.dynamic_weight_decay = any(isinstance(d, Cell) for d in decays)
+        if self.is_group:
+            self.decay_flags = tuple(isinstance(d, Cell) or d > 0 for d in decays)
+            cells = {id(d): d for d in decays if isinstance(d, Cell)}
+            self.decay_cells = CellList(list(cells.values()), auto_prefix=False)
+            self.weight_decay: Any = tuple(decays)
+        else:
+            self.decay_flags = tuple("beta" not in p.name and "gamma" not in p.name for p in self.parameters)
+            self.weight_decay = decays[0]
+        self.grad_centralization_flags = tuple(m.centralize for m in made)
+        self.exec_weight_decay = any(isinstance(d, Cell) or d > 0 for d in decays)
+
+    def _own(self, parameters: Any) -> None:
+        for p in parameters:
             self._params[p.name] = p
+
+    def state(self, prefix: str, init: str | float = "zeros", dtype: Any = None) -> ParameterTuple:
+        """A state tensor like each parameter, named `prefix.<parameter>`, filled with "zeros", "ones" or a number."""
+        value = {"zeros": 0.0, "ones": 1.0}[init] if isinstance(init, str) else init
+        made = ParameterTuple(
+            Parameter(Tensor(np.full(p.shape, value), dtype or p.dtype), name=f"{prefix}.{p.name}", requires_grad=False)
+            for p in self.parameters
+        )
+        self._own(made)
         return made
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
-        """State is named after the parameters it belongs to: the cell that holds the optimizer adds no
-        prefix.
-        """
+        """State is named after the parameters it belongs to: the cell that holds the optimizer adds no prefix."""
 
     # ---- one step
 
-    def construct(self, gradients: Any) -> tuple[Tensor, ...]:
-        grads = self.scale_grad(self.decay_weight(self.checked(gradients)))
-        lr = self.step_rate(self.get_lr())
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if dispatch.recorder.get() is None:
+            self.check_step()
+        return super().__call__(*args, **kwargs)
+
+    def check_step(self) -> None:
+        """RateListExhausted if a list of learning rates has none for the next step."""
+        holders = [self.learning_rate] if not self.is_group_lr else list(self.learning_rate)
+        for holder in holders:
+            if isinstance(holder, RateList):
+                holder.check(type(self).__name__, int(self.global_step.storage[0]))
+
+    def construct(self, gradients: Any) -> Any:
+        return self.step(gradients)
+
+    def step(self, gradients: Any) -> tuple[Tensor, ...]:
+        """Decay, centralize and scale the gradients, count the step, update every parameter."""
+        grads = self.decay_weight(self.checked(gradients))
+        grads = self.scale_grad(self.gradients_centralization(grads))
+        rates = self.parameter_rates()
         ops.assign_add(self.global_step, 1)
-        return tuple(ops.depend(Tensor(True), self.update(i, g, lr)) for i, g in enumerate(grads))
+        self.advance()
+        return tuple(ops.depend(Tensor(True), self.update(i, g, rates[i])) for i, g in enumerate(grads))
+
+    def advance(self) -> None:
+        """Write the state that changes once per step; called when global_step has been counted."""
 
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> Tensor | tuple[Tensor, ...]:
         """Write parameter `index` and its state. Returns the results of the assignments."""
         raise ArgumentTypeError(f"{type(self).__name__} does not define update(index, gradient, lr)")
 
-    def step_rate(self, lr: Tensor) -> Tensor:
-        """The rate that `update` gets: lr itself. May write state, once per step."""
-        return lr
+    # ---- rates and decays
 
-    def get_lr(self) -> Tensor:
-        """The learning rate of the step about to be made, float32 without axes."""
-        return self.learning_rate
+    def get_lr(self) -> Any:
+        """The learning rate of the step about to be made, float32 without axes; with rates of groups a tuple of them, one
+        per parameter.
+        """
+        if not self.is_group_lr:
+            return self._rate_now(self.learning_rate)
+        now = {id(r): self._rate_now(r) for r in self.learning_rate}
+        return tuple(now[id(r)] for r in self.learning_rate)
+
+    def _rate_now(self, rate: Any) -> Tensor:
+        if isinstance(rate, Parameter):
+            return rate
+        return ops.cast(ops.reshape(rate(self.global_step), ()), "float32")
+
+    def parameter_rates(self) -> tuple[Tensor, ...]:
+        """`get_lr()` for each parameter."""
+        rates = self.get_lr()
+        return rates if self.is_group_lr else (rates,) * len(self.parameters)
 
     def get_lr_parameter(self, param: Any) -> Any:
-        """The learning rate of a parameter, or a list of them for several: all have the same."""
-        return self.learning_rate if isinstance(param, Parameter) else [self.learning_rate for _ in param]
+        """What holds the learning rate of a parameter: a Parameter, or a schedule. For a list of parameters a list.
 
-    def get_weight_decay(self) -> Tensor:
-        """The weight decay, float32 without axes."""
-        return Tensor(self.weight_decay, "float32")
+        ArgumentTypeError for anything else, ArgumentValueError for parameters of another optimizer.
+        """
+        if isinstance(param, list):
+            return [self.get_lr_parameter(p) for p in param]
+        owner = type(self).__name__
+        if not isinstance(param, Parameter):
+            raise ArgumentTypeError(
+                f"{owner}.get_lr_parameter: param must be a Parameter or a list of them, got {type(param).__name__}",
+                loc=user_loc(),
+            )
+        at = next((i for i, p in enumerate(self.parameters) if p is param), None)
+        if at is None:
+            raise ArgumentValueError(
+                f"{owner}.get_lr_parameter: {checks.named(param)} does not belong to this optimizer", loc=user_loc()
+            )
+        holder = self.learning_rate[at] if self.is_group_lr else self.learning_rate
+        return holder.learning_rate if isinstance(holder, (RateList, FixedRate)) else holder
+
+    def get_weight_decay(self) -> Any:
+        """weight_decay * loss_scale for the step about to be made, float32 without axes; with groups a tuple of them, one
+        per parameter.
+        """
+        if not self.is_group:
+            return _as_rate_tensor(self._decay_now(self.weight_decay))
+        return tuple(_as_rate_tensor(d) for d in self.parameter_decays())
+
+    def parameter_decays(self) -> tuple[Tensor | float, ...]:
+        """weight_decay * loss_scale for each parameter, 0 for those that are spared."""
+        decays = self.weight_decay if self.is_group else (self.weight_decay,) * len(self.parameters)
+        now = {id(d): self._decay_now(d) for d in decays}
+        return tuple(now[id(d)] if flag else 0.0 for d, flag in zip(decays, self.decay_flags, strict=True))
+
+    def _decay_now(self, decay: Any) -> Tensor | float:
+        if not isinstance(decay, Cell):
+            return float(decay * self.loss_scale)
+        return ops.cast(ops.reshape(decay(self.global_step), ()), "float32") * self.loss_scale
+
+    # ---- gradients
 
     def checked(self, gradients: Any) -> tuple[Tensor, ...]:
         """The gradients, if there is one of the right shape for each parameter."""
         owner = type(self).__name__
         if not isinstance(gradients, (tuple, list)) or not all(isinstance(g, Tensor) for g in gradients):
-            held = (
+            held_types = (
                 f"a {type(gradients).__name__} of {', '.join(sorted({type(g).__name__ for g in gradients}))}"
                 if isinstance(gradients, (tuple, list))
                 else type(gradients).__name__
             )
-            raise ArgumentTypeError(f"{owner}: gradients must be a tuple of Tensors, got {held}", loc=user_loc())
+            raise ArgumentTypeError(f"{owner}: gradients must be a tuple of Tensors, got {held_types}", loc=user_loc())
         if len(gradients) != len(self.parameters):
             raise ArgumentValueError(
                 f"{owner}: got {len(gradients)} gradients for {len(self.parameters)} parameters",
@@ -110,65 +231,42 @@ class Optimizer(Cell):
                 )
         return tuple(gradients)
 
-    def decay_weight(self, gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def decay_weight(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """gradient + weight_decay * loss_scale * parameter: `scale_grad` divides both by the loss scale."""
-        if self.weight_decay == 0:
-            return gradients
-        decay = self.weight_decay * self.loss_scale
-        triples = zip(gradients, self.parameters, self.decay_flags, strict=True)
-        return tuple(g + ops.cast(p * decay, g.dtype) if flag else g for g, p, flag in triples)
+        if not self.exec_weight_decay:
+            return tuple(gradients)
+        made = []
+        for g, p, decay in zip(gradients, self.parameters, self.parameter_decays(), strict=True):
+            if isinstance(decay, Tensor):
+                decay = ops.cast(decay, p.dtype)
+            made.append(g if isinstance(decay, float) and decay == 0 else g + ops.cast(p * decay, g.dtype))
+        return tuple(made)
 
-    def scale_grad(self, gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def gradients_centralization(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Gradients of groups with grad_centralization without their mean over all axes but the first."""
+        pairs = zip(gradients, self.grad_centralization_flags, strict=True)
+        return tuple(_centralized(g) if flag else g for g, flag in pairs)
+
+    def scale_grad(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """gradient * (1 / loss_scale)."""
         if self.loss_scale == 1.0:
-            return gradients
+            return tuple(gradients)
         return tuple(g * (1.0 / self.loss_scale) for g in gradients)
 
     def extend_repr(self) -> str:
-        count = len(self.parameters)
-        return f"{count} parameters, weight_decay={self.weight_decay:g}, loss_scale={self.loss_scale:g}"
+        decays = self.weight_decay if self.is_group else (self.weight_decay,)
+        shown = ", ".join(dict.fromkeys(type(d).__name__ if isinstance(d, Cell) else f"{d:g}" for d in decays))
+        return f"{len(self.parameters)} parameters, weight_decay={shown}, loss_scale={self.loss_scale:g}"
 
 
-def _unsupported(owner: str, what: str, instead: str) -> ArgumentTypeError:
-    return ArgumentTypeError(f"{owner}: {what} is not supported yet", loc=user_loc(), help=f"give {instead}")
+def _as_rate_tensor(x: Tensor | float) -> Tensor:
+    return x if isinstance(x, Tensor) else Tensor(x, "float32")
 
 
-def _parameters(owner: str, parameters: Any) -> ParameterTuple:
-    if isinstance(parameters, (Parameter, Cell, str)) or not isinstance(parameters, Iterable):
-        raise ArgumentTypeError(
-            f"{owner}: parameters must be a list of Parameters, got {type(parameters).__name__}",
-            loc=user_loc(),
-            help="net.trainable_params()",
-        )
-    made = list(parameters)
-    if not made:
-        raise ArgumentValueError(
-            f"{owner}: there are no parameters to optimize",
-            loc=user_loc(),
-            help="net.trainable_params() is empty when no Cell attribute of the network holds a Parameter",
-        )
-    for p in made:
-        if isinstance(p, dict):
-            raise _unsupported(owner, "a group of parameters (a dict)", "a list of Parameters")
-        if not isinstance(p, Parameter):
-            raise ArgumentTypeError(f"{owner}: parameters must be Parameters, got {type(p).__name__}", loc=user_loc())
-        if not p.type.is_float:
-            raise ArgumentTypeError(
-                f"{owner}: {checks.named(p)} cannot be trained: only float parameters have gradients",
-                code="GC142",
-                loc=user_loc(),
-                help=f"make it Parameter(..., name={p.name!r}, requires_grad=False)",
-            )
-    return ParameterTuple(made)
+def _centralized(gradient: Tensor) -> Tensor:
+    if gradient.ndim < 2 or gradient.shape[1] % 16:
+        return gradient
+    return gradient - ops.reduce_mean(gradient, tuple(range(1, gradient.ndim)), keep_dims=True)
 
 
-def _rate(owner: str, learning_rate: Any) -> Tensor:
-    """The learning rate as float32 without axes."""
-    rate = learning_rate
-    if isinstance(rate, Cell) or (isinstance(rate, Tensor) and rate.ndim) or isinstance(rate, (list, tuple)):
-        raise _unsupported(owner, f"a learning rate that changes with the step ({type(rate).__name__})", "a number")
-    if isinstance(rate, Tensor):
-        rate = rate.item()
-    elif isinstance(rate, bool):
-        rate = float(rate)
-    return Tensor(checks.real(owner, "learning_rate", rate, least=0), "float32")
+__all__ = ["Optimizer"]

@@ -23,7 +23,7 @@ class Momentum(Optimizer):
         params: Any,
         learning_rate: Any,
         momentum: float,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
         loss_scale: float = 1.0,
         use_nesterov: bool = False,
     ) -> None:

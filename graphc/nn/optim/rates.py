@@ -90,7 +90,8 @@ def _listed(owner: str, value: Any) -> Array:
         ) from None
     if rates.ndim != 1 or not rates.size:
         raise ArgumentValueError(
-            f"{owner}: learning_rate must have one axis with a rate per step, it has shape {rates.shape}", loc=user_loc()
+            f"{owner}: learning_rate must have one axis with a rate per step, it has shape {rates.shape}",
+            loc=user_loc(),
         )
     wrong = np.flatnonzero(~(np.isfinite(rates) & (rates >= 0)))
     if wrong.size:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
+from graphc.errors import ArgumentTypeError, user_loc
 from graphc.nn import checks
 from graphc.nn.optim.base import Optimizer
 from graphc.ops.tensor import Parameter, Tensor
@@ -16,7 +17,7 @@ class SGD(Optimizer):
     The first step takes v = g, without dampening. With nesterov w -= lr * (g + momentum * v), for which
     momentum must be positive and dampening 0. momentum is kept as Parameter "momentum". State:
     "accum.<parameter>" (v) and "stat.<parameter>" (1 until the first step, then 0); momentum 0 leaves both
-    alone. Further arguments and errors: see Optimizer.
+    alone. weight_decay must be a number. Further arguments and errors: see Optimizer.
     """
 
     def __init__(
@@ -25,11 +26,13 @@ class SGD(Optimizer):
         learning_rate: Any = 0.1,
         momentum: float = 0.0,
         dampening: float = 0.0,
-        weight_decay: float = 0.0,
+        weight_decay: Any = 0.0,
         nesterov: bool = False,
         loss_scale: float = 1.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
+        if self.dynamic_weight_decay:
+            raise ArgumentTypeError("SGD: weight_decay must be a number, not a Cell", loc=user_loc())
         value = checks.real("SGD", "momentum", momentum, least=0)
         self.dampening = checks.real("SGD", "dampening", dampening, least=0)
         self.nesterov = checks.boolean("SGD", "nesterov", nesterov)

@@ -3,30 +3,43 @@
 They work on Tensors at once (by the NumPy reference), and record nodes while a Cell is traced.
 """
 
+from graphc.ops.functional import activation, conv, loss, normalization, random
+from graphc.ops.functional.activation import *  # noqa: F403
 from graphc.ops.functional.control import cond, fori_loop, scan, while_loop
+from graphc.ops.functional.conv import *  # noqa: F403
 from graphc.ops.functional.core import Axis, Number, Operand, cast, cast_to
 from graphc.ops.functional.create import fill, full, ones, ones_like, zeros, zeros_like
+from graphc.ops.functional.loss import *  # noqa: F403
 from graphc.ops.functional.math import (
     abs_,
     add,
+    addn,
     bias_add,
+    ceil,
     clip_by_value,
+    cos,
     div,
     equal,
     erf,
     exp,
+    expm1,
     floor,
     floor_div,
     floor_mod,
     greater,
     greater_equal,
     isfinite,
+    isinf,
+    isnan,
     less,
     less_equal,
     log,
+    log1p,
     logical_and,
     logical_not,
     logical_or,
+    logical_xor,
+    masked_fill,
     maximum,
     minimum,
     mul,
@@ -35,10 +48,12 @@ from graphc.ops.functional.math import (
     pow_,
     reciprocal,
     relu,
+    round_,
     rsqrt,
     select,
     sigmoid,
     sign,
+    sin,
     sqrt,
     square,
     sub,
@@ -47,7 +62,6 @@ from graphc.ops.functional.math import (
 )  # fmt: skip
 from graphc.ops.functional.network import (
     avg_pool2d,
-    conv2d,
     log_softmax,
     matmul,
     max_pool2d,
@@ -55,6 +69,8 @@ from graphc.ops.functional.network import (
     softmax_cross_entropy_with_logits,
     sparse_softmax_cross_entropy_with_logits,
 )  # fmt: skip
+from graphc.ops.functional.normalization import *  # noqa: F403
+from graphc.ops.functional.random import *  # noqa: F403
 from graphc.ops.functional.reduce import (
     all_,
     any_,
@@ -72,7 +88,9 @@ from graphc.ops.functional.shape import (
     as_shape,
     broadcast_to,
     cat,
+    chunk,
     concat,
+    cumsum,
     expand_dims,
     flatten,
     gather,
@@ -80,11 +98,14 @@ from graphc.ops.functional.shape import (
     one_hot,
     pad,
     reshape,
+    size,
     split,
     squeeze,
     stack,
     swapaxes,
+    tile,
     transpose,
+    unsqueeze,
 )  # fmt: skip
 from graphc.ops.functional.state import (
     all_finite,
@@ -98,15 +119,17 @@ from graphc.ops.functional.state import (
 )  # fmt: skip
 
 __all__ = [
-    "Axis", "Number", "Operand", "abs_", "add", "all_", "all_finite", "any_", "argmax", "as_shape", "assign",
-    "assign_add", "assign_sub", "avg_pool2d", "bias_add", "broadcast_to", "cast", "cast_to", "cat",
-    "clear_float_status", "clip_by_value", "concat", "cond", "conv2d", "depend", "div", "equal", "erf", "exp",
-    "expand_dims", "fill", "flatten", "floor", "floor_div", "floor_mod", "fori_loop", "full", "gather",
-    "get_float_status", "getitem", "greater", "greater_equal", "isfinite", "less", "less_equal", "log", "log_softmax",
-    "logical_and", "logical_not", "logical_or", "matmul", "max_pool2d", "maximum", "mean", "minimum", "mul", "neg",
-    "not_equal", "one_hot", "ones", "ones_like", "pad", "pow_", "reciprocal", "reduce_all", "reduce_any", "reduce_max",
-    "reduce_mean", "reduce_min", "reduce_sum", "relu", "reshape", "rsqrt", "scan", "select", "sigmoid", "sign",
-    "softmax", "softmax_cross_entropy_with_logits", "sparse_softmax_cross_entropy_with_logits", "split", "sqrt",
-    "square", "squeeze", "stack", "stop_gradient", "sub", "sum_", "swapaxes", "tanh", "transpose", "where",
+    "Axis", "Number", "Operand", "abs_", "add", "addn", "all_", "all_finite", "any_", "argmax", "as_shape", "assign",
+    "assign_add", "assign_sub", "avg_pool2d", "bias_add", "broadcast_to", "cast", "cast_to", "cat", "ceil", "chunk",
+    "clear_float_status", "clip_by_value", "concat", "cond", "cos", "cumsum", "depend", "div", "equal", "erf", "exp",
+    "expand_dims", "expm1", "fill", "flatten", "floor", "floor_div", "floor_mod", "fori_loop", "full", "gather",
+    "get_float_status", "getitem", "greater", "greater_equal", "isfinite", "isinf", "isnan", "less", "less_equal",
+    "log", "log1p", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "masked_fill", "matmul",
+    "max_pool2d", "maximum", "mean", "minimum", "mul", "neg", "not_equal", "one_hot", "ones", "ones_like", "pad",
+    "pow_", "reciprocal", "reduce_all", "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_sum", "relu",
+    "reshape", "round_", "rsqrt", "scan", "select", "sigmoid", "sign", "sin", "size", "softmax",
+    "softmax_cross_entropy_with_logits", "sparse_softmax_cross_entropy_with_logits", "split", "sqrt", "square",
+    "squeeze", "stack", "stop_gradient", "sub", "sum_", "swapaxes", "tanh", "tile", "transpose", "unsqueeze", "where",
     "while_loop", "zeros", "zeros_like",
 ]  # fmt: skip
+__all__ += activation.__all__ + conv.__all__ + loss.__all__ + normalization.__all__ + random.__all__

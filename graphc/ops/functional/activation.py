@@ -43,9 +43,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         return x * 0.5 * (erf(x * math.sqrt(0.5)) + 1.0)
     if approximate == "tanh":
         return x * 0.5 * (tanh((x + x * x * x * 0.044715) * math.sqrt(2 / math.pi)) + 1.0)
-    raise ArgumentValueError(
-        f"gelu: approximate must be 'none' or 'tanh', got {approximate!r}", loc=user_loc()
-    )
+    raise ArgumentValueError(f"gelu: approximate must be 'none' or 'tanh', got {approximate!r}", loc=user_loc())
 
 
 def fast_gelu(x: Tensor) -> Tensor:

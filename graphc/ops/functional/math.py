@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from graphc.errors import ArgumentValueError, DTypeError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, user_loc
 from graphc.ir.types import FLOATS
-from graphc.ops.functional.core import Operand, as_bool, call, cast_to, pair
+from graphc.ops.functional.core import Operand, as_bool, call, cast_to, number, pair
 from graphc.ops.tensor import Tensor, as_tensor
 
 
@@ -32,7 +32,16 @@ exp, log, sqrt, rsqrt, reciprocal = (_unary(n) for n in ("Exp", "Log", "Sqrt", "
 
 tanh, sigmoid, erf, floor = (_unary(n) for n in ("Tanh", "Sigmoid", "Erf", "Floor"))
 
-isfinite = _unary("IsFinite")
+isfinite, isnan, isinf = (_unary(n) for n in ("IsFinite", "IsNan", "IsInf"))
+
+sin, cos, ceil, log1p, expm1 = (_unary(n) for n in ("Sin", "Cos", "Ceil", "Log1p", "Expm1"))
+
+_round = _unary("Round")
+
+
+def round_(input: Operand, *, decimals: int = 0) -> Tensor:
+    """The nearest multiple of 10**-decimals, halves to the even one."""
+    return _round(input) if decimals == 0 else div(_round(mul(input, 10.0**decimals)), 10.0**decimals)
 
 
 def _binary(op: str) -> Callable[[Operand, Operand], Tensor]:
@@ -91,6 +100,11 @@ def logical_or(x: Operand, y: Operand) -> Tensor:
     return call("LogicalOr", as_bool(x), as_bool(y))
 
 
+def logical_xor(input: Operand, other: Operand) -> Tensor:
+    """Whether just one of the two holds, elementwise."""
+    return call("LogicalXor", as_bool(input), as_bool(other))
+
+
 def select(condition: Operand, x: Operand, y: Operand) -> Tensor:
     """x where the condition holds, else y, elementwise with broadcasting."""
     if isinstance(x, Tensor) and isinstance(y, Tensor) and x.type.dtype == y.type.dtype:
@@ -99,6 +113,22 @@ def select(condition: Operand, x: Operand, y: Operand) -> Tensor:
 
 
 where = select
+
+
+def masked_fill(input_x: Tensor, mask: Tensor, value: Operand) -> Tensor:
+    """value where the mask holds, else input_x."""
+    filled = value if isinstance(value, Tensor) else number(value, input_x.type.dtype)
+    return call("Select", as_bool(mask), cast_to(filled, input_x.type.dtype), input_x)
+
+
+def addn(x: Sequence[Tensor]) -> Tensor:
+    """The sum of all tensors of a sequence."""
+    if isinstance(x, Tensor) or not x:
+        raise ArgumentTypeError("addn: x must be a tuple or list of at least one tensor", loc=user_loc())
+    total = as_tensor(x[0], "addn: x[0]")
+    for y in x[1:]:
+        total = add(total, y)
+    return total
 
 
 def clip_by_value(x: Tensor, clip_value_min: Operand | None = None, clip_value_max: Operand | None = None) -> Tensor:

@@ -42,17 +42,6 @@ def matmul(x: Tensor, y: Tensor, transpose_a: bool = False, transpose_b: bool = 
     return call("BatchMatMul", x, y, **flags)
 
 
-def conv2d(
-    x: Tensor,
-    weight: Tensor,
-    pad: Sequence[int] = (0, 0, 0, 0),
-    stride: Sequence[int] = (1, 1),
-    dilation: Sequence[int] = (1, 1),
-) -> Tensor:
-    """Cross-correlation of [N,C,H,W] with [out,in,kh,kw]; pad is (top, bottom, left, right)."""
-    return call("Conv2D", x, weight, pad=tuple(pad), stride=tuple(stride), dilation=tuple(dilation))
-
-
 def max_pool2d(x: Tensor, kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int] = (0, 0, 0, 0)) -> Tensor:
     """Largest pixel of each window."""
     return call("MaxPool", x, kernel=tuple(kernel), stride=tuple(stride), pad=tuple(pad))

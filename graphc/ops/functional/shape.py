@@ -10,7 +10,7 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.dtype import to_name
-from graphc.ops.functional.core import Axis, Number, call
+from graphc.ops.functional.core import Axis, Number, call, cast
 from graphc.ops.rules import normalize_axes
 from graphc.ops.shape import check_axis
 from graphc.ops.tensor import Tensor, as_tensor
@@ -170,3 +170,52 @@ def one_hot(
 def pad(x: Tensor, paddings: Sequence[Sequence[int]], value: Number = 0.0) -> Tensor:
     """x with (before, after) more elements per axis."""
     return call("Pad", x, paddings=tuple((int(a), int(b)) for a, b in paddings), value=value)
+
+
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """input with a new axis of size 1."""
+    return expand_dims(input, dim)
+
+
+def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` pieces of equal size along an axis; the last may be smaller."""
+    if chunks < 1:
+        raise ArgumentValueError(f"chunk: chunks must be positive, got {chunks}", loc=user_loc())
+    return split(input, -(-input.shape[check_axis("chunk", axis, input.ndim)] // chunks), axis)
+
+
+def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
+    """input repeated `dims[i]` times along axis i; leading axes of size 1 are added where `dims` is longer."""
+    times = as_shape(dims if isinstance(dims, (tuple, list)) else (dims,))
+    if any(t < 1 for t in times):
+        raise ArgumentValueError(f"tile: repetitions must be positive, got {times}", loc=user_loc())
+    rank = max(len(times), input.ndim)
+    sizes = (1,) * (rank - input.ndim) + input.shape
+    times = (1,) * (rank - len(times)) + times
+    spread = reshape(input, tuple(n for d in sizes for n in (1, d)))
+    spread = broadcast_to(spread, tuple(n for t, d in zip(times, sizes, strict=True) for n in (t, d)))
+    return reshape(spread, tuple(t * d for t, d in zip(times, sizes, strict=True)))
+
+
+def size(input_x: Tensor) -> int:
+    """The number of elements."""
+    return as_tensor(input_x).size
+
+
+def _shifted(x: Tensor, axis: int, by: int) -> Tensor:
+    """x moved up along an axis, zeros coming in."""
+    kept = tuple(d - by if i == axis else d for i, d in enumerate(x.shape))
+    head = call("Slice", x, begin=(0,) * x.ndim, size=kept, step=(1,) * x.ndim)
+    return pad(head, [(by, 0) if i == axis else (0, 0) for i in range(x.ndim)])
+
+
+def cumsum(x: Tensor, axis: int, dtype: Any = None) -> Tensor:
+    """Sums of the elements up to each along an axis, by log2(size) shifted additions (Hillis and Steele, 1986)."""
+    if dtype is not None:
+        x = cast(x, dtype)
+    at = check_axis("cumsum", axis, x.ndim)
+    by = 1
+    while by < x.shape[at]:
+        x = call("Add", x, _shifted(x, at, by))
+        by *= 2
+    return x

@@ -1,0 +1,159 @@
+"""Kernels that write where indices say, and the log that prints are recorded in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.vectors import along, maximum_or_nan
+from graphc_codegen.writer import MEMORY, REGISTER, Writer, vec
+
+# ---- scatter
+
+
+def scatter_operands(p: Params) -> tuple[Operand, ...]:
+    """x [outer, size, inner] of `dtype`, idx [count] of `index_dtype`, u [outer, count, inner] -> y like x."""
+    outer, inner = p["outer"], p["inner"]
+    return (
+        Operand(p["dtype"], outer * p["size"] * inner, "in"),
+        Operand(p["index_dtype"], p["count"], "in"),
+        Operand(p["dtype"], outer * p["count"] * inner, "in"),
+        Operand(p["dtype"], outer * p["size"] * inner, "out"),
+    )
+
+
+def scatter_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """y is x with row idx[k] combined with row k of u, for k in order; an index out of range is left out.
+
+    `mode`: "update" (the last row wins), "add", "mul", "max", "min" (NaN stays); bool knows only "update".
+    """
+    x, idx, u, y = pointers
+    size, inner, count = p["size"], p["inner"], p["count"]
+    type, index_type = MEMORY[p["dtype"]], REGISTER[p["index_dtype"]]
+    v = vec(type, w.lanes)
+
+    def copy(i: str | int, active: int, _: list[str]) -> list[str]:
+        w.vstore(w.vload(w.at(x, i, type), active, type), w.at(y, i, type), active, type)
+        return []
+
+    along(w, p["outer"] * size * inner, (), copy)
+
+    def one(o: str | int, k: str | int) -> None:
+        index = w.load(w.at(idx, k, index_type), index_type)
+        if index_type != "i64":
+            index = w.op(f"sext {index_type} {index} to i64")
+        valid = w.op(f"icmp ult i64 {index}, {size}")
+        index = w.op(f"select i1 {valid}, i64 {index}, i64 0")
+        source = w.at(u, w.linear((o, count * inner), (k, inner)), type)
+        target = w.at(y, w.linear((o, size * inner), (index, inner)), type)
+
+        def row(i: str | int, active: int, _: list[str]) -> list[str]:
+            place = w.at(target, i, type)
+            old, new = w.vload(place, active, type), w.vload(w.at(source, i, type), active, type)
+            made = _combined(w, p["mode"], type, old, new)
+            w.vstore(w.op(f"select i1 {valid}, {v} {made}, {v} {old}"), place, active, type)
+            return []
+
+        along(w, inner, (), row)
+
+    w.repeat(p["outer"], lambda o: w.repeat(count, lambda k: one(o, k)))
+
+
+def _combined(w: Writer, mode: str, type: str, old: str, new: str) -> str:
+    if mode == "update":
+        return new
+    if mode in ("add", "mul"):
+        return w.binary(f"{'f' if type == 'float' else ''}{mode}", old, new, type)
+    if type == "float":
+        if mode == "max":
+            return maximum_or_nan(w, old, new)
+        smaller = w.select(w.binary("fcmp olt", old, new), old, new)
+        return w.select(w.binary("fcmp uno", old, old), old, smaller)
+    return w.select(w.binary(f"icmp {'sgt' if mode == 'max' else 'slt'}", old, new, type), old, new, type)
+
+
+_COMBINE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
+@np.errstate(all="ignore")
+def scatter_twin(p: Params, x: Array, idx: Array, u: Array, y: Array) -> None:
+    y[:] = x
+    out = y.reshape(p["outer"], p["size"], p["inner"])
+    rows = u.reshape(p["outer"], p["count"], p["inner"])
+    for k, index in enumerate(idx.tolist()):
+        if 0 <= index < p["size"]:
+            combine = _COMBINE.get(p["mode"])
+            out[:, index] = rows[:, k] if combine is None else combine(out[:, index], rows[:, k])
+
+
+# ---- log
+
+
+def log_operands(p: Params) -> tuple[Operand, ...]:
+    """log int64[capacity], one array per entry of `dtypes` and `sizes` -> log."""
+    arrays = [Operand(d, n, "in") for d, n in zip(p["dtypes"], p["sizes"], strict=True)]
+    return (Operand("int64", p["capacity"], "in"), *arrays, Operand("int64", p["capacity"], "out"))
+
+
+def log_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """Appends an entry: `site`, then every element of the arrays as one word (floats by their bits).
+
+    Word 0 is the number of words in use, counting itself and word 1; word 1 counts entries that did not fit.
+    """
+    log, *arrays, out = pointers
+    capacity, need = p["capacity"], 1 + sum(p["sizes"])
+
+    def copy(i: str | int, active: int, _: list[str]) -> list[str]:
+        w.vstore(w.vload(w.at(log, i, "i64"), active, "i64"), w.at(out, i, "i64"), active, "i64")
+        return []
+
+    along(w, capacity, (), copy)
+    used = w.load(log, "i64")
+    fits = w.op(f"icmp sle i64 {used}, {capacity - need}")
+    base = w.op(f"select i1 {fits}, i64 {used}, i64 0")
+
+    def put(word: str, offset: str | int) -> None:
+        place = w.at(out, w.add(base, offset), "i64")
+        w.store(w.op(f"select i1 {fits}, i64 {word}, i64 {w.load(place, 'i64')}"), place, "i64")
+
+    put(str(p["site"]), 0)
+    start = 1
+    for pointer, dtype, size in zip(arrays, p["dtypes"], p["sizes"], strict=True):
+        w.repeat(size, lambda i, q=pointer, d=dtype, s=start: put(_word(w, q, d, i), w.add(i, s)))  # type: ignore[misc]
+        start += size
+    w.store(w.op(f"select i1 {fits}, i64 {w.add(used, need)}, i64 {used}"), out, "i64")
+    lost = w.load(w.at(log, 1, "i64"), "i64")
+    more = w.op(f"select i1 {fits}, i64 0, i64 1")
+    w.store(w.op(f"add i64 {lost}, {more}"), w.at(out, 1, "i64"), "i64")
+
+
+def _word(w: Writer, pointer: str, dtype: str, i: str | int) -> str:
+    type = MEMORY[dtype]
+    value = w.load(w.at(pointer, i, type), type)
+    if type == "float":
+        value, type = w.op(f"bitcast float {value} to i32"), "i32"
+    if type == "i64":
+        return value
+    return w.op(f"{'sext' if dtype == 'int32' else 'zext'} {type} {value} to i64")
+
+
+def log_twin(p: Params, log: Array, *rest: Array) -> None:
+    *arrays, out = rest
+    out[:] = log
+    need = 1 + sum(p["sizes"])
+    used = int(log[0])
+    if used > p["capacity"] - need:
+        out[1] += 1
+        return
+    words = [np.array([p["site"]], np.int64)]
+    for a in arrays:
+        bits = a.view(f"u{a.dtype.itemsize}") if a.dtype.kind not in "iub" else a
+        words.append(bits.astype(np.int64))
+    out[used : used + need] = np.concatenate(words)
+    out[0] = used + need
+
+
+SCATTER = Emitter(scatter_operands, scatter_emit, scatter_twin)
+LOG = Emitter(log_operands, log_emit, log_twin)

@@ -1,0 +1,48 @@
+"""Dropout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphc import ops
+from graphc.nn import checks
+from graphc.nn.cell import Cell
+from graphc.ops.seed import new_state
+from graphc.ops.tensor import Parameter, Tensor, as_tensor
+
+
+class Dropout(Cell):
+    """Zeros with probability p, everything else divided by 1 - p, in training mode; x itself otherwise (MindSpore:
+    nn.Dropout).
+
+    keep_prob: 1 - p, float in (0, 1]; it counts unless p is given, a number in [0, 1).
+    `state` is the layer's random state, a Parameter of one int64: each forward reads it and moves it on by one, on
+    overflow steps too. It starts from `graphc.set_seed` and is not among the cell's parameters (MindSpore's has none);
+    to continue a run bit for bit, keep `state.asnumpy()` and give it to `state.set_data`.
+    Raises ArgumentTypeError or ArgumentValueError.
+    """
+
+    state: Parameter
+
+    def __init__(self, keep_prob: float = 0.5, p: float | None = None, dtype: Any = "float32") -> None:
+        super().__init__()
+        if p is None:
+            if not isinstance(keep_prob, float):
+                raise checks.wrong_type("Dropout", "keep_prob", "a float", keep_prob)
+            if not 0 < keep_prob <= 1:
+                raise checks.wrong_value("Dropout", "keep_prob", "in (0, 1]", keep_prob)
+        elif not 0 <= checks.real("Dropout", "p", p) < 1:
+            raise checks.wrong_value("Dropout", "p", "in [0, 1)", p)
+        self.p, self.keep_prob = p, keep_prob
+        # Past Cell's registration of parameters.
+        object.__setattr__(self, "state", new_state("Dropout"))
+
+    def construct(self, x: Any) -> Tensor:
+        x = as_tensor(x, "Dropout: x")
+        kept = self.keep_prob if self.p is None else 1.0 - self.p
+        if not self.training or kept == 1:
+            return x
+        return ops.drop(x, kept, self.state)
+
+    def extend_repr(self) -> str:
+        return f"keep_prob={self.keep_prob}" if self.p is None else f"p={self.p}"

@@ -1,0 +1,67 @@
+"""Embedding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphc import ops
+from graphc.errors import DTypeError, user_loc
+from graphc.nn import checks
+from graphc.nn.cell import Cell
+from graphc.nn.initializer import initializer
+from graphc.ops.dtype import to_name
+from graphc.ops.tensor import Parameter, Tensor, as_tensor
+
+
+class Embedding(Cell):
+    """Rows of a trainable table at the given numbers (MindSpore: nn.Embedding).
+
+    ids: int32 or int64 of any shape; the result has one axis more, of embedding_size. `embedding_table` is
+    [vocab_size, embedding_size]: whatever `initializer` takes, by default normal numbers of deviation 0.01. An id out of
+    range gives zeros. With use_one_hot rows are taken by a matrix product. padding_idx: a row that starts as zeros.
+    Raises ArgumentTypeError or ArgumentValueError for arguments, DTypeError for ids.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embedding_size: int,
+        use_one_hot: bool = False,
+        embedding_table: Any = "normal",
+        dtype: Any = "float32",
+        padding_idx: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.vocab_size = checks.integer("Embedding", "vocab_size", vocab_size)
+        self.embedding_size = checks.integer("Embedding", "embedding_size", embedding_size)
+        self.use_one_hot = checks.boolean("Embedding", "use_one_hot", use_one_hot)
+        self.dtype = to_name(dtype)
+        table = initializer(embedding_table, (self.vocab_size, self.embedding_size), dtype)
+        self.padding_idx = padding_idx
+        if padding_idx is not None:
+            row = checks.integer("Embedding", "padding_idx", padding_idx, least=0)
+            if row >= vocab_size:
+                raise checks.wrong_value("Embedding", "padding_idx", f"less than vocab_size = {vocab_size}", row)
+            values = table.asnumpy()
+            values[row] = 0
+            table = Tensor(values)
+        self.embedding_table = Parameter(table, name="embedding_table")
+
+    def construct(self, ids: Any) -> Tensor:
+        ids = as_tensor(ids, "Embedding: ids")
+        if ids.type.dtype not in ("int32", "int64"):
+            raise DTypeError(
+                f"Embedding: ids are {ids.type}, expected int32 or int64",
+                loc=user_loc(),
+                help="cast them: ops.cast(ids, graphc.int32)",
+            )
+        if not self.use_one_hot:
+            return ops.gather(self.embedding_table, ids, 0)
+        rows = ops.one_hot(ops.reshape(ids, (-1,)), self.vocab_size, dtype=self.embedding_table.dtype)
+        return ops.reshape(ops.matmul(rows, self.embedding_table), (*ids.shape, self.embedding_size))
+
+    def extend_repr(self) -> str:
+        return (
+            f"vocab_size={self.vocab_size}, embedding_size={self.embedding_size}, use_one_hot={self.use_one_hot}"
+            f", padding_idx={self.padding_idx}"
+        )

@@ -1,0 +1,162 @@
+"""Convolutions of every stride, dilation and grouping, over the op Conv2D."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ops.functional.core import call
+from graphc.ops.functional.math import add, bias_add, mul
+from graphc.ops.functional.shape import concat, expand_dims, getitem, pad, reshape, split
+from graphc.ops.tensor import Tensor
+
+Pad = tuple[int, int, int, int]
+Pair = tuple[int, int]
+#: A depthwise convolution with more taps than this would make too many nodes.
+_MAX_TAPS = 64
+
+
+def same_pad(size: Pair, kernel: Pair, stride: Pair, dilation: Pair) -> Pad:
+    """(top, bottom, left, right) for ceil(size / stride) windows; an odd element goes to the end."""
+    pads: list[int] = []
+    for n, k, s, d in zip(size, kernel, stride, dilation, strict=True):
+        total = max((-(-n // s) - 1) * s + d * (k - 1) + 1 - n, 0)
+        pads += (total // 2, total - total // 2)
+    return pads[0], pads[1], pads[2], pads[3]
+
+
+def convolution(
+    x: Tensor,
+    weight: Tensor,
+    pads: Sequence[int] = (0, 0, 0, 0),
+    stride: Sequence[int] = (1, 1),
+    dilation: Sequence[int] = (1, 1),
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation of [N,C,H,W] with [out,C/groups,kh,kw]; pads are (top, bottom, left, right).
+
+    Output channels are divided into groups as the input channels are, and see those of their own group only. Raises
+    ShapeError where channels and groups do not fit, or the window does not fit the image.
+    """
+    top, bottom, left, right = pads
+    (sh, sw), (dh, dw) = stride, dilation
+    if groups == 1:
+        return _dense(x, weight, (top, bottom, left, right), (sh, sw), (dh, dw))
+    channels, out = x.shape[1], weight.shape[0]
+    if channels % groups or out % groups or weight.shape[1] * groups != channels:
+        raise ShapeError(
+            f"convolution: x is {x.type} and weight {weight.type}, which do not divide into {groups} groups",
+            code="GC101",
+            loc=user_loc(),
+        )
+    if groups == channels and weight.shape[2] * weight.shape[3] <= _MAX_TAPS:
+        return _depthwise(x, weight, (top, bottom, left, right), (sh, sw), (dh, dw))
+    xs, ws = split(x, channels // groups, 1), split(weight, out // groups, 0)
+    parts = [_dense(a, b, (top, bottom, left, right), (sh, sw), (dh, dw)) for a, b in zip(xs, ws, strict=True)]
+    return concat(parts, 1)
+
+
+def _dense(x: Tensor, weight: Tensor, pads: Pad, stride: Pair, dilation: Pair) -> Tensor:
+    """The kernel has equal strides and dilations: others are made of their greatest common divisor, by zeros between the
+    weights and by leaving out windows.
+    """
+    if dilation[0] != dilation[1]:
+        step = math.gcd(*dilation)
+        weight = _spread(weight, dilation[0] // step, dilation[1] // step)
+        dilation = (step, step)
+    if stride[0] == stride[1]:
+        return call("Conv2D", x, weight, pad=pads, stride=stride, dilation=dilation)
+    step = math.gcd(*stride)
+    y = call("Conv2D", x, weight, pad=pads, stride=(step, step), dilation=dilation)
+    every = tuple(slice(None, None, s // step) for s in stride)
+    return getitem(y, (slice(None), slice(None), *every))
+
+
+def _spread(weight: Tensor, vertical: int, horizontal: int) -> Tensor:
+    """The weight with zeros between its elements, so that neighbours are so many pixels apart."""
+    out, channels, kh, kw = weight.shape
+    w = reshape(weight, (out * channels, kh, 1, kw, 1))
+    w = pad(w, [(0, 0), (0, 0), (0, vertical - 1), (0, 0), (0, horizontal - 1)])
+    w = reshape(w, (out, channels, kh * vertical, kw * horizontal))
+    return getitem(w, (..., slice((kh - 1) * vertical + 1), slice((kw - 1) * horizontal + 1)))
+
+
+def _depthwise(x: Tensor, weight: Tensor, pads: Pad, stride: Pair, dilation: Pair) -> Tensor:
+    """One window per channel: a sum over the taps of shifted images, which fuse into few loops."""
+    out, _, kh, kw = weight.shape
+    if any(pads):
+        x = pad(x, [(0, 0), (0, 0), pads[:2], pads[2:]])
+    n, channels, h, w = x.shape
+    reach = [d * (k - 1) + 1 for d, k in zip(dilation, (kh, kw), strict=True)]
+    if reach[0] > h or reach[1] > w:
+        raise ShapeError(
+            f"convolution: the window reaches over {reach[0]} x {reach[1]} pixels, the padded image has {h} x {w}",
+            code="GC104",
+            loc=user_loc(),
+        )
+    oh, ow = (h - reach[0]) // stride[0] + 1, (w - reach[1]) // stride[1] + 1
+    multiplier = out // channels
+    total: Tensor | None = None
+    for i in range(kh):
+        for j in range(kw):
+            begin = (0, 0, i * dilation[0], j * dilation[1])
+            part = call("Slice", x, begin=begin, size=(n, channels, oh, ow), step=(1, 1, *stride))
+            tap = getitem(weight, (slice(None), 0, i, j))
+            if multiplier == 1:
+                term = mul(part, reshape(tap, (1, channels, 1, 1)))
+            else:
+                term = mul(expand_dims(part, 2), reshape(tap, (1, channels, multiplier, 1, 1)))
+            total = term if total is None else add(total, term)
+    assert total is not None
+    return reshape(total, (n, out, oh, ow))
+
+
+def _pair(name: str, value: int | Sequence[int]) -> Pair:
+    sizes = (value, value) if isinstance(value, int) else tuple(value)
+    if len(sizes) == 1:
+        sizes = sizes * 2
+    if len(sizes) != 2 or any(not isinstance(v, int) or v < 0 for v in sizes):
+        raise ArgumentValueError(f"conv2d: {name} must be an int or two, got {value!r}", loc=user_loc())
+    return sizes[0], sizes[1]
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    pad_mode: str = "valid",
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation of images [N,C,H,W] with windows [out,C/groups,kh,kw], plus one bias per channel (MindSpore:
+    ops.conv2d).
+
+    pad_mode: "valid", "same" (ceil(H / stride) rows) or "pad": `padding` zeros, an int or (vertical, horizontal) or (top,
+    bottom, left, right).
+    """
+    if not isinstance(weight, Tensor) or input.ndim != 4 or weight.ndim != 4:
+        kinds = [str(t.type) if isinstance(t, Tensor) else type(t).__name__ for t in (input, weight)]
+        raise ShapeError(
+            f"conv2d: x is {kinds[0]} and weight is {kinds[1]}, expected [N,C,H,W] and [out,in,kh,kw]", loc=user_loc()
+        )
+    strides, dilations = _pair("stride", stride), _pair("dilation", dilation)
+    pads: Sequence[int] = (0, 0, 0, 0)
+    if pad_mode == "same":
+        pads = same_pad((input.shape[2], input.shape[3]), (weight.shape[2], weight.shape[3]), strides, dilations)
+    elif pad_mode == "pad":
+        pads = tuple(padding) if not isinstance(padding, int) and len(padding) == 4 else ()
+        if not pads:
+            vertical, horizontal = _pair("padding", padding)
+            pads = (vertical, vertical, horizontal, horizontal)
+    elif pad_mode != "valid":
+        raise ArgumentValueError(f"conv2d: pad_mode must be 'valid', 'same' or 'pad', got {pad_mode!r}", loc=user_loc())
+    if isinstance(groups, bool) or not isinstance(groups, int):
+        raise ArgumentTypeError(f"conv2d: groups must be an int, got {type(groups).__name__}", loc=user_loc())
+    y = convolution(input, weight, pads, strides, dilations, groups)
+    return y if bias is None else bias_add(y, bias)
+
+
+__all__ = ["conv2d", "convolution", "same_pad"]

@@ -1,0 +1,276 @@
+"""Losses as functions, each with MindSpore's formula and default reduction."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.ops.functional.activation import softplus
+from graphc.ops.functional.core import cast_to
+from graphc.ops.functional.create import full, zeros_like
+from graphc.ops.functional.math import (
+    abs_,
+    add,
+    div,
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    log,
+    logical_and,
+    logical_or,
+    maximum,
+    mul,
+    select,
+    sqrt,
+    square,
+    sub,
+)
+from graphc.ops.functional.network import log_softmax, sparse_softmax_cross_entropy_with_logits
+from graphc.ops.functional.reduce import reduce_mean, reduce_sum
+from graphc.ops.functional.shape import expand_dims, gather, reshape
+from graphc.ops.tensor import Tensor, as_tensor
+
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+def reduced(op: str, x: Tensor, reduction: str) -> Tensor:
+    """x itself, its mean or its sum; ArgumentValueError for another reduction."""
+    if reduction not in _REDUCTIONS:
+        raise ArgumentValueError(
+            f"{op}: reduction must be one of {', '.join(map(repr, _REDUCTIONS))}, got {reduction!r}", loc=user_loc()
+        )
+    return x if reduction == "none" else reduce_mean(x) if reduction == "mean" else reduce_sum(x)
+
+
+def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """(input - target)^2, reduced."""
+    return reduced("mse_loss", square(sub(input, target)), reduction)
+
+
+def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """|input - target|, reduced."""
+    return reduced("l1_loss", abs_(sub(input, target)), reduction)
+
+
+def smooth_l1_loss(input: Tensor, target: Tensor, beta: float = 1.0, reduction: str = "none") -> Tensor:
+    """d^2 / (2 beta) where |d| < beta, else |d| - beta / 2, with d = input - target; reduced."""
+    if not beta > 0:
+        raise ArgumentValueError(f"smooth_l1_loss: beta must be positive, got {beta}", loc=user_loc())
+    d = abs_(sub(input, target))
+    loss = select(less(d, beta), mul(square(d), 0.5 / beta), sub(d, 0.5 * beta))
+    return reduced("smooth_l1_loss", loss, reduction)
+
+
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
+    """d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), with d = input - target; reduced."""
+    if not delta > 0:
+        raise ArgumentValueError(f"huber_loss: delta must be positive, got {delta}", loc=user_loc())
+    d = abs_(sub(input, target))
+    loss = select(less_equal(d, delta), mul(square(d), 0.5), mul(sub(d, 0.5 * delta), delta))
+    return reduced("huber_loss", loss, reduction)
+
+
+def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """log(1 + exp(-target input)), reduced; targets are 1 or -1."""
+    return reduced("soft_margin_loss", softplus(-mul(input, target)), reduction)
+
+
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
+) -> Tensor:
+    """max(0, -target (input1 - input2) + margin), reduced."""
+    return reduced("margin_ranking_loss", maximum(add(-mul(target, sub(input1, input2)), margin), 0.0), reduction)
+
+
+def hinge_embedding_loss(inputs: Tensor, targets: Tensor, margin: float = 1.0, reduction: str = "mean") -> Tensor:
+    """inputs where the target is 1, max(0, margin - inputs) where it is -1, reduced."""
+    near = select(equal(targets, 1.0), inputs, 0.0)
+    far = select(equal(targets, -1.0), maximum(sub(margin, inputs), 0.0), 0.0)
+    return reduced("hinge_embedding_loss", add(near, far), reduction)
+
+
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
+) -> Tensor:
+    """1 - cos where the target is 1, max(0, cos - margin) where it is -1, with the cosine along axis 1; reduced."""
+    if not -1 <= margin <= 1:
+        raise ArgumentValueError(f"cosine_embedding_loss: margin must lie in [-1, 1], got {margin}", loc=user_loc())
+    if input1.shape != input2.shape or input1.ndim < 2:
+        raise ShapeError(
+            f"cosine_embedding_loss: the inputs are {input1.type} and {input2.type}, expected equal shapes [N, features]",
+            loc=user_loc(),
+        )
+    lengths = mul(sqrt(reduce_sum(square(input1), 1)), sqrt(reduce_sum(square(input2), 1)))
+    cosine = div(reduce_sum(mul(input1, input2), 1), lengths)
+    same = select(equal(target, 1), sub(1.0, cosine), 0.0)
+    other = select(equal(target, -1), maximum(sub(cosine, margin), 0.0), 0.0)
+    return reduced("cosine_embedding_loss", add(same, other), reduction)
+
+
+def kl_div(logits: Tensor, labels: Tensor, reduction: str = "mean") -> Tensor:
+    """labels (log labels - logits), 0 where labels are not positive; reduced. "batchmean" divides the sum by axis 0."""
+    present = greater(labels, 0.0)
+    weight = select(present, labels, 0.0)
+    loss = mul(weight, sub(log(select(present, labels, 1.0)), logits))
+    if reduction == "batchmean":
+        return div(reduce_sum(loss), float(logits.shape[0]))
+    return reduced("kl_div", loss, reduction)
+
+
+# ---- two classes
+
+
+def _weighted(loss: Tensor, weight: Tensor | None) -> Tensor:
+    return loss if weight is None else mul(loss, weight)
+
+
+def binary_cross_entropy(
+    logits: Tensor, labels: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+) -> Tensor:
+    """-weight (labels log p + (1 - labels) log(1 - p)) of probabilities p, 1e-12 added inside the logarithms; reduced."""
+    _same_shape("binary_cross_entropy", logits, labels)
+    hit = mul(labels, log(add(logits, 1e-12)))
+    miss = mul(sub(1.0, labels), log(add(sub(1.0, logits), 1e-12)))
+    return reduced("binary_cross_entropy", _weighted(-add(hit, miss), weight), reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """-weight (pos_weight target log s + (1 - target) log(1 - s)) with s = sigmoid(input), which never overflows; reduced."""
+    _same_shape("binary_cross_entropy_with_logits", input, target)
+    if pos_weight is None:
+        loss = sub(softplus(input), mul(input, target))
+    else:
+        positive = add(mul(sub(pos_weight, 1.0), target), 1.0)
+        loss = add(mul(sub(1.0, target), input), mul(positive, softplus(-input)))
+    return reduced("binary_cross_entropy_with_logits", _weighted(loss, weight), reduction)
+
+
+def _same_shape(op: str, x: Tensor, y: Tensor) -> None:
+    x, y = as_tensor(x, f"{op}: input"), as_tensor(y, f"{op}: target")
+    if x.shape != y.shape:
+        raise ShapeError(f"{op}: the input is {x.type}, the target {y.type}, expected equal shapes", loc=user_loc())
+
+
+# ---- many classes
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """-log softmax(input)[target] along the class axis: axis 1 of [N, classes, ...], or the only one.
+
+    target: class numbers (int32, int64) without that axis, or probabilities of input's shape and a float dtype.
+    weight: one number per class. Rows whose target is `ignore_index` count nothing; other numbers out of range give NaN.
+    "mean" divides by the sum of the weights of the targets. label_smoothing s mixes (1 - s) target with s / classes.
+    """
+    if not 0 <= label_smoothing <= 1:
+        raise ArgumentValueError(f"cross_entropy: label_smoothing must lie in [0, 1], got {label_smoothing}")
+    if target.type.is_float:
+        return _probability_entropy(input, target, weight, reduction, label_smoothing)
+    if input.ndim == 2 and label_smoothing == 0:
+        _check_classes("cross_entropy", input, target, weight)
+        ignored = equal(target, ignore_index)
+        safe = select(ignored, 0, target)
+        loss, _ = sparse_softmax_cross_entropy_with_logits(input, safe)
+        weights = full(loss.shape, 1.0, dtype=input.dtype) if weight is None else gather(weight, safe)
+        return _over_targets(loss, select(ignored, 0.0, weights), ignored, reduction, "cross_entropy")
+    logp = log_softmax(input, 0 if input.ndim == 1 else 1)
+    return nll_loss(logp, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def _over_targets(loss: Tensor, weights: Tensor, ignored: Tensor, reduction: str, op: str) -> Tensor:
+    """weights * loss without the ignored rows, reduced; the mean is over the weights."""
+    loss = select(ignored, 0.0, mul(loss, weights))
+    if reduction == "mean":
+        return div(reduce_sum(loss), reduce_sum(weights))
+    return reduced(op, loss, reduction)
+
+
+def _probability_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, label_smoothing: float
+) -> Tensor:
+    _same_shape("cross_entropy", input, target)
+    axis = 0 if input.ndim == 1 else 1
+    classes = input.shape[axis]
+    logp = log_softmax(input, axis)
+    if label_smoothing > 0:
+        target = add(mul(target, 1 - label_smoothing), label_smoothing / classes)
+    loss = -mul(logp, target)
+    if weight is not None:
+        loss = mul(loss, _along(weight, axis, input.ndim))
+    if reduction == "mean":
+        return div(reduce_sum(loss), input.size / classes)
+    return reduced("cross_entropy", reduce_sum(loss, axis), reduction)
+
+
+def _along(v: Tensor, axis: int, rank: int) -> Tensor:
+    return reshape(v, tuple(v.size if i == axis else 1 for i in range(rank)))
+
+
+def _check_classes(op: str, inputs: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    axis = 0 if inputs.ndim == 1 else 1
+    if target.type.dtype not in ("int32", "int64"):
+        raise DTypeError(f"{op}: the target is {target.type}, expected int32 or int64 class numbers", code="GC111")
+    if inputs.ndim == 0 or target.shape != inputs.shape[:axis] + inputs.shape[axis + 1 :]:
+        raise ShapeError(
+            f"{op}: the input is {inputs.type} and the target {target.type}, expected one class number per row of the input",
+            code="GC111",
+            loc=user_loc(),
+        )
+    if weight is not None and (not isinstance(weight, Tensor) or weight.shape != inputs.shape[axis : axis + 1]):
+        kind = str(weight.type) if isinstance(weight, Tensor) else type(weight).__name__
+        raise ArgumentTypeError(
+            f"{op}: weight is {kind}, expected one number per class of {inputs.type}", loc=user_loc()
+        )
+
+
+def nll_loss(
+    inputs: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """-inputs[target] along the class axis of log probabilities; arguments as for `cross_entropy`, targets class numbers."""
+    _check_classes("nll_loss", inputs, target, weight)
+    axis = 0 if inputs.ndim == 1 else 1
+    classes = inputs.shape[axis]
+    ignored = equal(target, ignore_index)
+    numbers = Tensor(np.arange(classes, dtype=target.type.dtype))
+    hit = equal(expand_dims(target, axis), _along(numbers, axis, inputs.ndim))
+    weights = full(target.shape, 1.0, dtype=inputs.dtype)
+    scaled = inputs
+    if weight is not None:
+        by_class = cast_to(_along(weight, axis, inputs.ndim), inputs.type.dtype)
+        scaled = mul(inputs, by_class)
+        weights = reduce_sum(select(hit, by_class, 0.0), axis)
+    weights = select(ignored, 0.0, weights)
+    picked = -reduce_sum(select(hit, scaled, 0.0), axis)
+    inside = logical_and(greater_equal(target, 0), less(target, classes))
+    loss = select(ignored, 0.0, select(logical_or(inside, ignored), picked, float("nan")))
+    smooth = select(ignored, 0.0, -reduce_sum(scaled, axis)) if label_smoothing else zeros_like(loss)
+    loss = add(mul(loss, 1.0 - label_smoothing), mul(smooth, label_smoothing / classes)) if label_smoothing else loss
+    if reduction == "mean":
+        return div(reduce_sum(loss), reduce_sum(weights))
+    return reduced("nll_loss", loss, reduction)
+
+
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
+    "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss", "nll_loss",
+    "reduced", "smooth_l1_loss", "soft_margin_loss",
+]  # fmt: skip

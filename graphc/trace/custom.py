@@ -1,0 +1,113 @@
+"""Tracing gradients that users write: a Cell's `bprop`, InsertGradientOf, HookBackward. Each becomes a CustomGrad node."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from graphc.errors import GradientError, TraceError, user_loc
+from graphc.nn.cell import Cell
+from graphc.ops import dispatch
+from graphc.ops.tensor import Tensor
+from graphc.ops.tree import flatten, unflatten
+
+if TYPE_CHECKING:
+    from graphc.trace.recorder import GraphRecorder
+
+
+def bprop_of(cell: Cell) -> Callable[..., Any] | None:
+    """The gradient a Cell defines for itself."""
+    return getattr(cell, "bprop", None) if hasattr(type(cell), "bprop") else None
+
+
+def custom_gradient(
+    recorder: GraphRecorder, name: str, args: tuple[Any, ...], result: Any, bprop: Callable[..., Any]
+) -> Any:
+    """`result` of a call with `args`, whose gradient for the args is what bprop(*args, out, dout) returns.
+
+    bprop returns one gradient per argument, in a tuple (a single one may stand alone); those of Python values are not used.
+    Parameters that the call read get no gradient through it, as in MindSpore. GradientError GC153 for anything else.
+    """
+    inputs, input_structure = flatten(args)
+    outputs, output_structure = flatten(result)
+    if not inputs or not outputs:
+        return result
+    branch = _branch(recorder)
+    xs, ys, dys = ([branch.carry(t.type) for t in group] for group in (inputs, outputs, outputs))
+    arguments = unflatten(input_structure, xs)
+    token = dispatch.recorder.set(branch)
+    try:
+        with branch.region("backward"):
+            made = bprop(*arguments, unflatten(output_structure, ys), unflatten(output_structure, dys))
+    finally:
+        dispatch.recorder.reset(token)
+    if branch.written:
+        written = ", ".join(repr(branch.known[k].name) for k in branch.written)
+        raise GradientError(f"the bprop of {name} assigns {written}: a gradient writes no parameters", code="GC153", loc=user_loc())
+    gradients = _per_tensor(name, args, made)
+    wrt = tuple(i for i, g in enumerate(gradients) if g is not None)
+    values = [(str(i), branch.resolve(gradients[i])) for i in wrt]
+    for i, (_, value) in zip(wrt, values, strict=True):
+        if branch.graph.type(value) != inputs[i].type:
+            raise GradientError(
+                f"the bprop of {name} gives {branch.graph.type(value)} as the gradient of an input that is {inputs[i].type}",
+                code="GC153",
+                loc=user_loc(),
+                help="a gradient has the shape and dtype of its input",
+            )
+    branch.graph.set_results(values)
+    branch.graph.inputs = (*branch.graph.inputs[: len(inputs) + 2 * len(outputs)], *(v.node for v in branch.captures.values()))
+    captures = [recorder.wrap(outer) for outer in branch.captures]
+    attrs = {"outs": len(outputs), "ins": len(inputs), "wrt": wrt, "bprop": branch.graph}
+    results = recorder.record("CustomGrad", [*outputs, *inputs, *captures], attrs)
+    return unflatten(output_structure, results)
+
+
+def _branch(recorder: GraphRecorder) -> GraphRecorder:
+    # Not type(recorder): in PYNATIVE_MODE the gradient is recorded, and evaluated where it is asked for.
+    from graphc.trace.recorder import GraphRecorder
+
+    return GraphRecorder("bprop", recorder)
+
+
+def _per_tensor(name: str, args: tuple[Any, ...], made: Any) -> list[Tensor | None]:
+    """The gradient of each tensor among the arguments; None where bprop gives None or a Python value."""
+    if len(args) == 1 and not isinstance(made, tuple):
+        made = (made,)
+    if not isinstance(made, tuple) or len(made) != len(args):
+        held = f"{len(made)} gradients" if isinstance(made, tuple) else type(made).__name__
+        raise GradientError(
+            f"the bprop of {name} returns {held} for {len(args)} inputs",
+            code="GC153",
+            loc=user_loc(),
+            help="return a tuple with one gradient per input of construct",
+        )
+    gradients: list[Tensor | None] = []
+    for x, g in zip(args, made, strict=True):
+        leaves = flatten(x)[0]
+        given = flatten(g)[0]
+        if len(leaves) == len(given):
+            gradients += given
+        elif not given:
+            gradients += [None] * len(leaves)
+        else:
+            raise GradientError(
+                f"the bprop of {name} gives {len(given)} gradients for an input of {len(leaves)} tensors",
+                code="GC153",
+                loc=user_loc(),
+            )
+    return gradients
+
+
+def by_position(construct: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments of a call by position, as bprop takes them. TraceError for those that can only be named."""
+    if not kwargs:
+        return args
+    bound = inspect.signature(construct).bind(*args, **kwargs)
+    bound.apply_defaults()
+    if bound.kwargs:
+        raise TraceError(
+            f"a Cell with a bprop cannot take {', '.join(bound.kwargs)} by name only", code="GC153", loc=user_loc()
+        )
+    return bound.args
