@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -13,11 +14,12 @@ import numpy as np
 
 from graphc import context, passes
 from graphc.debug import jit, switches
-from graphc.errors import ArgumentTypeError, CompileError, GraphcError, SignatureError, user_loc
+from graphc.errors import ArgumentTypeError, CompileError, GraphcError, SignatureError, is_hidden, user_loc
 from graphc.ir import Graph
 from graphc.lower import lower
 from graphc.nn.cell import Cell
 from graphc.ops import dispatch
+from graphc.ops.printing import PrintLog
 from graphc.ops.tensor import Parameter, Tensor
 from graphc.ops.tree import Structure, flatten, unflatten
 from graphc.trace import eager, trace
@@ -60,6 +62,7 @@ class CompiledStep:
         self._executable = _build(self._lowered.program, checked=not on.jit)
         self._outputs = traced.structure
         self._params = [traced.params[i] for i in self._lowered.params]
+        self._prints = [p for p in self._params if isinstance(p, PrintLog)]
         self._lock = threading.Lock()
         self._canary = on.canary
         self._bind()
@@ -101,7 +104,7 @@ class CompiledStep:
     @property
     def parameters(self) -> list[Parameter]:
         """The parameters it reads or writes."""
-        return list(self._params)
+        return [p for p in self._params if not isinstance(p, PrintLog)]
 
     def dump(self, directory: str | Path) -> list[Path]:
         """Write graph, changed passes, generated step and kernels into a directory. Returns the files written."""
@@ -140,6 +143,8 @@ class CompiledStep:
                 self._bound.check_canaries()
             read = self._bound.read
             outputs = [Tensor.wrap(read(buffer).reshape(type.shape)) for buffer, type in self._lowered.results]
+            for log in self._prints:
+                log.flush()
         return unflatten(self._outputs, outputs)
 
     def _bind(self) -> None:
@@ -243,8 +248,19 @@ def _build(program: Any, *, checked: bool) -> Executable:
 
 
 def _shortened(error: GraphcError) -> GraphcError:
-    """The error without graphc's own frames, unless they are asked for."""
-    return error if switches().full_traceback else error.with_traceback(None)
+    """The error with the user's frames only, unless all are asked for."""
+    if switches().full_traceback:
+        return error
+    frames = []
+    rest = error.__traceback__
+    while rest is not None:
+        if not is_hidden(rest.tb_frame.f_code.co_filename):
+            frames.append(rest)
+        rest = rest.tb_next
+    kept: TracebackType | None = None
+    for frame in reversed(frames):
+        kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    return error.with_traceback(kept)
 
 
 # ---- calling a Cell

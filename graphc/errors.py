@@ -70,6 +70,11 @@ def user_loc(frame: FrameType | None = None) -> Loc | None:
     return Loc(display_path(code.co_filename), line or frame.f_lineno, code.co_qualname, col, end_col)
 
 
+def is_hidden(filename: str) -> bool:
+    """Whether a frame of this file is left out of tracebacks: graphc's own, generated, or of a library it converts with."""
+    return filename in SOURCE_MAPS or _passed_over(filename)
+
+
 def _passed_over(filename: str) -> bool:
     launcher = filename.startswith("<frozen") or os.path.basename(filename) == "graphc"
     return launcher or is_library(filename) or any(filename.startswith(folder) for folder in SKIPPED)

@@ -14,24 +14,24 @@ from graphc.ops.dtype import DType
 from graphc.ops.mutable import TracedNumber
 from graphc.ops.tensor import Parameter, Tensor
 
-#: MindSpore's names of argument types -> how well a value fits: 2 exactly, 1 as one of a kind, 0 not at all.
 _INTS = ("Int", "Int8", "Int16", "Int32", "Int64", "UInt8")
 _FLOATS = ("Float", "Float16", "Float32", "Float64", "BFloat16")
 
 
 def _fit(name: str, x: Any) -> int:
-    """How well a value fits a type name."""
-    if name in ("Tensor", "TensorType"):
-        return 2 if isinstance(x, Tensor) and not isinstance(x, TracedNumber) else 0
-    if name in ("Ref", "RefType", "Parameter"):
-        return 2 if isinstance(x, Parameter) else 0
+    """How well a value fits a type name: 3 exactly, 2 as one of a kind, 1 for a number where a Tensor is named, 0 not at all."""
     kind = kind_of(x)
+    number = kind in ("Bool", "Int", "Float")
+    if name in ("Tensor", "TensorType"):
+        return 3 if kind == "Tensor" else int(number)
+    if name in ("Ref", "RefType", "Parameter"):
+        return 3 if isinstance(x, Parameter) else 0
     if name == "Number":
-        return 1 if kind in ("Bool", "Int", "Float") else 0
+        return 2 if number else 0
     if name in _INTS or name in _FLOATS:
-        return 2 if kind == ("Int" if name in _INTS else "Float") else 0
+        return 3 if kind == ("Int" if name in _INTS else "Float") else 0
     alike = {"Str": "String", "NoneType": "None", "TypeNone": "None", "Dict": "Dictionary", "Type": "TypeType"}
-    return 2 if alike.get(name, name) == kind else 0
+    return 3 if alike.get(name, name) == kind else 0
 
 
 def kind_of(x: Any) -> str:
@@ -91,7 +91,8 @@ class MultitypeFuncGraph:
     """A function with one implementation per combination of argument types (MindSpore: ops.MultitypeFuncGraph).
 
     `@f.register("Tensor", "Number")` adds one. Type names: Tensor, Number (Bool, Int, Float), String, Tuple, List,
-    Dictionary, None, Function, ... A call takes the registered function whose names fit best: an exact name before Number.
+    Dictionary, None, Function, ... A call takes the registered function whose names fit best: an exact name before Number,
+    and a number goes to Tensor where nothing else is registered for it.
     Names of types that graphc does not have (RowTensor, MapTensor) may be registered and never fit.
     Raises ArgumentTypeError, with the types given and those registered, where none fits.
     """

@@ -1,10 +1,10 @@
 """Random numbers as functions of an explicit state: the same state gives the same numbers, in every mode and thread.
 
-The state is a number (int64) that a Parameter holds; whoever draws moves it on by one. `RandomKey` mixes it into 64 bits
-(the finalizer of SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014), so neighbouring
-states have unrelated keys. `RandomUniform` hashes the position of each element with the key: two rounds of a 32-bit mixer
-of shifts and multiplications with the constants of C. Wellons' "prospecting for hash functions" (2018), the low half of
-the key added before the first and the high half xored in before the second. Bits 8..31 are the number.
+The state is a number (int64) that a Parameter holds; whoever draws moves it on by one. `RandomKey` mixes it into 64
+bits (the finalizer of SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014), so
+neighbouring states have unrelated keys. `RandomUniform` hashes the position of each element with the key: two rounds of
+a 32-bit mixer of shifts and multiplications with the constants of C. Wellons' "Prospecting for hash functions" (2018),
+the low half of the key added before the first and the high half xored in before the second. Bits 8..31 are the number.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ _generators: dict[int | None, Parameter] = {}
 
 
 def set_seed(seed: int) -> None:
-    """Seed NumPy's global generator, from which every initializer draws, and the states of random layers made from now on
-    and of the random functions (MindSpore: mindspore.set_seed).
+    """Seed NumPy's global generator, from which every initializer draws, the states of random layers made from now on,
+    and those of the random functions (MindSpore: mindspore.set_seed).
 
     Raises ArgumentTypeError for anything but an int, ArgumentValueError outside 0 .. 2**32 - 1.
     """
@@ -43,8 +43,8 @@ def get_seed() -> int | None:
 
 
 def new_state(owner: str) -> Parameter:
-    """The random state of a new layer: depends on the seed and on how many were made since, or on the operating system's
-    random numbers where no seed was set. It is drawn from no other generator, so initial weights stay what they are.
+    """The random state of a new layer: from the seed and how many were made since, or, where no seed was set, from the
+    operating system. It is drawn from no other generator, so initial weights stay what they are.
     """
     global _made
     _made += 1

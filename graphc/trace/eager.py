@@ -31,6 +31,9 @@ class EagerTensor(TracedTensor):
 class EagerRecorder(GraphRecorder):
     """Records and evaluates. `expand` is the pass that replaces Grad nodes."""
 
+    #: Effects on the outside, such as printing, happen when they are called.
+    immediate = True
+
     def __init__(self, name: str, expand: Callable[[Graph], Graph]) -> None:
         super().__init__(name)
         self.expand = expand

@@ -17,8 +17,8 @@ class Embedding(Cell):
     """Rows of a trainable table at the given numbers (MindSpore: nn.Embedding).
 
     ids: int32 or int64 of any shape; the result has one axis more, of embedding_size. `embedding_table` is
-    [vocab_size, embedding_size]: whatever `initializer` takes, by default normal numbers of deviation 0.01. An id out of
-    range gives zeros. With use_one_hot rows are taken by a matrix product. padding_idx: a row that starts as zeros.
+    [vocab_size, embedding_size]: whatever `initializer` takes, by default normal numbers of deviation 0.01. An id out
+    of range gives zeros. With use_one_hot rows are taken by a matrix product. padding_idx: a row that starts as zeros.
     Raises ArgumentTypeError or ArgumentValueError for arguments, DTypeError for ids.
     """
 

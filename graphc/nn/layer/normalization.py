@@ -16,10 +16,10 @@ from graphc.ops.tensor import Parameter, Tensor, as_tensor
 class _BatchNorm(Cell):
     """(x - mean) / sqrt(variance + eps) * gamma + beta for each channel (axis 1).
 
-    In training mode by the mean and variance of the batch, and the moving ones become momentum old + (1 - momentum) new,
-    the new variance unbiased; in evaluation mode by the moving ones. use_batch_statistics True or False instead of None
-    chooses for both modes. Parameters, each [num_features]: gamma, beta (trainable if affine), mean, variance (MindSpore:
-    nn.BatchNorm2d). Statistics are float32 whatever x is.
+    In training mode by the mean and variance of the batch, and the moving ones become momentum old + (1 - momentum)
+    new, the new variance unbiased; in evaluation mode by the moving ones. use_batch_statistics True or False instead
+    of None chooses for both modes. Parameters, each [num_features]: gamma, beta (trainable if affine), mean, variance
+    (MindSpore: nn.BatchNorm2d). Statistics are float32 whatever x is.
     Raises ArgumentTypeError or ArgumentValueError for arguments, ShapeError for an x of another rank or other channels.
     """
 
@@ -106,9 +106,9 @@ class BatchNorm3d(_BatchNorm):
 
 
 class LayerNorm(Cell):
-    """(x - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance over the axes from begin_norm_axis on
-    (MindSpore: nn.LayerNorm).
+    """(x - mean) / sqrt(variance + epsilon) * gamma + beta (MindSpore: nn.LayerNorm).
 
+    Mean and variance are over the axes from begin_norm_axis on.
     gamma and beta have shape `normalized_shape`, which x has from begin_params_axis on. Raises ArgumentTypeError or
     ArgumentValueError for arguments, ShapeError for an x that does not fit.
     """

@@ -71,13 +71,11 @@ class Adam(Optimizer):
         fresh = gradient * rest(self.beta1)
         m = moment1 * self.beta1 + fresh
         v = moment2 * self.beta2 + ops.square(gradient) * rest(self.beta2)
-        written = [ops.assign(moment1, m), ops.assign(moment2, v)]
-        if self.vhat is not None:
-            v = ops.maximum(self.vhat[index], v)
-            written.append(ops.assign(self.vhat[index], v))
+        top = v if self.vhat is None else ops.maximum(self.vhat[index], v)
         step = m * self.beta1 + fresh if self.use_nesterov else m
-        w = weight - rate * step / (ops.sqrt(v) + self.eps)
-        return (*written, ops.assign(weight, w))
+        w = weight - rate * step / (ops.sqrt(top) + self.eps)
+        written = ops.assign(moment1, m), ops.assign(moment2, v), ops.assign(weight, w)
+        return written if self.vhat is None else (*written, ops.assign(self.vhat[index], top))
 
 
 class AdaMax(Optimizer):

@@ -67,7 +67,8 @@ class Adadelta(Optimizer):
         a = accum * self.rho + ops.square(gradient) * (1.0 - self.rho)
         u = ops.sqrt(accum_update + self.epsilon) / ops.sqrt(a + self.epsilon) * gradient
         b = accum_update * self.rho + ops.square(u) * (1.0 - self.rho)
-        return ops.assign(accum, a), ops.assign(accum_update, b), ops.assign(weight, weight - lr * u)
+        w = weight - lr * u
+        return ops.assign(accum, a), ops.assign(accum_update, b), ops.assign(weight, w)
 
 
 class RMSProp(Optimizer):
@@ -104,14 +105,12 @@ class RMSProp(Optimizer):
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
         weight, square, moment = self.parameters[index], self.ms[index], self.moment[index]
         s = square * self.decay + ops.square(gradient) * (1.0 - self.decay)
-        written = [ops.assign(square, s)]
-        variance = s
-        if self.mg is not None:
-            a = self.mg[index] * self.decay + gradient * (1.0 - self.decay)
-            written.append(ops.assign(self.mg[index], a))
-            variance = s - ops.square(a)
+        a = None if self.mg is None else self.mg[index] * self.decay + gradient * (1.0 - self.decay)
+        variance = s if a is None else s - ops.square(a)
         v = moment * self.momentum + lr * gradient / ops.sqrt(variance + self.epsilon)
-        return (*written, ops.assign(moment, v), ops.assign(weight, weight - v))
+        w = weight - v
+        written = ops.assign(square, s), ops.assign(moment, v), ops.assign(weight, w)
+        return written if self.mg is None or a is None else (*written, ops.assign(self.mg[index], a))
 
 
 class FTRL(Optimizer):

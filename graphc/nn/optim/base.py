@@ -139,7 +139,10 @@ class Optimizer(Cell):
         """Write the state that changes once per step; called when global_step has been counted."""
 
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """Write parameter `index` and its state. Returns the results of the assignments."""
+        """Write parameter `index` and its state. Returns the results of the assignments.
+
+        Numbers without axes computed first and assignments made last leave the rest to one loop over the parameter.
+        """
         raise ArgumentTypeError(f"{type(self).__name__} does not define update(index, gradient, lr)")
 
     # ---- rates and decays

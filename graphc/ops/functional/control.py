@@ -30,8 +30,8 @@ def cond(pred: Operand, true_fn: Callable[..., Any], false_fn: Callable[..., Any
 def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], *carried: Any) -> Any:
     """`while cond_fn(*carried): carried = body_fn(*carried)`; returns the carried values, alone if there is one.
 
-    Carried values are tensors or nests of tensors that keep their shapes and dtypes. Forward only: a loop whose number of
-    turns depends on data has no gradient; `fori_loop` with fixed bounds has.
+    Carried values are tensors or nests of tensors that keep their shapes and dtypes. Forward only: a loop whose number
+    of turns depends on data has no gradient; `fori_loop` with fixed bounds has.
     """
 
     def body(*values: Any) -> tuple[Any, ...]:

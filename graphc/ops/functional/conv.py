@@ -58,8 +58,8 @@ def convolution(
 
 
 def _dense(x: Tensor, weight: Tensor, pads: Pad, stride: Pair, dilation: Pair) -> Tensor:
-    """The kernel has equal strides and dilations: others are made of their greatest common divisor, by zeros between the
-    weights and by leaving out windows.
+    """The kernel has equal strides and dilations: others are made of their greatest common divisor, by zeros between
+    the weights and by leaving out windows.
     """
     if dilation[0] != dilation[1]:
         step = math.gcd(*dilation)
@@ -134,8 +134,8 @@ def conv2d(
     """Cross-correlation of images [N,C,H,W] with windows [out,C/groups,kh,kw], plus one bias per channel (MindSpore:
     ops.conv2d).
 
-    pad_mode: "valid", "same" (ceil(H / stride) rows) or "pad": `padding` zeros, an int or (vertical, horizontal) or (top,
-    bottom, left, right).
+    pad_mode: "valid", "same" (ceil(H / stride) rows) or "pad": `padding` zeros, an int or (vertical, horizontal) or
+    (top, bottom, left, right).
     """
     if not isinstance(weight, Tensor) or input.ndim != 4 or weight.ndim != 4:
         kinds = [str(t.type) if isinstance(t, Tensor) else type(t).__name__ for t in (input, weight)]

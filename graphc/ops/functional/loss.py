@@ -99,7 +99,8 @@ def cosine_embedding_loss(
         raise ArgumentValueError(f"cosine_embedding_loss: margin must lie in [-1, 1], got {margin}", loc=user_loc())
     if input1.shape != input2.shape or input1.ndim < 2:
         raise ShapeError(
-            f"cosine_embedding_loss: the inputs are {input1.type} and {input2.type}, expected equal shapes [N, features]",
+            f"cosine_embedding_loss: the inputs are {input1.type} and {input2.type},"
+            " expected equal shapes [N, features]",
             loc=user_loc(),
         )
     lengths = mul(sqrt(reduce_sum(square(input1), 1)), sqrt(reduce_sum(square(input2), 1)))
@@ -129,7 +130,7 @@ def _weighted(loss: Tensor, weight: Tensor | None) -> Tensor:
 def binary_cross_entropy(
     logits: Tensor, labels: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """-weight (labels log p + (1 - labels) log(1 - p)) of probabilities p, 1e-12 added inside the logarithms; reduced."""
+    """-weight (labels log p + (1 - labels) log(1 - p)) of probabilities p, reduced; 1e-12 is added to p and 1 - p."""
     _same_shape("binary_cross_entropy", logits, labels)
     hit = mul(labels, log(add(logits, 1e-12)))
     miss = mul(sub(1.0, labels), log(add(sub(1.0, logits), 1e-12)))
@@ -143,7 +144,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-weight (pos_weight target log s + (1 - target) log(1 - s)) with s = sigmoid(input), which never overflows; reduced."""
+    """-weight (pos_weight target log s + (1 - target) log(1 - s)), s = sigmoid(input), without overflow; reduced."""
     _same_shape("binary_cross_entropy_with_logits", input, target)
     if pos_weight is None:
         loss = sub(softplus(input), mul(input, target))
@@ -173,8 +174,8 @@ def cross_entropy(
     """-log softmax(input)[target] along the class axis: axis 1 of [N, classes, ...], or the only one.
 
     target: class numbers (int32, int64) without that axis, or probabilities of input's shape and a float dtype.
-    weight: one number per class. Rows whose target is `ignore_index` count nothing; other numbers out of range give NaN.
-    "mean" divides by the sum of the weights of the targets. label_smoothing s mixes (1 - s) target with s / classes.
+    weight: one number per class. Rows whose target is `ignore_index` count nothing; other numbers out of range give
+    NaN. "mean" divides by the sum of the weights of the targets. label_smoothing s mixes (1 - s) target with s / classes.
     """
     if not 0 <= label_smoothing <= 1:
         raise ArgumentValueError(f"cross_entropy: label_smoothing must lie in [0, 1], got {label_smoothing}")
@@ -226,7 +227,8 @@ def _check_classes(op: str, inputs: Tensor, target: Tensor, weight: Tensor | Non
         raise DTypeError(f"{op}: the target is {target.type}, expected int32 or int64 class numbers", code="GC111")
     if inputs.ndim == 0 or target.shape != inputs.shape[:axis] + inputs.shape[axis + 1 :]:
         raise ShapeError(
-            f"{op}: the input is {inputs.type} and the target {target.type}, expected one class number per row of the input",
+            f"{op}: the input is {inputs.type} and the target {target.type},"
+            " expected one class number per row of the input",
             code="GC111",
             loc=user_loc(),
         )

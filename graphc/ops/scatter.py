@@ -1,0 +1,114 @@
+"""Writing rows where indices say: the inverse of Gather."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ArgumentValueError, ShapeError
+from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
+from graphc.ir.op import Attrs, Kernel, Types
+from graphc.ops.rules import Array, booleans, check_dtype, floats, integers, same_dtype
+from graphc.ops.shape import INDEX_DTYPES
+
+MODES = ("update", "add", "mul", "max", "min")
+_COMBINE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
+def _infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    x, indices, updates = types
+    axis = attrs["axis"]
+    check_dtype("Scatter", "indices", indices, INDEX_DTYPES)
+    same_dtype("Scatter", (x, updates))
+    if attrs["mode"] not in MODES:
+        raise ArgumentValueError(f"Scatter: mode must be one of {', '.join(MODES)}, got {attrs['mode']!r}")
+    if not 0 <= axis < x.rank:
+        raise ArgumentValueError(f"Scatter: axis {axis} is out of range for {x}")
+    wanted = x.shape[:axis] + indices.shape + x.shape[axis + 1 :]
+    if updates.shape != wanted:
+        raise ShapeError(f"Scatter: updates are {updates}, expected shape {wanted} for {x} and indices {indices}")
+    return (x,)
+
+
+def _ref(x: Array, indices: Array, updates: Array, axis: int, mode: str) -> Array:
+    y = x.copy()
+    flat = indices.ravel()
+    rows = np.moveaxis(updates.reshape(*x.shape[:axis], flat.size, *x.shape[axis + 1 :]), axis, 0)
+    out = np.moveaxis(y, axis, 0)
+    for k, index in enumerate(flat.tolist()):
+        if 0 <= index < x.shape[axis]:
+            combine = _COMBINE.get(mode)
+            out[index] = rows[k] if combine is None else combine(out[index], rows[k])
+    return y
+
+
+def _grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
+    at = {"axis": n.axis}
+    if n.mode == "add":
+        return [dy, None, g.Gather(dy, n.indices, **at)]
+    if n.mode == "update":
+        zeros = g.Fill(dtype=g.type(dy).dtype, shape=n.type(n.updates).shape, value=0)
+        return [g.Scatter(dy, n.indices, zeros, mode="update", **at), None, g.Gather(dy, n.indices, **at)]
+    if n.mode == "mul":
+        dx = g.Scatter(dy, n.indices, n.updates, mode="mul", **at)
+        return [dx, None, g.Gather(g.Mul(dy, n.x), n.indices, **at)]
+    # All elements that are equal to the extremum share its gradient equally.
+    dtype = n.type(n.x).dtype
+    kept = g.Cast(g.Equal(n.x, n.out()), dtype=dtype)
+    taken = g.Cast(g.Equal(n.updates, g.Gather(n.out(), n.indices, **at)), dtype=dtype)
+    share = g.Div(dy, g.Scatter(kept, n.indices, taken, mode="add", **at))
+    return [g.Mul(share, kept), None, g.Mul(g.Gather(share, n.indices, **at), taken)]
+
+
+def _lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
+    x, indices, axis = k.type(inputs[0]), k.type(inputs[1]), attrs["axis"]
+    if not indices.size or not k.type(inputs[2]).size:
+        k.duplicate(inputs[0], outputs[0])
+        return
+    k.call(
+        "scatter",
+        inputs,
+        outputs,
+        outer=math.prod(x.shape[:axis]),
+        size=x.shape[axis],
+        inner=math.prod(x.shape[axis + 1 :]),
+        count=indices.size,
+        dtype=x.dtype,
+        index_dtype=indices.dtype,
+        mode=attrs["mode"],
+    )
+
+
+def _samples() -> list[Sample]:
+    distinct = np.array([[3, 0], [6, 1]], np.int32)
+    made = [
+        Sample((floats(9, 17), distinct, floats(2, 2, 17, seed=3)), {"mode": mode}, grad=(0, 2))
+        for mode in ("update", "add", "mul", "max")
+    ]
+    repeated = integers(7, low=-1, high=5, dtype="int64")
+    made += [
+        Sample((floats(3, 5, 2), repeated, floats(3, 7, 2, seed=1)), {"axis": 1, "mode": "add"}, grad=(0, 2)),
+        Sample((floats(3, 5, 2), repeated, floats(3, 7, 2, seed=1)), {"axis": 1, "mode": "min"}, grad=(0, 2)),
+        Sample((floats(3, 5), repeated, floats(3, 7, seed=1)), {"axis": 1, "mode": "update"}),
+        Sample((integers(6), np.array([1, 1, 4], np.int32), integers(3)), {"mode": "max"}),
+        Sample((booleans(4, 3), np.array([2], np.int32), booleans(1, 3, seed=1)), {"mode": "update"}),
+        Sample((floats(4), np.zeros((0,), np.int32), floats(0)), {"mode": "update"}),
+    ]
+    return made
+
+
+op(
+    "Scatter",
+    "x indices updates",
+    attrs={"axis": 0, "mode": REQUIRED},
+    infer=_infer,
+    ref=_ref,
+    grad=_grad,
+    lower=Kernel(_lower, ("float32", "int32", "int64", "bool")),
+    samples=_samples,
+    doc="x with rows along an axis replaced (`update`: the last one wins), or combined (`add`, `mul`, `max`, `min`), in the"
+    " order of the indices; an index out of range is left out. Where indices repeat, the gradient of `update` goes to every"
+    " row for that place, and that of `mul` takes each row alone, as in MindSpore",
+)
