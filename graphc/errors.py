@@ -287,7 +287,10 @@ class CheckpointError(GraphcError, ValueError):
     default_code = "GC190"
 
 
-# Users see `graphc.ShapeError`, which is where these are exported.
+# Users see `graphc.ShapeError`, which is where these are exported. Scripts made for MindSpore that look at the name of an
+# exception's class find the builtin's for the plain argument errors; tracebacks show the qualified name.
 for _cls in list(globals().values()):
     if isinstance(_cls, type) and issubclass(_cls, GraphcError):
         _cls.__module__ = "graphc"
+ArgumentTypeError.__name__ = DTypeError.__name__ = TraceTypeError.__name__ = SignatureError.__name__ = "TypeError"
+ArgumentValueError.__name__ = "ValueError"

@@ -94,10 +94,11 @@ def workplace(tmp_path, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    known = dict(_REGISTRY)
     yield tmp_path
-    _REGISTRY.clear()
-    _REGISTRY.update(known)
+    for name, declared in list(_REGISTRY.items()):
+        code = getattr(declared.ref, "__code__", None)
+        if code is not None and code.co_filename.startswith(str(tmp_path)):
+            del _REGISTRY[name]
     for name, module in list(sys.modules.items()):
         if str(getattr(module, "__file__", "")).startswith(str(tmp_path)):
             del sys.modules[name]

@@ -157,18 +157,18 @@ class OpDef:
 
         NumPy's numbers become Python's, lists tuples: the text form has no others.
         """
+        if not attrs.keys() <= self.attrs.keys():
+            unknown = sorted(attrs.keys() - self.attrs.keys())
+            raise ArgumentTypeError(
+                f"{self.name} has no attribute {', '.join(map(repr, unknown))}",
+                details=[f"its attributes are {', '.join(self.attrs) or 'none'}"],
+            )
         full: dict[str, Any] = {}
         for name, default in self.attrs.items():
             value = attrs.get(name, default)
             if value is REQUIRED:
                 raise ArgumentTypeError(f"{self.name} needs attribute {name!r}")
             full[name] = _plain(value)
-        if len(full) != len(self.attrs) or not attrs.keys() <= full.keys():
-            unknown = sorted(attrs.keys() - self.attrs.keys())
-            raise ArgumentTypeError(
-                f"{self.name} has no attribute {', '.join(map(repr, unknown))}",
-                details=[f"its attributes are {', '.join(self.attrs) or 'none'}"],
-            )
         return full
 
 

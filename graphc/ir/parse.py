@@ -143,14 +143,11 @@ class _Reader:
             self.fail("this is no node")
         id, name, types, op, inputs, attrs, after, about = match.groups()
         start = self.position
-        values = self.attrs(attrs or "", graph.ids)
+        several = types[1:-1].split(", ") if types[1:-1] else []
+        declared = tuple(map(parse_type, several)) if types[0] == "(" else (parse_type(types),)
         fields = self.about(about or "")
+        values = self.attrs(attrs or "", graph.ids)
         try:
-            declared = (
-                tuple(map(parse_type, types[1:-1].split(", ") if types[1:-1] else ()))
-                if types[0] == "("
-                else (parse_type(types),)
-            )
             operands = self.values(inputs)
             for v in operands:
                 if v.node not in graph or v.slot >= len(graph.node(v.node).types):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ _SHORT = {
     "float32": "f32",
     "float64": "f64",
 }
+_TYPE = re.compile(r"(\w+)\[((?:\d+(?:,\d+)*)?)\]", re.ASCII)
 _LONG = {short: name for name, short in _SHORT.items()}
 
 DTYPES = tuple(_SHORT)
@@ -83,7 +85,7 @@ def dtype_name(dtype: Any) -> str | None:
 
 def parse_type(text: str) -> TensorType:
     """The inverse of `str`; ValueError if it is no type."""
-    short, bracket, dims = text.partition("[")
-    if short not in _LONG or not bracket or not dims.endswith("]"):
+    match = _TYPE.fullmatch(text)
+    if not match or match[1] not in _LONG:
         raise ValueError(f"{text!r} is no type, expected for example f32[32,10]")
-    return TensorType(_LONG[short], tuple(int(d) for d in dims[:-1].split(",")) if dims != "]" else ())
+    return TensorType(_LONG[match[1]], tuple(map(int, match[2].split(","))) if match[2] else ())

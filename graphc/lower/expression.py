@@ -129,6 +129,12 @@ class Expression:
     def xor(self, x: int, y: int) -> int:
         return self._same("xor", x, y)
 
+    def bit_and(self, x: int, y: int) -> int:
+        return self._same("and", x, y)
+
+    def bit_or(self, x: int, y: int) -> int:
+        return self._same("or", x, y)
+
     def shift_right(self, x: int, bits: int) -> int:
         """x shifted right, zeros coming in."""
         return self._same("shr", x, self.constant(bits, x))

@@ -4,6 +4,7 @@ Each is an ordinary Cell over `graphc.ops`. Initial values of parameters are in 
 """
 
 from graphc.nn import initializer
+from graphc.nn.accumulate import GradAccumulationCell
 from graphc.nn.cell import Cell
 from graphc.nn.clip import ClipByNorm, ClipGradNorm
 from graphc.nn.dynamic_lr import (
@@ -15,6 +16,7 @@ from graphc.nn.dynamic_lr import (
     polynomial_decay_lr,
     warmup_lr,
 )
+from graphc.nn.grad_reducer import DistributedGradReducer
 from graphc.nn.layer import (
     CELU,
     ELU,
@@ -94,6 +96,7 @@ from graphc.nn.loss_scale import (
     FixedLossScaleUpdateCell,
     TrainOneStepWithLossScaleCell,
 )
+from graphc.nn.mf import AdaptiveLossScaleUpdateCell, MFTrainOneStepCell
 from graphc.nn.optim import (
     ASGD,
     FTRL,
@@ -121,7 +124,7 @@ from graphc.nn.warmup_schedule import (
     LinearWithWarmUpLR,
     PolynomialWithWarmUpLR,
 )
-from graphc.nn.wrap import ForwardValueAndGrad, TrainOneStepCell, WithEvalCell, WithLossCell
+from graphc.nn.wrap import ForwardValueAndGrad, TrainOneStepCell, WithEvalCell, WithGradCell, WithLossCell
 
 __all__ = [
     "ASGD",
@@ -138,6 +141,7 @@ __all__ = [
     "Adam",
     "AdamW",
     "AdamWeightDecay",
+    "AdaptiveLossScaleUpdateCell",
     "AvgPool2d",
     "BCELoss",
     "BCEWithLogitsLoss",
@@ -159,6 +163,7 @@ __all__ = [
     "CosineWithWarmUpLR",
     "CrossEntropyLoss",
     "Dense",
+    "DistributedGradReducer",
     "Dropout",
     "DynamicLossScaleUpdateCell",
     "Embedding",
@@ -167,6 +172,7 @@ __all__ = [
     "FixedLossScaleUpdateCell",
     "Flatten",
     "ForwardValueAndGrad",
+    "GradAccumulationCell",
     "GroupNorm",
     "HShrink",
     "HSigmoid",
@@ -188,6 +194,7 @@ __all__ = [
     "LogSoftmax",
     "LossBase",
     "MAELoss",
+    "MFTrainOneStepCell",
     "MSELoss",
     "MarginRankingLoss",
     "MaxPool2d",
@@ -223,6 +230,7 @@ __all__ = [
     "TrainOneStepWithLossScaleCell",
     "WarmUpLR",
     "WithEvalCell",
+    "WithGradCell",
     "WithLossCell",
     "cosine_decay_lr",
     "exponential_decay_lr",

@@ -11,9 +11,12 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, use
 from graphc.ir import Region
 from graphc.nn import checks
 from graphc.nn.cell import Cell
+from graphc.nn.grad_reducer import is_data_parallel
 from graphc.nn.wrap import TrainOneStepCell, check_loss
 from graphc.ops import dispatch
+from graphc.ops.float_status import read_status
 from graphc.ops.tensor import Parameter, Tensor
+from graphc.ops.tree import tensors
 
 
 class DynamicLossScaleUpdateCell(Cell):
@@ -123,6 +126,8 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
                 loc=user_loc(),
             )
         self.scale_sense = Parameter(value, name="scale_sense", requires_grad=False)
+        self.hyper_map = ops.HyperMap()
+        self.is_distributed = is_data_parallel()
 
     def set_sense_scale(self, sens: Any) -> None:
         """Write a new scale. ArgumentTypeError unless sens is a Tensor, ShapeError if its shape is another
@@ -152,13 +157,13 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
             status = ops.clear_float_status(after=pre_cond)
             return status, ops.depend(compute_input, status)
 
-    def get_overflow_status(self, status: Tensor, compute_output: Any) -> Tensor:
-        """bool without axes: whether anything in compute_output, a tensor or a tuple of them, is infinite or
-        NaN.
+    def get_overflow_status(self, status: Any, compute_output: Any) -> Tensor:
+        """bool without axes: whether anything in compute_output, a tensor or a nest of them, is infinite or NaN.
+
+        status: the first result of start_overflow_check, or what NPUAllocFloatStatus gave if a subclass clears it itself.
         """
-        outputs = (compute_output,) if isinstance(compute_output, Tensor) else compute_output
         with dispatch.region("overflow"):
-            return ops.get_float_status(status, outputs)
+            return read_status(status, tuple(tensors(compute_output)))
 
     def process_loss_scale(self, overflow: Any) -> Any:
         """Let the manager, if there is one, adapt the scale. Returns whether to skip the update: its result,

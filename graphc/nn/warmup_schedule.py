@@ -268,15 +268,20 @@ class CosineAnnealingWarmRestarts(LearningRateSchedule):
         if self.t_mult == 1:
             share = step / first - ops.floor(step / first)
         else:
-            # Period n starts after t_0 * (1 + q + ... + q**(n-1)) steps, q = t_mult, and is t_0 * q**n long. The logarithm may
-            # round to just below a whole n: the next period is taken if it has begun.
+            # Period n starts after t_0 * (1 + q + ... + q**(n-1)) steps, q = t_mult, and is t_0 * q**n long. Rounding may
+            # give a neighbour of n near the ends of a period: the starts themselves decide.
             q = float(self.t_mult)
             n = ops.floor(ops.log(step / first * (q - 1.0) + 1.0) / math.log(q))
-            guess = ops.pow(q, n)
-            longer = ops.select(step >= first * (q * guess - 1.0) / (q - 1.0), q * guess, guess)
-            later = (step - first * (longer - 1.0) / (q - 1.0)) / (first * longer)
+            guess = ops.floor(ops.pow(q, n) + 0.5)
+            late, early = step >= self._start(q * guess), step < self._start(guess)
+            longer = ops.select(late, q * guess, ops.select(early, guess / q, guess))
+            later = (step - self._start(longer)) / (first * longer)
             share = ops.select(step < first, step / first, later)
         return self.eta_min + (self.base_lr - self.eta_min) * _half_wave(share)
+
+    def _start(self, longer: Tensor) -> Tensor:
+        """The step at which the period begins that is t_0 * longer long."""
+        return self.t_0 * (longer - 1.0) / (self.t_mult - 1.0)
 
     def extend_repr(self) -> str:
         return f"{self.base_lr:g}, t_0={self.t_0}, t_mult={self.t_mult}, {self.eta_min:g}"

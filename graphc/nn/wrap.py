@@ -9,7 +9,10 @@ from graphc import ops
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell import Cell
+from graphc.nn.grad_reducer import DistributedGradReducer, is_data_parallel
+from graphc.ops.composite import GradOperation, ValueAndGrad
 from graphc.ops.tensor import ParameterTuple, Tensor
+from graphc.ops.tree import map_tensors
 
 
 def check_cell(owner: str, name: str, value: Any) -> Cell:
@@ -115,22 +118,51 @@ class ForwardValueAndGrad(Cell):
             raise checks.wrong_type("ForwardValueAndGrad", "weights", "a tuple of Parameters with get_by_list", weights)
         self.network = network.set_grad() if isinstance(network, Cell) else network
         self.weights = ParameterTuple(weights) if self.get_by_list else None
-        self.grad = ops.GradOperation(self.get_all, self.get_by_list, self.sens_param)
+        selection = GradOperation(self.get_all, self.get_by_list, self.sens_param)
+        self.grad = ValueAndGrad(sens_param=self.sens_param, with_value=True, selection=selection)
 
     def construct(self, *inputs: Any) -> tuple[Any, Any]:
-        loss = self.network(*(inputs[:-1] if self.sens_param else inputs))
-        return loss, self.grad(self.network, self.weights)(*inputs)
+        # One call: a function or method runs once for both.
+        value, gradients = self.grad(self.network, self.weights)(*inputs)
+        return value, gradients
 
 
-def keep(gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """The gradients as they are: one process has nothing to reduce."""
-    return gradients
+class WithGradCell(Cell):
+    """The gradients of a network's trainable parameters, in a tuple (MindSpore: nn.WithGradCell).
+
+    Without loss_fn the network is differentiated itself; with one, loss_fn(network(data), label). sens, a number, tensor or
+    tuple of tensors, weights the outputs; None means ones. Sets training mode.
+    Raises ArgumentTypeError unless network, and loss_fn if given, are Cells and sens is one of these.
+    """
+
+    def __init__(self, network: Cell, loss_fn: Cell | None = None, sens: Any = None) -> None:
+        super().__init__(auto_prefix=False)
+        owner = "WithGradCell"
+        self.network = check_cell(owner, "network", network)
+        self.loss_fn = None if loss_fn is None else check_cell(owner, "loss_fn", loss_fn)
+        if not (sens is None or checks.is_number(sens) or isinstance(sens, (Tensor, tuple))):
+            raise checks.wrong_type(owner, "sens", "None, a number, a Tensor or a tuple of Tensors", sens)
+        self.weights = ParameterTuple(network.trainable_params())
+        self.sens = sens
+        self.whole = network if loss_fn is None else WithLossCell(network, loss_fn)
+        self.grad = GradOperation(get_by_list=True, sens_param=sens is not None)
+        self.set_train()
+
+    def construct(self, *inputs: Any) -> Any:
+        if self.sens is None:
+            return self.grad(self.whole, self.weights)(*inputs)
+        sens = self.sens
+        if checks.is_number(sens):
+            outputs = self.whole(*inputs)
+            sens = map_tensors(lambda y: ops.fill(y.dtype, y.shape, float(self.sens)), outputs)
+        return self.grad(self.whole, self.weights)(*inputs, sens)
 
 
 class TrainOneStepCell(Cell):
     """One training step (MindSpore: nn.TrainOneStepCell): the loss, computed before the optimizer has used
     its gradients.
 
+    In parallel modes data_parallel and hybrid_parallel the gradients pass a DistributedGradReducer.
     network: a Cell that returns the loss, of any shape. optimizer: an Optimizer, or a Cell with `parameters`
     that takes the gradients. sens: what fills the gradient of the loss, 1 by default. With return_grad the
     step returns (loss, {parameter name: gradient}).
@@ -150,12 +182,15 @@ class TrainOneStepCell(Cell):
                 help="nn.Momentum(net.trainable_params(), learning_rate, momentum), for example",
             )
         self.weights = optimizer.parameters
-        self.grad = ops.GradOperation(get_by_list=True, sens_param=True)
+        self.grad = GradOperation(get_by_list=True, sens_param=True)
         self.sens = None if sens is None else checks.real(owner, "sens", sens)
         if self.sens == 0:
             raise checks.wrong_value(owner, "sens", "different from 0", sens, "leave it out for 1")
         self.return_grad = checks.boolean(owner, "return_grad", return_grad)
-        self.grad_reducer: Callable[[tuple[Tensor, ...]], tuple[Tensor, ...]] = keep
+        self.reducer_flag = is_data_parallel()
+        self.grad_reducer: Callable[[tuple[Tensor, ...]], tuple[Tensor, ...]] = ops.identity
+        if self.reducer_flag:
+            self.grad_reducer = DistributedGradReducer(self.weights)
 
     def construct(self, *inputs: Any) -> Any:
         loss = check_loss(type(self).__name__, self.network, self.network(*inputs))

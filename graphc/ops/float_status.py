@@ -74,18 +74,28 @@ class FloatStatus(Primitive):
 def read_status(status: Any, outputs: Sequence[Tensor] = ()) -> Tensor:
     """bool: anything in `outputs`, or that the status depends on since it was cleared, is infinite or NaN.
 
-    status: what a clearing or allocating function returned, or any tensor, behind any number of `depend`. Outside a trace,
-    where values are known at once, only `outputs` and the status itself are tested.
+    status: what a clearing or allocating function returned, or any tensor, behind any number of `depend`; without a tensor
+    (older scripts have False) only the outputs are tested. So it is outside a trace, where `depend` leaves nothing to find.
     Raises TraceError GC161 if nothing has cleared the status, VerifyError GC161 for outputs computed before that.
     """
     active: Any = dispatch.recorder.get()
-    if active is None:
-        nonzero = F.reduce_any(F.not_equal(status, 0)) if isinstance(status, Tensor) else Tensor(False)
-        return F.logical_or(nonzero, F.logical_not(F.all_finite(tuple(outputs))))
-    cleared = _last_clear(active)
-    waited = [v for v in _depends_on(active, status) if v.node in nx.descendants(active.graph.nx, cleared.id)]
-    tested = [*outputs, *(active.wrap(v) for v in waited)]
+    if active is None or not isinstance(status, Tensor):
+        return F.logical_not(F.all_finite(tuple(outputs)))
+    node = _source(active, status)
+    cleared = node if node.op.name == "ClearFloatStatus" else _last_clear(active)
+    after = nx.descendants(active.graph.nx, cleared.id)
+    waited = [v for v in _depends_on(active, status) if v.node in after]
+    given = [active.resolve(x) for x in outputs]
+    tested = [active.wrap(v) for v in dict.fromkeys([*given, *waited])]
     return F.get_float_status(active.wrap(cleared.outputs[0]), tested)
+
+
+def _source(active: Any, status: Tensor) -> Node:
+    """The node that made a status, behind Depend."""
+    node: Node = active.graph.node(active.resolve(status).node)
+    while node.op.name == "Depend":
+        node = active.graph.node(node.inputs[0].node)
+    return node
 
 
 def _last_clear(active: Any) -> Node:

@@ -80,7 +80,7 @@ def _samples() -> list[Sample]:
 
 
 op(
-    "Log",
+    "AppendLog",
     "log *xs",
     attrs={"site": REQUIRED},
     infer=_infer,
@@ -95,10 +95,13 @@ op(
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """A tensor among what is printed: `shape` is its own, `type` that of what is recorded, its corners if it is large."""
+    """A tensor among what is printed: `own` is its type, `recorded` that of what is logged.
 
-    shape: tuple[int, ...]
-    type: TensorType
+    Of a large tensor only the corners are logged, and halves are logged as float32.
+    """
+
+    own: TensorType
+    recorded: TensorType
 
 
 Part = str | Logged
@@ -130,9 +133,9 @@ class PrintLog(Parameter):
                 if isinstance(part, str):
                     lines.append(part)
                     continue
-                recorded = words[at : at + part.type.size]
-                lines.append(tensor_text(_whole(_from_words(recorded, part.type), part.shape), " "))
-                at += part.type.size
+                logged = _from_words(words[at : at + part.recorded.size], part.recorded)
+                lines.append(tensor_text(_whole(logged.astype(part.own.numpy), part.own.shape), " "))
+                at += part.recorded.size
         words[:_FIRST] = _FIRST, 0
         if lost:
             lines.append(f"... {lost} more prints of this step: its log holds {CAPACITY} numbers")

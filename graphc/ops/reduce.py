@@ -59,6 +59,18 @@ def _extremum_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
     return [g.Mul(g.Div(hit, count), _spread(g, n, dy))]
 
 
+def _product_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
+    """dy times the product of the others: by division, and around a zero the product of what is not zero."""
+    one, none = g.like(1.0, n.x), g.like(0.0, n.x)
+    zero = g.Equal(n.x, none)
+    others = g.Select(zero, one, n.x)
+    product = _spread(g, n, g.ReduceProd(others, axis=n.axis, keep_dims=True))
+    zeros = g.Cast(zero, dtype=n.type(n.x).dtype)
+    count = _spread(g, n, g.ReduceSum(zeros, axis=n.axis, keep_dims=True))
+    alone = g.Equal(g.Sub(count, zeros), none)
+    return [g.Mul(_spread(g, n, dy), g.Select(alone, g.Div(product, others), none))]
+
+
 def _reduction(
     name: str,
     ref: Callable[..., Any],
@@ -124,6 +136,7 @@ _reduction(
     empty_ok=False,
     doc="smallest element, NaN if there is one",
 )
+_reduction("ReduceProd", np.prod, Reduce("prod"), _product_grad, doc="product over axes")
 _reduction("ReduceAll", np.all, Reduce("all"), NO_GRAD, ("bool",), doc="logical and over axes")
 _reduction("ReduceAny", np.any, Reduce("any"), NO_GRAD, ("bool",), doc="logical or over axes")
 

@@ -197,7 +197,7 @@ def test_conv_errors_name_both_sides() -> None:
         (lambda: nn.Conv2d(2, 2, 0), ValueError, "kernel_size must be at least 1"),
         (lambda: nn.Conv2d(2, 2, (3, 3, 3)), ValueError, "kernel_size must be an int or a tuple of two"),
         (lambda: nn.Conv2d(2, 2, 3, stride=(1, 1.5)), TypeError, "stride must be an int, got float"),
-        (lambda: nn.Conv2d(4, 4, 3, group=2), ValueError, "convolution in groups is not supported yet"),
+        (lambda: nn.Conv2d(4, 4, 3, group=3), ValueError, "in_channels must be a multiple of group = 3, got 4"),
         (lambda: nn.Conv2d(4, 4, 3, data_format="NHWC"), ValueError, "data_format must be 'NCHW'"),
         (lambda: nn.Conv2d(4, 4, 3, has_bias=None), TypeError, "has_bias must be a bool, got NoneType"),
     ],

@@ -7,8 +7,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from graphc.errors import ArgumentTypeError, user_loc
+from graphc.ir.types import HALVES
 from graphc.ops import dispatch
-from graphc.ops.functional.core import call
+from graphc.ops.functional.core import call, cast_to
 from graphc.ops.functional.shape import concat, getitem
 from graphc.ops.printing import Logged, Part, PrintLog, corner_axes, tensor_text
 from graphc.ops.tensor import Tensor
@@ -35,7 +36,7 @@ def print_(*input_x: Any) -> None:
     tensors: list[Tensor] = []
     for x in input_x:
         _record(x, parts, tensors)
-    active.assign(log, call("Log", log, *tensors, site=log.add(parts)))
+    active.assign(log, call("AppendLog", log, *tensors, site=log.add(parts)))
 
 
 def _text(x: Any) -> str:
@@ -61,7 +62,8 @@ def _record(x: Any, parts: list[Part], tensors: list[Tensor]) -> None:
         for axis in corner_axes(x.shape):
             before = (slice(None),) * axis
             shown = concat((getitem(shown, (*before, slice(3))), getitem(shown, (*before, slice(-3, None)))), axis)
-        parts.append(Logged(x.shape, shown.type))
+        shown = cast_to(shown, "float32") if shown.type.dtype in HALVES else shown
+        parts.append(Logged(x.type, shown.type))
         tensors.append(shown)
     elif isinstance(x, (tuple, list)) and any(isinstance(i, (Tensor, tuple, list)) for i in x):
         for item in x:

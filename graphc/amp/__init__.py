@@ -1,0 +1,26 @@
+"""Mixed precision: loss-scale managers, scalers, and casting a network to half precision by level."""
+
+from graphc.amp.managers import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
+from graphc.amp.precision import (
+    auto_mixed_precision,
+    build_train_network,
+    custom_mixed_precision,
+    get_black_list,
+    get_white_list,
+)
+from graphc.amp.scalers import DynamicLossScaler, LossScaler, StaticLossScaler, all_finite
+
+__all__ = [
+    "DynamicLossScaleManager",
+    "DynamicLossScaler",
+    "FixedLossScaleManager",
+    "LossScaleManager",
+    "LossScaler",
+    "StaticLossScaler",
+    "all_finite",
+    "auto_mixed_precision",
+    "build_train_network",
+    "custom_mixed_precision",
+    "get_black_list",
+    "get_white_list",
+]

@@ -1,0 +1,213 @@
+"""Networks in half precision: which Cells compute in float16 or bfloat16, by level or by list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graphc import ops
+from graphc.amp.managers import DynamicLossScaleManager, LossScaleManager
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.nn import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    Cell,
+    Conv1d,
+    Conv2d,
+    Dense,
+    LayerNorm,
+    Optimizer,
+    PReLU,
+    ReLU,
+    TrainOneStepCell,
+    TrainOneStepWithLossScaleCell,
+    WithLossCell,
+    checks,
+)
+from graphc.ops.dtype import to_name
+from graphc.ops.tensor import Tensor
+from graphc.ops.tree import map_tensors
+
+LEVELS = ("O0", "O1", "O2", "O3")
+HALVES = ("float16", "bfloat16")
+
+WHITE_LIST: tuple[type[Cell], ...] = (Conv1d, Conv2d, Dense, PReLU, ReLU)
+BLACK_LIST: tuple[type[Cell], ...] = (BatchNorm1d, BatchNorm2d, BatchNorm3d, LayerNorm)
+
+
+def get_white_list() -> list[type[Cell]]:
+    """The Cells that level O1 casts."""
+    return list(WHITE_LIST)
+
+
+def get_black_list() -> list[type[Cell]]:
+    """The Cells that level O2 leaves in float32."""
+    return list(BLACK_LIST)
+
+
+def _half(owner: str, dtype: Any) -> str:
+    name = to_name(dtype)
+    if name not in HALVES:
+        raise checks.wrong_value(owner, "dtype", f"one of {', '.join(HALVES)}", name)
+    return name
+
+
+def _cast_results(cell: Cell, dtype: str) -> None:
+    """Let a cell give its float results in a dtype."""
+    cell.result_dtype = dtype
+
+
+def _by_white_list(network: Cell, white: tuple[type[Cell], ...], dtype: str) -> None:
+    for _, cell in network.cells_and_names():
+        if isinstance(cell, white):
+            cell.to_float(dtype)
+            _cast_results(cell, "float32")
+
+
+def _by_black_list(network: Cell, black: tuple[type[Cell], ...], dtype: str) -> None:
+    network.to_float(dtype)
+    for _, cell in network.cells_and_names():
+        if cell is not network and isinstance(cell, black):
+            cell.to_float("float32")
+            _cast_results(cell, dtype)
+
+
+def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: Any = "float16") -> Cell:
+    """The network, set to compute in dtype by level; parameters stay float32 (MindSpore: amp.auto_mixed_precision).
+
+    O0: as it is. O1: the Cells of `get_white_list()` in dtype, their results in float32. O2: everything in dtype but the
+    Cells of `get_black_list()`; O3: everything. The network's own results are float32. Level "auto" does not exist here.
+    network is changed and returned. dtype: float16 or bfloat16.
+    Raises ArgumentTypeError unless network is a Cell, ArgumentValueError for another level or dtype.
+    """
+    owner = "auto_mixed_precision"
+    if not isinstance(network, Cell):
+        raise checks.wrong_type(owner, "network", "a Cell", network)
+    half = _half(owner, dtype)
+    level = _level(owner, amp_level)
+    if level == "O1":
+        _by_white_list(network, WHITE_LIST, half)
+    elif level in ("O2", "O3"):
+        _by_black_list(network, BLACK_LIST if level == "O2" else (), half)
+        _cast_results(network, "float32")
+    return network
+
+
+def custom_mixed_precision(
+    network: Cell,
+    *,
+    white_list: Sequence[type[Cell]] | None = None,
+    black_list: Sequence[type[Cell]] | None = None,
+    dtype: Any = "float16",
+) -> Cell:
+    """As level O1 with one's own white list, or O2 with one's own black list: lists of Cell classes (MindSpore).
+
+    Raises ArgumentTypeError or ArgumentValueError unless exactly one list of Cell classes is given.
+    """
+    owner = "custom_mixed_precision"
+    if not isinstance(network, Cell):
+        raise checks.wrong_type(owner, "network", "a Cell", network)
+    if (white_list is None) == (black_list is None):
+        raise ArgumentValueError(f"{owner} takes either white_list or black_list", loc=user_loc())
+    classes = tuple(white_list if white_list is not None else black_list or ())
+    for c in classes:
+        if not isinstance(c, type) or not issubclass(c, Cell):
+            raise ArgumentTypeError(f"{owner}: the lists hold Cell classes, got {c!r}", loc=user_loc())
+    half = _half(owner, dtype)
+    if white_list is not None:
+        _by_white_list(network, classes, half)
+    else:
+        _by_black_list(network, classes, half)
+        _cast_results(network, "float32")
+    return network
+
+
+def _level(owner: str, level: Any) -> str:
+    if not isinstance(level, str):
+        raise checks.wrong_type(owner, "level", "a string", level)
+    if level not in LEVELS:
+        raise checks.wrong_value(owner, "level", f"one of {', '.join(LEVELS)}", level)
+    return level
+
+
+class WithFloat32Loss(Cell):
+    """loss_fn(backbone(data), label) with half-precision outputs and labels cast to float32."""
+
+    def __init__(self, backbone: Cell, loss_fn: Cell) -> None:
+        super().__init__(auto_prefix=False)
+        self._backbone, self._loss_fn = backbone, loss_fn
+
+    def construct(self, data: Any, label: Any) -> Any:
+        return self._loss_fn(map_tensors(_as_float32, self._backbone(data)), map_tensors(_as_float32, label))
+
+    @property
+    def backbone_network(self) -> Cell:
+        """The network without the loss."""
+        return self._backbone
+
+
+def _as_float32(x: Tensor) -> Tensor:
+    return ops.cast(x, "float32") if x.type.dtype in HALVES else x
+
+
+def build_train_network(
+    network: Cell,
+    optimizer: Any,
+    loss_fn: Cell | None = None,
+    level: str = "O0",
+    boost_level: str = "O0",
+    **kwargs: Any,
+) -> Cell:
+    """A training cell around a network in mixed precision, in training mode (MindSpore: amp.build_train_network).
+
+    network: returns the loss, or takes loss_fn for it. level: see `auto_mixed_precision`; O2 brings a
+    DynamicLossScaleManager(). Keyword arguments overrule the level: cast_model_type (float16, bfloat16 or float32),
+    keep_batchnorm_fp32 (bool), loss_scale_manager (a LossScaleManager or None). A manager whose update cell is None makes a
+    TrainOneStepCell with the scale as sens, another a TrainOneStepWithLossScaleCell; none a TrainOneStepCell.
+    Raises ArgumentTypeError or ArgumentValueError for other arguments. boost_level is "O0".
+    """
+    owner = "build_train_network"
+    checks_failed = [k for k in kwargs if k not in ("cast_model_type", "keep_batchnorm_fp32", "loss_scale_manager")]
+    if checks_failed:
+        raise ArgumentValueError(f"{owner} has no argument {checks_failed[0]!r}", loc=user_loc())
+    if not isinstance(network, Cell):
+        raise checks.wrong_type(owner, "network", "a Cell", network)
+    if not isinstance(optimizer, Optimizer):
+        raise checks.wrong_type(owner, "optimizer", "an Optimizer", optimizer)
+    if boost_level != "O0":
+        raise checks.wrong_value(owner, "boost_level", "'O0'", boost_level)
+    level = _level(owner, level)
+    manager = kwargs.get("loss_scale_manager", DynamicLossScaleManager() if level == "O2" else None)
+    if manager is not None and not isinstance(manager, LossScaleManager):
+        raise checks.wrong_type(owner, "loss_scale_manager", "a LossScaleManager or None", manager)
+    network = _cast_network(owner, network, level, kwargs)
+    if loss_fn is not None:
+        network = _with_loss(network, loss_fn)
+    update = None if manager is None else manager.get_update_cell()
+    if update is not None:
+        return TrainOneStepWithLossScaleCell(network, optimizer, update).set_train()
+    sens = None if manager is None else manager.get_loss_scale()
+    return TrainOneStepCell(network, optimizer, sens).set_train()
+
+
+def _cast_network(owner: str, network: Cell, level: str, kwargs: dict[str, Any]) -> Cell:
+    """The network cast as the level says, or as the keyword arguments that overrule it."""
+    keep = checks.boolean(owner, "keep_batchnorm_fp32", kwargs.get("keep_batchnorm_fp32", level == "O2"))
+    if "cast_model_type" not in kwargs:
+        if level in ("O2", "O3"):
+            level = "O2" if keep else "O3"
+        return auto_mixed_precision(network, level)
+    wanted = to_name(kwargs["cast_model_type"])
+    if wanted not in (*HALVES, "float32"):
+        raise checks.wrong_value(owner, "cast_model_type", "float16, bfloat16 or float32", wanted)
+    if wanted == "float32":
+        return network if level in ("O2", "O3") else auto_mixed_precision(network, level)
+    return auto_mixed_precision(network, "O2" if keep else "O3", wanted)
+
+
+def _with_loss(network: Cell, loss_fn: Any) -> Cell:
+    if not isinstance(loss_fn, Cell):
+        raise checks.wrong_type("build_train_network", "loss_fn", "a Cell", loss_fn)
+    halved = any(cell.compute_dtype is not None for _, cell in network.cells_and_names())
+    return WithFloat32Loss(network, loss_fn) if halved else WithLossCell(network, loss_fn)

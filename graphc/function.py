@@ -1,0 +1,153 @@
+"""jit: plain functions and methods, compiled like Cells."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
+from graphc.nn.cell import Cell
+from graphc.ops import dispatch
+from graphc.ops.composite import GradFunction
+
+
+class FunctionCell(Cell):
+    """A function as a Cell: its children are the Cells that the function refers to, so that their modes count."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        super().__init__(auto_prefix=False)
+        self.fn = fn
+        self._cells.update(referenced_cells(fn))
+        dispatch.touch()
+
+    def construct(self, *args: Any, **kwargs: Any) -> Any:
+        active = dispatch.recorder.get()
+        assert active is not None
+        return active.prepared(self.fn)(*args, **kwargs)
+
+
+def referenced_cells(fn: Any) -> dict[str, Cell]:
+    """The Cells that a function reaches, by the names it has for them: the object it is a method of, closure variables,
+    globals it names, arguments of `partial`, what it differentiates; through the functions among these, too.
+    """
+    found: dict[str, Cell] = {}
+    stack: list[tuple[str, Any]] = [("function", fn)]
+    seen: set[int] = set()
+    while stack:
+        name, item = stack.pop()
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, Cell):
+            found[name if name not in found else f"{name}_{len(found)}"] = item
+        else:
+            stack += reversed(list(_parts(name, item)))
+    return found
+
+
+def _parts(name: str, item: Any) -> Iterator[tuple[str, Any]]:
+    """What a function-like object refers to, with names."""
+    if isinstance(item, types.MethodType):
+        yield from (("self", item.__self__), ("method", item.__func__))
+    elif isinstance(item, functools.partial):
+        yield from ((name, x) for x in (item.func, *item.args, *item.keywords.values()))
+    elif isinstance(item, GradFunction):
+        yield name, item.fn
+    elif isinstance(item, types.FunctionType):
+        yield name, getattr(item, "__wrapped__", None)
+        yield from ((name, x) for x in item.__defaults__ or ())
+        for variable, cell in zip(item.__code__.co_freevars, item.__closure__ or (), strict=True):
+            try:
+                yield variable, cell.cell_contents
+            except ValueError:
+                continue  # Not assigned yet.
+        yield from ((n, item.__globals__[n]) for n in item.__code__.co_names if n in item.__globals__)
+    elif isinstance(item, (tuple, list)):
+        yield from ((name, x) for x in item)
+
+
+def jit(
+    function: Callable[..., Any] | None = None,
+    *,
+    capture_mode: str = "ast",
+    jit_level: str = "O0",
+    dynamic: int = 0,
+    fullgraph: bool = False,
+    backend: str = "",
+    **options: Any,
+) -> Any:
+    """`function` compiled, once per signature of its arguments, when it is called (MindSpore: mindspore.jit); a decorator.
+
+    function: a function, a method of a Cell or of any object, or a Cell. Arguments and results may be tensors, nests of them
+    and Python values, which are constants of the compiled step. Inside a compiled Cell the function is part of that Cell.
+    capture_mode "ast", "bytecode" or "trace", jit_level "O0" or "O1", dynamic 0 or 1, fullgraph and backend "" or
+    "ms_backend" are accepted, as are further options: graphc has one way of capturing and one back end.
+    Raises ArgumentValueError or ArgumentTypeError for other values, TraceError for another backend.
+    """
+    if capture_mode not in ("ast", "bytecode", "trace"):
+        raise ArgumentValueError(f"jit: capture_mode must be 'ast', 'bytecode' or 'trace', got {capture_mode!r}", loc=user_loc())
+    if jit_level not in ("O0", "O1"):
+        raise ArgumentValueError(f"jit: jit_level must be 'O0' or 'O1', got {jit_level!r}", loc=user_loc())
+    if dynamic not in (0, 1) or isinstance(dynamic, bool):
+        raise ArgumentValueError(f"jit: dynamic must be 0 or 1, got {dynamic!r}", loc=user_loc())
+    if not isinstance(fullgraph, bool):
+        raise ArgumentTypeError(f"jit: fullgraph must be a bool, got {type(fullgraph).__name__}", loc=user_loc())
+    if backend not in ("", "ms_backend"):
+        raise TraceError(f"jit: there is no backend {backend!r}", code="GC100", loc=user_loc(), help="leave it out")
+    return _compiled if function is None else _compiled(function)
+
+
+def ms_function(
+    fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_args: Any = None, jit_config: Any = None
+) -> Any:
+    """The older name of `jit`; its further arguments have no effect."""
+    return _compiled if fn is None else _compiled(fn)
+
+
+def jit_class(cls: type) -> type:
+    """A class whose objects may be used in compiled functions: every class may. Returns it (MindSpore: jit_class)."""
+    if not isinstance(cls, type):
+        raise ArgumentTypeError(f"jit_class: cls must be a class, got {type(cls).__name__}", loc=user_loc())
+    return cls
+
+
+def _compiled(function: Any) -> Any:
+    if isinstance(function, Cell):
+        return function  # Calling a Cell compiles it.
+    if not callable(function) or isinstance(function, type):
+        raise ArgumentTypeError(f"jit: function must be a function or a Cell, got {type(function).__name__}", loc=user_loc())
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+        raise ArgumentTypeError(f"jit: {function.__qualname__} is a generator or coroutine", loc=user_loc())
+    alone: list[FunctionCell] = []
+    methods: WeakKeyDictionary[Any, FunctionCell] = WeakKeyDictionary()
+
+    def cell_for(args: tuple[Any, ...]) -> tuple[FunctionCell, tuple[Any, ...]]:
+        """The Cell to run, and its arguments: a method becomes that of its object."""
+        if args and _is_own_method(function, args[0]):
+            owner = args[0]
+            if owner not in methods:
+                methods[owner] = FunctionCell(types.MethodType(function, owner))
+            return methods[owner], args[1:]
+        if not alone:
+            alone.append(FunctionCell(function))
+        return alone[0], args
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        active = dispatch.recorder.get()
+        if active is not None:
+            return active.prepared(function)(*args, **kwargs)
+        cell, rest = cell_for(args)
+        return cell(*rest, **kwargs)
+
+    return call
+
+
+def _is_own_method(function: Any, owner: Any) -> bool:
+    """Whether a function stands, perhaps decorated, in the class of its first argument."""
+    held = inspect.getattr_static(type(owner), getattr(function, "__name__", ""), None)
+    return held is not None and inspect.unwrap(held) is function if callable(held) else False

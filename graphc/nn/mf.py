@@ -1,0 +1,194 @@
+"""MindFormers' training step: loss scale, clipping, norms, learning rate for the log; and a moving average of the weights."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from graphc import ops
+from graphc.errors import ArgumentTypeError, user_loc
+from graphc.nn import checks
+from graphc.nn.cell import Cell
+from graphc.nn.clip import ClipGradNorm
+from graphc.nn.loss_scale import DynamicLossScaleUpdateCell, TrainOneStepWithLossScaleCell
+from graphc.nn.wrap import check_loss
+from graphc.ops import dispatch
+from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
+
+
+class MFTrainOneStepCell(TrainOneStepWithLossScaleCell):
+    """One training step as in MindFormers (mindformers.wrapper.MFTrainOneStepCell).
+
+    network: a Cell that returns the loss; wrap it in nn.GradAccumulationCell to accumulate gradients. optimizer: an
+    Optimizer. scale_sense: a manager Cell, a Tensor of shape () or (1,), or a number (float: float32, int: int64).
+    use_clip_grad: scale gradients down to the norm max_grad_norm, after the overflow check (nn.ClipGradNorm).
+    use_ema: after each update that is not skipped, ema = ema_decay * ema + (1 - ema_decay) * weight for every weight, in
+    Parameters "ema.<name>" (`ema_weights`); graphc's own, 0 < ema_decay < 1. Other keyword arguments are accepted without
+    effect, as MindFormers does.
+
+    Returns (loss, overflow, scale, learning rate, global norm), with local_norm also (local norm, size):
+    loss        as the network gives it
+    overflow    bool without axes: whether the update was skipped; what the manager returned
+    scale       after the manager's update, shape () or (1,)
+    learning rate  float32 without axes, of the step being made; a tuple, one per parameter, for groups with fixed rates; the
+                last parameter's for groups whose rates change with the step
+    global norm    float32[1], before clipping; None without use_clip_grad
+    local norm     float32, the sum of squares of each parameter's gradient, unscaled, before reduction and clipping
+    size        a tuple of ints: the number of elements of each gradient
+    Gradients are unscaled in float32. Raises ArgumentTypeError or ArgumentValueError as TrainOneStepWithLossScaleCell does.
+    """
+
+    def __init__(
+        self,
+        network: Cell,
+        optimizer: Any,
+        use_clip_grad: bool = False,
+        max_grad_norm: float = 1.0,
+        scale_sense: Any = 1.0,
+        local_norm: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        scale = Tensor(scale_sense) if checks.is_number(scale_sense) else scale_sense
+        super().__init__(network, optimizer, scale)
+        owner = type(self).__name__
+        if not callable(getattr(optimizer, "get_lr", None)):
+            raise ArgumentTypeError(
+                f"{owner}: optimizer must be an Optimizer, {type(optimizer).__name__} has no get_lr()", loc=user_loc()
+            )
+        self.use_clip_grad = checks.boolean(owner, "use_clip_grad", use_clip_grad)
+        self.clip_grad_norm = ClipGradNorm(max_norm=max_grad_norm) if self.use_clip_grad else None
+        self.local_norm = checks.boolean(owner, "local_norm", local_norm)
+        self.parallel_config = kwargs.pop("parallel_config", None)
+        self.use_ema = checks.boolean(owner, "use_ema", kwargs.pop("use_ema", False))
+        self.ema_decay = checks.real(owner, "ema_decay", kwargs.pop("ema_decay", 0.999), above=0)
+        if self.ema_decay >= 1:
+            raise checks.wrong_value(owner, "ema_decay", "a number between 0 and 1", self.ema_decay)
+        self.ema_weights = self._averages() if self.use_ema else ParameterTuple(())
+
+    def _averages(self) -> ParameterTuple:
+        made = self.weights.clone("ema")
+        for p in made:
+            p.requires_grad, p.is_named = False, True
+            self._params[p.name] = p
+        return made
+
+    # ---- parts of a step
+
+    def unscale(self, gradients: tuple[Tensor, ...], scale: Tensor) -> tuple[Tensor, ...]:
+        """gradient * (1 / scale), in float32."""
+        with dispatch.region("overflow"):
+            inverse = ops.cast(ops.div(1.0, ops.reshape(scale, ())), "float32")
+            return tuple(ops.cast(g, "float32") * inverse for g in gradients)
+
+    def local_norms(self, gradients: tuple[Tensor, ...]) -> tuple[Tensor, tuple[int, ...]]:
+        """(the sum of squares of each gradient, its number of elements)."""
+        squares = [ops.reduce_sum(ops.square(ops.cast(g, "float32"))) for g in gradients]
+        return ops.stack(squares), tuple(g.size for g in gradients)
+
+    def current_rate(self) -> Any:
+        """The learning rate of the step about to be made, as it is returned."""
+        rate = self.optimizer.get_lr()
+        several = isinstance(rate, (tuple, list))
+        return rate[-1] if several and getattr(self.optimizer, "dynamic_lr", False) else rate
+
+    def update(self, gradients: tuple[Tensor, ...]) -> Any:
+        """Let the optimizer use the gradients, then move the averages."""
+        done = self.optimizer(gradients)
+        if not self.use_ema:
+            return done
+        keep = self.ema_decay
+        moved = [done]
+        for average, weight in zip(self.ema_weights, self.weights, strict=True):
+            now = ops.depend(weight, done)
+            moved.append(ops.assign(average, average * keep + now * (1.0 - keep)))
+        return moved
+
+    def construct(self, *inputs: Any) -> tuple[Any, ...]:
+        loss = check_loss(type(self).__name__, self.network, self.network(*inputs))
+        status, scale = self.start_overflow_check(loss, self.scale_sense)
+        sens = self.scaled_sens(loss, scale)
+        grads = self.unscale(self.grad(self.network, self.weights)(*inputs, sens), scale)
+        norms = self.local_norms(grads) if self.local_norm else ()
+        grads = self.grad_reducer(grads)
+        cond = self.get_overflow_status(status, grads)
+        overflow = self.process_loss_scale(cond)
+        global_norm = None
+        if self.clip_grad_norm is not None:
+            grads, global_norm = self.clip_grad_norm(grads)
+        rate = self.current_rate()
+        loss = self.update_unless(overflow, loss, grads)
+        return (loss, overflow, self.scale_sense, rate, global_norm, *norms)
+
+
+class AdaptiveLossScaleUpdateCell(DynamicLossScaleUpdateCell):
+    """A dynamic manager whose window adapts, too (MindFormers: AdaptiveLossScaleUpdateCell).
+
+    The scale moves as with DynamicLossScaleUpdateCell, over the current window. Windows form a ladder from min_scale_window to
+    max_scale_window, whose steps are the leading power of ten (2, 3, ..., 8; 20, 30, ..., 100, 200, ..., 1000), with
+    scale_window, where it begins, among them. Three increases of the scale move up one rung; three decreases with no increase
+    between them move down one. State, int32 without axes: "scale_window", "window_increases" and "window_decreases" beside
+    those of the base.
+    Raises ArgumentTypeError or ArgumentValueError unless the windows are ints with 1 <= min <= scale_window <= max.
+    """
+
+    #: How many moves of the scale move the window.
+    MOVES = 3
+
+    def __init__(
+        self,
+        loss_scale_value: float,
+        scale_factor: float,
+        scale_window: int,
+        max_scale_window: int = 1000,
+        min_scale_window: int = 20,
+    ) -> None:
+        super().__init__(loss_scale_value, scale_factor, scale_window)
+        owner = "AdaptiveLossScaleUpdateCell"
+        low = checks.integer(owner, "min_scale_window", min_scale_window)
+        high = checks.integer(owner, "max_scale_window", max_scale_window, low)
+        if not low <= self.scale_window <= high:
+            raise checks.wrong_value(owner, "scale_window", f"between {low} and {high}", scale_window)
+        self.windows = _ladder(low, self.scale_window, high)
+        self.window = _state(self.scale_window, "scale_window")
+        self.increases = _state(0, "window_increases")
+        self.decreases = _state(0, "window_decreases")
+
+    def construct(self, loss_scale: Any, overflow: Any) -> Any:
+        step, last, window = self.cur_iter, self.last_overflow_iter, self.window
+        rested = step - last >= window
+        grows = ops.logical_and(rested, ops.logical_not(overflow))
+        smaller = ops.maximum(loss_scale * (1.0 / self.scale_factor), 1.0)
+        larger = ops.select(rested, loss_scale * self.scale_factor, loss_scale)
+        ops.assign(loss_scale, ops.select(overflow, smaller, larger))
+        ops.assign(last, ops.select(ops.logical_or(overflow, rested), step, last))
+        ops.assign(step, step + 1)
+        self.move_window(grows, overflow)
+        return overflow
+
+    def move_window(self, grows: Tensor, shrinks: Tensor) -> None:
+        """Count the moves of the scale, and move the window with every third."""
+        rungs = Tensor(list(self.windows), "int32")
+        at = ops.reduce_sum(ops.cast(ops.less(rungs, self.window), "int32"))
+        ups = self.increases + ops.cast(grows, "int32")
+        downs = ops.select(grows, 0, self.decreases + ops.cast(shrinks, "int32"))
+        up, down = ops.greater_equal(ups, self.MOVES), ops.greater_equal(downs, self.MOVES)
+        moved = at + ops.cast(up, "int32") - ops.cast(down, "int32")
+        moved = ops.minimum(ops.maximum(moved, 0), len(self.windows) - 1)
+        hit = ops.equal(Tensor(list(range(len(self.windows))), "int32"), moved)
+        ops.assign(self.window, ops.reduce_sum(ops.select(hit, rungs, 0)))
+        ops.assign(self.increases, ops.select(up, 0, ups))
+        ops.assign(self.decreases, ops.select(down, 0, downs))
+
+
+def _state(value: int, name: str) -> Parameter:
+    return Parameter(Tensor(value, "int32"), name=name, requires_grad=False)
+
+
+def _ladder(low: int, start: int, high: int) -> tuple[int, ...]:
+    rungs = {low, start, high}
+    rung = low
+    while rung < high:
+        rungs.add(rung)
+        step = 10 ** int(math.log10(rung)) if rung >= 10 else 1
+        rung = (rung // step + 1) * step
+    return tuple(sorted(rungs))

@@ -1,0 +1,532 @@
+"""The other optimizers, learning rates that change, groups of parameters: compiled, against float64 formulas and MindSpore."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import Parameter, Tensor, nn, ops
+
+DATA = Path(__file__).parents[1] / "data"
+RECORDED = json.loads((DATA / "ms_learning_rates.json").read_text())
+Array = np.ndarray[Any, np.dtype[Any]]
+RNG = np.random.default_rng(8)
+W, B = RNG.normal(size=(6, 21)).astype(np.float32), RNG.normal(size=5).astype(np.float32)
+STEPS = 10
+GRADS = [(RNG.normal(size=W.shape).astype(np.float32), RNG.normal(size=B.shape).astype(np.float32)) for _ in range(STEPS)]
+
+
+def make_params(names: tuple[str, str] = ("fc.weight", "fc.bias")) -> list[Parameter]:
+    return [Parameter(Tensor(v), name=n) for v, n in zip((W, B), names, strict=True)]
+
+
+# ---- formulas: each takes w and gradients and yields w after each step, in float64
+
+
+def adam_weight_decay(w: Array, gs: list[Array], lr: float, eps: float, decay: float) -> Iterator[Array]:
+    m, v = np.zeros_like(w), np.zeros_like(w)
+    for g in gs:
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        w = w - lr * (m / (np.sqrt(v) + eps) + decay * w)
+        yield w
+
+
+def adamw(w: Array, gs: list[Array], lr: float, b1: float, b2: float, eps: float, decay: float) -> Iterator[Array]:
+    m, v = np.zeros_like(w), np.zeros_like(w)
+    for t, g in enumerate(gs, 1):
+        m, v = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * g * g
+        w = w * (1 - lr * decay)
+        w = w - lr * (m / (1 - b1**t)) / (np.sqrt(v / (1 - b2**t)) + eps)
+        yield w
+
+
+def lamb(w: Array, gs: list[Array], lr: float, decay: float, eps: float = 1e-6) -> Iterator[Array]:
+    m, v = np.zeros_like(w), np.zeros_like(w)
+    for t, g in enumerate(gs, 1):
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        u = m / (1 - 0.9**t) / (np.sqrt(v / (1 - 0.999**t)) + eps) + decay * w
+        norms = np.linalg.norm(w), np.linalg.norm(u)
+        w = w - lr * (norms[0] / norms[1] if all(norms) else 1.0) * u
+        yield w
+
+
+def adamax(w: Array, gs: list[Array], lr: float, b1: float, b2: float, eps: float) -> Iterator[Array]:
+    m, v = np.zeros_like(w), np.zeros_like(w)
+    for t, g in enumerate(gs, 1):
+        m, v = b1 * m + (1 - b1) * g, np.maximum(b2 * v, np.abs(g))
+        w = w - lr / (1 - b1**t) * m / (v + eps)
+        yield w
+
+
+def adagrad(w: Array, gs: list[Array], lr: float, start: float) -> Iterator[Array]:
+    a = np.full_like(w, start)
+    for g in gs:
+        a = a + g * g
+        w = w - lr * g / np.sqrt(a)
+        yield w
+
+
+def adadelta(w: Array, gs: list[Array], lr: float, rho: float, eps: float) -> Iterator[Array]:
+    a, b = np.zeros_like(w), np.zeros_like(w)
+    for g in gs:
+        a = rho * a + (1 - rho) * g * g
+        u = np.sqrt(b + eps) / np.sqrt(a + eps) * g
+        b = rho * b + (1 - rho) * u * u
+        w = w - lr * u
+        yield w
+
+
+def rmsprop(w: Array, gs: list[Array], lr: float, decay: float, momentum: float, eps: float, centered: bool) -> Iterator[Array]:
+    s, v, a = np.ones_like(w), np.zeros_like(w), np.zeros_like(w)
+    for g in gs:
+        s, a = decay * s + (1 - decay) * g * g, decay * a + (1 - decay) * g
+        v = momentum * v + lr * g / np.sqrt(s - (a * a if centered else 0) + eps)
+        w = w - v
+        yield w
+
+
+def ftrl(w: Array, gs: list[Array], lr: float, start: float, l1: float, l2: float, p: float = 0.5) -> Iterator[Array]:
+    a, z = np.full_like(w, start), np.zeros_like(w)
+    for g in gs:
+        b = a + g * g
+        z = z + g - (b**p - a**p) / lr * w
+        a = b
+        w = np.where(np.abs(z) > l1, (l1 * np.sign(z) - z) / (b**p / lr + 2 * l2), 0.0)
+        yield w
+
+
+def asgd(w: Array, gs: list[Array], lr: float, lambd: float, alpha: float) -> Iterator[Array]:
+    eta = lr
+    for t, g in enumerate(gs, 1):
+        w = w * (1 - lambd * eta) - eta * g
+        eta = lr / (1 + lambd * lr * t) ** alpha
+        yield w
+
+
+def rprop(w: Array, gs: list[Array], lr: float, etas: tuple[float, float], sizes: tuple[float, float]) -> Iterator[Array]:
+    s, prev = np.full_like(w, lr), np.zeros_like(w)
+    for g in gs:
+        sign = np.sign(g * prev)
+        s = np.clip(s * np.where(sign > 0, etas[1], np.where(sign < 0, etas[0], 1.0)), *sizes)
+        g = np.where(sign < 0, 0.0, g)
+        w, prev = w - np.sign(g) * s, g
+        yield w
+
+
+CASES: list[tuple[Callable[..., Any], Callable[..., Iterator[Array]]]] = [
+    (lambda p: nn.AdamWeightDecay(p, 0.05, weight_decay=0.1), lambda w, g: adam_weight_decay(w, g, 0.05, 1e-6, 0.1)),
+    (lambda p: nn.AdamW(p, 0.05, (0.8, 0.95), 1e-4, 0.1), lambda w, g: adamw(w, g, 0.05, 0.8, 0.95, 1e-4, 0.1)),
+    (lambda p: nn.Lamb(p, 0.05, weight_decay=0.1), lambda w, g: lamb(w, g, 0.05, 0.1)),
+    (lambda p: nn.Lamb(p, 0.05), lambda w, g: lamb(w, g, 0.05, 0.0)),
+    (lambda p: nn.AdaMax(p, 0.05, 0.8, 0.95, 1e-4), lambda w, g: adamax(w, g, 0.05, 0.8, 0.95, 1e-4)),
+    (lambda p: nn.Adagrad(p, 0.3, 0.05), lambda w, g: adagrad(w, g, 0.05, 0.3)),
+    (lambda p: nn.Adadelta(p, 0.5, 0.8, 1e-3), lambda w, g: adadelta(w, g, 0.5, 0.8, 1e-3)),
+    (lambda p: nn.RMSProp(p, 0.05, 0.8, 0.5, 1e-4), lambda w, g: rmsprop(w, g, 0.05, 0.8, 0.5, 1e-4, False)),
+    (
+        lambda p: nn.RMSProp(p, 0.05, 0.8, 0.5, 1e-2, centered=True),
+        lambda w, g: rmsprop(w, g, 0.05, 0.8, 0.5, 1e-2, True),
+    ),
+    (lambda p: nn.FTRL(p, 0.2, 0.1, l1=0.5, l2=0.1), lambda w, g: ftrl(w, g, 0.1, 0.2, 0.5, 0.1)),
+    (lambda p: nn.FTRL(p, 0.2, 0.1, -0.7), lambda w, g: ftrl(w, g, 0.1, 0.2, 0.0, 0.0, 0.7)),
+    (lambda p: nn.ASGD(p, 0.05, 0.1, 0.5), lambda w, g: asgd(w, g, 0.05, 0.1, 0.5)),
+    (lambda p: nn.Rprop(p, 0.05, (0.4, 1.5), (0.02, 0.2)), lambda w, g: rprop(w, g, 0.05, (0.4, 1.5), (0.02, 0.2))),
+]
+
+
+@pytest.mark.parametrize(("make", "formula"), CASES)
+def test_ten_compiled_steps_follow_the_formula(
+    make: Callable[..., nn.Optimizer], formula: Callable[..., Iterator[Array]]
+) -> None:
+    params = make_params()
+    optimizer = make(params)
+    step = graphc.compile(optimizer, tuple(map(Tensor, GRADS[0])))
+    wanted = [
+        formula(p.asnumpy().astype(np.float64), [g[i].astype(np.float64) for g in GRADS]) for i, p in enumerate(params)
+    ]
+    for count, grads in enumerate(GRADS, 1):
+        step(tuple(map(Tensor, grads)))
+        assert optimizer.global_step.asnumpy().tolist() == [count]
+        for p, w in zip(params, wanted, strict=True):
+            np.testing.assert_allclose(p.asnumpy(), next(w), rtol=5e-5, atol=5e-6)
+
+
+def test_averages_of_asgd_follow_the_formula() -> None:
+    (p,) = params = [Parameter(Tensor([2.0]), name="w")]
+    optimizer = nn.ASGD(params, 0.1, lambd=0.0, t0=2.0)
+    mu, average, w = 1.0, 0.0, 2.0
+    for t in range(1, 8):
+        optimizer((Tensor([0.5]),))
+        w -= 0.1 * 0.5
+        average = w if mu == 1 else average + (w - average) * mu
+        mu = 1 / max(1.0, t - 2.0)
+        assert float(p) == pytest.approx(w, rel=1e-5)
+        assert float(optimizer.ax[0]) == pytest.approx(average, rel=1e-5)
+    assert average != pytest.approx(w, rel=1e-2)
+
+
+def test_lamb_at_zero_moves_at_the_plain_rate() -> None:
+    params = [Parameter(Tensor([0.0, 0.0]), name="w"), Parameter(Tensor([1.0, 0.0]), name="v")]
+    nn.Lamb(params, 0.25)((Tensor([3.0, -2.0]), Tensor([0.0, 0.0])))
+    np.testing.assert_allclose(params[0].asnumpy(), [-0.25, 0.25], rtol=1e-5)
+    assert params[1].asnumpy().tolist() == [1.0, 0.0]
+
+
+# ---- state, results
+
+
+@pytest.mark.parametrize(
+    ("make", "names"),
+    [
+        (lambda p: nn.AdamWeightDecay(p), ["adam_m.fc.weight", "adam_m.fc.bias", "adam_v.fc.weight", "adam_v.fc.bias"]),
+        (lambda p: nn.AdamW(p), ["adam_m.fc.weight", "adam_m.fc.bias", "adam_v.fc.weight", "adam_v.fc.bias"]),
+        (lambda p: nn.Lamb(p, 0.1), ["lamb_m.fc.weight", "lamb_m.fc.bias", "lamb_v.fc.weight", "lamb_v.fc.bias"]),
+    ],
+)
+def test_state_names(make: Callable[..., nn.Optimizer], names: list[str]) -> None:
+    # Those of the others are compared with MindSpore's in test_optimizers.py.
+    optimizer = make(make_params())
+    assert sorted(p.name for p in optimizer.get_parameters()) == sorted([*names, "global_step", "learning_rate"])
+    assert not any(p.requires_grad for p in optimizer.get_parameters())
+
+
+def test_results() -> None:
+    grads = tuple(map(Tensor, GRADS[0]))
+    for name in ("AdamWeightDecay", "AdamW", "AdaMax", "Adagrad", "Adadelta", "RMSProp", "FTRL"):
+        done = getattr(nn, name)(make_params())(grads)
+        assert [bool(d) for d in done] == [True, True], name
+    for name in ("ASGD", "Rprop"):
+        done = getattr(nn, name)(make_params())(grads)
+        assert isinstance(done, Tensor) and bool(done), name
+
+
+def test_moments_of_adamw_are_float32_for_half_parameters() -> None:
+    params = [Parameter(Tensor(W.astype(np.float16)), name="w")]
+    optimizer = nn.AdamW(params, 0.01)
+    assert [p.type.dtype for p in (*optimizer.moments1, *optimizer.moments2)] == ["float32"] * 2
+    optimizer((Tensor(GRADS[0][0].astype(np.float16)),))
+    assert params[0].type.dtype == "float16"
+    assert np.abs(params[0].asnumpy().astype(np.float32) - W).max() == pytest.approx(0.01, rel=0.2)
+
+
+# ---- learning rates that change
+
+
+def sgd_steps(learning_rate: Any, steps: int) -> list[float]:
+    """How far each step of SGD moves a parameter with gradient 1."""
+    (p,) = params = [Parameter(Tensor([0.0]), name="w")]
+    optimizer = nn.SGD(params, learning_rate)
+    moved = []
+    for _ in range(steps):
+        before = float(p)
+        optimizer((Tensor([1.0]),))
+        moved.append(before - float(p))
+    return moved
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [
+        [0.5, 0.25, 1.0],
+        (0.5, 0.25, 1),
+        np.array([0.5, 0.25, 1.0]),
+        Tensor([0.5, 0.25, 1.0]),
+        (x for x in [0.5, 0.25, 1.0]),
+    ],
+    ids=["list", "tuple", "array", "tensor", "iterator"],
+)
+def test_listed_rates(rates: Any) -> None:
+    assert sgd_steps(rates, 3) == [0.5, 0.25, 1.0]
+
+
+def test_fixed_rates() -> None:
+    for rate in (0.25, Tensor(0.25), np.float32(0.25), np.array(0.25)):
+        assert sgd_steps(rate, 2) == [0.25, 0.25]
+    assert sgd_steps(True, 1) == [1.0]
+    assert sgd_steps(0, 1) == [0.0]
+
+
+def test_a_list_that_is_too_short_changes_nothing() -> None:
+    (p,) = params = [Parameter(Tensor([0.0]), name="w")]
+    optimizer = nn.SGD(params, [0.5, 0.25])
+    for _ in range(2):
+        optimizer((Tensor([1.0]),))
+    with pytest.raises(RuntimeError, match="SGD: step 2 has no learning rate: learning_rate lists 2") as caught:
+        optimizer((Tensor([1.0]),))
+    assert isinstance(caught.value, graphc.ArgumentValueError)
+    assert float(p) == -0.75
+    assert optimizer.global_step.asnumpy().tolist() == [2]
+    # A compiled step cannot raise: its rate is NaN, which the loss shows.
+    step = graphc.compile(optimizer, (Tensor([1.0]),))
+    step((Tensor([1.0]),))
+    assert np.isnan(p.asnumpy()).all()
+
+
+def test_the_rate_is_that_of_the_steps_made_before() -> None:
+    optimizer = nn.Adam(make_params(), [0.5, 0.25, 0.125])
+    seen = []
+    for grads in GRADS[:3]:
+        seen.append(float(optimizer.get_lr()))
+        optimizer(tuple(map(Tensor, grads)))
+    assert seen == [0.5, 0.25, 0.125]
+    assert nn.SGD(make_params(), nn.WarmUpLR(0.5, 2)).get_lr().shape == ()
+
+
+def test_the_list_can_be_assigned() -> None:
+    (p,) = params = [Parameter(Tensor([0.0]), name="w")]
+    optimizer = nn.SGD(params, [0.5, 0.5])
+    optimizer((Tensor([1.0]),))
+    optimizer.get_lr_parameter(p).set_data(np.array([0.25, 0.125], np.float32))
+    optimizer((Tensor([1.0]),))
+    assert float(p) == -0.625
+
+
+def test_an_overflow_step_uses_up_no_rate() -> None:
+    class Line(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = Parameter(Tensor([0.0]), name="w")
+
+        def construct(self, x: Tensor) -> Tensor:
+            return ops.reduce_sum(self.w * x)
+
+    for make in (lambda p: nn.SGD(p, [0.5, 0.25, 0.125]), lambda p: nn.SGD(p, [{"params": p, "lr": [0.5, 0.25, 0.125]}])):
+        net = Line()
+        optimizer = make(net.trainable_params())
+        cell = nn.TrainOneStepWithLossScaleCell(net, optimizer, Tensor(16.0))
+        values, steps = [], []
+        for x in (1.0, np.inf, 1.0, np.nan, np.inf, 1.0):
+            cell(Tensor([x]))
+            values.append(float(net.w))
+            steps.append(int(optimizer.global_step.asnumpy()[0]))
+        assert values == [-0.5, -0.5, -0.75, -0.75, -0.75, -0.875]
+        assert steps == [1, 1, 2, 2, 2, 3]
+
+
+# ---- groups
+
+
+class DecayOfStep(nn.Cell):
+    """0.1 * (step + 1), as in tests/data/ms_learning_rates.py."""
+
+    def construct(self, step: Tensor) -> Tensor:
+        return 0.1 * (ops.cast(step, "float32") + 1.0)
+
+
+def described(value: Any) -> Any:
+    if value == "step":
+        return DecayOfStep()
+    if isinstance(value, dict):
+        ((name, args),) = value.items()
+        return getattr(nn, name)(*args)
+    return value
+
+
+@pytest.mark.parametrize("case", RECORDED["groups"], ids=lambda c: f"{c['name']}-{c['kwargs']}-{c['groups']}")
+def test_groups_as_recorded(case: dict[str, Any]) -> None:
+    start = {k: np.array(v, np.float32) for k, v in RECORDED["start"].items()}
+    params = [Parameter(Tensor(v), name=k) for k, v in start.items()]
+    given: Any = params
+    if case["groups"] is not None:
+        given = [
+            {k: [params[i] for i in v] if k in ("params", "order_params") else described(v) for k, v in group.items()}
+            for group in case["groups"]
+        ]
+    optimizer = getattr(nn, case["name"])(given, **{k: described(v) for k, v in case["kwargs"].items()})
+    assert [p.name for p in optimizer.parameters] == case["order"]
+    assert sorted({p.name for p in (*params, *optimizer.get_parameters())}) == case["state"]
+    for step, rates in enumerate(case["rates"]):
+        now = optimizer.get_lr()
+        got = [float(r) for r in now] if isinstance(now, tuple) else float(now)
+        np.testing.assert_allclose(got, rates, rtol=1e-5)
+        grads = {
+            "fc.weight": start["fc.weight"] * np.float32(0.1 * (step + 1)) + np.float32(0.05),
+            "norm.beta": start["norm.beta"] * np.float32(step + 1) - np.float32(0.3),
+        }
+        optimizer(tuple(Tensor(grads[n]) for n in case["order"]))
+    for p in params:
+        np.testing.assert_allclose(p.asnumpy(), case["values"][p.name], rtol=2e-5, atol=2e-6, err_msg=p.name)
+
+
+def test_what_groups_look_like() -> None:
+    w, b = make_params()
+    plain = nn.Momentum([{"params": [w], "weight_decay": 0.5}, {"params": [b]}], 0.25, 0.9, loss_scale=2.0)
+    assert (plain.is_group, plain.is_group_lr, plain.dynamic_lr, plain.dynamic_weight_decay) == (True, False, False, False)
+    assert [float(d) for d in plain.get_weight_decay()] == [1.0, 0.0]
+    assert plain.decay_flags == (True, False)
+    assert float(plain.get_lr()) == 0.25
+
+    w, b = make_params()
+    fixed = nn.Momentum([{"params": [w]}, {"params": [b], "lr": 0.5}, {"order_params": [b, w]}], 0.25, 0.9)
+    assert (fixed.is_group_lr, fixed.dynamic_lr, fixed.is_group_params_ordered) == (True, False, True)
+    assert [p.name for p in fixed.parameters] == ["fc.bias", "fc.weight"]
+    assert fixed.get_lr_parameter(b).name == "learning_rate_group_1"
+    assert [float(r) for r in fixed.get_lr_parameter([w, b])] == [0.25, 0.5]
+
+    w, b = make_params()
+    schedule = nn.WarmUpLR(0.5, 2)
+    moving = nn.Momentum([{"params": [w], "lr": schedule}, {"params": [b]}], 0.25, 0.9)
+    assert (moving.is_group_lr, moving.dynamic_lr) == (True, True)
+    assert moving.get_lr_parameter(w) is schedule
+    assert moving.get_lr_parameter(b).name == "learning_rate"
+    assert [float(r) for r in moving.get_lr()] == [0.0, 0.25]
+    assert moving.learning_rate[-1](moving.global_step).asnumpy() == 0.25
+
+
+def test_grad_centralization_subtracts_the_mean_of_each_row() -> None:
+    params = [Parameter(Tensor(np.zeros(shape, np.float32)), name=f"p{i}") for i, shape in enumerate([(3, 16, 2), (3, 5), (16,)])]
+    optimizer = nn.SGD([{"params": params, "grad_centralization": True}], 1.0)
+    grads = [RNG.normal(size=p.shape).astype(np.float32) for p in params]
+    optimizer(tuple(map(Tensor, grads)))
+    np.testing.assert_allclose(params[0].asnumpy(), grads[0].mean((1, 2), keepdims=True) - grads[0], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(params[1].asnumpy(), -grads[1])
+    np.testing.assert_allclose(params[2].asnumpy(), -grads[2])
+
+
+def test_groups_decay_whatever_their_names() -> None:
+    params = [Parameter(Tensor([2.0]), name=n) for n in ("norm.beta", "norm.gamma")]
+    nn.SGD([{"params": params[:1], "weight_decay": 0.25}, {"params": params[1:]}], 0.5)((Tensor([0.0]), Tensor([0.0])))
+    assert [float(p) for p in params] == [1.75, 2.0]
+
+
+def test_a_decay_that_changes_trains_in_a_cell() -> None:
+    class Net(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = Parameter(Tensor([1.0]), name="w")
+
+        def construct(self, x: Tensor) -> Tensor:
+            return ops.reduce_sum(self.w * x)
+
+    net = Net()
+    cell = nn.TrainOneStepCell(net, nn.Momentum(net.trainable_params(), 0.5, 0.0, weight_decay=DecayOfStep()))
+    w = 1.0
+    for t in range(4):
+        cell(Tensor([0.25]))
+        w -= 0.5 * (0.25 + 0.1 * (t + 1) * w)
+        assert float(net.w) == pytest.approx(w, rel=1e-5)
+
+
+# ---- LARS
+
+
+def test_lars_follows_its_formula() -> None:
+    def run(use_clip: bool) -> None:
+        params = make_params(("fc.weight", "fc.bias"))
+        inner = nn.Momentum(params, 0.05, 0.9, weight_decay=0.1, loss_scale=2.0)
+        optimizer = nn.LARS(inner, 1e-5, 0.02, use_clip)
+        w, b = W.astype(np.float64), B.astype(np.float64)
+        mw, mb = np.zeros_like(w), np.zeros_like(b)
+        for gw, gb in GRADS:
+            optimizer((Tensor(gw), Tensor(gb)))
+            gw, gb = gw / 2.0, gb / 2.0
+            trust = 0.02 * np.linalg.norm(w) / (np.linalg.norm(gw) + 0.1 * np.linalg.norm(w) + 1e-5)
+            if use_clip:
+                trust = min(trust / 0.05, 1.0)
+            mw, mb = 0.9 * mw + trust * (gw + 0.1 * w), 0.9 * mb + gb
+            w, b = w - 0.05 * mw, b - 0.05 * mb
+        np.testing.assert_allclose(params[0].asnumpy(), w, rtol=5e-5, atol=5e-6)
+        np.testing.assert_allclose(params[1].asnumpy(), b, rtol=5e-5, atol=5e-6)
+        assert optimizer.global_step.asnumpy().tolist() == [STEPS]
+
+    run(False)
+    run(True)
+
+
+def test_lars_inside_a_training_cell() -> None:
+    net = nn.Dense(4, 3)
+    optimizer = nn.LARS(nn.Momentum(net.trainable_params(), 0.5, 0.9), coefficient=0.1)
+    cell = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer)
+    x, y = Tensor(RNG.normal(size=(8, 4)).astype(np.float32)), Tensor(RNG.normal(size=(8, 3)).astype(np.float32))
+    losses = [float(cell(x, y)) for _ in range(6)]
+    assert losses[-1] < losses[0]
+
+
+# ---- errors
+
+
+def two(p: list[Parameter], **first: Any) -> list[dict[str, Any]]:
+    return [{"params": p[:1], **first}, {"params": p[1:]}]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda p: nn.SGD([*two(p), p[0]]), TypeError, "must be all Parameters or all groups"),
+        (lambda p: nn.SGD(two(p, rate=1)), KeyError, "group 0 has the key 'rate', known are params, lr, weight_decay"),
+        (lambda p: nn.SGD([{"lr": 0.1}]), KeyError, "group 0 has no 'params'"),
+        (lambda p: nn.SGD([*two(p), {"params": p[:1]}]), RuntimeError, "'fc.weight' is in group 0 and in group 2"),
+        (lambda p: nn.SGD([*two(p), {"order_params": p[:1]}]), ValueError, "must hold each of the 2 parameters"),
+        (lambda p: nn.SGD([*two(p), {"order_params": [p[0], p[0]]}]), ValueError, "must hold each of the 2 parameters"),
+        (lambda p: nn.SGD([*two(p), {"order_params": p, "lr": 1}]), ValueError, "'order_params' must be alone"),
+        (lambda p: nn.SGD([*two(p), {"order_params": 3}]), TypeError, "'order_params' must be a list of Parameters"),
+        (lambda p: nn.SGD([{"order_params": p}]), ValueError, "no group has parameters"),
+        (lambda p: nn.SGD([{"params": []}]), ValueError, "there are no parameters to optimize"),
+        (lambda p: nn.SGD([{"params": p[0]}]), TypeError, "'params' of group 0 must be a list of Parameters"),
+        (lambda p: nn.SGD([{"params": [1]}]), TypeError, "parameters must be Parameters, got int"),
+        (lambda p: nn.SGD({"params": p}), TypeError, "parameters must be a list of Parameters, got dict"),
+        (lambda p: nn.SGD(None), ValueError, "parameters must not be None"),
+        (lambda p: nn.SGD(two(p, lr=-1.0)), ValueError, "learning_rate must be a finite number >= 0, got -1.0"),
+        (lambda p: nn.SGD(two(p, lr=[0.1]), [0.1, 0.2]), ValueError, "lists of learning rates differ in length: 1, 2"),
+        (lambda p: nn.SGD(two(p, weight_decay="a")), TypeError, "weight_decay must be a number or a Cell, got str"),
+        (lambda p: nn.SGD(two(p, grad_centralization=1)), TypeError, "grad_centralization must be a bool"),
+        (lambda p: nn.SGD(two(p, weight_decay=DecayOfStep())), TypeError, "SGD: weight_decay must be a number, not a Cell"),
+        (lambda p: nn.SGD(p, weight_decay=DecayOfStep()), TypeError, "SGD: weight_decay must be a number, not a Cell"),
+        (lambda p: nn.SGD(p, []), ValueError, r"must have one axis with a rate per step, it has shape \(0,\)"),
+        (lambda p: nn.SGD(p, Tensor([[0.1]])), ValueError, r"it has shape \(1, 1\)"),
+        (lambda p: nn.SGD(p, [0.1, "a"]), TypeError, "must list one number per step"),
+        (lambda p: nn.SGD(p, [0.1, -0.1]), ValueError, r"learning_rate\[1\] must be a finite number >= 0, got -0.1"),
+        (lambda p: nn.SGD(p, [0.1, float("nan")]), ValueError, r"learning_rate\[1\] must be a finite number >= 0, got nan"),
+        (lambda p: nn.SGD(p, {0.1: 1}), TypeError, "a list of numbers or a LearningRateSchedule, got dict"),
+        (lambda p: nn.SGD(p, None), TypeError, "got NoneType"),
+        (lambda p: nn.SGD(p).get_lr_parameter(1), TypeError, "param must be a Parameter or a list of them, got int"),
+        (lambda p: nn.SGD(p).get_lr_parameter(make_params()[0]), ValueError, r"fc.weight f32\[6,21\] does not belong"),
+        (lambda p: nn.FTRL(p, learning_rate=[0.1, 0.2]), ValueError, "FTRL: the learning rate must be one float"),
+        (lambda p: nn.FTRL(two(p, lr=0.1)), ValueError, "FTRL: the learning rate must be one float"),
+        (lambda p: nn.FTRL(p, learning_rate=1), TypeError, "learning_rate must be a float, got int"),
+        (lambda p: nn.FTRL(p, lr_power=0.5), ValueError, "lr_power must be at most 0, got 0.5"),
+        (lambda p: nn.FTRL(p, l1=-0.5), ValueError, "l1 must be a finite number >= 0"),
+        (lambda p: nn.Adagrad(p, 1), TypeError, "accum must be a float, got int"),
+        (lambda p: nn.Adagrad(p, update_slots=1), TypeError, "update_slots must be a bool"),
+        (lambda p: nn.Adadelta(p, rho=1.5), ValueError, "rho must be at most 1, got 1.5"),
+        (lambda p: nn.Adadelta(p, epsilon=-1.0), ValueError, "epsilon must be a finite number >= 0"),
+        (lambda p: nn.RMSProp(p, decay=1), TypeError, "decay must be a float"),
+        (lambda p: nn.RMSProp(p, epsilon=0.0), ValueError, "epsilon must be a finite number > 0"),
+        (lambda p: nn.RMSProp(p, centered=None), TypeError, "centered must be a bool"),
+        (lambda p: nn.AdaMax(p, beta1=0.0), ValueError, "AdaMax: beta1 must be between 0 and 1"),
+        (lambda p: nn.AdamWeightDecay(p, eps=1), TypeError, "AdamWeightDecay: eps must be a float"),
+        (lambda p: nn.AdamW(p, betas=0.9), TypeError, "betas must be a tuple of two floats, got float"),
+        (lambda p: nn.AdamW(p, betas=(0.9,)), ValueError, "betas must be two floats"),
+        (lambda p: nn.AdamW(p, betas=(0.9, 1.0)), ValueError, "AdamW: beta2 must be between 0 and 1, got 1.0"),
+        (lambda p: nn.Lamb(p, 0.1, beta1=1), TypeError, "Lamb: beta1 must be a float, got int"),
+        (lambda p: nn.ASGD(p, lambd=1), TypeError, "lambd must be a float"),
+        (lambda p: nn.Rprop(p, etas=[0.5, 1.2]), TypeError, "etas must be a tuple of two floats, got list"),
+        (lambda p: nn.Rprop(p, etas=(0.5, 1.0)), ValueError, r"etas\[1\] must be a finite number > 1, got 1.0"),
+        (lambda p: nn.Rprop(p, step_sizes=(0.5, 0.1)), ValueError, r"step_sizes\[1\] must be a finite number >= 0.5"),
+        (lambda p: nn.LARS(p), TypeError, "LARS: optimizer must be an Optimizer, got list"),
+        (lambda p: nn.LARS(nn.SGD(p), epsilon=1), TypeError, "epsilon must be a float, got int"),
+    ],
+)
+def test_refused(make: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message) as caught:
+        make(make_params())
+    assert isinstance(caught.value, graphc.GraphcError)
+    assert caught.value.loc is None or caught.value.loc.file.endswith("test_optim2.py")
+
+
+@pytest.mark.parametrize("name", ["AdamWeightDecay", "RMSProp", "Rprop"])
+def test_gradients_that_do_not_fit_change_nothing(name: str) -> None:
+    params = make_params()
+    optimizer = getattr(nn, name)(params)
+    w, b = map(Tensor, GRADS[0])
+    with pytest.raises(graphc.ShapeError, match=r"gradient of fc.weight is f32\[5\], the parameter f32\[6,21\]"):
+        optimizer((b, w))
+    with pytest.raises(graphc.ArgumentValueError, match="got 1 gradients for 2 parameters"):
+        optimizer((w,))
+    assert np.array_equal(params[0].asnumpy(), W)
+    assert optimizer.global_step.asnumpy().tolist() == [0]
