@@ -6,9 +6,11 @@ A table stands between `<!-- begin NAME -->` and `<!-- end NAME -->`.
 from __future__ import annotations
 
 import inspect
+import pkgutil
 import re
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,9 @@ DOCS = Path(__file__).resolve().parent
 
 
 def ops_table() -> list[str]:
-    """Every declared op."""
+    """Every declared op; some are declared in modules that are imported late."""
+    for module in pkgutil.walk_packages(ops.__path__, "graphc.ops."):
+        import_module(module.name)
     lines = ["| op | operands | attributes | gradient | lowering | what it is |", "|---|---|---|---|---|---|"]
     for op in sorted(all_ops().values(), key=lambda op: op.name):
         attrs = ", ".join(k if v is REQUIRED else f"{k}={v!r}" for k, v in op.attrs.items())

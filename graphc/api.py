@@ -61,6 +61,7 @@ class CompiledStep:
         lowered_at = time.perf_counter()
         self._executable = _build(self._lowered.program, checked=not on.jit)
         self._outputs = traced.structure
+        self._numbers = [i for i, is_number in enumerate(traced.numbers) if is_number]
         self._params = [traced.params[i] for i in self._lowered.params]
         self._prints = [p for p in self._params if isinstance(p, PrintLog)]
         self._lock = threading.Lock()
@@ -142,9 +143,11 @@ class CompiledStep:
             if self._canary:
                 self._bound.check_canaries()
             read = self._bound.read
-            outputs = [Tensor.wrap(read(buffer).reshape(type.shape)) for buffer, type in self._lowered.results]
+            outputs: list[Any] = [Tensor.wrap(read(b).reshape(type.shape)) for b, type in self._lowered.results]
             for log in self._prints:
                 log.flush()
+        for i in self._numbers:
+            outputs[i] = outputs[i].item()
         return unflatten(self._outputs, outputs)
 
     def _bind(self) -> None:

@@ -90,7 +90,8 @@ def _node_line(node: Node) -> str:
     types = str(node.types[0]) if len(node.types) == 1 else f"({', '.join(map(str, node.types))})"
     name = f" {_name(node.name)}" if node.name else ""
     text = f"%{node.id}{name}: {types} = {node.op.name}({', '.join(map(str, node.inputs))})"
-    attrs = [f"{k}={attr_text(v)}" for k, v in node.attrs.items() if not _is_default(v, node.op.attrs[k])]
+    defaults = node.op.attrs
+    attrs = [f"{k}={attr_text(v)}" for k, v in node.attrs.items() if k not in defaults or not _is_default(v, defaults[k])]
     if attrs:
         text += f" {{{', '.join(attrs)}}}"
     if node.after:

@@ -134,8 +134,7 @@ class Cell:
             for name, param in cell._params.items():
                 if id(param) not in seen:
                     seen.add(id(param))
-                    own = param.name.rsplit(".", 1)[-1] if param.is_named else name
-                    yield (f"{path}.{own}" if path else own), param
+                    yield (f"{path}.{name}" if path else name), param
 
     def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
         """The parameters, each once."""

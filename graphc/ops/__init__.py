@@ -2,7 +2,7 @@
 NumPy interpreter, Tensor and Parameter, and the functions users call. Knows the IR; knows no Cells, no compiler.
 """
 
-from graphc.ops import casts, elementwise, functional, image, linalg, loss, maths, random, reduce, shape, state  # noqa: F401
+from graphc.ops import declarations, functional, names  # noqa: F401
 from graphc.ops.clip import clip_by_global_norm, clip_by_norm, clip_by_value
 from graphc.ops.collective import AllReduce, ReduceOp, all_reduce
 from graphc.ops.composite import (
@@ -31,7 +31,6 @@ from graphc.ops.functional import (
     add,
     addn,
     all_finite,
-    argmax,
     assign,
     assign_add,
     assign_sub,
@@ -131,10 +130,12 @@ from graphc.ops.functional import round_ as round
 from graphc.ops.functional import sum_ as sum
 from graphc.ops.functional.activation import *  # noqa: F403
 from graphc.ops.functional.conv import *  # noqa: F403
+from graphc.ops.functional.extra import *  # noqa: F403
 from graphc.ops.functional.loss import *  # noqa: F403
 from graphc.ops.functional.normalization import *  # noqa: F403
 from graphc.ops.functional.random import *  # noqa: F403
 from graphc.ops.mutable import mutable
+from graphc.ops.names import *  # noqa: F403
 from graphc.ops.primitives import (
     Abs,
     Add,
@@ -369,3 +370,4 @@ __all__ = [
 ]  # fmt: skip
 __all__ += functional.activation.__all__ + functional.conv.__all__ + functional.loss.__all__
 __all__ += functional.normalization.__all__ + functional.random.__all__
+__all__ += functional.extra.__all__ + names.__all__

@@ -55,6 +55,9 @@ class Tensor(Operators):
 
     __array_priority__ = 1000
 
+    #: Whether it stands for a Python number: weak in promotion, and a Python number again where a step returns it.
+    is_number = False
+
     def __init__(self, input_data: Any, dtype: Any = None) -> None:
         array = to_array(input_data, dtype)
         self._array: Array | None = np.ascontiguousarray(array).reshape(array.shape).copy()
@@ -107,6 +110,10 @@ class Tensor(Operators):
     def asnumpy(self) -> Array:
         """A copy of the contents."""
         return self._value("asnumpy()").copy()
+
+    def init_data(self) -> Tensor:
+        """The tensor itself: its data are made at once (MindSpore: Tensor.init_data)."""
+        return self
 
     def item(self) -> Any:
         """The single element as a Python number; ArgumentValueError if there are more."""
@@ -314,7 +321,11 @@ def as_tensor(x: Any, what: str = "operand") -> Tensor:
     """A Tensor from a Tensor, array or number; ArgumentTypeError for anything else."""
     if isinstance(x, Tensor):
         return x
-    if isinstance(x, (np.ndarray, np.generic, bool, int, float)):
+    if isinstance(x, (bool, int, float)):
+        made = Tensor.wrap(to_array(x))
+        made.is_number = True
+        return made
+    if isinstance(x, (np.ndarray, np.generic)):
         return Tensor.wrap(to_array(x))
     raise ArgumentTypeError(f"{what} must be a Tensor or a number, got {type(x).__name__}", loc=user_loc())
 

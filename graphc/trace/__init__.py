@@ -23,12 +23,14 @@ __all__ = ["GraphRecorder", "Traced", "trace"]
 
 @dataclass(frozen=True)
 class Traced:
-    """A traced cell: its graph, its parameters by Param node id, names of its tensor arguments, structure of its results."""
+    """A traced cell: its graph, its parameters by Param node id, names of its tensor arguments, structure of its results, and
+    which of these are Python numbers."""
 
     graph: Graph
     params: dict[int, Parameter]
     names: tuple[str, ...]
     structure: Structure
+    numbers: tuple[bool, ...]
 
 
 def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
@@ -58,7 +60,7 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
         dispatch.recorder.reset(token)
     updates = [(node_id, recorder.state[id(p)]) for node_id, p in recorder.params.items() if id(p) in recorder.written]
     recorder.graph.set_results(zip(_result_names(cell, len(values)), values, strict=True), updates)
-    return Traced(recorder.graph, recorder.params, tuple(names), out_structure)
+    return Traced(recorder.graph, recorder.params, tuple(names), out_structure, tuple(x.is_number for x in results))
 
 
 def _input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list[str]:

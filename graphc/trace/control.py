@@ -63,7 +63,8 @@ def merge(recorder: GraphRecorder, pred: Tensor, then: Branch, orelse: Branch) -
         loc=user_loc(),
         region=recorder.regions[-1],
     )
-    outputs = [recorder.wrap(v) for v in node.outputs]
+    numbers = [a.is_number and b.is_number for a, b in zip(leaves_a, leaves_b, strict=True)]
+    outputs = [recorder.wrap(v, k < len(numbers) and numbers[k]) for k, v in enumerate(node.outputs)]
     for p, new in zip(written.values(), outputs[len(leaves_a) :], strict=True):
         recorder.read(p)
         recorder.write(p, new.handle[1])
@@ -107,7 +108,7 @@ def while_loop(
         loc=user_loc(),
         region=recorder.regions[-1],
     )
-    outputs = [recorder.wrap(v) for v in node.outputs]
+    outputs = [recorder.wrap(v, k < len(leaves) and leaves[k].is_number) for k, v in enumerate(node.outputs)]
     for p, new in zip(written, outputs[len(leaves) :], strict=True):
         recorder.write(p, new.handle[1])
     final: tuple[Any, ...] = unflatten(structure, outputs[: len(leaves)])
@@ -124,7 +125,7 @@ def _trace_loop(
 ) -> tuple[GraphRecorder, list[Tensor], Structure]:
     """Trace one part of a loop with Input nodes for the carried tensors and parameters, in this order."""
     inner = type(recorder)(name, recorder)
-    symbols = [inner.carry(x.type) for x in leaves]
+    symbols = [inner.carry(x) for x in leaves]
     for p in written:
         inner.carry_parameter(p)
     token = dispatch.recorder.set(inner)

@@ -42,8 +42,7 @@ class EagerRecorder(GraphRecorder):
     def record(
         self, op: str, operands: Sequence[Tensor], attrs: dict[str, Any], after: Any = ()
     ) -> tuple[TracedTensor, ...]:
-        made = super().record(op, operands, attrs, after)
-        node = self.graph.node(made[0].handle[1].node)
+        node = self.add_node(op, operands, attrs, after)
         if op == "Grad":
             arrays = self._gradients(node.outputs)
         else:
@@ -59,7 +58,8 @@ class EagerRecorder(GraphRecorder):
         feed = {i: self.values[Value(i)] for i in expanded.inputs}
         return reference.run(expanded, feed, exact=False).results
 
-    def wrap(self, value: Value) -> TracedTensor:
+    def wrap(self, value: Value, is_number: bool = False) -> TracedTensor:
+        # Python's own numbers stay what they are; there is nothing to remember.
         return EagerTensor(self.graph.type(value), (self, value), self.values[value])
 
     def constant(self, x: Tensor) -> Value:

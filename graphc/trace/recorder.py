@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphc.errors import GraphcError, TraceError, user_loc
-from graphc.ir import Data, Graph, Ids, Region, TensorType, Value
+from graphc.ir import Data, Graph, Ids, Node, Region, TensorType, Value
 from graphc.nn.cell import Cell
 from graphc.ops import dispatch
 from graphc.ops.tensor import Parameter, Tensor, TracedTensor
@@ -78,10 +78,16 @@ class GraphRecorder:
         self, op: str, operands: Sequence[Tensor], attrs: dict[str, Any], after: Any = ()
     ) -> tuple[TracedTensor, ...]:
         """Add a node for an op call of the user's."""
+        node = self.add_node(op, operands, attrs, after)
+        numbers = bool(operands) and all(x.is_number for x in operands)
+        return tuple(self.wrap(v, numbers) for v in node.outputs)
+
+    def add_node(self, op: str, operands: Sequence[Tensor], attrs: dict[str, Any], after: Any = ()) -> Node:
+        """The node alone; an error names the operands as the user knows them."""
         loc = user_loc(sys._getframe(1))
         try:
             values = [self.resolve(x) for x in operands]
-            node = self.graph.add(
+            return self.graph.add(
                 op,
                 values,
                 attrs,
@@ -93,7 +99,6 @@ class GraphRecorder:
         except GraphcError as error:
             self._explain(error, operands)
             raise
-        return tuple(TracedTensor(t, (self, v)) for t, v in zip(node.types, node.outputs, strict=True))
 
     def _explain(self, error: GraphcError, operands: Sequence[Tensor]) -> None:
         """Name the operands of a failed op as the user knows them."""
@@ -116,8 +121,10 @@ class GraphRecorder:
             return f"made by {node.op.name}{where}{' in ' + node.scope if node.scope else ''}"
         return "a constant"
 
-    def wrap(self, value: Value) -> TracedTensor:
-        return TracedTensor(self.graph.type(value), (self, value))
+    def wrap(self, value: Value, is_number: bool = False) -> TracedTensor:
+        traced = TracedTensor(self.graph.type(value), (self, value))
+        traced.is_number = is_number
+        return traced
 
     def resolve(self, x: Tensor) -> Value:
         """The Value of this graph that a tensor stands for."""
@@ -148,10 +155,10 @@ class GraphRecorder:
             self.captures[outer] = node.outputs[0]
         return self.captures[outer]
 
-    def carry(self, type: TensorType) -> TracedTensor:
+    def carry(self, x: Tensor) -> TracedTensor:
         """A value that a loop carries, as it is at the beginning of a turn."""
-        node = self.graph.add("Input", types=(type,), region="state")
-        return self.wrap(node.outputs[0])
+        node = self.graph.add("Input", types=(x.type,), region="state")
+        return self.wrap(node.outputs[0], x.is_number)
 
     def carry_parameter(self, p: Parameter) -> None:
         """The version of a parameter at the beginning of a turn of a loop that writes it."""

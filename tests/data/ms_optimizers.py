@@ -3,6 +3,9 @@ NumPy.
 
 Each case is five steps of one optimizer on two parameters with given gradients; it holds every parameter and
 state afterwards. tests/nn/test_optimizers.py compares.
+
+Not recorded, because MindSpore's CPU kernels do not do what its documentation says: Momentum's use_nesterov and
+Adagrad's update_slots=False, which they ignore, and FTRL's l1, which they add where the linear term is negative.
 """
 
 import json
@@ -32,15 +35,14 @@ CASES = [
     ("AdaMax", {"learning_rate": 0.1, "beta1": 0.8, "beta2": 0.9, "eps": 1e-3, "weight_decay": 0.1, "loss_scale": 4.0}),
     ("Adagrad", {"learning_rate": 0.1}),
     ("Adagrad", {"learning_rate": 0.1, "accum": 0.5, "weight_decay": 0.1, "loss_scale": 4.0}),
-    ("Adagrad", {"learning_rate": 0.1, "update_slots": False}),
     ("Adadelta", {}),
     ("Adadelta", {"learning_rate": 0.5, "rho": 0.8, "epsilon": 1e-2, "weight_decay": 0.1, "loss_scale": 4.0}),
     ("RMSProp", {}),
     ("RMSProp", {"learning_rate": 0.05, "decay": 0.8, "momentum": 0.9, "epsilon": 1e-3, "weight_decay": 0.1}),
     ("RMSProp", {"learning_rate": 0.05, "momentum": 0.9, "centered": True, "loss_scale": 4.0}),
     ("FTRL", {"learning_rate": 0.1}),
-    ("FTRL", {"learning_rate": 0.1, "initial_accum": 0.5, "l1": 0.2, "l2": 0.3, "weight_decay": 0.1, "loss_scale": 4.0}),
-    ("FTRL", {"learning_rate": 0.1, "lr_power": -0.8, "l1": 0.5}),
+    ("FTRL", {"learning_rate": 0.1, "initial_accum": 0.5, "l2": 0.3, "weight_decay": 0.1, "loss_scale": 4.0}),
+    ("FTRL", {"learning_rate": 0.1, "lr_power": -0.8}),
     ("ASGD", {}),
     ("ASGD", {"learning_rate": 0.2, "lambd": 0.05, "alpha": 0.5, "t0": 2.0, "weight_decay": 0.1}),
     ("Rprop", {}),

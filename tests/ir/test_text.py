@@ -16,7 +16,6 @@ from tests.ir.hostile import constants, graphs
 F = TensorType("float32", (2, 3))
 
 
-
 def small() -> Graph:
     """x * w, a condition, and an If that exchanges two values."""
     g = Graph("step")
@@ -64,7 +63,7 @@ graph @step {
     )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(graphs())
 def test_text_comes_back(graph):
     text = to_text(graph)
@@ -80,12 +79,16 @@ def test_text_comes_back(graph):
     assert again.updates == graph.updates
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(graphs(), st.data())
 def test_damaged_text_gives_a_graph_or_a_parse_error(graph, data):
     text = to_text(graph)
     at = data.draw(st.integers(0, len(text)))
-    inserted = data.draw(st.one_of(st.text(max_size=3), st.sampled_from(['"', "\\", "{", "}", "(", "[", "#9", "%0", "\n", "=", "<", " "])))
+    inserted = data.draw(
+        st.one_of(
+            st.text(max_size=3), st.sampled_from(['"', "\\", "{", "}", "(", "[", "#9", "%0", "\n", "=", "<", " "])
+        )
+    )
     length = data.draw(st.sampled_from((0, 0, 1, 2, 20, len(text))))
     damaged = text[:at] + inserted + text[at + length :]
     try:
@@ -127,14 +130,14 @@ def test_every_truncation_is_refused():
         ("%2: f32[2,3] = Mul", "%1: f32[2,3] = Mul", 6, "node id %1 is used twice in graph @step"),
         ("%2: f32[2,3] = Mul", "%2: f32[2,x] = Mul", 6, "'f32[2,x]' is no type, expected for example f32[32,10]"),
         ("{axis=(0, 1)}", "{axis=(0, 5)}", 8, "ReduceAny: axis 5 is out of range for a tensor of rank 2"),
-        ("{axis=(0, 1)}", "{axis=3}", 8, "ReduceAny: TypeError:"),
+        ("{axis=(0, 1)}", '{axis="a"}', 8, "ReduceAny: TypeError:"),
         ("{axis=(0, 1)}", "{axis=(0 1}", 8, "these attributes do not parse"),
         ("{axis=(0, 1)}", "{axes=(0, 1)}", 8, "ReduceAny has no attribute 'axes'"),
         (" after(%2)", " after(%77)", 8, "uses %77, which is not in graph @step"),
         ("  ; network.fc", "  ; network.fc @@", 6, "what follows `;` does not parse"),
-        ("return loss=%2,", "return loss=2,", 20, "expected name=%id pairs"),
-        ("old=%9#1", "old=%9#2", 20, "%9#2 is not a value of this graph"),
-        ("update %0", "update %2", 21, "%2 is not a parameter of this graph"),
+        ("return loss=%2,", "return loss=2,", 19, "expected name=%id pairs"),
+        ("old=%9#1", "old=%9#2", 21, "%9#2 is not a value of this graph"),
+        ("update %0", "update %2", 20, "%2 is not a parameter of this graph"),
         ("then = graph", "them = graph", 11, "expected the subgraph `then = graph @...`"),
         ("takes %5 w: f32", "takes %5 w; f32", 12, "expected `takes %id name: type, ...`"),
         ("  forward:", "  forwards:", 4, "expected a node, a region or `return`"),
@@ -148,8 +151,7 @@ def test_parse_errors_give_the_line(old, new, line, message):
         parse(text.replace(old, new, 1))
     head, _, said = caught.value.message.partition(": ")
     assert message in said
-    # Results and updates are looked at when the graph ends.
-    assert head.startswith(f"line {line} ") or line >= 20
+    assert head == f"line {line} of the graph's text"
 
 
 def test_text_after_the_end_is_refused_with_its_line():
@@ -200,7 +202,7 @@ def test_numpy_numbers_and_lists_among_attributes_become_pythons():
     node = g.add("Fill", attrs=attrs)
     g.set_results([("y", node.outputs[0])])
     assert node.attrs["shape"] == (2, 3)
-    assert "{dtype=\"float32\", shape=(2, 3), value=1.5}" in str(g)
+    assert '{dtype="float32", shape=(2, 3), value=1.5}' in str(g)
     assert str(parse(str(g))) == str(g)
 
 
@@ -231,15 +233,39 @@ def variants():
     yield "results", case(lambda t: t.replace("loss=%2, old=%9#1", "loss=%2")), "results"
     yield "slot", case(lambda t: t.replace("old=%9#1", "old=%9")), "different results of their nodes"
     yield "update", case(lambda t: t.replace("  update %0 = %9  ; w\n", "")), "updates inputs"
-    yield "operands exchanged", case(lambda t: t.replace("Mul(%1, %0)", "Mul(%0, %1)")), "%0 Param and %1 Input: the ops differ"
+    yield (
+        "operands exchanged",
+        case(lambda t: t.replace("Mul(%1, %0)", "Mul(%0, %1)")),
+        "%0 Param and %1 Input: the ops differ",
+    )
     yield "op", case(lambda t: t.replace("Mul(", "Add(")), "the ops differ"
     yield "order", case(lambda t: t.replace(" after(%2)", "")), "the operands differ"
-    yield "attribute", case(lambda t: t.replace("{axis=(0, 1)}", "{axis=(0, 1), keep_dims=True}").replace(
-        "%4: b1[]", "%4: b1[1,1]").replace("If(%4,", "If(%10,").replace("  optimizer:\n", "    %10: b1[] = Reshape(%4) {shape=()}\n  optimizer:\n")
-    ), "the ops differ"
-    yield "branch", case(lambda t: t.replace('return "0"=%6, "1"=%5', 'return "0"=%5, "1"=%6')), "attribute then differs"
-    yield "copy", case(lambda t: t.replace("Greater(%2, %1)", "Greater(%10, %1)").replace(
-        "    %3: b1", "    %10: f32[2,3] = Mul(%1, %0)\n    %3: b1")), "corresponds to both"
+    yield (
+        "attribute",
+        case(
+            lambda t: (
+                t.replace("{axis=(0, 1)}", "{axis=(0, 1), keep_dims=True}")
+                .replace("%4: b1[]", "%4: b1[1,1]")
+                .replace("If(%4,", "If(%10,")
+                .replace("  optimizer:\n", "    %10: b1[] = Reshape(%4) {shape=()}\n  optimizer:\n")
+            )
+        ),
+        "the ops differ",
+    )
+    yield (
+        "branch",
+        case(lambda t: t.replace('return "0"=%6, "1"=%5', 'return "0"=%5, "1"=%6')),
+        "attribute then differs",
+    )
+    yield (
+        "copy",
+        case(
+            lambda t: t.replace("Greater(%2, %1)", "Greater(%10, %1)").replace(
+                "    %3: b1", "    %10: f32[2,3] = Mul(%1, %0)\n    %3: b1"
+            )
+        ),
+        "corresponds to both",
+    )
 
 
 @pytest.mark.parametrize(("other", "words"), [pytest.param(g, w, id=n) for n, g, w in variants()])
@@ -249,7 +275,9 @@ def test_difference_says_what_differs(other, words):
     assert not equal(small(), other)
 
 
-@pytest.mark.parametrize(("a", "b"), [(0.0, -0.0), (1, 1.0), (1, True), (math.nan, 0.0), ((1, 0.0), (1, -0.0)), ((1,), (True,))])
+@pytest.mark.parametrize(
+    ("a", "b"), [(0.0, -0.0), (1, 1.0), (1, True), (math.nan, 0.0), ((1, 0.0), (1, -0.0)), ((1,), (True,))]
+)
 def test_attributes_that_python_takes_for_equal_differ(a, b):
     def graph(value):
         g = Graph("g")

@@ -31,8 +31,9 @@ def make_params(names: tuple[str, str] = ("fc.weight", "fc.bias")) -> list[Param
 
 def adam_weight_decay(w: Array, gs: list[Array], lr: float, eps: float, decay: float) -> Iterator[Array]:
     m, v = np.zeros_like(w), np.zeros_like(w)
+    rest = float(np.float32(1) - np.float32(0.999))  # MindSpore's 1 - beta2, 5e-5 from 0.001
     for g in gs:
-        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        m, v = 0.9 * m + 0.1 * g, (1 - rest) * v + rest * g * g
         w = w - lr * (m / (np.sqrt(v) + eps) + decay * w)
         yield w
 
@@ -64,10 +65,10 @@ def adamax(w: Array, gs: list[Array], lr: float, b1: float, b2: float, eps: floa
         yield w
 
 
-def adagrad(w: Array, gs: list[Array], lr: float, start: float) -> Iterator[Array]:
+def adagrad(w: Array, gs: list[Array], lr: float, start: float, update: bool = True) -> Iterator[Array]:
     a = np.full_like(w, start)
     for g in gs:
-        a = a + g * g
+        a = a + g * g if update else a
         w = w - lr * g / np.sqrt(a)
         yield w
 
@@ -126,6 +127,7 @@ CASES: list[tuple[Callable[..., Any], Callable[..., Iterator[Array]]]] = [
     (lambda p: nn.Lamb(p, 0.05), lambda w, g: lamb(w, g, 0.05, 0.0)),
     (lambda p: nn.AdaMax(p, 0.05, 0.8, 0.95, 1e-4), lambda w, g: adamax(w, g, 0.05, 0.8, 0.95, 1e-4)),
     (lambda p: nn.Adagrad(p, 0.3, 0.05), lambda w, g: adagrad(w, g, 0.05, 0.3)),
+    (lambda p: nn.Adagrad(p, 0.3, 0.05, False), lambda w, g: adagrad(w, g, 0.05, 0.3, False)),
     (lambda p: nn.Adadelta(p, 0.5, 0.8, 1e-3), lambda w, g: adadelta(w, g, 0.5, 0.8, 1e-3)),
     (lambda p: nn.RMSProp(p, 0.05, 0.8, 0.5, 1e-4), lambda w, g: rmsprop(w, g, 0.05, 0.8, 0.5, 1e-4, False)),
     (
@@ -295,7 +297,7 @@ def test_an_overflow_step_uses_up_no_rate() -> None:
         def construct(self, x: Tensor) -> Tensor:
             return ops.reduce_sum(self.w * x)
 
-    for make in (lambda p: nn.SGD(p, [0.5, 0.25, 0.125]), lambda p: nn.SGD(p, [{"params": p, "lr": [0.5, 0.25, 0.125]}])):
+    for make in (lambda p: nn.SGD(p, [0.5, 0.25, 0.125]), lambda p: nn.SGD([{"params": p, "lr": [0.5, 0.25, 0.125]}])):
         net = Line()
         optimizer = make(net.trainable_params())
         cell = nn.TrainOneStepWithLossScaleCell(net, optimizer, Tensor(16.0))

@@ -80,7 +80,9 @@ class Maker:
 
     # ---- adding
 
-    def add(self, op: str, inputs: Sequence[Value], range: Range, attrs: dict[str, Any] | None = None, **more: Any) -> Value:
+    def add(
+        self, op: str, inputs: Sequence[Value], range: Range, attrs: dict[str, Any] | None = None, **more: Any
+    ) -> Value:
         """Add a node with one result; the first operand instead if the result would not be exact."""
         if range.bound << range.fraction >= EXACT:
             return inputs[0]
@@ -198,7 +200,9 @@ class Maker:
         if x is not None:
             t = self.type(x)
             options = [s for s in SHAPES if math.prod(s) == t.size] + [(t.size,), (1, *t.shape), (*t.shape, 1)]
-            self.add("Reshape", [x], self.ranges[x], {"shape": self.one([s for s in options if len(s) < 5] or [t.shape])})
+            self.add(
+                "Reshape", [x], self.ranges[x], {"shape": self.one([s for s in options if len(s) < 5] or [t.shape])}
+            )
 
     def transpose(self) -> None:
         x = self.some(low=1)
@@ -258,7 +262,9 @@ class Maker:
         elif x is not None and i is not None and self.type(x).size * self.type(i).size <= 200:
             self.add("Gather", [x, i], self.ranges[x], {"axis": self.pick(self.type(x).rank)})
         elif i is not None and self.type(i).size <= 60:
-            self.add("OneHot", [i], Range(2), {"depth": 1 + self.pick(4), "on": 2.0, "dtype": self.one(("float32", "int32"))})
+            self.add(
+                "OneHot", [i], Range(2), {"depth": 1 + self.pick(4), "on": 2.0, "dtype": self.one(("float32", "int32"))}
+            )
 
     def matmul(self) -> None:
         x = self.some("float32", rank=2)
@@ -324,12 +330,16 @@ class Maker:
         subs, ranges = [], []
         for name in ("then", "else"):
             inner, inputs = self._inside(name, taken)
-            inner.versions = {inputs[taken.index(self.versions[p])].node: inputs[taken.index(self.versions[p])] for p in params}
+            inner.versions = {
+                inputs[taken.index(self.versions[p])].node: inputs[taken.index(self.versions[p])] for p in params
+            }
             inner.grow(1 + self.pick(5))
             ends = [inner.one([v for v in inner.pool if inner.type(v) == t]) for t in wanted[: len(plain)]]
-            ends += list(inner.versions.values()) if len(inner.versions) == len(params) else [
-                inputs[taken.index(self.versions[p])] for p in params
-            ]
+            ends += (
+                list(inner.versions.values())
+                if len(inner.versions) == len(params)
+                else [inputs[taken.index(self.versions[p])] for p in params]
+            )
             inner.graph.set_results((str(i), v) for i, v in enumerate(ends))
             inner.graph.prune()
             subs.append(inner.graph)

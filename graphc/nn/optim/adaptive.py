@@ -15,7 +15,7 @@ from graphc.ops.tensor import Tensor
 class Adagrad(Optimizer):
     """a += g**2; w -= lr * g / sqrt(a) (Duchi et al., 2011; MindSpore: nn.Adagrad).
 
-    accum: the value a starts with, a float >= 0. update_slots=False leaves a alone. State: "accum.<parameter>" (a). Further
+    accum: the value a starts with, a float >= 0. update_slots=False leaves a alone (MindSpore's CPU kernel ignores it). State: "accum.<parameter>" (a). Further
     arguments and errors: see Optimizer.
     """
 
@@ -117,7 +117,7 @@ class FTRL(Optimizer):
     """Follow the regularized leader (McMahan et al., 2013; MindSpore: nn.FTRL).
 
     b = a + g**2;  z += g - (b**p - a**p) / lr * w with p = -lr_power;  a = b;
-    w = (l1 * sign(z) - z) / (b**p / lr + 2 * l2) where |z| > l1, else 0.
+    w = (l1 * sign(z) - z) / (b**p / lr + 2 * l2) where |z| > l1, else 0 (MindSpore's CPU kernel forgets the sign).
     initial_accum: the value a starts with, a float >= 0; learning_rate: a float > 0 (no list, schedule or rate of a group:
     ArgumentValueError); lr_power: a float <= 0; l1, l2: floats >= 0. use_locking has no meaning here. Without groups all
     parameters decay, whatever their names. State: "moments.<parameter>" (a), "linear.<parameter>" (z). Further arguments and

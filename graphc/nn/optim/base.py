@@ -59,6 +59,8 @@ class Optimizer(Cell):
         self.is_group_lr = any(m.rate is not None for m in made)
         self.dynamic_lr = any(not isinstance(r, float) for r in (rate, *(m.rate for m in made)) if r is not None)
         self.learning_rate = self._rates(rate, made)
+        if isinstance(self.learning_rate, tuple):
+            self._own(self.learning_rate)
         self._hold_decays(weight_decay, made)
 
     def _rates(self, rate: Rate, made: list[Member]) -> Any:
@@ -75,7 +77,6 @@ class Optimizer(Cell):
         holders = [by_group[None if m.rate is None else m.group] for m in made]
         if self.dynamic_lr:
             return CellList(holders, auto_prefix=False)
-        self._own(r for r in by_group.values() if isinstance(r, Parameter))
         return tuple(holders)
 
     def _hold_decays(self, weight_decay: Any, made: list[Member]) -> None:

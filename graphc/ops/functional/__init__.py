@@ -3,12 +3,13 @@
 They work on Tensors at once (by the NumPy reference), and record nodes while a Cell is traced.
 """
 
-from graphc.ops.functional import activation, conv, loss, normalization, random
+from graphc.ops.functional import activation, conv, extra, loss, normalization, random
 from graphc.ops.functional.activation import *  # noqa: F403
 from graphc.ops.functional.control import cond, fori_loop, scan, while_loop
 from graphc.ops.functional.conv import *  # noqa: F403
 from graphc.ops.functional.core import Axis, Number, Operand, cast, cast_to
 from graphc.ops.functional.create import fill, full, ones, ones_like, zeros, zeros_like
+from graphc.ops.functional.extra import *  # noqa: F403
 from graphc.ops.functional.loss import *  # noqa: F403
 from graphc.ops.functional.math import (
     abs_,
@@ -133,3 +134,4 @@ __all__ = [
     "while_loop", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += activation.__all__ + conv.__all__ + loss.__all__ + normalization.__all__ + random.__all__
+__all__ += extra.__all__

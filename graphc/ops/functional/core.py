@@ -30,7 +30,9 @@ def is_number(x: Any) -> bool:
 
 def number(x: Any, dtype: str) -> Tensor:
     """A Python number as a 0-d tensor of a dtype."""
-    return Tensor.wrap(np.asarray(x, numpy_dtype(dtype)))
+    made = Tensor.wrap(np.asarray(x, numpy_dtype(dtype)))
+    made.is_number = True
+    return made
 
 
 def pair(op: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
@@ -46,7 +48,12 @@ def pair(op: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
         dtype = promote_scalar(x.type.dtype, y)
         return cast_to(x, dtype), number(y, dtype)
     y = as_tensor(y, f"{op}: y")
-    dtype = promote(op, x.type.dtype, y.type.dtype)
+    if x.is_number != y.is_number:
+        tensor, scalar = (y, x) if x.is_number else (x, y)
+        kind = {"bool": True, "int64": 1}.get(scalar.type.dtype, 1.0)
+        dtype = promote_scalar(tensor.type.dtype, kind)
+    else:
+        dtype = promote(op, x.type.dtype, y.type.dtype)
     return cast_to(x, dtype), cast_to(y, dtype)
 
 

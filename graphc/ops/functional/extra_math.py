@@ -445,11 +445,12 @@ eq, ne, gt, ge, lt, le = equal, not_equal, greater, greater_equal, less, less_eq
 
 __all__ = [
     "absolute", "acos", "acosh", "addcdiv", "addcmul", "approximate_equal", "arccos", "arccosh", "arcsin", "arcsinh",
-    "arctan", "arctan2", "arctanh", "as_float", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
-    "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "clamp", "clip", "copysign",
-    "cosh", "deg2rad", "div_no_nan", "divide", "eq", "erfc", "erfinv", "exp2", "fix", "float_power", "floor_divide", "fmax",
-    "fmin", "fmod", "frac", "ge", "gt", "heaviside", "hypot", "inv", "invert", "isclose", "isneginf", "isposinf", "ldexp",
-    "le", "lerp", "log10", "log2", "logaddexp", "logaddexp2", "logit", "lt", "mul_no_nan", "multiply", "nan_to_num", "ne",
-    "negative", "positive", "rad2deg", "remainder", "rint", "sgn", "signbit", "sinc", "sinh", "squared_difference",
-    "subtract", "tan", "true_divide", "trunc", "truncate_div", "truncate_mod", "type_as", "xdivy", "xlogy",
+    "arctan", "arctan2", "arctanh", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_left_shift",
+    "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "clamp", "clip", "copysign", "cosh",
+    "deg2rad", "div_no_nan", "divide", "eq", "erfc", "erfinv", "exp2", "fix", "float_power", "floor_divide", "fmax",
+    "fmin", "fmod", "frac", "ge", "gt", "heaviside", "hypot", "inv", "invert", "isclose", "isneginf", "isposinf",
+    "ldexp", "le", "lerp", "log10", "log2", "logaddexp", "logaddexp2", "logit", "lt", "mul_no_nan", "multiply",
+    "nan_to_num", "ne", "negative", "positive", "rad2deg", "remainder", "rint", "sgn", "signbit", "sinc", "sinh",
+    "squared_difference", "subtract", "tan", "true_divide", "trunc", "truncate_div", "truncate_mod", "type_as",
+    "xdivy", "xlogy",
 ]  # fmt: skip

@@ -288,7 +288,6 @@ def l2_loss(x: Operand) -> Tensor:
 
 
 __all__ = [
-    "amax", "amin", "aminmax", "arange_along", "arg_with_value", "argmax_", "argmin", "argsort", "count_nonzero", "cummax",
-    "cummin", "cumprod", "in_top_k", "l2_loss", "logsumexp", "max_", "median", "min_", "nansum", "ordered", "place", "prod",
-    "ptp", "reverse_cumsum", "sort", "std_mean", "topk", "var_mean",
+    "amax", "amin", "aminmax", "argmin", "argsort", "count_nonzero", "cummax", "cummin", "cumprod", "in_top_k",
+    "l2_loss", "logsumexp", "median", "nansum", "prod", "ptp", "sort", "std_mean", "topk", "var_mean",
 ]  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,8 +11,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, use
 from graphc.ops.dtype import DType, to_name
 from graphc.ops.functional.core import Number, Operand, call, cast
 from graphc.ops.functional.create import full
-from graphc.ops.functional.math import add, equal, greater_equal, less_equal, mul, select
-from graphc.ops.functional.network import matmul
+from graphc.ops.functional.math import add, equal, greater_equal, less_equal, select
 from graphc.ops.functional.reduce import reduce_sum
 from graphc.ops.functional.shape import (
     as_shape,
@@ -393,107 +391,6 @@ def trace(input: Tensor) -> Tensor:
     return reduce_sum(diagonal(input), -1)
 
 
-def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """x[i] y[j]."""
-    return mul(reshape(input, (-1, 1)), reshape(vec2, (1, -1)))
-
-
-def dot(input: Tensor, other: Tensor) -> Tensor:
-    """Products over the last axis of x and the last but one of y."""
-    if input.ndim <= 2 and other.ndim <= 2:
-        return matmul(input, other)
-    return tensor_dot(input, other, ([input.ndim - 1], [max(other.ndim - 2, 0)]))
-
-
-def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Products over the last axes."""
-    if not input.ndim or not other.ndim:
-        return mul(input, other)
-    return tensor_dot(input, other, ([input.ndim - 1], [other.ndim - 1]))
-
-
-def tensor_dot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
-    """Products over axes: the last n of x1 with the first n of x2, or the given pairs of lists."""
-    if isinstance(axes, int):
-        first, second = list(range(x1.ndim - axes, x1.ndim)), list(range(axes))
-    else:
-        first, second = ([a] if isinstance(a, int) else list(a) for a in axes)
-    first = [check_axis("tensor_dot", a, x1.ndim) for a in first]
-    second = [check_axis("tensor_dot", a, x2.ndim) for a in second]
-    if [x1.shape[a] for a in first] != [x2.shape[a] for a in second]:
-        raise ShapeError(f"tensor_dot: axes {first} of {x1.type} do not fit axes {second} of {x2.type}", loc=user_loc())
-    free1, free2 = ([i for i in range(x.ndim) if i not in a] for x, a in ((x1, first), (x2, second)))
-    common = math.prod(x1.shape[a] for a in first)
-    left = reshape(transpose(x1, (*free1, *first)), (-1, common))
-    right = reshape(transpose(x2, (*second, *free2)), (common, -1))
-    return reshape(matmul(left, right), (*(x1.shape[i] for i in free1), *(x2.shape[i] for i in free2)))
-
-
-def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """Product of two matrices."""
-    return matmul(input, mat2)
-
-
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """beta input + alpha mat1 mat2; also for batches and vectors (baddbmm, addmv)."""
-    return add(mul(input, beta), mul(matmul(mat1, mat2), alpha))
-
-
-def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """beta x + alpha times the outer product."""
-    return add(mul(x, beta), mul(outer(vec1, vec2), alpha))
-
-
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """beta input + alpha times the sum of the products of the batch."""
-    return add(mul(input, beta), mul(reduce_sum(matmul(batch1, batch2), 0), alpha))
-
-
-def kron(input: Tensor, other: Tensor) -> Tensor:
-    """Kronecker product."""
-    n = max(input.ndim, other.ndim)
-    a, b = ((1,) * (n - x.ndim) + x.shape for x in (input, other))
-    left = reshape(input, tuple(d for s in a for d in (s, 1)))
-    right = reshape(other, tuple(d for s in b for d in (1, s)))
-    return reshape(mul(left, right), tuple(s * t for s, t in zip(a, b, strict=True)))
-
-
-def einsum(equation: str, *operands: Any) -> Tensor:
-    """Einstein's sum over named axes, by products and sums; no repeated name within an operand."""
-    tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else list(operands)
-    left, arrow, right = equation.replace(" ", "").partition("->")
-    terms = left.split(",")
-    if len(terms) != len(tensors) or any(len(s) != x.ndim or len(set(s)) != len(s) for s, x in zip(terms, tensors, strict=False)):
-        types = ", ".join(str(x.type) for x in tensors)
-        raise ArgumentValueError(f"einsum: {equation!r} does not fit operands {types}", loc=user_loc())
-    if not arrow:
-        right = "".join(sorted(c for c in set("".join(terms)) if "".join(terms).count(c) == 1))
-    names, value = terms[0], tensors[0]
-    for i, (term, x) in enumerate(zip(terms[1:], tensors[1:], strict=True), 1):
-        later = set("".join(terms[i + 1 :])) | set(right)
-        names, value = _contracted(names, value, term, x, later)
-    gone = tuple(k for k, c in enumerate(names) if c not in right)
-    if gone:
-        value, names = reduce_sum(value, gone), "".join(c for c in names if c in right)
-    return transpose(value, tuple(names.index(c) for c in right)) if right != names else value
-
-
-def _contracted(a: str, x: Tensor, b: str, y: Tensor, later: set[str]) -> tuple[str, Tensor]:
-    """Two operands of an einsum as one: a product of matrices per shared index that stays."""
-    batch = [c for c in a if c in b and c in later]
-    common = [c for c in a if c in b and c not in later]
-    mine, yours = [c for c in a if c not in b], [c for c in b if c not in a]
-    size = {**dict(zip(a, x.shape, strict=True)), **dict(zip(b, y.shape, strict=True))}
-
-    def arranged(names: str, value: Tensor, order: list[list[str]]) -> Tensor:
-        moved = transpose(value, tuple(names.index(c) for group in order for c in group))
-        return reshape(moved, tuple(math.prod(size[c] for c in group) for group in order))
-
-    product = matmul(arranged(a, x, [batch, mine, common]), arranged(b, y, [batch, common, yours]))
-    names = [*batch, *mine, *yours]
-    return "".join(names), reshape(product, tuple(size[c] for c in names))
-
-
 # ---- images
 
 
@@ -541,14 +438,13 @@ def same_shape(input: Tensor, other: Tensor) -> Tensor:
     return reshape(input, other.shape)
 
 
-movedim, unbind, bmm, mv, baddbmm, addmv = moveaxis, unstack, matmul, matmul, addmm, addmm
+movedim, unbind = moveaxis, unstack
 
 __all__ = [
-    "addbmm", "addmm", "addmv", "addr", "arange", "atleast_1d", "atleast_2d", "atleast_3d", "baddbmm", "bmm", "column_stack",
-    "depth_to_space", "diag", "diagonal", "dot", "dstack", "dtype", "dyn_shape", "einsum", "expand", "expand_as", "eye",
-    "fills", "flip", "full_like", "hstack", "inner", "is_floating_point", "is_tensor", "kron", "linspace", "meshgrid", "mm",
-    "moveaxis", "movedim", "mv", "narrow", "numel", "outer", "permute", "pixel_shuffle", "pixel_unshuffle", "range_", "rank",
-    "ravel", "repeat_elements", "repeat_interleave", "roll", "rot90", "same_shape", "scalar_to_tensor", "select_at", "shape",
-    "slice_", "space_to_depth", "strided_slice", "sum_to", "t", "tensor_dot", "tensor_split", "trace", "triangle", "tril",
-    "triu", "tuple_to_array", "unbind", "unstack", "vstack",
+    "arange", "atleast_1d", "atleast_2d", "atleast_3d", "column_stack", "depth_to_space", "diag", "diagonal",
+    "dstack", "dtype", "dyn_shape", "expand", "expand_as", "eye", "fills", "flip", "full_like", "hstack",
+    "is_floating_point", "is_tensor", "linspace", "meshgrid", "moveaxis", "movedim", "narrow", "numel", "permute",
+    "pixel_shuffle", "pixel_unshuffle", "rank", "ravel", "repeat_elements", "repeat_interleave", "roll", "rot90",
+    "scalar_to_tensor", "shape", "space_to_depth", "strided_slice", "t", "tensor_split", "trace", "tril", "triu",
+    "tuple_to_array", "unbind", "unstack", "vstack",
 ]  # fmt: skip

@@ -1,0 +1,5 @@
+"""MindSpore's `common` package: initializers under their usual path."""
+
+from graphc.common import initializer
+
+__all__ = ["initializer"]

@@ -1,0 +1,22 @@
+"""The functions beyond the basic ones, by module."""
+
+from graphc.ops.functional import (
+    extra_index,
+    extra_linalg,
+    extra_math,
+    extra_print,
+    extra_reduce,
+    extra_scalar,
+    extra_shape,
+)
+from graphc.ops.functional.extra_index import *  # noqa: F403
+from graphc.ops.functional.extra_linalg import *  # noqa: F403
+from graphc.ops.functional.extra_math import *  # noqa: F403
+from graphc.ops.functional.extra_print import *  # noqa: F403
+from graphc.ops.functional.extra_reduce import *  # noqa: F403
+from graphc.ops.functional.extra_scalar import *  # noqa: F403
+from graphc.ops.functional.extra_shape import *  # noqa: F403
+
+__all__: list[str] = []
+__all__ += extra_index.__all__ + extra_linalg.__all__ + extra_math.__all__ + extra_print.__all__
+__all__ += extra_reduce.__all__ + extra_scalar.__all__ + extra_shape.__all__
