@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import graphc
-from graphc import nn, ops
+from graphc import amp, nn, ops
 from graphc.errors import CODES, GraphcError
 from graphc.ir import NO_GRAD, REQUIRED, OpDef, all_ops
 from graphc.ir.op import Kernel, Lowering, Reduce
@@ -100,6 +100,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "nn-names": _names(nn),
     "ops-names": _names(ops),
     "graphc-names": _names(graphc),
+    "amp-names": _names(amp),
 }
 #: The page of each table.
 PAGES = {
@@ -109,6 +110,7 @@ PAGES = {
     "nn-names": "mindspore.md",
     "ops-names": "mindspore.md",
     "graphc-names": "mindspore.md",
+    "amp-names": "mindspore.md",
 }
 
 

@@ -21,7 +21,7 @@ from graphc.nn.cell import Cell
 from graphc.ops import dispatch
 from graphc.ops.printing import PrintLog
 from graphc.ops.tensor import Parameter, Tensor
-from graphc.ops.tree import Structure, flatten, unflatten
+from graphc.ops.tree import Structure, fixed_values, flatten, unflatten
 from graphc.trace import eager, trace
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class CompiledStep:
         if len(leaves) == len(self._references) and not self._same_references(leaves):
             reasons.append("another Parameter is given than it was compiled for")
         if structure != self._structure:
-            reasons.append("the structure of the arguments or a Python value among them differs")
+            reasons.append(self._other_structure(leaves, structure))
         for i, (x, want) in enumerate(zip(leaves, self._types, strict=False)):
             if x.type != want:
                 name = self._names[i]
@@ -202,6 +202,15 @@ class CompiledStep:
             details=reasons,
             help="compile again for these inputs, or call the cell itself, which compiles once per signature",
         )
+
+    def _other_structure(self, leaves: list[Tensor], structure: Structure) -> str:
+        if len(leaves) != len(self._types):
+            return f"{len(leaves)} tensors are given, it was compiled for {len(self._types)}"
+        given, compiled = (list(fixed_values(s)) for s in (structure, self._structure))
+        for a, b in zip(given, compiled, strict=False):
+            if repr(a) != repr(b):
+                return f"the Python value {a!r} is given, it was compiled for {b!r}"
+        return "the arguments are nested, named or counted otherwise"
 
 
 def compile(cell: Cell, *inputs: Any, **kwargs: Any) -> CompiledStep:

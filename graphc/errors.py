@@ -71,7 +71,7 @@ def user_loc(frame: FrameType | None = None) -> Loc | None:
 
 
 def is_hidden(filename: str) -> bool:
-    """Whether a frame of this file is left out of tracebacks: graphc's own, generated, or of a library it converts with."""
+    """Whether tracebacks leave out the frames of a file: graphc's own, generated ones, those of a library it uses."""
     return filename in SOURCE_MAPS or _passed_over(filename)
 
 

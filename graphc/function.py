@@ -89,7 +89,9 @@ def jit(
     Raises ArgumentValueError or ArgumentTypeError for other values, TraceError for another backend.
     """
     if capture_mode not in ("ast", "bytecode", "trace"):
-        raise ArgumentValueError(f"jit: capture_mode must be 'ast', 'bytecode' or 'trace', got {capture_mode!r}", loc=user_loc())
+        raise ArgumentValueError(
+            f"jit: capture_mode must be 'ast', 'bytecode' or 'trace', got {capture_mode!r}", loc=user_loc()
+        )
     if jit_level not in ("O0", "O1"):
         raise ArgumentValueError(f"jit: jit_level must be 'O0' or 'O1', got {jit_level!r}", loc=user_loc())
     if dynamic not in (0, 1) or isinstance(dynamic, bool):
@@ -119,7 +121,9 @@ def _compiled(function: Any) -> Any:
     if isinstance(function, Cell):
         return function  # Calling a Cell compiles it.
     if not callable(function) or isinstance(function, type):
-        raise ArgumentTypeError(f"jit: function must be a function or a Cell, got {type(function).__name__}", loc=user_loc())
+        raise ArgumentTypeError(
+            f"jit: function must be a function or a Cell, got {type(function).__name__}", loc=user_loc()
+        )
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
         raise ArgumentTypeError(f"jit: {function.__qualname__} is a generator or coroutine", loc=user_loc())
     alone: list[FunctionCell] = []

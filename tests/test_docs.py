@@ -1,8 +1,9 @@
 """The examples of README and docs run, print what the page shows, and the generated tables are up to date.
 
-Three kinds of fenced blocks are executed, in order and in one namespace per page:
+These fenced blocks are executed, in order and in one namespace per page:
 
 python    runs. If it prints, an `output` block must follow. A first line `# name.py` makes it a file of that name.
+py        a file, named in the first line; a later `console` block runs it
 output    what the block before printed; `...` stands for anything
 console   lines `$ graphc ...` run, followed by what they print
 """
@@ -56,6 +57,14 @@ def run_python(example: Example) -> str | None:
     return None
 
 
+def save_file(example: Example) -> str | None:
+    named = re.match(r"# (\w+\.py)\n", str(example.parsed))
+    if not named:
+        return "it has no name"
+    Path(named[1]).write_text(str(example.parsed))
+    return None
+
+
 def check_output(example: Example) -> str | None:
     return compare(str(example.parsed), example.namespace.pop("printed"))
 
@@ -81,7 +90,7 @@ def run_console(example: Example) -> str | None:
 
 
 def parse(path: Path) -> Document:
-    kinds = {"python": run_python, "output": check_output, "console": run_console}
+    kinds = {"python": run_python, "py": save_file, "output": check_output, "console": run_console}
     return Document.parse(str(path), *(CodeBlockParser(language, function) for language, function in kinds.items()))
 
 
@@ -155,7 +164,7 @@ def tables():
     return module
 
 
-@pytest.mark.parametrize("name", ["ops", "nn-names", "ops-names", "graphc-names", "codes", "switches"])
+@pytest.mark.parametrize("name", tables().PAGES)
 def test_generated_tables(name):
     module = tables()
     page = ROOT / "docs" / module.PAGES[name]

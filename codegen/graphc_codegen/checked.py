@@ -20,7 +20,7 @@ from graphc_codegen.errors import CheckedError
 from graphc_codegen.halves import numpy_dtype
 from graphc_codegen.program import (
     ALIGNMENT,
-    HALVES,
+    FLOATS,
     ITEMSIZE,
     Buffer,
     Call,
@@ -230,7 +230,7 @@ class _Step:
             self._dead.add(id)
             mine = np.repeat(self._owner[self._blocks(buffer)] == id, ALIGNMENT)[: buffer.nbytes]
             pattern = np.zeros(buffer.size, numpy_dtype(buffer.dtype))
-            if buffer.dtype in ("float32", *HALVES):
+            if buffer.dtype in FLOATS:
                 pattern[:] = np.nan
                 poison = pattern.view(np.uint8)
             else:

@@ -2,9 +2,10 @@
 
 Meanings are NumPy's in the given dtype, with these decisions where NumPy leaves room or raises:
 
+- integer arithmetic wraps; uint8 counts from 0 to 255 in division, comparison, `max`, `min`, `sign` and `cast`;
 - integer `floordiv` and `mod` by zero give 0; the smallest integer divided by -1 wraps;
 - integer `pow` wraps; a negative exponent gives 0 unless the base is 1 or -1;
-- `cast` of a float to an integer truncates; out of range saturates and NaN gives 0;
+- `cast` of a float to an integer truncates; out of range saturates and NaN gives 0; integers lose their high bits;
 - `and`, `or`, `xor`, `not` are logical on bool and bitwise on integers; `shr` shifts integers right, zeros coming in,
   by less than their width;
 - `add`, `mul`, `max`, `min` of bool are or, and, or, and.
@@ -21,12 +22,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from graphc_codegen import halves, power, trigonometry, vecmath
+from graphc_codegen import halves, power, power64, trigonometry, vecmath, vecmath64
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.program import HALVES, Instr
-from graphc_codegen.writer import REGISTER, Writer, vec
+from graphc_codegen.program import FLOATS, HALVES, INTEGERS, UNSIGNED, Instr, integer_limits
+from graphc_codegen.writer import MANGLED, REGISTER, Writer, vec
 
-_FLOATS = ("float32", *HALVES)
 #: Operations whose result is a number of the half type already.
 _EXACT = frozenset({"max", "min", "neg", "abs", "sign", "floor", "round", "select"})
 
@@ -71,10 +71,9 @@ def neutral(how: str, dtype: str) -> float | int:
         return 1
     if dtype == "bool":
         return 0 if how == "max" else 1
-    if dtype in _FLOATS:
+    if dtype in FLOATS:
         return -math.inf if how == "max" else math.inf
-    limit = 1 << (31 if dtype == "int32" else 63)
-    return -limit if how == "max" else limit - 1
+    return integer_limits(dtype)[how == "min"]
 
 
 def cast(w: Writer, x: str, source: str, target: str) -> str:
@@ -82,25 +81,43 @@ def cast(w: Writer, x: str, source: str, target: str) -> str:
     a, b = REGISTER[source], REGISTER[target]
     if source == target:
         return x
+    if (source, target) == ("float64", "float16"):
+        return halves.rounded(w, vecmath64.to_float(w, x), target)
     if target in HALVES:
         return halves.rounded(w, cast(w, x, source, "float32"), target)
     if source in HALVES:
         return cast(w, x, "float32", target)
     if target == "bool":
         return truth(w, x, source)
-    if source == "bool":
-        return w.convert("uitofp" if target == "float32" else "zext", x, a, b)
-    if target == "float32":
-        return w.convert("sitofp", x, a, b)
-    if source == "float32":
-        name = f"llvm.fptosi.sat.v{w.lanes}{b}.v{w.lanes}f32"
-        return w.call(name, vec(b, w.lanes), [(vec("float", w.lanes), x)])
-    return w.convert("sext" if source == "int32" else "trunc", x, a, b)
+    if source in FLOATS:
+        return _from_float(w, x, a, target)
+    unsigned = source == "bool" or source in UNSIGNED
+    if target in FLOATS:
+        return w.convert("uitofp" if unsigned else "sitofp", x, a, b)
+    return _resized(w, x, a, b, unsigned)
+
+
+def _from_float(w: Writer, x: str, a: str, target: str) -> str:
+    """float or double to the other one, or to an integer."""
+    b = REGISTER[target]
+    if target in FLOATS:
+        return w.convert("fpext" if b == "double" else "fptrunc", x, a, b)
+    name = "fptoui" if target in UNSIGNED else "fptosi"
+    name = f"llvm.{name}.sat.v{w.lanes}{b}.v{w.lanes}{MANGLED[a]}"
+    return w.call(name, vec(b, w.lanes), [(vec(a, w.lanes), x)])
+
+
+def _resized(w: Writer, x: str, a: str, b: str, unsigned: bool) -> str:
+    """An integer of another width; of the same width it has the same bits."""
+    if a == b:
+        return x
+    wider = int(b[1:]) > int(a[1:])
+    return w.convert("trunc" if not wider else "zext" if unsigned else "sext", x, a, b)
 
 
 def truth(w: Writer, x: str, dtype: str) -> str:
     """`x != 0` as a vector of i1; NaN is true."""
-    compare = "fcmp une" if dtype in _FLOATS else "icmp ne"
+    compare = "fcmp une" if dtype in FLOATS else "icmp ne"
     return w.binary(compare, x, "zeroinitializer", REGISTER[dtype])
 
 
@@ -112,7 +129,7 @@ def _plain(op: str) -> Write:
 
 
 def _unary(intrinsic: str) -> Write:
-    return lambda w, i, a: w.unary(intrinsic, a[0].name)
+    return lambda w, i, a: w.unary(intrinsic, a[0].name, REGISTER[a[0].dtype])
 
 
 def _maths(function: Callable[[Writer, str], str]) -> Write:
@@ -124,13 +141,14 @@ def _extremum(compare: str) -> Write:
 
     def write(w: Writer, instr: Instr, args: Sequence[Operand]) -> str:
         a, b = args
+        t = REGISTER[a.dtype]
         if a.constant is not None and not math.isnan(a.constant):
             a, b = b, a
         if b.constant is not None and not math.isnan(b.constant):
             # One compare: it is false for NaN, and then `a` is taken.
-            return w.select(w.binary(compare, b.name, a.name), b.name, a.name)
-        best = w.select(w.binary(compare, a.name, b.name), a.name, b.name)
-        return w.select(w.binary("fcmp uno", a.name, a.name), a.name, best)
+            return w.select(w.binary(compare, b.name, a.name, t), b.name, a.name, t)
+        best = w.select(w.binary(compare, a.name, b.name, t), a.name, b.name, t)
+        return w.select(w.binary("fcmp uno", a.name, a.name, t), a.name, best, t)
 
     return write
 
@@ -145,10 +163,10 @@ def _int_extremum(compare: str) -> Write:
 
 
 def _sign(w: Writer, instr: Instr, args: Sequence[Operand]) -> str:
-    x, zero = args[0].name, "zeroinitializer"
-    y = w.select(w.binary("fcmp oeq", x, zero), zero, x)  # NaN stays
-    y = w.select(w.binary("fcmp ogt", x, zero), w.constant(1.0), y)
-    return w.select(w.binary("fcmp olt", x, zero), w.constant(-1.0), y)
+    x, zero, t = args[0].name, "zeroinitializer", REGISTER[args[0].dtype]
+    y = w.select(w.binary("fcmp oeq", x, zero, t), zero, x, t)  # NaN stays
+    y = w.select(w.binary("fcmp ogt", x, zero, t), w.constant(1.0, t), y, t)
+    return w.select(w.binary("fcmp olt", x, zero, t), w.constant(-1.0, t), y, t)
 
 
 def _int_sign(w: Writer, instr: Instr, args: Sequence[Operand]) -> str:
@@ -156,6 +174,11 @@ def _int_sign(w: Writer, instr: Instr, args: Sequence[Operand]) -> str:
     positive = w.convert("zext", w.binary("icmp sgt", x, "zeroinitializer", t), "i1", t)
     negative = w.convert("sext", w.binary("icmp slt", x, "zeroinitializer", t), "i1", t)
     return w.binary("or", positive, negative, t)
+
+
+def _unsigned_sign(w: Writer, instr: Instr, args: Sequence[Operand]) -> str:
+    t = REGISTER[args[0].dtype]
+    return w.convert("zext", truth(w, args[0].name, args[0].dtype), "i1", t)
 
 
 def _int_neg(w: Writer, instr: Instr, args: Sequence[Operand]) -> str:
@@ -185,17 +208,27 @@ def _divide(w: Writer, a: Operand, b: Operand) -> tuple[str, str]:
     return w.select(by_zero, zero, q, t), r  # with the divisor replaced by 1 the remainder is 0 already
 
 
+def _unsigned_divide(w: Writer, a: Operand, b: Operand, op: str) -> str:
+    """Quotient ("udiv") or remainder ("urem") of unsigned integers; 0 for a division by zero."""
+    t, zero = REGISTER[a.dtype], "zeroinitializer"
+    by_zero = w.binary("icmp eq", b.name, zero, t)
+    result = w.binary(op, a.name, w.select(by_zero, w.constant(1, t), b.name, t), t)
+    return w.select(by_zero, zero, result, t)
+
+
 def _float_pow(w: Writer, instr: Instr, args: Sequence[Operand]) -> str:
     x, y = args
     if y.constant is not None and power.has_exact_form(float(y.constant)):
-        return power.constant_power(w, x.name, float(y.constant))
-    return power.power(w, x.name, y.name)
+        return power.constant_power(w, x.name, float(y.constant), REGISTER[x.dtype])
+    return (power64.pow if x.dtype == "float64" else power.power)(w, x.name, y.name)
 
 
 def _isfinite(w: Writer, instr: Instr, args: Sequence[Operand]) -> str:
-    mask = w.constant(0x7F800000, "i32")
-    bits = w.convert("bitcast", args[0].name, "float", "i32")
-    return w.binary("icmp ne", w.binary("and", bits, mask, "i32"), mask, "i32")
+    t = REGISTER[args[0].dtype]
+    i = power.BITS[t]
+    mask = w.constant(0x7F800000 if t == "float" else 0x7FF << 52, i)
+    bits = w.convert("bitcast", args[0].name, t, i)
+    return w.binary("icmp ne", w.binary("and", bits, mask, i), mask, i)
 
 
 def _always(w: Writer, instr: Instr, args: Sequence[Operand]) -> str:
@@ -218,10 +251,10 @@ def _select(w: Writer, instr: Instr, args: Sequence[Operand]) -> str:
 
 
 def _neg(w: Writer, instr: Instr, args: Sequence[Operand]) -> str:
-    return w.op(f"fneg {vec('float', w.lanes)} {args[0].name}")
+    return w.op(f"fneg {vec(REGISTER[args[0].dtype], w.lanes)} {args[0].name}")
 
 
-#: LLVM predicates for floats (ordered, except `ne`), signed integers and bool.
+#: LLVM predicates for floats (ordered, except `ne`), signed integers, bool and unsigned integers.
 _COMPARE_CODE = {
     "eq": ("oeq", "eq", "eq"), "ne": ("une", "ne", "ne"), "lt": ("olt", "slt", "ult"),
     "le": ("ole", "sle", "ule"), "gt": ("ogt", "sgt", "ugt"), "ge": ("oge", "sge", "uge"),
@@ -229,9 +262,11 @@ _COMPARE_CODE = {
 
 
 def _compare(w: Writer, instr: Instr, args: Sequence[Operand]) -> str:
-    floats, ints, bools = _COMPARE_CODE[instr.op]
+    floats, signed, unsigned = _COMPARE_CODE[instr.op]
     dtype = args[0].dtype
-    code = f"fcmp {floats}" if dtype in _FLOATS else f"icmp {bools if dtype == 'bool' else ints}"
+    code = f"icmp {unsigned if dtype == 'bool' or dtype in UNSIGNED else signed}"
+    if dtype in FLOATS:
+        code = f"fcmp {floats}"
     return w.binary(code, args[0].name, args[1].name, REGISTER[dtype])
 
 
@@ -250,6 +285,15 @@ _FLOAT: dict[str, Write] = {
     "erf": _maths(vecmath.erf), "isfinite": _isfinite, "select": _select,
 }  # fmt: skip
 
+_DOUBLE: dict[str, Write] = {
+    **_FLOAT,
+    "floordiv": lambda w, i, a: power64.floor_divide(w, a[0].name, a[1].name)[0],
+    "mod": lambda w, i, a: power64.floor_divide(w, a[0].name, a[1].name)[1],
+    "sin": _maths(vecmath64.sin), "cos": _maths(vecmath64.cos), "exp": _maths(vecmath64.exp),
+    "log": _maths(vecmath64.log), "rsqrt": _maths(vecmath64.rsqrt), "tanh": _maths(vecmath64.tanh),
+    "sigmoid": _maths(vecmath64.sigmoid), "erf": _maths(vecmath64.erf),
+}  # fmt: skip
+
 _INT: dict[str, Write] = {
     "add": _plain("add"), "sub": _plain("sub"), "mul": _plain("mul"),
     "max": _int_extremum("icmp sgt"), "min": _int_extremum("icmp slt"),
@@ -261,9 +305,21 @@ _INT: dict[str, Write] = {
     "select": _select,
 }  # fmt: skip
 
+_UNSIGNED: dict[str, Write] = {
+    **_INT,
+    "max": _int_extremum("icmp ugt"), "min": _int_extremum("icmp ult"),
+    "floordiv": lambda w, i, a: _unsigned_divide(w, a[0], a[1], "udiv"),
+    "mod": lambda w, i, a: _unsigned_divide(w, a[0], a[1], "urem"),
+    "pow": lambda w, i, a: power.integer_power(w, a[0].name, a[1].name, REGISTER[a[0].dtype], unsigned=True),
+    "abs": _same, "sign": _unsigned_sign,
+}  # fmt: skip
+
 _BOOL: dict[str, Write] = {
     "add": _plain("or"), "mul": _plain("and"), "max": _plain("or"), "min": _plain("and"), "abs": _same,
     "and": _plain("and"), "or": _plain("or"), "xor": _plain("xor"), "not": _not, "isfinite": _always, "select": _select,
 }  # fmt: skip
 
-_BY_DTYPE = {**dict.fromkeys(_FLOATS, _FLOAT), "int32": _INT, "int64": _INT, "bool": _BOOL}
+_BY_DTYPE: dict[str, dict[str, Write]] = {
+    **dict.fromkeys(FLOATS, _FLOAT), **dict.fromkeys(INTEGERS, _INT), **dict.fromkeys(UNSIGNED, _UNSIGNED),
+    "float64": _DOUBLE, "bool": _BOOL,
+}  # fmt: skip

@@ -10,11 +10,14 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 
 #: LLVM type of one element in a register, and in memory. `graphc_codegen.halves` converts the 16-bit floats.
-REGISTER = {"float32": "float", "int32": "i32", "int64": "i64", "bool": "i1", "float16": "float", "bfloat16": "float"}
-MEMORY = {"float32": "float", "int32": "i32", "int64": "i64", "bool": "i8", "float16": "i16", "bfloat16": "i16"}
+REGISTER = {
+    "float32": "float", "float64": "double", "float16": "float", "bfloat16": "float", "bool": "i1",
+    "int8": "i8", "uint8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
+}  # fmt: skip
+MEMORY = {**REGISTER, "bool": "i8", "float16": "i16", "bfloat16": "i16"}
 #: Suffix of overloaded intrinsics.
 MANGLED = {"float": "f32", "double": "f64", "i32": "i32", "i64": "i64", "i16": "i16", "i8": "i8", "i1": "i1"}
-_BYTES = {"float": 4, "i32": 4, "i64": 8, "i16": 2, "i8": 1}
+_BYTES = {"float": 4, "double": 8, "i32": 4, "i64": 8, "i16": 2, "i8": 1}
 
 #: Fast-math flags that keep NaN and infinity exact. Never `nnan`, `ninf`, `fast`: those fold `isfinite`.
 REASSOC = "reassoc nsz arcp contract"
@@ -36,6 +39,8 @@ def literal(x: float, type: str) -> str:
         return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
     if type == "i1":
         return "true" if x else "false"
+    if type == "i8" and x > 127:  # of an unsigned dtype; LLVM's bytes are written with a sign
+        x -= 256
     return str(int(x))
 
 

@@ -102,5 +102,7 @@ def all_finite(inputs: Any) -> Tensor:
     inputs: a tuple or list of float tensors. ArgumentTypeError for anything else.
     """
     if not isinstance(inputs, (tuple, list)) or not all(isinstance(x, Tensor) for x in inputs):
-        raise ArgumentTypeError(f"all_finite: inputs must be a tuple of Tensors, got {type(inputs).__name__}", loc=user_loc())
+        raise ArgumentTypeError(
+            f"all_finite: inputs must be a tuple of Tensors, got {type(inputs).__name__}", loc=user_loc()
+        )
     return ops.all_finite(inputs)

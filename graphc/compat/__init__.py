@@ -1,4 +1,7 @@
-"""`import mindspore` of an unchanged script resolves to graphc. On request only: `install()`, or `graphc run --mindspore FILE`."""
+"""`import mindspore` of an unchanged script resolves to graphc.
+
+On request only: `install()`, or `graphc run --mindspore FILE`.
+"""
 
 from graphc.compat.modules import MODULES, install, installed, uninstall
 

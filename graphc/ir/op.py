@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError
+from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError
 from graphc.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class OpDef:
     grad        gradient rule: (g, n, *dys) -> one Value or None per operand; NO_GRAD; or None: using it is an error
     lower       how it becomes kernels, or None: compiling it is an error
     samples     what the registry-wide tests try
-    check       more rules of the verifier: (graph, node) -> messages
+    check       more rules of the verifier: (graph, node) -> messages, or errors where users can break the rule
     effect      ordered by order edges; never merged with an equal node
     """
 
@@ -132,7 +132,7 @@ class OpDef:
     grad: Callable[..., Sequence[Any]] | _NoGrad | None
     lower: Lowering | None
     samples: Callable[[], Iterable[Sample]] | None
-    check: Callable[[Graph, Node], Iterable[str]] | None
+    check: Callable[[Graph, Node], Iterable[str | GraphcError]] | None
     effect: bool
     doc: str
 
@@ -191,7 +191,7 @@ def op(
     lower: Lowering | None = None,
     attrs: Attrs | None = None,
     samples: Callable[[], Iterable[Sample]] | None = None,
-    check: Callable[[Graph, Node], Iterable[str]] | None = None,
+    check: Callable[[Graph, Node], Iterable[str | GraphcError]] | None = None,
     effect: bool = False,
     doc: str = "",
 ) -> OpDef:

@@ -91,7 +91,8 @@ def _node_line(node: Node) -> str:
     name = f" {_name(node.name)}" if node.name else ""
     text = f"%{node.id}{name}: {types} = {node.op.name}({', '.join(map(str, node.inputs))})"
     defaults = node.op.attrs
-    attrs = [f"{k}={attr_text(v)}" for k, v in node.attrs.items() if k not in defaults or not _is_default(v, defaults[k])]
+    given = {k: v for k, v in node.attrs.items() if k not in defaults or not _is_default(v, defaults[k])}
+    attrs = [f"{k}={attr_text(v)}" for k, v in given.items()]
     if attrs:
         text += f" {{{', '.join(attrs)}}}"
     if node.after:

@@ -10,16 +10,18 @@ from graphc.errors import GraphcError, VerifyError
 from graphc.ir.graph import Graph, Node, Value
 from graphc.ir.text import node_text
 
-Problem = tuple[Node | None, str]
+Problem = tuple[Node | None, str | GraphcError]
 
 
 def verify(graph: Graph, *, ordered_writes: bool = False) -> None:
     """Raise VerifyError listing everything that is wrong with a graph and its subgraphs.
 
+    Where all that is wrong is a user's doing, such as an overflow check out of order, the error is the one made for users.
+
     Checked: networkx holds the nodes' records and nothing else; edges equal operands and order predecessors; no cycle;
     operands, results and updates exist; subgraphs are frozen and their signature fits; every type is what the op's rule
-    says; every op's own check; ids are used once. With `ordered_writes` also: every reader of a parameter's old value runs
-    before the node that writes it.
+    says; every op's own check; ids are used once. With `ordered_writes` also: every reader of a parameter's old value
+    runs before the node that writes it.
     """
     problems: list[Problem] = []
     seen: set[int] = set()
@@ -42,18 +44,25 @@ def verify(graph: Graph, *, ordered_writes: bool = False) -> None:
 
 
 def _error(graph: Graph, problems: list[Problem]) -> VerifyError:
+    users = [p for _, p in problems if isinstance(p, GraphcError)]
+    if len(users) == len(problems):
+        # The graph is as its user wrote it: no bug of a pass.
+        first, nodes = users[0], [n.id for n, _ in problems if n is not None]
+        about = {"loc": first.loc, "details": first.details, "help": first.help, "nodes": nodes}
+        return VerifyError(first.message, code=first.code, **about)
     details = []
-    for node, message in problems[:8]:
+    for node, problem in problems[:8]:
+        message = problem.message if isinstance(problem, GraphcError) else problem
         details.append(f"%{node.id} {node.op.name}: {message}" if node else message)
         if node is not None:
             details.append(f"    {node_text(node)[:160]}")
     if len(problems) > 8:
         details.append(f"... and {len(problems) - 8} more")
-    first = next((n for n, _ in problems if n is not None), None)
+    located = next((n for n, _ in problems if n is not None), None)
     count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
     return VerifyError(
         f"graph @{graph.name} is not valid: {count}",
-        loc=first.loc if first else None,
+        loc=located.loc if located else None,
         details=details,
         nodes=[n.id for n, _ in problems if n is not None],
     )
@@ -73,7 +82,7 @@ def _graph_problems(graph: Graph, ordered_writes: bool) -> Iterator[Problem]:
         yield None, f"graph @{graph.name} has a cycle: {cycle}"
     for id in sorted(graph.nx):
         node = graph.node(id)
-        problems = list(_node_problems(graph, node))
+        problems: list[str | GraphcError] = list(_node_problems(graph, node))
         if acyclic and not problems and node.op.check is not None:
             problems += node.op.check(graph, node)
         yield from ((node, p) for p in problems)

@@ -100,7 +100,7 @@ def _check_dtypes(graph: Graph) -> None:
                     code="GC181",
                     loc=node.loc or user_loc(),
                     nodes=[node.id],
-                    help=f"compute in {'float32' if type.is_float else 'int32'}; ops.cast, Tensor.astype and NumPy's astype convert",
+                    help=f"convert it to {'float32' if type.is_float else 'int32'} with ops.cast, or NumPy's astype",
                 )
 
 

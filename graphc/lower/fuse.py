@@ -120,10 +120,7 @@ class _Fuser:
             return False  # An order edge between two iterations of one loop cannot be kept.
         # Two open groups must not wait for each other: what this node needs from another group closes that one first,
         # which is possible unless it needs this group.
-        for v in node.inputs:
-            if v.node in group.members and not self._same_place(group, node, v):
-                return False
-        return True
+        return all(v.node not in group.members or self._same_place(group, node, v) for v in node.inputs)
 
     def _same_place(self, group: Group, node: Node, value: Value) -> bool:
         """Whether an operand made in the group is read at the very element that the loop has just made."""

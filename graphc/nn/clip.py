@@ -13,17 +13,19 @@ from graphc.ops.tensor import Tensor
 
 
 class ClipByNorm(Cell):
-    """clip_norm * x / norm where the 2-norm of x is greater than clip_norm, else x (MindSpore: nn.ClipByNorm).
+    """clip_norm * x / norm where the 2-norm of x is greater than clip_norm, else x, also where the norm is NaN
+    (MindSpore: nn.ClipByNorm).
 
-    axis: the axes over which the norm is taken, an int or a tuple of them; None for all. Called with x, a float tensor, and
-    clip_norm, a tensor that broadcasts against x; returns float32 of x's shape. Raises ArgumentTypeError for another axis.
+    axis: the axes over which the norm is taken, an int or a tuple of them; None for all. Called with x, a float
+    tensor, and clip_norm, a tensor that broadcasts against x; returns float32 of x's shape. Raises ArgumentTypeError
+    for another axis.
     """
 
     def __init__(self, axis: int | tuple[int, ...] | None = None) -> None:
         super().__init__()
-        if axis is not None and not checks.is_int(axis):
-            if not isinstance(axis, tuple) or not all(map(checks.is_int, axis)):
-                raise checks.wrong_type("ClipByNorm", "axis", "an int, a tuple of ints or None", axis)
+        axes = axis if isinstance(axis, tuple) else (axis,)
+        if axis is not None and not all(map(checks.is_int, axes)):
+            raise checks.wrong_type("ClipByNorm", "axis", "an int, a tuple of ints or None", axis)
         self.axis = axis
 
     def construct(self, x: Tensor, clip_norm: Any) -> Tensor:
@@ -32,7 +34,7 @@ class ClipByNorm(Cell):
         x = ops.cast(x, "float32")
         limit = ops.cast(clip_norm, "float32")
         norm = ops.sqrt(ops.reduce_sum(ops.square(x), self.axis, keep_dims=True))
-        return x * limit / ops.maximum(norm, limit)
+        return x * limit / ops.select(norm > limit, norm, limit)
 
     def extend_repr(self) -> str:
         return f"axis={self.axis}"
@@ -41,10 +43,10 @@ class ClipByNorm(Cell):
 class ClipGradNorm(Cell):
     """(x scaled down to the norm max_norm, the norm before) (MindFormers: ClipGradNorm).
 
-    norm = sqrt(sum of all squares); each tensor is multiplied by min(max_norm / (max(norm, max_norm) + 1e-6), 1) in float32
-    and keeps its dtype. Squares, and the sum over one tensor, are taken in its own dtype: float16 may overflow, which makes
-    the result 0. Called with a tuple or list of float tensors; returns (tuple of tensors, float32[1]).
-    max_norm: a number > 0; use_norm: None. Raises ArgumentTypeError, ArgumentValueError.
+    norm = sqrt(sum of all squares); each tensor is multiplied by min(max_norm / (max(norm, max_norm) + 1e-6), 1) in
+    float32 and keeps its dtype. Squares, and the sum over one tensor, are taken in its own dtype: float16 may
+    overflow, which makes the result 0. Called with a tuple or list of float tensors; returns (tuple of tensors,
+    float32[1]). max_norm: a number > 0; use_norm: None. Raises ArgumentTypeError, ArgumentValueError.
     """
 
     def __init__(self, max_norm: float = 1.0, use_norm: None = None) -> None:

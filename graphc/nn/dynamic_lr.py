@@ -78,7 +78,9 @@ def natural_exp_decay_lr(
     decay_epoch: int,
     is_stair: bool = False,
 ) -> list[float]:
-    """learning_rate * exp(-decay_rate * epoch); with is_stair the epoch is rounded down to a multiple of decay_epoch."""
+    """learning_rate * exp(-decay_rate * epoch); with is_stair the epoch is rounded down to a multiple of
+    decay_epoch.
+    """
     owner = "natural_exp_decay_lr"
     _check_decay(owner, learning_rate, decay_rate, is_stair)
 

@@ -14,8 +14,8 @@ from graphc.ops.tensor import Tensor
 class LearningRateSchedule(Cell):
     """Base of the schedules: a Cell that gives the learning rate of a step (MindSpore: nn.LearningRateSchedule).
 
-    schedule(global_step): an int32 tensor, shape () or (1,), the number of steps made so far. Returns the rate, float32 of
-    the same shape. Subclasses define `construct`.
+    schedule(global_step): an int32 tensor, shape () or (1,), the number of steps made so far. Returns the rate,
+    float32 of the same shape. Subclasses define `construct`.
     """
 
     def construct(self, global_step: Tensor) -> Tensor:
@@ -54,9 +54,9 @@ class ExponentialDecayLR(_Decay):
 
 
 class NaturalExpDecayLR(_Decay):
-    """learning_rate * exp(-decay_rate * step); with is_stair the step is rounded down to a multiple of decay_steps, which
-    means nothing otherwise (MindSpore: nn.NaturalExpDecayLR). learning_rate, decay_rate: floats > 0; decay_steps: an
-    int > 0.
+    """learning_rate * exp(-decay_rate * step); with is_stair the step is rounded down to a multiple of decay_steps,
+    which means nothing otherwise (MindSpore: nn.NaturalExpDecayLR). learning_rate, decay_rate: floats > 0;
+    decay_steps: an int > 0.
     """
 
     def construct(self, global_step: Tensor) -> Tensor:

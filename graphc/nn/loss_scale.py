@@ -185,12 +185,16 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
             inverse = ops.div(1.0, ops.reshape(scale, ()))
             return tuple(g * ops.cast(inverse, g.dtype) for g in gradients)
 
+    def apply_update(self, gradients: tuple[Tensor, ...]) -> Any:
+        """What happens on a step that is not skipped: the optimizer uses the gradients. Returns its results."""
+        return self.optimizer(gradients)
+
     def update_unless(self, overflow: Tensor, loss: Any, gradients: tuple[Tensor, ...]) -> Any:
         """The loss, after the optimizer has used the gradients unless they overflowed."""
         with dispatch.region("overflow"):
             updated = ops.cond(
                 ops.logical_not(overflow),
-                lambda: ops.depend(Tensor(True), self.optimizer(gradients)),
+                lambda: ops.depend(Tensor(True), self.apply_update(gradients)),
                 lambda: Tensor(False),
             )
             return ops.depend(loss, updated)

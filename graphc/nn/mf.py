@@ -66,7 +66,7 @@ class MFTrainOneStepCell(TrainOneStepWithLossScaleCell):
         self.ema_weights = self._averages() if self.use_ema else ParameterTuple(())
 
     def _averages(self) -> ParameterTuple:
-        made = self.weights.clone("ema")
+        made: ParameterTuple = self.weights.clone("ema")
         for p in made:
             p.requires_grad, p.is_named = False, True
             self._params[p.name] = p
@@ -91,16 +91,17 @@ class MFTrainOneStepCell(TrainOneStepWithLossScaleCell):
         several = isinstance(rate, (tuple, list))
         return rate[-1] if several and getattr(self.optimizer, "dynamic_lr", False) else rate
 
-    def update(self, gradients: tuple[Tensor, ...]) -> Any:
+    def apply_update(self, gradients: tuple[Tensor, ...]) -> Any:
         """Let the optimizer use the gradients, then move the averages."""
         done = self.optimizer(gradients)
         if not self.use_ema:
             return done
         keep = self.ema_decay
         moved = [done]
-        for average, weight in zip(self.ema_weights, self.weights, strict=True):
-            now = ops.depend(weight, done)
-            moved.append(ops.assign(average, average * keep + now * (1.0 - keep)))
+        with dispatch.region("optimizer"):
+            for average, weight in zip(self.ema_weights, self.weights, strict=True):
+                now = ops.depend(weight, done)
+                moved.append(ops.assign(average, average * keep + now * (1.0 - keep)))
         return moved
 
     def construct(self, *inputs: Any) -> tuple[Any, ...]:

@@ -1,6 +1,7 @@
 """Schedules with a warm-up, and cosine annealing, as MindFormers has them (mindformers.core.lr).
 
-Rates are numbers, counts of steps are ints; ArgumentTypeError or ArgumentValueError otherwise. Steps are counted from 0.
+Rates are numbers, counts of steps are ints; ArgumentTypeError or ArgumentValueError otherwise. Steps are counted from
+0.
 """
 
 from __future__ import annotations
@@ -174,7 +175,8 @@ class CosineWithWarmUpLR(_DecayToEnd):
 
 class CosineWithRestartsAndWarmUpLR(_DecayToEnd):
     """A warm-up, then num_cycles times half a cosine wave from learning_rate down to lr_end until total_steps
-    (MindFormers: CosineWithRestartsAndWarmUpLR). From total_steps on 0, from decay_steps (default: total_steps) on lr_end.
+    (MindFormers: CosineWithRestartsAndWarmUpLR). From total_steps on 0, from decay_steps (default: total_steps) on
+    lr_end.
     """
 
     def __init__(
@@ -200,9 +202,9 @@ class CosineWithRestartsAndWarmUpLR(_DecayToEnd):
 
 
 class PolynomialWithWarmUpLR(_WarmUp):
-    """A warm-up, then (learning_rate - lr_end) * (1 - p)**power + lr_end with p = (step - warmup_steps) / decay_steps, and
-    lr_end behind total_steps (MindFormers: PolynomialWithWarmUpLR). decay_steps defaults to the steps behind the warm-up;
-    if it is smaller, 1 - p becomes negative. learning_rate must be greater than lr_end.
+    """A warm-up, then (learning_rate - lr_end) * (1 - p)**power + lr_end with p = (step - warmup_steps) /
+    decay_steps, and lr_end behind total_steps (MindFormers: PolynomialWithWarmUpLR). decay_steps defaults to the
+    steps behind the warm-up; if it is smaller, 1 - p becomes negative. learning_rate must be greater than lr_end.
     """
 
     def __init__(
@@ -268,8 +270,8 @@ class CosineAnnealingWarmRestarts(LearningRateSchedule):
         if self.t_mult == 1:
             share = step / first - ops.floor(step / first)
         else:
-            # Period n starts after t_0 * (1 + q + ... + q**(n-1)) steps, q = t_mult, and is t_0 * q**n long. Rounding may
-            # give a neighbour of n near the ends of a period: the starts themselves decide.
+            # Period n starts after t_0 * (1 + q + ... + q**(n-1)) steps, q = t_mult, and is t_0 * q**n long. Rounding
+            # may give a neighbour of n near the ends of a period: the starts themselves decide.
             q = float(self.t_mult)
             n = ops.floor(ops.log(step / first * (q - 1.0) + 1.0) / math.log(q))
             guess = ops.floor(ops.pow(q, n) + 0.5)
@@ -281,7 +283,7 @@ class CosineAnnealingWarmRestarts(LearningRateSchedule):
 
     def _start(self, longer: Tensor) -> Tensor:
         """The step at which the period begins that is t_0 * longer long."""
-        return self.t_0 * (longer - 1.0) / (self.t_mult - 1.0)
+        return self.t_0 * ops.floor((longer - 1.0) / (self.t_mult - 1.0) + 0.5)
 
     def extend_repr(self) -> str:
         return f"{self.base_lr:g}, t_0={self.t_0}, t_mult={self.t_mult}, {self.eta_min:g}"
@@ -298,4 +300,5 @@ class LearningRateWiseLayer(LearningRateSchedule):
         self.lr_scale = checks.real("LearningRateWiseLayer", "lr_scale", lr_scale)
 
     def construct(self, global_step: Tensor) -> Tensor:
-        return self.lr_scale * self.base_lr(global_step)
+        rate: Tensor = self.lr_scale * self.base_lr(global_step)
+        return rate

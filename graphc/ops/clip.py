@@ -24,11 +24,14 @@ def _tensors(owner: str, x: Any) -> list[Tensor]:
     """The tensors of a tensor, tuple or list."""
     if isinstance(x, Tensor):
         return [x]
-    if not isinstance(x, (tuple, list)) or not all(isinstance(t, Tensor) for t in x):
-        held = f"a {type(x).__name__} of {', '.join(sorted({type(t).__name__ for t in x}))}" if x else "nothing"
-        kind = held if isinstance(x, (tuple, list)) else type(x).__name__
+    if not isinstance(x, (tuple, list)):
         raise ArgumentTypeError(
-            f"{owner}: x must be a Tensor or a tuple or list of Tensors, got {kind}", loc=user_loc()
+            f"{owner}: x must be a Tensor or a tuple or list of Tensors, got {type(x).__name__}", loc=user_loc()
+        )
+    if not all(isinstance(t, Tensor) for t in x):
+        kinds = ", ".join(sorted({type(t).__name__ for t in x}))
+        raise ArgumentTypeError(
+            f"{owner}: x must hold Tensors only, got a {type(x).__name__} of {kinds}", loc=user_loc()
         )
     if not x:
         raise ArgumentValueError(f"{owner}: x holds no tensors", loc=user_loc())
@@ -53,9 +56,9 @@ def _positive(owner: str, name: str, value: Any) -> float:
 def clip_by_value(x: Tensors, clip_value_min: Any = None, clip_value_max: Any = None) -> Any:
     """Every element held between two bounds, in x's dtype; NaN stays NaN (MindSpore: ops.clip_by_value).
 
-    x: a Tensor, or a tuple or list of them, which is also what comes back. Bounds: numbers or tensors that broadcast; one may
-    be None. Where the lower bound is above the upper, the result is the upper. Raises ArgumentTypeError for other types,
-    ArgumentValueError if both bounds are None.
+    x: a Tensor, or a tuple or list of them, which is also what comes back. Bounds: numbers or tensors that broadcast;
+    one may be None. Where the lower bound is above the upper, the result is the upper. Raises ArgumentTypeError for
+    other types, ArgumentValueError if both bounds are None.
     """
     if clip_value_min is None and clip_value_max is None:
         raise ArgumentValueError("clip_by_value: a lower or an upper bound must be given", loc=user_loc())
@@ -76,8 +79,8 @@ def clip_by_value(x: Tensors, clip_value_min: Any = None, clip_value_max: Any = 
 
 
 def global_norm(x: Sequence[Tensor]) -> Tensor:
-    """The 2-norm of all elements of all tensors together: float32[]. Squares and the sum over one tensor are taken in that
-    tensor's dtype (float16 may overflow to infinity), the rest in float32.
+    """The 2-norm of all elements of all tensors together: float32[]. Squares and the sum over one tensor are taken in
+    that tensor's dtype (float16 may overflow to infinity), the rest in float32.
     """
     squares = [F.cast(F.reduce_sum(F.square(t)), "float32") for t in x]
     total = squares[0]
@@ -89,8 +92,8 @@ def global_norm(x: Sequence[Tensor]) -> Tensor:
 def clip_by_global_norm(x: Tensors, clip_norm: float = 1.0, use_norm: None = None) -> Any:
     """x * clip_norm / max(norm, clip_norm) with the norm of all tensors together (MindSpore: ops.clip_by_global_norm).
 
-    x: a tuple or list of float Tensors (or one), which is also what comes back, each in its own dtype. A NaN norm leaves x as
-    it is. clip_norm: a number > 0; use_norm: None. Raises ArgumentTypeError, ArgumentValueError.
+    x: a tuple or list of float Tensors (or one), which is also what comes back, each in its own dtype. A NaN norm
+    leaves x as it is. clip_norm: a number > 0; use_norm: None. Raises ArgumentTypeError, ArgumentValueError.
     """
     limit = _positive("clip_by_global_norm", "clip_norm", clip_norm)
     if use_norm is not None:
@@ -112,10 +115,10 @@ def _norm(x: Tensor, order: float) -> Tensor:
 def clip_by_norm(x: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Any:
     """x * min(max_norm / (norm + 1e-6), 1) with the norm of all tensors' norms (MindSpore: ops.clip_by_norm).
 
-    x: a float Tensor, or a tuple or list of them, which is also what comes back. norm_type: the order of the norm, infinity
-    for the largest absolute value; other orders take sum(x**order)**(1/order), as MindSpore, without absolute values. A NaN
-    norm leaves x as it is. error_if_nonfinite: NonFiniteNormError (a RuntimeError) if the norm is infinite or NaN; not inside
-    a compiled Cell. Raises ArgumentTypeError, ArgumentValueError.
+    x: a float Tensor, or a tuple or list of them, which is also what comes back. norm_type: the order of the norm,
+    infinity for the largest absolute value; other orders take sum(x**order)**(1/order), as MindSpore, without
+    absolute values. A NaN norm leaves x as it is. error_if_nonfinite: NonFiniteNormError (a RuntimeError) if the norm
+    is infinite or NaN; not inside a compiled Cell. Raises ArgumentTypeError, ArgumentValueError.
     """
     tensors = _tensors("clip_by_norm", x)
     for name, value in (("max_norm", max_norm), ("norm_type", norm_type)):

@@ -21,7 +21,7 @@ REDUCTIONS = ("sum", "max", "min", "prod")
 
 
 def _infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    if attrs["op"] not in REDUCTIONS:
+    if attrs["reduction"] not in REDUCTIONS:
         raise ArgumentValueError(f"AllReduce: op must be one of {', '.join(REDUCTIONS)}, got {attrs['op']!r}")
     if types[0].dtype == "bool":
         raise DTypeError(f"AllReduce: x is {types[0]}, expected numbers")
@@ -29,21 +29,21 @@ def _infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 
 def _grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
-    if n.op != "sum":
+    if n.reduction != "sum":
         return [dy]  # One process: it holds the only, hence the extreme, value.
-    return [g.AllReduce(dy, op="sum", group=n.group)]
+    return [g.AllReduce(dy, reduction="sum", group=n.group)]
 
 
 op(
     "AllReduce",
     "x",
-    attrs={"op": "sum", "group": WORLD},
+    attrs={"reduction": "sum", "group": WORLD},
     infer=_infer,
-    ref=lambda x, op, group: x,
+    ref=lambda x, reduction, group: x,
     grad=_grad,
     lower=Alias(),
     effect=True,
-    samples=lambda: [Sample((floats(3, 5),), grad=(0,)), Sample((integers(4),), {"op": "max"})],
+    samples=lambda: [Sample((floats(3, 5),), grad=(0,)), Sample((integers(4),), {"reduction": "max"})],
     doc="x reduced over the processes of a group. Every process must reach its AllReduces in the same order: order edges keep"
     " that of the program. With one process the result is x, without a copy",
 )
@@ -57,11 +57,11 @@ def all_reduce(x: Tensor, op: str = "sum", group: str = WORLD) -> Tensor:
     x = as_tensor(x, "all_reduce: x")
     active: Any = dispatch.recorder.get()
     if active is None:
-        made: Tensor = dispatch.call("AllReduce", x, op=op, group=group)
+        made: Tensor = dispatch.call("AllReduce", x, reduction=op, group=group)
         return made
     before = _last.get(active.graph)
     after = () if before is None else active.wrap(before)
-    result: Tensor = active.record("AllReduce", (x,), {"op": op, "group": group}, after=after)[0]
+    result: Tensor = active.record("AllReduce", (x,), {"reduction": op, "group": group}, after=after)[0]
     _last[active.graph] = active.resolve(result)
     return result
 
@@ -78,9 +78,13 @@ class AllReduce(Primitive):
     def __init__(self, op: str = ReduceOp.SUM, group: str = WORLD) -> None:
         for name, value in (("op", op), ("group", group)):
             if not isinstance(value, str):
-                raise ArgumentTypeError(f"AllReduce: {name} must be a string, got {type(value).__name__}", loc=user_loc())
+                raise ArgumentTypeError(
+                    f"AllReduce: {name} must be a string, got {type(value).__name__}", loc=user_loc()
+                )
         if op not in REDUCTIONS:
-            raise ArgumentValueError(f"AllReduce: op must be one of {', '.join(REDUCTIONS)}, got {op!r}", loc=user_loc())
+            raise ArgumentValueError(
+                f"AllReduce: op must be one of {', '.join(REDUCTIONS)}, got {op!r}", loc=user_loc()
+            )
         self.op, self.group = op, group
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -130,16 +134,21 @@ def set_parallel(**changes: Any) -> None:
     only = {"device_num": 1, "global_rank": 0, "pipeline_stages": 1, "enable_parallel_optimizer": False}
     for name, value in changes.items():
         if name not in known:
-            raise ArgumentValueError(f"there is no parallel setting {name!r}; there are {', '.join(known)}", loc=user_loc())
+            raise ArgumentValueError(
+                f"there is no parallel setting {name!r}; there are {', '.join(known)}", loc=user_loc()
+            )
         if name == "parallel_mode" and value not in ParallelMode.MODE_LIST:
             modes = ", ".join(ParallelMode.MODE_LIST)
             raise ArgumentValueError(f"parallel_mode must be one of {modes}, got {value!r}", loc=user_loc())
         kind = type(known[name].default)
         if type(value) is not kind:
-            raise ArgumentTypeError(f"{name} must be of type {kind.__name__}, got {type(value).__name__}", loc=user_loc())
+            raise ArgumentTypeError(
+                f"{name} must be of type {kind.__name__}, got {type(value).__name__}", loc=user_loc()
+            )
         if value != only.get(name, value):
             raise ArgumentValueError(
-                f"{name}={value} needs several processes; graphc trains in one, where {name} is {only[name]}", loc=user_loc()
+                f"{name}={value} needs several processes; graphc trains in one, where {name} is {only[name]}",
+                loc=user_loc(),
             )
     _settings = replace(_settings, **changes)
 

@@ -137,17 +137,16 @@ class ValueAndGrad:
         return GradFunction(fn, weights, self)
 
 
-def _options(owner: str, grad_position: Any, weights: Any, **flags: bool) -> ValueAndGrad:
+def _options(owner: str, grad_position: Any, weights: Any, with_value: bool, **flags: Any) -> ValueAndGrad:
     for name, value in flags.items():
-        if name != "with_value":
-            _bool(owner, name, value)
+        _bool(owner, name, value)
     positions = grad_position if isinstance(grad_position, tuple) else (grad_position,)
     if grad_position is None:
         if weights is None:
             raise ArgumentValueError(
                 f"{owner}: grad_position and weights cannot both be None", loc=user_loc(), help="give one of them"
             )
-        return ValueAndGrad(None, **flags)
+        return ValueAndGrad(None, with_value=with_value, **flags)
     for p in positions:
         if isinstance(p, bool) or not isinstance(p, int):
             raise ArgumentTypeError(
@@ -157,7 +156,7 @@ def _options(owner: str, grad_position: Any, weights: Any, **flags: bool) -> Val
             raise ArgumentValueError(f"{owner}: grad_position must be at least 0, got {p}", loc=user_loc())
     if len(set(positions)) != len(positions):
         raise ArgumentValueError(f"{owner}: grad_position {grad_position} names a position twice", loc=user_loc())
-    return ValueAndGrad(grad_position, **flags)
+    return ValueAndGrad(grad_position, with_value=with_value, **flags)
 
 
 def grad(
@@ -179,7 +178,7 @@ def grad(
     """
     owner = "grad"
     flags = {"has_aux": has_aux, "return_ids": return_ids, "sens_param": sens_param}
-    return _options(owner, grad_position, weights, **flags)(_function(owner, fn), weights)
+    return _options(owner, grad_position, weights, False, **flags)(_function(owner, fn), weights)
 
 
 def value_and_grad(
@@ -193,7 +192,7 @@ def value_and_grad(
     """As `grad`, but returns (all outputs of fn, gradients), with fn run once (MindSpore: mindspore.value_and_grad)."""
     owner = "value_and_grad"
     flags = {"has_aux": has_aux, "return_ids": return_ids, "sens_param": sens_param}
-    return _options(owner, grad_position, weights, **flags, with_value=True)(_function(owner, fn), weights)
+    return _options(owner, grad_position, weights, True, **flags)(_function(owner, fn), weights)
 
 
 def get_grad(gradients: Any, identifier: int | Parameter) -> Tensor:

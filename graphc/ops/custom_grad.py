@@ -25,7 +25,9 @@ def _infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         raise ShapeError(f"CustomGrad: @{bprop.name} takes ({', '.join(map(str, signature))}), given ({given})")
     made = tuple(bprop.type(r.value) for r in bprop.results)
     if made != tuple(inputs[i] for i in attrs["wrt"]):
-        raise ShapeError(f"CustomGrad: @{bprop.name} gives ({', '.join(map(str, made))}), which are no gradients of the inputs")
+        raise ShapeError(
+            f"CustomGrad: @{bprop.name} gives ({', '.join(map(str, made))}), which are no gradients of the inputs"
+        )
     return tuple(results)
 
 
@@ -104,7 +106,9 @@ class HookBackward:
 
     def __init__(self, hook_fn: Callable[[tuple[Tensor, ...]], Any], cell_id: str = "") -> None:
         if not callable(hook_fn):
-            raise ArgumentTypeError(f"HookBackward: hook_fn must be a function, got {type(hook_fn).__name__}", loc=user_loc())
+            raise ArgumentTypeError(
+                f"HookBackward: hook_fn must be a function, got {type(hook_fn).__name__}", loc=user_loc()
+            )
         self.hook = hook_fn
         self.cell_id = cell_id
 

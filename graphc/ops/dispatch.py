@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 class Recorder(Protocol):
     """What a tracer does with the calls made while it is active."""
 
+    #: Whether what is recorded is computed at once (PYNATIVE_MODE).
+    immediate: bool
+
     def record(
         self, op: str, operands: Sequence[Tensor], attrs: dict[str, Any], after: Any = ()
     ) -> tuple[Tensor, ...]: ...

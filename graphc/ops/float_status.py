@@ -128,5 +128,8 @@ def _depends_on(active: Any, status: Any) -> list[Value]:
 def _store(status: Any, value: Tensor) -> None:
     """Write a status that is a reference; a plain tensor has nothing to write."""
     target = getattr(status, "parameter", status)
-    if isinstance(target, Parameter):
-        F.assign(target, value)
+    active: Any = dispatch.recorder.get()
+    if isinstance(target, Parameter) and active is not None:
+        active.write(target, active.resolve(value))
+    elif isinstance(target, Parameter):
+        target.set_data(value)

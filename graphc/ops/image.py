@@ -27,6 +27,7 @@ def _output_size(op_name: str, size: int, pad: int, kernel: int, stride: int, di
         raise ShapeError(
             f"{op_name}: the window does not fit: {what} is {size} + {pad} padding, the window reaches over {reach}",
             code="GC104",
+            help="use a smaller kernel or dilation, more padding (pad_mode='same'), or a larger input",
         )
     return (size + pad - reach) // stride + 1
 

@@ -36,10 +36,10 @@ def _infer(name: str, batched: bool) -> Any:
             raise ShapeError(f"{name}: leading dimensions differ, {x.shape[:-2]} (x) != {y.shape[:-2]} (y)")
         m, k, k2, n = _sides(types, attrs)
         if k != k2:
-            flags = "".join(f", {f}=True" for f in ("transpose_a", "transpose_b") if attrs[f])
+            flags = ", ".join(f"{f}=True" for f in ("transpose_a", "transpose_b") if attrs[f])
             raise ShapeError(
                 f"{name}: inner dimensions differ, {k} (from x) != {k2} (from y)",
-                details=[f"x: {x}   y: {y}{flags}"],
+                details=[f"with {flags}"] if flags else (),
             )
         return (TensorType(dtype, (*x.shape[:-2], m, n)),)
 

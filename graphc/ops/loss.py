@@ -233,6 +233,6 @@ op(
         Sample((floats(6, 10), _probabilities(6, 10)), grad=(0,)),
         Sample((floats(2, 35), _probabilities(2, 35) * 2), note="labels that do not sum to one"),
     ],
-    doc="-sum(labels * log softmax(logits)) per row, and softmax(logits) - labels: its gradient for the logits where the labels"
-    " sum to one, and MindSpore's in any case; labels get no gradient",
+    doc="-sum(labels * log softmax(logits)) per row, and softmax(logits) - labels: its gradient for the logits where"
+    " the labels sum to one, and MindSpore's in any case; labels get no gradient",
 )

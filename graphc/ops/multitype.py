@@ -11,7 +11,6 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, TraceError, user_loc
 from graphc.ops import dispatch
 from graphc.ops.dtype import DType
-from graphc.ops.mutable import TracedNumber
 from graphc.ops.tensor import Parameter, Tensor
 
 _INTS = ("Int", "Int8", "Int16", "Int32", "Int64", "UInt8")
@@ -36,7 +35,7 @@ def _fit(name: str, x: Any) -> int:
 
 def kind_of(x: Any) -> str:
     """The type name under which functions for a value are registered: "Tensor", "Bool", "Int", "Float", "Tuple", ..."""
-    if isinstance(x, TracedNumber):
+    if isinstance(x, Tensor) and x.is_number:
         return "Bool" if x.type.dtype == "bool" else "Float" if x.type.is_float else "Int"
     if isinstance(x, Tensor):
         return "Tensor"
@@ -65,7 +64,16 @@ def _type_name(given: Any) -> str:
     """The name of a type given as a string, or as one of the objects that MindSpore names types with."""
     if isinstance(given, str):
         return given.strip()
-    named = {Tensor: "Tensor", bool: "Bool", int: "Int", float: "Float", tuple: "Tuple", list: "List", str: "String", dict: "Dictionary"}
+    named = {
+        Tensor: "Tensor",
+        bool: "Bool",
+        int: "Int",
+        float: "Float",
+        tuple: "Tuple",
+        list: "List",
+        str: "String",
+        dict: "Dictionary",
+    }
     if isinstance(given, type) and given in named:
         return named[given]
     if isinstance(given, DType):
@@ -99,17 +107,25 @@ class MultitypeFuncGraph:
 
     def __init__(self, name: str, read_value: bool = False, need_raise: bool = False, doc_url: str = "") -> None:
         if not isinstance(name, str):
-            raise ArgumentTypeError(f"MultitypeFuncGraph: name must be a string, got {type(name).__name__}", loc=user_loc())
+            raise ArgumentTypeError(
+                f"MultitypeFuncGraph: name must be a string, got {type(name).__name__}", loc=user_loc()
+            )
         self.name = name
         self.entries: list[tuple[tuple[str, ...], Callable[..., Any]]] = []
 
     def register(self, *type_names: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """A decorator that adds a function for these types. It returns the function itself."""
-        names = tuple(_type_name(part) for given in type_names for part in (given.split(",") if isinstance(given, str) else [given]))
+        names = tuple(
+            _type_name(part)
+            for given in type_names
+            for part in (given.split(",") if isinstance(given, str) else [given])
+        )
 
         def add(fn: Callable[..., Any]) -> Callable[..., Any]:
             if not callable(fn):
-                raise ArgumentTypeError(f"{self.name}: cannot register {type(fn).__name__}, expected a function", loc=user_loc())
+                raise ArgumentTypeError(
+                    f"{self.name}: cannot register {type(fn).__name__}, expected a function", loc=user_loc()
+                )
             self.entries = [(n, f) for n, f in self.entries if n != names] + [(names, fn)]
             return fn
 
@@ -130,7 +146,7 @@ class MultitypeFuncGraph:
                 f"{self.name} has no function for ({', '.join(map(_described, args))})",
                 loc=user_loc(),
                 details=[f"registered are {'; '.join(f'({k})' for k in known) or 'none'}"],
-                help=f'register one: @{self.name}.register({", ".join(repr(kind_of(x)) for x in args)})',
+                help=f"register one: @{self.name}.register({', '.join(repr(kind_of(x)) for x in args)})",
             )
         return best[1]
 
@@ -168,7 +184,9 @@ class Map:
         if self.fn is None:
             if not args or not callable(args[0]):
                 given = type(args[0]).__name__ if args else "nothing"
-                raise ArgumentTypeError(f"{type(self).__name__}: the first argument must be a function, got {given}", loc=user_loc())
+                raise ArgumentTypeError(
+                    f"{type(self).__name__}: the first argument must be a function, got {given}", loc=user_loc()
+                )
             return self._apply(args[0], args[1:], True)
         return self._apply(self.fn, args, True)
 
@@ -180,12 +198,19 @@ class Map:
         kind = type_of_nest(first)
         if any(type_of_nest(x) != kind for x in nests):
             kinds = ", ".join(kind_of(x) for x in args)
-            raise TraceError(f"{type(self).__name__}: the arguments nest differently: {kinds}", code="GC100", loc=user_loc())
+            raise TraceError(
+                f"{type(self).__name__}: the arguments nest differently: {kinds}", code="GC100", loc=user_loc()
+            )
         if any(len(x) != len(first) for x in nests) or (kind is dict and any(list(x) != list(first) for x in nests)):
             sizes = ", ".join(str(list(x) if kind is dict else len(x)) for x in nests)
-            raise TraceError(f"{type(self).__name__}: the sequences differ in length: {sizes}", code="GC100", loc=user_loc())
+            raise TraceError(
+                f"{type(self).__name__}: the sequences differ in length: {sizes}", code="GC100", loc=user_loc()
+            )
         keys = list(first) if kind is dict else list(range(len(first)))
-        made = {k: self._apply(fn, tuple(x[k] if isinstance(x, (tuple, list, dict)) else x for x in args), False) for k in (reversed(keys) if self.reverse else keys)}
+        made = {
+            k: self._apply(fn, tuple(x[k] if isinstance(x, (tuple, list, dict)) else x for x in args), False)
+            for k in (reversed(keys) if self.reverse else keys)
+        }
         if kind is dict:
             return {k: made[k] for k in keys}
         items = [made[k] for k in keys]

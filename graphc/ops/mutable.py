@@ -5,22 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from graphc.errors import ArgumentTypeError, user_loc
-from graphc.ops.tensor import Tensor, TracedTensor
-
-
-class HostNumber(Tensor):
-    """A Python number on its way into or out of a compiled step: a tensor without axes there, a number again outside."""
-
-    def __init__(self, value: bool | int | float) -> None:
-        dtype = np.bool_ if isinstance(value, bool) else np.int64 if isinstance(value, int) else np.float32
-        super().__init__(np.asarray(value, dtype))
-
-
-class TracedNumber(TracedTensor):
-    """A Python number whose value is not known while a Cell is traced."""
+from graphc.ops.tensor import Tensor, as_tensor
 
 
 class MutableBool(int):
@@ -57,9 +43,9 @@ NUMBERS: dict[type, Callable[[Any], bool | int | float]] = {MutableBool: bool, M
 NESTS = (MutableTuple, MutableList, MutableDict)
 
 
-def host_number(x: Any) -> HostNumber:
-    """A marked number as a compiled step takes it."""
-    return HostNumber(NUMBERS[type(x)](x))
+def host_number(x: Any) -> Tensor:
+    """A marked number as a compiled step takes it: a tensor without axes that stands for a Python number."""
+    return as_tensor(NUMBERS[type(x)](x))
 
 
 def mutable(input_data: Any, dynamic_len: bool = False) -> Any:

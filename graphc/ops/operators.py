@@ -1,25 +1,17 @@
-"""The operators and methods of Tensor: each is the function of `graphc.ops.functional` of that meaning."""
+"""The operators of Tensor: each is the function of `graphc.ops.functional` of that meaning."""
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from types import ModuleType
+from graphc.ops.methods import Methods
+from graphc.ops.methods import functions as _f
 
+if TYPE_CHECKING:
     from graphc.ops.tensor import Tensor
 
 
-@cache
-def _f() -> ModuleType:
-    # functional imports Tensor, which derives from this class.
-    from graphc.ops import functional
-
-    return functional
-
-
-class Operators:
+class Operators(Methods):
     """Base of Tensor."""
 
     __slots__ = ()
@@ -75,6 +67,9 @@ class Operators:
     def __neg__(self) -> Tensor:
         return _f().neg(self)  # type: ignore[no-any-return]
 
+    def __pos__(self) -> Tensor:
+        return self  # type: ignore[return-value]
+
     def __abs__(self) -> Tensor:
         return _f().abs_(self)  # type: ignore[no-any-return]
 
@@ -94,95 +89,43 @@ class Operators:
         return _f().greater_equal(self, other)  # type: ignore[no-any-return]
 
     def __and__(self, other: Any) -> Tensor:
-        return _f().logical_and(self, other)  # type: ignore[no-any-return]
+        return _f().bitwise_and(self, other)  # type: ignore[no-any-return]
+
+    def __rand__(self, other: Any) -> Tensor:
+        return _f().bitwise_and(other, self)  # type: ignore[no-any-return]
 
     def __or__(self, other: Any) -> Tensor:
-        return _f().logical_or(self, other)  # type: ignore[no-any-return]
+        return _f().bitwise_or(self, other)  # type: ignore[no-any-return]
+
+    def __ror__(self, other: Any) -> Tensor:
+        return _f().bitwise_or(other, self)  # type: ignore[no-any-return]
+
+    def __xor__(self, other: Any) -> Tensor:
+        return _f().bitwise_xor(self, other)  # type: ignore[no-any-return]
+
+    def __rxor__(self, other: Any) -> Tensor:
+        return _f().bitwise_xor(other, self)  # type: ignore[no-any-return]
 
     def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
+        # None, a text or a type equals no tensor: a Python bool, not one per element.
+        if other is None or isinstance(other, (str, type)):
+            return False  # type: ignore[return-value]
         return _f().equal(self, other)  # type: ignore[no-any-return]
 
     def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
+        if other is None or isinstance(other, (str, type)):
+            return True  # type: ignore[return-value]
         return _f().not_equal(self, other)  # type: ignore[no-any-return]
 
     def __hash__(self) -> int:
         return id(self)
 
     def __getitem__(self, index: Any) -> Tensor:
-        return _f().getitem(self, index)  # type: ignore[no-any-return]
+        from graphc.ops.functional.extra_index import index_
 
-    @property
-    def T(self) -> Tensor:
-        return _f().transpose(self)  # type: ignore[no-any-return]
+        return index_(self, index)  # type: ignore[arg-type]
 
-    def astype(self, dtype: Any) -> Tensor:
-        return _f().cast(self, dtype)  # type: ignore[no-any-return]
+    def __setitem__(self, index: Any, value: Any) -> None:
+        from graphc.ops.functional.extra_index import write
 
-    def reshape(self, *shape: Any) -> Tensor:
-        return _f().reshape(self, _f().as_shape(shape))  # type: ignore[no-any-return]
-
-    def view(self, *shape: Any) -> Tensor:
-        return self.reshape(*shape)
-
-    def transpose(self, *perm: Any) -> Tensor:
-        return _f().transpose(self, *perm)  # type: ignore[no-any-return]
-
-    def swapaxes(self, axis0: int, axis1: int) -> Tensor:
-        return _f().swapaxes(self, axis0, axis1)  # type: ignore[no-any-return]
-
-    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-        return _f().flatten(self, start_dim, end_dim)  # type: ignore[no-any-return]
-
-    def squeeze(self, axis: Any = None) -> Tensor:
-        return _f().squeeze(self, axis)  # type: ignore[no-any-return]
-
-    def expand_dims(self, axis: int) -> Tensor:
-        return _f().expand_dims(self, axis)  # type: ignore[no-any-return]
-
-    def broadcast_to(self, shape: Any) -> Tensor:
-        return _f().broadcast_to(self, shape)  # type: ignore[no-any-return]
-
-    def split(self, split_size_or_sections: Any, axis: int = 0) -> tuple[Tensor, ...]:
-        return _f().split(self, split_size_or_sections, axis)  # type: ignore[no-any-return]
-
-    def sum(self, axis: Any = None, keepdims: bool = False) -> Tensor:
-        return _f().reduce_sum(self, axis, keepdims)  # type: ignore[no-any-return]
-
-    def mean(self, axis: Any = None, keepdims: bool = False) -> Tensor:
-        return _f().reduce_mean(self, axis, keepdims)  # type: ignore[no-any-return]
-
-    def max(self, axis: Any = None, keepdims: bool = False) -> Tensor:
-        return _f().reduce_max(self, axis, keepdims)  # type: ignore[no-any-return]
-
-    def min(self, axis: Any = None, keepdims: bool = False) -> Tensor:
-        return _f().reduce_min(self, axis, keepdims)  # type: ignore[no-any-return]
-
-    def all(self, axis: Any = None, keepdims: bool = False) -> Tensor:
-        return _f().reduce_all(self, axis, keepdims)  # type: ignore[no-any-return]
-
-    def any(self, axis: Any = None, keepdims: bool = False) -> Tensor:
-        return _f().reduce_any(self, axis, keepdims)  # type: ignore[no-any-return]
-
-    def argmax(self, axis: int = -1) -> Tensor:
-        return _f().argmax(self, axis)  # type: ignore[no-any-return]
-
-    def exp(self) -> Tensor:
-        return _f().exp(self)  # type: ignore[no-any-return]
-
-    def log(self) -> Tensor:
-        return _f().log(self)  # type: ignore[no-any-return]
-
-    def sqrt(self) -> Tensor:
-        return _f().sqrt(self)  # type: ignore[no-any-return]
-
-    def tanh(self) -> Tensor:
-        return _f().tanh(self)  # type: ignore[no-any-return]
-
-    def sigmoid(self) -> Tensor:
-        return _f().sigmoid(self)  # type: ignore[no-any-return]
-
-    def square(self) -> Tensor:
-        return _f().square(self)  # type: ignore[no-any-return]
-
-    def abs(self) -> Tensor:
-        return _f().abs_(self)  # type: ignore[no-any-return]
+        write(self, index, value)  # type: ignore[arg-type]

@@ -49,7 +49,10 @@ def broadcast_shape(op: str, types: Types) -> Shape:
 def same_dtype(op: str, types: Types) -> str:
     """The common dtype; DTypeError if they differ."""
     if len({t.dtype for t in types}) > 1:
-        raise DTypeError(f"{op}: operands have different dtypes: {', '.join(map(str, types))}")
+        raise DTypeError(
+            f"{op}: operands have different dtypes: {', '.join(map(str, types))}",
+            help=f"cast one of them, for example with ops.cast(x, graphc.{types[0].dtype})",
+        )
     return types[0].dtype
 
 

@@ -31,6 +31,7 @@ def _reshape_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         raise ShapeError(
             f"Reshape: {x} has {x.size} elements, shape {attrs['shape']} needs {math.prod(attrs['shape'])}",
             code="GC103",
+            help="one size may be -1: it follows from the others",
         )
     return (TensorType(x.dtype, attrs["shape"]),)
 

@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from graphc.errors import DTypeError, ShapeError
+from graphc.errors import DTypeError, GraphcError, ShapeError, VerifyError
 from graphc.ir import (
     NO_GRAD,
     REQUIRED,
@@ -150,7 +150,7 @@ def _cleared(graph: Graph, value: Value) -> Node:
     return node
 
 
-def _status_check(graph: Graph, node: Node) -> Iterator[str]:
+def _status_check(graph: Graph, node: Node) -> Iterator[str | GraphcError]:
     source = _cleared(graph, node.inputs[0])
     if source.op.name == "Input":
         return  # Cleared outside this subgraph.
@@ -158,12 +158,20 @@ def _status_check(graph: Graph, node: Node) -> Iterator[str]:
         yield f"its status is the result of {source.op.name}, not of ClearFloatStatus"
         return
     after = nx.descendants(graph.nx, source.id)
-    for value in node.inputs[1:]:
-        if value.node not in after:
-            yield (
-                f"it tests {value}, but nothing orders {value} after %{source.id} ClearFloatStatus:"
-                " what was computed before the status was cleared is not part of the check"
-            )
+    early = [v for v in node.inputs[1:] if v.node not in after]
+    if early:
+        cleared = f"the clearing of the status (%{source.id}{_at(source)})"
+        yield VerifyError(
+            "the overflow check does not cover what it tests: nothing orders that after the clearing of the status",
+            code="GC161",
+            loc=node.loc,
+            details=[f"{v} {graph.node(v.node).op.name}{_at(graph.node(v.node))} may run before {cleared}" for v in early[:4]],
+            help="compute the gradients from what start_overflow_check returns, or from ops.depend(value, status)",
+        )
+
+
+def _at(node: Node) -> str:
+    return f" at {node.loc}" if node.loc else ""
 
 
 def _any_nonfinite(status: Array, *outs: Array) -> Array:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceTypeError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, TraceTypeError, is_library, user_loc
 from graphc.ir.types import TensorType, dtype_name, numpy_dtype
 from graphc.ops import dispatch
 from graphc.ops.dtype import BY_NAME, DType, to_name
@@ -123,6 +124,8 @@ class Tensor(Operators):
         return array.item()
 
     def _value(self, asked: str) -> Array:
+        if self._array is None and dispatch.recorder.get() is None:
+            dispatch.require_array(self)
         if self._array is None:
             raise TraceTypeError(
                 f"{asked} on a traced tensor: its value is not known while the Cell is compiled",
@@ -141,6 +144,10 @@ class Tensor(Operators):
                 help="use the function of the same name in graphc.ops",
             )
         return np.array(self._array, dtype=dtype) if copy is not False else np.asarray(self._array, dtype=dtype)
+
+    def __array_function__(self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """NumPy's functions work on the contents; on a traced tensor, which has none, they are refused (GC131)."""
+        return func(*map(_contents, args), **{k: _contents(v) for k, v in kwargs.items()})
 
     def __float__(self) -> float:
         return float(self._value("float()").item())
@@ -179,6 +186,13 @@ class Tensor(Operators):
         return id(self)
 
 
+def _contents(x: Any) -> Any:
+    """Tensors, in tuples and lists too, as arrays."""
+    if isinstance(x, (tuple, list)):
+        return type(x)(map(_contents, x))
+    return np.asarray(x) if isinstance(x, Tensor) else x
+
+
 def _value_text(array: Array) -> str:
     text = np.array2string(array, separator=", ", formatter={"float_kind": lambda x: f"{x: .8e}"})
     return text if not array.shape else "\n" + text
@@ -204,6 +218,14 @@ class Parameter(Tensor):
         requires_grad: bool = True,
         layerwise_parallel: bool = False,
     ) -> None:
+        active: Any = dispatch.recorder.get()
+        if active is not None and not active.immediate and not is_library(sys._getframe(1).f_code.co_filename):
+            raise TraceError(
+                "a Parameter is made inside construct: construct runs once, when the Cell is compiled",
+                code="GC141",
+                loc=user_loc(),
+                help="make it in __init__ and keep it in an attribute; a value of one step needs no Parameter",
+            )
         data = to_array(
             default_input,
             "int32" if isinstance(default_input, int) and not isinstance(default_input, bool) else None,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from graphc.errors import ArgumentTypeError
+from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ir import Graph
 from graphc.nn.cell import Cell
 from graphc.ops import dispatch
@@ -72,6 +72,7 @@ def _input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list
     except TypeError as error:
         raise ArgumentTypeError(
             f"{type(cell).__name__}.construct: {error}",
+            loc=user_loc(),
             details=[f"its signature is {_signature(cell.construct)}"],
         ) from None
     names: list[str] = [""] * len(leaves)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from graphc.errors import TraceError, user_loc
+from graphc.errors import ShapeError, TraceError, user_loc
 from graphc.ir import Value
 from graphc.ops import dispatch
 from graphc.ops import functional as F
@@ -51,6 +51,7 @@ def merge(recorder: GraphRecorder, pred: Tensor, then: Branch, orelse: Branch) -
         results = [(str(i), branch.resolve(x)) for i, x in enumerate(leaves)]
         results += [(p.name, branch.read(p)) for p in written.values()]
         branch.graph.set_results(results)
+    _check_types(first, second, len(leaves_a))
     captures = _align_captures(first, second)
     for branch in (first, second):
         branch.graph.prune()
@@ -69,6 +70,20 @@ def merge(recorder: GraphRecorder, pred: Tensor, then: Branch, orelse: Branch) -
         recorder.read(p)
         recorder.write(p, new.handle[1])
     return unflatten(structure_a, outputs[: len(leaves_a)])
+
+
+def _check_types(first: GraphRecorder, second: GraphRecorder, count: int) -> None:
+    """ShapeError GC122 unless both branches return the same types."""
+    types = [[b.graph.type(r.value) for r in b.graph.results[:count]] for b in (first, second)]
+    different = [f"result {k}: {a} if true, {b} if false" for k, (a, b) in enumerate(zip(*types, strict=True)) if a != b]
+    if different:
+        raise ShapeError(
+            "the branches of a conditional return tensors of different shapes or dtypes",
+            code="GC122",
+            loc=user_loc(),
+            details=different[:6],
+            help="make them alike with ops.reshape, ops.broadcast_to or ops.cast",
+        )
 
 
 def while_loop(

@@ -34,7 +34,7 @@ def custom_gradient(
     if not inputs or not outputs:
         return result
     branch = _branch(recorder)
-    xs, ys, dys = ([branch.carry(t.type) for t in group] for group in (inputs, outputs, outputs))
+    xs, ys, dys = ([branch.carry(t) for t in group] for group in (inputs, outputs, outputs))
     arguments = unflatten(input_structure, xs)
     token = dispatch.recorder.set(branch)
     try:
@@ -44,10 +44,13 @@ def custom_gradient(
         dispatch.recorder.reset(token)
     if branch.written:
         written = ", ".join(repr(branch.known[k].name) for k in branch.written)
-        raise GradientError(f"the bprop of {name} assigns {written}: a gradient writes no parameters", code="GC153", loc=user_loc())
+        raise GradientError(
+            f"the bprop of {name} assigns {written}: a gradient writes no parameters", code="GC153", loc=user_loc()
+        )
     gradients = _per_tensor(name, args, made)
-    wrt = tuple(i for i, g in enumerate(gradients) if g is not None)
-    values = [(str(i), branch.resolve(gradients[i])) for i in wrt]
+    given = [(i, g) for i, g in enumerate(gradients) if g is not None]
+    wrt = tuple(i for i, _ in given)
+    values = [(str(i), branch.resolve(g)) for i, g in given]
     for i, (_, value) in zip(wrt, values, strict=True):
         if branch.graph.type(value) != inputs[i].type:
             raise GradientError(
@@ -57,7 +60,10 @@ def custom_gradient(
                 help="a gradient has the shape and dtype of its input",
             )
     branch.graph.set_results(values)
-    branch.graph.inputs = (*branch.graph.inputs[: len(inputs) + 2 * len(outputs)], *(v.node for v in branch.captures.values()))
+    branch.graph.inputs = (
+        *branch.graph.inputs[: len(inputs) + 2 * len(outputs)],
+        *(v.node for v in branch.captures.values()),
+    )
     captures = [recorder.wrap(outer) for outer in branch.captures]
     attrs = {"outs": len(outputs), "ins": len(inputs), "wrt": wrt, "bprop": branch.graph}
     results = recorder.record("CustomGrad", [*outputs, *inputs, *captures], attrs)
@@ -101,10 +107,11 @@ def _per_tensor(name: str, args: tuple[Any, ...], made: Any) -> list[Tensor | No
 
 
 def by_position(construct: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """The arguments of a call by position, as bprop takes them. TraceError for those that can only be named."""
-    if not kwargs:
-        return args
-    bound = inspect.signature(construct).bind(*args, **kwargs)
+    """The arguments of a call by position, with defaults, as bprop takes them. TraceError for those only named."""
+    try:
+        bound = inspect.signature(construct).bind(*args, **kwargs)
+    except TypeError:
+        return args  # The call itself will say what does not fit.
     bound.apply_defaults()
     if bound.kwargs:
         raise TraceError(

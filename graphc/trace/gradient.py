@@ -12,7 +12,7 @@ from graphc.ir import Value
 from graphc.nn.cell import Cell
 from graphc.ops import functional as F
 from graphc.ops.composite import GradOperation, ValueAndGrad, name_of
-from graphc.ops.mutable import NESTS, NUMBERS, TracedNumber, host_number
+from graphc.ops.mutable import NESTS, NUMBERS, host_number
 from graphc.ops.tensor import Parameter, Tensor
 from graphc.ops.tree import flatten, map_tensors, tensors
 
@@ -232,12 +232,9 @@ def _grad_node(
             operands = [*ys, *ss, *(recorder.wrap(v) for v in cut)]
             grads = recorder.record("Grad", operands, attrs)
     made = [grads[i] if i >= 0 else F.zeros_like(x) for i, x in zip(positions, wanted, strict=True)]
-    return [_like_number(g) if isinstance(x, TracedNumber) else g for g, x in zip(made, wanted, strict=True)]
-
-
-def _like_number(x: Any) -> Tensor:
-    """The gradient of a marked number, a number too."""
-    return x if x.array is not None else TracedNumber(x.type, x.handle)
+    for g, x in zip(made, wanted, strict=True):
+        g.is_number = x.is_number
+    return made
 
 
 def _name(recorder: GraphRecorder, value: Value) -> str:

@@ -11,7 +11,9 @@ from graphc.ops.tensor import Parameter, Tensor
 from graphc.ops.tree import map_tensors
 
 
-def in_dtype(cell: Cell, dtype: str, prepared: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Callable[..., Any]:
+def in_dtype(
+    cell: Cell, dtype: str, prepared: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> Callable[..., Any]:
     """cell.construct with float inputs and the cell's own trainable parameters cast to a dtype.
 
     Results keep the dtype they come out in, or get the cell's `result_dtype`. Parameters that are not trained keep theirs: they are state that the cell writes.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphc.errors import GraphcError, TraceError, user_loc
-from graphc.ir import Data, Graph, Ids, Node, Region, TensorType, Value
+from graphc.ir import Data, Graph, Ids, Node, Region, TensorType, Value, get_op
 from graphc.nn.cell import Cell
 from graphc.ops import dispatch
 from graphc.ops.tensor import Parameter, Tensor, TracedTensor
@@ -52,6 +52,8 @@ class DeferredDepend(Tensor):
 
 class GraphRecorder:
     """Implements `graphc.ops.dispatch.Recorder` for one graph; branches of `cond` get recorders of their own."""
+
+    immediate = False
 
     def __init__(self, name: str, parent: GraphRecorder | None = None) -> None:
         self.parent = parent
@@ -97,17 +99,16 @@ class GraphRecorder:
                 region=self.regions[-1],
             )
         except GraphcError as error:
-            self._explain(error, operands)
+            self._explain(error, op, operands)
             raise
 
-    def _explain(self, error: GraphcError, operands: Sequence[Tensor]) -> None:
+    def _explain(self, error: GraphcError, op: str, operands: Sequence[Tensor]) -> None:
         """Name the operands of a failed op as the user knows them."""
-        if error.details or not operands:
-            return
+        *names, last = get_op(op).operands or ("",)
+        names += [f"{last[1:]}[{i}]" for i in range(len(operands))] if last.startswith("*") else [last]
         lines = [f"in {self.scopes[-1]}"] if self.scopes[-1] else []
-        for x in operands[:4]:
-            lines.append(f"{x.type}  {self._describe(x)}")
-        error.details = tuple(lines)
+        lines += [f"{name}: {x.type}  {self._describe(x)}" for name, x in zip(names, operands[:4], strict=False)]
+        error.details = (*error.details, *lines)
 
     def _describe(self, x: Tensor) -> str:
         if isinstance(x, Parameter):

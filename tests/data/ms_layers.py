@@ -13,11 +13,23 @@ import numpy as np
 
 #: (class, arguments, shape of x, training)
 LAYERS: list[tuple[str, dict[str, Any], tuple[int, ...], bool]] = [
-    ("Conv2d", {"in_channels": 4, "out_channels": 6, "kernel_size": 3, "group": 2, "has_bias": True}, (2, 4, 6, 5), True),
+    (
+        "Conv2d",
+        {"in_channels": 4, "out_channels": 6, "kernel_size": 3, "group": 2, "has_bias": True},
+        (2, 4, 6, 5),
+        True,
+    ),
     ("Conv2d", {"in_channels": 3, "out_channels": 3, "kernel_size": 3, "group": 3, "stride": 2}, (2, 3, 7, 6), True),
     (
         "Conv2d",
-        {"in_channels": 2, "out_channels": 6, "kernel_size": (2, 3), "group": 2, "pad_mode": "pad", "padding": (1, 0, 2, 1)},
+        {
+            "in_channels": 2,
+            "out_channels": 6,
+            "kernel_size": (2, 3),
+            "group": 2,
+            "pad_mode": "pad",
+            "padding": (1, 0, 2, 1),
+        },
         (2, 2, 5, 6),
         True,
     ),
@@ -59,7 +71,6 @@ LAYERS: list[tuple[str, dict[str, Any], tuple[int, ...], bool]] = [
     ("FastGelu", {}, (4, 9), True),
     ("ELU", {}, (4, 9), True),
     ("CELU", {"alpha": 0.7}, (4, 9), True),
-    ("SeLU", {}, (4, 9), True),
     ("LeakyReLU", {}, (4, 9), True),
     ("LeakyReLU", {"alpha": 0.05}, (4, 9), True),
     ("SiLU", {}, (4, 9), True),
@@ -71,7 +82,6 @@ LAYERS: list[tuple[str, dict[str, Any], tuple[int, ...], bool]] = [
     ("Softsign", {}, (4, 9), True),
     ("HShrink", {"lambd": 1.0}, (4, 9), True),
     ("SoftShrink", {"lambd": 1.0}, (4, 9), True),
-    ("Tanhshrink", {}, (4, 9), True),
     ("Threshold", {"threshold": 0.5, "value": 2.0}, (4, 9), True),
     ("Hardtanh", {"min_val": -2.0, "max_val": 1.5}, (4, 9), True),
     ("Softmin", {}, (4, 9), True),
@@ -87,7 +97,6 @@ LOSSES: list[tuple[str, dict[str, Any], tuple[int, ...], str]] = [
     *[("HuberLoss", {"reduction": r, "delta": 0.7}, (3, 5), "numbers") for r in ("none", "mean", "sum")],
     ("MAELoss", {}, (3, 5), "numbers"),
     ("RMSELoss", {}, (3, 5), "numbers"),
-    *[("SoftMarginLoss", {"reduction": r}, (3, 5), "signs") for r in ("none", "mean", "sum")],
     ("HingeEmbeddingLoss", {"margin": 0.8}, (3, 5), "signs"),
     ("BCELoss", {}, (3, 5), "of probabilities"),
     ("BCELoss", {"reduction": "sum", "weight": [[0.5, 1.0, 2.0, 0.1, 3.0]] * 3}, (3, 5), "of probabilities"),
@@ -148,7 +157,6 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "addn": lambda ops, x: ops.addn((x, x * 2, x * x)),
     "masked_fill": lambda ops, x: ops.masked_fill(x, x > 0, 7.0),
     "chunk": lambda ops, x: ops.chunk(x, 3, 1)[1],
-    "layer_norm": lambda ops, x: ops.layer_norm(x, (4,), x[0], x[1], 1e-3),
     "group_norm": lambda ops, x: ops.group_norm(x, 2),
     "cross_entropy": lambda ops, x: ops.cross_entropy(x, ops.softmax(x)),
     "smooth_l1_loss": lambda ops, x: ops.smooth_l1_loss(x, x * x),
@@ -157,7 +165,6 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 #: Functions without gradient.
 TESTS: dict[str, Callable[[Any, Any], Any]] = {
     "round": lambda ops, x: ops.round(x * 4),
-    "round to 1": lambda ops, x: ops.round(x, decimals=1),
     "ceil": lambda ops, x: ops.ceil(x),
     "isnan": lambda ops, x: ops.isnan(x),
     "isinf": lambda ops, x: ops.isinf(x),
@@ -166,7 +173,7 @@ TESTS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def numbers(seed: int, shape: tuple[int, ...]) -> Any:
-    return np.random.RandomState(seed).randn(*shape).astype(np.float32)
+    return np.asarray(np.random.RandomState(seed).standard_normal(shape), np.float32)
 
 
 def labels_of(kind: str, shape: tuple[int, ...]) -> tuple[Any, ...]:
@@ -194,7 +201,8 @@ def run_layer(ms: Any, name: str, kwargs: dict[str, Any], shape: tuple[int, ...]
         p.set_data(ms.Tensor(np.abs(numbers(10 + i, p.shape)) + np.float32(0.1)))
     x = numbers(1, shape) * np.float32(2)
     out = layer(ms.Tensor(x)).asnumpy()
-    after = {p.name: p.asnumpy() for p in layer.get_parameters() if not p.requires_grad}
+    # A copy: MindSpore's arrays share the parameter's memory, which the gradient's forward moves on.
+    after = {p.name: p.asnumpy().copy() for p in layer.get_parameters() if not p.requires_grad}
     sens = ms.Tensor(numbers(3, out.shape))
     weights = ms.ParameterTuple(layer.trainable_params())
     if weights:
@@ -234,11 +242,16 @@ def run_function(ms: Any, name: str) -> dict[str, Any]:
     return {"out": out, "grads": [ms.ops.GradOperation(sens_param=True)(Apply())(x, sens).asnumpy()]}
 
 
-def run_all(ms: Any) -> dict[str, dict[str, Any]]:
-    results = {f"layer {i} {case[0]}": run_layer(ms, *case) for i, case in enumerate(LAYERS)}
-    results.update({f"loss {i} {case[0]}": run_loss(ms, *case) for i, case in enumerate(LOSSES)})
-    results.update({f"function {name}": run_function(ms, name) for name in (*FUNCTIONS, *TESTS)})
-    return results
+def runs() -> dict[str, Callable[[Any], dict[str, Any]]]:
+    """By name of the case, what runs it on a module."""
+    made: dict[str, Callable[[Any], dict[str, Any]]] = {}
+    for i, layer in enumerate(LAYERS):
+        made[f"layer {i} {layer[0]}"] = lambda ms, case=layer: run_layer(ms, *case)  # type: ignore[misc]
+    for i, loss in enumerate(LOSSES):
+        made[f"loss {i} {loss[0]}"] = lambda ms, case=loss: run_loss(ms, *case)  # type: ignore[misc]
+    for name in (*FUNCTIONS, *TESTS):
+        made[f"function {name}"] = lambda ms, name=name: run_function(ms, name)  # type: ignore[misc]
+    return made
 
 
 def plain(x: Any) -> Any:
@@ -255,7 +268,11 @@ def plain(x: Any) -> Any:
 if __name__ == "__main__":
     import mindspore
 
-    mindspore.set_context(mode=mindspore.GRAPH_MODE)
-    made = {name: plain(result) for name, result in run_all(mindspore).items()}
+    made = {}
+    for name, run in runs().items():
+        # Its graph mode cannot read the lambdas of FUNCTIONS.
+        mode = mindspore.PYNATIVE_MODE if name.startswith("function") else mindspore.GRAPH_MODE
+        mindspore.set_context(mode=mode)
+        made[name] = plain(run(mindspore))
     json.dump({"mindspore": mindspore.__version__, "cases": made}, sys.stdout, separators=(",", ":"))
     sys.stdout.write("\n")

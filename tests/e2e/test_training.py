@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ class MLP(nn.Cell):
     def __init__(self, *sizes):
         super().__init__()
         layers = []
-        for a, b in zip(sizes, sizes[1:], strict=False):
+        for a, b in itertools.pairwise(sizes):
             layers += [nn.Dense(a, b), nn.ReLU()]
         self.net = nn.SequentialCell(*layers[:-1])
 

@@ -316,6 +316,7 @@ def large(count: int = 10_000) -> Graph:
     for i in range(count - 2):
         a, b = values[-1], values[max(0, len(values) - 7)]
         about = {"scope": f"net.l{i // 50}", "loc": Loc("model.py", i // 10 + 1)}
+        made_by = Origin("autodiff", "", (b.node,))
         match i % 5:
             case 0:
                 node = g.add("Add", [a, b], **about)
@@ -324,9 +325,7 @@ def large(count: int = 10_000) -> Graph:
             case 2:
                 node = g.add("MatMul", [a, w], {"transpose_b": True}, **about)
             case 3:
-                node = g.add(
-                    "Tanh", [a], region="backward", fwd=b.node, origin=Origin("autodiff", "", (b.node,)), **about
-                )
+                node = g.add("Tanh", [a], region="backward", fwd=b.node, origin=made_by, **about)
             case _:
                 node = g.add("Transpose", [b], {"perm": (1, 0)}, after=[a.node], **about)
         values.append(node.outputs[0])
@@ -334,10 +333,10 @@ def large(count: int = 10_000) -> Graph:
     return g
 
 
-def best(action, times: int = 3) -> float:
-    """The least CPU time of an action, in seconds."""
+def seconds(action) -> float:
+    """The CPU time of an action: the best of three, or the first below a second."""
     taken = []
-    for _ in range(times):
+    while len(taken) < 3 and min(taken, default=1.0) >= 1:
         start = time.process_time()
         action()
         taken.append(time.process_time() - start)
@@ -346,16 +345,16 @@ def best(action, times: int = 3) -> float:
 
 def test_ten_thousand_nodes_take_less_than_a_second_each():
     """Build, verify, print and parse: the requirement is 1 s for each."""
-    assert best(large) < 1
+    assert seconds(large) < 1
     graph = large()
     assert len(graph) == 10_000
     text = to_text(graph)
     again = parse(text)
     assert to_text(again) == text
     assert equal(graph, again)
-    assert best(lambda: verify(graph)) < 1
-    assert best(lambda: to_text(graph.copy())) < 1
-    assert best(lambda: parse(text)) < 1
+    assert seconds(lambda: verify(graph)) < 1
+    assert seconds(lambda: to_text(graph.copy())) < 1
+    assert seconds(lambda: parse(text)) < 1
 
 
 def test_the_registry_knows_an_op_by_name():

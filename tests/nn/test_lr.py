@@ -52,10 +52,11 @@ def test_a_schedule_keeps_the_shape_of_the_step_and_reads_a_parameter(case: dict
 
 def test_restarts_begin_exactly_where_a_period_ends() -> None:
     # Near the ends of a period, a logarithm of almost a power of t_mult, rounding must not find the wrong period.
-    for t_0, t_mult in ((5, 3), (3, 2), (7, 5), (10, 10)):
+    for t_0, t_mult in ((5, 3), (3, 2), (10, 10), (333, 6), (1000, 7), (10000, 8)):
         schedule = nn.CosineAnnealingWarmRestarts(0.5, t_0, t_mult)
         begins = [t_0 * (t_mult**n - 1) // (t_mult - 1) for n in range(6)]
-        assert [float(schedule(Tensor(b, "int32"))) for b in begins] == [0.5] * 6
+        begins = [b for b in begins if b < 2**24]  # float32 knows no odd steps beyond
+        assert [float(schedule(Tensor(b, "int32"))) for b in begins] == [0.5] * len(begins)
         for n, b in enumerate(begins[1:]):
             last = 0.25 * (1 + math.cos(math.pi * (1 - 1 / (t_0 * t_mult**n))))
             assert float(schedule(Tensor(b - 1, "int32"))) == pytest.approx(last, rel=1e-4, abs=1e-7)
@@ -85,7 +86,11 @@ def test_an_own_schedule() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: nn.ExponentialDecayLR(1, 0.9, 4), TypeError, "ExponentialDecayLR: learning_rate must be a float, got int"),
+        (
+            lambda: nn.ExponentialDecayLR(1, 0.9, 4),
+            TypeError,
+            "ExponentialDecayLR: learning_rate must be a float, got int",
+        ),
         (lambda: nn.ExponentialDecayLR(0.0, 0.9, 4), ValueError, "learning_rate must be a finite number > 0, got 0.0"),
         (lambda: nn.NaturalExpDecayLR(0.1, -0.9, 4), ValueError, "decay_rate must be a finite number > 0, got -0.9"),
         (lambda: nn.InverseDecayLR(0.1, 0.9, 4.0), TypeError, "decay_steps must be an int, got float"),
@@ -94,25 +99,49 @@ def test_an_own_schedule() -> None:
         (lambda: nn.CosineDecayLR(0.1, 0.1, 4), ValueError, r"max_lr must be greater than min_lr=0.1, got 0.1"),
         (lambda: nn.CosineDecayLR(0, 0.1, 4), TypeError, "min_lr must be a float, got int"),
         (lambda: nn.PolynomialDecayLR(0.1, 0.01, 4, 2), TypeError, "power must be a float, got int"),
-        (lambda: nn.PolynomialDecayLR(0.1, -0.01, 4, 2.0), ValueError, "end_learning_rate must be a finite number >= 0"),
+        (
+            lambda: nn.PolynomialDecayLR(0.1, -0.01, 4, 2.0),
+            ValueError,
+            "end_learning_rate must be a finite number >= 0",
+        ),
         (lambda: nn.WarmUpLR(-0.1, 4), ValueError, "learning_rate must be a finite number >= 0"),
         (lambda: nn.WarmUpLR(0.1, True), TypeError, "warmup_steps must be an int, got bool"),
         (lambda: nn.ConstantWarmUpLR(0.1), TypeError, "warmup_steps must be an int, got NoneType"),
         (lambda: nn.ConstantWarmUpLR(0.1, -1), ValueError, "warmup_steps must be at least 0, got -1"),
         (lambda: nn.ConstantWarmUpLR("0.1", 1), TypeError, "learning_rate must be a number, got str"),
         (lambda: nn.ConstantWarmUpLR(0.1, warmup_ratio=0.5), ValueError, "warmup_ratio needs total_steps"),
-        (lambda: nn.LinearWithWarmUpLR(0.1, 10, warmup_ratio=1.5), ValueError, "warmup_ratio must be between 0 and 1, got 1.5"),
+        (
+            lambda: nn.LinearWithWarmUpLR(0.1, 10, warmup_ratio=1.5),
+            ValueError,
+            "warmup_ratio must be between 0 and 1, got 1.5",
+        ),
         (lambda: nn.CosineWithWarmUpLR(0.1), ValueError, "CosineWithWarmUpLR: total_steps must be given"),
-        (lambda: nn.PolynomialWithWarmUpLR(0.1, 10, 2, 0.2), ValueError, "lr_end must be smaller than learning_rate=0.1"),
+        (
+            lambda: nn.PolynomialWithWarmUpLR(0.1, 10, 2, 0.2),
+            ValueError,
+            "lr_end must be smaller than learning_rate=0.1",
+        ),
         (lambda: nn.CosineAnnealingLR(0.1, 0), ValueError, "t_max must be at least 1"),
         (lambda: nn.CosineAnnealingWarmRestarts(0.1, 2, 0), ValueError, "t_mult must be at least 1"),
-        (lambda: nn.LearningRateWiseLayer(nn.ReLU(), 1.0), TypeError, "base_lr must be a LearningRateSchedule, got ReLU"),
-        (lambda: nn.piecewise_constant_lr([2, 1], [0.1, 0.2]), ValueError, r"milestone\[1\] must be at least the one before, 2"),
+        (
+            lambda: nn.LearningRateWiseLayer(nn.ReLU(), 1.0),
+            TypeError,
+            "base_lr must be a LearningRateSchedule, got ReLU",
+        ),
+        (
+            lambda: nn.piecewise_constant_lr([2, 1], [0.1, 0.2]),
+            ValueError,
+            r"milestone\[1\] must be at least the one before, 2",
+        ),
         (lambda: nn.piecewise_constant_lr([2], [0.1, 0.2]), ValueError, "milestone has 1 values, learning_rates 2"),
         (lambda: nn.piecewise_constant_lr([0], [0.1]), ValueError, r"milestone\[0\] must be at least 1"),
         (lambda: nn.piecewise_constant_lr([1], [1]), TypeError, r"learning_rates\[0\] must be a float"),
         (lambda: nn.piecewise_constant_lr(3, [1]), TypeError, "milestone must be a tuple or list, got int"),
-        (lambda: nn.exponential_decay_lr(0.1, 0.9, 0, 1, 1), ValueError, "exponential_decay_lr: total_step must be at least 1"),
+        (
+            lambda: nn.exponential_decay_lr(0.1, 0.9, 0, 1, 1),
+            ValueError,
+            "exponential_decay_lr: total_step must be at least 1",
+        ),
         (lambda: nn.natural_exp_decay_lr(0.1, 0.9, 1, 0, 1), ValueError, "step_per_epoch must be at least 1"),
         (lambda: nn.inverse_decay_lr(0.1, 0.9, 1, 1, 0), ValueError, "decay_epoch must be at least 1"),
         (lambda: nn.cosine_decay_lr(0.1, 0.1, 1, 1, 1), ValueError, "max_lr must be greater than min_lr"),

@@ -410,7 +410,7 @@ KINDS = (
 
 
 def random_graph(pick: Pick, steps: int) -> Graph:
-    """A graph with inputs, parameters that it may update, and results of every kind: inputs, old and new versions, aliases."""
+    """A graph with inputs and parameters, and results of every kind: inputs, old and new versions, aliases."""
     maker = Maker(pick, Graph("random", Ids()))
     maker.kinds = maker.one(KINDS)
     base = maker.one(SHAPES)

@@ -270,7 +270,7 @@ class OneSided(nn.Cell):
     def construct(self, x):
         if x.sum() > 0:
             y = x
-        return y  # noqa: F821
+        return y
 
 
 class FirstInLoop(nn.Cell):

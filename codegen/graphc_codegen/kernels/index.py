@@ -9,6 +9,7 @@ import numpy as np
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import each_strip
 from graphc_codegen.kernels.vectors import along, fill_zero
+from graphc_codegen.program import FLOATS, UNSIGNED
 from graphc_codegen.writer import MEMORY, REGISTER, Writer, vec
 
 #: Accumulators of the overflow sweep, to hide the latency of its maximum.
@@ -43,9 +44,10 @@ def argmax_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 def _better(w: Writer, p: Params, type: str, v: str, best: str) -> str:
     """Whether v displaces best, for a scalar or vector type."""
     up = p["mode"] == "max"
-    if p["dtype"] != "float32":
-        return w.op(f"icmp {'sgt' if up else 'slt'} {type} {v}, {best}")
-    bits = type.replace("float", "i1")
+    if p["dtype"] not in FLOATS:
+        sign = "u" if p["dtype"] in UNSIGNED else "s"
+        return w.op(f"icmp {sign}{'gt' if up else 'lt'} {type} {v}, {best}")
+    bits = type.replace(REGISTER[p["dtype"]], "i1")
     beyond = w.op(f"fcmp {'ugt' if up else 'ult'} {type} {v}, {best}")
     return w.op(f"and {bits} {beyond}, {w.op(f'fcmp ord {type} {best}, {best}')}")
 
@@ -182,7 +184,7 @@ def gather_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         index, valid = _index(w, p, idx, k)
         source = w.at(x, w.linear((o, size * inner), (index, inner)), type)
         target = w.at(y, w.linear((o, count * inner), (k, inner)), type)
-        zero = "0.0" if type == "float" else "0"
+        zero = "0.0" if type in ("float", "double") else "0"
         if inner == 1:
             value = w.op(f"select i1 {valid}, {type} {w.load(source, type)}, {type} {zero}")
             w.store(value, target, type)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.program import HALVES, ITEMSIZE, SCALAR_OPS, Access, Instr, LoopKernel, Output, symbol
+from graphc_codegen.program import (
+    FLOATS,
+    INTEGERS,
+    ITEMSIZE,
+    SCALAR_OPS,
+    Access,
+    Instr,
+    LoopKernel,
+    Output,
+    integer_limits,
+    symbol,
+)
 
-_FLOATS = ("float32", *HALVES)
 _REDUCTIONS = {
-    "sum": (*_FLOATS, "int32", "int64"), "prod": (*_FLOATS, "int32", "int64"),
+    "sum": (*FLOATS, *INTEGERS), "prod": (*FLOATS, *INTEGERS),
     "max": tuple(ITEMSIZE), "min": tuple(ITEMSIZE), "any": ("bool",), "all": ("bool",),
 }  # fmt: skip
 _TESTS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "isfinite"})
@@ -74,11 +85,17 @@ def _check_output(kernel: LoopKernel, name: str, output: Output) -> None:
         return
     if dtype not in _REDUCTIONS.get(output.reduce, ()):
         raise CodegenError(f"{name}: reduction {output.reduce!r} is not defined for {dtype}")
-    if output.scale != 1.0 and dtype not in _FLOATS:
+    if output.scale != 1.0 and dtype not in FLOATS:
         raise CodegenError(f"{name}: only floats can be scaled")
     empty = any(n == 0 and r for n, r in zip(kernel.domain, kernel.reduced, strict=True))
     if empty and output.reduce in ("max", "min"):
         raise CodegenError(f"{name}: {output.reduce} over no elements")
+
+
+def _fits(number: float | int, dtype: str) -> bool:
+    """Whether an integer dtype has the whole part of a number."""
+    low, high = integer_limits(dtype)
+    return math.isfinite(number) and low <= int(number) <= high
 
 
 def _check_instr(kernel: LoopKernel, position: int, instr: Instr) -> None:
@@ -94,7 +111,7 @@ def _check_instr(kernel: LoopKernel, position: int, instr: Instr) -> None:
         good = isinstance(instr.imm, int) and 0 <= instr.imm < len(kernel.inputs)
         good = good and kernel.inputs[int(instr.imm or 0)].dtype == instr.dtype
     elif instr.op == "const":
-        good = instr.imm is not None
+        good = instr.imm is not None and (instr.dtype not in INTEGERS or _fits(instr.imm, instr.dtype))
     elif instr.op == "iota":
         good = isinstance(instr.imm, int) and 0 <= instr.imm < len(kernel.domain) and instr.dtype != "bool"
     elif instr.op == "select":

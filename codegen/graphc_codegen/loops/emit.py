@@ -222,7 +222,8 @@ class _Emission:
             if lanes_are_folded:
                 value = self._across(value, how, dtype)
             if o.scale != 1.0:
-                value = w.binary("fmul", value, w.constant(o.scale))
+                t = REGISTER[dtype]
+                value = w.binary("fmul", value, w.constant(o.scale, t), t)
             if dtype in HALVES:
                 value = halves.rounded(w, value, dtype)
             self._store(self.first_output + k, point, slot, value)

@@ -21,8 +21,8 @@ def twin(kernel: LoopKernel, *arrays: Array) -> None:
 
     Every array has the dtype and exactly the number of elements that its access declares, else CheckedError.
     Raises CodegenError when the kernel is not well formed; so no view below can leave its array. Reductions
-    of floats are added up in float64 and rounded once. Half types are computed in float32 and rounded after
-    every instruction, as native kernels do.
+    of floats are added up in float64 and rounded once, those of integers wrap in their own dtype. Half types
+    are computed in float32 and rounded after every instruction, as native kernels do.
     """
     check(kernel)
     accesses = [*kernel.inputs, *(o.access for o in kernel.outputs)]
@@ -70,7 +70,7 @@ def _result(kernel: LoopKernel, output: Output, value: Any) -> Array:
     else:
         folded = _FOLDS[output.reduce](full, axis=axes, keepdims=True)
     result = np.asarray(folded).astype(full.dtype)
-    result = result * np.float32(output.scale) if output.scale != 1.0 else result
+    result = result * full.dtype.type(output.scale) if output.scale != 1.0 else result
     return result.astype(numpy_dtype(output.access.dtype)) if half else result
 
 
@@ -89,7 +89,7 @@ def _evaluate(kernel: LoopKernel, instr: Instr, values: list[Any], arrays: tuple
     args = [_wide(values[a]) for a in instr.args]
     if instr.op == "cast":
         return cast(args[0], dtype)
-    if instr.op == "pow" and dtype.kind == "i":
+    if instr.op == "pow" and dtype.kind in "iu":
         return _integer_power(*args)
     return np.asarray(_FUNCTIONS[instr.op](*args)).astype(dtype, copy=False)
 
@@ -101,12 +101,12 @@ def _wide(x: Array) -> Array:
 
 def cast(x: Array, dtype: np.dtype[Any]) -> Array:
     """`astype`, but floats saturate when they become integers, and NaN becomes 0."""
-    if x.dtype != np.float32 or dtype.kind != "i":
+    if x.dtype.kind != "f" or dtype.kind not in "iu":
         return x.astype(dtype)
     limits = np.iinfo(dtype)
-    high = x >= np.float32(limits.max)
-    low = x <= np.float32(limits.min)
-    inside = np.where(high | low | np.isnan(x), np.float32(0), x).astype(dtype)
+    high = x >= x.dtype.type(limits.max)
+    low = x <= x.dtype.type(limits.min)
+    inside = np.where(high | low | np.isnan(x), x.dtype.type(0), x).astype(dtype)
     return np.where(high, dtype.type(limits.max), np.where(low, dtype.type(limits.min), inside))
 
 
@@ -118,7 +118,7 @@ def _integer_power(x: Array, y: Array) -> Array:
 
 
 def _erf(x: Array) -> Array:
-    return np.asarray(np.frompyfunc(math.erf, 1, 1)(x.astype(np.float64))).astype(np.float32)
+    return np.asarray(np.frompyfunc(math.erf, 1, 1)(x.astype(np.float64))).astype(x.dtype)
 
 
 def _logical(bits: Callable[..., Any], logical: Callable[..., Any]) -> Callable[..., Any]:
@@ -126,7 +126,7 @@ def _logical(bits: Callable[..., Any], logical: Callable[..., Any]) -> Callable[
 
 
 def _shift_right(x: Array, y: Array) -> Array:
-    unsigned = np.dtype(f"u{x.dtype}")
+    unsigned = np.dtype(f"u{x.dtype.itemsize}")
     return np.asarray(x.astype(unsigned) >> y.astype(unsigned)).astype(x.dtype)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc import ops
 from graphc.nn import checks
 from graphc.nn.cell import Cell
+from graphc.ops.functional.random import drop
 from graphc.ops.seed import new_state
 from graphc.ops.tensor import Parameter, Tensor, as_tensor
 
@@ -38,11 +38,11 @@ class Dropout(Cell):
         object.__setattr__(self, "state", new_state("Dropout"))
 
     def construct(self, x: Any) -> Tensor:
-        x = as_tensor(x, "Dropout: x")
+        tensor = as_tensor(x, "Dropout: x")
         kept = self.keep_prob if self.p is None else 1.0 - self.p
         if not self.training or kept == 1:
-            return x
-        return ops.drop(x, kept, self.state)
+            return tensor
+        return drop(tensor, kept, self.state)
 
     def extend_repr(self) -> str:
         return f"keep_prob={self.keep_prob}" if self.p is None else f"p={self.p}"

@@ -81,9 +81,10 @@ class Adam(Optimizer):
 class AdaMax(Optimizer):
     """Adam with the largest gradient so far (Kingma and Ba, 2015; MindSpore: nn.AdaMax).
 
-    m = beta1 * m + (1 - beta1) * g;  v = max(beta2 * v, |g|);  w -= lr / (1 - beta1**t) * m / (v + eps) at step t = 1, 2, ...
-    State: "moment1.<parameter>" (m), "moment2.<parameter>" (v), "beta1_power" (float32[1]). beta1 and beta2 are floats
-    between 0 and 1, eps a float > 0. Further arguments and errors: see Optimizer.
+    m = beta1 * m + (1 - beta1) * g;  v = max(beta2 * v, |g|);
+    w -= lr / (1 - beta1**t) * m / (v + eps) at step t = 1, 2, ...
+    State: "moment1.<parameter>" (m), "moment2.<parameter>" (v), "beta1_power" (float32[1]). beta1 and beta2
+    are floats between 0 and 1, eps a float > 0. Further arguments and errors: see Optimizer.
     """
 
     def __init__(

@@ -15,8 +15,8 @@ from graphc.ops.tensor import Tensor
 class Adagrad(Optimizer):
     """a += g**2; w -= lr * g / sqrt(a) (Duchi et al., 2011; MindSpore: nn.Adagrad).
 
-    accum: the value a starts with, a float >= 0. update_slots=False leaves a alone (MindSpore's CPU kernel ignores it). State: "accum.<parameter>" (a). Further
-    arguments and errors: see Optimizer.
+    accum: the value a starts with, a float >= 0. update_slots=False leaves a alone (MindSpore's CPU kernel ignores
+    it). State: "accum.<parameter>" (a). Further arguments and errors: see Optimizer.
     """
 
     def __init__(
@@ -43,8 +43,8 @@ class Adadelta(Optimizer):
     """a = rho * a + (1 - rho) * g**2;  u = sqrt(b + epsilon) / sqrt(a + epsilon) * g;  b = rho * b + (1 - rho) * u**2;
     w -= lr * u (Zeiler, 2012; MindSpore: nn.Adadelta).
 
-    rho: a float from 0 to 1; epsilon: a float >= 0. State: "accum.<parameter>" (a), "accum_update.<parameter>" (b). Further
-    arguments and errors: see Optimizer.
+    rho: a float from 0 to 1; epsilon: a float >= 0. State: "accum.<parameter>" (a), "accum_update.<parameter>" (b).
+    Further arguments and errors: see Optimizer.
     """
 
     def __init__(
@@ -72,12 +72,12 @@ class Adadelta(Optimizer):
 
 
 class RMSProp(Optimizer):
-    """s = decay * s + (1 - decay) * g**2;  v = momentum * v + lr * g / sqrt(s + epsilon);  w -= v (Hinton, 2012; MindSpore:
-    nn.RMSProp). centered subtracts a**2 under the root, a = decay * a + (1 - decay) * g.
+    """s = decay * s + (1 - decay) * g**2;  v = momentum * v + lr * g / sqrt(s + epsilon);  w -= v (Hinton, 2012;
+    MindSpore: nn.RMSProp). centered subtracts a**2 under the root, a = decay * a + (1 - decay) * g.
 
-    decay, momentum: floats >= 0; epsilon: a float > 0. use_locking has no meaning here. State: "mean_square.<parameter>" (s,
-    starts with 1), "moment.<parameter>" (v), "mean_grad.<parameter>" (a, centered only). Further arguments and errors: see
-    Optimizer.
+    decay, momentum: floats >= 0; epsilon: a float > 0. use_locking has no meaning here. State:
+    "mean_square.<parameter>" (s, starts with 1), "moment.<parameter>" (v), "mean_grad.<parameter>" (a, centered
+    only). Further arguments and errors: see Optimizer.
     """
 
     def __init__(
@@ -118,10 +118,10 @@ class FTRL(Optimizer):
 
     b = a + g**2;  z += g - (b**p - a**p) / lr * w with p = -lr_power;  a = b;
     w = (l1 * sign(z) - z) / (b**p / lr + 2 * l2) where |z| > l1, else 0 (MindSpore's CPU kernel forgets the sign).
-    initial_accum: the value a starts with, a float >= 0; learning_rate: a float > 0 (no list, schedule or rate of a group:
-    ArgumentValueError); lr_power: a float <= 0; l1, l2: floats >= 0. use_locking has no meaning here. Without groups all
-    parameters decay, whatever their names. State: "moments.<parameter>" (a), "linear.<parameter>" (z). Further arguments and
-    errors: see Optimizer.
+    initial_accum: the value a starts with, a float >= 0; learning_rate: a float > 0 (no list, schedule or rate of a
+    group: ArgumentValueError); lr_power: a float <= 0; l1, l2: floats >= 0. use_locking has no meaning here. Without
+    groups all parameters decay, whatever their names. State: "moments.<parameter>" (a), "linear.<parameter>" (z).
+    Further arguments and errors: see Optimizer.
     """
 
     def __init__(
@@ -169,10 +169,10 @@ class FTRL(Optimizer):
 class Rprop(Optimizer):
     """Resilient backpropagation (Riedmiller and Braun, 1993; MindSpore: nn.Rprop).
 
-    s, lr at first, is multiplied by etas[1] where gradient and last gradient p have one sign, by etas[0] where they have
-    opposite ones, and held between step_sizes; there g becomes 0. Then w -= sign(g) * s; p = g.
-    etas: a tuple (float between 0 and 1, float > 1); step_sizes: a tuple of two floats, not falling. State: "prev.<parameter>"
-    (p), "step_size.<parameter>" (s). Returns one True. Further arguments and errors: see Optimizer.
+    s, lr at first, is multiplied by etas[1] where gradient and last gradient p have one sign, by etas[0] where they
+    have opposite ones, and held between step_sizes; there g becomes 0. Then w -= sign(g) * s; p = g.
+    etas: a tuple (float between 0 and 1, float > 1); step_sizes: a tuple of two floats, not falling. State:
+    "prev.<parameter>" (p), "step_size.<parameter>" (s). Returns one True. Further arguments and errors: see Optimizer.
     """
 
     def __init__(
@@ -197,7 +197,8 @@ class Rprop(Optimizer):
         self.step_size = self.state("step_size")
 
     def construct(self, gradients: Any) -> Tensor:
-        return ops.depend(Tensor(True), self.step(gradients))
+        done: Tensor = ops.depend(Tensor(True), self.step(gradients))
+        return done
 
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
         weight, prev, size = self.parameters[index], self.prev[index], self.step_size[index]

@@ -42,7 +42,8 @@ class ASGD(Optimizer):
         return made
 
     def construct(self, gradients: Any) -> Tensor:
-        return ops.depend(Tensor(True), self.step(gradients))
+        done: Tensor = ops.depend(Tensor(True), self.step(gradients))
+        return done
 
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
         weight, average = self.parameters[index], self.ax[index]

@@ -28,20 +28,20 @@ class Optimizer(Cell):
     "learning_rate"; or a LearningRateSchedule. A step for which the list has no rate raises RateListExhausted, a
     RuntimeError, when the optimizer is called by itself; inside a compiled training step its rate is NaN.
     parameters: float Parameters with distinct names, or groups: dicts with "params" (a list of Parameters) and, if they
-    differ from the optimizer's own, "lr", "weight_decay" and "grad_centralization"; one dict may hold "order_params", all
-    parameters in the order in which the optimizer takes gradients (otherwise that of the groups).
-    weight_decay: a number >= 0, or a Cell called with the step; `weight_decay * parameter` is added to the gradient, without
-    groups only for parameters that have neither "beta" nor "gamma" in their names. grad_centralization subtracts from a
-    gradient its mean over all axes but the first, as MindSpore if axis 1 exists and is a multiple of 16.
+    differ from the optimizer's own, "lr", "weight_decay" and "grad_centralization"; one dict may hold "order_params",
+    all parameters in the order in which the optimizer takes gradients (otherwise that of the groups).
+    weight_decay: a number >= 0, or a Cell called with the step; `weight_decay * parameter` is added to the gradient,
+    without groups only for parameters that have neither "beta" nor "gamma" in their names. grad_centralization
+    subtracts from a gradient its mean over all axes but the first, as MindSpore where axis 1 is a multiple of 16.
     loss_scale: a number > 0 that gradients are divided by.
 
-    State: `global_step` (int32[1]), counted by every call, and what subclasses own; it keeps the names it has, whatever cell
-    holds the optimizer. Rates and decays of a step are looked up with the steps made before it.
+    State: `global_step` (int32[1]), counted by every call, and what subclasses own; it keeps the names it has,
+    whatever cell holds the optimizer. Rates and decays of a step are looked up with the steps made before it.
 
-    optimizer(gradients): a tuple with the gradient of each parameter. Returns a tuple of True, one per parameter. Subclasses
-    define `update`, and `advance` where they have state of their own that changes once per step; or `construct`.
-    Raises ArgumentTypeError or ArgumentValueError for arguments, among them GroupKeyError (a KeyError) for the keys of a
-    group and RepeatedParameterError (a RuntimeError); ShapeError for gradients that do not fit.
+    optimizer(gradients): a tuple with the gradient of each parameter. Returns a tuple of True, one per parameter.
+    Subclasses define `update`, and `advance` for state that changes once per step; or `construct`.
+    Raises ArgumentTypeError or ArgumentValueError for arguments, among them GroupKeyError (a KeyError) for the keys of
+    a group and RepeatedParameterError (a RuntimeError); ShapeError for gradients that do not fit.
     """
 
     region: Region | None = "optimizer"
@@ -149,8 +149,8 @@ class Optimizer(Cell):
     # ---- rates and decays
 
     def get_lr(self) -> Any:
-        """The learning rate of the step about to be made, float32 without axes; with rates of groups a tuple of them, one
-        per parameter.
+        """The learning rate of the step about to be made, float32 without axes; with rates of groups a tuple of them,
+        one per parameter.
         """
         if not self.is_group_lr:
             return self._rate_now(self.learning_rate)
@@ -189,8 +189,8 @@ class Optimizer(Cell):
         return holder.learning_rate if isinstance(holder, (RateList, FixedRate)) else holder
 
     def get_weight_decay(self) -> Any:
-        """weight_decay * loss_scale for the step about to be made, float32 without axes; with groups a tuple of them, one
-        per parameter.
+        """weight_decay * loss_scale for the step about to be made, float32 without axes; with groups a tuple of them,
+        one per parameter.
         """
         if not self.is_group:
             return _as_rate_tensor(self._decay_now(self.weight_decay))

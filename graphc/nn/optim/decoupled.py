@@ -74,9 +74,10 @@ class _Decoupled(Optimizer):
 class AdamWeightDecay(_Decoupled):
     """Adam with decoupled weight decay and without correction of the moments (MindSpore: nn.AdamWeightDecay).
 
-    m = beta1 * m + (1 - beta1) * g;  v = beta2 * v + (1 - beta2) * g**2;  w -= lr * (m / (sqrt(v) + eps) + weight_decay * w)
-    State: "adam_m.<parameter>" (m), "adam_v.<parameter>" (v). beta1 and beta2 are floats between 0 and 1, eps a float > 0.
-    Further arguments and errors: see Optimizer.
+    m = beta1 * m + (1 - beta1) * g;  v = beta2 * v + (1 - beta2) * g**2;
+    w -= lr * (m / (sqrt(v) + eps) + weight_decay * w)
+    State: "adam_m.<parameter>" (m), "adam_v.<parameter>" (v). beta1 and beta2 are floats between 0
+    and 1, eps a float > 0. Further arguments and errors: see Optimizer.
     """
 
     def __init__(
@@ -92,7 +93,8 @@ class AdamWeightDecay(_Decoupled):
 
     def moved(self, weight: Tensor, m: Tensor, v: Tensor, shared: tuple[Any, ...]) -> Tensor:
         lr, decay = shared
-        return weight - lr * self.decayed(m / (ops.sqrt(v) + self.eps), weight, decay)
+        made: Tensor = weight - lr * self.decayed(m / (ops.sqrt(v) + self.eps), weight, decay)
+        return made
 
 
 class AdamW(_Decoupled):
@@ -129,7 +131,8 @@ class AdamW(_Decoupled):
     def moved(self, weight: Tensor, m: Tensor, v: Tensor, shared: tuple[Any, ...]) -> Tensor:
         rate, correction, kept = shared
         start = weight if kept is None else weight * kept
-        return start - rate * (m / (ops.sqrt(v / correction) + self.eps))
+        made: Tensor = start - rate * (m / (ops.sqrt(v / correction) + self.eps))
+        return made
 
 
 class Lamb(_Decoupled):
@@ -138,8 +141,8 @@ class Lamb(_Decoupled):
     m = beta1 * m + (1 - beta1) * g;  v = beta2 * v + (1 - beta2) * g**2;
     u = m / (1 - beta1**t) / (sqrt(v / (1 - beta2**t)) + eps) + weight_decay * w at step t = 1, 2, ...
     w -= lr * |w| / |u| * u, with the norms of the whole parameter; 1 for the quotient where either norm is 0.
-    State: "lamb_m.<parameter>" (m), "lamb_v.<parameter>" (v). beta1 and beta2 are floats between 0 and 1, eps a float > 0.
-    Further arguments and errors: see Optimizer.
+    State: "lamb_m.<parameter>" (m), "lamb_v.<parameter>" (v). beta1 and beta2 are floats between 0 and 1, eps a float
+    > 0. Further arguments and errors: see Optimizer.
     """
 
     def __init__(
@@ -163,4 +166,5 @@ class Lamb(_Decoupled):
         w_norm, u_norm = (ops.sqrt(ops.reduce_sum(ops.square(x))) for x in (weight, update))
         usable = ops.logical_and(w_norm > 0, u_norm > 0)
         ratio = ops.select(usable, w_norm / ops.select(usable, u_norm, 1.0), 1.0)
-        return weight - lr * ratio * update
+        made: Tensor = weight - lr * ratio * update
+        return made

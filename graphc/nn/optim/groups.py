@@ -128,7 +128,8 @@ def _ordered(owner: str, made: list[Member], order: list[Parameter]) -> list[Mem
     if sorted(map(str, names)) != sorted(by_name):
         missing = [n for n in by_name if n not in names]
         raise ArgumentValueError(
-            f"{owner}: 'order_params' must hold each of the {len(made)} parameters of the groups once, it has {len(order)}",
+            f"{owner}: 'order_params' must hold each of the {len(made)} parameters of the groups once, it has "
+            f"{len(order)}",
             loc=user_loc(),
             details=[f"not in it: {', '.join(missing[:6])}"] if missing else (),
         )

@@ -17,14 +17,15 @@ def _usual(parameter: Parameter) -> bool:
 
 
 class LARS(Optimizer):
-    """Scale the gradient of each layer, then let `optimizer` use it (You et al., 2017; MindSpore: nn.LARS, which has no CPU
-    kernel; this is its formula).
+    """Scale the gradient of each layer, then let `optimizer` use it (You et al., 2017; MindSpore: nn.LARS, which has
+    no CPU kernel; this is its formula).
 
     g = coefficient * |w| / (|g| + weight_decay * |w| + epsilon) * (g + weight_decay * w), with the norms of the whole
-    parameter; use_clip divides the first factor by the learning rate and holds it at 1 at most. lars_filter(parameter) says
-    which parameters this applies to, by default those with neither "LayerNorm" nor "bias" in their names; the others get
-    their gradients as they are. Weight decay and loss scale are those of `optimizer`, which no longer applies them itself.
-    epsilon, coefficient: floats. Raises ArgumentTypeError for arguments; see Optimizer for gradients.
+    parameter; use_clip divides the first factor by the learning rate and holds it at 1 at most.
+    lars_filter(parameter) says which parameters this applies to, by default those with neither "LayerNorm" nor "bias"
+    in their names; the others get their gradients as they are. Weight decay and loss scale are those of `optimizer`,
+    which no longer applies them itself. epsilon, coefficient: floats. Raises ArgumentTypeError for arguments; see
+    Optimizer for gradients.
     """
 
     def __init__(

@@ -61,9 +61,9 @@ class FixedRate(LearningRateSchedule):
 def as_rate(owner: str, value: Any) -> Rate:
     """A learning rate, checked.
 
-    Numbers, bools and tensors without axes are fixed; lists, tensors with one axis and other iterables hold one rate per
-    step; a LearningRateSchedule stays. ArgumentTypeError for anything else, ArgumentValueError for rates that are negative
-    or not finite, for no rates, and for more than one axis.
+    Numbers, bools and tensors without axes are fixed; lists, tensors with one axis and other iterables hold one rate
+    per step; a LearningRateSchedule stays. ArgumentTypeError for anything else, ArgumentValueError for rates that are
+    negative or not finite, for no rates, and for more than one axis.
     """
     if isinstance(value, LearningRateSchedule):
         return value

@@ -50,7 +50,10 @@ class SGD(Optimizer):
         if not self.has_momentum:
             return ops.assign(weight, weight - lr * gradient)
         later = self.momentum * accum + (gradient * (1.0 - self.dampening) if self.dampening else gradient)
-        v = ops.select(stat > 0, gradient, later)
+        first = stat > 0
+        v = ops.select(first, gradient, later)
         step = gradient + self.momentum * v if self.nesterov else v
         w = weight - lr * step
-        return ops.assign(accum, v), ops.assign(stat, ops.zeros_like(stat)), ops.assign(weight, w)
+        # 0 from the first step on: the same as a zero tensor, but made by the loop that reads it.
+        done = ops.select(first, 0.0, stat)
+        return ops.assign(accum, v), ops.assign(stat, done), ops.assign(weight, w)

@@ -78,7 +78,9 @@ def _plain(item: Any) -> Any:
         array = np.asarray(item)
         return Tensor.wrap(array if array.size else array.astype(np.int32))
     if isinstance(item, (bool, np.bool_)):
-        return Tensor.wrap(np.asarray(item))
+        if not item:
+            raise ArgumentTypeError("False is no index: it would take nothing", loc=user_loc())
+        return None
     if isinstance(item, slice):
         return slice(*(_known(v) for v in (item.start, item.stop, item.step)))
     if isinstance(item, Tensor) and not item.shape and item.type.dtype != "bool" and type(item) is Tensor:
@@ -112,7 +114,7 @@ def _places_of(item: Any) -> list[Any]:
             help="keep the shape: ops.select(mask, x, 0), or ops.masked_fill",
         )
     if not item.shape:
-        return [None, Tensor.wrap(np.flatnonzero(item.array.reshape(1)))]
+        return [_plain(bool(item.array))]
     return [Tensor.wrap(places) for places in np.nonzero(item.array)]
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.core import Number
-from graphc.ops.functional.math import add, mul
+from graphc.ops.functional.math import add, mul, sub
 from graphc.ops.functional.network import matmul
+from graphc.ops.functional.normalization import norm
 from graphc.ops.functional.reduce import reduce_sum
-from graphc.ops.functional.shape import reshape, transpose
+from graphc.ops.functional.shape import broadcast_to, concat, expand_dims, getitem, reshape, transpose
+from graphc.ops.rules import broadcast_shape
 from graphc.ops.shape import check_axis
 from graphc.ops.tensor import Tensor
 
@@ -85,7 +87,9 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else list(operands)
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
-    if len(terms) != len(tensors) or any(len(s) != x.ndim or len(set(s)) != len(s) for s, x in zip(terms, tensors, strict=False)):
+    if len(terms) != len(tensors) or any(
+        len(s) != x.ndim or len(set(s)) != len(s) for s, x in zip(terms, tensors, strict=False)
+    ):
         types = ", ".join(str(x.type) for x in tensors)
         raise ArgumentValueError(f"einsum: {equation!r} does not fit operands {types}", loc=user_loc())
     if not arrow:
@@ -116,9 +120,32 @@ def _contracted(a: str, x: Tensor, b: str, y: Tensor, later: set[str]) -> tuple[
     return "".join(names), reshape(product, tuple(size[c] for c in names))
 
 
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The vector product along an axis of size 3, the first such axis by default."""
+    x, y = broadcast_to_each_other(input, other)
+    found = [i for i, d in enumerate(x.shape) if d == 3] if dim is None else [check_axis("cross", dim, x.ndim)]
+    if not found or x.shape[found[0]] != 3:
+        raise ShapeError(f"cross: {input.type} and {other.type} have no such axis of size 3", loc=user_loc())
+    before = (slice(None),) * found[0]
+    a, b = ([getitem(v, (*before, slice(k, k + 1))) for k in range(3)] for v in (x, y))
+    parts = [sub(mul(a[i], b[j]), mul(a[j], b[i])) for i, j in ((1, 2), (2, 0), (0, 1))]
+    return concat(parts, found[0])
+
+
+def broadcast_to_each_other(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in their common shape."""
+    shape = broadcast_shape("broadcast", (x.type, y.type))
+    return broadcast_to(x, shape), broadcast_to(y, shape)
+
+
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
+    """The p-norms of all differences of a row of x1 and a row of x2."""
+    return norm(sub(expand_dims(x1, -2), expand_dims(x2, -3)), p, -1)
+
+
 bmm, mv, baddbmm, addmv = matmul, matmul, addmm, addmm
 
 __all__ = [
-    "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "dot", "einsum", "inner", "kron", "mm", "mv", "outer",
+    "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "cdist", "cross", "dot", "einsum", "inner", "kron", "mm", "mv", "outer",
     "tensor_dot",
 ]  # fmt: skip

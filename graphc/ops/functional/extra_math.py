@@ -28,6 +28,7 @@ from graphc.ops.functional.math import (
     logical_and,
     logical_not,
     logical_or,
+    logical_xor,
     maximum,
     minimum,
     mul,
@@ -365,17 +366,20 @@ def _integers(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
 
 def bitwise_and(input: Operand, other: Operand) -> Tensor:
     """The bits that both have; logical and of bools."""
-    return call("BitwiseAnd", *_integers("BitwiseAnd", input, other))
+    x, y = _integers("BitwiseAnd", input, other)
+    return logical_and(x, y) if x.type.dtype == "bool" else call("BitwiseAnd", x, y)
 
 
 def bitwise_or(input: Operand, other: Operand) -> Tensor:
     """The bits that either has; logical or of bools."""
-    return call("BitwiseOr", *_integers("BitwiseOr", input, other))
+    x, y = _integers("BitwiseOr", input, other)
+    return logical_or(x, y) if x.type.dtype == "bool" else call("BitwiseOr", x, y)
 
 
 def bitwise_xor(input: Operand, other: Operand) -> Tensor:
     """The bits that differ; exclusive or of bools."""
-    return call("BitwiseXor", *_integers("BitwiseXor", input, other))
+    x, y = _integers("BitwiseXor", input, other)
+    return logical_xor(x, y) if x.type.dtype == "bool" else call("BitwiseXor", x, y)
 
 
 def bitwise_not(input: Tensor) -> Tensor:

@@ -95,12 +95,16 @@ def arange_along(x: Tensor, axis: int, dtype: str) -> Tensor:
     return reshape(arange(0, count, dtype=dtype), tuple(count if i == axis else 1 for i in range(x.ndim)))
 
 
-def max_(input: Tensor, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
+def max_(
+    input: Tensor, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
+) -> Any:
     """(values, places) of the largest elements along an axis; without an axis the largest element and 0."""
     return _with_places(input, axis, keepdims, initial, where, True)
 
 
-def min_(input: Tensor, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
+def min_(
+    input: Tensor, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
+) -> Any:
     """(values, places) of the smallest elements along an axis; without an axis the smallest element and 0."""
     return _with_places(input, axis, keepdims, initial, where, False)
 
@@ -152,13 +156,14 @@ def cumprod(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 
 def cummax(input: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-    """(largest element so far, its last place so far) along an axis."""
+    """(largest element so far, its last place so far, int64) along an axis."""
     return _running("cummax", input, axis, True)
 
 
 def cummin(input: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-    """(smallest element so far, its last place so far) along an axis."""
-    return _running("cummin", input, axis, False)
+    """(smallest element so far, its last place so far, int32) along an axis."""
+    values, places = _running("cummin", input, axis, False)
+    return values, cast(places, "int32")
 
 
 def _running(name: str, x: Tensor, axis: int, largest: bool) -> tuple[Tensor, Tensor]:
@@ -245,7 +250,9 @@ def argsort(input: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
     return sort(input, axis, descending)[1]
 
 
-def topk(input: Tensor, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
+def topk(
+    input: Tensor, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True
+) -> tuple[Tensor, Tensor]:
     """(the k largest elements in descending order, their int32 places) along an axis, the last by default."""
     if isinstance(k, bool) or not isinstance(k, int):
         raise ArgumentTypeError(f"topk: k must be an int, got {type(k).__name__}", loc=user_loc())
@@ -256,16 +263,12 @@ def topk(input: Tensor, k: int, dim: int | None = None, largest: bool = True, so
     return moveaxis(values, -1, at), moveaxis(places, -1, at)
 
 
-def median(input: Tensor, axis: int | None = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
-    """(the lower median, its place) along an axis, or of all elements."""
-    x = reshape(input, (-1,)) if axis is None else input
-    at = check_axis("median", -1 if axis is None else axis, x.ndim)
-    values, places = ordered(moveaxis(x, at, -1), (x.shape[at] + 1) // 2, False)
+def median(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
+    """(the lower median, its int64 place) along an axis."""
+    at = check_axis("median", axis, input.ndim)
+    values, places = ordered(moveaxis(input, at, -1), (input.shape[at] + 1) // 2, False)
     value, index = getitem(values, (..., -1)), cast(getitem(places, (..., -1)), "int64")
-    if keepdims:
-        shape = (1,) * input.ndim if axis is None else None
-        value, index = (expand_dims(v, at) if shape is None else reshape(v, shape) for v in (value, index))
-    return value, index
+    return (expand_dims(value, at), expand_dims(index, at)) if keepdims else (value, index)
 
 
 def reverse_cumsum(x: Tensor, axis: int) -> Tensor:

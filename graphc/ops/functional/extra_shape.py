@@ -154,6 +154,16 @@ def flip(input: Tensor, dims: Any) -> Tensor:
     return getitem(input, tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(input.ndim)))
 
 
+def fliplr(input: Tensor) -> Tensor:
+    """Axis 1 in reverse order."""
+    return flip(input, (1,))
+
+
+def flipud(input: Tensor) -> Tensor:
+    """Axis 0 in reverse order."""
+    return flip(input, (0,))
+
+
 def rot90(input: Tensor, k: int, dims: Sequence[int]) -> Tensor:
     """The plane of two axes rotated k times by 90 degrees, from the first axis towards the second."""
     a, b = dims
@@ -336,7 +346,9 @@ def tensor_split(input: Tensor, indices_or_sections: Any, axis: int = 0) -> tupl
     if isinstance(indices_or_sections, int):
         count = indices_or_sections
         if count < 1:
-            raise ArgumentValueError(f"tensor_split: the number of pieces must be positive, got {count}", loc=user_loc())
+            raise ArgumentValueError(
+                f"tensor_split: the number of pieces must be positive, got {count}", loc=user_loc()
+            )
         each, larger = divmod(size, count)
         ends = np.cumsum([each + 1] * larger + [each] * (count - larger)).tolist()[:-1]
     else:
@@ -442,7 +454,7 @@ movedim, unbind = moveaxis, unstack
 
 __all__ = [
     "arange", "atleast_1d", "atleast_2d", "atleast_3d", "column_stack", "depth_to_space", "diag", "diagonal",
-    "dstack", "dtype", "dyn_shape", "expand", "expand_as", "eye", "fills", "flip", "full_like", "hstack",
+    "dstack", "dtype", "dyn_shape", "expand", "expand_as", "eye", "fills", "flip", "fliplr", "flipud", "full_like", "hstack",
     "is_floating_point", "is_tensor", "linspace", "meshgrid", "moveaxis", "movedim", "narrow", "numel", "permute",
     "pixel_shuffle", "pixel_unshuffle", "rank", "ravel", "repeat_elements", "repeat_interleave", "roll", "rot90",
     "scalar_to_tensor", "shape", "space_to_depth", "strided_slice", "t", "tensor_split", "trace", "tril", "triu",

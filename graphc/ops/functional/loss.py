@@ -175,7 +175,8 @@ def cross_entropy(
 
     target: class numbers (int32, int64) without that axis, or probabilities of input's shape and a float dtype.
     weight: one number per class. Rows whose target is `ignore_index` count nothing; other numbers out of range give
-    NaN. "mean" divides by the sum of the weights of the targets. label_smoothing s mixes (1 - s) target with s / classes.
+    NaN. "mean" divides by the sum of the weights of the targets. label_smoothing s mixes (1 - s) target with
+    s / classes.
     """
     if not 0 <= label_smoothing <= 1:
         raise ArgumentValueError(f"cross_entropy: label_smoothing must lie in [0, 1], got {label_smoothing}")
@@ -247,7 +248,9 @@ def nll_loss(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """-inputs[target] along the class axis of log probabilities; arguments as for `cross_entropy`, targets class numbers."""
+    """-inputs[target] along the class axis of log probabilities; arguments as for `cross_entropy`, targets are class
+    numbers.
+    """
     _check_classes("nll_loss", inputs, target, weight)
     axis = 0 if inputs.ndim == 1 else 1
     classes = inputs.shape[axis]

@@ -65,10 +65,10 @@ def layer_norm(
 def layer_norm_over(x: Tensor, gamma: Tensor | None, beta: Tensor | None, begin: int, eps: float) -> Tensor:
     """x standardized over the axes from `begin` on, times gamma plus beta, which are broadcast against x.
 
-    Statistics of float16 are taken in float32.
+    Statistics of float16 and bfloat16 are taken in float32.
     """
     source = x.type.dtype
-    if source == "float16":
+    if source in ("float16", "bfloat16"):
         x = cast(x, "float32")
     mean, variance = moments(x, tuple(range(begin, x.ndim)))
     y = mul(x - mean, rsqrt(add(variance, eps)))
@@ -103,7 +103,7 @@ def batch_norm(
             raise ShapeError(
                 f"batch_norm: {name} is {p.type}, expected one number per channel (axis 1) of {x.type}", loc=user_loc()
             )
-    if source == "float16":
+    if source in ("float16", "bfloat16"):
         x = cast(x, "float32")
     gamma = None if weight is None else _per_channel(weight, x.ndim)
     if training:
@@ -131,7 +131,7 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """x [N, C, ...] standardized over each of `num_groups` groups of channels of each sample, times weight plus bias."""
+    """x [N, C, ...] standardized over each of `num_groups` groups of channels of a sample, times weight plus bias."""
     if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups:
         raise ShapeError(
             f"group_norm: the channels (axis 1) of {input.type} cannot be divided into {num_groups} groups",
@@ -145,10 +145,10 @@ def group_norm(
 
 
 def norm(A: Tensor, ord: Any = None, dim: Axis = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The norm (sum |x|^ord)^(1/ord) over axes (all by default); root of the sum of squares for None and "fro".
+    """The norm (sum |x|^ord)^(1/ord) over axes (all by default); ord 2 for None and "fro".
 
-    ord: None, "fro", a number, or +-inf for the largest or smallest |x|; 0 counts the elements that are not zero. Norms of
-    matrices other than "fro" are not supported: ArgumentValueError.
+    ord: None, "fro", a number, or +-inf for the largest or smallest |x|; 0 counts the elements that are not zero. Norms
+    of matrices other than "fro" are not supported: ArgumentValueError.
     """
     x = A if dtype is None else cast(A, dtype)
     axes = normalize_axes("norm", dim, x.ndim)

@@ -32,8 +32,9 @@ def drop(x: Tensor, keep_prob: float, state: Parameter) -> Tensor:
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | None = None) -> Tensor:
-    """Zeros with probability p, the other elements divided by 1 - p; x itself unless `training` (MindSpore: ops.dropout).
+    """Zeros with probability p, the other elements divided by 1 - p; x itself unless `training`.
 
+    (MindSpore: ops.dropout.)
     The mask comes of the global generator (`graphc.set_seed`), or of that of `seed`; forward and gradient share it.
     """
     if isinstance(p, bool) or not isinstance(p, (int, float)):

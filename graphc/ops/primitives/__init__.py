@@ -1,0 +1,20 @@
+"""Ops as objects, MindSpore's older style: `ops.MatMul()(x, y)`. Each calls functions of `graphc.ops.functional`."""
+
+from __future__ import annotations
+
+from graphc.ops.primitives import arrays, maths, network, outside, states
+from graphc.ops.primitives.arrays import *  # noqa: F403
+from graphc.ops.primitives.base import (
+    Primitive,
+    PrimitiveWithCheck,
+    PrimitiveWithInfer,
+    declare,
+    prim_attr_register,
+)
+from graphc.ops.primitives.maths import *  # noqa: F403
+from graphc.ops.primitives.network import *  # noqa: F403
+from graphc.ops.primitives.outside import *  # noqa: F403
+from graphc.ops.primitives.states import *  # noqa: F403
+
+__all__ = ["Primitive", "PrimitiveWithCheck", "PrimitiveWithInfer", "prim_attr_register"]
+__all__ += arrays.__all__ + maths.__all__ + network.__all__ + outside.__all__ + states.__all__

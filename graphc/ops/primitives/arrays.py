@@ -1,0 +1,193 @@
+"""Primitives that make, ask about, rearrange and index tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ArgumentValueError, user_loc
+from graphc.ops import functional as F
+from graphc.ops.functional import extra_index, extra_shape
+from graphc.ops.primitives.base import REQUIRED, declare
+from graphc.ops.tensor import Tensor
+
+# ---- making
+
+Fill = declare("Fill", F.fill)
+FillV2 = declare("FillV2", lambda shape, value: F.full(shape, value.item(), dtype=value.dtype) if isinstance(value, Tensor) else F.full(shape, value), "A tensor filled with one number.")
+Zeros = declare("Zeros", lambda size, dtype=None: F.zeros(size, dtype or "float32"), "Zeros.")
+Ones = declare("Ones", lambda shape, dtype=None: F.ones(shape, dtype or "float32"), "Ones.")
+ZerosLike, OnesLike, Eye = declare("ZerosLike", F.zeros_like), declare("OnesLike", F.ones_like), declare("Eye", F.eye)
+Range = declare("Range", extra_shape.range_, maxlen=1000000)
+LinSpace = declare("LinSpace", F.linspace)
+ScalarToTensor, ScalarToArray = declare("ScalarToTensor", F.scalar_to_tensor), declare("ScalarToArray", F.scalar_to_tensor)
+TupleToArray, ScalarCast = declare("TupleToArray", F.tuple_to_array), declare("ScalarCast", F.scalar_cast)
+
+# ---- what a tensor is
+
+Shape, TensorShape, DynamicShape = declare("Shape", F.shape), declare("TensorShape", F.dyn_shape), declare("DynamicShape", F.dyn_shape)
+Size, Rank, DType = declare("Size", F.size), declare("Rank", F.rank), declare("DType", F.dtype)
+
+# ---- rearranging
+
+
+def _identity(x: Any) -> Any:
+    """x itself."""
+    return x
+
+
+Identity, Cast, Reshape = declare("Identity", _identity), declare("Cast", F.cast), declare("Reshape", F.reshape)
+Transpose, ExpandDims = declare("Transpose", F.transpose), declare("ExpandDims", F.expand_dims)
+Squeeze = declare("Squeeze", lambda x, axis: F.squeeze(x, None if axis == () else axis), F.squeeze.__doc__, axis=())
+Flatten, Tile = declare("Flatten", F.flatten), declare("Tile", F.tile)
+BroadcastTo = declare("BroadcastTo", F.broadcast_to, shape=REQUIRED)
+Concat = declare("Concat", F.concat, axis=0)
+Stack, Pack = declare("Stack", F.stack, axis=0), declare("Pack", F.stack, axis=0)
+
+
+def _unstack(x: Tensor, axis: int, num: int | None) -> tuple[Tensor, ...]:
+    """The entries of an axis as tensors of their own."""
+    return F.unstack(x, axis)
+
+
+Unstack, Unpack = declare("Unstack", _unstack, axis=0, num=None), declare("Unpack", _unstack, axis=0, num=None)
+
+
+def _split(x: Tensor, axis: int, output_num: int) -> tuple[Tensor, ...]:
+    """An axis divided into equal pieces."""
+    size = x.shape[axis]
+    if output_num < 1 or size % output_num:
+        raise ArgumentValueError(f"Split: axis {axis} of {x.type} cannot be divided into {output_num} pieces", loc=user_loc())
+    return F.split(x, size // output_num, axis)
+
+
+Split = declare("Split", _split, axis=0, output_num=1)
+SplitV = declare(
+    "SplitV",
+    lambda x, size_splits, split_dim, num_split: F.split(x, list(size_splits), split_dim),
+    F.split.__doc__,
+    size_splits=REQUIRED,
+    split_dim=0,
+    num_split=None,
+)
+Slice = declare("Slice", extra_shape.slice_)
+StridedSlice = declare(
+    "StridedSlice",
+    F.strided_slice,
+    begin_mask=0,
+    end_mask=0,
+    ellipsis_mask=0,
+    new_axis_mask=0,
+    shrink_axis_mask=0,
+)
+ReverseV2 = declare("ReverseV2", lambda x, axis: F.flip(x, axis if isinstance(axis, int) else tuple(axis)), F.flip.__doc__, axis=REQUIRED)
+Roll = declare("Roll", F.roll, shifts=REQUIRED, dims=None)
+Meshgrid = declare("Meshgrid", lambda vectors, indexing: F.meshgrid(*vectors, indexing=indexing), F.meshgrid.__doc__, indexing="xy")
+Tril, Triu = declare("Tril", F.tril, diagonal=0), declare("Triu", F.triu, diagonal=0)
+Diag, DiagPart, Trace = declare("Diag", F.diag), declare("DiagPart", F.diag), declare("Trace", F.trace)
+DepthToSpace = declare("DepthToSpace", F.depth_to_space, block_size=REQUIRED)
+SpaceToDepth = declare("SpaceToDepth", F.space_to_depth, block_size=REQUIRED)
+Pad = declare("Pad", lambda x, paddings: F.pad(x, paddings), "x with (before, after) more zeros per axis.", paddings=REQUIRED)
+
+
+def _mirror_pad(x: Tensor, paddings: Any, mode: str) -> Tensor:
+    """x continued beyond its borders by its mirror image: SYMMETRIC repeats the border, REFLECT does not."""
+    pads = np.asarray(paddings.asnumpy() if isinstance(paddings, Tensor) else paddings).tolist()
+    for axis, (a, b) in enumerate(pads):
+        if a or b:
+            kind: Any = "symmetric" if mode == "SYMMETRIC" else "reflect"
+            places = np.pad(np.arange(x.shape[axis], dtype=np.int32), (a, b), kind)
+            x = F.gather(x, Tensor(places), axis)
+    return x
+
+
+MirrorPad = declare("MirrorPad", _mirror_pad, mode="REFLECT")
+
+
+def _invert_permutation(x: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation that undoes a permutation."""
+    return tuple(sorted(range(len(x)), key=x.__getitem__))
+
+
+InvertPermutation = declare("InvertPermutation", _invert_permutation)
+
+# ---- choosing
+
+Select, MaskedFill = declare("Select", F.select), declare("MaskedFill", F.masked_fill)
+MaskedSelect, NonZero, Unique = declare("MaskedSelect", F.masked_select), declare("NonZero", F.nonzero), declare("Unique", F.unique)
+
+
+def _one_hot(indices: Tensor, depth: int, on_value: Any, off_value: Any, axis: int = -1) -> Tensor:
+    """on_value at the index along a new axis, off_value elsewhere."""
+    hit = F.one_hot(indices, depth, 1, 0, "int32")
+    made = F.select(F.greater(hit, 0), on_value, off_value)
+    return made if axis == -1 else extra_shape.moveaxis(made, -1, axis)
+
+
+OneHot = declare("OneHot", _one_hot, axis=-1)
+
+
+def _gather(x: Tensor, indices: Tensor, axis: int = 0, batch_dims: int = 0) -> Tensor:
+    """Entries of an axis; an index out of range gives zeros. With batch_dims the leading axes of x and indices go together."""
+    if not batch_dims:
+        return F.gather(x, indices, axis)
+    parts = [_gather(a, b, axis - 1, batch_dims - 1) for a, b in zip(F.unstack(x), F.unstack(indices), strict=True)]
+    return F.stack(parts)
+
+
+Gather, GatherV2 = declare("Gather", _gather, batch_dims=0), declare("GatherV2", _gather, batch_dims=0)
+SparseGatherV2 = declare("SparseGatherV2", _gather, batch_dims=0)
+GatherD, GatherNd = declare("GatherD", F.gather_elements), declare("GatherNd", F.gather_nd)
+
+
+def _embedding_lookup(x: Tensor, indices: Tensor, offset: int) -> Tensor:
+    """Rows at indices - offset; an index out of range gives zeros."""
+    return F.gather(x, F.sub(indices, offset), 0)
+
+
+EmbeddingLookup = declare("EmbeddingLookup", _embedding_lookup)
+ScatterNd = declare("ScatterNd", F.scatter_nd)
+TensorScatterUpdate, TensorScatterAdd = declare("TensorScatterUpdate", F.tensor_scatter_update), declare("TensorScatterAdd", F.tensor_scatter_add)
+TensorScatterSub, TensorScatterMul = declare("TensorScatterSub", F.tensor_scatter_sub), declare("TensorScatterMul", F.tensor_scatter_mul)
+TensorScatterMax, TensorScatterMin = declare("TensorScatterMax", F.tensor_scatter_max), declare("TensorScatterMin", F.tensor_scatter_min)
+TensorScatterElements = declare("TensorScatterElements", F.tensor_scatter_elements, axis=0, reduction="none")
+UnsortedSegmentSum = declare("UnsortedSegmentSum", F.unsorted_segment_sum)
+UnsortedSegmentMax, UnsortedSegmentMin = declare("UnsortedSegmentMax", F.unsorted_segment_max), declare("UnsortedSegmentMin", F.unsorted_segment_min)
+
+
+def _index_add(x: Any, indices: Tensor, y: Tensor, axis: int, use_lock: bool, check_index_bound: bool) -> Tensor:
+    """x with entries of y added along an axis; a Parameter is assigned."""
+    return F.index_add(x, indices, y, axis)
+
+
+IndexAdd = declare("IndexAdd", _index_add, axis=REQUIRED, use_lock=True, check_index_bound=True)
+IndexFill = declare("IndexFill", F.index_fill)
+
+
+def _inplace(mode: str) -> Any:
+    def run(x: Tensor, v: Tensor, indices: Any) -> Tensor:
+        rows = Tensor(np.atleast_1d(np.asarray(indices, np.int32)))
+        return extra_index.scattered(mode, x, rows, v)
+
+    run.__doc__ = f"x with rows combined with those of v ({mode})."
+    return run
+
+
+InplaceUpdate, InplaceAdd, InplaceSub = (
+    declare(n, _inplace(m), indices=REQUIRED)
+    for n, m in (("InplaceUpdate", "update"), ("InplaceAdd", "add"), ("InplaceSub", "sub"))
+)
+
+__all__ = [
+    "BroadcastTo", "Cast", "Concat", "DType", "DepthToSpace", "Diag", "DiagPart", "DynamicShape", "EmbeddingLookup",
+    "ExpandDims", "Eye", "Fill", "FillV2", "Flatten", "Gather", "GatherD", "GatherNd", "GatherV2", "Identity",
+    "IndexAdd", "IndexFill", "InplaceAdd", "InplaceSub", "InplaceUpdate", "InvertPermutation", "LinSpace",
+    "MaskedFill", "MaskedSelect", "Meshgrid", "MirrorPad", "NonZero", "OneHot", "Ones", "OnesLike", "Pack", "Pad",
+    "Range", "Rank", "Reshape", "ReverseV2", "Roll", "ScalarCast", "ScalarToArray", "ScalarToTensor", "ScatterNd",
+    "Select", "Shape", "Size", "Slice", "SpaceToDepth", "SparseGatherV2", "Split", "SplitV", "Squeeze", "Stack",
+    "StridedSlice", "TensorScatterAdd", "TensorScatterElements", "TensorScatterMax", "TensorScatterMin",
+    "TensorScatterMul", "TensorScatterSub", "TensorScatterUpdate", "TensorShape", "Tile", "Trace", "Transpose",
+    "Tril", "Triu", "TupleToArray", "Unique", "Unpack", "UnsortedSegmentMax", "UnsortedSegmentMin",
+    "UnsortedSegmentSum", "Unstack", "Zeros", "ZerosLike",
+]  # fmt: skip

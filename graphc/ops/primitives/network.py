@@ -1,0 +1,236 @@
+"""Primitives of networks: activations, convolutions, pooling, normalizations, losses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.ops import functional as F
+from graphc.ops.functional import extra_shape
+from graphc.ops.primitives.base import REQUIRED, declare
+from graphc.ops.seed import generator
+from graphc.ops.tensor import Tensor
+
+# ---- activations
+
+ReLU, ReLU6, Sigmoid, Tanh = declare("ReLU", F.relu), declare("ReLU6", F.relu6), declare("Sigmoid", F.sigmoid), declare("Tanh", F.tanh)
+Elu, SeLU, CeLU = declare("Elu", F.elu, alpha=1.0), declare("SeLU", F.selu), declare("CeLU", F.celu, alpha=1.0)
+GeLU = declare("GeLU", lambda x: F.gelu(x, "tanh"), "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).")
+Gelu, FastGeLU, FastGelu = declare("Gelu", GeLU()), declare("FastGeLU", F.fast_gelu), declare("FastGelu", F.fast_gelu)
+HSigmoid, HSwish = declare("HSigmoid", F.hardsigmoid), declare("HSwish", F.hardswish)
+HShrink, SoftShrink = declare("HShrink", F.hardshrink, lambd=0.5), declare("SoftShrink", F.softshrink, lambd=0.5)
+Mish, PReLU, SiLU = declare("Mish", F.mish), declare("PReLU", F.prelu), declare("SiLU", F.silu)
+Softplus, Softsign = declare("Softplus", F.softplus), declare("Softsign", F.softsign)
+GLU = declare("GLU", F.glu, axis=-1)
+
+
+def _softmax(function: Any) -> Any:
+    def over(x: Tensor, axis: Any) -> Tensor:
+        if isinstance(axis, (tuple, list)):
+            if len(axis) != 1:
+                raise ArgumentValueError(f"Softmax: one axis is supported, got {axis}", loc=user_loc())
+            axis = axis[0]
+        return function(x, axis)  # type: ignore[no-any-return]
+
+    over.__doc__ = function.__doc__
+    return over
+
+
+Softmax, LogSoftmax = declare("Softmax", _softmax(F.softmax), axis=-1), declare("LogSoftmax", _softmax(F.log_softmax), axis=-1)
+
+# ---- images
+
+BiasAdd = declare("BiasAdd", F.bias_add, data_format="NCHW")
+
+
+def _pair(owner: str, name: str, value: Any) -> tuple[int, int]:
+    """An int, a pair, or MindSpore's (1, 1, vertical, horizontal)."""
+    sizes = (value, value) if isinstance(value, int) else tuple(value)[-2:]
+    if len(sizes) != 2 or any(isinstance(v, bool) or not isinstance(v, int) or v < 1 for v in sizes):
+        raise ArgumentValueError(f"{owner}: {name} must be a positive int or two, got {value!r}", loc=user_loc())
+    return sizes[0], sizes[1]
+
+
+def _conv2d(
+    x: Tensor, weight: Tensor, out_channel: int, kernel_size: Any, mode: int, pad_mode: str, pad: Any, stride: Any, dilation: Any, group: int
+) -> Tensor:
+    """Cross-correlation of [N, C, H, W] with [out, C / group, kh, kw]."""
+    if mode != 1:
+        raise ArgumentValueError(f"Conv2D: mode {mode} is not supported, only 1 (cross-correlation)", loc=user_loc())
+    strides, dilations = _pair("Conv2D", "stride", stride), _pair("Conv2D", "dilation", dilation)
+    return F.conv2d(x, weight, None, strides, pad_mode, pad, dilations, group)
+
+
+Conv2D = declare(
+    "Conv2D",
+    _conv2d,
+    out_channel=REQUIRED,
+    kernel_size=REQUIRED,
+    mode=1,
+    pad_mode="valid",
+    pad=0,
+    stride=1,
+    dilation=1,
+    group=1,
+    data_format="NCHW",
+)
+
+
+def _pool(kind: str) -> Any:
+    def run(x: Tensor, kernel_size: Any, strides: Any, pad_mode: str) -> Tensor:
+        kernel, stride = _pair(kind, "kernel_size", kernel_size), _pair(kind, "strides", strides)
+        mode = pad_mode.lower()
+        if mode not in ("same", "valid"):
+            raise ArgumentValueError(f"{kind}: pad_mode must be 'same' or 'valid', got {pad_mode!r}", loc=user_loc())
+        pads = F.same_pad((x.shape[2], x.shape[3]), kernel, stride, (1, 1)) if mode == "same" else (0, 0, 0, 0)
+        if kind == "MaxPool":
+            return F.max_pool2d(x, kernel, stride, pads)
+        return F.avg_pool2d(x, kernel, stride, pads, count_include_pad=False)
+
+    run.__doc__ = f"{'Largest' if kind == 'MaxPool' else 'Mean'} pixel of each window of [N, C, H, W]."
+    return run
+
+
+MaxPool, AvgPool = (
+    declare(n, _pool(n), kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW") for n in ("MaxPool", "AvgPool")
+)
+
+# ---- normalizations
+
+
+def _batch_norm(
+    x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor, is_training: bool, epsilon: float, momentum: float
+) -> tuple[Tensor, ...]:
+    """(y, mean, variance, mean, variance): x standardized per channel by the batch's statistics in training, which also move
+    the parameters `mean` and `variance`, else by those given, which get no gradient.
+    """
+    if not is_training:
+        m, v = F.stop_gradient(mean), F.stop_gradient(variance)
+        return F.batch_norm(x, m, v, scale, bias, False, momentum, epsilon), m, v, m, v
+    y = F.batch_norm(x, mean, variance, scale, bias, True, momentum, epsilon)
+    m, v = F.moments(x, [i for i in range(x.ndim) if i != 1])
+    m, v = F.reshape(m, (-1,)), F.reshape(v, (-1,))
+    return y, m, v, m, v
+
+
+BatchNorm = declare("BatchNorm", _batch_norm, is_training=False, epsilon=1e-5, momentum=0.1, data_format="NCHW")
+
+
+def _layer_norm(
+    x: Tensor, gamma: Tensor, beta: Tensor, begin_norm_axis: int, begin_params_axis: int, epsilon: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(y, mean, variance): x standardized over the axes from begin_norm_axis, times gamma plus beta."""
+    begin = begin_norm_axis % x.ndim
+    mean, variance = F.moments(x, list(range(begin, x.ndim)))
+    first = begin_params_axis % x.ndim
+    shape = (*(1,) * first, *x.shape[first:])
+    gamma, beta = (F.reshape(p, shape) if p.shape != shape and p.size == extra_shape.numel(x[(0,) * first]) else p for p in (gamma, beta))
+    return F.layer_norm_over(x, gamma, beta, begin, epsilon), mean, variance
+
+
+LayerNorm = declare("LayerNorm", _layer_norm, begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)
+
+
+def _l2_normalize(x: Tensor, axis: Any, epsilon: float) -> Tensor:
+    """x / sqrt(max(sum x^2, epsilon)) over an axis."""
+    axes = tuple(axis) if isinstance(axis, list) else axis
+    return F.div(x, F.sqrt(F.maximum(F.reduce_sum(F.square(x), axes, True), epsilon)))
+
+
+L2Normalize = declare("L2Normalize", _l2_normalize, axis=0, epsilon=1e-4)
+
+# ---- random numbers
+
+
+def _probability(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ArgumentTypeError(f"{name} must be a number, got {type(value).__name__}", loc=user_loc())
+    return float(value)
+
+
+def _dropout(x: Tensor, keep_prob: float, Seed0: int, Seed1: int) -> tuple[Tensor, Tensor]:
+    """(x / keep_prob where kept, else 0; the mask as float32 zeros and ones)."""
+    keep = _probability("Dropout: keep_prob", keep_prob)
+    seed = Seed0 or Seed1
+    mask = F.less(F.uniform_from(generator(seed or None), x.shape), keep)
+    return F.select(mask, F.mul(x, 1.0 / keep), 0.0), F.cast(mask, x.dtype)
+
+
+Dropout = declare("Dropout", _dropout, keep_prob=0.5, Seed0=0, Seed1=0)
+
+
+def _normal(shape: Sequence[int], seed: int, seed2: int) -> Tensor:
+    """Standard normal float32 numbers (Box and Muller, 1958)."""
+    state = generator(seed or seed2 or None)
+    first, second = F.uniform_from(state, shape), F.uniform_from(state, shape)
+    return F.mul(F.sqrt(F.mul(F.log(F.sub(1.0, first)), -2.0)), F.cos(F.mul(second, 6.283185307179586)))
+
+
+def _uniform(shape: Sequence[int], seed: int, seed2: int) -> Tensor:
+    """float32 numbers, uniform in [0, 1)."""
+    return F.uniform_from(generator(seed or seed2 or None), shape)
+
+
+def _uniform_int(shape: Sequence[int], minval: Any, maxval: Any, seed: int, seed2: int) -> Tensor:
+    """int32 numbers from minval up to, but without, maxval."""
+    span = F.sub(maxval, minval)
+    made = F.floor(F.mul(_uniform(shape, seed, seed2), F.cast(span, "float32")))
+    return F.add(F.minimum(F.cast(made, "int32"), F.sub(F.cast(span, "int32"), 1)), F.cast(minval, "int32"))
+
+
+StandardNormal = declare("StandardNormal", _normal, seed=0, seed2=0)
+UniformReal = declare("UniformReal", _uniform, seed=0, seed2=0)
+UniformInt = declare("UniformInt", _uniform_int, seed=0, seed2=0)
+
+# ---- losses
+
+SoftmaxCrossEntropyWithLogits = declare("SoftmaxCrossEntropyWithLogits", F.softmax_cross_entropy_with_logits)
+
+
+def _sparse_entropy(logits: Tensor, labels: Tensor, is_grad: bool) -> Tensor:
+    """The mean loss, or with is_grad its gradient for the logits; labels are class numbers."""
+    loss, grad = F.sparse_softmax_cross_entropy_with_logits(logits, labels)
+    if is_grad:
+        return F.div(F.stop_gradient(grad), float(max(logits.shape[0], 1)))
+    return F.reduce_mean(loss)
+
+
+SparseSoftmaxCrossEntropyWithLogits = declare("SparseSoftmaxCrossEntropyWithLogits", _sparse_entropy, is_grad=False)
+
+
+def _sigmoid_entropy(logits: Tensor, label: Tensor) -> Tensor:
+    """softplus(x) - x label: the loss per element of labels that are probabilities."""
+    return F.binary_cross_entropy_with_logits(logits, label, None, None, "none")
+
+
+SigmoidCrossEntropyWithLogits = declare("SigmoidCrossEntropyWithLogits", _sigmoid_entropy)
+SmoothL1Loss = declare("SmoothL1Loss", F.smooth_l1_loss, beta=1.0, reduction="none")
+SoftMarginLoss = declare("SoftMarginLoss", F.soft_margin_loss, reduction="mean")
+BinaryCrossEntropy = declare("BinaryCrossEntropy", F.binary_cross_entropy, reduction="mean")
+BCEWithLogitsLoss = declare(
+    "BCEWithLogitsLoss",
+    lambda x, y, weight=None, pos_weight=None, *, reduction: F.binary_cross_entropy_with_logits(x, y, weight, pos_weight, reduction),
+    F.binary_cross_entropy_with_logits.__doc__,
+    reduction="mean",
+)
+KLDivLoss = declare("KLDivLoss", F.kl_div, reduction="mean")
+
+
+def _nll(logits: Tensor, labels: Tensor, weight: Tensor, reduction: str, ignore_index: int) -> tuple[Tensor, Tensor]:
+    """(loss, sum of the weights of the labels)."""
+    loss = F.nll_loss(logits, labels, weight, ignore_index, reduction)
+    counted = F.select(F.equal(labels, ignore_index), 0.0, F.gather(weight, labels, 0))
+    return loss, F.reduce_sum(counted)
+
+
+NLLLoss = declare("NLLLoss", _nll, reduction="mean", ignore_index=-100)
+
+__all__ = [
+    "AvgPool", "BCEWithLogitsLoss", "BatchNorm", "BiasAdd", "BinaryCrossEntropy", "CeLU", "Conv2D", "Dropout", "Elu",
+    "FastGeLU", "FastGelu", "GLU", "GeLU", "Gelu", "HShrink", "HSigmoid", "HSwish", "KLDivLoss", "L2Normalize",
+    "LayerNorm", "LogSoftmax", "MaxPool", "Mish", "NLLLoss", "PReLU", "ReLU", "ReLU6", "SeLU", "SiLU", "Sigmoid",
+    "SigmoidCrossEntropyWithLogits", "SmoothL1Loss", "SoftMarginLoss", "SoftShrink", "Softmax",
+    "SoftmaxCrossEntropyWithLogits", "Softplus", "Softsign", "SparseSoftmaxCrossEntropyWithLogits", "StandardNormal",
+    "Tanh", "UniformInt", "UniformReal",
+]  # fmt: skip

@@ -1,0 +1,133 @@
+"""Primitives, functions and methods of Tensor against what MindSpore computes (tests/data/ms_primitives.py)."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import PYNATIVE_MODE, Tensor, nn, ops, set_context
+
+DATA = Path(__file__).parents[1] / "data"
+RECORD = json.loads((DATA / "ms_primitives.json").read_text())
+SCOPE = {"P": ops, "ops": ops, "ms": graphc, "Tensor": Tensor}
+#: Gradients that MindSpore computes wrongly on a CPU: those here are right, as finite differences show below.
+WRONG_IN_MINDSPORE = (
+    "P.SeLU()(x)",
+    "P.ReduceProd()(x)",
+    "P.StridedSlice(begin_mask=1, shrink_axis_mask=2)(x, (1, 1), (2, 2), (1, 1))",
+)
+#: Cases per compiled Cell.
+GROUP = 24
+
+
+def _recorder():
+    spec = importlib.util.spec_from_file_location("ms_primitives", DATA / "ms_primitives.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+weights = _recorder().weights
+
+
+def arrays_of(case):
+    return [np.array(v, d) for d, v in case["inputs"].values()]
+
+
+def function_of(case):
+    return eval(f"lambda {', '.join(case['inputs'])}: {case['text']}", SCOPE)
+
+
+def tensors_of(result):
+    items = result if isinstance(result, (tuple, list)) else (result,)
+    return [x for item in items for x in (tensors_of(item) if isinstance(item, (tuple, list)) else [item])]
+
+
+def compare(case, what, got, wanted):
+    assert len(got) == len(wanted), case["text"]
+    for x, record in zip(got, wanted, strict=True):
+        array = x.asnumpy() if isinstance(x, Tensor) else np.asarray(x)
+        where = f"{what} of {case['text']}"
+        assert [array.dtype.name, list(array.shape)] == [record["dtype"], record["shape"]], where
+        values = np.array([float(v) if isinstance(v, str) else v for v in record["value"]])
+        values = values.reshape(record["shape"])
+        np.testing.assert_allclose(array, values, rtol=2e-5, atol=1e-5, err_msg=where)
+
+
+def is_differentiated(case):
+    """Whether the record holds gradients, for the inputs that are floats."""
+    return case["grads"] is not None
+
+
+class Group(nn.Cell):
+    """Several cases: their results, and the gradients of those that have some."""
+
+    def __init__(self, cases):
+        super().__init__()
+        self.cases = cases
+        self.grad = ops.GradOperation(get_all=True, sens_param=True)
+
+    def construct(self, *inputs):
+        outputs, at = [], 0
+        for case in self.cases:
+            function = function_of(case)
+            operands = inputs[at : at + len(case["inputs"])]
+            at += len(operands)
+            grads = None
+            if is_differentiated(case):
+                sens = Tensor(weights(case["results"][0]["shape"]))
+                made = self.grad(function, None)(*operands, sens)
+                grads = [g for g, (dtype, _) in zip(made, case["inputs"].values(), strict=True) if dtype == "float32"]
+            outputs.append((function(*operands), grads))
+        return outputs
+
+
+@pytest.fixture(params=["native", "pynative"])
+def mode(request):
+    if request.param == "pynative":
+        set_context(mode=PYNATIVE_MODE)
+    yield request.param
+    set_context(mode=graphc.GRAPH_MODE)
+
+
+CASES = [c for c in RECORD["cases"]]
+
+
+@pytest.mark.parametrize("start", range(0, len(CASES), GROUP))
+def test_values_and_gradients_are_mindspores(start, mode):
+    cases = CASES[start : start + GROUP]
+    inputs = [Tensor(a) for case in cases for a in arrays_of(case)]
+    outcome = Group(cases)(*inputs)
+    for case, (result, grads) in zip(cases, outcome, strict=True):
+        compare(case, "result", tensors_of(result), case["results"])
+        if is_differentiated(case) and case["text"] not in WRONG_IN_MINDSPORE:
+            compare(case, "gradient", grads, case["grads"])
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c["text"])
+def test_outside_a_cell_too(case):
+    result = function_of(case)(*(Tensor(a) for a in arrays_of(case)))
+    compare(case, "result", tensors_of(result), case["results"])
+
+
+@pytest.mark.parametrize("text", WRONG_IN_MINDSPORE)
+def test_gradients_that_differ_are_those_of_finite_differences(text):
+    case = next(c for c in CASES if c["text"] == text)
+    function, (x,) = function_of(case), arrays_of(case)
+    sens = weights(case["results"][0]["shape"])
+
+    class Net(nn.Cell):
+        def construct(self, x):
+            return function(x)
+
+    got = ops.GradOperation(sens_param=True)(Net())(Tensor(x), Tensor(sens)).asnumpy()
+    for place in np.ndindex(*x.shape):
+        step = np.zeros_like(x)
+        step[place] = 0.01
+        up, down = (float((function(Tensor(v)).asnumpy() * sens).sum()) for v in (x + step, x - step))
+        assert got[place] == pytest.approx((up - down) / 0.02, rel=2e-3, abs=2e-3)

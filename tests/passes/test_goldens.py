@@ -1,0 +1,163 @@
+"""Every pass on its golden files: the exact text, the same numbers, nothing left to do the second time."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphc.errors import GradientError, VerifyError
+from graphc.ir import Graph, TensorType, Value, equal, parse
+from graphc.passes import PIPELINE, autodiff, cse, prune, run, same_meaning, simplify
+from tests.passes.golden import FOLDER, PASSES, SEPARATOR, files, mismatch, name, output, source, update
+
+F = TensorType("float32", (2, 3))
+
+
+@pytest.mark.parametrize("path", files(), ids=name)
+def test_golden(path, request):
+    if request.config.getoption("--update-golden", False):
+        update(path)
+    problem = mismatch(path)
+    assert problem is None, problem
+
+
+def test_every_pass_has_several():
+    counts = {p: len(list(FOLDER.glob(f"{p}/*.ir"))) for p in PASSES}
+    assert min(counts.values()) >= 3, counts
+
+
+@pytest.mark.parametrize("path", files(), ids=name)
+@pytest.mark.parametrize("transform", PIPELINE, ids=lambda p: p.__name__)
+def test_meaning(transform, path):
+    """Any pass on any golden input leaves the interpreter's numbers; gradients have no numbers before autodiff."""
+    graph = source(path)
+    if any(n.op.name == "Grad" for n in graph):
+        graph = autodiff(graph)
+    result = transform(graph)
+    same_meaning(graph, result)
+    assert equal(transform(result), result)
+
+
+@pytest.mark.parametrize("path", files(), ids=name)
+def test_passes_do_not_change_their_input(path):
+    graph = source(path).freeze()
+    before = str(graph)
+    PASSES[path.parent.name](graph)
+    assert str(graph) == before
+
+
+def test_the_golden_check_can_fail(tmp_path):
+    path = tmp_path / "prune" / "x.ir"
+    path.parent.mkdir()
+    original = next(f for f in files() if f.parent.name == "prune")
+    text, _, after = original.read_text().partition(SEPARATOR)
+    path.write_text(text + SEPARATOR + after)
+    assert mismatch(path) is None
+    path.write_text(text + SEPARATOR + after.replace("f32", "f64", 1))
+    assert "prune/x gives\ngraph @" in str(mismatch(path))
+    path.write_text(text + SEPARATOR)
+    assert mismatch(path) is not None
+    update(path)
+    assert path.read_text() == original.read_text()
+    path.write_text(text.replace("  ; ", "   ; ", 1) + SEPARATOR + after if "  ; " in text else text + "x")
+    with pytest.raises((AssertionError, ValueError)):
+        output(path)
+
+
+def graph_of(op, value=None):
+    g = Graph("g")
+    x = g.add("Input", types=(F,)).outputs[0]
+    p = g.add("Param", types=(F,)).outputs[0]
+    y = g.add(op, [x]).outputs[0]
+    g.set_results([("y", y)], [(p.node, value or y)])
+    return g
+
+
+def test_the_check_of_meaning_can_fail():
+    same_meaning(graph_of("Exp"), graph_of("Exp"))
+    with pytest.raises(VerifyError, match="a pass changed what the graph computes"):
+        same_meaning(graph_of("Exp"), graph_of("Tanh"))
+    with pytest.raises(VerifyError, match="a pass changed the update of parameter %1"):
+        same_meaning(graph_of("Exp"), graph_of("Exp", Value(0)))
+
+
+def test_nothing_to_do_returns_the_graph_itself():
+    g = graph_of("Exp")
+    for transform in PIPELINE:
+        assert transform(g) is g
+    stages = run(g)
+    assert [s.name for s in stages] == ["trace", *(p.__name__ for p in PIPELINE)]
+    assert [s.changed for s in stages] == [True] + [False] * len(PIPELINE)
+    assert all(s.graph.frozen for s in stages)
+
+
+def test_a_pass_that_breaks_a_graph_is_named():
+    def careless(graph):
+        made = graph.copy()
+        made.set_results([("y", Value(99))])
+        return made
+
+    with pytest.raises(VerifyError, match=r"pass careless made an invalid graph: graph @g is not valid: 1 problem"):
+        run(graph_of("Exp"), [careless])
+
+
+def test_an_error_inside_a_pass_says_which():
+    g = graph_of("Exp")
+    logits = g.add("Input", types=(TensorType("float32", (4, 3)),)).outputs[0]
+    labels = g.add("Input", types=(TensorType("int32", (4,)),)).outputs[0]
+    flag = g.add("Fill", attrs={"dtype": "bool", "shape": (), "value": True}).outputs[0]
+    loops = {}
+    for part in ("cond", "body"):
+        sub = Graph(part, g.ids)
+        taken = [sub.add("Input", types=(g.type(v),), region="state").outputs[0] for v in (logits, flag)]
+        sub.set_results([("0", taken[1] if part == "cond" else taken[0])])
+        loops[part] = sub
+    turned = g.add("While", [logits, flag], {"carried": 1, **loops}).outputs[0]
+    loss = g.add("SparseSoftmaxCrossEntropyWithLogits", [turned, labels]).outputs[0]
+    sens = g.add("Fill", attrs={"dtype": "float32", "shape": (4,), "value": 1.0}).outputs[0]
+    grad = g.add("Grad", [loss, sens, logits, labels, flag], {"ys": 1, "wrt": (0,)})
+    g.set_results([("g", grad.outputs[0])])
+    with pytest.raises(GradientError, match="While has no gradient") as caught:
+        run(g)
+    assert caught.value.__notes__ == ["in pass autodiff, after trace"]
+    assert caught.value.nodes == (turned.node,)
+
+
+def test_folding_stops_at_large_results():
+    text = """\
+graph @fold {
+  forward:
+    %0: f32[1] = Constant() {value=<f32[1] 2.0>}
+    %1: f32[300] = BroadcastTo(%0) {shape=(300,)}
+    %2: f32[1] = Exp(%0)
+  return a=%1, b=%2
+}"""
+    folded = simplify(parse(text))
+    assert [n.op.name for n in folded] == ["Constant", "BroadcastTo", "Constant"]
+
+
+def test_constants_known_by_their_hash_only_are_not_folded():
+    text = """\
+graph @fold {
+  forward:
+    %0: f32[20] = Constant() {value=<f32[20] #0123456789abcdef>}
+    %1: f32[20] = Exp(%0)
+  return a=%1
+}"""
+    graph = parse(text)
+    assert simplify(graph) is graph
+
+
+def test_merging_is_complete_and_deterministic():
+    g = Graph("same")
+    x = g.add("Input", types=(F,)).outputs[0]
+    layers = [x] * 8
+    for op in ("Exp", "Neg", "Tanh"):
+        layers = [g.add(op, [v]).outputs[0] for v in layers]
+    g.set_results((str(i), v) for i, v in enumerate(layers))
+    merged = prune(cse(g))
+    assert len(merged) == 4
+    assert {r.value for r in merged.results} == {layers_first(merged)}
+
+
+def layers_first(graph):
+    return graph.node(graph.order()[-1]).outputs[0]
