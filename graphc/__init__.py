@@ -50,21 +50,41 @@ _LAZY = {
     "get_context": "graphc.context",
     "GRAPH_MODE": "graphc.context",
     "PYNATIVE_MODE": "graphc.context",
+    "jit": "graphc.function",
+    "ms_function": "graphc.function",
+    "grad": "graphc.ops.composite",
+    "value_and_grad": "graphc.ops.composite",
+    "get_grad": "graphc.ops.composite",
+    "mutable": "graphc.ops.mutable",
+    "FixedLossScaleManager": "graphc.amp",
+    "DynamicLossScaleManager": "graphc.amp",
+    "LossScaleManager": "graphc.amp",
+    "build_train_network": "graphc.amp",
+    "ParallelMode": "graphc.parallel",
+    "set_auto_parallel_context": "graphc.parallel",
+    "get_auto_parallel_context": "graphc.parallel",
+    "reset_auto_parallel_context": "graphc.parallel",
 }
+_SUBMODULES = ("amp", "common", "compat", "context", "dataset", "datasets", "parallel", "train")
 
 __all__ = [
-    "Callback",
-    "GRAPH_MODE", "PYNATIVE_MODE",
+    "GRAPH_MODE",
+    "PYNATIVE_MODE",
     "ArgumentTypeError",
     "ArgumentValueError",
+    "Callback",
     "CheckpointError",
     "CompileError",
     "CompiledStep",
     "DType",
     "DTypeError",
+    "DynamicLossScaleManager",
+    "FixedLossScaleManager",
     "GradientError",
     "GraphcError",
+    "LossScaleManager",
     "LoweringError",
+    "ParallelMode",
     "Parameter",
     "ParameterTuple",
     "ParseError",
@@ -75,34 +95,55 @@ __all__ = [
     "TraceError",
     "TraceTypeError",
     "VerifyError",
-    "bfloat16", "bool_",
+    "bfloat16",
+    "bool_",
+    "build_train_network",
     "compile",
     "debug",
     "float16",
     "float32",
     "float64",
+    "get_auto_parallel_context",
     "get_context",
+    "get_grad",
     "get_seed",
+    "grad",
     "int8",
     "int16",
     "int32",
     "int64",
     "ir",
+    "jit",
     "load_checkpoint",
     "load_param_into_net",
+    "ms_function",
+    "mutable",
     "nn",
     "ops",
+    "reset_auto_parallel_context",
     "save_checkpoint",
+    "set_auto_parallel_context",
     "set_context",
     "set_seed",
     "uint8",
+    "value_and_grad",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
+    from graphc.amp import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager, build_train_network
     from graphc.api import CompiledStep, compile
     from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
     from graphc.context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
+    from graphc.function import jit, ms_function
+    from graphc.ops.composite import get_grad, grad, value_and_grad
+    from graphc.ops.mutable import mutable
     from graphc.ops.seed import get_seed, set_seed
+    from graphc.parallel import (
+        ParallelMode,
+        get_auto_parallel_context,
+        reset_auto_parallel_context,
+        set_auto_parallel_context,
+    )
     from graphc.train import Callback
 
 
@@ -111,6 +152,10 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return getattr(import_module(_LAZY[name]), name)
+    if name in _SUBMODULES:
+        from importlib import import_module
+
+        return import_module(f"graphc.{name}")
     raise AttributeError(f"module 'graphc' has no attribute {name!r}")
 
 

@@ -51,7 +51,9 @@ def check_isinstance(arg_name: str, arg_value: Any, classes: Any) -> Any:
     return arg_value
 
 
-def check_number(arg_value: Any, value: Any, rel: str, arg_type: type = int, arg_name: Any = None, prim_name: Any = None) -> Any:
+def check_number(
+    arg_value: Any, value: Any, rel: str, arg_type: type = int, arg_name: Any = None, prim_name: Any = None
+) -> Any:
     """ArgumentTypeError for another type, ArgumentValueError unless `arg_value rel value`."""
     if isinstance(arg_value, bool) or not isinstance(arg_value, (arg_type, int) if arg_type is float else arg_type):
         raise _type_error(arg_value, f"of type {arg_type.__name__}", arg_name, prim_name)
@@ -103,7 +105,9 @@ def check_string(arg_value: Any, valid_values: Iterable[str], arg_name: Any = No
     """One of the strings; ArgumentValueError otherwise."""
     values = list(valid_values)
     if arg_value not in values:
-        raise ArgumentValueError(f"{_who(arg_name, prim_name)} must be one of {values}, got {arg_value!r}", loc=user_loc())
+        raise ArgumentValueError(
+            f"{_who(arg_name, prim_name)} must be one of {values}, got {arg_value!r}", loc=user_loc()
+        )
     return str(arg_value)
 
 

@@ -20,7 +20,15 @@ _TRAINING = ("graphc.nn",)
 
 #: MindSpore's module -> graphc's modules that are searched for its names, in order.
 MODULES: dict[str, tuple[str, ...]] = {
-    "mindspore": ("graphc", "graphc.context", "graphc.ops.dtype", "graphc.amp", "graphc.ops", "graphc.parallel", "graphc.train"),
+    "mindspore": (
+        "graphc",
+        "graphc.context",
+        "graphc.ops.dtype",
+        "graphc.amp",
+        "graphc.ops",
+        "graphc.parallel",
+        "graphc.train",
+    ),
     "mindspore.nn": _TRAINING,
     "mindspore.nn.cell": _TRAINING,
     "mindspore.nn.layer": _TRAINING,
@@ -90,7 +98,11 @@ class Shadow(ModuleType):
         # `from module import name` hides what an AttributeError says.
         frame = sys._getframe(1)
         importing = frame.f_code.co_code[frame.f_lasti] == opcode.opmap["IMPORT_FROM"]
-        raise ImportError(message, name=self.__name__) if importing and not name.startswith("__") else AttributeError(message)
+        raise (
+            ImportError(message, name=self.__name__)
+            if importing and not name.startswith("__")
+            else AttributeError(message)
+        )
 
     def __dir__(self) -> list[str]:
         return sorted({n for provider in _providers(self.__name__) for n in dir(provider) if not n.startswith("_")})
@@ -120,7 +132,9 @@ def _nearest(module: str, name: str) -> str:
 class _Finder(MetaPathFinder, Loader):
     """Makes `mindspore` and the modules of MODULES importable."""
 
-    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if name != "mindspore" and not name.startswith("mindspore."):
             return None
         if name not in MODULES:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from graphc.errors import Loc, LoweringError, user_loc
+from graphc.errors import Loc
 from graphc.ir import Graph, TensorType, Value
-from graphc.ir import walk as walk_all
 from graphc.lower.body import Body, Constants
 from graphc.lower.buffers import Buffers
 from graphc.ops.tensor import Array
-from graphc_codegen.program import ITEMSIZE, Call, If, Program, Stmt, blocks
+from graphc_codegen.program import Call, If, Program, Stmt, blocks
 
 __all__ = ["Lowered", "lower"]
 
@@ -43,7 +42,6 @@ def lower(graph: Graph, *, canary: bool = False) -> Lowered:
 
     Raises LoweringError GC181/GC182 with the user's line for what has no kernel.
     """
-    _check_dtypes(graph)
     buffers, constants = Buffers(), Constants()
     inputs = [n for n in map(graph.node, graph.inputs) if n.op.name == "Input"]
     params = [n for n in map(graph.node, graph.inputs) if n.op.name == "Param"]
@@ -87,21 +85,6 @@ def lower(graph: Graph, *, canary: bool = False) -> Lowered:
         memory,
         locations,
     )
-
-
-def _check_dtypes(graph: Graph) -> None:
-    """Refuse values of a dtype without kernels, also those that live inside a loop only."""
-    for _, node in walk_all(graph):
-        for type in node.types:
-            if type.dtype not in ITEMSIZE:
-                maker = {"Input": f"input {node.name!r}", "Param": f"parameter {node.name!r}"}.get(node.op.name)
-                raise LoweringError(
-                    f"there are no kernels for {type.dtype}: {maker or f'the result of {node.op.name}'} is {type}",
-                    code="GC181",
-                    loc=node.loc or user_loc(),
-                    nodes=[node.id],
-                    help=f"convert it to {'float32' if type.is_float else 'int32'} with ops.cast, or NumPy's astype",
-                )
 
 
 def _may_change(graph: Graph, value: Value) -> bool:

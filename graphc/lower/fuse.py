@@ -104,10 +104,32 @@ class _Fuser:
         fitting = [g for g in self.open if g.domain == domain and self._fits(g, node)]
         makers = [g for g in fitting if any(v.node in g.members for v in node.inputs)]
         if makers:
-            return makers[-1]
+            return self._merged(makers, node)
         operands = {v for v in node.inputs if v not in self.uniform}
         sharers = [g for g in fitting if operands & g.reads or not domain]
         return sharers[-1] if sharers else None
+
+    def _merged(self, makers: list[Group], node: Node) -> Group:
+        """The groups that make operands of a node as one, as far as the limits allow.
+
+        No open group needs another: whatever needed it would have closed it. So their order among each other is free.
+        """
+        last = makers[-1]
+        new = {v for v in node.inputs if v not in self.uniform}
+        for other in makers[-2::-1]:
+            members = last.members | other.members
+            reads = {v for v in last.reads | other.reads | new if v.node not in members}
+            if len(members) >= MAX_NODES or len(reads) > MAX_OPERANDS:
+                continue
+            if other.axes is not None and last.axes is not None and other.axes != last.axes:
+                continue
+            last.nodes[:0] = other.nodes
+            last.members |= other.members
+            last.reads |= other.reads
+            last.axes = other.axes if last.axes is None else last.axes
+            self.group_of.update((n.id, last) for n in other.nodes)
+            self.open.remove(other)
+        return last
 
     def _fits(self, group: Group, node: Node) -> bool:
         lower = node.op.lower

@@ -269,5 +269,6 @@ __all__ = [
 ]  # fmt: skip
 __all__ += functional.activation.__all__ + functional.conv.__all__ + functional.loss.__all__
 __all__ += functional.normalization.__all__ + functional.random.__all__
-__all__ += functional.extra.__all__ + names.__all__
-__all__ += primitives.__all__
+__all__ += functional.extra.NAMES
+__all__ += names.__all__
+__all__ += primitives.NAMES

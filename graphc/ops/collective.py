@@ -85,6 +85,7 @@ class AllReduce(Primitive):
             raise ArgumentValueError(
                 f"AllReduce: op must be one of {', '.join(REDUCTIONS)}, got {op!r}", loc=user_loc()
             )
+        super().__init__()
         self.op, self.group = op, group
 
     def __call__(self, x: Tensor) -> Tensor:

@@ -48,6 +48,7 @@ _WIDTH = {
     "int32": 32,
     "int64": 64,
     "float16": 16,
+    "bfloat16": 16,
     "float32": 32,
     "float64": 64,
 }

@@ -138,15 +138,21 @@ class Methods:
         f = functions()
         return f.cumsum(self if axis is not None else f.ravel(self), axis or 0, dtype)  # type: ignore[no-any-return]
 
-    def max(self, *dim: Any, axis: Any = None, keepdims: bool = False, return_indices: bool = False, **more: Any) -> Any:
+    def max(
+        self, *dim: Any, axis: Any = None, keepdims: bool = False, return_indices: bool = False, **more: Any
+    ) -> Any:
         """The largest element over `axis`. max(1), with the axis by position, and return_indices add its places."""
         return self._extremum("max_", "amax", dim, axis, keepdims, return_indices, more)
 
-    def min(self, *dim: Any, axis: Any = None, keepdims: bool = False, return_indices: bool = False, **more: Any) -> Any:
+    def min(
+        self, *dim: Any, axis: Any = None, keepdims: bool = False, return_indices: bool = False, **more: Any
+    ) -> Any:
         """The smallest element over `axis`. min(1), with the axis by position, and return_indices add its places."""
         return self._extremum("min_", "amin", dim, axis, keepdims, return_indices, more)
 
-    def _extremum(self, both: str, alone: str, dim: Any, axis: Any, keep: bool, places: bool, more: dict[str, Any]) -> Any:
+    def _extremum(
+        self, both: str, alone: str, dim: Any, axis: Any, keep: bool, places: bool, more: dict[str, Any]
+    ) -> Any:
         from graphc.ops.functional import extra_reduce
 
         if dim:

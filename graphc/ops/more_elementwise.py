@@ -33,7 +33,9 @@ def polynomial(e: Any, x: Any, coefficients: Sequence[float]) -> Any:
 def _atan_positive(e: Any, x: Any) -> Any:
     one = e.constant(1.0, x)
     large, middle = e.gt(x, e.constant(math.tan(3 * math.pi / 8), x)), e.gt(x, e.constant(math.tan(math.pi / 8), x))
-    shift = e.select(large, e.constant(math.pi / 2, x), e.select(middle, e.constant(math.pi / 4, x), e.constant(0.0, x)))
+    shift = e.select(
+        large, e.constant(math.pi / 2, x), e.select(middle, e.constant(math.pi / 4, x), e.constant(0.0, x))
+    )
     inner = e.select(middle, e.div(e.sub(x, one), e.add(x, one)), x)
     t = e.select(large, e.neg(e.div(one, x)), inner)
     z = e.mul(t, t)

@@ -29,6 +29,7 @@ tensor_slice, tensor_range = F.strided_slice, extra_shape.range_
 swapdims, top_k, tensor_dot, soft_shrink = F.swapaxes, F.topk, F.tensor_dot, F.softshrink
 reshape_, shape_, accumulate_n, embed = F.reshape, F.shape, F.addn, F.gather
 
+
 def one_hot(indices: Tensor, depth: int, on_value: Any = 1, off_value: Any = 0, axis: int = -1) -> Tensor:
     """on_value at the index along a new axis, off_value elsewhere; int64 by default."""
     made: Tensor = primitives.OneHot(axis)(indices, depth, as_tensor(on_value), as_tensor(off_value))
@@ -56,7 +57,9 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
     for axis, pair in enumerate(pairs):
         if pair != (0, 0):
             kind: Any = kinds[mode]
-            input_x = F.gather(input_x, Tensor(np.pad(np.arange(input_x.shape[axis], dtype=np.int32), pair, kind)), axis)
+            input_x = F.gather(
+                input_x, Tensor(np.pad(np.arange(input_x.shape[axis], dtype=np.int32), pair, kind)), axis
+            )
     return input_x
 
 

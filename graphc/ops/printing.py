@@ -176,7 +176,11 @@ def tensor_text(array: Array, separator: str = ", ") -> str:
     if separator == " " and not array.shape:
         return str(array)
     body = np.array2string(
-        array, separator=separator, formatter=forms if array.dtype.kind == "f" else None, threshold=SUMMARY, max_line_width=200
+        array,
+        separator=separator,
+        formatter=forms if array.dtype.kind == "f" else None,
+        threshold=SUMMARY,
+        max_line_width=200,
     )
     dtype = BY_NAME[array.dtype.name]
     gap = "" if separator == " " and array.ndim else " "

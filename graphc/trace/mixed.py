@@ -16,7 +16,8 @@ def in_dtype(
 ) -> Callable[..., Any]:
     """cell.construct with float inputs and the cell's own trainable parameters cast to a dtype.
 
-    Results keep the dtype they come out in, or get the cell's `result_dtype`. Parameters that are not trained keep theirs: they are state that the cell writes.
+    Results keep the dtype they come out in, or get the cell's `result_dtype`. Parameters that are not trained keep theirs:
+    they are state that the cell writes.
     """
 
     def cast(x: Tensor) -> Tensor:
@@ -27,15 +28,17 @@ def in_dtype(
         view = object.__new__(type(cell))
         view.__dict__.update(cell.__dict__)
         for name, p in cell._params.items():
-            if p.requires_grad and p.type.is_float and p.type.dtype != dtype and cell.__dict__.get(name) is p:
+            held = p is cell.__dict__.get(name)
+            if held and p.requires_grad and p.type.is_float and p.type.dtype != dtype:
                 view.__dict__[name] = F.cast(p, dtype)
         made = prepared(view.construct)(*map_tensors(cast, args), **map_tensors(cast, kwargs))
-        return made if cell.result_dtype is None else map_tensors(lambda x: _as(x, cell.result_dtype), made)
+        wanted = cell.result_dtype
+        return made if wanted is None else map_tensors(lambda x: _as(x, wanted), made)
 
     return run
 
 
-def _as(x: Tensor, dtype: str | None) -> Tensor:
+def _as(x: Tensor, dtype: str) -> Tensor:
     """A float of at most 32 bits in another dtype; anything else as it is."""
     floats = ("float16", "bfloat16", "float32")
     return F.cast(x, dtype) if x.type.dtype in floats and x.type.dtype != dtype else x

@@ -43,6 +43,7 @@ Found = dict[tuple[str, str, str], dict[str, list[float]]]
 
 def main() -> int:
     args = _parser().parse_args()
+    load = os.getloadavg()[0]
     pythons = {"graphc": sys.executable}
     for item in filter(None, args.peers.split(",")):
         name, _, python = item.partition("=")
@@ -62,7 +63,7 @@ def main() -> int:
                         if key not in failed and not _measure(key, python, args, scratch, found[key], versions):
                             failed.add(key)
             print(f"round {round + 1} of {args.rounds} done", file=sys.stderr)
-    report = "\n".join(_report(found, versions, args))
+    report = "\n".join(_report(found, versions, args, load))
     print(report)
     if args.json:
         plain = [dict(zip(("workload", "variant", "peer"), k, strict=True)) | dict(v) for k, v in found.items()]
@@ -157,8 +158,9 @@ def _environment(cache: str) -> dict[str, str]:
 # ---- the report
 
 
-def _report(found: Found, versions: dict[str, str], args: argparse.Namespace) -> list[str]:
+def _report(found: Found, versions: dict[str, str], args: argparse.Namespace, load: float) -> list[str]:
     lines = [f"{_machine()}; one thread; medians of {args.rounds} processes; in brackets the ratio to graphc."]
+    lines.append(f"Load average of the machine before the run: {load:.1f}.")
     lines += [f"Versions: {', '.join(versions.values())}.", "", *_summary(found, args)]
     for workload in args.workloads.split(","):
         for variant in args.variants.split(","):

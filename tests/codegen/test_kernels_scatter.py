@@ -18,9 +18,7 @@ MODES = {"add": np.add.at, "mul": np.multiply.at, "max": np.maximum.at, "min": n
     dtype=st.sampled_from(["float32", "int32", "int64"]), index=st.sampled_from(["int32", "int64"]),
     mode=st.sampled_from(["update", *MODES]), seed=st.integers(0, 99),
 )  # fmt: skip
-def test_scatter(
-    outer: int, size: int, inner: int, count: int, dtype: str, index: str, mode: str, seed: int
-) -> None:
+def test_scatter(outer: int, size: int, inner: int, count: int, dtype: str, index: str, mode: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     x: Array = rng.integers(-4, 5, (outer, size, inner)).astype(dtype)
     u: Array = rng.integers(-4, 5, (outer, count, inner)).astype(dtype)

@@ -216,7 +216,7 @@ def test_the_checked_mode_refuses_reads_of_what_is_not_there(dtype: str) -> None
 
 @types
 def test_canaries_between_buffers(dtype: str) -> None:
-    """A kernel that claims more elements than its buffer has writes into the gap."""
+    """A changed byte just behind a buffer is noticed."""
     program = two_steps(dtype, 16, 64)
     bound = bind(program, [values(dtype, 16)], False)
     bound.run([values(dtype, 16)])

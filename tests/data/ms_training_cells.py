@@ -353,7 +353,7 @@ class Library:
 
     def loss_scale(self):
         """(loss, overflow, returned scale, steps made) of each step, and the weights at the end."""
-        nn, ms, T = self.nn, self.ms, self.tensor
+        nn, T = self.nn, self.tensor
         flags = (0, 0, 1, 0, 0, 0, 1, 1, 1, 1, 1, 0)
         senses = {
             "dynamic": (nn.DynamicLossScaleUpdateCell(8.0, 2, 2), flags),

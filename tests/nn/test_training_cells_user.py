@@ -1,4 +1,4 @@
-"""Training cells that users write: MindSpore's own listings typed in, subclasses of the loss-scale cell, older float-status code."""
+"""Training cells that users write: MindSpore's listings typed in, subclasses of the loss-scale cell, older status ops."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def oracle(name):
 
 
 def test_an_op_with_a_kernel_or_gradient_has_samples():
-    structural = {"If", "While", "Grad", "Input", "Param", "Constant", "GetFloatStatus"}
+    structural = {"If", "While", "CustomGrad", "Grad", "Input", "Param", "Constant", "GetFloatStatus"}
     assert {n for n, d in all_ops().items() if d.samples is None} == structural
 
 
@@ -153,6 +153,9 @@ def test_special_values_pass_through(name):
     special = np.array(
         [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 3e38, -3e38, 2.5, 1e-30, 88.8, -104.0], np.float32
     )
+    if name in ("Sin", "Cos", "Tan"):
+        # Beyond 2**51 the kernels give NaN; see docs/decisions.md.
+        special = special[~((np.abs(special) > 2.0**51) & np.isfinite(special))]
     operands = (
         [special] if len(sample.operands) == 1 else [np.repeat(special, special.size), np.tile(special, special.size)]
     )

@@ -10,6 +10,7 @@ from graphc.nn import checks
 from graphc.nn.cell import Cell
 from graphc.nn.initializer import initializer
 from graphc.ops.dtype import to_name
+from graphc.ops.functional.shape import one_hot
 from graphc.ops.tensor import Parameter, Tensor, as_tensor
 
 
@@ -57,7 +58,7 @@ class Embedding(Cell):
             )
         if not self.use_one_hot:
             return ops.gather(self.embedding_table, ids, 0)
-        rows = ops.one_hot(ops.reshape(ids, (-1,)), self.vocab_size, dtype=self.embedding_table.dtype)
+        rows = one_hot(ops.reshape(ids, (-1,)), self.vocab_size, dtype=self.embedding_table.dtype)
         return ops.reshape(ops.matmul(rows, self.embedding_table), (*ids.shape, self.embedding_size))
 
     def extend_repr(self) -> str:

@@ -134,4 +134,4 @@ __all__ = [
     "while_loop", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += activation.__all__ + conv.__all__ + loss.__all__ + normalization.__all__ + random.__all__
-__all__ += extra.__all__
+__all__ += extra.NAMES

@@ -8,6 +8,7 @@ from typing import cast as _typed
 
 import numpy as np
 
+from graphc.errors import ArgumentValueError, user_loc
 from graphc.ir.types import numpy_dtype
 from graphc.ops import dispatch
 from graphc.ops.dtype import promote, promote_scalar, to_name
@@ -29,8 +30,15 @@ def is_number(x: Any) -> bool:
 
 
 def number(x: Any, dtype: str) -> Tensor:
-    """A Python number as a 0-d tensor of a dtype."""
-    made = Tensor.wrap(np.asarray(x, numpy_dtype(dtype)))
+    """A Python number as a 0-d tensor of a dtype. ArgumentValueError for an integer that the dtype does not have."""
+    try:
+        made = Tensor.wrap(np.asarray(x, numpy_dtype(dtype)))
+    except OverflowError:
+        raise ArgumentValueError(
+            f"{x} is no number of dtype {dtype}",
+            loc=user_loc(),
+            help="a Python integer takes the dtype of the tensor beside it: cast that to a wider dtype first",
+        ) from None
     made.is_number = True
     return made
 

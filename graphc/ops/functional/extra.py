@@ -17,6 +17,8 @@ from graphc.ops.functional.extra_reduce import *  # noqa: F403
 from graphc.ops.functional.extra_scalar import *  # noqa: F403
 from graphc.ops.functional.extra_shape import *  # noqa: F403
 
-__all__: list[str] = []
-__all__ += extra_index.__all__ + extra_linalg.__all__ + extra_math.__all__ + extra_print.__all__
-__all__ += extra_reduce.__all__ + extra_scalar.__all__ + extra_shape.__all__
+#: What the modules above define. There is no `__all__` here: checkers of types cannot read a computed one.
+NAMES = [
+    *extra_index.__all__, *extra_linalg.__all__, *extra_math.__all__, *extra_print.__all__, *extra_reduce.__all__,
+    *extra_scalar.__all__, *extra_shape.__all__,
+]  # fmt: skip

@@ -55,7 +55,16 @@ def _binary(op: str) -> Callable[[Operand, Operand], Tensor]:
 
 add, sub, mul = (_binary(n) for n in ("Add", "Sub", "Mul"))
 
-floor_div, floor_mod, pow_ = (_binary(n) for n in ("FloorDiv", "FloorMod", "Pow"))
+floor_mod, pow_ = _binary("FloorMod"), _binary("Pow")
+
+
+def floor_div(x: Operand, y: Operand) -> Tensor:
+    """x / y rounded down; x / 0 is 0 for integers. A bool tensor and a Python bool give bool, as in MindSpore."""
+    a, b = pair("FloorDiv", x, y)
+    if a.type.dtype == "bool":
+        return cast_to(call("FloorDiv", cast_to(a, "int32"), cast_to(b, "int32")), "bool")
+    return call("FloorDiv", a, b)
+
 
 maximum, minimum = _binary("Maximum"), _binary("Minimum")
 

@@ -16,5 +16,8 @@ from graphc.ops.primitives.network import *  # noqa: F403
 from graphc.ops.primitives.outside import *  # noqa: F403
 from graphc.ops.primitives.states import *  # noqa: F403
 
-__all__ = ["Primitive", "PrimitiveWithCheck", "PrimitiveWithInfer", "prim_attr_register"]
-__all__ += arrays.__all__ + maths.__all__ + network.__all__ + outside.__all__ + states.__all__
+#: What the modules above define. There is no `__all__` here: checkers of types cannot read a computed one.
+NAMES = [
+    "Primitive", "PrimitiveWithCheck", "PrimitiveWithInfer", "prim_attr_register", *arrays.__all__, *maths.__all__,
+    *network.__all__, *outside.__all__, *states.__all__,
+]  # fmt: skip

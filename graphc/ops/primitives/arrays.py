@@ -15,18 +15,31 @@ from graphc.ops.tensor import Tensor
 # ---- making
 
 Fill = declare("Fill", F.fill)
-FillV2 = declare("FillV2", lambda shape, value: F.full(shape, value.item(), dtype=value.dtype) if isinstance(value, Tensor) else F.full(shape, value), "A tensor filled with one number.")
+FillV2 = declare(
+    "FillV2",
+    lambda shape, value: (
+        F.full(shape, value.item(), dtype=value.dtype) if isinstance(value, Tensor) else F.full(shape, value)
+    ),
+    "A tensor filled with one number.",
+)
 Zeros = declare("Zeros", lambda size, dtype=None: F.zeros(size, dtype or "float32"), "Zeros.")
 Ones = declare("Ones", lambda shape, dtype=None: F.ones(shape, dtype or "float32"), "Ones.")
 ZerosLike, OnesLike, Eye = declare("ZerosLike", F.zeros_like), declare("OnesLike", F.ones_like), declare("Eye", F.eye)
 Range = declare("Range", extra_shape.range_, maxlen=1000000)
 LinSpace = declare("LinSpace", F.linspace)
-ScalarToTensor, ScalarToArray = declare("ScalarToTensor", F.scalar_to_tensor), declare("ScalarToArray", F.scalar_to_tensor)
+ScalarToTensor, ScalarToArray = (
+    declare("ScalarToTensor", F.scalar_to_tensor),
+    declare("ScalarToArray", F.scalar_to_tensor),
+)
 TupleToArray, ScalarCast = declare("TupleToArray", F.tuple_to_array), declare("ScalarCast", F.scalar_cast)
 
 # ---- what a tensor is
 
-Shape, TensorShape, DynamicShape = declare("Shape", F.shape), declare("TensorShape", F.dyn_shape), declare("DynamicShape", F.dyn_shape)
+Shape, TensorShape, DynamicShape = (
+    declare("Shape", F.shape),
+    declare("TensorShape", F.dyn_shape),
+    declare("DynamicShape", F.dyn_shape),
+)
 Size, Rank, DType = declare("Size", F.size), declare("Rank", F.rank), declare("DType", F.dtype)
 
 # ---- rearranging
@@ -58,7 +71,9 @@ def _split(x: Tensor, axis: int, output_num: int) -> tuple[Tensor, ...]:
     """An axis divided into equal pieces."""
     size = x.shape[axis]
     if output_num < 1 or size % output_num:
-        raise ArgumentValueError(f"Split: axis {axis} of {x.type} cannot be divided into {output_num} pieces", loc=user_loc())
+        raise ArgumentValueError(
+            f"Split: axis {axis} of {x.type} cannot be divided into {output_num} pieces", loc=user_loc()
+        )
     return F.split(x, size // output_num, axis)
 
 
@@ -81,14 +96,23 @@ StridedSlice = declare(
     new_axis_mask=0,
     shrink_axis_mask=0,
 )
-ReverseV2 = declare("ReverseV2", lambda x, axis: F.flip(x, axis if isinstance(axis, int) else tuple(axis)), F.flip.__doc__, axis=REQUIRED)
+ReverseV2 = declare(
+    "ReverseV2",
+    lambda x, axis: F.flip(x, axis if isinstance(axis, int) else tuple(axis)),
+    F.flip.__doc__,
+    axis=REQUIRED,
+)
 Roll = declare("Roll", F.roll, shifts=REQUIRED, dims=None)
-Meshgrid = declare("Meshgrid", lambda vectors, indexing: F.meshgrid(*vectors, indexing=indexing), F.meshgrid.__doc__, indexing="xy")
+Meshgrid = declare(
+    "Meshgrid", lambda vectors, indexing: F.meshgrid(*vectors, indexing=indexing), F.meshgrid.__doc__, indexing="xy"
+)
 Tril, Triu = declare("Tril", F.tril, diagonal=0), declare("Triu", F.triu, diagonal=0)
 Diag, DiagPart, Trace = declare("Diag", F.diag), declare("DiagPart", F.diag), declare("Trace", F.trace)
 DepthToSpace = declare("DepthToSpace", F.depth_to_space, block_size=REQUIRED)
 SpaceToDepth = declare("SpaceToDepth", F.space_to_depth, block_size=REQUIRED)
-Pad = declare("Pad", lambda x, paddings: F.pad(x, paddings), "x with (before, after) more zeros per axis.", paddings=REQUIRED)
+Pad = declare(
+    "Pad", lambda x, paddings: F.pad(x, paddings), "x with (before, after) more zeros per axis.", paddings=REQUIRED
+)
 
 
 def _mirror_pad(x: Tensor, paddings: Any, mode: str) -> Tensor:
@@ -115,7 +139,11 @@ InvertPermutation = declare("InvertPermutation", _invert_permutation)
 # ---- choosing
 
 Select, MaskedFill = declare("Select", F.select), declare("MaskedFill", F.masked_fill)
-MaskedSelect, NonZero, Unique = declare("MaskedSelect", F.masked_select), declare("NonZero", F.nonzero), declare("Unique", F.unique)
+MaskedSelect, NonZero, Unique = (
+    declare("MaskedSelect", F.masked_select),
+    declare("NonZero", F.nonzero),
+    declare("Unique", F.unique),
+)
 
 
 def _one_hot(indices: Tensor, depth: int, on_value: Any, off_value: Any, axis: int = -1) -> Tensor:
@@ -148,12 +176,24 @@ def _embedding_lookup(x: Tensor, indices: Tensor, offset: int) -> Tensor:
 
 EmbeddingLookup = declare("EmbeddingLookup", _embedding_lookup)
 ScatterNd = declare("ScatterNd", F.scatter_nd)
-TensorScatterUpdate, TensorScatterAdd = declare("TensorScatterUpdate", F.tensor_scatter_update), declare("TensorScatterAdd", F.tensor_scatter_add)
-TensorScatterSub, TensorScatterMul = declare("TensorScatterSub", F.tensor_scatter_sub), declare("TensorScatterMul", F.tensor_scatter_mul)
-TensorScatterMax, TensorScatterMin = declare("TensorScatterMax", F.tensor_scatter_max), declare("TensorScatterMin", F.tensor_scatter_min)
+TensorScatterUpdate, TensorScatterAdd = (
+    declare("TensorScatterUpdate", F.tensor_scatter_update),
+    declare("TensorScatterAdd", F.tensor_scatter_add),
+)
+TensorScatterSub, TensorScatterMul = (
+    declare("TensorScatterSub", F.tensor_scatter_sub),
+    declare("TensorScatterMul", F.tensor_scatter_mul),
+)
+TensorScatterMax, TensorScatterMin = (
+    declare("TensorScatterMax", F.tensor_scatter_max),
+    declare("TensorScatterMin", F.tensor_scatter_min),
+)
 TensorScatterElements = declare("TensorScatterElements", F.tensor_scatter_elements, axis=0, reduction="none")
 UnsortedSegmentSum = declare("UnsortedSegmentSum", F.unsorted_segment_sum)
-UnsortedSegmentMax, UnsortedSegmentMin = declare("UnsortedSegmentMax", F.unsorted_segment_max), declare("UnsortedSegmentMin", F.unsorted_segment_min)
+UnsortedSegmentMax, UnsortedSegmentMin = (
+    declare("UnsortedSegmentMax", F.unsorted_segment_max),
+    declare("UnsortedSegmentMin", F.unsorted_segment_min),
+)
 
 
 def _index_add(x: Any, indices: Tensor, y: Tensor, axis: int, use_lock: bool, check_index_bound: bool) -> Tensor:

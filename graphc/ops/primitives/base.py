@@ -110,12 +110,16 @@ def _bound(name: str, attrs: dict[str, Any], args: tuple[Any, ...], kwargs: dict
     missing = [k for k, v in values.items() if v is REQUIRED]
     if len(args) > len(attrs) or unknown or missing:
         known = ", ".join(k if v is REQUIRED else f"{k}={v!r}" for k, v in attrs.items())
-        problem = f"needs {', '.join(missing)}" if missing else f"got {', '.join(map(repr, unknown)) or f'{len(args)} arguments'}"
+        problem = (
+            f"needs {', '.join(missing)}"
+            if missing
+            else f"got {', '.join(map(repr, unknown)) or f'{len(args)} arguments'}"
+        )
         raise ArgumentTypeError(f"{name}: {problem}; its attributes are ({known})", loc=user_loc())
     return values
 
 
-def declare(name: str, function: Callable[..., Any], doc: str | None = None, **attrs: Any) -> type[Primitive]:
+def declare(name: str, function: Callable[..., Any], doc: str | None = None, **attrs: Any) -> type[Any]:
     """A primitive class: its constructor takes `attrs` by position or name, a call gives them to `function` by name."""
     hidden = {"use_locking", "data_format", "maxlen", "skip_mode", "mode_"}
 
@@ -128,5 +132,11 @@ def declare(name: str, function: Callable[..., Any], doc: str | None = None, **a
         chosen = {k: getattr(self, k) for k in attrs if k not in hidden}
         return function(*operands, **chosen, **kwargs)
 
-    members = {"__init__": init, "__call__": call, "__doc__": doc or function.__doc__, "__module__": "graphc.ops.primitives"}
-    return type(name, (Primitive,), members)
+    members = {
+        "__init__": init,
+        "__call__": call,
+        "__doc__": doc or function.__doc__,
+        "__module__": "graphc.ops.primitives",
+    }
+    made: type[Any] = type(name, (Primitive,), members)
+    return made

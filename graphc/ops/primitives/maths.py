@@ -11,8 +11,15 @@ from graphc.ops.tensor import Tensor
 
 # ---- one operand
 
-Abs, Neg, Sign, Square = (declare(n, f) for n, f in (("Abs", F.abs_), ("Neg", F.neg), ("Sign", F.sign), ("Square", F.square)))
-Exp, Expm1, Log, Log1p = declare("Exp", F.exp), declare("Expm1", F.expm1), declare("Log", F.log), declare("Log1p", F.log1p)
+Abs, Neg, Sign, Square = (
+    declare(n, f) for n, f in (("Abs", F.abs_), ("Neg", F.neg), ("Sign", F.sign), ("Square", F.square))
+)
+Exp, Expm1, Log, Log1p = (
+    declare("Exp", F.exp),
+    declare("Expm1", F.expm1),
+    declare("Log", F.log),
+    declare("Log1p", F.log1p),
+)
 Sqrt, Rsqrt, Reciprocal = declare("Sqrt", F.sqrt), declare("Rsqrt", F.rsqrt), declare("Reciprocal", F.reciprocal)
 Inv = declare("Inv", F.reciprocal)
 Sin, Cos, Tan = declare("Sin", F.sin), declare("Cos", F.cos), declare("Tan", F.tan)
@@ -60,7 +67,10 @@ AddN, AccumulateNV2 = declare("AddN", F.addn), declare("AccumulateNV2", F.addn)
 
 MatMul = declare("MatMul", F.matmul, transpose_a=False, transpose_b=False)
 BatchMatMul = declare("BatchMatMul", F.matmul, transpose_a=False, transpose_b=False)
-Ger, Einsum = declare("Ger", F.outer), declare("Einsum", lambda operands, equation: F.einsum(equation, operands), equation=REQUIRED)
+Ger, Einsum = (
+    declare("Ger", F.outer),
+    declare("Einsum", lambda operands, equation: F.einsum(equation, operands), equation=REQUIRED),
+)
 TensorDot = declare("TensorDot", F.tensor_dot)
 
 # ---- reductions
@@ -78,8 +88,12 @@ def _over(function: Any) -> Any:
 
 ReduceSum = declare("ReduceSum", _over(F.reduce_sum), keep_dims=False, skip_mode=False)
 ReduceMean = declare("ReduceMean", _over(F.reduce_mean), keep_dims=False)
-ReduceMax, ReduceMin = (declare(n, _over(f), keep_dims=False) for n, f in (("ReduceMax", F.reduce_max), ("ReduceMin", F.reduce_min)))
-ReduceAll, ReduceAny = (declare(n, _over(f), keep_dims=False) for n, f in (("ReduceAll", F.reduce_all), ("ReduceAny", F.reduce_any)))
+ReduceMax, ReduceMin = (
+    declare(n, _over(f), keep_dims=False) for n, f in (("ReduceMax", F.reduce_max), ("ReduceMin", F.reduce_min))
+)
+ReduceAll, ReduceAny = (
+    declare(n, _over(f), keep_dims=False) for n, f in (("ReduceAll", F.reduce_all), ("ReduceAny", F.reduce_any))
+)
 ReduceProd = declare("ReduceProd", _over(F.prod), keep_dims=False)
 
 
@@ -128,7 +142,8 @@ def _arg_value(largest: bool) -> Any:
 
 Argmax, Argmin = (declare(n, _arg(b), axis=-1, output_type="int32") for n, b in (("Argmax", True), ("Argmin", False)))
 ArgMaxWithValue, ArgMinWithValue = (
-    declare(n, _arg_value(b), axis=0, keep_dims=False) for n, b in (("ArgMaxWithValue", True), ("ArgMinWithValue", False))
+    declare(n, _arg_value(b), axis=0, keep_dims=False)
+    for n, b in (("ArgMaxWithValue", True), ("ArgMinWithValue", False))
 )
 
 

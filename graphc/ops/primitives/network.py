@@ -14,7 +14,12 @@ from graphc.ops.tensor import Tensor
 
 # ---- activations
 
-ReLU, ReLU6, Sigmoid, Tanh = declare("ReLU", F.relu), declare("ReLU6", F.relu6), declare("Sigmoid", F.sigmoid), declare("Tanh", F.tanh)
+ReLU, ReLU6, Sigmoid, Tanh = (
+    declare("ReLU", F.relu),
+    declare("ReLU6", F.relu6),
+    declare("Sigmoid", F.sigmoid),
+    declare("Tanh", F.tanh),
+)
 Elu, SeLU, CeLU = declare("Elu", F.elu, alpha=1.0), declare("SeLU", F.selu), declare("CeLU", F.celu, alpha=1.0)
 GeLU = declare("GeLU", lambda x: F.gelu(x, "tanh"), "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).")
 Gelu, FastGeLU, FastGelu = declare("Gelu", GeLU()), declare("FastGeLU", F.fast_gelu), declare("FastGelu", F.fast_gelu)
@@ -37,7 +42,10 @@ def _softmax(function: Any) -> Any:
     return over
 
 
-Softmax, LogSoftmax = declare("Softmax", _softmax(F.softmax), axis=-1), declare("LogSoftmax", _softmax(F.log_softmax), axis=-1)
+Softmax, LogSoftmax = (
+    declare("Softmax", _softmax(F.softmax), axis=-1),
+    declare("LogSoftmax", _softmax(F.log_softmax), axis=-1),
+)
 
 # ---- images
 
@@ -53,7 +61,16 @@ def _pair(owner: str, name: str, value: Any) -> tuple[int, int]:
 
 
 def _conv2d(
-    x: Tensor, weight: Tensor, out_channel: int, kernel_size: Any, mode: int, pad_mode: str, pad: Any, stride: Any, dilation: Any, group: int
+    x: Tensor,
+    weight: Tensor,
+    out_channel: int,
+    kernel_size: Any,
+    mode: int,
+    pad_mode: str,
+    pad: Any,
+    stride: Any,
+    dilation: Any,
+    group: int,
 ) -> Tensor:
     """Cross-correlation of [N, C, H, W] with [out, C / group, kh, kw]."""
     if mode != 1:
@@ -100,7 +117,14 @@ MaxPool, AvgPool = (
 
 
 def _batch_norm(
-    x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor, is_training: bool, epsilon: float, momentum: float
+    x: Tensor,
+    scale: Tensor,
+    bias: Tensor,
+    mean: Tensor,
+    variance: Tensor,
+    is_training: bool,
+    epsilon: float,
+    momentum: float,
 ) -> tuple[Tensor, ...]:
     """(y, mean, variance, mean, variance): x standardized per channel by the batch's statistics in training, which also move
     the parameters `mean` and `variance`, else by those given, which get no gradient.
@@ -125,7 +149,10 @@ def _layer_norm(
     mean, variance = F.moments(x, list(range(begin, x.ndim)))
     first = begin_params_axis % x.ndim
     shape = (*(1,) * first, *x.shape[first:])
-    gamma, beta = (F.reshape(p, shape) if p.shape != shape and p.size == extra_shape.numel(x[(0,) * first]) else p for p in (gamma, beta))
+    gamma, beta = (
+        F.reshape(p, shape) if p.shape != shape and p.size == extra_shape.numel(x[(0,) * first]) else p
+        for p in (gamma, beta)
+    )
     return F.layer_norm_over(x, gamma, beta, begin, epsilon), mean, variance
 
 
@@ -200,8 +227,8 @@ SparseSoftmaxCrossEntropyWithLogits = declare("SparseSoftmaxCrossEntropyWithLogi
 
 
 def _sigmoid_entropy(logits: Tensor, label: Tensor) -> Tensor:
-    """softplus(x) - x label: the loss per element of labels that are probabilities."""
-    return F.binary_cross_entropy_with_logits(logits, label, None, None, "none")
+    """softplus(x) - x label: the loss per element of labels that are probabilities, which get no gradient."""
+    return F.binary_cross_entropy_with_logits(logits, F.stop_gradient(label), None, None, "none")
 
 
 SigmoidCrossEntropyWithLogits = declare("SigmoidCrossEntropyWithLogits", _sigmoid_entropy)
@@ -210,15 +237,25 @@ SoftMarginLoss = declare("SoftMarginLoss", F.soft_margin_loss, reduction="mean")
 BinaryCrossEntropy = declare("BinaryCrossEntropy", F.binary_cross_entropy, reduction="mean")
 BCEWithLogitsLoss = declare(
     "BCEWithLogitsLoss",
-    lambda x, y, weight=None, pos_weight=None, *, reduction: F.binary_cross_entropy_with_logits(x, y, weight, pos_weight, reduction),
+    lambda x, y, weight=None, pos_weight=None, *, reduction: F.binary_cross_entropy_with_logits(
+        x, y, weight, pos_weight, reduction
+    ),
     F.binary_cross_entropy_with_logits.__doc__,
     reduction="mean",
 )
-KLDivLoss = declare("KLDivLoss", F.kl_div, reduction="mean")
+
+
+def _kl_div(logits: Tensor, labels: Tensor, reduction: str) -> Tensor:
+    """labels (log labels - logits), 0 where labels are not positive; the labels get no gradient."""
+    return F.kl_div(logits, F.stop_gradient(labels), reduction)
+
+
+KLDivLoss = declare("KLDivLoss", _kl_div, reduction="mean")
 
 
 def _nll(logits: Tensor, labels: Tensor, weight: Tensor, reduction: str, ignore_index: int) -> tuple[Tensor, Tensor]:
-    """(loss, sum of the weights of the labels)."""
+    """(loss, sum of the weights of the labels); the weights get no gradient."""
+    weight = F.stop_gradient(weight)
     loss = F.nll_loss(logits, labels, weight, ignore_index, reduction)
     counted = F.select(F.equal(labels, ignore_index), 0.0, F.gather(weight, labels, 0))
     return loss, F.reduce_sum(counted)
@@ -227,10 +264,47 @@ def _nll(logits: Tensor, labels: Tensor, weight: Tensor, reduction: str, ignore_
 NLLLoss = declare("NLLLoss", _nll, reduction="mean", ignore_index=-100)
 
 __all__ = [
-    "AvgPool", "BCEWithLogitsLoss", "BatchNorm", "BiasAdd", "BinaryCrossEntropy", "CeLU", "Conv2D", "Dropout", "Elu",
-    "FastGeLU", "FastGelu", "GLU", "GeLU", "Gelu", "HShrink", "HSigmoid", "HSwish", "KLDivLoss", "L2Normalize",
-    "LayerNorm", "LogSoftmax", "MaxPool", "Mish", "NLLLoss", "PReLU", "ReLU", "ReLU6", "SeLU", "SiLU", "Sigmoid",
-    "SigmoidCrossEntropyWithLogits", "SmoothL1Loss", "SoftMarginLoss", "SoftShrink", "Softmax",
-    "SoftmaxCrossEntropyWithLogits", "Softplus", "Softsign", "SparseSoftmaxCrossEntropyWithLogits", "StandardNormal",
-    "Tanh", "UniformInt", "UniformReal",
+    "GLU",
+    "AvgPool",
+    "BCEWithLogitsLoss",
+    "BatchNorm",
+    "BiasAdd",
+    "BinaryCrossEntropy",
+    "CeLU",
+    "Conv2D",
+    "Dropout",
+    "Elu",
+    "FastGeLU",
+    "FastGelu",
+    "GeLU",
+    "Gelu",
+    "HShrink",
+    "HSigmoid",
+    "HSwish",
+    "KLDivLoss",
+    "L2Normalize",
+    "LayerNorm",
+    "LogSoftmax",
+    "MaxPool",
+    "Mish",
+    "NLLLoss",
+    "PReLU",
+    "ReLU",
+    "ReLU6",
+    "SeLU",
+    "SiLU",
+    "Sigmoid",
+    "SigmoidCrossEntropyWithLogits",
+    "SmoothL1Loss",
+    "SoftMarginLoss",
+    "SoftShrink",
+    "Softmax",
+    "SoftmaxCrossEntropyWithLogits",
+    "Softplus",
+    "Softsign",
+    "SparseSoftmaxCrossEntropyWithLogits",
+    "StandardNormal",
+    "Tanh",
+    "UniformInt",
+    "UniformReal",
 ]  # fmt: skip

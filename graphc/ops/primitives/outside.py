@@ -54,6 +54,7 @@ class Partial(Primitive):
 
         return partial(fn, *args)
 
+
 __all__ = [
     "Assert", "HistogramSummary", "ImageSummary", "Partial", "Print", "ScalarSummary", "TensorSummary",
 ]  # fmt: skip

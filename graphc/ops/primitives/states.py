@@ -9,7 +9,11 @@ from graphc.ops.functional import extra_index
 from graphc.ops.primitives.base import REQUIRED, Primitive, declare
 from graphc.ops.tensor import Parameter, Tensor
 
-Assign, AssignAdd, AssignSub = declare("Assign", F.assign), declare("AssignAdd", F.assign_add), declare("AssignSub", F.assign_sub)
+Assign, AssignAdd, AssignSub = (
+    declare("Assign", F.assign),
+    declare("AssignAdd", F.assign_add),
+    declare("AssignSub", F.assign_sub),
+)
 Depend, AllFinite = declare("Depend", F.depend), declare("AllFinite", F.all_finite)
 StopGradient = declare("StopGradient", F.stop_gradient)
 
@@ -70,7 +74,13 @@ def _moved(old: Parameter, rate: Any, new: Tensor) -> Tensor:
 
 
 def _momentum(
-    variable: Parameter, accumulation: Parameter, learning_rate: Any, gradient: Tensor, momentum: Any, use_nesterov: bool, gradient_scale: float
+    variable: Parameter,
+    accumulation: Parameter,
+    learning_rate: Any,
+    gradient: Tensor,
+    momentum: Any,
+    use_nesterov: bool,
+    gradient_scale: float,
 ) -> Tensor:
     """accum = momentum accum + grad; var -= lr accum, with nesterov lr (grad + momentum accum)."""
     grad = gradient if gradient_scale == 1.0 else F.mul(gradient, gradient_scale)
@@ -83,7 +93,17 @@ ApplyMomentum = declare("ApplyMomentum", _momentum, use_nesterov=False, use_lock
 
 
 def _adam(
-    var: Parameter, m: Parameter, v: Parameter, beta1_power: Any, beta2_power: Any, lr: Any, beta1: Any, beta2: Any, epsilon: Any, grad: Tensor, use_nesterov: bool
+    var: Parameter,
+    m: Parameter,
+    v: Parameter,
+    beta1_power: Any,
+    beta2_power: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+    grad: Tensor,
+    use_nesterov: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """var -= lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps), with the moving means m of grad and v of grad^2."""
     first, second = _moved(m, beta1, grad), _moved(v, beta2, F.square(grad))
@@ -96,7 +116,15 @@ Adam = declare("Adam", _adam, use_locking=False, use_nesterov=False)
 
 
 def _adam_decay(
-    var: Parameter, m: Parameter, v: Parameter, lr: Any, beta1: Any, beta2: Any, epsilon: Any, decay: Any, gradient: Tensor
+    var: Parameter,
+    m: Parameter,
+    v: Parameter,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+    decay: Any,
+    gradient: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """var -= lr (m / (sqrt(v) + eps) + decay var)."""
     first, second = _moved(m, beta1, gradient), _moved(v, beta2, F.square(gradient))
@@ -107,7 +135,9 @@ def _adam_decay(
 AdamWeightDecay = declare("AdamWeightDecay", _adam_decay, use_locking=False)
 
 
-def _adagrad(var: Parameter, accum: Parameter, lr: Any, grad: Tensor, update_slots: bool, epsilon: float = 0.0) -> tuple[Tensor, Tensor]:
+def _adagrad(
+    var: Parameter, accum: Parameter, lr: Any, grad: Tensor, update_slots: bool, epsilon: float = 0.0
+) -> tuple[Tensor, Tensor]:
     """accum += grad^2; var -= lr grad / (sqrt(accum) + eps)."""
     total = F.assign_add(accum, F.square(grad)) if update_slots else accum
     return F.assign_sub(var, F.div(F.mul(grad, lr), F.add(F.sqrt(total), epsilon))), total
@@ -118,7 +148,14 @@ ApplyAdagradV2 = declare("ApplyAdagradV2", _adagrad, epsilon=REQUIRED, update_sl
 
 
 def _rms(
-    var: Parameter, mean_square: Parameter, moment: Parameter, learning_rate: Any, grad: Tensor, decay: Any, momentum: Any, epsilon: Any
+    var: Parameter,
+    mean_square: Parameter,
+    moment: Parameter,
+    learning_rate: Any,
+    grad: Tensor,
+    decay: Any,
+    momentum: Any,
+    epsilon: Any,
 ) -> Tensor:
     """mom = momentum mom + lr grad / sqrt(ms + eps); var -= mom, with the moving mean ms of grad^2."""
     square = _moved(mean_square, decay, F.square(grad))
@@ -130,7 +167,15 @@ ApplyRMSProp = declare("ApplyRMSProp", _rms, use_locking=False)
 
 
 def _centered_rms(
-    var: Parameter, mean_gradient: Parameter, mean_square: Parameter, moment: Parameter, grad: Tensor, learning_rate: Any, decay: Any, momentum: Any, epsilon: Any
+    var: Parameter,
+    mean_gradient: Parameter,
+    mean_square: Parameter,
+    moment: Parameter,
+    grad: Tensor,
+    learning_rate: Any,
+    decay: Any,
+    momentum: Any,
+    epsilon: Any,
 ) -> Tensor:
     """As ApplyRMSProp, with the variance ms - mg^2 in place of ms."""
     mean, square = _moved(mean_gradient, decay, grad), _moved(mean_square, decay, F.square(grad))
@@ -142,7 +187,9 @@ def _centered_rms(
 ApplyCenteredRMSProp = declare("ApplyCenteredRMSProp", _centered_rms, use_locking=False)
 
 
-def _ftrl(var: Parameter, accum: Parameter, linear: Parameter, grad: Tensor, lr: Any, l1: Any, l2: Any, lr_power: Any) -> Tensor:
+def _ftrl(
+    var: Parameter, accum: Parameter, linear: Parameter, grad: Tensor, lr: Any, l1: Any, l2: Any, lr_power: Any
+) -> Tensor:
     """Follow the regularized leader (McMahan et al., 2013)."""
     power = F.neg(lr_power) if isinstance(lr_power, Tensor) else -lr_power
     total = F.add(accum, F.square(grad))
@@ -178,7 +225,9 @@ def _proximal_descent(var: Parameter, alpha: Any, l1: Any, l2: Any, delta: Tenso
     return _proximal(var, F.sub(var, F.mul(delta, alpha)), alpha, l1, l2)
 
 
-def _proximal_adagrad(var: Parameter, accum: Parameter, lr: Any, l1: Any, l2: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+def _proximal_adagrad(
+    var: Parameter, accum: Parameter, lr: Any, l1: Any, l2: Any, grad: Tensor
+) -> tuple[Tensor, Tensor]:
     """accum += grad^2, then a proximal step after var - lr grad / sqrt(accum)."""
     total = F.assign_add(accum, F.square(grad))
     return _proximal(var, F.sub(var, F.div(F.mul(grad, lr), F.sqrt(total))), lr, l1, l2), total
@@ -189,7 +238,15 @@ ApplyProximalAdagrad = declare("ApplyProximalAdagrad", _proximal_adagrad, use_lo
 
 
 def _adamax(
-    var: Parameter, m: Parameter, v: Parameter, beta1_power: Any, lr: Any, beta1: Any, beta2: Any, epsilon: Any, grad: Tensor
+    var: Parameter,
+    m: Parameter,
+    v: Parameter,
+    beta1_power: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+    grad: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """v = max(beta2 v, |grad|); var -= lr / (1 - beta1^t) m / (v + eps)."""
     first = _moved(m, beta1, grad)
@@ -214,14 +271,18 @@ def _adadelta(
 ApplyAdadelta = declare("ApplyAdadelta", _adadelta)
 
 
-def _add_sign(var: Parameter, m: Parameter, lr: Any, alpha: Any, sign_decay: Any, beta: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+def _add_sign(
+    var: Parameter, m: Parameter, lr: Any, alpha: Any, sign_decay: Any, beta: Any, grad: Tensor
+) -> tuple[Tensor, Tensor]:
     """var -= lr (alpha + sign_decay sign(grad) sign(m)) grad."""
     first = _moved(m, beta, grad)
     agree = F.mul(F.mul(F.sign(grad), F.sign(first)), sign_decay)
     return F.assign_sub(var, F.mul(F.mul(F.add(agree, alpha), grad), lr)), first
 
 
-def _power_sign(var: Parameter, m: Parameter, lr: Any, logbase: Any, sign_decay: Any, beta: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+def _power_sign(
+    var: Parameter, m: Parameter, lr: Any, logbase: Any, sign_decay: Any, beta: Any, grad: Tensor
+) -> tuple[Tensor, Tensor]:
     """var -= lr exp(logbase sign_decay sign(grad) sign(m)) grad."""
     first = _moved(m, beta, grad)
     agree = F.mul(F.mul(F.sign(grad), F.sign(first)), sign_decay)
@@ -241,7 +302,15 @@ class SGD(Primitive):
         super().__init__()
         self.dampening, self.weight_decay, self.nesterov = dampening, weight_decay, nesterov
 
-    def __call__(self, parameters: Parameter, gradient: Tensor, learning_rate: Any, accum: Parameter, momentum: Any, stat: Parameter) -> Tensor:
+    def __call__(
+        self,
+        parameters: Parameter,
+        gradient: Tensor,
+        learning_rate: Any,
+        accum: Parameter,
+        momentum: Any,
+        stat: Parameter,
+    ) -> Tensor:
         grad = F.add(gradient, F.mul(parameters, self.weight_decay)) if self.weight_decay else gradient
         moving = F.add(F.mul(accum, momentum), F.mul(grad, 1.0 - self.dampening))
         total = F.assign(accum, F.select(F.greater(stat, 0.0), grad, moving))
@@ -249,11 +318,42 @@ class SGD(Primitive):
         step = F.add(grad, F.mul(total, momentum)) if self.nesterov else total
         return F.assign_sub(parameters, F.mul(step, learning_rate))
 
+
 __all__ = [
-    "Adam", "AdamWeightDecay", "AllFinite", "ApplyAdaMax", "ApplyAdadelta", "ApplyAdagrad", "ApplyAdagradV2",
-    "ApplyAddSign", "ApplyCenteredRMSProp", "ApplyFtrl", "ApplyGradientDescent", "ApplyMomentum", "ApplyPowerSign",
-    "ApplyProximalAdagrad", "ApplyProximalGradientDescent", "ApplyRMSProp", "Assign", "AssignAdd", "AssignSub",
-    "Depend", "Load", "SGD", "ScatterAdd", "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNdAdd", "ScatterNdMax",
-    "ScatterNdMin", "ScatterNdMul", "ScatterNdSub", "ScatterNdUpdate", "ScatterSub", "ScatterUpdate", "StopGradient",
+    "SGD",
+    "Adam",
+    "AdamWeightDecay",
+    "AllFinite",
+    "ApplyAdaMax",
+    "ApplyAdadelta",
+    "ApplyAdagrad",
+    "ApplyAdagradV2",
+    "ApplyAddSign",
+    "ApplyCenteredRMSProp",
+    "ApplyFtrl",
+    "ApplyGradientDescent",
+    "ApplyMomentum",
+    "ApplyPowerSign",
+    "ApplyProximalAdagrad",
+    "ApplyProximalGradientDescent",
+    "ApplyRMSProp",
+    "Assign",
+    "AssignAdd",
+    "AssignSub",
+    "Depend",
+    "Load",
+    "ScatterAdd",
+    "ScatterMax",
+    "ScatterMin",
+    "ScatterMul",
+    "ScatterNdAdd",
+    "ScatterNdMax",
+    "ScatterNdMin",
+    "ScatterNdMul",
+    "ScatterNdSub",
+    "ScatterNdUpdate",
+    "ScatterSub",
+    "ScatterUpdate",
+    "StopGradient",
     "UpdateState",
 ]  # fmt: skip
