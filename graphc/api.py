@@ -15,10 +15,12 @@ import numpy as np
 from graphc import context, passes
 from graphc.debug import jit, switches
 from graphc.errors import ArgumentTypeError, CompileError, GraphcError, SignatureError, is_hidden, user_loc
+from graphc.function import referenced_cells
 from graphc.ir import Graph
 from graphc.lower import lower
 from graphc.nn.cell import Cell
 from graphc.ops import dispatch
+from graphc.ops.mutable import NESTS, NUMBERS, host_number
 from graphc.ops.printing import PrintLog
 from graphc.ops.tensor import Parameter, Tensor
 from graphc.ops.tree import Structure, fixed_values, flatten, unflatten
@@ -228,15 +230,17 @@ def compile(cell: Cell, *inputs: Any, **kwargs: Any) -> CompiledStep:
 
 
 def as_inputs(tree: Any) -> Any:
-    """The arguments with NumPy arrays as tensors; Python values stay."""
+    """The arguments with NumPy arrays, and numbers marked by `mutable`, as tensors; other Python values stay."""
     if isinstance(tree, np.ndarray):
         return Tensor.wrap(np.ascontiguousarray(tree).reshape(tree.shape))
-    if isinstance(tree, tuple):
-        return tuple(map(as_inputs, tree))
-    if isinstance(tree, list):
-        return [as_inputs(x) for x in tree]
+    if type(tree) in NUMBERS:
+        return host_number(tree)
     if isinstance(tree, dict):
-        return {k: as_inputs(v) for k, v in tree.items()}
+        items = ((k, as_inputs(v)) for k, v in tree.items())
+        return type(tree)(items) if isinstance(tree, NESTS) else dict(items)
+    if isinstance(tree, (tuple, list)):
+        made = map(as_inputs, tree)
+        return type(tree)(made) if isinstance(tree, NESTS) else tuple(made) if isinstance(tree, tuple) else list(made)
     return tree
 
 
@@ -296,7 +300,8 @@ class _Steps:
             )
             self.version = dispatch.version
         references = tuple(id(x) if isinstance(x, Parameter) else 0 for x in leaves)
-        return (tuple(x.type for x in leaves), references, repr(structure), self.modes, Parameter.moves, jit())
+        types = tuple((x.type, x.is_number) for x in leaves)
+        return (types, references, repr(structure), self.modes, Parameter.moves, jit())
 
 
 def _plain_attributes(cell: Cell) -> tuple[str, ...]:
@@ -336,8 +341,8 @@ class _GradientCell(Cell):
 
     def __init__(self, fn: Callable[..., Any], weights: Any, options: Any) -> None:
         super().__init__(auto_prefix=False)
-        if isinstance(fn, Cell):
-            self.network = fn
+        # Children, so that their modes and parameters are part of what the step is compiled for.
+        self._cells.update(referenced_cells(fn))
         self.apply = options(fn, weights)
 
     def construct(self, *inputs: Any) -> Any:

@@ -132,6 +132,7 @@ CODES: dict[str, str] = {
     "GC150": "An op on the way to a gradient has no gradient.",
     "GC151": "The network of a training cell must return one tensor.",
     "GC152": "`sens` or `scale_sense` has the wrong type or shape.",
+    "GC153": "A gradient that a user wrote (`bprop`, InsertGradientOf, HookBackward) does not fit what it is the gradient of.",
     "GC161": "The overflow check is not ordered around the computation it checks.",
     "GC162": "The text of a graph does not parse.",
     "GC163": "A graph breaks a rule of the IR.",

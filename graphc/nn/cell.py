@@ -9,6 +9,7 @@ from typing import Any
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceAttributeError, user_loc
 from graphc.ir import Region
 from graphc.ops import dispatch
+from graphc.ops.dtype import to_name
 from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
 
 
@@ -22,6 +23,10 @@ class Cell:
 
     #: Which part of a training step the nodes of this cell belong to; None: that of the caller.
     region: Region | None = None
+    #: The dtype in which the cell computes, see `to_float`; None: that of its inputs.
+    compute_dtype: str | None = None
+    #: The dtype that float results of a cell with a compute_dtype are cast to; None: as they come out.
+    result_dtype: str | None = None
 
     def __init__(self, auto_prefix: bool = True) -> None:
         object.__setattr__(self, "_params", {})
@@ -179,6 +184,20 @@ class Cell:
 
     def set_grad(self, requires_grad: bool = True) -> Cell:
         """Accepted for MindSpore scripts: graphc differentiates whatever is asked for. Returns self."""
+        return self
+
+    def to_float(self, dst_type: Any) -> Cell:
+        """Compute in float16, bfloat16 or float32, here and in all cells below: float inputs and trainable parameters are
+        cast when the cell is called; parameters themselves keep their dtype. Returns self (MindSpore: Cell.to_float).
+
+        Raises ArgumentValueError for another dtype.
+        """
+        name = to_name(dst_type)
+        if name not in ("float16", "bfloat16", "float32"):
+            raise ArgumentValueError(f"to_float: dst_type must be float16, bfloat16 or float32, got {name}", loc=user_loc())
+        for _, cell in self.cells_and_names():
+            object.__setattr__(cell, "compute_dtype", name)
+        dispatch.touch()
         return self
 
     def extend_repr(self) -> str:

@@ -34,8 +34,9 @@ op(
     attrs={"dtype": REQUIRED},
     infer=_cast_infer,
     ref=_cast_ref,
+    # Between numbers of any kind the gradient passes, as in MindSpore; a bool has none.
     grad=lambda g, n, dy: [
-        g.Cast(dy, dtype=n.type(n.x).dtype) if n.type(n.x).is_float and g.type(dy).is_float else None
+        None if "bool" in (n.type(n.x).dtype, g.type(dy).dtype) else g.Cast(dy, dtype=n.type(n.x).dtype)
     ],
     lower=Scalar(lambda e, x, dtype: e.cast(x, dtype)),
     samples=lambda: [

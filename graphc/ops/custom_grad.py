@@ -62,8 +62,8 @@ op(
     lower=Structural(),
     check=_check,
     doc="the first `outs` operands, whose gradients for the next `ins` operands are those that subgraph `bprop` gives for the"
-    " operands `wrt` among them. bprop takes the ins, the outs, the gradients of the outs, and the captures that follow. The"
-    " pass drop_boundaries removes the node after autodiff",
+    " operands `wrt` among them. bprop takes the ins, the outs, the gradients of the outs, and the captures that follow. Autodiff"
+    " drops the node when all gradients stand",
 )
 
 

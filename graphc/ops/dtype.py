@@ -35,7 +35,8 @@ def to_name(dtype: Any) -> str:
         return dtype.name
     if dtype in (bool, int, float):
         return {bool: "bool", int: "int64", float: "float32"}[dtype]
-    name = dtype_name(dtype)
+    # NumPy may not know bfloat16 by its name.
+    name = dtype if isinstance(dtype, str) and dtype in DTYPES else dtype_name(dtype)
     if name is None:
         raise DTypeError(f"{dtype!r} is no dtype that graphc knows", details=[f"dtypes are {', '.join(DTYPES)}"])
     return name

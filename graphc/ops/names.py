@@ -64,8 +64,8 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
 
 
 __all__ = [
-    "accumulate_n", "all", "any", "argmax", "embed", "floordiv", "floormod", "max", "min", "mod", "one_hot", "pad", "pows", "range",
-    "reshape_", "shape_", "slice", "soft_shrink", "swapdims", "tensor_add", "tensor_div", "tensor_dot", "tensor_eq",
+    "accumulate_n", "all", "any", "argmax", "embed", "floordiv", "floormod", "max", "min", "mod", "one_hot", "pad", "pows",
+    "range", "reshape_", "shape_", "slice", "soft_shrink", "swapdims", "tensor_add", "tensor_div", "tensor_dot", "tensor_eq",
     "tensor_exp", "tensor_expm1", "tensor_floordiv", "tensor_ge", "tensor_gt", "tensor_le", "tensor_lt", "tensor_mod",
     "tensor_mul", "tensor_pow", "tensor_range", "tensor_slice", "tensor_sub", "top_k",
 ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from graphc.ops.mutable import MutableDict, MutableList, MutableTuple
 from graphc.ops.tensor import Tensor
 
 
@@ -21,7 +22,7 @@ class Fixed(NamedTuple):
 
 
 class Nest(NamedTuple):
-    """A container: its type ("tuple", "list", "dict"), keys of a dict, and the structures inside."""
+    """A container: its type ("tuple", "list", "dict", "mutable tuple", ...), keys of a dict, and the structures inside."""
 
     kind: str
     keys: tuple[Any, ...]
@@ -29,6 +30,9 @@ class Nest(NamedTuple):
 
 
 Structure = Leaf | Fixed | Nest
+
+_MUTABLE = {MutableTuple: "mutable tuple", MutableList: "mutable list", MutableDict: "mutable dict"}
+_MAKERS = {"tuple": tuple, "list": list, "dict": dict, **{kind: maker for maker, kind in _MUTABLE.items()}}
 
 
 def flatten(tree: Any, leaves: list[Tensor] | None = None) -> tuple[list[Tensor], Structure]:
@@ -38,10 +42,10 @@ def flatten(tree: Any, leaves: list[Tensor] | None = None) -> tuple[list[Tensor]
         leaves.append(tree)
         return leaves, Leaf(len(leaves) - 1)
     if isinstance(tree, (tuple, list)):
-        kind = "tuple" if isinstance(tree, tuple) else "list"
+        kind = _MUTABLE.get(type(tree), "tuple" if isinstance(tree, tuple) else "list")
         return leaves, Nest(kind, (), tuple(flatten(x, leaves)[1] for x in tree))
     if isinstance(tree, dict):
-        return leaves, Nest("dict", tuple(tree), tuple(flatten(x, leaves)[1] for x in tree.values()))
+        return leaves, Nest(_MUTABLE.get(type(tree), "dict"), tuple(tree), tuple(flatten(x, leaves)[1] for x in tree.values()))
     return leaves, Fixed(tree)
 
 
@@ -52,9 +56,8 @@ def unflatten(structure: Structure, leaves: list[Any] | tuple[Any, ...]) -> Any:
     if isinstance(structure, Fixed):
         return structure.value
     items = [unflatten(s, leaves) for s in structure.items]
-    if structure.kind == "dict":
-        return dict(zip(structure.keys, items, strict=True))
-    return tuple(items) if structure.kind == "tuple" else items
+    make: Any = _MAKERS[structure.kind]
+    return make(zip(structure.keys, items, strict=True)) if structure.kind.endswith("dict") else make(items)
 
 
 def tensors(tree: Any) -> Iterator[Tensor]:

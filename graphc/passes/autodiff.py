@@ -16,8 +16,15 @@ from graphc.passes.tools import in_subgraphs
 
 
 def autodiff(graph: Graph) -> Graph:
-    """Expand all Grad nodes, in subgraphs too. Raises GradientError GC150 for an op without gradient on the way."""
-    graph = in_subgraphs(graph, autodiff)
+    """Expand all Grad nodes, in subgraphs too; then drop the CustomGrad nodes, which have done their part.
+
+    Raises GradientError GC150 for an op without gradient on the way.
+    """
+    return _drop_boundaries(_expanded(graph))
+
+
+def _expanded(graph: Graph) -> Graph:
+    graph = in_subgraphs(graph, _expanded)
     requests = [n.id for n in graph if n.op.name == "Grad"]
     if not requests:
         return graph
@@ -26,7 +33,21 @@ def autodiff(graph: Graph) -> Graph:
         _expand(graph, graph.node(id))
     graph.prune()
     # The gradient of an If asks for gradients inside its branches.
-    return in_subgraphs(graph, autodiff)
+    return in_subgraphs(graph, _expanded)
+
+
+def _drop_boundaries(graph: Graph) -> Graph:
+    """Without CustomGrad nodes: once all gradients stand, they are nothing but their first operands."""
+    graph = in_subgraphs(graph, _drop_boundaries)
+    boundaries = [n.id for n in graph if n.op.name == "CustomGrad"]
+    if not boundaries:
+        return graph
+    graph = graph.copy()
+    for id in boundaries:
+        node = graph.node(id)
+        graph.replace_node(id, node.inputs[: node.attrs["outs"]])
+    graph.prune()
+    return graph
 
 
 def _expand(graph: Graph, grad: Node) -> None:

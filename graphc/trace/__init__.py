@@ -13,9 +13,8 @@ from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ir import Graph
 from graphc.nn.cell import Cell
 from graphc.ops import dispatch
-from graphc.ops.tensor import Parameter, Tensor, TracedTensor
+from graphc.ops.tensor import Parameter, Tensor
 from graphc.ops.tree import Structure, flatten, unflatten
-from graphc.trace.convert import converted
 from graphc.trace.recorder import GraphRecorder
 
 __all__ = ["GraphRecorder", "Traced", "trace"]
@@ -46,13 +45,13 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
             symbols.append(x)  # A reference: the cell may write it.
             continue
         node = recorder.graph.add("Input", types=(x.type,), name=name)
-        symbols.append(TracedTensor(x.type, (recorder, node.outputs[0])))
+        symbols.append(recorder.wrap(node.outputs[0], x.is_number))
     args, kwargs = unflatten(structure, symbols)
     token = dispatch.recorder.set(recorder)
     try:
         recorder.cells.append(cell)
         with recorder.region(cell.region or "forward"):
-            outputs = converted(cell.construct)(*args, **kwargs)
+            outputs = recorder.construct_of(cell)(*args, **kwargs)
         results, out_structure = flatten(outputs)
         # A returned Parameter is a reference: what it holds when the step ends.
         values = [recorder.resolve(x) for x in results]

@@ -27,6 +27,7 @@ from graphc.ops import functional as F
 from graphc.ops.tensor import Tensor, as_tensor
 from graphc.ops.tree import flatten, unflatten
 from graphc.trace import control
+from graphc.trace.subscripts import rewrite_stores, set_item
 
 _converted: WeakKeyDictionary[types.FunctionType, Callable[..., Any]] = WeakKeyDictionary()
 
@@ -144,9 +145,12 @@ def _malt() -> Any:
                 super().get_extra_locals()
                 space: Any = self._extra_locals["ag__"]  # type: ignore[index]
                 space.FunctionScope = Scope
-                for hook in (if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, converted_call):
+                for hook in (if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, converted_call, set_item):
                     setattr(space, hook.__name__, hook)
             return self._extra_locals  # type: ignore[no-any-return]
+
+        def transform_ast(self, node: Any, ctx: Any) -> Any:
+            return super().transform_ast(rewrite_stores(node), ctx)
 
     options = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=())
     return Transpiler(), converter.ProgramContext(options=options), api

@@ -110,7 +110,7 @@ def run(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], expand: Calla
     try:
         recorder.cells.append(cell)
         with recorder.region(cell.region or "forward"):
-            outputs = cell.construct(*args, **kwargs)
+            outputs = recorder.construct_of(cell)(*args, **kwargs)
     finally:
         dispatch.recorder.reset(token)
     return map_tensors(lambda x: Tensor(x.array) if x.array is not None else x, outputs)

@@ -19,7 +19,7 @@ from graphc.nn.cell import Cell
 from graphc.ops import dispatch
 from graphc.ops.tensor import Parameter, Tensor, TracedTensor
 from graphc.ops.tree import Structure, flatten, map_tensors
-from graphc.trace import control, gradient
+from graphc.trace import control, custom, gradient, mixed
 from graphc.trace.convert import converted
 
 
@@ -244,6 +244,8 @@ class GraphRecorder:
         def one(x: Tensor) -> Tensor:
             if isinstance(x, Parameter):
                 return DeferredDepend(x, after)
+            if isinstance(x, DeferredDepend):
+                return DeferredDepend(x.parameter, tuple(dict.fromkeys((*x.after, *after))))
             return self._depend(self.resolve(x), after)
 
         return map_tensors(one, value)
@@ -288,6 +290,9 @@ class GraphRecorder:
     def gradient(self, fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: Any) -> Any:
         return gradient.gradient(self, fn, weights, args, options)
 
+    def custom_gradient(self, name: str, args: tuple[Any, ...], result: Any, bprop: Callable[..., Any]) -> Any:
+        return custom.custom_gradient(self, name, args, result, bprop)
+
     # ---- calls
 
     def call_cell(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -298,10 +303,25 @@ class GraphRecorder:
         self.cells.append(cell)
         try:
             with self.region(region):
-                return self.recorded_call(cell, self.prepared(cell.construct), args, kwargs)
+                return self.recorded_call(cell, self.construct_of(cell), args, kwargs)
         finally:
             self.scopes.pop()
             self.cells.pop()
+
+    def construct_of(self, cell: Cell) -> Callable[..., Any]:
+        """The cell's construct, ready to run: in the dtype of `to_float`, with the gradient of the cell's own `bprop`."""
+        construct = self.prepared(cell.construct)
+        if cell.compute_dtype is not None:
+            construct = mixed.in_dtype(cell, cell.compute_dtype, self.prepared)
+        bprop = custom.bprop_of(cell)
+        if bprop is None:
+            return construct
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            args = custom.by_position(cell.construct, args, kwargs)
+            return self.custom_gradient(type(cell).__name__, args, construct(*args), self.prepared(bprop))
+
+        return run
 
     def prepared(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         """A user's function as it is to be run: with its control flow on tensors converted."""

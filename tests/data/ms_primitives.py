@@ -1,8 +1,9 @@
 """Record MindSpore's primitives and functions: `python ms_primitives.py > ms_primitives.json`, with MindSpore 2.10.
 
 Each case is an expression over tensors x, y, ..., evaluated op by op. Its record holds every tensor of the result and, where
-the result is one float tensor, the gradients for the float inputs, taken in graph mode, with the weights of `weights`. `tests/ops/test_primitives.py`
-evaluates the same expressions. A case that MindSpore cannot run on a CPU is left out, with a line on stderr.
+the result is one float tensor, the gradients for the float inputs, taken in graph mode, with the weights of `weights`.
+`tests/ops/test_primitives.py` evaluates the same expressions. A case that MindSpore cannot run on a CPU is left out, with
+a line on stderr.
 """
 
 import json

@@ -264,8 +264,21 @@ def status(after_clear: bool) -> Graph:
 
 def test_a_status_check_without_a_path_from_its_clearing():
     verify(status(True))
-    text = problems(status(False))
-    assert "%3 GetFloatStatus: it tests %2, but nothing orders %2 after %1 ClearFloatStatus" in text
+    with pytest.raises(VerifyError, match="nothing orders that after the clearing of the status") as caught:
+        verify(status(False))
+    assert caught.value.code == "GC161"
+    assert caught.value.nodes == (3,)
+    assert caught.value.details == ("%2 Exp at model.py:3 may run before the clearing of the status (%1)",)
+    assert "start_overflow_check" in str(caught.value)
+
+
+def test_a_users_mistake_among_others_is_one_line():
+    g = status(False)
+    put(g, 2, types=(TensorType("int32", ()),))
+    text = problems(g)
+    assert text.startswith("[GC163] graph @status is not valid: 3 problems")
+    assert "%2 Exp: its types are i32[], the type rule says f32[2,3]" in text
+    assert "%3 GetFloatStatus: GetFloatStatus: cannot check i32[]: only floats overflow to infinity" in text
 
 
 def test_a_status_that_nobody_cleared():

@@ -122,7 +122,7 @@ class Maker:
     # ---- kinds of nodes
 
     def unary(self) -> None:
-        x = self.some("float32", "int32", "int64")
+        x = self.some("float32", "float64", "int32", "int64")
         if x is None:
             return
         op = self.one(("Neg", "Abs", "Sign", "Square", "ReLU", "StopGradient"))
@@ -130,7 +130,7 @@ class Maker:
         self.add(op, [x], Range(r.bound**2, 2 * r.fraction) if op == "Square" else r)
 
     def binary(self) -> None:
-        x = self.some("float32", "int32", "int64")
+        x = self.some("float32", "float64", "int32", "int64")
         y = self.beside(x) if x is not None else None
         if x is None or y is None:
             return
@@ -142,7 +142,7 @@ class Maker:
         self.add(op, self.one(([x, y], [y, x])), made)
 
     def compare(self) -> None:
-        x = self.some("float32", "int32", "int64")
+        x = self.some("float32", "float64", "int32", "int64")
         y = self.beside(x) if x is not None else None
         if x is not None and y is not None:
             self.add(self.one(("Equal", "NotEqual", "Less", "GreaterEqual")), [x, y], Range(1))
@@ -169,9 +169,9 @@ class Maker:
         x = self.some()
         if x is None:
             return
-        dtype = self.one(("float32", "int32", "int64", "bool"))
+        dtype = self.one(("float32", "float64", "int32", "int64", "bool"))
         r = self.ranges[x]
-        made = Range(1) if dtype == "bool" else Range(r.bound, r.fraction if dtype == "float32" else 0)
+        made = Range(1) if dtype == "bool" else Range(r.bound, r.fraction if dtype.startswith("float") else 0)
         self.add("Cast", [x], made, {"dtype": dtype})
 
     def reduce(self) -> None:
@@ -290,7 +290,7 @@ class Maker:
             self.add("BiasAdd", [x, y], Range(a.bound + b.bound, max(a.fraction, b.fraction)))
 
     def uniform(self) -> None:
-        dtype, shape = self.one(("float32", "int32", "int64", "bool")), self.one(SHAPES)
+        dtype, shape = self.one(("float32", "float64", "int32", "int64", "bool")), self.one(SHAPES)
         if self.pick(3):
             value: Any = bool(self.pick(2)) if dtype == "bool" else self.one((0, 1, -2))
             self.add("Fill", [], Range(2), {"dtype": dtype, "shape": shape, "value": value})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -355,7 +356,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, axis: int = 0) -> tupl
         ends = list(indices_or_sections)
     before = (slice(None),) * at
     bounds = [0, *ends, size]
-    return tuple(getitem(input, (*before, slice(a, b))) for a, b in zip(bounds[:-1], bounds[1:], strict=True))
+    return tuple(getitem(input, (*before, slice(a, b))) for a, b in itertools.pairwise(bounds))
 
 
 # ---- matrices

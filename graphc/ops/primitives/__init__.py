@@ -5,11 +5,19 @@ from __future__ import annotations
 from graphc.ops.primitives import arrays, maths, network, outside, states
 from graphc.ops.primitives.arrays import *  # noqa: F403
 from graphc.ops.primitives.base import (
-    Primitive,
-    PrimitiveWithCheck,
-    PrimitiveWithInfer,
-    declare,
-    prim_attr_register,
+    Primitive as Primitive,
+)
+from graphc.ops.primitives.base import (
+    PrimitiveWithCheck as PrimitiveWithCheck,
+)
+from graphc.ops.primitives.base import (
+    PrimitiveWithInfer as PrimitiveWithInfer,
+)
+from graphc.ops.primitives.base import (
+    declare as declare,
+)
+from graphc.ops.primitives.base import (
+    prim_attr_register as prim_attr_register,
 )
 from graphc.ops.primitives.maths import *  # noqa: F403
 from graphc.ops.primitives.network import *  # noqa: F403

@@ -1,0 +1,113 @@
+"""`x[i] = v` in converted code: a name that holds a tensor is given the changed tensor, so that branches and loops see it.
+
+Rewrites stores to items of local names, `x[i] = v`, `x[i][j] = v`, `x[i] += v`, as `x = ag__.set_item(x, i, v)` before malt
+analyses which names a branch or loop changes. What is no tensor is written in place, as Python does.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from graphc.ops.functional.extra_index import updated
+from graphc.ops.tensor import Parameter, Tensor
+
+
+def set_item(target: Any, index: Any, value: Any) -> Any:
+    """`target[index] = value` as an expression: what the name holds afterwards."""
+    if isinstance(target, Tensor) and not isinstance(target, Parameter):
+        return updated(target, index, value)
+    target[index] = value
+    return target
+
+
+def rewrite_stores(function: Any) -> Any:
+    """The syntax tree of a function with its stores to items of local names as assignments to these names."""
+    return _Stores().visit(function)
+
+
+class _Stores(ast.NodeTransformer):
+    def __init__(self) -> None:
+        self.locals: list[set[str]] = []
+
+    def visit_FunctionDef(self, node: Any) -> Any:
+        self.locals.append(_local_names(node))
+        node = self.generic_visit(node)
+        self.locals.pop()
+        return node
+
+    def visit_Assign(self, node: Any) -> Any:
+        if len(node.targets) != 1 or not self._is_store(node.targets[0]):
+            return self.generic_visit(node)
+        return _located(_stored(node.targets[0], node.value), node)
+
+    def visit_AugAssign(self, node: Any) -> Any:
+        if not self._is_store(node.target):
+            return self.generic_visit(node)
+        value = ast.BinOp(left=_loaded(node.target), op=node.op, right=node.value)
+        return _located(_stored(node.target, value), node)
+
+    def _is_store(self, target: Any) -> bool:
+        if not isinstance(target, ast.Subscript):
+            return False
+        base = target.value
+        while isinstance(base, ast.Subscript):
+            base = base.value
+        return isinstance(base, ast.Name) and bool(self.locals) and base.id in self.locals[-1]
+
+
+def _local_names(function: Any) -> set[str]:
+    """The parameters of a function and the names it assigns, without those of functions inside it."""
+    names = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+    outer: set[str] = set()
+    stack = list(function.body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
+            continue
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            outer.update(node.names)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        stack += ast.iter_child_nodes(node)
+    return names - outer
+
+
+def _stored(target: Any, value: Any) -> Any:
+    """The assignment to the name under a chain of subscripts."""
+    base = target.value
+    made = ast.Call(
+        func=ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="set_item", ctx=ast.Load()),
+        args=[_loaded(base), _index(target.slice), value],
+        keywords=[],
+    )
+    if isinstance(base, ast.Subscript):
+        return _stored(base, made)
+    return ast.Assign(targets=[ast.Name(id=base.id, ctx=ast.Store())], value=made, type_comment=None)
+
+
+def _loaded(target: Any) -> Any:
+    """The same target, as an expression that reads it."""
+    if isinstance(target, ast.Subscript):
+        return ast.Subscript(value=_loaded(target.value), slice=target.slice, ctx=ast.Load())
+    return ast.Name(id=target.id, ctx=ast.Load())
+
+
+def _index(index: Any) -> Any:
+    """An index as an expression: slices become calls of `slice`."""
+    if isinstance(index, ast.Tuple):
+        return ast.Tuple(elts=[_index(i) for i in index.elts], ctx=ast.Load())
+    if isinstance(index, ast.Slice):
+        bounds = [b if b is not None else ast.Constant(value=None) for b in (index.lower, index.upper, index.step)]
+        return ast.Call(func=ast.Name(id="slice", ctx=ast.Load()), args=bounds, keywords=[])
+    return index
+
+
+def _located(made: Any, origin: Any) -> Any:
+    """`made` with the place in the source that `origin` has."""
+    from malt.pyct import anno
+
+    for node in ast.walk(made):
+        if anno.hasanno(origin, anno.Basic.ORIGIN) and not anno.hasanno(node, anno.Basic.ORIGIN):
+            anno.copyanno(origin, node, anno.Basic.ORIGIN)
+    return ast.fix_missing_locations(ast.copy_location(made, origin))
