@@ -52,6 +52,7 @@ _LAZY = {
     "PYNATIVE_MODE": "graphc.context",
     "jit": "graphc.function",
     "ms_function": "graphc.function",
+    "jit_class": "graphc.function",
     "grad": "graphc.ops.composite",
     "value_and_grad": "graphc.ops.composite",
     "get_grad": "graphc.ops.composite",
@@ -114,6 +115,7 @@ __all__ = [
     "int64",
     "ir",
     "jit",
+    "jit_class",
     "load_checkpoint",
     "load_param_into_net",
     "ms_function",
@@ -134,7 +136,7 @@ if TYPE_CHECKING:
     from graphc.api import CompiledStep, compile
     from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
     from graphc.context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
-    from graphc.function import jit, ms_function
+    from graphc.function import jit, jit_class, ms_function
     from graphc.ops.composite import get_grad, grad, value_and_grad
     from graphc.ops.mutable import mutable
     from graphc.ops.seed import get_seed, set_seed

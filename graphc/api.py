@@ -49,6 +49,8 @@ class CompiledStep:
         leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
         self.cell = cell
         self._structure = structure
+        # As text: 2 and 2.0 and True are equal, but not the same constant.
+        self._constants = repr(structure)
         self._types = [x.type for x in leaves]
         self._references = [x if isinstance(x, Parameter) else None for x in leaves]
         plain = _is_plain(structure, len(leaves)) and all(r is None for r in self._references)
@@ -178,7 +180,8 @@ class CompiledStep:
 
     def _arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Array]:
         leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
-        if structure != self._structure or [x.type for x in leaves] != self._types or not self._same_references(leaves):
+        types = [x.type for x in leaves]
+        if repr(structure) != self._constants or types != self._types or not self._same_references(leaves):
             raise self._mismatch(leaves, structure)
         given = zip(leaves, self._references, strict=True)
         return [np.asarray(dispatch.require_array(x), order="C") for x, reference in given if reference is None]
@@ -192,7 +195,7 @@ class CompiledStep:
         reasons = []
         if len(leaves) == len(self._references) and not self._same_references(leaves):
             reasons.append("another Parameter is given than it was compiled for")
-        if structure != self._structure:
+        if repr(structure) != self._constants:
             reasons.append(self._other_structure(leaves, structure))
         for i, (x, want) in enumerate(zip(leaves, self._types, strict=False)):
             if x.type != want:

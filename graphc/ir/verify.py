@@ -47,9 +47,9 @@ def _error(graph: Graph, problems: list[Problem]) -> VerifyError:
     users = [p for _, p in problems if isinstance(p, GraphcError)]
     if len(users) == len(problems):
         # The graph is as its user wrote it: no bug of a pass.
-        first, nodes = users[0], [n.id for n, _ in problems if n is not None]
-        about = {"loc": first.loc, "details": first.details, "help": first.help, "nodes": nodes}
-        return VerifyError(first.message, code=first.code, **about)
+        e = users[0]
+        nodes = [n.id for n, _ in problems if n is not None]
+        return VerifyError(e.message, code=e.code, loc=e.loc, details=e.details, help=e.help, nodes=nodes)
     details = []
     for node, problem in problems[:8]:
         message = problem.message if isinstance(problem, GraphcError) else problem

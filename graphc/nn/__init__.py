@@ -5,6 +5,7 @@ Each is an ordinary Cell over `graphc.ops`. Initial values of parameters are in 
 
 from graphc.nn import initializer
 from graphc.nn.accumulate import GradAccumulationCell
+from graphc.nn.accumulate import MicroBatch as _MicroBatch  # noqa: F401  the name that wrappers import
 from graphc.nn.cell import Cell
 from graphc.nn.clip import ClipByNorm, ClipGradNorm
 from graphc.nn.dynamic_lr import (

@@ -2,7 +2,7 @@
 NumPy interpreter, Tensor and Parameter, and the functions users call. Knows the IR; knows no Cells, no compiler.
 """
 
-from graphc.ops import declarations, functional, names, primitives  # noqa: F401
+from graphc.ops import declarations, derivatives, functional, names, primitives  # noqa: F401
 from graphc.ops.clip import clip_by_global_norm, clip_by_norm, clip_by_value
 from graphc.ops.collective import AllReduce, ReduceOp, all_reduce
 from graphc.ops.composite import (
@@ -12,6 +12,7 @@ from graphc.ops.composite import (
     InsertGradientOf,
     Map,
     MultitypeFuncGraph,
+    RowTensor,
     get_grad,
     grad,
     identity,
@@ -26,6 +27,7 @@ from graphc.ops.float_status import (
     NPUGetFloatStatus,
     NPUGetFloatStatusV2,
 )
+from graphc.ops.derivatives import *  # noqa: F403
 from graphc.ops.functional import abs_ as abs
 from graphc.ops.functional import (
     add,
@@ -154,6 +156,7 @@ __all__ = [
     "Parameter",
     "ParameterTuple",
     "ReduceOp",
+    "RowTensor",
     "Tensor",
     "abs",
     "add",
@@ -272,3 +275,4 @@ __all__ += functional.normalization.__all__ + functional.random.__all__
 __all__ += functional.extra.NAMES
 __all__ += names.__all__
 __all__ += primitives.NAMES
+__all__ += derivatives.__all__

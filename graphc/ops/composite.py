@@ -10,7 +10,7 @@ from typing import Any
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 from graphc.ops import dispatch
 from graphc.ops.custom_grad import HookBackward, InsertGradientOf
-from graphc.ops.multitype import HyperMap, Map, MultitypeFuncGraph, identity, partial
+from graphc.ops.multitype import HyperMap, Map, MultitypeFuncGraph, RowTensor, identity, partial
 from graphc.ops.tensor import Parameter, Tensor
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "InsertGradientOf",
     "Map",
     "MultitypeFuncGraph",
+    "RowTensor",
     "get_grad",
     "grad",
     "identity",

@@ -20,11 +20,22 @@ from graphc.ops.primitives import Primitive
 from graphc.ops.tensor import Parameter, Tensor
 
 
+class StatusRegister(Parameter):
+    """A status that is written in place while a Cell is traced; no parameter of any step."""
+
+    def __init__(self) -> None:
+        super().__init__(np.zeros(8, np.float32), name="float_status", requires_grad=False)
+        #: The nodes that it was made to depend on, where it is not wrapped for that.
+        self.after: tuple[int, ...] = ()
+
+    __hash__ = Parameter.__hash__
+
+
 class NPUAllocFloatStatus(Primitive):
     """A status, float32[8], zero while nothing has overflowed: a reference, which NPUGetFloatStatus writes."""
 
     def __call__(self) -> Tensor:
-        status = Parameter(np.zeros(8, np.float32), name="float_status", requires_grad=False)
+        status = StatusRegister()
         active: Any = dispatch.recorder.get()
         if active is not None:
             # A state of this trace, not of the step.

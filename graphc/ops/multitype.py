@@ -231,6 +231,18 @@ class HyperMap(Map):
     deep = True
 
 
+class RowTensor:
+    """MindSpore's sparse rows. graphc has none: the name is there for scripts that register functions for it.
+
+    Making one is ArgumentTypeError.
+    """
+
+    def __init__(self, *parts: Any, **named: Any) -> None:
+        raise ArgumentTypeError(
+            "graphc has no RowTensor", loc=user_loc(), help="gradients are Tensors here, also those of an Embedding"
+        )
+
+
 def partial(fn: Callable[..., Any], *args: Any) -> Callable[..., Any]:
     """fn with its first arguments given (MindSpore: ops.partial). ArgumentTypeError if fn is no function."""
     if not callable(fn):

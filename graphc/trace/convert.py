@@ -27,7 +27,7 @@ from graphc.ops import functional as F
 from graphc.ops.tensor import Tensor, as_tensor
 from graphc.ops.tree import flatten, unflatten
 from graphc.trace import control
-from graphc.trace.subscripts import rewrite_stores, set_item
+from graphc.trace.rewrite import print_, rewritten, set_item
 
 _converted: WeakKeyDictionary[types.FunctionType, Callable[..., Any]] = WeakKeyDictionary()
 
@@ -65,12 +65,12 @@ def _is_users(function: types.FunctionType) -> bool:
 
 
 def _branches(function: types.FunctionType, owner: type, seen: set[types.CodeType]) -> bool:
-    """Whether a function branches, loops or uses super(), or calls a user's function that does."""
+    """Whether a function branches, loops, prints or uses super(), or calls a user's function that does."""
     code = function.__code__
     if code in seen:
         return False
     seen.add(code)
-    if "super" in code.co_names or any(_jumps(c) for c in _codes(code)):
+    if not {"super", "print"}.isdisjoint(code.co_names) or any(_jumps(c) for c in _codes(code)):
         return True
     return any(_is_users(f) and _branches(f, owner, seen) for f in _called(function, owner))
 
@@ -145,12 +145,12 @@ def _malt() -> Any:
                 super().get_extra_locals()
                 space: Any = self._extra_locals["ag__"]  # type: ignore[index]
                 space.FunctionScope = Scope
-                for hook in (if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, converted_call, set_item):
+                for hook in (if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, converted_call, set_item, print_):
                     setattr(space, hook.__name__, hook)
             return self._extra_locals  # type: ignore[no-any-return]
 
         def transform_ast(self, node: Any, ctx: Any) -> Any:
-            return super().transform_ast(rewrite_stores(node), ctx)
+            return super().transform_ast(rewritten(node), ctx)
 
     options = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=())
     return Transpiler(), converter.ProgramContext(options=options), api

@@ -111,13 +111,15 @@ class GraphRecorder:
         error.details = (*error.details, *lines)
 
     def _describe(self, x: Tensor) -> str:
-        if isinstance(x, Parameter):
-            return f"Parameter {x.name!r}"
+        if isinstance(x, (Parameter, DeferredDepend)):
+            return f"Parameter {(x if isinstance(x, Parameter) else x.parameter).name!r}"
         if isinstance(x, TracedTensor):
             recorder, value = x.handle
+            if value.node not in recorder.graph:
+                return f"made inside `{recorder.graph.name}`"  # Nobody needed it there: it is gone.
             node = recorder.graph.node(value.node)
             if node.op.name == "Input":
-                return f"input {node.name!r}"
+                return f"input {node.name!r}" if node.name else "carried by a loop"
             where = f" at {node.loc}" if node.loc else ""
             return f"made by {node.op.name}{where}{' in ' + node.scope if node.scope else ''}"
         return "a constant"

@@ -274,11 +274,11 @@ def test_a_status_check_without_a_path_from_its_clearing():
 
 def test_a_users_mistake_among_others_is_one_line():
     g = status(False)
-    put(g, 2, types=(TensorType("int32", ()),))
+    g.set_results([("gone", Value(77))])
     text = problems(g)
-    assert text.startswith("[GC163] graph @status is not valid: 3 problems")
-    assert "%2 Exp: its types are i32[], the type rule says f32[2,3]" in text
-    assert "%3 GetFloatStatus: GetFloatStatus: cannot check i32[]: only floats overflow to infinity" in text
+    assert text.startswith("[GC163] graph @status is not valid: 2 problems")
+    assert "%3 GetFloatStatus: the overflow check does not cover what it tests" in text
+    assert "graph @status: result gone is %77, which does not exist" in text
 
 
 def test_a_status_that_nobody_cleared():

@@ -5,6 +5,7 @@ from graphc.ops.functional import (
     extra_linalg,
     extra_math,
     extra_print,
+    extra_random,
     extra_reduce,
     extra_scalar,
     extra_shape,
@@ -13,12 +14,13 @@ from graphc.ops.functional.extra_index import *  # noqa: F403
 from graphc.ops.functional.extra_linalg import *  # noqa: F403
 from graphc.ops.functional.extra_math import *  # noqa: F403
 from graphc.ops.functional.extra_print import *  # noqa: F403
+from graphc.ops.functional.extra_random import *  # noqa: F403
 from graphc.ops.functional.extra_reduce import *  # noqa: F403
 from graphc.ops.functional.extra_scalar import *  # noqa: F403
 from graphc.ops.functional.extra_shape import *  # noqa: F403
 
 #: What the modules above define. There is no `__all__` here: checkers of types cannot read a computed one.
 NAMES = [
-    *extra_index.__all__, *extra_linalg.__all__, *extra_math.__all__, *extra_print.__all__, *extra_reduce.__all__,
-    *extra_scalar.__all__, *extra_shape.__all__,
+    *extra_index.__all__, *extra_linalg.__all__, *extra_math.__all__, *extra_print.__all__, *extra_random.__all__,
+    *extra_reduce.__all__, *extra_scalar.__all__, *extra_shape.__all__,
 ]  # fmt: skip

@@ -187,13 +187,6 @@ def _dropout(x: Tensor, keep_prob: float, Seed0: int, Seed1: int) -> tuple[Tenso
 Dropout = declare("Dropout", _dropout, keep_prob=0.5, Seed0=0, Seed1=0)
 
 
-def _normal(shape: Sequence[int], seed: int, seed2: int) -> Tensor:
-    """Standard normal float32 numbers (Box and Muller, 1958)."""
-    state = generator(seed or seed2 or None)
-    first, second = F.uniform_from(state, shape), F.uniform_from(state, shape)
-    return F.mul(F.sqrt(F.mul(F.log(F.sub(1.0, first)), -2.0)), F.cos(F.mul(second, 6.283185307179586)))
-
-
 def _uniform(shape: Sequence[int], seed: int, seed2: int) -> Tensor:
     """float32 numbers, uniform in [0, 1)."""
     return F.uniform_from(generator(seed or seed2 or None), shape)
@@ -201,12 +194,26 @@ def _uniform(shape: Sequence[int], seed: int, seed2: int) -> Tensor:
 
 def _uniform_int(shape: Sequence[int], minval: Any, maxval: Any, seed: int, seed2: int) -> Tensor:
     """int32 numbers from minval up to, but without, maxval."""
-    span = F.sub(maxval, minval)
-    made = F.floor(F.mul(_uniform(shape, seed, seed2), F.cast(span, "float32")))
-    return F.add(F.minimum(F.cast(made, "int32"), F.sub(F.cast(span, "int32"), 1)), F.cast(minval, "int32"))
+    return F.randint(minval, maxval, shape, seed or seed2, dtype="int32")
 
 
-StandardNormal = declare("StandardNormal", _normal, seed=0, seed2=0)
+def _truncated_normal(shape: Sequence[int], dtype: Any, seed: int, seed2: int) -> Tensor:
+    """Standard normal numbers between -2 and 2, by the inverse of the distribution function."""
+    inside = F.uniform(shape, -0.9544997361, 0.9544997361, seed or seed2)
+    return F.cast(F.mul(F.erfinv(inside), 2**0.5), dtype)
+
+
+TruncatedNormal = declare("TruncatedNormal", _truncated_normal, dtype="float32", seed=0, seed2=0)
+RandomShuffle = declare(
+    "RandomShuffle", lambda x, seed, seed2: F.shuffle(x, seed or seed2), F.shuffle.__doc__, seed=0, seed2=0
+)
+StandardNormal = declare(
+    "StandardNormal",
+    lambda shape, seed, seed2: F.standard_normal(shape, seed or seed2),
+    F.standard_normal.__doc__,
+    seed=0,
+    seed2=0,
+)
 UniformReal = declare("UniformReal", _uniform, seed=0, seed2=0)
 UniformInt = declare("UniformInt", _uniform_int, seed=0, seed2=0)
 
@@ -223,7 +230,7 @@ def _sparse_entropy(logits: Tensor, labels: Tensor, is_grad: bool) -> Tensor:
     return F.reduce_mean(loss)
 
 
-SparseSoftmaxCrossEntropyWithLogits = declare("SparseSoftmaxCrossEntropyWithLogits", _sparse_entropy, is_grad=False)
+SparseSoftmaxCrossEntropyWithLogits = declare("RandomShuffle", "SparseSoftmaxCrossEntropyWithLogits", "TruncatedNormal", _sparse_entropy, is_grad=False)
 
 
 def _sigmoid_entropy(logits: Tensor, label: Tensor) -> Tensor:
@@ -302,7 +309,7 @@ __all__ = [
     "SoftmaxCrossEntropyWithLogits",
     "Softplus",
     "Softsign",
-    "SparseSoftmaxCrossEntropyWithLogits",
+    "RandomShuffle", "SparseSoftmaxCrossEntropyWithLogits", "TruncatedNormal",
     "StandardNormal",
     "Tanh",
     "UniformInt",

@@ -1,14 +1,17 @@
-"""`x[i] = v` in converted code: a name that holds a tensor is given the changed tensor, so that branches and loops see it.
+"""What is rewritten in users' functions before malt converts them: stores to items, and `print`.
 
-Rewrites stores to items of local names, `x[i] = v`, `x[i][j] = v`, `x[i] += v`, as `x = ag__.set_item(x, i, v)` before malt
-analyses which names a branch or loop changes. What is no tensor is written in place, as Python does.
+`x[i] = v`, `x[i][j] = v`, `x[i] += v` of local names become `x = ag__.set_item(x, i, v)`: a name that holds a tensor is given
+the changed tensor, so that malt finds it among the names that a branch or loop changes. What is no tensor is written in
+place, as Python does. `print` becomes a function that prints at every run of the step.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 from typing import Any
 
+from graphc.ops import functional as F
 from graphc.ops.functional.extra_index import updated
 from graphc.ops.tensor import Parameter, Tensor
 
@@ -21,12 +24,21 @@ def set_item(target: Any, index: Any, value: Any) -> Any:
     return target
 
 
-def rewrite_stores(function: Any) -> Any:
-    """The syntax tree of a function with its stores to items of local names as assignments to these names."""
-    return _Stores().visit(function)
+def print_(*items: Any, **options: Any) -> None:
+    """Python's `print` in a construct: at every run, each item on its line; at once if it has keywords."""
+    if options:
+        print(*items, **options)
+        return
+    kinds = (Tensor, bool, int, float, tuple, list)
+    F.print_(*(x if isinstance(x, kinds) else str(x) for x in items))
 
 
-class _Stores(ast.NodeTransformer):
+def rewritten(function: Any) -> Any:
+    """The syntax tree of a function with its stores to items and its prints replaced."""
+    return _Rewriter().visit(function)
+
+
+class _Rewriter(ast.NodeTransformer):
     def __init__(self) -> None:
         self.locals: list[set[str]] = []
 
@@ -36,14 +48,23 @@ class _Stores(ast.NodeTransformer):
         self.locals.pop()
         return node
 
+    def visit_Call(self, node: Any) -> Any:
+        node = self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "print" and not any("print" in n for n in self.locals):
+            hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="print_", ctx=ast.Load())
+            node.func = _located(hook, node)
+        return node
+
     def visit_Assign(self, node: Any) -> Any:
         if len(node.targets) != 1 or not self._is_store(node.targets[0]):
             return self.generic_visit(node)
+        node = self.generic_visit(node)
         return _located(_stored(node.targets[0], node.value), node)
 
     def visit_AugAssign(self, node: Any) -> Any:
         if not self._is_store(node.target):
             return self.generic_visit(node)
+        node = self.generic_visit(node)
         value = ast.BinOp(left=_loaded(node.target), op=node.op, right=node.value)
         return _located(_stored(node.target, value), node)
 
@@ -89,7 +110,8 @@ def _stored(target: Any, value: Any) -> Any:
 def _loaded(target: Any) -> Any:
     """The same target, as an expression that reads it."""
     if isinstance(target, ast.Subscript):
-        return ast.Subscript(value=_loaded(target.value), slice=target.slice, ctx=ast.Load())
+        # A copy: malt notes on each node what it finds out about it.
+        return ast.Subscript(value=_loaded(target.value), slice=copy.deepcopy(target.slice), ctx=ast.Load())
     return ast.Name(id=target.id, ctx=ast.Load())
 
 

@@ -1,0 +1,250 @@
+"""What users read when cells, gradients, training steps or calls of a step are wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import graphc
+from graphc import Parameter, Tensor, nn, ops
+from tests.errors import messages
+from tests.errors.messages import X, cell, compiled, failure
+
+HERE = "tests/errors/test_training_messages.py"
+
+
+def check(error, expected, *classes):
+    messages.check(error, HERE, expected, *classes)
+
+
+# ---- cells
+
+
+def test_a_missing_attribute():
+    def construct(self, x):
+        return self.dense(x)
+
+    check(
+        compiled(construct, X, dense1=nn.Dense(3, 2)),
+        """
+[GC140] Net has no attribute 'dense'
+  FILE  return self.dense(x)
+               ^^^^^^^^^^
+  help: did you mean self.dense1?
+""",
+        AttributeError,
+    )
+
+
+def test_a_forgotten_super():
+    class Forgetful(nn.Cell):
+        def __init__(self):
+            self.fc = nn.Dense(3, 2)
+
+    check(
+        failure(Forgetful),
+        """
+[GC140] Forgetful: attribute 'fc' is set before Cell.__init__ has run
+  FILE  self.fc = nn.Dense(3, 2)
+        ^^^^^^^
+  help: call super().__init__() first in __init__
+""",
+        AttributeError,
+    )
+
+
+def test_two_parameters_of_one_name():
+    def construct(self, x):
+        return x + self.a + self.b
+
+    a, b = (Parameter(np.ones(shape, np.float32), name="w") for shape in ((3,), (2, 3)))
+    error = compiled(construct, X, a=a, b=b)
+    check(
+        error,
+        f"""
+[GC141] two parameters are named 'w': shapes (3,) and (2, 3)
+  FILE  return x + self.a + self.b
+               ^^^^^^^^^^^^^^^^^^^
+  x: f32[2,3]  made by Add at {HERE}:{error.loc.line}
+  y: f32[2,3]  Parameter 'w'
+  help: give each parameter its own name; cells held by attributes of a Cell are named by the attribute
+""",
+        RuntimeError,
+    )
+
+
+def test_a_parameter_made_in_construct():
+    def construct(self, x):
+        return x + Parameter(X, name="w")
+
+    check(
+        compiled(construct, X),
+        """
+[GC141] a Parameter is made inside construct: construct runs once, when the Cell is compiled
+  FILE  return x + Parameter(X, name="w")
+                   ^^^^^^^^^^^^^^^^^^^^^^
+  help: make it in __init__ and keep it in an attribute; a value of one step needs no Parameter
+""",
+        RuntimeError,
+    )
+
+
+def test_a_wrong_number_of_arguments():
+    def construct(self, x, y):
+        return x + y
+
+    check(
+        compiled(construct, X),
+        """
+[GC100] Net.construct: missing a required argument: 'y'
+  FILE  action(*args)
+  its signature is construct(x, y)
+""",
+        TypeError,
+    )
+    assert compiled(construct, X, X, X).message == "Net.construct: too many positional arguments"
+
+
+def test_what_is_no_cell():
+    error = failure(graphc.compile, lambda x: x, X)
+    assert error.message == "graphc.compile needs a Cell, got function"
+    assert isinstance(error, TypeError)
+
+
+# ---- gradients and training
+
+
+def test_no_gradient():
+    def network(self, x):
+        return ops.while_loop(lambda v: v.sum() < 99, lambda v: v * 2, x + 1)
+
+    def construct(self, x):
+        return ops.GradOperation()(self.net)(x)
+
+    net = cell(network)
+    error = compiled(construct, X, net=net)
+    check(
+        error,
+        f"""
+[GC150] While has no gradient: how often it runs is known only while it runs
+  FILE  return ops.while_loop(lambda v: v.sum() < 99, lambda v: v * 2, x + 1)
+               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  %{error.nodes[0]} While in net lies between the loss and what is differentiated
+  help: wrap its operand in ops.stop_gradient if it shall not be differentiated
+""",
+        RuntimeError,
+    )
+
+
+def trained(construct):
+    net = cell(construct, fc=nn.Dense(3, 2))
+    return net, nn.SGD(net.trainable_params(), 0.1)
+
+
+def test_a_network_that_returns_a_tuple():
+    step = nn.TrainOneStepCell(*trained(lambda self, x: (self.fc(x), x)))
+    error = failure(graphc.compile, step, X)
+    check(
+        error,
+        """
+[GC151] TrainOneStepCell: the network Net must return one float tensor, the loss; it returned a tuple of 2: f32[2,2], f32[2,3]
+  FILE  action(*args)
+  help: return the loss alone; nn.WithLossCell(backbone, loss_fn) adds a loss to a network
+""",
+        TypeError,
+    )
+
+
+def test_a_scale_of_the_wrong_kind():
+    net, optimizer = trained(lambda self, x: self.fc(x))
+    check(
+        failure(nn.TrainOneStepWithLossScaleCell, net, optimizer, 1024.0),
+        """
+[GC152] TrainOneStepWithLossScaleCell: scale_sense must be a Cell or a Tensor, got float
+  FILE  action(*args)
+  help: graphc.Tensor(1024.0), or nn.DynamicLossScaleUpdateCell(1024.0, 2, 1000)
+""",
+        TypeError,
+    )
+
+
+def test_a_scale_of_the_wrong_shape():
+    net, optimizer = trained(lambda self, x: self.fc(x))
+    check(
+        failure(nn.TrainOneStepWithLossScaleCell, net, optimizer, Tensor(np.ones(2, np.float32))),
+        """
+[GC152] TrainOneStepWithLossScaleCell: scale_sense has shape (2,), expected () or (1,)
+  FILE  action(*args)
+""",
+        ValueError,
+    )
+
+
+class Careless(nn.TrainOneStepWithLossScaleCell):
+    """Forgets to let the gradients wait for the clearing of the status."""
+
+    def construct(self, *inputs):
+        loss = self.network(*inputs)
+        status, _ = self.start_overflow_check(loss, self.scale_sense)
+        sens = self.scaled_sens(loss, self.scale_sense)
+        grads = self.grad(self.network, self.weights)(*inputs, sens)
+        overflow = self.get_overflow_status(status, grads)
+        return self.update_unless(overflow, loss, grads), overflow
+
+
+def test_an_overflow_check_out_of_order():
+    step = Careless(*trained(lambda self, x: self.fc(x)), Tensor(1024.0))
+    error = failure(graphc.compile, step, X)
+    line = error.loc.line
+    first, second = error.details
+    assert first.startswith(f"%9 Grad at {HERE}:{line - 1} may run before the clearing of the status (%")
+    assert first.endswith(f" at {HERE}:{line - 3})")
+    assert second.startswith("%9#1 Grad at ")
+    check(
+        error,
+        f"""
+[GC161] the overflow check does not cover what it tests: nothing orders that after the clearing of the status
+  FILE  overflow = self.get_overflow_status(status, grads)
+                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  {first}
+  {second}
+  help: compute the gradients from what start_overflow_check returns, or from ops.depend(value, status)
+""",
+        RuntimeError,
+    )
+    assert error.nodes == (10,)
+
+
+# ---- calling a step
+
+
+def other_inputs():
+    step = graphc.compile(cell(lambda self, x, n: x * n), X, 2)
+    yield step, (X[:1], 2), "input 'x' is f32[1,3], compiled for f32[2,3]"
+    yield step, (X.astype(np.int32), 2), "input 'x' is i32[2,3], compiled for f32[2,3]"
+    yield step, (X, X), "2 tensors are given, it was compiled for 1"
+    yield step, (X, 3), "the Python value 3 is given, it was compiled for 2"
+    yield step, (X, 2.0), "the Python value 2.0 is given, it was compiled for 2"
+    yield step, (X, 2, None), "the arguments are nested, named or counted otherwise"
+
+
+def test_inputs_that_a_step_was_not_compiled_for():
+    for step, args, reason in other_inputs():
+        check(
+            failure(step, *args),
+            f"""
+[GC170] this step of Net was compiled for other inputs
+  FILE  action(*args)
+  {reason}
+  help: compile again for these inputs, or call the cell itself, which compiles once per signature
+""",
+            TypeError,
+        )
+
+
+def test_a_parameter_that_changed_its_shape():
+    net = cell(lambda self, x: x * self.w, w=Parameter(np.ones(3, np.float32), name="w"))
+    step = graphc.compile(net, X)
+    net.w.set_data(np.ones((2, 3), np.float32))
+    error = failure(step, X)
+    assert error.code == "GC170"
+    assert error.message == "parameter 'w' is f32[2,3] now, this step was compiled for f32[3]"

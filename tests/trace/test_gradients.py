@@ -1,0 +1,195 @@
+"""Gradients while tracing: one forward per step, and what the flags give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import Parameter, Tensor, nn, ops
+from graphc.ops.tree import flatten
+from tests.trace.tracing import X, cell, count, traced, weight
+
+# ---- gradients: one forward per step
+
+
+def training(network, call):
+    """A cell that differentiates `network` after whatever `call` does."""
+
+    class Step(nn.Cell):
+        def __init__(self):
+            super().__init__(auto_prefix=False)
+            self.network = network
+            self.weights = tuple(network.trainable_params())
+            self.grad = ops.GradOperation(get_by_list=True)
+
+        def construct(self, x):
+            return call(self, x)
+
+    return Step()
+
+
+def test_the_forward_of_a_gradient_is_the_call_made_before():
+    def once(self, x):
+        return self.network(x), self.grad(self.network, self.weights)(x)
+
+    def only_gradient(self, x):
+        return self.grad(self.network, self.weights)(x)
+
+    for call in (once, only_gradient):
+        assert count(traced(training(nn.Dense(3, 4), call), X), "MatMul") == 1
+
+
+def test_two_plain_calls_are_two():
+    def twice(self, x):
+        return self.network(x) + self.network(x)
+
+    assert count(traced(training(nn.Dense(3, 4), twice), X), "MatMul") == 2
+
+
+def test_other_arguments_are_another_forward():
+    def other(self, x):
+        return self.network(x), self.grad(self.network, self.weights)(x + 1)
+
+    assert count(traced(training(nn.Dense(3, 4), other), X), "MatMul") == 2
+
+
+def test_a_weight_written_between_makes_another_forward():
+    def written(self, x):
+        y = self.network(x)
+        ops.assign_sub(self.weights[0], ops.ones_like(self.weights[0]))
+        return y, self.grad(self.network, self.weights)(x)
+
+    assert count(traced(training(nn.Dense(3, 4), written), X), "MatMul") == 2
+
+
+def test_another_mode_makes_another_forward():
+    network = nn.Dense(3, 4)
+
+    def modes(self, x):
+        y = self.network(x)
+        for _, c in network.cells_and_names():
+            object.__setattr__(c, "training", True)
+        return y, self.grad(self.network, self.weights)(x)
+
+    assert count(traced(training(network, modes), X), "MatMul") == 2
+
+
+def test_statistics_move_once():
+    class Counter(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.seen = Parameter(Tensor(0.0), name="seen", requires_grad=False)
+            self.fc = nn.Dense(3, 2)
+
+        def construct(self, x):
+            ops.assign_add(self.seen, 1.0)
+            return self.fc(x) * self.seen
+
+    def once(self, x):
+        return self.network(x), self.grad(self.network, self.weights)(x)
+
+    network = Counter()
+    step = graphc.compile(training(network, once), X)
+    step(X)
+    step(X)
+    assert network.seen.asnumpy() == 2
+    assert count(step.graph, "MatMul") == 2  # The forward and its gradient.
+
+
+def test_the_loss_scaled_step_has_one_forward():
+    network = nn.WithLossCell(nn.Conv2d(1, 2, 3), cell(lambda self, y, label: (y * label).mean()))
+    image = np.ones((1, 1, 8, 8), np.float32)
+    optimizer = nn.SGD(network.trainable_params(), 0.1)
+    step = nn.TrainOneStepWithLossScaleCell(network, optimizer, nn.DynamicLossScaleUpdateCell(2.0, 2, 10))
+    graph = traced(step, image, np.ones((1, 2, 8, 8), np.float32))
+    assert count(graph, "Conv2D") == 1
+
+
+# ---- GradOperation
+
+
+def quadratic(x, y):
+    return x * x * y
+
+
+FLAGS = [
+    ({}, lambda gx, gy: gx),
+    ({"get_all": True}, lambda gx, gy: (gx, gy)),
+    ({"sens_param": True}, lambda gx, gy: 3 * gx),
+    ({"get_all": True, "sens_param": True}, lambda gx, gy: (3 * gx, 3 * gy)),
+]
+
+
+@pytest.mark.parametrize(("flags", "wanted"), FLAGS)
+def test_gradient_flags_for_inputs(flags, wanted):
+    sens = (np.full((2, 3), 3, np.float32),) if flags.get("sens_param") else ()
+
+    def construct(self, *args):
+        return ops.GradOperation(**flags)(quadratic)(*args)
+
+    args = (X, X + 1, *sens)
+    made = graphc.compile(cell(construct), *args)(*args)
+    want = wanted(2 * X * (X + 1), X * X)
+    assert isinstance(made, tuple) == isinstance(want, tuple)
+    for got, expected in zip(flatten(made)[0], want if isinstance(want, tuple) else (want,), strict=True):
+        np.testing.assert_array_equal(got.asnumpy(), expected)
+
+
+@pytest.mark.parametrize("as_tuple", [True, False])
+@pytest.mark.parametrize("get_all", [True, False])
+def test_gradient_flags_for_weights(as_tuple, get_all):
+    net = cell(lambda self, x: x * self.w * 2, w=weight(3))
+
+    def construct(self, x):
+        weights = (self.net.w,) if as_tuple else self.net.w
+        return ops.GradOperation(get_by_list=True, get_all=get_all)(self.net, weights)(x)
+
+    made = graphc.compile(cell(construct, net=net), X)(X)
+    by_list = made[1] if get_all else made
+    if get_all:
+        np.testing.assert_array_equal(made[0][0].asnumpy(), np.full((2, 3), 2))
+    assert isinstance(by_list, tuple) == as_tuple
+    np.testing.assert_array_equal((by_list[0] if as_tuple else by_list).asnumpy(), 2 * X.sum(0))
+
+
+def test_integer_inputs_and_unused_weights_have_gradient_zero():
+    net = cell(lambda self, x, i: x * ops.cast(i, graphc.float32) * self.w, w=weight(3), other=weight(2, name="other"))
+
+    def construct(self, x, i):
+        return ops.GradOperation(get_all=True, get_by_list=True)(self.net, (self.net.w, self.net.other))(x, i)
+
+    i = np.full((2, 3), 2, np.int32)
+    (gx, gi), (gw, go) = graphc.compile(cell(construct, net=net), X, i)(X, i)
+    np.testing.assert_array_equal(gx.asnumpy(), np.full((2, 3), 2))
+    assert gi.asnumpy().tolist() == np.zeros((2, 3)).tolist()
+    np.testing.assert_array_equal(gw.asnumpy(), 2 * X.sum(0))
+    assert go.asnumpy().tolist() == [0, 0]
+
+
+def test_the_gradient_of_a_gradient():
+    def construct(self, x):
+        first = ops.GradOperation()(lambda v: v * v * v)
+        return ops.GradOperation()(first)(x)
+
+    np.testing.assert_array_equal(graphc.compile(cell(construct), X)(X).asnumpy(), 6 * X)
+
+
+def test_a_gradient_through_cond():
+    def construct(self, x):
+        def loss(v):
+            return ops.cond(v.sum() > 0, lambda: v * v, lambda: v * 5)
+
+        return ops.GradOperation()(loss)(x)
+
+    step = graphc.compile(cell(construct), X)
+    np.testing.assert_array_equal(step(X).asnumpy(), 2 * X)
+    np.testing.assert_array_equal(step(-X).asnumpy(), np.full((2, 3), 5))
+
+
+def test_gradient_names():
+    net = nn.Dense(3, 2)
+    step = graphc.compile(training(net, lambda self, x: self.grad(self.network, self.weights)(x)), X)
+    named = {n.name for n in step.graph if n.name.startswith("grad.")}
+    assert named == {"grad.weight", "grad.bias"}
+    assert all(n.region == "backward" for n in step.graph if n.name.startswith("grad."))
