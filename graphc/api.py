@@ -310,7 +310,9 @@ class _Steps:
 def _plain_attributes(cell: Cell) -> tuple[str, ...]:
     """The attributes that are Python constants: a step is compiled for their values."""
     kinds = (bool, int, float, str, tuple, type(None))
-    return tuple(f"{name}={value!r}" for name, value in vars(cell).items() if isinstance(value, kinds) and name[0] != "_")
+    return tuple(
+        f"{name}={value!r}" for name, value in vars(cell).items() if isinstance(value, kinds) and name[0] != "_"
+    )
 
 
 _compiled: WeakKeyDictionary[Cell, _Steps] = WeakKeyDictionary()

@@ -194,7 +194,9 @@ class Cell:
         """
         name = to_name(dst_type)
         if name not in ("float16", "bfloat16", "float32"):
-            raise ArgumentValueError(f"to_float: dst_type must be float16, bfloat16 or float32, got {name}", loc=user_loc())
+            raise ArgumentValueError(
+                f"to_float: dst_type must be float16, bfloat16 or float32, got {name}", loc=user_loc()
+            )
         for _, cell in self.cells_and_names():
             object.__setattr__(cell, "compute_dtype", name)
         dispatch.touch()

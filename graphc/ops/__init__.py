@@ -27,7 +27,7 @@ from graphc.ops.float_status import (
     NPUGetFloatStatus,
     NPUGetFloatStatusV2,
 )
-from graphc.ops.derivatives import *  # noqa: F403
+from graphc.ops.derivatives import *
 from graphc.ops.functional import abs_ as abs
 from graphc.ops.functional import (
     add,
@@ -128,15 +128,15 @@ from graphc.ops.functional import (
 from graphc.ops.functional import pow_ as pow
 from graphc.ops.functional import round_ as round
 from graphc.ops.functional import sum_ as sum
-from graphc.ops.functional.activation import *  # noqa: F403
-from graphc.ops.functional.conv import *  # noqa: F403
-from graphc.ops.functional.extra import *  # noqa: F403
-from graphc.ops.functional.loss import *  # noqa: F403
-from graphc.ops.functional.normalization import *  # noqa: F403
-from graphc.ops.functional.random import *  # noqa: F403
+from graphc.ops.functional.activation import *
+from graphc.ops.functional.conv import *
+from graphc.ops.functional.extra import *
+from graphc.ops.functional.loss import *
+from graphc.ops.functional.normalization import *
+from graphc.ops.functional.random import *
 from graphc.ops.mutable import mutable
-from graphc.ops.names import *  # noqa: F403
-from graphc.ops.primitives import *  # noqa: F403
+from graphc.ops.names import *
+from graphc.ops.primitives import *
 from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
 
 __all__ = [

@@ -64,7 +64,9 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> t
     return (outputs[0], tangents, outputs[1:]) if has_aux else (outputs, tangents)
 
 
-def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def jacrev(
+    fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """A function that gives the Jacobian of fn's one output for an input: shape output + input, row by row."""
 
     def jacobian(*inputs: Any) -> Any:

@@ -94,8 +94,9 @@ def read_status(status: Any, outputs: Sequence[Tensor] = ()) -> Tensor:
         return F.logical_not(F.all_finite(tuple(outputs)))
     node = _source(active, status)
     cleared = node if node.op.name == "ClearFloatStatus" else _last_clear(active)
-    after = nx.descendants(active.graph.nx, cleared.id)
-    waited = [v for v in _depends_on(active, status) if v.node in after]
+    # Where each op runs at once the order of the ids is that of the program.
+    after = set(active.graph.nx) if active.immediate else nx.descendants(active.graph.nx, cleared.id)
+    waited = [v for v in _depends_on(active, status) if v.node in after and v.node > cleared.id]
     given = [active.resolve(x) for x in outputs]
     tested = [active.wrap(v) for v in dict.fromkeys([*given, *waited])]
     return F.get_float_status(active.wrap(cleared.outputs[0]), tested)

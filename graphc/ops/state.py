@@ -165,7 +165,9 @@ def _status_check(graph: Graph, node: Node) -> Iterator[str | GraphcError]:
             "the overflow check does not cover what it tests: nothing orders that after the clearing of the status",
             code="GC161",
             loc=node.loc,
-            details=[f"{v} {graph.node(v.node).op.name}{_at(graph.node(v.node))} may run before {cleared}" for v in early[:4]],
+            details=[
+                f"{v} {graph.node(v.node).op.name}{_at(graph.node(v.node))} may run before {cleared}" for v in early[:4]
+            ],
             help="compute the gradients from what start_overflow_check returns, or from ops.depend(value, status)",
         )
 
@@ -315,7 +317,9 @@ def _while_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
             raise ShapeError(f"While: @{graph.name} takes ({', '.join(map(str, signature))}), given ({given})")
     test = [attrs["cond"].type(r.value) for r in attrs["cond"].results]
     if test != [TensorType("bool", ())]:
-        raise DTypeError(f"While: the condition gives {', '.join(map(str, test)) or 'nothing'}, expected one bool: b1[]")
+        raise DTypeError(
+            f"While: the condition gives {', '.join(map(str, test)) or 'nothing'}, expected one bool: b1[]"
+        )
     made = [attrs["body"].type(r.value) for r in attrs["body"].results]
     if made != carried:
         raise ShapeError(

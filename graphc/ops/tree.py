@@ -45,7 +45,9 @@ def flatten(tree: Any, leaves: list[Tensor] | None = None) -> tuple[list[Tensor]
         kind = _MUTABLE.get(type(tree), "tuple" if isinstance(tree, tuple) else "list")
         return leaves, Nest(kind, (), tuple(flatten(x, leaves)[1] for x in tree))
     if isinstance(tree, dict):
-        return leaves, Nest(_MUTABLE.get(type(tree), "dict"), tuple(tree), tuple(flatten(x, leaves)[1] for x in tree.values()))
+        return leaves, Nest(
+            _MUTABLE.get(type(tree), "dict"), tuple(tree), tuple(flatten(x, leaves)[1] for x in tree.values())
+        )
     return leaves, Fixed(tree)
 
 

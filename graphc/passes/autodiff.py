@@ -113,7 +113,8 @@ def _node_gradient(
         return
     if rule is None:
         raise GradientError(
-            f"{node.op.name} has no gradient" + (": " + node.op.doc.split(": ", 1)[1] if "no gradient: " in node.op.doc else ""),
+            f"{node.op.name} has no gradient"
+            + (": " + node.op.doc.split(": ", 1)[1] if "no gradient: " in node.op.doc else ""),
             loc=node.loc,
             nodes=[node.id],
             details=[

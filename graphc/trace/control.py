@@ -75,7 +75,9 @@ def merge(recorder: GraphRecorder, pred: Tensor, then: Branch, orelse: Branch) -
 def _check_types(first: GraphRecorder, second: GraphRecorder, count: int) -> None:
     """ShapeError GC122 unless both branches return the same types."""
     types = [[b.graph.type(r.value) for r in b.graph.results[:count]] for b in (first, second)]
-    different = [f"result {k}: {a} if true, {b} if false" for k, (a, b) in enumerate(zip(*types, strict=True)) if a != b]
+    different = [
+        f"result {k}: {a} if true, {b} if false" for k, (a, b) in enumerate(zip(*types, strict=True)) if a != b
+    ]
     if different:
         raise ShapeError(
             "the branches of a conditional return tensors of different shapes or dtypes",

@@ -171,7 +171,9 @@ def _convert(function: types.FunctionType) -> Callable[..., Any]:
         raise TraceError(
             f"{function.__qualname__} cannot be converted: {text}",
             code="GC124",
-            loc=Loc(display_path(function.__code__.co_filename), function.__code__.co_firstlineno, function.__qualname__),
+            loc=Loc(
+                display_path(function.__code__.co_filename), function.__code__.co_firstlineno, function.__qualname__
+            ),
             help="write the choice with ops.cond, ops.while_loop or ops.select",
         ) from error
     lines = SOURCE_MAPS.setdefault(module.__file__, {})
@@ -465,7 +467,9 @@ def not_(x: Any) -> Any:
     return F.logical_not(x) if _is_traced(x) else not x
 
 
-def converted_call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, scope: Any = None, options: Any = None) -> Any:
+def converted_call(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, scope: Any = None, options: Any = None
+) -> Any:
     """A call in converted code: plain functions of the user's are converted first, everything else is called as it is."""
     _, _, api = _malt()
     kwargs = kwargs or {}

@@ -286,7 +286,9 @@ class GraphRecorder:
     ) -> Any:
         return control.cond(self, pred, then, orelse, operands)
 
-    def while_loop(self, test: Callable[..., Any], body: Callable[..., Any], carried: tuple[Any, ...]) -> tuple[Any, ...]:
+    def while_loop(
+        self, test: Callable[..., Any], body: Callable[..., Any], carried: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
         return control.while_loop(self, test, body, carried)
 
     def gradient(self, fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: Any) -> Any:

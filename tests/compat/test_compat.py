@@ -46,14 +46,16 @@ def test_a_missing_name_says_what_is_nearest(mindspore):
 
 
 def test_a_missing_module_says_what_is_nearest(mindspore):
-    with pytest.raises(ModuleNotFoundError, match="graphc has no module mindspore.common.apis; .* mindspore.common.api"):
+    with pytest.raises(
+        ModuleNotFoundError, match=r"graphc has no module mindspore.common.apis; .* mindspore.common.api"
+    ):
         importlib.import_module("mindspore.common.apis")
 
 
 def test_nothing_is_installed_unasked():
-    code = "import graphc, sys; assert 'mindspore' not in sys.modules; import importlib.util as u; print(u.find_spec('mindspore'))"
+    code = "import graphc, sys, importlib.util as u; print('mindspore' in sys.modules, u.find_spec('mindspore'))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "None"
+    assert result.stdout.strip() == "False None"
 
 
 def test_uninstall_takes_it_back(mindspore):

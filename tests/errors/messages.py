@@ -38,7 +38,8 @@ def check(error, place, expected, *classes):
     """The error's whole text, with FILE for the user's line in file `place`, and the builtins it can be caught as."""
     lines = str(error).splitlines()
     assert len(lines) <= 15
-    place = f"{place}:{error.loc.line}"
+    assert error.loc.file in (place, "tests/errors/messages.py", "<string>")
+    place = str(error.loc)
     if lines[1].startswith(f"  {place}  "):
         lines[1] = lines[1].replace(place, "FILE")
         if len(lines) > 2 and not lines[2].strip("^ "):

@@ -153,16 +153,21 @@ def test_gradient_flags_for_weights(as_tuple, get_all):
     np.testing.assert_array_equal((by_list[0] if as_tuple else by_list).asnumpy(), 2 * X.sum(0))
 
 
-def test_integer_inputs_and_unused_weights_have_gradient_zero():
-    net = cell(lambda self, x, i: x * ops.cast(i, graphc.float32) * self.w, w=weight(3), other=weight(2, name="other"))
+def test_gradients_of_integers_bools_and_unused_weights():
+    def network(self, x, i, b):
+        return ops.select(b, x * ops.cast(i, graphc.float32) * self.w, x)
 
-    def construct(self, x, i):
-        return ops.GradOperation(get_all=True, get_by_list=True)(self.net, (self.net.w, self.net.other))(x, i)
+    net = cell(network, w=weight(3), other=weight(2, name="other"))
 
-    i = np.full((2, 3), 2, np.int32)
-    (gx, gi), (gw, go) = graphc.compile(cell(construct, net=net), X, i)(X, i)
+    def construct(self, x, i, b):
+        return ops.GradOperation(get_all=True, get_by_list=True)(self.net, (self.net.w, self.net.other))(x, i, b)
+
+    args = X, np.full((2, 3), 2, np.int32), np.ones((2, 3), bool)
+    (gx, gi, gb), (gw, go) = graphc.compile(cell(construct, net=net), *args)(*args)
     np.testing.assert_array_equal(gx.asnumpy(), np.full((2, 3), 2))
-    assert gi.asnumpy().tolist() == np.zeros((2, 3)).tolist()
+    np.testing.assert_array_equal(gi.asnumpy(), X.astype(np.int32))
+    assert gi.dtype == graphc.int32
+    assert not gb.asnumpy().any()
     np.testing.assert_array_equal(gw.asnumpy(), 2 * X.sum(0))
     assert go.asnumpy().tolist() == [0, 0]
 

@@ -20,7 +20,9 @@ def _unit(shape: Sequence[Any], seed: int | None) -> Tensor:
     return uniform_from(generator(seed or None), as_shape(shape))
 
 
-def uniform(shape: Sequence[int], minval: Operand, maxval: Operand, seed: int | None = None, dtype: Any = "float32") -> Tensor:
+def uniform(
+    shape: Sequence[int], minval: Operand, maxval: Operand, seed: int | None = None, dtype: Any = "float32"
+) -> Tensor:
     """Numbers, uniform from minval up to maxval: floats, or integers below maxval for an integer dtype."""
     if to_name(dtype) in ("int32", "int64"):
         return randint(minval, maxval, tuple(shape), seed, dtype=dtype)
@@ -89,6 +91,16 @@ def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
 
 
 __all__ = [
-    "bernoulli", "normal", "randint", "randint_like", "rand_like", "randn", "randn_like", "randperm", "shuffle",
-    "standard_laplace", "standard_normal", "uniform",
+    "bernoulli",
+    "normal",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
+    "randperm",
+    "shuffle",
+    "standard_laplace",
+    "standard_normal",
+    "uniform",
 ]  # fmt: skip

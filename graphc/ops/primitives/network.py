@@ -230,7 +230,7 @@ def _sparse_entropy(logits: Tensor, labels: Tensor, is_grad: bool) -> Tensor:
     return F.reduce_mean(loss)
 
 
-SparseSoftmaxCrossEntropyWithLogits = declare("RandomShuffle", "SparseSoftmaxCrossEntropyWithLogits", "TruncatedNormal", _sparse_entropy, is_grad=False)
+SparseSoftmaxCrossEntropyWithLogits = declare("SparseSoftmaxCrossEntropyWithLogits", _sparse_entropy, is_grad=False)
 
 
 def _sigmoid_entropy(logits: Tensor, label: Tensor) -> Tensor:
@@ -296,6 +296,7 @@ __all__ = [
     "Mish",
     "NLLLoss",
     "PReLU",
+    "RandomShuffle",
     "ReLU",
     "ReLU6",
     "SeLU",
@@ -309,9 +310,10 @@ __all__ = [
     "SoftmaxCrossEntropyWithLogits",
     "Softplus",
     "Softsign",
-    "RandomShuffle", "SparseSoftmaxCrossEntropyWithLogits", "TruncatedNormal",
+    "SparseSoftmaxCrossEntropyWithLogits",
     "StandardNormal",
     "Tanh",
+    "TruncatedNormal",
     "UniformInt",
     "UniformReal",
 ]  # fmt: skip
