@@ -291,6 +291,7 @@ class _Steps:
     def __init__(self) -> None:
         self.version = -1
         self.modes: tuple[Any, ...] = ()
+        self.kept: dict[int, Any] = {}
         self.steps: dict[Any, CompiledStep] = {}
         self.latest: CompiledStep | None = None
         self.conditions: tuple[Any, ...] = ()
@@ -298,7 +299,7 @@ class _Steps:
     def key(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Any:
         if self.version != dispatch.version:
             self.modes = (
-                tuple((id(c), c.training, _plain_attributes(c)) for _, c in cell.cells_and_names()),
+                tuple((id(c), c.training, _constants(c, self.kept)) for _, c in cell.cells_and_names()),
                 tuple((id(p), p.requires_grad, p.type) for p in cell.get_parameters()),
             )
             self.version = dispatch.version
@@ -307,12 +308,33 @@ class _Steps:
         return (types, references, repr(structure), self.modes, Parameter.moves, jit())
 
 
-def _plain_attributes(cell: Cell) -> tuple[str, ...]:
-    """The attributes that are Python constants: a step is compiled for their values."""
-    kinds = (bool, int, float, str, tuple, type(None))
-    return tuple(
-        f"{name}={value!r}" for name, value in vars(cell).items() if isinstance(value, kinds) and name[0] != "_"
-    )
+#: Attributes of a Cell that are not its user's constants: `training` has its own place in the key.
+_INTERNAL = {"_params", "_cells", "_auto_prefix", "training"}
+
+
+def _constants(cell: Cell, kept: dict[int, Any]) -> tuple[str, ...]:
+    """The attributes that are Python constants or tensors: a step is compiled for their values.
+
+    Tensors count by identity and are `kept` alive, so that no other one takes over an id. A list or dict that is changed in
+    place is not noticed, one that is replaced is.
+    """
+    texts = ((n, _constant(v, kept)) for n, v in vars(cell).items() if n not in _INTERNAL)
+    return tuple(f"{name}={text}" for name, text in texts if text)
+
+
+def _constant(value: Any, kept: dict[int, Any]) -> str:
+    """What tells a constant from others; "" for an object that is none."""
+    if value is None or isinstance(value, (bool, int, float, str, np.generic)):
+        return repr(value)
+    if isinstance(value, (Tensor, np.ndarray, Cell)):
+        if not isinstance(value, Cell):
+            kept[id(value)] = value
+        return f"@{id(value)}"
+    if isinstance(value, (tuple, list)):
+        return f"{type(value).__name__}({', '.join(_constant(v, kept) for v in value)})"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{k!r}: {_constant(v, kept)}' for k, v in value.items())}}}"
+    return ""
 
 
 _compiled: WeakKeyDictionary[Cell, _Steps] = WeakKeyDictionary()

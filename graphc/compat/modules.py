@@ -15,12 +15,22 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-_TENSORS = ("graphc", "graphc.ops", "graphc.ops.dtype", "graphc.ops.tensor")
-_TRAINING = ("graphc.nn",)
+_TOP = "graphc.compat.toplevel"
+_TENSORS = (_TOP, "graphc", "graphc.ops", "graphc.ops.dtype", "graphc.ops.tensor")
+_NN = ("graphc.nn",)
+_OPS = ("graphc.ops", "graphc.ops.composite", _TOP)
+_PRIMITIVES = ("graphc.ops", "graphc.ops.primitives", _TOP)
+_PARALLEL = ("graphc.parallel",)
+
+
+def _within(parent: str, names: str, providers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    return {f"{parent}.{name}": providers for name in names.split()}
+
 
 #: MindSpore's module -> graphc's modules that are searched for its names, in order.
 MODULES: dict[str, tuple[str, ...]] = {
     "mindspore": (
+        _TOP,
         "graphc",
         "graphc.context",
         "graphc.ops.dtype",
@@ -29,53 +39,68 @@ MODULES: dict[str, tuple[str, ...]] = {
         "graphc.parallel",
         "graphc.train",
     ),
-    "mindspore.nn": _TRAINING,
-    "mindspore.nn.cell": _TRAINING,
-    "mindspore.nn.layer": _TRAINING,
-    "mindspore.nn.layer.basic": _TRAINING,
-    "mindspore.nn.layer.activation": _TRAINING,
-    "mindspore.nn.layer.container": _TRAINING,
-    "mindspore.nn.layer.conv": _TRAINING,
-    "mindspore.nn.layer.normalization": _TRAINING,
-    "mindspore.nn.layer.pooling": _TRAINING,
-    "mindspore.nn.loss": _TRAINING,
-    "mindspore.nn.loss.loss": _TRAINING,
-    "mindspore.nn.optim": _TRAINING,
-    "mindspore.nn.optim.optimizer": _TRAINING,
-    "mindspore.nn.wrap": _TRAINING,
-    "mindspore.nn.wrap.cell_wrapper": _TRAINING,
-    "mindspore.nn.wrap.loss_scale": _TRAINING,
-    "mindspore.nn.wrap.grad_reducer": _TRAINING,
-    "mindspore.nn.learning_rate_schedule": _TRAINING,
-    "mindspore.nn.dynamic_lr": _TRAINING,
-    "mindspore.ops": ("graphc.ops", "graphc.ops.composite"),
-    "mindspore.ops.operations": ("graphc.ops", "graphc.ops.primitives"),
-    "mindspore.ops.functional": ("graphc.ops.functional", "graphc.ops", "graphc.ops.composite"),
-    "mindspore.ops.function": ("graphc.ops",),
-    "mindspore.ops.composite": ("graphc.ops.composite", "graphc.ops"),
-    "mindspore.ops.primitive": ("graphc.ops.primitives", "graphc.ops"),
-    "mindspore.common": (*_TENSORS, "graphc.compat.executor"),
-    "mindspore.common.api": ("graphc.compat.executor", "graphc"),
-    "mindspore.common.dtype": ("graphc.ops.dtype",),
-    "mindspore.common.initializer": ("graphc.nn.initializer",),
-    "mindspore.common.parameter": _TENSORS,
-    "mindspore.common.seed": ("graphc",),
-    "mindspore.common.tensor": _TENSORS,
-    "mindspore.context": ("graphc.context", "graphc.parallel"),
-    "mindspore.amp": ("graphc.amp",),
-    "mindspore.train": ("graphc", "graphc.train", "graphc.amp", "graphc.checkpoint"),
-    "mindspore.train.callback": ("graphc.train",),
-    "mindspore.train.amp": ("graphc.amp",),
-    "mindspore.train.loss_scale_manager": ("graphc.amp",),
-    "mindspore.train.serialization": ("graphc.checkpoint",),
-    "mindspore.communication": ("graphc.parallel",),
-    "mindspore.communication.management": ("graphc.parallel",),
-    "mindspore.parallel": ("graphc.parallel",),
-    "mindspore.parallel._auto_parallel_context": ("graphc.parallel",),
-    "mindspore.parallel._utils": ("graphc.parallel",),
+    "mindspore.context": (_TOP, "graphc.context", "graphc.parallel"),
     "mindspore._checkparam": ("graphc.compat.checkparam",),
     "mindspore.log": ("graphc.compat.log",),
     "mindspore.dataset": ("graphc.dataset",),
+    # ---- networks
+    "mindspore.nn": _NN,
+    **_within("mindspore.nn", "cell layer loss optim wrap grad learning_rate_schedule dynamic_lr metrics", _NN),
+    **_within(
+        "mindspore.nn.layer",
+        "basic activation container conv normalization pooling embedding math combined padding image rnns channel_shuffle",
+        _NN,
+    ),
+    **_within("mindspore.nn.loss", "loss", _NN),
+    **_within(
+        "mindspore.nn.optim",
+        "optimizer momentum sgd adam lamb lars rmsprop adagrad ftrl lazyadam proximal_ada_grad asgd rprop adamax adadelta"
+        " adasum thor adafactor",
+        _NN,
+    ),
+    **_within("mindspore.nn.wrap", "cell_wrapper loss_scale grad_reducer", _NN),
+    **_within("mindspore.nn.grad", "cell_grad", _NN),
+    # ---- ops
+    "mindspore.ops": _OPS,
+    "mindspore.ops.operations": _PRIMITIVES,
+    **_within(
+        "mindspore.ops.operations",
+        "math_ops nn_ops array_ops debug_ops other_ops random_ops control_ops comm_ops inner_ops image_ops sparse_ops"
+        " manually_defined _inner_ops _grad_ops _scalar_ops _tensor_array _sequence_ops",
+        _PRIMITIVES,
+    ),
+    "mindspore.ops.functional": ("graphc.ops.functional", *_OPS),
+    "mindspore.ops.function": _OPS,
+    **_within("mindspore.ops.function", "math_func array_func nn_func random_func clip_func debug_func grad", _OPS),
+    **_within("mindspore.ops.function.grad", "grad_func", _OPS),
+    "mindspore.ops.composite": ("graphc.ops.composite", *_OPS),
+    **_within("mindspore.ops.composite", "base math_ops multitype_ops env_ops", ("graphc.ops.composite", *_OPS)),
+    "mindspore.ops.primitive": (*_PRIMITIVES, "graphc.ops.composite"),
+    "mindspore.ops.auto_generate": _PRIMITIVES,
+    **_within("mindspore.ops.auto_generate", "gen_ops_prim gen_ops_def", _PRIMITIVES),
+    "mindspore.ops._primitive_cache": (_TOP,),
+    "mindspore.ops.op_info_register": _PRIMITIVES,
+    # ---- tensors and compilation
+    "mindspore.common": (*_TENSORS, "graphc.compat.executor"),
+    "mindspore.common.api": ("graphc.compat.executor", "graphc", _TOP),
+    "mindspore.common.dtype": ("graphc.ops.dtype", _TOP),
+    "mindspore.common.initializer": ("graphc.nn.initializer",),
+    **_within(
+        "mindspore.common", "parameter tensor sparse_tensor jit_config mutable seed recompute lazy_inline", _TENSORS
+    ),
+    # ---- training
+    "mindspore.amp": ("graphc.amp",),
+    "mindspore.train": ("graphc", "graphc.train", "graphc.amp", "graphc.checkpoint"),
+    "mindspore.train.callback": ("graphc.train",),
+    "mindspore.train.model": ("graphc.train",),
+    "mindspore.train.metrics": ("graphc.train",),
+    "mindspore.train.amp": ("graphc.amp",),
+    "mindspore.train.loss_scale_manager": ("graphc.amp",),
+    "mindspore.train.serialization": ("graphc.checkpoint",),
+    "mindspore.communication": _PARALLEL,
+    "mindspore.communication.management": _PARALLEL,
+    "mindspore.parallel": _PARALLEL,
+    **_within("mindspore.parallel", "_auto_parallel_context _utils _cost_model_context _ps_context _tensor", _PARALLEL),
 }
 
 
@@ -103,6 +128,10 @@ class Shadow(ModuleType):
             if importing and not name.startswith("__")
             else AttributeError(message)
         )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Modules such as mindspore.common.mutable, which stand for the function of the same name in them."""
+        return getattr(self, self.__name__.rpartition(".")[2])(*args, **kwargs)
 
     def __dir__(self) -> list[str]:
         return sorted({n for provider in _providers(self.__name__) for n in dir(provider) if not n.startswith("_")})

@@ -44,9 +44,10 @@ class Cell:
                 help="call super().__init__() first in __init__",
             )
         params, cells = self._params, self._cells
-        dispatch.touch()
         if dispatch.recorder.get() is not None:
             self._set_while_traced(name, value)
+            return
+        dispatch.touch()
         params.pop(name, None)
         cells.pop(name, None)
         if isinstance(value, Parameter):
@@ -65,15 +66,17 @@ class Cell:
         object.__setattr__(self, name, value)
 
     def _set_while_traced(self, name: str, value: Any) -> None:
+        """In construct a tensor set as an attribute that holds a Parameter is assigned to it, as in MindSpore."""
         from graphc.errors import TraceError
 
-        if isinstance(self.__dict__.get(name), Parameter) and isinstance(value, Tensor):
-            raise TraceError(
-                f"self.{name} is a Parameter; assigning a tensor to the attribute would replace it",
-                code="GC133",
-                loc=user_loc(),
-                help=f"write it with ops.assign(self.{name}, value)",
-            )
+        held = self.__dict__.get(name)
+        if value is held and name in self.__dict__:
+            return
+        if isinstance(held, Parameter) and isinstance(value, (Tensor, bool, int, float)):
+            from graphc.ops import functional
+
+            functional.assign(held, value)
+            return
         raise TraceError(
             f"self.{name} is set inside construct: Python runs once, when the Cell is compiled, not at every step",
             code="GC133",

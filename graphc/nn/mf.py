@@ -100,8 +100,8 @@ class MFTrainOneStepCell(TrainOneStepWithLossScaleCell):
         moved = [done]
         with dispatch.region("optimizer"):
             for average, weight in zip(self.ema_weights, self.weights, strict=True):
-                now = ops.depend(weight, done)
-                moved.append(ops.assign(average, average * keep + now * (1.0 - keep)))
+                # A parameter is read when it is used: after the optimizer.
+                moved.append(ops.assign(average, average * keep + weight * (1.0 - keep)))
         return moved
 
     def construct(self, *inputs: Any) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ from graphc.errors import ArgumentTypeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell import Cell
 from graphc.nn.grad_reducer import DistributedGradReducer, is_data_parallel
+from graphc.ops import dispatch
 from graphc.ops.composite import GradOperation, ValueAndGrad
 from graphc.ops.tensor import ParameterTuple, Tensor
 from graphc.ops.tree import map_tensors
@@ -158,6 +159,10 @@ class WithGradCell(Cell):
         return self.grad(self.whole, self.weights)(*inputs, sens)
 
 
+def _nothing() -> None:
+    """What a Cell that is no Optimizer has to check before a step."""
+
+
 class TrainOneStepCell(Cell):
     """One training step (MindSpore: nn.TrainOneStepCell): the loss, computed before the optimizer has used
     its gradients.
@@ -167,7 +172,8 @@ class TrainOneStepCell(Cell):
     that takes the gradients. sens: what fills the gradient of the loss, 1 by default. With return_grad the
     step returns (loss, {parameter name: gradient}).
     Raises ArgumentTypeError for other arguments, ArgumentValueError for sens 0; when called,
-    ArgumentTypeError GC151 if the network returns anything but one float tensor.
+    ArgumentTypeError GC151 if the network returns anything but one float tensor, and RateListExhausted if the optimizer's
+    list of learning rates has none for the step.
     """
 
     def __init__(self, network: Cell, optimizer: Any, sens: float | None = None, return_grad: bool = False) -> None:
@@ -191,6 +197,12 @@ class TrainOneStepCell(Cell):
         self.grad_reducer: Callable[[tuple[Tensor, ...]], tuple[Tensor, ...]] = ops.identity
         if self.reducer_flag:
             self.grad_reducer = DistributedGradReducer(self.weights)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if dispatch.recorder.get() is None:
+            # Before the step: a list of learning rates that has come to its end must not reach the weights.
+            getattr(self.optimizer, "check_step", _nothing)()
+        return super().__call__(*args, **kwargs)
 
     def construct(self, *inputs: Any) -> Any:
         loss = check_loss(type(self).__name__, self.network, self.network(*inputs))

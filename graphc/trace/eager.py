@@ -12,6 +12,7 @@ from typing import Any
 from graphc.ir import Graph, TensorType, Value
 from graphc.nn.cell import Cell
 from graphc.ops import dispatch, reference
+from graphc.ops.float_status import StatusRegister
 from graphc.ops.rules import Array
 from graphc.ops.tensor import Parameter, Tensor, TracedTensor
 from graphc.ops.tree import map_tensors
@@ -88,7 +89,20 @@ class EagerRecorder(GraphRecorder):
     # Python's own order and control flow are those of the program.
 
     def depend(self, value: Any, on: Any) -> Any:
-        return value
+        """The value, in which only the graph remembers what it waits for: a float status is read by that."""
+        after = self.producers(on)
+
+        def one(x: Tensor) -> Tensor:
+            if isinstance(x, StatusRegister):
+                x.after = (*x.after, *after)
+            return x if isinstance(x, Parameter) else self._depend(self.resolve(x), after)
+
+        return map_tensors(one, value) if after else value
+
+    def _depend(self, value: Value, after: tuple[int, ...]) -> TracedTensor:
+        node = self.graph.add("Depend", [value], after=[i for i in after if i != value.node])
+        self.values[node.outputs[0]] = self.values[value]
+        return self.wrap(node.outputs[0])
 
     def while_loop(
         self, test: Callable[..., Any], body: Callable[..., Any], carried: tuple[Any, ...]
@@ -102,8 +116,9 @@ def run(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], expand: Calla
     """Run a cell in plain Python; returns its results as Tensors."""
     recorder = EagerRecorder(type(cell).__name__, expand)
 
-    def known(x: Tensor) -> Tensor:
-        return x if isinstance(x, Parameter) else recorder.input("", x)
+    def known(x: Tensor) -> Any:
+        # A number marked by `mutable` is what it is here: a number.
+        return x if isinstance(x, Parameter) else x.item() if x.is_number else recorder.input("", x)
 
     args, kwargs = map_tensors(known, (args, kwargs))
     token = dispatch.recorder.set(recorder)

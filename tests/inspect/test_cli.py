@@ -330,7 +330,9 @@ def test_python_dash_m_and_a_closed_pipe(dumped):
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "codegen")])}
     command = f"{sys.executable} -m graphc show {dumped} --json | head -c 5; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], env=env, capture_output=True, text=True, timeout=60, cwd=ROOT)
-    assert (done.returncode, done.stdout, done.stderr) == (141, '{\n "s', "")
+    # Where all of it fits into the pipe's buffer before the reader closes, nothing is cut off.
+    assert done.returncode in (0, 141)
+    assert (done.stdout, done.stderr) == ('{\n "s', "")
 
 
 def test_hostile_graphs_print(capsys, tmp_path, hostile_graph, hostile):

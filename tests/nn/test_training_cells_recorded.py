@@ -48,8 +48,17 @@ def differences(want: Any, got: Any, path: str = "") -> Iterator[str]:
         yield f"{path}: {want!r} is now {got!r}"
 
 
+@pytest.fixture
+def graph_mode_afterwards() -> Iterator[None]:
+    yield
+    graphc.set_context(mode=graphc.GRAPH_MODE)
+
+
+@pytest.mark.usefixtures("graph_mode_afterwards")
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
 @pytest.mark.parametrize("case", script.CASES)
-def test_same_as_mindspore(case: str) -> None:
+def test_same_as_mindspore(case: str, mode: int) -> None:
+    graphc.set_context(mode=mode)
     made = json.loads(json.dumps(script.plain(getattr(script.Library(graphc), case)())))
     assert list(differences(RECORDED[case], made)) == []
 

@@ -31,6 +31,7 @@ BAD = np.full_like(X, np.inf)
 def stand_alone() -> Iterator[None]:
     yield
     reset_auto_parallel_context()
+    graphc.set_context(mode=graphc.GRAPH_MODE)
 
 
 def network() -> nn.WithLossCell:
@@ -115,6 +116,14 @@ def test_reductions_keep_their_order() -> None:
     assert len(nodes) == 2
     assert nodes[0].id in nodes[1].after
     check_descent(step, net)
+
+
+def test_every_training_cell_reduces() -> None:
+    set_auto_parallel_context(parallel_mode="data_parallel")
+    for kind in (nn.TrainOneStepWithLossScaleCell, nn.MFTrainOneStepCell, WithIf):
+        net = network()
+        step = kind(net, nn.SGD(net.trainable_params(), 0.1), scale_sense=Tensor(8.0))
+        assert len(all_reduces(graphc.compile(step, Tensor(X), Tensor(Y)).graph)) == 2
 
 
 def test_a_layerwise_parameter_is_not_reduced() -> None:
@@ -302,8 +311,10 @@ def test_a_subclass_trains(kind: Any) -> None:
     check_descent(kind(net, nn.SGD(net.trainable_params(), 0.1), Tensor(64.0)), net)
 
 
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
 @pytest.mark.parametrize("kind", CLASSES)
-def test_a_subclass_scales_and_skips(kind: Any) -> None:
+def test_a_subclass_scales_and_skips(kind: Any, mode: int) -> None:
+    graphc.set_context(mode=mode)
     net = network()
     step = kind(
         net, nn.Momentum(net.trainable_params(), 0.1, 0.9), nn.DynamicLossScaleUpdateCell(8.0, 2, 2)
@@ -356,6 +367,39 @@ def test_what_was_computed_before_the_clearing_is_not_checked() -> None:
     assert late.asnumpy().tolist() == [2.0, 4.0]
     flags, _ = Net()(Tensor([3e38, 2.0]))
     assert flags.asnumpy().tolist() == [1.0] * 8
+
+
+def test_the_last_clearing_counts() -> None:
+    class Net(nn.Cell):
+        def construct(self, x: Tensor) -> tuple[Tensor, Tensor]:
+            status = ops.NPUAllocFloatStatus()()
+            big = F.depend(x, ops.NPUClearFloatStatus()(status)) * 3e38
+            first = ops.NPUGetFloatStatus()(F.depend(status, big))
+            small = F.depend(x, ops.NPUClearFloatStatus()(F.depend(status, first))) * 2
+            return first, ops.NPUGetFloatStatus()(F.depend(F.depend(status, big), small))
+
+    first, second = Net()(Tensor([3.0]))
+    assert (first.asnumpy().max(), second.asnumpy().max()) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n, o: nn.TrainOneStepCell(n, o),
+        lambda n, o: nn.TrainOneStepWithLossScaleCell(n, o, Tensor(8.0)),
+        lambda n, o: nn.MFTrainOneStepCell(n, o),
+    ],
+)
+def test_a_list_of_rates_that_is_too_short(make: Any) -> None:
+    """The step that has no rate raises, and leaves everything as it was."""
+    net = network()
+    step = make(net, nn.SGD(net.trainable_params(), [0.1, 0.2]))
+    for _ in range(2):
+        step(Tensor(X), Tensor(Y))
+    before = [p.asnumpy() for p in (*step.weights, *step.optimizer.get_parameters())]
+    with pytest.raises(RuntimeError, match="learning rate"):
+        step(Tensor(X), Tensor(Y))
+    assert all(map(np.array_equal, before, (p.asnumpy() for p in (*step.weights, *step.optimizer.get_parameters()))))
 
 
 # ---- the forward runs once per step

@@ -277,6 +277,19 @@ def test_bprop_with_python_values_and_captured_tensors() -> None:
     close(ops.GradOperation()(fn)(Tensor(A), Tensor(B)), 7 * B + 1)
 
 
+def test_an_output_that_is_not_used_has_gradient_zero() -> None:
+    class Pair(nn.Cell):
+        def construct(self, x: Tensor) -> tuple[Tensor, Tensor]:
+            return x * 2, x * 3
+
+        def bprop(self, x: Tensor, out: Any, dout: Any) -> Tensor:
+            return out[0] + dout[0] * 100 + dout[1] * 10
+
+    pair = Pair()
+    close(ops.grad(lambda x: pair(x)[0] * 5)(Tensor(A)), 2 * A + 500)
+    close(ops.grad(lambda x: pair(x)[1] * 5)(Tensor(A)), 2 * A + 50)
+
+
 def test_a_bprop_is_differentiated_too() -> None:
     cell = Halved(lambda self, x, y, out, dout: (x * x * dout, y * 0))
     first = ops.GradOperation()(cell)

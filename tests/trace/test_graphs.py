@@ -346,3 +346,26 @@ def test_tracing_changes_nothing():
     net = cell(construct, w=weight(2, 3))
     graphc.compile(net, X)
     assert net.w.asnumpy().tolist() == np.ones((2, 3)).tolist()
+
+
+# ---- constants
+
+
+def test_a_replaced_constant_compiles_again():
+    def construct(self, x):
+        return x * self.number * self._hidden * self.listed[0] * self.named["a"] * self.table
+
+    net = cell(construct, number=2.0, _hidden=3.0, listed=[5.0], named={"a": 7.0}, table=Tensor(11.0))
+    want = 2 * 3 * 5 * 7 * 11
+    assert net(Tensor(X)).asnumpy()[0, 1] == want
+    for name, new, old in (
+        ("number", 13.0, 2),
+        ("_hidden", 17.0, 3),
+        ("listed", [19.0], 5),
+        ("named", {"a": 23.0}, 7),
+        ("table", Tensor(29.0), 11),
+    ):
+        setattr(net, name, new)
+        value = new[0] if isinstance(new, list) else new["a"] if isinstance(new, dict) else float(new)
+        want = want * value / old
+        assert net(Tensor(X)).asnumpy()[0, 1] == want

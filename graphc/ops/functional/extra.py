@@ -1,6 +1,7 @@
 """The functions beyond the basic ones, by module."""
 
 from graphc.ops.functional import (
+    extra_bits,
     extra_index,
     extra_linalg,
     extra_math,
@@ -10,6 +11,7 @@ from graphc.ops.functional import (
     extra_scalar,
     extra_shape,
 )
+from graphc.ops.functional.extra_bits import *  # noqa: F403
 from graphc.ops.functional.extra_index import *  # noqa: F403
 from graphc.ops.functional.extra_linalg import *  # noqa: F403
 from graphc.ops.functional.extra_math import *  # noqa: F403
@@ -21,6 +23,7 @@ from graphc.ops.functional.extra_shape import *  # noqa: F403
 
 #: What the modules above define. There is no `__all__` here: checkers of types cannot read a computed one.
 NAMES = [
-    *extra_index.__all__, *extra_linalg.__all__, *extra_math.__all__, *extra_print.__all__, *extra_random.__all__,
+    *extra_bits.__all__, *extra_index.__all__, *extra_linalg.__all__, *extra_math.__all__, *extra_print.__all__,
+    *extra_random.__all__,
     *extra_reduce.__all__, *extra_scalar.__all__, *extra_shape.__all__,
 ]  # fmt: skip

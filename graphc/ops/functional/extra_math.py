@@ -1,11 +1,11 @@
-"""More elementwise functions: trigonometry, logic, bits, and compositions of the basic ones."""
+"""More elementwise functions: trigonometry, logic, and compositions of the basic ones."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from graphc.errors import ArgumentValueError, DTypeError, user_loc
+from graphc.errors import ArgumentValueError, user_loc
 from graphc.ir.types import FLOATS
 from graphc.ops.functional.core import Operand, as_bool, call, cast, cast_to, is_number, pair
 from graphc.ops.functional.create import ones_like, zeros_like
@@ -28,7 +28,6 @@ from graphc.ops.functional.math import (
     logical_and,
     logical_not,
     logical_or,
-    logical_xor,
     maximum,
     minimum,
     mul,
@@ -351,55 +350,6 @@ def approximate_equal(x: Tensor, y: Tensor, tolerance: float = 1e-5) -> Tensor:
     return less(abs_(sub(x, y)), tolerance)
 
 
-# ---- bits
-
-
-def _integers(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
-    a, b = as_tensor(x), as_tensor(y)
-    if a.type.dtype == b.type.dtype == "bool":
-        return a, b
-    a, b = pair(op, x, y)
-    if a.type.is_float:
-        raise DTypeError(f"{op}: operands are {a.type} and {b.type}, expected integers or bools", loc=user_loc())
-    return a, b
-
-
-def bitwise_and(input: Operand, other: Operand) -> Tensor:
-    """The bits that both have; logical and of bools."""
-    x, y = _integers("BitwiseAnd", input, other)
-    return logical_and(x, y) if x.type.dtype == "bool" else call("BitwiseAnd", x, y)
-
-
-def bitwise_or(input: Operand, other: Operand) -> Tensor:
-    """The bits that either has; logical or of bools."""
-    x, y = _integers("BitwiseOr", input, other)
-    return logical_or(x, y) if x.type.dtype == "bool" else call("BitwiseOr", x, y)
-
-
-def bitwise_xor(input: Operand, other: Operand) -> Tensor:
-    """The bits that differ; exclusive or of bools."""
-    x, y = _integers("BitwiseXor", input, other)
-    return logical_xor(x, y) if x.type.dtype == "bool" else call("BitwiseXor", x, y)
-
-
-def bitwise_not(input: Tensor) -> Tensor:
-    """Every bit inverted; logical not of bools."""
-    x = as_tensor(input)
-    return logical_not(x) if x.type.dtype == "bool" else sub(-1, x)
-
-
-def bitwise_left_shift(input: Operand, other: Operand) -> Tensor:
-    """x 2^other of integers."""
-    a, b = _integers("bitwise_left_shift", input, other)
-    return mul(a, pow_(2, b))
-
-
-def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
-    """floor(x / 2^other) of integers."""
-    a, b = _integers("bitwise_right_shift", input, other)
-    return floor_div(a, pow_(2, b))
-
-
 # ---- bounds
 
 
@@ -442,7 +392,7 @@ def scalar_min(x: Any, y: Any) -> Any:
 
 
 absolute, arccos, arccosh, arcsin, arcsinh, arctan = abs_, acos, acosh, asin, asinh, atan
-arctan2, arctanh, inv, invert = atan2, atanh, reciprocal, bitwise_not
+arctan2, arctanh, inv = atan2, atanh, reciprocal
 clip, divide, true_divide, floor_divide, multiply, subtract, negative = clamp, div, div, floor_div, mul, sub, neg
 remainder, fix, sgn, fmax, fmin, truncate_mod = floor_mod, trunc, sign, maximum, minimum, fmod
 eq, ne, gt, ge, lt, le = equal, not_equal, greater, greater_equal, less, less_equal
@@ -466,12 +416,6 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
-    "bitwise_and",
-    "bitwise_left_shift",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
     "clamp",
     "clip",
     "copysign",
@@ -495,7 +439,6 @@ __all__ = [
     "heaviside",
     "hypot",
     "inv",
-    "invert",
     "isclose",
     "isneginf",
     "isposinf",

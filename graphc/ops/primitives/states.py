@@ -228,9 +228,10 @@ def _proximal_descent(var: Parameter, alpha: Any, l1: Any, l2: Any, delta: Tenso
 def _proximal_adagrad(
     var: Parameter, accum: Parameter, lr: Any, l1: Any, l2: Any, grad: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """accum += grad^2, then a proximal step after var - lr grad / sqrt(accum)."""
+    """accum += grad^2, then a proximal step of rate lr / sqrt(accum) after var - rate grad."""
     total = F.assign_add(accum, F.square(grad))
-    return _proximal(var, F.sub(var, F.div(F.mul(grad, lr), F.sqrt(total))), lr, l1, l2), total
+    rate = F.div(lr, F.sqrt(total))
+    return _proximal(var, F.sub(var, F.mul(grad, rate)), rate, l1, l2), total
 
 
 ApplyProximalGradientDescent = declare("ApplyProximalGradientDescent", _proximal_descent)
