@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from graphc_codegen.loops.twin import twin
+from graphc_codegen.program import Access, Instr, LoopKernel, Output
 from graphc_codegen.target import Target
 from tests.codegen.loop_harness import AVX2, HOST, pointwise, run
 
@@ -58,3 +59,14 @@ def test_round_takes_halves_to_even(target: Target) -> None:
     for got in both("round", [x], "float32", target):
         np.testing.assert_array_equal(got, np.round(x))
         np.testing.assert_array_equal(np.signbit(got), np.signbit(np.round(x)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
+def test_a_constant_keeps_the_sign_of_zero(dtype: str) -> None:
+    access = Access(dtype, (1,), 0, 3)
+    kernel = LoopKernel((3,), (False,), (), (Instr("const", (), dtype, -0.0),), (Output(access, 0),))
+    (native,) = run(kernel, [np.ones(3, dtype)])
+    checked = np.ones(3, dtype)
+    twin(kernel, checked)
+    assert np.signbit(native).all()
+    assert np.signbit(checked).all()

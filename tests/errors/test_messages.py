@@ -343,16 +343,6 @@ def test_an_attribute_set_in_construct():
     )
 
 
-def test_a_parameter_set_in_construct_is_assigned():
-    def construct(self, x):
-        self.w = x
-        return x
-
-    w = Parameter(X * 2, name="w")
-    compiled(construct, X, w=w)
-    assert compiled(construct, Tensor(np.ones((5,), np.float32)), w=w).code == "GC101"
-
-
 # ---- errors themselves
 
 

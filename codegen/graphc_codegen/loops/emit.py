@@ -48,7 +48,8 @@ def _store_neutral(writer: Writer, kernel: LoopKernel, pointers: Sequence[str]) 
 
 def _number(const: Instr) -> float | int | bool:
     """The value of a constant, as its dtype represents it."""
-    number = const.imm or 0
+    # Not `or 0`, which would lose the sign of -0.0.
+    number = 0 if const.imm is None else const.imm
     return halves.nearest(float(number), const.dtype) if const.dtype in HALVES else number
 
 

@@ -80,7 +80,9 @@ def _evaluate(kernel: LoopKernel, instr: Instr, values: list[Any], arrays: tuple
         operand = int(instr.imm or 0)
         return _view(arrays[operand], kernel.inputs[operand], kernel.domain)
     if instr.op == "const":
-        number = nearest(float(instr.imm or 0), instr.dtype) if instr.dtype in HALVES else instr.imm
+        number = (
+            nearest(float(0 if instr.imm is None else instr.imm), instr.dtype) if instr.dtype in HALVES else instr.imm
+        )
         return np.full((1,) * len(kernel.domain), number, dtype)
     if instr.op == "iota":
         axis = int(instr.imm or 0)
