@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import Parameter, PYNATIVE_MODE, Tensor, nn, ops
+from graphc import PYNATIVE_MODE, Parameter, Tensor, nn, ops
 from graphc.debug import debug
 from graphc.ops import printing
 
@@ -33,7 +33,7 @@ class Stores(nn.Cell):
             y[1] = x[0]
             x[0, 0] = -1
         for i in range(2):
-            x[i][1] += cache[0]
+            x[i, 1] += cache[0]
         i = 0
         while y[i, 0] > limit and i < 1:
             y[i, :2] = y[i] * x[i, 1]
@@ -63,6 +63,18 @@ def test_items_set_in_branches_and_loops(mode, limit):
     for a, b in zip(got, Stores().in_numpy(x, limit), strict=True):
         np.testing.assert_array_equal(a.asnumpy(), b)
     np.testing.assert_array_equal(given.asnumpy(), x)
+
+
+def test_items_of_items():
+    class Net(nn.Cell):
+        def construct(self, x):
+            if x.sum() > 0:
+                x[0][1] = 5.0
+                x[1][0] += 1.0
+            return x
+
+    x = np.ones((2, 2), np.float32)
+    np.testing.assert_array_equal(Net()(Tensor(x)).asnumpy(), [[1, 5], [2, 1]])
 
 
 def test_items_of_a_parameter(mode):
