@@ -33,6 +33,20 @@ def _of(function: str) -> Callable[..., Any]:
     return method
 
 
+def _in_place(function: str) -> Callable[..., Any]:
+    """A method that lets the tensor hold what the function makes of it."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        from graphc.ops.functional.extra_index import write
+
+        write(self, ..., getattr(functions(), function)(self, *args, **kwargs))
+        return self
+
+    method.__name__ = f"{function}_"
+    method.__doc__ = f"This tensor, holding ops.{function.rstrip('_')} of what it held."
+    return method
+
+
 class Methods:
     """Base of Operators, the base of Tensor."""
 
@@ -112,6 +126,19 @@ class Methods:
     unsorted_segment_max, unsorted_segment_min = _of("unsorted_segment_max"), _of("unsorted_segment_min")
     fills, numel, nelement = _of("fills"), _of("numel"), _of("numel")
     ndimension, dim, is_floating_point = _of("rank"), _of("rank"), _of("is_floating_point")
+
+    fliplr, flipud, cross, argwhere = _of("fliplr"), _of("flipud"), _of("cross"), _of("nonzero")
+    hsplit, vsplit, dsplit, diff, diagflat = _of("hsplit"), _of("vsplit"), _of("dsplit"), _of("diff"), _of("diagflat")
+    msort, unsorted_segment_prod = _of("msort"), _of("unsorted_segment_prod")
+    sum_to_size, reverse_sequence = _of("sum_to_size"), _of("reverse_sequence")
+
+    # ---- in place: the tensor itself holds the result; a Parameter is assigned
+
+    add_, sub_, mul_, div_ = _in_place("add"), _in_place("sub"), _in_place("mul"), _in_place("div")
+    floor_divide_, remainder_ = _in_place("floor_div"), _in_place("floor_mod")
+    exp_, log_, floor_, sign_ = _in_place("exp"), _in_place("log"), _in_place("floor"), _in_place("sign")
+    sigmoid_, tanh_, clamp_, masked_fill_ = (_in_place(n) for n in ("sigmoid", "tanh", "clamp", "masked_fill"))
+    fill_, zero_ = _in_place("full_like"), _in_place("zeros_like")
 
     # ---- with meanings of their own
 

@@ -11,6 +11,18 @@ if TYPE_CHECKING:
     from graphc.ops.tensor import Tensor
 
 
+def _kept(x: Any, made: Tensor) -> Tensor:
+    """What the name holds after an augmented assignment: the Parameter, assigned, while a Cell is compiled."""
+    from graphc.ops import dispatch
+    from graphc.ops.tensor import Parameter
+
+    active = dispatch.recorder.get()
+    if active is None or getattr(active, "immediate", False) or not isinstance(x, Parameter):
+        return made
+    _f().assign(x, made)
+    return x
+
+
 class Operators(Methods):
     """Base of Tensor."""
 
@@ -119,6 +131,26 @@ class Operators(Methods):
 
     def __hash__(self) -> int:
         return id(self)
+
+    # Augmented assignments write a Parameter inside a compiled Cell, as in MindSpore; other tensors are not changed.
+
+    def __iadd__(self, other: Any) -> Tensor:
+        return _kept(self, _f().add(self, other))
+
+    def __isub__(self, other: Any) -> Tensor:
+        return _kept(self, _f().sub(self, other))
+
+    def __imul__(self, other: Any) -> Tensor:
+        return _kept(self, _f().mul(self, other))
+
+    def __itruediv__(self, other: Any) -> Tensor:
+        return _kept(self, _f().div(self, other))
+
+    def __ifloordiv__(self, other: Any) -> Tensor:
+        return _kept(self, _f().floor_div(self, other))
+
+    def __imod__(self, other: Any) -> Tensor:
+        return _kept(self, _f().floor_mod(self, other))
 
     def __getitem__(self, index: Any) -> Tensor:
         from graphc.ops.functional.extra_index import index_

@@ -52,14 +52,27 @@ def _grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
         zeros = g.Fill(dtype=g.type(dy).dtype, shape=n.type(n.updates).shape, value=0)
         return [g.Scatter(dy, n.indices, zeros, mode="update", **at), None, g.Gather(dy, n.indices, **at)]
     if n.mode == "mul":
-        dx = g.Scatter(dy, n.indices, n.updates, mode="mul", **at)
-        return [dx, None, g.Gather(g.Mul(dy, n.x), n.indices, **at)]
+        return [g.Scatter(dy, n.indices, n.updates, mode="mul", **at), None, _factor_grad(g, n, dy)]
     # All elements that are equal to the extremum share its gradient equally.
     dtype = n.type(n.x).dtype
     kept = g.Cast(g.Equal(n.x, n.out()), dtype=dtype)
     taken = g.Cast(g.Equal(n.updates, g.Gather(n.out(), n.indices, **at)), dtype=dtype)
     share = g.Div(dy, g.Scatter(kept, n.indices, taken, mode="add", **at))
     return [g.Mul(share, kept), None, g.Mul(g.Gather(share, n.indices, **at), taken)]
+
+
+def _factor_grad(g: Builder, n: NodeView, dy: Value) -> Value:
+    """dy times all other factors of the same element: by division, and around a zero the product of what is not zero."""
+    at = {"axis": n.axis}
+    one, none = g.like(1.0, n.updates), g.like(0.0, n.updates)
+    zero = g.Equal(n.updates, none)
+    others, zeros = g.Select(zero, one, n.updates), g.Select(zero, one, none)
+    product = g.Mul(dy, g.Scatter(n.x, n.indices, others, mode="mul", **at))
+    start = g.Fill(dtype=n.type(n.x).dtype, shape=n.type(n.x).shape, value=0)
+    count = g.Scatter(start, n.indices, zeros, mode="add", **at)
+    alone = g.Equal(g.Sub(g.Gather(count, n.indices, **at), zeros), none)
+    made: Value = g.Select(alone, g.Div(g.Gather(product, n.indices, **at), others), none)
+    return made
 
 
 def _lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
@@ -91,6 +104,7 @@ def _samples() -> list[Sample]:
     made += [
         Sample((floats(3, 5, 2), repeated, floats(3, 7, 2, seed=1)), {"axis": 1, "mode": "add"}, grad=(0, 2)),
         Sample((floats(3, 5, 2), repeated, floats(3, 7, 2, seed=1)), {"axis": 1, "mode": "min"}, grad=(0, 2)),
+        Sample((floats(3, 5, 2), repeated, floats(3, 7, 2, seed=1)), {"axis": 1, "mode": "mul"}, grad=(0, 2)),
         Sample((floats(3, 5), repeated, floats(3, 7, seed=1)), {"axis": 1, "mode": "update"}),
         Sample((integers(6), np.array([1, 1, 4], np.int32), integers(3)), {"mode": "max"}),
         Sample((booleans(4, 3), np.array([2], np.int32), booleans(1, 3, seed=1)), {"mode": "update"}),
@@ -110,5 +124,5 @@ op(
     samples=_samples,
     doc="x with rows along an axis replaced (`update`: the last one wins), or combined (`add`, `mul`, `max`, `min`), in the"
     " order of the indices; an index out of range is left out. Where indices repeat, the gradient of `update` goes to every"
-    " row for that place, and that of `mul` takes each row alone, as in MindSpore",
+    " row for that place, as in MindSpore",
 )

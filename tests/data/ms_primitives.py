@@ -68,6 +68,7 @@ def _cases():
     yield from _networks()
     yield from _functions()
     yield from _methods()
+    yield from _more()
 
 
 def _reductions():
@@ -255,6 +256,34 @@ def _methods():
     yield "~(b & b)", {"b": B}
     yield "x & y", {"x": I, "y": J}
     yield "x | 1", {"x": I}
+
+
+def _more():
+    one, two = {"x": X}, {"x": X, "y": Y}
+    for text in (
+        "ops.softmin(x)", "ops.hsplit(x, 3)", "ops.vsplit(x, 2)", "ops.diff(x)", "ops.diagflat(x[0])", "ops.msort(x)",
+        "ops.trapz(x)", "ops.sequence_mask(Tensor([1, 3]), 4)", "ops.vector_norm(x)", "ops.dense(x, x)", 
+        "ops.reverse_sequence(x, Tensor([2, 3]), 1)", "P.ReverseSequence(1, 0)(x, Tensor([3, 2], ms.int32))",
+        "ops.tril_indices(3, 2)", "ops.triu_indices(3, 2, 1)", "ops.cross(x, x * 2 + 1, 1)",
+        "P.AdaptiveAvgPool2D((2, 2))(x[None, None])", "P.ResizeNearestNeighbor((4, 2))(x[None, None])",
+        "ops.adaptive_avg_pool2d(x[None, None], (1, 2))", "ops.interpolate(x[None, None], (4, 6))",
+        "P.UnsortedSegmentProd()(x, Tensor([0, 0], ms.int32), 2)", "P.InplaceUpdate((0,))(x, x[1:])",
+        "ops.inplace_add(x, x[1:], 0)", "ops.inplace_sub(x, x, (0, 1))", "P.NanToNum()(x / 0)",
+        "P.LogSoftmax(0)(x)", "P.Concat()((x, x))", "x.sum_to_size((1, 3))", "x.fliplr()", "x.diff()", "x.cross(x + 1, 1)",
+    ):  # fmt: skip
+        yield text, one
+    for text in (
+        "ops.cosine_similarity(x, y)", "P.Hypot()(x, y)", "P.Heaviside()(x, y)", "P.Cdist()(x, y)", "P.Cross(1)(x, y)",
+        "ops.vecdot(x, y)", "P.Dense()(x, y, None)", "P.Mul()(x, 2)", "P.Pow()(x, 2)",
+    ):  # fmt: skip
+        yield text, two
+    yield "P.LeftShift()(x, Tensor([1, 2, 3], ms.int32))", {"x": I}
+    yield "P.RightShift()(x, Tensor([1, 2, 3], ms.int32))", {"x": I}
+    back = "P.Conv2DBackpropInput(4, (2, 2), pad_mode='valid', pad=0, stride=1)"
+    yield (
+        f"{back}(x, w, (1, 4, 5, 5))",
+        {"x": IMAGE, "w": ("float32", (np.arange(64).reshape(4, 4, 2, 2) % 5 - 1.5).tolist())},
+    )
 
 
 CASES = list(_cases())

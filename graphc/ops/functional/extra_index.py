@@ -123,9 +123,12 @@ def _advanced(x: Tensor, items: list[Any]) -> Tensor:
     used = sum(1 for i in items if i is not None and i is not Ellipsis)
     if used > x.ndim:
         raise ArgumentValueError(f"too many indices ({used}) for {x.type}", loc=user_loc())
-    at = items.index(Ellipsis) if Ellipsis in [i for i in items if not isinstance(i, Tensor)] else len(items)
+    at = next((k for k, i in enumerate(items) if i is Ellipsis), len(items))
+    kinds = (Tensor, int, np.integer)
+    # As in NumPy: what stands between two such indices sends their axes to the front, even `...` for no axes.
+    parted = any(isinstance(i, kinds) for i in items[:at]) and any(isinstance(i, kinds) for i in items[at + 1 :])
     items[at : at + 1] = [slice(None)] * (x.ndim - used)
-    walked = [isinstance(i, (Tensor, int, np.integer)) for i in items]
+    walked = [isinstance(i, kinds) for i in items]
     x = basic(x, tuple(slice(None) if w else i for i, w in zip(items, walked, strict=True)))
     axes = [k for k, w in enumerate(walked) if w]
     indices = [_index(items[k]) for k in axes]
@@ -137,7 +140,7 @@ def _advanced(x: Tensor, items: list[Any]) -> Tensor:
     assert flat is not None
     if flat.shape != shape:
         flat = broadcast_to(flat, shape)
-    first = axes[0] if axes == list(range(axes[0], axes[-1] + 1)) else 0
+    first = axes[0] if axes == list(range(axes[0], axes[-1] + 1)) and not parted else 0
     x = moveaxis(x, tuple(axes), tuple(range(first, first + len(axes))))
     lead, rest = x.shape[:first], x.shape[first + len(axes) :]
     return _gathered(reshape(x, (*lead, math.prod(x.shape[first : first + len(axes)]), *rest)), flat, first)

@@ -439,8 +439,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return reshape(moved, (*lead, c * r**2, h // r, w // r))
 
 
-def sum_to(x: Tensor, shape: Sequence[int]) -> Tensor:
-    """x summed over the axes along which `shape` would have to be repeated."""
+def sum_to_size(x: Tensor, *size: Any) -> Tensor:
+    """x summed over the axes along which a shape would have to be repeated."""
+    shape = as_shape(size)
     lead = x.ndim - len(shape)
     axes = (*range(lead), *(i + lead for i, d in enumerate(shape) if d == 1 and x.shape[i + lead] != 1))
     return reshape(reduce_sum(x, axes), shape) if axes else x
@@ -458,6 +459,6 @@ __all__ = [
     "dstack", "dtype", "dyn_shape", "expand", "expand_as", "eye", "fills", "flip", "fliplr", "flipud", "full_like", "hstack",
     "is_floating_point", "is_tensor", "linspace", "meshgrid", "moveaxis", "movedim", "narrow", "numel", "permute",
     "pixel_shuffle", "pixel_unshuffle", "rank", "ravel", "repeat_elements", "repeat_interleave", "roll", "rot90",
-    "scalar_to_tensor", "shape", "space_to_depth", "strided_slice", "t", "tensor_split", "trace", "tril", "triu",
+    "scalar_to_tensor", "shape", "space_to_depth", "strided_slice", "sum_to_size", "t", "tensor_split", "trace", "tril", "triu",
     "tuple_to_array", "unbind", "unstack", "vstack",
 ]  # fmt: skip

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from graphc.ops.primitives import arrays, maths, network, outside, states
+from graphc.ops.primitives import arrays, base, maths, more, network, outside, states
 from graphc.ops.primitives.arrays import *  # noqa: F403
-from graphc.ops.primitives.base import (
-    Primitive as Primitive,
-)
-from graphc.ops.primitives.base import (
-    PrimitiveWithCheck as PrimitiveWithCheck,
-)
-from graphc.ops.primitives.base import (
-    PrimitiveWithInfer as PrimitiveWithInfer,
-)
-from graphc.ops.primitives.base import (
-    declare as declare,
-)
-from graphc.ops.primitives.base import (
-    prim_attr_register as prim_attr_register,
-)
+from graphc.ops.primitives.base import *  # noqa: F403
 from graphc.ops.primitives.maths import *  # noqa: F403
+from graphc.ops.primitives.more import *  # noqa: F403
 from graphc.ops.primitives.network import *  # noqa: F403
 from graphc.ops.primitives.outside import *  # noqa: F403
 from graphc.ops.primitives.states import *  # noqa: F403
 
 #: What the modules above define. There is no `__all__` here: checkers of types cannot read a computed one.
 NAMES = [
-    "Primitive", "PrimitiveWithCheck", "PrimitiveWithInfer", "prim_attr_register", *arrays.__all__, *maths.__all__,
-    *network.__all__, *outside.__all__, *states.__all__,
+    *arrays.__all__, *base.__all__, *maths.__all__, *more.__all__, *network.__all__, *outside.__all__, *states.__all__,
 ]  # fmt: skip

@@ -115,18 +115,7 @@ Pad = declare(
 )
 
 
-def _mirror_pad(x: Tensor, paddings: Any, mode: str) -> Tensor:
-    """x continued beyond its borders by its mirror image: SYMMETRIC repeats the border, REFLECT does not."""
-    pads = np.asarray(paddings.asnumpy() if isinstance(paddings, Tensor) else paddings).tolist()
-    for axis, (a, b) in enumerate(pads):
-        if a or b:
-            kind: Any = "symmetric" if mode == "SYMMETRIC" else "reflect"
-            places = np.pad(np.arange(x.shape[axis], dtype=np.int32), (a, b), kind)
-            x = F.gather(x, Tensor(places), axis)
-    return x
-
-
-MirrorPad = declare("MirrorPad", _mirror_pad, mode="REFLECT")
+MirrorPad = declare("MirrorPad", F.mirror_pad, mode="REFLECT")
 
 
 def _invert_permutation(x: tuple[int, ...]) -> tuple[int, ...]:

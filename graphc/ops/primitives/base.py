@@ -140,3 +140,6 @@ def declare(name: str, function: Callable[..., Any], doc: str | None = None, **a
     }
     made: type[Any] = type(name, (Primitive,), members)
     return made
+
+
+__all__ = ["Primitive", "PrimitiveWithCheck", "PrimitiveWithInfer", "prim_attr_register"]

@@ -1,0 +1,101 @@
+"""Names of MindSpore that mean little here: settings, markers, dtypes."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import compat, nn
+from graphc.compat import toplevel
+
+
+@pytest.fixture
+def mindspore():
+    compat.install()
+    yield importlib.import_module("mindspore")
+    compat.uninstall()
+    graphc.set_context(mode=graphc.GRAPH_MODE)
+
+
+def test_settings_are_accepted_and_remembered(mindspore, caplog):
+    from mindspore import context
+
+    with caplog.at_level(logging.WARNING, "graphc"):
+        context.set_context(mode=context.PYNATIVE_MODE, device_target="Ascend", save_graphs=True, jit_level="O0")
+    assert "device_target 'Ascend' is not there" in caplog.text
+    assert context.get_context("mode") == mindspore.PYNATIVE_MODE
+    assert context.get_context("device_target") == "CPU"
+    assert (context.get_context("jit_level"), context.get_context("save_graphs")) == ("O0", True)
+    with pytest.raises(graphc.ArgumentValueError):
+        context.get_context("colour")
+    mindspore.set_device("CPU")
+    mindspore.set_deterministic(True)
+
+
+def test_markers_return_what_they_mark(mindspore):
+    @mindspore.lazy_inline
+    def f(x):
+        return x
+
+    @mindspore.no_inline()
+    def g(x):
+        return x
+
+    @mindspore.ops.constexpr
+    def h(shape):
+        return shape[0]
+
+    class Net(nn.Cell):
+        def construct(self, x):
+            return mindspore.recompute(f, g(x)) * h(x.shape)
+
+    np.testing.assert_array_equal(Net()(graphc.Tensor([1.0, 2.0])).asnumpy(), [2, 4])
+
+
+def test_modules_named_like_their_function_can_be_called(mindspore):
+    from mindspore.common import mutable
+
+    assert isinstance(mutable((1, 2)), tuple)
+
+
+def test_dtypes_and_their_types(mindspore):
+    from mindspore.common import dtype as mstype
+
+    assert mstype.dtype_to_nptype(mstype.int32) is np.int32
+    assert [mstype.dtype_to_pytype(t) for t in (mstype.bool_, mstype.int8, mstype.float16)] == [bool, int, float]
+    assert [mstype.pytype_to_dtype(t).name for t in (bool, int, float, np.int32)] == [
+        "bool",
+        "int64",
+        "float64",
+        "int32",
+    ]
+    assert mindspore.get_py_obj_dtype(graphc.Tensor(1.0)) == graphc.float32
+
+
+def test_tensors(mindspore):
+    assert mindspore.tensor([1, 2], mindspore.float32).dtype == graphc.float32
+    assert mindspore.from_numpy(np.zeros(3)).shape == (3,)
+    for call in (lambda: mindspore.tensor(), lambda: mindspore.from_numpy([1]), lambda: mindspore.RowTensor(1, 2, 3)):
+        with pytest.raises(graphc.ArgumentTypeError):
+            call()
+
+
+def test_what_scripts_configure(mindspore, capsys):
+    assert mindspore.JitConfig("O1").jit_config_dict["jit_level"] == "O1"
+    with pytest.raises(graphc.ArgumentValueError):
+        mindspore.JitConfig("O9")
+    toplevel.run_check()
+    assert "computes" in capsys.readouterr().out
+
+
+def test_primitives_from_their_modules(mindspore):
+    from mindspore.ops._primitive_cache import _get_cache_prim
+    from mindspore.ops.function.math_func import tan
+    from mindspore.ops.operations.math_ops import ReduceSum
+
+    assert _get_cache_prim(ReduceSum)(True).keep_dims
+    assert tan is graphc.ops.tan

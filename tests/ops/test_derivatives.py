@@ -1,0 +1,87 @@
+"""vjp, jvp, Jacobians."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import Parameter, Tensor, nn, ops
+
+X, Y = np.array([1.0, 2.0], np.float32), np.array([3.0, 4.0], np.float32)
+
+
+def f(x, y):
+    return x * y * y
+
+
+def close(got, *wanted):
+    items = got if isinstance(got, tuple) else (got,)
+    for a, b in zip(items, wanted, strict=True):
+        np.testing.assert_allclose(a.asnumpy(), b, rtol=1e-6)
+
+
+class Both(nn.Cell):
+    """The same calls inside a compiled Cell."""
+
+    def __init__(self, run):
+        super().__init__()
+        self.run = run
+
+    def construct(self, *inputs):
+        return self.run(*inputs)
+
+
+@pytest.mark.parametrize("wrap", [lambda run: run, Both], ids=["outside", "compiled"])
+def test_products_with_vectors(wrap):
+    def run(x, y):
+        out, pull = ops.vjp(f, x, y)
+        return out, pull(x), ops.jvp(f, (x, y), (y, x))
+
+    out, pulled, (again, tangent) = wrap(run)(Tensor(X), Tensor(Y))
+    close(out, X * Y**2)
+    close(again, X * Y**2)
+    close(pulled, X * Y**2, X * 2 * X * Y)
+    close(tangent, Y * Y**2 + X * 2 * X * Y)
+
+
+@pytest.mark.parametrize("wrap", [lambda run: run, Both], ids=["outside", "compiled"])
+def test_jacobians(wrap):
+    by_x, by_y = wrap(lambda x, y: ops.jacrev(f, (0, 1))(x, y))(Tensor(X), Tensor(Y))
+    close((by_x, by_y), np.diag(Y**2), np.diag(2 * X * Y))
+    close(ops.jacfwd(f, 1)(Tensor(X), Tensor(Y)), np.diag(2 * X * Y))
+
+
+def test_auxiliary_outputs_and_weights():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = Parameter(X, name="w")
+
+        def construct(self, x):
+            return x * self.w, x + 1
+
+    net = Net()
+    out, pull, aux = ops.vjp(net, Tensor(Y), weights=graphc.ParameterTuple([net.w]), has_aux=True)
+    close(out, X * Y)
+    close(aux, Y + 1)
+    by_input, (by_weight,) = pull(Tensor(X))
+    close((by_input, by_weight), X * X, X * Y)
+    jacobian, aux = ops.jacrev(net, has_aux=True)(Tensor(Y))
+    close(jacobian, np.diag(X))
+    close(aux, Y + 1)
+    out, tangent, aux = ops.jvp(net, Tensor(Y), Tensor(X), has_aux=True)
+    close((out, tangent), X * Y, X * X)
+
+
+def test_several_outputs():
+    _out, tangents = ops.jvp(lambda x: (x * x, (x + 1,)), Tensor(X), Tensor(Y))
+    close(tangents[0], 2 * X * Y)
+    close(tangents[1], Y)
+
+
+def test_arguments_that_do_not_fit():
+    with pytest.raises(graphc.ArgumentTypeError, match="2 inputs, 1 tangents"):
+        ops.jvp(f, (Tensor(X), Tensor(Y)), Tensor(X))
+    with pytest.raises(graphc.ArgumentTypeError, match="one tensor"):
+        ops.jacrev(lambda x: (x, x))(Tensor(X))

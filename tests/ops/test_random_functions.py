@@ -1,0 +1,62 @@
+"""Random functions: distributions, seeds, the same numbers compiled and not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import PYNATIVE_MODE, Tensor, nn, ops
+
+N = 20000
+DRAWS = {
+    "uniform": (lambda: ops.uniform((N,), -1.0, 3.0), 1.0, 4 / 12**0.5, -1, 3),
+    "normal": (lambda: ops.normal((N,), 2.0, 0.5), 2.0, 0.5, -1, 5),
+    "randn": (lambda: ops.randn(N // 2, 2), 0.0, 1.0, -6, 6),
+    "standard_laplace": (lambda: ops.standard_laplace((N,)), 0.0, 2**0.5, -20, 20),
+    "TruncatedNormal": (lambda: ops.TruncatedNormal()((N,)), 0.0, 0.8796, -2.001, 2.001),
+    "randint": (lambda: ops.randint(2, 6, (N,)), 3.5, 1.25**0.5, 2, 5),
+    "bernoulli": (lambda: ops.bernoulli(ops.zeros((N,)), 0.25), 0.25, (3 / 16) ** 0.5, 0, 1),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_distributions(name):
+    draw, mean, deviation, low, high = DRAWS[name]
+
+    class Net(nn.Cell):
+        def construct(self):
+            return draw()
+
+    graphc.set_seed(7)
+    values = Net()().asnumpy().astype(np.float64)
+    # Five standard errors.
+    assert abs(values.mean() - mean) < 5 * deviation / N**0.5
+    assert values.std() == pytest.approx(deviation, rel=0.03)
+    assert low <= values.min()
+    assert values.max() <= high
+    graphc.set_seed(7)
+    graphc.set_context(mode=PYNATIVE_MODE)
+    try:
+        np.testing.assert_allclose(Net()().asnumpy(), values, rtol=1e-4, atol=1e-5)
+    finally:
+        graphc.set_context(mode=graphc.GRAPH_MODE)
+
+
+def test_permutations():
+    graphc.set_seed(1)
+    first, second = ops.randperm(50).tolist(), ops.randperm(50).tolist()
+    assert first != second
+    assert sorted(first) == sorted(second) == list(range(50))
+    rows = ops.shuffle(Tensor(np.arange(60, dtype=np.float32).reshape(20, 3))).asnumpy()
+    assert sorted(rows[:, 0].tolist()) == list(range(0, 60, 3))
+    np.testing.assert_array_equal(rows[:, 1] - rows[:, 0], np.ones(20))
+
+
+def test_dtypes_and_shapes_like_others():
+    x = Tensor(np.zeros((3, 2), np.float16))
+    for made in (ops.randn_like(x), ops.rand_like(x)):
+        assert (made.shape, made.dtype) == ((3, 2), graphc.float16)
+    assert ops.randint_like(x, 0, 3).dtype == graphc.int64
+    assert ops.StandardNormal(seed=3)((4,)).shape == (4,)
+    assert ops.UniformInt()((5,), Tensor(0, "int32"), Tensor(3, "int32")).dtype == graphc.int32

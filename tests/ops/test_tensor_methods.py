@@ -1,0 +1,255 @@
+"""Methods of Tensor beyond those of test_primitives: in place, indices, conversions; primitives as classes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import Parameter, Tensor, nn, ops
+
+X = np.array([[3.25, 1.0, 2.0], [5.5, -5.0, 0.5]], np.float32)
+
+IN_PLACE = [
+    ("add_", (2.0,), lambda x: x + 2),
+    ("sub_", (2.0,), lambda x: x - 2),
+    ("mul_", (2.0,), lambda x: x * 2),
+    ("div_", (2.0,), lambda x: x / 2),
+    ("floor_divide_", (2.0,), lambda x: x // 2),
+    ("remainder_", (2.0,), lambda x: x % 2),
+    ("exp_", (), np.exp),
+    ("floor_", (), np.floor),
+    ("sign_", (), np.sign),
+    ("tanh_", (), np.tanh),
+    ("clamp_", (0.0, 2.0), lambda x: x.clip(0, 2)),
+    ("fill_", (1.5,), lambda x: np.full_like(x, 1.5)),
+    ("zero_", (), np.zeros_like),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "wanted"), IN_PLACE)
+def test_in_place(name, args, wanted):
+    class Net(nn.Cell):
+        def construct(self, x):
+            y = x * 1
+            same = getattr(y, name)(*args)
+            return y, same
+
+    x = Tensor(X)
+    for y in Net()(x):
+        np.testing.assert_allclose(y.asnumpy(), wanted(X), rtol=1e-6)
+    np.testing.assert_array_equal(x.asnumpy(), X)
+    assert getattr(x, name)(*args) is x
+    np.testing.assert_allclose(x.asnumpy(), wanted(X), rtol=1e-6)
+
+
+def test_a_parameter_in_place():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = Parameter(X, name="w")
+
+        def construct(self, x):
+            w = self.w
+            w.mul_(x)
+            w += 1.0
+            return self.w + 0
+
+    net = Net()
+    np.testing.assert_allclose(net(Tensor(2.0)).asnumpy(), X * 2 + 1)
+    np.testing.assert_allclose(net.w.asnumpy(), X * 2 + 1)
+
+
+def test_augmented_assignment_leaves_other_tensors():
+    class Net(nn.Cell):
+        def construct(self, x):
+            y = x
+            y += 1
+            y *= 2
+            y -= 3
+            y /= 4
+            y //= 2
+            y %= 3
+            return x, y
+
+    x, y = Net()(Tensor(X))
+    np.testing.assert_array_equal(x.asnumpy(), X)
+    np.testing.assert_allclose(y.asnumpy(), ((X + 1) * 2 - 3) / 4 // 2 % 3)
+
+
+INDICES = [
+    0,
+    -1,
+    (slice(None), 1),
+    (..., 0),
+    (None, 1),
+    (slice(None, None, -1), slice(0, 2)),
+    [1, 0, 1],
+    ([0, 1], [2, -1]),
+    (slice(None), [2, 0]),
+    (1, [0, 2]),
+    ([0], slice(None), None),
+    ([[0, 1], [1, 1]],),
+    ([[0], [1]], [0, 2]),
+    [True, False],
+    True,
+    np.array([True, False]),
+    np.array([1, 0]),
+    (np.newaxis, [1, 0], ..., 0),
+]
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_reading_and_writing_by_index(index):
+    class Net(nn.Cell):
+        def construct(self, x, v):
+            y = x + 0
+            y[index] = v
+            return x[index], y
+
+    wanted = X[index]
+    written = X.copy()
+    written[index] = 7
+    read, y = Net()(Tensor(X), Tensor(7.0))
+    np.testing.assert_array_equal(read.asnumpy(), wanted)
+    np.testing.assert_array_equal(y.asnumpy(), written)
+    outside = Tensor(X)
+    np.testing.assert_array_equal(outside[index].asnumpy(), wanted)
+    outside[index] = Tensor(np.full(wanted.shape, 7, np.float32))
+    np.testing.assert_array_equal(outside.asnumpy(), written)
+
+
+def test_indices_known_only_when_the_step_runs():
+    class Net(nn.Cell):
+        def construct(self, x, i, j, mask):
+            y = x + 0
+            y[i, j] = -1.0
+            z = x + 0
+            z[mask] = 0.0
+            return x[i], x[i, j], x[:, j], y, z
+
+    i, j = np.array([1, -1], np.int64), np.array(2, np.int32)
+    y, z = X.copy(), X.copy()
+    y[i, j], z[X > 2] = -1, 0
+    got = Net()(Tensor(X), Tensor(i), Tensor(j), Tensor(X > 2))
+    for a, b in zip(got, (X[i], X[i, j], X[:, j], y, z), strict=True):
+        np.testing.assert_array_equal(a.asnumpy(), b)
+
+
+@pytest.mark.parametrize(
+    ("index", "error"),
+    [
+        (5, IndexError),
+        ((0, 0, 0), graphc.ArgumentValueError),
+        ("a", graphc.ArgumentTypeError),
+        (1.5, graphc.ArgumentTypeError),
+        (False, graphc.ArgumentTypeError),
+        (([0], 0, [0]), graphc.ArgumentValueError),
+    ],
+    ids=str,
+)
+def test_indices_that_do_not_fit(index, error):
+    with pytest.raises(error):
+        Tensor(X)[index]
+
+
+@pytest.mark.parametrize("function", [lambda x: x[x > 2], ops.nonzero, ops.unique, lambda x: x.masked_select(x > 2)])
+def test_results_without_a_fixed_shape_are_refused_in_a_step(function):
+    class Net(nn.Cell):
+        def construct(self, x):
+            return function(x)
+
+    with pytest.raises(graphc.TraceError) as caught:
+        Net()(Tensor(X))
+    assert caught.value.code == "GC120"
+    assert caught.value.help
+    function(Tensor(X))
+
+
+def test_results_without_a_fixed_shape_outside():
+    np.testing.assert_array_equal(ops.nonzero(Tensor(X > 2)).asnumpy(), np.argwhere(X > 2))
+    np.testing.assert_array_equal(Tensor(X).masked_select(Tensor(X > 2)).asnumpy(), X[X > 2])
+    values, places = ops.unique(Tensor([3, 1, 3, 2]))
+    assert (values.tolist(), places.tolist()) == ([3, 1, 2], [0, 1, 0, 2])
+
+
+def test_a_constant_of_the_step_cannot_be_changed():
+    constant = Tensor(X)
+
+    class Net(nn.Cell):
+        def construct(self, x):
+            constant[0] = x[0]
+            return constant
+
+    with pytest.raises(graphc.TraceError, match="constant of the compiled Cell"):
+        Net()(Tensor(X))
+
+
+def test_equality_with_what_is_no_tensor():
+    x = Tensor(X)
+    assert (x == None) is False  # noqa: E711
+    assert (x != None) is True  # noqa: E711
+    assert (x == "a") is False
+
+
+def test_methods_about_the_tensor():
+    x = Tensor(X)
+    assert (x.strides, x.itemsize, x.nbytes, x.dim(), x.numel()) == ((12, 4), 4, 24, 2, 6)
+    assert x.tolist() == X.tolist()
+    assert not x.has_init
+    assert x.is_contiguous()
+    assert x.copy() is not x
+    for name, dtype in {"int": "int32", "long": "int64", "half": "float16", "bool": "bool", "float": "float32"}.items():
+        assert getattr(x, name)().dtype.name == dtype
+
+
+# ---- primitives as classes
+
+
+def test_attributes_of_primitives():
+    p = ops.ReduceSum(keep_dims=True)
+    assert (p.name, p.keep_dims, p.attrs) == ("ReduceSum", True, {"keep_dims": True, "skip_mode": False})
+    assert repr(ops.Concat(1)) == "Concat(axis=1)"
+    assert isinstance(p, ops.Primitive)
+    assert p.add_prim_attr("x", 1).shard((1,)) is p
+    for call in (
+        lambda: ops.ReduceSum(keep=True),
+        lambda: ops.Concat(1, 2),
+        lambda: ops.BroadcastTo(),
+        lambda: ops.Concat(1, axis=1),
+    ):
+        with pytest.raises(graphc.ArgumentTypeError, match="its attributes are"):
+            call()
+
+
+def test_primitives_of_users():
+    class Scaled(ops.Primitive):
+        @ops.prim_attr_register
+        def __init__(self, factor, offset=1.0):
+            pass
+
+        def __call__(self, x):
+            return x * self.factor + self.offset
+
+    class Named(ops.PrimitiveWithInfer):
+        @ops.prim_attr_register
+        def __init__(self, axis=0):
+            self.init_prim_io_names(inputs=["x"], outputs=["y"])
+
+        def infer_shape(self, x):
+            return x
+
+    class Net(nn.Cell):
+        def __init__(self, op):
+            super().__init__()
+            self.op = op
+
+        def construct(self, x):
+            return self.op(x)
+
+    np.testing.assert_allclose(Net(Scaled(2.0))(Tensor(X)).asnumpy(), X * 2 + 1)
+    assert Named(3).axis == 3
+    with pytest.raises(graphc.TraceError, match="primitive 'Named' says what it is"):
+        Net(Named())(Tensor(X))
+    with pytest.raises(graphc.TraceError, match="primitive 'Other'"):
+        ops.Primitive("Other")(Tensor(X))
