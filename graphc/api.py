@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from graphc import context, passes
-from graphc.debug import jit, switches
-from graphc.errors import ArgumentTypeError, CompileError, GraphcError, SignatureError, is_hidden, user_loc
+from graphc.debug import jit, switches, threads
+from graphc.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    CompileError,
+    GraphcError,
+    SignatureError,
+    is_hidden,
+    user_loc,
+)
 from graphc.function import referenced_cells
 from graphc.ir import Graph
 from graphc.lower import lower
@@ -25,11 +34,24 @@ from graphc.ops.printing import PrintLog
 from graphc.ops.tensor import Parameter, Tensor
 from graphc.ops.tree import Structure, fixed_values, flatten, unflatten
 from graphc.trace import eager, trace
+from graphc_codegen.program import symbol
 
 if TYPE_CHECKING:
     from graphc_codegen import Bound, Executable
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Timing(NamedTuple):
+    """One kernel call: its kernel, the nodes it computes, and seconds.
+
+    `seconds` is the working time of the busiest thread, `waited` what the first thread waited for others before it.
+    """
+
+    kernel: str
+    nodes: str
+    seconds: float
+    waited: float
 
 
 class CompiledStep:
@@ -61,7 +83,7 @@ class CompiledStep:
         self._stages = passes.run(traced.graph)
         passed_at = time.perf_counter()
         on = switches()
-        self._lowered = lower(self.graph, canary=on.canary)
+        self._lowered = lower(self.graph, canary=on.canary, profile=on.profile and on.jit, threads=threads())
         lowered_at = time.perf_counter()
         self._executable = _build(self._lowered.program, checked=not on.jit)
         self._outputs = traced.structure
@@ -110,6 +132,22 @@ class CompiledStep:
     def parameters(self) -> list[Parameter]:
         """The parameters it reads or writes."""
         return [p for p in self._params if not isinstance(p, PrintLog)]
+
+    def timings(self) -> list[Timing]:
+        """Every kernel call of a profiling build (GRAPHC_PROFILE=1) with the time that all runs so far spent in it.
+
+        Raises ArgumentValueError for a step that was compiled otherwise.
+        """
+        if not self._lowered.program.profile:
+            raise ArgumentValueError(
+                "this step does not count its time",
+                loc=user_loc(),
+                help="compile it with GRAPHC_PROFILE=1 or inside `with graphc.debug.debug(profile=True):`",
+            )
+        return [
+            Timing(symbol(call.kernel), call.note, float(seconds[:, 1].max()), float(seconds[0, 0]))
+            for call, seconds in self._bound.timings()
+        ]
 
     def dump(self, directory: str | Path) -> list[Path]:
         """Write graph, changed passes, generated step and kernels into a directory. Returns the files written."""
@@ -227,9 +265,39 @@ def compile(cell: Cell, *inputs: Any, **kwargs: Any) -> CompiledStep:
     if not isinstance(cell, Cell):
         raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
     try:
-        return CompiledStep(cell, inputs, kwargs)
+        with _collector_paused:
+            return CompiledStep(cell, inputs, kwargs)
     except GraphcError as error:
         raise _shortened(error) from error.__cause__
+
+
+class _CollectorPause:
+    """Python's cyclic garbage collector is off inside, in all threads; it comes back, if it was on, with the last one out.
+
+    Nearly all that a compilation makes stays. The collector, which goes by what has been made, would walk it, and every
+    object of numba's, a few times: a tenth of the time of compiling.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._was_on = False
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._was_on = gc.isenabled()
+                gc.disable()
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside and self._was_on:
+                gc.enable()
+
+
+_collector_paused = _CollectorPause()
 
 
 def as_inputs(tree: Any) -> Any:
@@ -370,10 +438,10 @@ class _GradientCell(Cell):
         super().__init__(auto_prefix=False)
         # Children, so that their modes and parameters are part of what the step is compiled for.
         self._cells.update(referenced_cells(fn))
-        self.apply = options(fn, weights)
+        self.gradient_of = options(fn, weights)
 
     def construct(self, *inputs: Any) -> Any:
-        return self.apply(*inputs)
+        return self.gradient_of(*inputs)
 
 
 _gradients: WeakKeyDictionary[Any, dict[Any, _GradientCell]] = WeakKeyDictionary()

@@ -7,7 +7,8 @@ GRAPHC_DUMP=dir            write each changed pass, the step's source and its ke
 GRAPHC_CACHE_DIR=dir       where compiled objects are kept ("0" or "" switches the cache off)
 GRAPHC_CANARY=1            debug build: no buffer reuse, canaries between buffers, checked after each step
 GRAPHC_TRACEBACK=full      keep graphc's own frames in tracebacks
-GRAPHC_NUM_THREADS=n       threads of a step (one for now)
+GRAPHC_NUM_THREADS=n       threads of a step (default: the CPUs this process may use)
+GRAPHC_PROFILE=1           profiling build: every kernel call counts its time, see `CompiledStep.timings`
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 
@@ -29,6 +31,8 @@ class Switches:
     cache: bool = True
     canary: bool = False
     full_traceback: bool = False
+    threads: int = 0
+    profile: bool = False
 
 
 def _from_environment() -> Switches:
@@ -43,6 +47,8 @@ def _from_environment() -> Switches:
         cache=cache_dir not in ("", "0"),
         canary=env.get("GRAPHC_CANARY", "0") not in ("", "0"),
         full_traceback=env.get("GRAPHC_TRACEBACK") == "full",
+        threads=_integer("GRAPHC_NUM_THREADS", 0),
+        profile=env.get("GRAPHC_PROFILE", "0") not in ("", "0"),
     )
 
 
@@ -62,6 +68,28 @@ def _integer(name: str, default: int) -> int:
         return int(text) if text else default
     except ValueError:
         raise ValueError(f"{name} must be an integer, got {text!r}") from None
+
+
+def threads() -> int:
+    """How many threads a step may have: GRAPHC_NUM_THREADS, else the CPUs of this process and what its cgroup grants.
+
+    Raises ValueError for a number below 1.
+    """
+    wanted = switches().threads
+    if wanted < 0:
+        raise ValueError(f"GRAPHC_NUM_THREADS must be positive, got {wanted}")
+    return wanted or _available()
+
+
+@cache
+def _available() -> int:
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        granted = int(quota) // int(period)
+    except (OSError, ValueError):  # No quota, or another system.
+        return count
+    return max(1, min(count, granted))
 
 
 _override: Switches | None = None

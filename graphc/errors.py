@@ -11,8 +11,9 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from itertools import islice
-from types import FrameType
+from types import CodeType, FrameType
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: Folders of the package whose lines count as the user's: they are written like user code.
@@ -62,12 +63,20 @@ def user_loc(frame: FrameType | None = None) -> Loc | None:
     else:
         return None
     code = frame.f_code
+    # Code objects that differ in these only are equal.
+    where = (code.co_filename, code.co_linetable, os.getcwd())
+    return _loc(code, frame.f_lasti, frame.f_lineno, where)
+
+
+@lru_cache(maxsize=4096)
+def _loc(code: CodeType, instruction: int, current: int, where: tuple[str, bytes, str]) -> Loc:
+    """The place of an instruction in line `current`; `where` is all else that it depends on."""
     line, end_line, col, end_col = next(
-        islice(code.co_positions(), frame.f_lasti // 2, None), (frame.f_lineno, None, None, None)
+        islice(code.co_positions(), instruction // 2, None), (current, None, None, None)
     )
     if end_line != line:
         end_col = None
-    return Loc(display_path(code.co_filename), line or frame.f_lineno, code.co_qualname, col, end_col)
+    return Loc(display_path(code.co_filename), line or current, code.co_qualname, col, end_col)
 
 
 def is_hidden(filename: str) -> bool:
@@ -76,8 +85,13 @@ def is_hidden(filename: str) -> bool:
 
 
 def _passed_over(filename: str) -> bool:
+    return _is_internal(filename) or any(filename.startswith(folder) for folder in SKIPPED)
+
+
+@cache
+def _is_internal(filename: str) -> bool:
     launcher = filename.startswith("<frozen") or os.path.basename(filename) == "graphc"
-    return launcher or is_library(filename) or any(filename.startswith(folder) for folder in SKIPPED)
+    return launcher or is_library(filename)
 
 
 def display_path(filename: str) -> str:

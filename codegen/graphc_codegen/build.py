@@ -17,34 +17,12 @@ from graphc_codegen.errors import CodegenError
 from graphc_codegen.render import LOAD_FLAG, Rendered
 from graphc_codegen.target import Target, machine
 
-#: The C entry of an object: `int32 graphc_entry(int64 ctx)`, 0 for success.
+#: The C entry of an object: `int32 graphc_entry(int64 ctx)`, 0 for success. `ctx` is the first thread's context.
 ENTRY = "graphc_entry"
 _FLUSH = 0x8040  # MXCSR: flush denormal results to zero, take denormal operands as zero
+#: Functions of the C library that generated code calls.
+_LIBC = ("sched_yield", "syscall")
 _DEFINE = re.compile(r"^define .*?@([A-Za-z0-9_]+)\(.*?^}$", re.DOTALL | re.MULTILINE)
-
-_ENTRY_IR = """
-declare i32 @"{callee}"(ptr, ptr, i64)
-{declarations}
-define i32 @{entry}(i64 %ctx) nounwind {{
-  %result = alloca ptr
-  %exception = alloca ptr
-  %saved = alloca i32
-  %flushing = alloca i32
-  store ptr null, ptr %result
-  store ptr null, ptr %exception
-{before}
-  %status = call i32 @"{callee}"(ptr %result, ptr %exception, i64 %ctx)
-{after}
-  ret i32 %status
-}}
-"""
-_BEFORE_X86 = f"""  call void @llvm.x86.sse.stmxcsr(ptr %saved)
-  %mode = load i32, ptr %saved
-  %mode.flushing = or i32 %mode, {_FLUSH}
-  store i32 %mode.flushing, ptr %flushing
-  call void @llvm.x86.sse.ldmxcsr(ptr %flushing)"""
-_AFTER_X86 = "  call void @llvm.x86.sse.ldmxcsr(ptr %saved)"
-_DECLARE_X86 = "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)"
 
 
 def compile_object(rendered: Rendered, symbols: Sequence[str], target: Target, seconds: dict[str, float]) -> bytes:
@@ -60,14 +38,19 @@ def compile_object(rendered: Rendered, symbols: Sequence[str], target: Target, s
     step_ir, callee = _compile_step(rendered.source, symbols)
     seconds["numba"] = time.perf_counter() - started
     started = time.perf_counter()
-    code = _link(step_ir, callee, rendered.kernels, target)
+    code = _link(step_ir, render_entry(callee, rendered.threads, target), rendered.kernels, target)
     seconds["llvm"] = time.perf_counter() - started
     return code
 
 
 def compile_kernels(kernels: str, target: Target) -> bytes:
     """Compile kernels.ll alone, every kernel exported. Raises CodegenError as `compile_object` does."""
-    module = _parse_kernels(kernels)
+    return compile_module(kernels, target)
+
+
+def compile_module(text: str, target: Target) -> bytes:
+    """Compile LLVM IR that stands alone to an object. Raises CodegenError when LLVM refuses it."""
+    module = _parse_kernels(text)
     emitter = machine(target)
     module.triple, module.data_layout = target.triple, str(emitter.target_data)
     return bytes(emitter.emit_object(module))
@@ -139,17 +122,19 @@ def _placeholder_address() -> int:
 # ---- LLVM
 
 
-def _link(step_ir: str, callee: str, kernels: str, target: Target) -> bytes:
+def render_entry(callee: str, threads: int, target: Target) -> str:
+    """The IR of the C entry around Numba's function `callee`; with several threads the pool of the context runs it."""
+    from graphc_codegen.render import WORDS, template
+
+    text: str = template("entry.ll.j2").render(
+        callee=callee, entry=ENTRY, flush=_FLUSH if target.x86 else 0, threads=threads, pool=WORDS["pool"]
+    )
+    return text
+
+
+def _link(step_ir: str, entry: str, kernels: str, target: Target) -> bytes:
     import llvmlite.binding as llvm
 
-    x86 = target.x86
-    entry = _ENTRY_IR.format(
-        callee=callee,
-        entry=ENTRY,
-        declarations=_DECLARE_X86 if x86 else "",
-        before=_BEFORE_X86 if x86 else "",
-        after=_AFTER_X86 if x86 else "",
-    )
     emitter = machine(target)
     module = llvm.parse_assembly(step_ir)
     for part in (_parse_kernels(kernels), llvm.parse_assembly(entry)):
@@ -158,7 +143,7 @@ def _link(step_ir: str, callee: str, kernels: str, target: Target) -> bytes:
     missing = []
     for function in module.functions:
         if function.is_declaration:
-            missing += [function.name] if not function.name.startswith("llvm.") else []
+            missing += [function.name] if not function.name.startswith("llvm.") and function.name not in _LIBC else []
         elif function.name != ENTRY:
             function.linkage = "internal"
     if missing:

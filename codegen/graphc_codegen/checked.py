@@ -156,19 +156,22 @@ class _Step:
             raise CheckedError(f"the generated step ended before {_where(self._next)}")
 
     def flag(self, first: int) -> int:
-        """The generated code reads a predicate."""
+        """The generated code reads a predicate at `first`, or at `~first` if all threads meet before."""
         stmt = self._next
-        if not isinstance(stmt, (If, While)) or self._slots[first] != stmt.pred:
+        waits, first = first < 0, max(first, ~first)
+        if not isinstance(stmt, (If, While)) or self._slots[first] != stmt.pred or waits != stmt.wait:
             raise CheckedError(f"the generated step reads a predicate where the program has {_where(stmt)}")
         value = bool(self._readable(stmt, stmt.pred)[0])
         self._advance(value)
         return int(value)
 
     def call(self, name: str, first: int) -> None:
-        """The generated code calls a kernel."""
+        """The generated code calls a kernel with `first`, or `~first` if all threads meet before."""
         stmt = self._next
+        waits, first = first < 0, max(first, ~first)
         if (
             not isinstance(stmt, Call)
+            or waits != stmt.wait
             or symbol(stmt.kernel) != name
             or self._slots[first : first + len(stmt.args)] != stmt.args
         ):

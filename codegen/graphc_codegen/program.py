@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 Space = Literal["input", "param", "const", "arena"]
@@ -123,7 +123,7 @@ class LoopKernel:
 
     `reduced[i]` says that axis i is summed (or ...) away by every output that has `reduce` set; such an output's
     access has stride 0 there. An output may share its buffer with an input only when both accesses are equal.
-    Operands of a call: the inputs, then the outputs.
+    Operands of a call: the inputs, then the outputs. `threads` as for `NamedKernel`.
     """
 
     domain: tuple[int, ...]
@@ -131,6 +131,7 @@ class LoopKernel:
     inputs: tuple[Access, ...]
     body: tuple[Instr, ...]
     outputs: tuple[Output, ...]
+    threads: int = 1
 
     @property
     def family(self) -> str:
@@ -139,10 +140,14 @@ class LoopKernel:
 
 @dataclass(frozen=True, slots=True)
 class NamedKernel:
-    """A kernel with an emitter of its own in `graphc_codegen.kernels`, e.g. "gemm"; `params` are its static sizes."""
+    """A kernel with an emitter of its own in `graphc_codegen.kernels`, e.g. "gemm"; `params` are its static sizes.
+
+    All the `threads` of a step share its work; with 1 the first thread does it alone.
+    """
 
     name: str
     params: tuple[tuple[str, int | float | bool | str | tuple[int, ...]], ...]
+    threads: int = 1
 
     @property
     def family(self) -> str:
@@ -160,39 +165,62 @@ def symbol(kernel: Kernel) -> str:
     return f"{kernel.family}_{hashlib.sha256(repr(kernel).encode()).hexdigest()[:12]}"
 
 
+def written(kernel: Kernel) -> int:
+    """How many of a call's operands, the last ones, are written."""
+    if isinstance(kernel, LoopKernel):
+        return len(kernel.outputs)
+    return 2 if kernel.name == "softmax_cross_entropy" else 1
+
+
+def divisible(kernel: Kernel) -> bool:
+    """Whether threads can share the work. Where the order of writes is the meaning, they cannot."""
+    return isinstance(kernel, LoopKernel) or kernel.name not in ("scatter", "log")
+
+
+def exchanges(kernel: Kernel) -> bool:
+    """Whether threads that share the work exchange partial results, in memory that the step has once for that."""
+    return any(kernel.reduced) if isinstance(kernel, LoopKernel) else kernel.name == "float_status"
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """Run a kernel on buffers (ids). `note` goes into a comment of the generated step: node ids and op names only.
 
-    `dead` are the buffers whose last use this is: the checked mode poisons them.
+    `dead` are the buffers whose last use this is: the checked mode poisons them. With `wait` all threads meet before it.
     """
 
     kernel: Kernel
     args: tuple[int, ...]
     note: str = ""
     dead: tuple[int, ...] = ()
+    wait: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class If:
-    """Run `then` when the one-element bool buffer `pred` is true, else `orelse`."""
+    """Run `then` when the one-element bool buffer `pred` is true, else `orelse`. With `wait` all threads meet before."""
 
     pred: int
     then: tuple[Stmt, ...]
     orelse: tuple[Stmt, ...]
     note: str = ""
     dead: tuple[int, ...] = ()
+    wait: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class While:
-    """Run `condition`; as long as the one-element bool buffer `pred` is true, run `body` and `condition` again."""
+    """Run `condition`; as long as the one-element bool buffer `pred` is true, run `body` and `condition` again.
+
+    With `wait` all threads meet each time before `pred` is read.
+    """
 
     condition: tuple[Stmt, ...]
     pred: int
     body: tuple[Stmt, ...]
     note: str = ""
     dead: tuple[int, ...] = ()
+    wait: bool = False
 
 
 Stmt = Call | If | While
@@ -207,14 +235,18 @@ def blocks(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A whole step. `arena` is its size in bytes; `gap` the bytes of canary after each buffer (0 in release builds)."""
+    """A whole step. `arena` is its size in bytes; `gap` the bytes of canary after each buffer (0 in release builds).
+
+    Each of its `threads` runs all statements. In a `profile` build every call counts the cycles that it takes.
+    """
 
     name: str
     buffers: tuple[Buffer, ...]
     body: tuple[Stmt, ...]
     arena: int
     gap: int = 0
-    notes: tuple[str, ...] = field(default=())
+    threads: int = 1
+    profile: bool = False
 
     def calls(self) -> Iterator[Call]:
         """Every call, in program order, with all that branches and loops hold."""

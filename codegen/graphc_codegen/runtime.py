@@ -15,10 +15,12 @@ import numpy as np
 
 from graphc_codegen.errors import CanaryError, CodegenError
 from graphc_codegen.halves import numpy_dtype
-from graphc_codegen.program import ALIGNMENT, Buffer, Program
-from graphc_codegen.render import Rendered, render
+from graphc_codegen.program import ALIGNMENT, Buffer, Call, Program
+from graphc_codegen.render import CONTEXT, WORDS, Rendered, render
 from graphc_codegen.target import Target, host
+from graphc_codegen.threads import Pool, pool
 from graphc_codegen.validate import validate
+from graphc_codegen.writer import SCRATCH
 
 Array = np.ndarray[Any, np.dtype[Any]]
 _CANARY = 0xC5
@@ -41,6 +43,7 @@ class Executable:
     compile_seconds: dict[str, float]
     _rendered: Rendered = field(repr=False)
     _loaded: Any = field(repr=False)
+    _cache_dir: Path | None = field(repr=False, default=None)
 
     @property
     def entry_address(self) -> int:
@@ -84,7 +87,7 @@ def compile_program(
     rendered = render(program, target)
     seconds["render"] = time.perf_counter() - started
     loaded, hit = (None, False) if checked else _load(program, rendered, target, cache_dir, seconds)
-    return Executable(program, rendered.source, rendered.kernels, checked, hit, seconds, rendered, loaded)
+    return Executable(program, rendered.source, rendered.kernels, checked, hit, seconds, rendered, loaded, cache_dir)
 
 
 def _load(
@@ -136,6 +139,10 @@ class Bound(ABC):
         The caller guarantees their dtypes, shapes and C-contiguity. Raises RuntimeError when another thread
         is running the same object, or when the number of inputs is wrong.
         """
+
+    def timings(self) -> list[tuple[Call, Array]]:
+        """Every call with seconds [threads, 2] spent waiting before it and working in it; none but in a profile build."""
+        return []
 
     @abstractmethod
     def _input(self, buffer: Buffer) -> Array:
@@ -214,9 +221,11 @@ class NativeBound(Bound):
 
         slots = executable._rendered.slots
         self._table = np.zeros(max(1, len(slots)), np.int64)
-        self._barrier = np.zeros(8, np.int64)
-        self._context = np.array([self._table.ctypes.data, 0, 1, self._barrier.ctypes.data], np.int64)
-        self.context = int(self._context.ctypes.data)
+        self._threads = executable.program.threads
+        self._pool = self._workers(executable) if self._threads > 1 else None
+        self._contexts = self._make_contexts(len(slots))
+        self._profiles, self._seconds = executable.program.profile, 0.0
+        self.context = int(self._contexts.ctypes.data)
         self._entry: Callable[..., int] = executable._loaded.function(ENTRY)
         base = int(self._arena.ctypes.data)
         entries: dict[int, list[int]] = {}
@@ -232,10 +241,38 @@ class NativeBound(Bound):
         self._entries = [np.array(entries.get(k, []), np.intp) for k in range(self._count)]
         self._bound: list[Any] = [None] * self._count
 
+    def _workers(self, executable: Executable) -> Pool:
+        made = pool(self._threads, executable._cache_dir)
+        made.start()
+        return made
+
+    def _make_contexts(self, slots: int) -> Array:
+        """One row of words per thread; see `render.WORDS`."""
+        count = self._threads
+        self._shared = aligned_bytes(2 * ALIGNMENT + count * SCRATCH)
+        self._profile = np.zeros((count, max(1, slots), 2), np.int64)
+        rows = aligned_bytes(count * CONTEXT).view(np.int64).reshape(count, -1)
+        base = int(self._shared.ctypes.data)
+        rows[:, WORDS["table"]] = self._table.ctypes.data
+        rows[:, WORDS["thread"]] = range(count)
+        rows[:, WORDS["barrier"]] = base
+        rows[:, WORDS["scratch"]] = base + 2 * ALIGNMENT
+        rows[:, WORDS["pool"]] = self._pool.address if self._pool else 0
+        rows[:, WORDS["profile"]] = [int(p.ctypes.data) for p in self._profile]
+        return rows
+
+    def timings(self) -> list[tuple[Call, Array]]:
+        # The processor counts cycles; the first thread's are taken to fill the wall time of all runs.
+        total = int(self._profile[0].sum())
+        scale = self._seconds / total if total else 0.0
+        return [(call, self._profile[:, first] * scale) for call, first in self.executable._rendered.calls]
+
     def run(self, inputs: Sequence[Array]) -> None:
         if not self._lock.acquire(blocking=False):
             raise RuntimeError("another thread is running this bound program")
         try:
+            if self._pool is not None and not self._pool.ready:  # after a fork
+                self._pool.start()
             bound = self._bound
             if len(inputs) != len(bound):
                 raise RuntimeError(f"the program has {len(bound)} inputs, got {len(inputs)}")
@@ -244,7 +281,12 @@ class NativeBound(Bound):
                     # The reference keeps the address valid until the next array takes its place.
                     bound[k] = array
                     self._table[self._entries[k]] = _address(array)
-            status = self._entry(self.context)
+            if self._profiles:
+                began = time.perf_counter()
+                status = self._entry(self.context)
+                self._seconds += time.perf_counter() - began
+            else:
+                status = self._entry(self.context)
         finally:
             self._lock.release()
         if status:

@@ -30,6 +30,27 @@ class Target:
         return self.triple.split("-")[0] in ("x86_64", "i686", "amd64")
 
     @property
+    def pause(self) -> tuple[str, ...]:
+        """The intrinsic that tells the processor that a loop waits, and the types of its arguments; maybe none."""
+        if self.x86:
+            return ("llvm.x86.sse2.pause",)
+        return ("llvm.aarch64.hint", "i32") if self.triple.startswith("aarch64") else ()
+
+    @property
+    def pause_call(self) -> str:
+        """The line that calls it."""
+        if not self.pause:
+            return "; no way to pause is known"
+        return f"call void @{self.pause[0]}({'i32 1' if len(self.pause) > 1 else ''})"
+
+    @property
+    def futex(self) -> int:
+        """The number of Linux' system call `futex`, 0 where there is none."""
+        if "linux" not in self.triple:
+            return 0
+        return {"x86_64": 202, "amd64": 202, "aarch64": 98}.get(self.triple.split("-")[0], 0)
+
+    @property
     def key(self) -> str:
         """Everything that the object code depends on."""
         return f"{self.triple} {self.cpu} {self.features} {self.lanes}"

@@ -18,6 +18,7 @@ from graphc_codegen.program import (
     Program,
     Stmt,
     blocks,
+    divisible,
     symbol,
 )
 from graphc_codegen.render import safe
@@ -61,6 +62,8 @@ def validate(program: Program) -> None:
     for name, kernel in program.kernels().items():
         if isinstance(kernel, LoopKernel):
             loops.check(kernel)
+        if kernel.threads not in (1, program.threads) or (kernel.threads > 1 and not divisible(kernel)):
+            raise CodegenError(f"kernel {name} cannot run on {kernel.threads} threads of {program.threads}")
         declared[name] = operands(kernel)
     _check_body(program.body, buffers, declared)
 

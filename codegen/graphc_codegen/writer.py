@@ -17,6 +17,8 @@ REGISTER = {
 MEMORY = {**REGISTER, "bool": "i8", "float16": "i16", "bfloat16": "i16"}
 #: Suffix of overloaded intrinsics.
 MANGLED = {"float": "f32", "double": "f64", "i32": "i32", "i64": "i64", "i16": "i16", "i8": "i8", "i1": "i1"}
+#: Bytes of scratch memory per thread.
+SCRATCH = 512
 _BYTES = {"float": 4, "double": 8, "i32": 4, "i64": 8, "i16": 2, "i8": 1}
 
 #: Fast-math flags that keep NaN and infinity exact. Never `nnan`, `ninf`, `fast`: those fold `isfinite`.
@@ -71,16 +73,19 @@ class Writer:
     """Builds the body of one function. `lanes` is the vector width every emitter uses (16 for AVX-512, 8 for
     AVX2).
 
-    `fused` says that the target has a fused multiply-add; without it `fma` is a product and a sum.
+    `fused` says that the target has a fused multiply-add; without it `fma` is a product and a sum. With `threads`
+    > 1 all of them run the function; the number of each is in `%thread`, and `share` divides a loop among them.
     """
 
-    def __init__(self, declarations: Declarations, lanes: int, *, fused: bool = True) -> None:
+    def __init__(self, declarations: Declarations, lanes: int, *, fused: bool = True, threads: int = 1) -> None:
         self.lanes = lanes
         self.fused = fused
+        self.threads = threads
+        self._divided = False
         self.lines: list[str] = []
         self._declarations = declarations
         self._names = 0
-        self._block = "entry"
+        self._block = "body"
 
     # ---- lines
 
@@ -137,6 +142,12 @@ class Writer:
         for a, b in terms:
             total = self.add(total, self.mul(a, b))
         return total
+
+    def divided(self, a: str | int, b: int) -> tuple[str | int, str | int]:
+        """Quotient and remainder of a number that is not negative."""
+        if isinstance(a, int):
+            return divmod(a, b)
+        return self.op(f"udiv i64 {a}, {b}"), self.op(f"urem i64 {a}, {b}")
 
     def at(self, pointer: str, index: str | int, type: str = "float") -> str:
         """The address of element `index`."""
@@ -260,3 +271,97 @@ class Writer:
             body(0)
         elif count > 1:
             self.loop(count, lambda i, _: body(i))
+
+    # ---- threads
+
+    def shared_range(self, count: int, *, last_first: bool = False) -> tuple[int | str, int | str]:
+        """The first and the end of this thread's part of `range(count)`.
+
+        Parts differ by one at most; the longer ones are those of the last threads, or with `last_first` of the first.
+        """
+        if self.threads == 1:
+            return 0, count
+        thread: str | int = "%thread"
+        if last_first:
+            thread = self.op(f"sub nsw i64 {self.threads - 1}, %thread")
+        start = self.op(f"udiv i64 {self.mul(thread, count)}, {self.threads}")
+        end = self.op(f"udiv i64 {self.mul(self.add(thread, 1), count)}, {self.threads}")
+        return start, end
+
+    @property
+    def divides(self) -> bool:
+        """Whether `share` divides here: there are several threads, and no loop around is divided already."""
+        return self.threads > 1 and not self._divided
+
+    def share(self, count: int, body: Callable[[str | int], None], *, last_first: bool = False) -> None:
+        """`repeat`, its turns divided among the threads; inside a divided loop it is just `repeat`."""
+        if not self.divides:
+            self.repeat(count, body)
+        elif count:
+            bounds = self.shared_range(count, last_first=last_first)
+            self._divided = True
+            self.turns(bounds, lambda i, _: body(i))
+            self._divided = False
+
+    def share_pairs(self, outer: int, inner: int, body: Callable[[str | int, str | int], None], **how: bool) -> None:
+        """`body(i, j)` for every pair of indices, i outermost; the pairs are divided among the threads."""
+        if not self.divides:
+            self.repeat(outer, lambda i: self.repeat(inner, lambda j: body(i, j)))
+        elif inner == 1:
+            self.share(outer, lambda i: body(i, 0), **how)
+        else:
+            self.share(outer * inner, lambda u: body(*self.divided(u, inner)), **how)
+
+    def turns(
+        self,
+        bounds: tuple[int | str, int | str],
+        body: Callable[[str, list[str]], Sequence[str] | None],
+        carry: Carry = (),
+        *,
+        step: int = 1,
+    ) -> list[str]:
+        """`for i in range(*bounds, step)` like `loop`, but there may be no turn at all."""
+        start, end = bounds
+        self._names += 1
+        k, before = self._names, self._block
+        some = self.op(f"icmp slt i64 {start}, {end}")
+        self.do(f"br i1 {some}, label %some{k}, label %end{k}")
+        self._label(f"some{k}")
+        made = self.loop(end, body, carry, step=step, start=start)
+        after = self._block
+        self.do(f"br label %end{k}")
+        self._label(f"end{k}")
+        return [
+            self.op(f"phi {type} [ {initial}, %{before} ], [ {value}, %{after} ]")
+            for (type, initial), value in zip(carry, made, strict=True)
+        ]
+
+    def when(self, condition: str, body: Callable[[], None]) -> None:
+        """`if condition: body()`"""
+        self._names += 1
+        k = self._names
+        self.do(f"br i1 {condition}, label %then{k}, label %end{k}")
+        self._label(f"then{k}")
+        body()
+        self.do(f"br label %end{k}")
+        self._label(f"end{k}")
+
+    def by_one(self, body: Callable[[], None], thread: int = 0) -> None:
+        """Run `body` in one thread only."""
+        if self.threads == 1:
+            body()
+        else:
+            self.when(self.op(f"icmp eq i64 %thread, {thread}"), body)
+
+    def meet(self) -> None:
+        """Wait until every thread has come here; what they wrote before is visible afterwards."""
+        if self.threads > 1:
+            self.do("call void @graphc_barrier(ptr %context)")
+
+    def scratch(self, thread: int | str) -> str:
+        """The address of a thread's SCRATCH bytes for partial results."""
+        return self.op(f"getelementptr i8, ptr %scratch, i64 {self.mul(thread, SCRATCH)}")
+
+    def _label(self, name: str) -> None:
+        self.lines.append(f"{name}:")
+        self._block = name

@@ -8,6 +8,7 @@ the records, here and nowhere else. Analyses are dicts that passes compute and r
 from __future__ import annotations
 
 import hashlib
+import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -118,12 +119,13 @@ class Node:
     def predecessors(self) -> dict[int, str]:
         """The ids this node waits for, with the kind of edge."""
         kinds = dict.fromkeys(self.after, "order")
-        kinds.update((v.node, "data") for v in self.inputs)
+        for v in self.inputs:
+            kinds[v.node] = "data"
         return kinds
 
-    def graphs(self) -> Iterator[tuple[str, Graph]]:
+    def graphs(self) -> list[tuple[str, Graph]]:
         """The subgraphs among the attributes."""
-        return ((k, v) for k, v in self.attrs.items() if isinstance(v, Graph))
+        return [(k, v) for k, v in self.attrs.items() if isinstance(v, Graph)]
 
 
 class Result(NamedTuple):
@@ -167,10 +169,16 @@ class Graph:
         self.inputs: tuple[int, ...] = ()
         self.results: tuple[Result, ...] = ()
         self.updates: tuple[Update, ...] = ()
-        self._nx: nx.DiGraph[int] = nx.DiGraph()
+        self._ends: set[int] = set()  # The nodes of results and updates.
+        self._hold(nx.DiGraph())
         self._ids = ids or Ids()
         self._order: tuple[int, ...] | None = None
         self.frozen = False
+
+    def _hold(self, store: nx.DiGraph[int]) -> None:
+        self._nx = store
+        # Records are read all the time, so not through networkx's NodeView.
+        self._data: dict[int, dict[str, Node]] = store._node  # type: ignore[attr-defined]
 
     # ---- reading
 
@@ -190,8 +198,7 @@ class Graph:
         return id in self._nx
 
     def node(self, id: int) -> Node:
-        node: Node = self._nx.nodes[id]["node"]
-        return node
+        return self._data[id]["node"]
 
     def __getitem__(self, id: int) -> Node:
         return self.node(id)
@@ -201,7 +208,7 @@ class Graph:
 
     def users(self, id: int) -> list[int]:
         """Ids of the nodes that wait for this one."""
-        return list(self._nx.succ[id])
+        return list(self._nx.successors(id))
 
     def order(self) -> tuple[int, ...]:
         """All ids in the deterministic topological order.
@@ -210,21 +217,42 @@ class Graph:
         together stands together, as far as operands and order edges allow.
         """
         if self._order is None:
-            nodes = self._nx.nodes
-
-            def key(id: int) -> tuple[int, int]:
-                return _RANK[nodes[id]["node"].region], id
-
-            try:
-                self._order = tuple(nx.lexicographical_topological_sort(self._nx, key))
-            except nx.NetworkXUnfeasible:
+            self._order = tuple(self._sorted())
+            if len(self._order) < len(self):
                 cycle = " -> ".join(f"%{u}" for u, _ in nx.find_cycle(self._nx))
-                raise VerifyError(f"graph @{self.name} has a cycle: {cycle}") from None
+                self._order = None
+                raise VerifyError(f"graph @{self.name} has a cycle: {cycle}")
         return self._order
+
+    def _sorted(self) -> Iterator[int]:
+        """Kahn's algorithm over a heap of the ready nodes; what lies on or behind a cycle is left out.
+
+        networkx's lexicographical_topological_sort takes four times as long for the same order.
+        """
+        keys = {node.id: (_RANK[node.region], node.id) for node in self.nodes()}
+        waits = dict(self._nx.in_degree())
+        ready = [keys[id] for id, count in waits.items() if not count]
+        heapq.heapify(ready)
+        while ready:
+            _, id = heapq.heappop(ready)
+            yield id
+            for user in self._nx.successors(id):
+                waits[user] -= 1
+                if not waits[user]:
+                    heapq.heappush(ready, keys[user])
 
     def __iter__(self) -> Iterator[Node]:
         """The nodes in topological order."""
-        return (self.node(i) for i in self.order())
+        return map(self.node, self.order())
+
+    def nodes(self) -> Iterator[Node]:
+        """The nodes as they were added: quicker than in topological order."""
+        return (data["node"] for data in self._data.values())
+
+    def owners(self) -> list[Node]:
+        """The nodes that have subgraphs, as they were added."""
+        found = {n.id: n for n in self.nodes() for value in n.attrs.values() if isinstance(value, Graph)}
+        return list(found.values())
 
     def __str__(self) -> str:
         from graphc.ir.text import to_text
@@ -322,6 +350,8 @@ class Graph:
             fields["inputs"] = tuple(inputs)
         if after is not None:
             fields["after"] = tuple(dict.fromkeys(after))
+        if "attrs" in fields:
+            fields["attrs"] = MappingProxyType(fields["attrs"])
         node = replace(self.node(id), **fields)
         self._put(node)
         return node
@@ -339,7 +369,7 @@ class Graph:
         def swap(value: Value) -> Value:
             return values[value.slot] if value.node == id else value
 
-        for user in list(self._nx.succ[id]):
+        for user in self.users(id):
             if user in producers:
                 continue
             node = self.node(user)
@@ -347,38 +377,41 @@ class Graph:
             for p in node.after:
                 after += producers if p == id else (p,)
             self.set_node(user, inputs=[swap(v) for v in node.inputs], after=after)
-        self.results = tuple(Result(r.name, swap(r.value)) for r in self.results)
-        self.updates = tuple(Update(u.param, swap(u.value)) for u in self.updates)
+        if id in self._ends:
+            self.set_results(((n, swap(v)) for n, v in self.results), ((p, swap(v)) for p, v in self.updates))
 
     def set_results(self, results: Iterable[tuple[str, Value]], updates: Iterable[tuple[int, Value]] = ()) -> None:
         self._changing()
         self.results = tuple(Result(*r) for r in results)
         self.updates = tuple(Update(*u) for u in updates)
+        self._ends = {r.value.node for r in self.results} | {u.value.node for u in self.updates}
 
     def prune(self) -> int:
         """Remove the nodes that no result or update depends on; inputs stay. Returns how many went."""
         self._changing()
-        live = set(self.inputs)
-        stack = [*self.inputs, *(r.value.node for r in self.results), *(u.value.node for u in self.updates)]
-        live.update(stack)
+        dead = self.dead()
+        self._nx.remove_nodes_from(dead)
+        for node in list(self.nodes()):
+            if node.fwd is not None and node.fwd not in self:
+                self.set_node(node.id, fwd=None)
+        return len(dead)
+
+    def dead(self) -> list[int]:
+        """Ids of the nodes that no result or update depends on; an input is never one."""
+        stack = [*self.inputs, *self._ends]
+        live = set(stack)
         while stack:
-            for p in self._nx.pred[stack.pop()]:
+            for p in self._nx.predecessors(stack.pop()):
                 if p not in live:
                     live.add(p)
                     stack.append(p)
-        dead = [i for i in self._nx if i not in live]
-        self._nx.remove_nodes_from(dead)
-        for node_id in live:
-            node = self.node(node_id)
-            if node.fwd is not None and node.fwd not in live:
-                self.set_node(node_id, fwd=None)
-        return len(dead)
+        return [i for i in self._nx if i not in live]
 
     def drop_inputs(self, ids: Iterable[int]) -> None:
         """Remove unused Input or Param nodes from the signature."""
         self._changing()
+        ends = self._ends | {u.param for u in self.updates}
         for id in ids:
-            ends = [r.value.node for r in self.results] + [i for u in self.updates for i in (u.param, u.value.node)]
             if self._nx.succ[id] or id in ends:
                 raise VerifyError(f"%{id} is used and cannot leave the signature of @{self.name}")
             self._nx.remove_node(id)
@@ -387,9 +420,11 @@ class Graph:
     def copy(self) -> Graph:
         """A mutable copy with the same ids. Nodes are shared: they are frozen."""
         other = Graph(self.name)
-        other.inputs, other.results, other.updates = self.inputs, self.results, self.updates
-        other._nx = self._nx.copy()
+        other.inputs = self.inputs
+        other.set_results(self.results, self.updates)
+        other._hold(self._nx.copy())
         other._ids = self._ids
+        other._order = self._order
         return other
 
     def freeze(self) -> Graph:

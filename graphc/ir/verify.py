@@ -9,11 +9,15 @@ import networkx as nx
 from graphc.errors import GraphcError, VerifyError
 from graphc.ir.graph import Graph, Node, Value
 from graphc.ir.text import node_text
+from graphc.ir.types import TensorType
 
 Problem = tuple[Node | None, str | GraphcError]
 
+#: Records that agreed with their op's declaration, by id, with the types their operands had. See `verify`.
+Proven = dict[int, tuple[Node, list[TensorType]]]
 
-def verify(graph: Graph, *, ordered_writes: bool = False) -> None:
+
+def verify(graph: Graph, *, ordered_writes: bool = False, proven: Proven | None = None) -> None:
     """Raise VerifyError listing everything that is wrong with a graph and its subgraphs.
 
     Where all that is wrong is a user's doing, such as an overflow check out of order, the error is the one made for users.
@@ -22,7 +26,12 @@ def verify(graph: Graph, *, ordered_writes: bool = False) -> None:
     operands, results and updates exist; subgraphs are frozen and their signature fits; every type is what the op's rule
     says; every op's own check; ids are used once. With `ordered_writes` also: every reader of a parameter's old value
     runs before the node that writes it.
+
+    Records are immutable, and a type rule sees nothing but the record and its operands' types. So for graphs verified one
+    after the other, as between passes, `proven` remembers what has agreed, and the rules run only for what is new. All else
+    is checked anew.
     """
+    proven = {} if proven is None else proven
     problems: list[Problem] = []
     seen: set[int] = set()
     graphs = [graph]
@@ -31,14 +40,15 @@ def verify(graph: Graph, *, ordered_writes: bool = False) -> None:
         problems += stored
         if stored:
             continue  # Nothing else can be read.
-        problems += _graph_problems(owner, ordered_writes)
-        for id in sorted(owner.nx):
-            node = owner.node(id)
-            if id in seen:
-                problems.append((node, "its id is used twice in the program"))
-            seen.add(id)
-            problems += ((node, f"its subgraph {name} is not frozen") for name, sub in node.graphs() if not sub.frozen)
-            graphs += (sub for _, sub in node.graphs())
+        problems += _graph_problems(owner, ordered_writes, proven)
+        twice = sorted(seen.intersection(owner.nx))
+        problems += ((owner.node(id), "its id is used twice in the program") for id in twice)
+        seen.update(owner.nx)
+        for node in sorted(owner.owners(), key=lambda node: node.id):
+            for name, sub in node.graphs():
+                if not sub.frozen:
+                    problems.append((node, f"its subgraph {name} is not frozen"))
+                graphs.append(sub)
     if problems:
         raise _error(graph, problems)
 
@@ -75,14 +85,16 @@ def _storage_problems(graph: Graph) -> Iterator[Problem]:
             yield None, f"graph @{graph.name}: networkx node {id} does not hold the record of %{id} and that alone"
 
 
-def _graph_problems(graph: Graph, ordered_writes: bool) -> Iterator[Problem]:
-    acyclic = nx.is_directed_acyclic_graph(graph.nx)
+def _graph_problems(graph: Graph, ordered_writes: bool, proven: Proven) -> Iterator[Problem]:
+    # Where every edge goes forward in the graph's order there is no cycle.
+    acyclic = _is_ordered(graph) or nx.is_directed_acyclic_graph(graph.nx)
     if not acyclic:
         cycle = " -> ".join(f"%{u}" for u, _ in nx.find_cycle(graph.nx))
         yield None, f"graph @{graph.name} has a cycle: {cycle}"
+    edges = _edges(graph)
     for id in sorted(graph.nx):
         node = graph.node(id)
-        problems: list[str | GraphcError] = list(_node_problems(graph, node))
+        problems: list[str | GraphcError] = list(_node_problems(graph, node, edges[id], proven))
         if acyclic and not problems and node.op.check is not None:
             problems += node.op.check(graph, node)
         yield from ((node, p) for p in problems)
@@ -95,33 +107,60 @@ def _exists(graph: Graph, value: Value) -> bool:
     return value.node in graph and value.slot < len(graph.node(value.node).types)
 
 
-def _node_problems(graph: Graph, node: Node) -> Iterator[str]:
-    stored = {p: dict(d) for p, d in graph.nx.pred[node.id].items()}
-    if stored != {p: {"kind": kind} for p, kind in node.predecessors().items()}:
+def _is_ordered(graph: Graph) -> bool:
+    try:
+        place = {id: i for i, id in enumerate(graph.order())}
+    except VerifyError:
+        return False
+    return place.keys() == set(graph.nx) and all(place[u] < place[v] for u, v in graph.nx.edges)
+
+
+def _edges(graph: Graph) -> dict[int, dict[int, object]]:
+    """What networkx holds: by node the kinds of its incoming edges, None for an edge with other attributes."""
+    edges: dict[int, dict[int, object]] = {id: {} for id in graph.nx}
+    for u, v, data in graph.nx.edges(data=True):
+        edges[v][u] = data.get("kind") if len(data) == 1 else None
+    return edges
+
+
+def _node_problems(graph: Graph, node: Node, edges: dict[int, object], proven: Proven) -> Iterator[str]:
+    if edges != node.predecessors():
         yield "its edges differ from its operands"
     if node.op.name in ("Input", "Param") and node.after:
         yield "it comes from outside and cannot wait for a node"
     if node.fwd is not None and node.fwd not in graph:
         yield f"it is the gradient of %{node.fwd}, which does not exist"
-    dangling = [v for v in node.inputs if not _exists(graph, v)]
-    if dangling:
-        yield f"operand {dangling[0]} does not exist"
+    try:
+        types = [graph.type(v) for v in node.inputs]
+    except LookupError:
+        yield f"operand {next(v for v in node.inputs if not _exists(graph, v))} does not exist"
         return
+    before = proven.get(node.id)
+    if before is not None and before[0] is node and before[1] == types:
+        return
+    problem = _declaration_problem(node, types)
+    if problem is not None:
+        yield problem
+    elif not node.graphs():  # What a rule finds in a subgraph is not in the record.
+        proven[node.id] = node, types
+
+
+def _declaration_problem(node: Node, operands: list[TensorType]) -> str | None:
+    """What is wrong with a record by the declaration of its op: attributes, number of operands, types."""
     if node.attrs.keys() != node.op.attrs.keys():
-        yield f"its attributes are {sorted(node.attrs)}, declared are {sorted(node.op.attrs)}"
-        return
-    if node.op.infer is not None:
-        try:
-            node.op.check_arity(len(node.inputs))
-            types = tuple(node.op.infer([graph.type(v) for v in node.inputs], node.attrs))
-        except GraphcError as error:
-            yield error.message
-            return
-        except Exception as error:  # A type rule that meets attributes of another kind than it was written for.
-            yield f"its type rule fails: {type(error).__name__}: {error}"
-            return
-        if types != node.types:
-            yield f"its types are {', '.join(map(str, node.types))}, the type rule says {', '.join(map(str, types))}"
+        return f"its attributes are {sorted(node.attrs)}, declared are {sorted(node.op.attrs)}"
+    if node.op.infer is None:
+        return None
+    try:
+        node.op.check_arity(len(operands))
+        types = tuple(node.op.infer(operands, node.attrs))
+    except GraphcError as error:
+        return error.message
+    except Exception as error:  # A type rule that meets attributes of another kind than it was written for.
+        return f"its type rule fails: {type(error).__name__}: {error}"
+    if types != node.types:
+        return f"its types are {', '.join(map(str, node.types))}, the type rule says {', '.join(map(str, types))}"
+    return None
 
 
 def _signature_problems(graph: Graph) -> Iterator[str]:

@@ -11,6 +11,7 @@ from graphc.errors import Loc
 from graphc.ir import Graph, TensorType, Value
 from graphc.lower.body import Body, Constants
 from graphc.lower.buffers import Buffers
+from graphc.lower.threads import spread
 from graphc.ops.tensor import Array
 from graphc_codegen.program import Call, If, Program, Stmt, blocks
 
@@ -37,8 +38,10 @@ class Lowered:
     locations: dict[int, Loc]
 
 
-def lower(graph: Graph, *, canary: bool = False) -> Lowered:
-    """Lower a graph without Grad nodes. `canary` keeps buffers apart with 64 bytes between them, for the debug build.
+def lower(graph: Graph, *, canary: bool = False, profile: bool = False, threads: int = 1) -> Lowered:
+    """Lower a graph without Grad nodes, for at most so many threads.
+
+    `canary` keeps buffers apart with 64 bytes between them, for the debug build; `profile` makes calls count their time.
 
     Raises LoweringError GC181/GC182 with the user's line for what has no kernel.
     """
@@ -65,7 +68,9 @@ def lower(graph: Graph, *, canary: bool = False) -> Lowered:
     for buffer, _ in results:
         buffers.use(buffer)
     placed, arena, bound_bytes = buffers.place(64 if canary else 0, reuse=not canary)
-    program = Program(graph.name, placed, _mark_dead(statements, buffers), arena, 64 if canary else 0)
+    marked = _mark_dead(statements, buffers)
+    program = Program(graph.name, placed, marked, arena, 64 if canary else 0, profile=profile)
+    program = spread(program, threads)
     arrays = tuple(n.attrs["value"].array for n in constants.values)
     memory = {
         "arena": arena,

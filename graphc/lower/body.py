@@ -46,11 +46,13 @@ class Body:
     claimed: dict[Value, int] = field(default_factory=dict)
     step_of: dict[int, int] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
+    leaving: set[Value] = field(default_factory=set)
 
     def run(self) -> list[Stmt]:
         """Emit everything; returns the statements."""
         self.storage.update(self.bound)
         self.uniform.update(uniform_values(self.graph))
+        self.leaving = {r.value for r in self.graph.results} | {v for v, _ in self.targets}
         self.steps = fuse(self.graph, self.uniform)
         for index, step in enumerate(self.steps):
             for id in step.members if isinstance(step, Group) else (step.id,):
@@ -218,7 +220,7 @@ class Body:
         for user in self.graph.users(node.id):
             if user not in group.members and value in self.graph.node(user).inputs:
                 return True
-        return any(r.value == value for r in self.graph.results) or any(v == value for v, _ in self.targets)
+        return value in self.leaving
 
     def _kernel(self, node: Node) -> None:
         inputs = [Operand(self.of(v), self.graph.type(v)) for v in node.inputs]

@@ -25,9 +25,9 @@ def autodiff(graph: Graph) -> Graph:
 
 def _expanded(graph: Graph) -> Graph:
     graph = in_subgraphs(graph, _expanded)
-    requests = [n.id for n in graph if n.op.name == "Grad"]
-    if not requests:
+    if not _has(graph, "Grad"):
         return graph
+    requests = [n.id for n in graph if n.op.name == "Grad"]
     graph = graph.copy()
     for id in requests:
         _expand(graph, graph.node(id))
@@ -39,15 +39,19 @@ def _expanded(graph: Graph) -> Graph:
 def _drop_boundaries(graph: Graph) -> Graph:
     """Without CustomGrad nodes: once all gradients stand, they are nothing but their first operands."""
     graph = in_subgraphs(graph, _drop_boundaries)
-    boundaries = [n.id for n in graph if n.op.name == "CustomGrad"]
-    if not boundaries:
+    if not _has(graph, "CustomGrad"):
         return graph
+    boundaries = [n.id for n in graph if n.op.name == "CustomGrad"]
     graph = graph.copy()
     for id in boundaries:
         node = graph.node(id)
         graph.replace_node(id, node.inputs[: node.attrs["outs"]])
     graph.prune()
     return graph
+
+
+def _has(graph: Graph, op: str) -> bool:
+    return any(node.op.name == op for node in graph.nodes())
 
 
 def _expand(graph: Graph, grad: Node) -> None:
@@ -59,14 +63,14 @@ def _expand(graph: Graph, grad: Node) -> None:
     builder = Builder(graph, "backward", grad.scope, grad.loc, origin=Origin("autodiff"))
     for y, s in zip(ys, sens, strict=True):
         _accumulate(builder, adjoints, y, s)
-    stop = set(cut)
+    stop, targets = set(cut), set(wanted)
     for id in reversed([i for i in graph.order() if i in path]):
         node = graph.node(id)
         dys = [None if v in stop else adjoints.get(v) for v in node.outputs]
         if all(d is None for d in dys):
             continue
         builder.fwd, builder.loc, builder.scope = id, node.loc, node.scope
-        _node_gradient(builder, node, dys, adjoints, path, set(wanted))
+        _node_gradient(builder, node, dys, adjoints, path, targets)
     builder.fwd, builder.loc, builder.scope = None, grad.loc, grad.scope
     results = []
     for value, name in zip(wanted, grad.attrs["names"] or [""] * len(wanted), strict=True):

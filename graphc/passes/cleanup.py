@@ -20,8 +20,18 @@ def prune(graph: Graph) -> Graph:
     after:   %4 = Log(%1)   return %4
     """
     graph = in_subgraphs(graph, prune)
-    copy = graph.copy()
-    return copy if copy.prune() else graph
+    if not graph.dead():
+        return graph
+    graph = graph.copy()
+    graph.prune()
+    return graph
+
+
+def _pruned(copy: Graph) -> Graph:
+    """`prune` for a graph that nobody else holds."""
+    copy = in_subgraphs(copy, prune)
+    copy.prune()
+    return copy
 
 
 # ---- simplify: rows of (name, rule); a rule returns the value that replaces the node's result, or None
@@ -99,7 +109,7 @@ def simplify(graph: Graph) -> Graph:
         elif _is_known(current, node):
             copy = copy or graph.copy()
             _fold(copy, node)
-    return prune(copy) if copy else graph
+    return _pruned(copy) if copy else graph
 
 
 def _rewrite(graph: Graph, node: Node) -> Value | None:
@@ -116,10 +126,13 @@ def _is_known(graph: Graph, node: Node) -> bool:
     """A small pure node all of whose operands are constants."""
     if node.op.ref is None or node.op.effect or node.after or not node.inputs or len(node.types) != 1:
         return False
-    if node.type.size > min(FOLD_LIMIT, max(graph.type(v).size for v in node.inputs)):
+    if not all(_is_constant(graph.node(v.node)) for v in node.inputs):
         return False
-    producers = [graph.node(v.node) for v in node.inputs]
-    return all(p.op.name == "Constant" and p.attrs["value"].array is not None for p in producers)
+    return node.type.size <= min(FOLD_LIMIT, max(graph.type(v).size for v in node.inputs))
+
+
+def _is_constant(node: Node) -> bool:
+    return node.op.name == "Constant" and node.attrs["value"].array is not None
 
 
 def _fold(graph: Graph, node: Node) -> None:
@@ -164,4 +177,4 @@ def cse(graph: Graph) -> Graph:
         if first is not node:
             copy = copy or graph.copy()
             copy.replace_node(id, first.outputs)
-    return prune(copy) if copy else graph
+    return _pruned(copy) if copy else graph

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import networkx as nx
-
 from graphc.ir import Graph, Value
 from graphc.ir.op import Alias
-from graphc.passes.tools import depends_on, is_entry
+from graphc.passes.tools import Ancestors, is_entry
 
 
 def order_writes(graph: Graph) -> Graph:
@@ -18,18 +16,19 @@ def order_writes(graph: Graph) -> Graph:
     So the write can be made in place. A reader that itself needs the new value keeps its place: the lowering copies there.
     Comes last: order edges keep alive what they name. Branches of an If write nothing themselves.
     """
+    readers: dict[int, list[int]] = {}  # by writer
+    for param, value in graph.updates:
+        # A parameter that becomes another one or an input has no writer: the step copies at its end.
+        if not is_entry(graph, value):
+            readers.setdefault(value.node, []).extend(r for r in _readers(graph, Value(param)) if r != value.node)
+    comes_after = Ancestors(graph, (id for writer, found in readers.items() for id in (writer, *found)))
     copy: Graph | None = None
-    # A parameter that becomes another one or an input has no writer: the step copies at its end.
-    for writer_id in dict.fromkeys(u.value.node for u in graph.updates if not is_entry(graph, u.value)):
-        current = copy or graph
-        writer = current.node(writer_id)
-        params = [u.param for u in graph.updates if u.value.node == writer_id and u.param != writer_id]
-        readers = [r for p in params for r in _readers(current, Value(p)) if r != writer_id]
-        earlier = nx.ancestors(current.nx, writer_id)
-        before = [r for r in readers if r not in earlier and not depends_on(current, r, {writer_id})]
-        if before:
+    for writer, found in readers.items():
+        late = [r for r in found if not comes_after(writer, r) and not comes_after(r, writer)]
+        if late:
             copy = copy or graph.copy()
-            copy.set_node(writer_id, after=(*writer.after, *before))
+            copy.set_node(writer, after=(*copy.node(writer).after, *late))
+            comes_after.update(copy, writer)
     return copy or graph
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from graphc.debug import switches
 from graphc.errors import GraphcError, VerifyError
 from graphc.ir import Graph, verify
+from graphc.ir.verify import Proven
 from graphc.ops import reference
 from graphc.passes.autodiff import autodiff
 from graphc.passes.cleanup import cse, prune, simplify
@@ -47,8 +48,9 @@ def run(graph: Graph, passes: Sequence[Pass] = PIPELINE) -> list[Stage]:
     Switches: verify, debug.
     """
     level = switches().verify
+    proven: Proven = {}
     if level:
-        verify(graph)
+        verify(graph, proven=proven)
     stages = [Stage("trace", graph.freeze(), True, 0.0)]
     for transform in passes:
         name = transform.__name__
@@ -61,20 +63,20 @@ def run(graph: Graph, passes: Sequence[Pass] = PIPELINE) -> list[Stage]:
         seconds = time.perf_counter() - start
         changed = new is not graph
         if changed and level:
-            _check(name, graph, new, meaning=level >= 2)
+            _check(name, graph, new, proven, meaning=level >= 2)
         stages.append(Stage(name, new.freeze(), changed, seconds))
         graph = new
     _report(stages)
     return stages
 
 
-def _check(name: str, before: Graph, after: Graph, meaning: bool) -> None:
+def _check(name: str, before: Graph, after: Graph, proven: Proven, meaning: bool) -> None:
     try:
-        verify(after)
+        verify(after, proven=proven)
     except VerifyError as error:
         error.message = f"pass {name} made an invalid graph: {error.message}"
         raise
-    if meaning and not any(n.op.name == "Grad" for n in before):
+    if meaning and not any(n.op.name == "Grad" for n in before.nodes()):
         same_meaning(before, after)
 
 

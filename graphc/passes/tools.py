@@ -2,35 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from graphc.ir import Graph, Value
 
 
 def in_subgraphs(graph: Graph, transform: Callable[[Graph], Graph]) -> Graph:
     """The graph with every subgraph (of If, ...) transformed; the graph itself if nothing changed."""
+    owners = {node.id: node for node in graph.owners()}
     changed: Graph | None = None
-    for node in graph:
-        for name, sub in node.graphs():
+    # In program order, which is that of the ids of new nodes.
+    for id in [i for i in graph.order() if i in owners] if owners else []:
+        for name, sub in owners[id].graphs():
             new = transform(sub)
             if new is not sub:
                 changed = changed or graph.copy()
-                current = changed.node(node.id)
-                changed.set_node(node.id, attrs={**current.attrs, name: new.freeze()})
+                current = changed.node(id)
+                changed.set_node(id, attrs={**current.attrs, name: new.freeze()})
     return changed or graph
 
 
-def depends_on(graph: Graph, start: int, targets: set[int]) -> bool:
-    """Whether node `start` comes (transitively) after any of the targets."""
-    stack, seen = [start], {start}
-    while stack:
-        for p in graph.nx.pred[stack.pop()]:
-            if p in targets:
-                return True
-            if p not in seen:
-                seen.add(p)
-                stack.append(p)
-    return False
+class Ancestors:
+    """Which of some chosen nodes come (transitively) before a node. One sweep of the graph answers for all nodes.
+
+    Each chosen node is one bit; a node's set is an integer: the union of those of its predecessors.
+    """
+
+    def __init__(self, graph: Graph, chosen: Iterable[int]) -> None:
+        self._bits = {id: 1 << i for i, id in enumerate(dict.fromkeys(chosen))}
+        self._sets: dict[int, int] = {}
+        for id in graph.order():
+            self._sets[id] = self._union(graph, id)
+
+    def __call__(self, id: int, ancestor: int) -> bool:
+        """Whether the chosen node `ancestor` comes before node `id`. False for a node and itself."""
+        return bool(self._sets[id] & self._bits[ancestor])
+
+    def update(self, graph: Graph, id: int) -> None:
+        """Take note that node `id` has got more predecessors in `graph`."""
+        stack = [id]
+        while stack:
+            node = stack.pop()
+            found = self._union(graph, node)
+            if found != self._sets[node]:
+                self._sets[node] = found
+                stack += graph.users(node)
+
+    def _union(self, graph: Graph, id: int) -> int:
+        found = 0
+        for p in graph.nx.predecessors(id):
+            found |= self._sets[p] | self._bits.get(p, 0)
+        return found
 
 
 def is_entry(graph: Graph, value: Value) -> bool:

@@ -14,7 +14,10 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from graphc_codegen.kernels import EMITTERS
+from graphc_codegen.program import NamedKernel, divisible
+from graphc_codegen.target import host
 from graphc_codegen.writer import Declarations, Writer
+from tests.codegen.threaded import Runner, same
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Body = Callable[[Writer, Sequence[str]], None]
@@ -56,7 +59,7 @@ def ir_text(body: Body, pointers: int, lanes: int) -> str:
     body(writer, names)
     arguments = ", ".join(f"ptr {n}" for n in names)
     head = f'define void @f({arguments}) nounwind "prefer-vector-width"="{32 * lanes}" {{'
-    return "\n".join([*declarations, head, "entry:", *writer.lines, "  ret void", "}"]) + "\n"
+    return "\n".join([*declarations, head, "body:", *writer.lines, "  ret void", "}"]) + "\n"
 
 
 def compile_text(text: str, pointers: int, lanes: int) -> Compiled:
@@ -113,14 +116,25 @@ def _flat(data: Array, dtype: str, size: int) -> Array:
     return np.ascontiguousarray(data).reshape(-1)
 
 
+@cache
+def _runner(name: str, params: tuple[tuple[str, Any], ...]) -> Runner:
+    return Runner([NamedKernel(name, params)], host())
+
+
 def run_kernel(
-    name: str, params: Mapping[str, Any], *inputs: Array, lanes: int = 16, before: Sequence[Array] = ()
+    name: str,
+    params: Mapping[str, Any],
+    *inputs: Array,
+    lanes: int = 16,
+    before: Sequence[Array] = (),
+    divided: bool = False,
 ) -> list[Array]:
     """Call a named kernel on copies of `inputs`; returns its outputs, flat.
 
-    Checks that nothing outside the outputs changed. Outputs hold `before`, or else bytes 0xff (NaN, -1).
+    Checks that nothing outside the outputs changed. Outputs hold `before`, or else bytes 0xff (NaN, -1). With `divided`
+    several threads share the work.
     """
-    compiled, operands = kernel(name, params, lanes), EMITTERS[name].operands(params)
+    operands = EMITTERS[name].operands(params)
     given, initial = iter(inputs), iter(before)
     guarded: list[Guarded] = []
     for o in operands:
@@ -131,7 +145,12 @@ def run_kernel(
         guarded.append(Guarded(data))
     assert next(given, None) is None, "more inputs than operands"
     old = [g.array.tobytes() for g in guarded]
-    compiled.call(*[g.array.ctypes.data for g in guarded])
+    addresses = [g.array.ctypes.data for g in guarded]
+    if divided:
+        known = tuple(sorted(params.items()))
+        _runner(name, known).call(NamedKernel(name, known), addresses)
+    else:
+        kernel(name, params, lanes).call(*addresses)
     for o, g, bytes_before in zip(operands, guarded, old, strict=True):
         g.check()
         assert o.role == "out" or g.array.tobytes() == bytes_before, "an input was modified"
@@ -158,7 +177,11 @@ def run_twin(name: str, params: Mapping[str, Any], *inputs: Array, before: Seque
 def run_all(
     name: str, params: Mapping[str, Any], *inputs: Array, before: Sequence[Array] = ()
 ) -> dict[str, list[Array]]:
-    """The outputs of the kernel with 16 lanes, with 8, and of its twin."""
+    """The outputs of the kernel with 16 lanes, with 8, and of its twin. Several threads must do what one does."""
+    if divisible(NamedKernel(name, ())) and not params.get("accumulate"):
+        alone = run_kernel(name, params, *inputs, lanes=host().lanes, before=before)
+        for got, want in zip(run_kernel(name, params, *inputs, before=before, divided=True), alone, strict=True):
+            same(got, want)
     return {
         "16 lanes": run_kernel(name, params, *inputs, lanes=16, before=before),
         "8 lanes": run_kernel(name, params, *inputs, lanes=8, before=before),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from graphc_codegen import build, loops, render
 from graphc_codegen.program import Access, Instr, LoopKernel, Output, symbol
 from graphc_codegen.target import Target, describe, host
+from tests.codegen.threaded import Runner, same
 
 Array = np.ndarray[Any, np.dtype[Any]]
 HOST = host()
@@ -26,7 +27,7 @@ _MARGIN = 64
 def run(
     kernel: LoopKernel, arrays: Sequence[Array], target: Target = HOST, shared: dict[int, int] | None = None
 ) -> list[Array]:
-    """Run the kernel natively on copies of flat arrays and return the copies.
+    """Run the kernel natively on copies of flat arrays and return the copies; on several threads it must do the same.
 
     `shared` maps an output's operand number to the input whose memory it uses. Fails when anything outside
     the operands changed, or an input that is not shared.
@@ -43,10 +44,26 @@ def run_many(
     kernels = {symbol(k): k for k, _ in jobs}
     code = build.compile_kernels(render.render_kernels(dict(kernels), target), target)
     loaded = build.load(code, list(kernels), target)
-    return [_call(loaded.addresses[symbol(k)], k, arrays, shared or {}) for k, arrays in jobs]
+    runner = Runner([k for k, _ in jobs], target)
+    results = []
+    for kernel, arrays in jobs:
+
+        def alone(table: Array, k: LoopKernel = kernel) -> None:
+            context = np.array([table.ctypes.data, 0], np.int64)
+            function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
+            function(loaded.addresses[symbol(k)])(context.ctypes.data, 0)
+
+        results.append(_call(alone, kernel, arrays, shared or {}))
+        if not shared:  # In place, a second run would start from the results of the first.
+            divided = _call(lambda table, k=kernel: runner.call(k, table.tolist()), kernel, arrays, {})  # type: ignore[misc]
+            for got, want in zip(divided, results[-1], strict=True):
+                same(got, want)
+    return results
 
 
-def _call(address: int, kernel: LoopKernel, arrays: Sequence[Array], shared: dict[int, int]) -> list[Array]:
+def _call(
+    function: Callable[[Array], None], kernel: LoopKernel, arrays: Sequence[Array], shared: dict[int, int]
+) -> list[Array]:
     blocks: list[Array] = []
     views: list[Array] = []
     for j, array in enumerate(arrays):
@@ -60,9 +77,7 @@ def _call(address: int, kernel: LoopKernel, arrays: Sequence[Array], shared: dic
         view[:] = array
         blocks.append(block)
         views.append(view)
-    table = np.array([v.ctypes.data for v in views], np.int64)
-    context = np.array([table.ctypes.data, 0, 1, 0], np.int64)
-    ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(address)(context.ctypes.data, 0)
+    function(np.array([v.ctypes.data for v in views], np.int64))
     for block in blocks:
         assert (block[:_MARGIN] == 0xC5).all(), "the bytes before an operand changed"
         assert (block[-_MARGIN:] == 0xC5).all(), "the bytes after an operand changed"

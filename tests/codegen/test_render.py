@@ -48,7 +48,7 @@ def test_the_step_of_a_small_program() -> None:
     assert rendered.slots == (0, 3, 3, 0, 4, 1, 2, 2, 4, 3, 2)
     assert names(rendered.source) == {"njit", "load_flag", *kernels.values()}
     for name in kernels.values():
-        assert rendered.kernels.count(f"define void @{name}(i64 %ctx, i64 %first) #0 {{") == 1
+        assert rendered.kernels.count(f"define void @{name}(i64 %ctx, i64 %place) #0 {{") == 1
 
 
 def test_texts_are_reproducible() -> None:

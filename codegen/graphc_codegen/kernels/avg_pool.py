@@ -85,14 +85,14 @@ def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     if z.vectors and z.tiled:
         spread(w, z, dy, dx, lambda g, _: [w.binary("fdiv", g, w.constant(z.kh * z.kw))] * (z.kh * z.kw))
         return
-    fill_zero(w, dx, z.planes * z.h * z.w)
     whole = z.inside or bool(p["count_include_pad"])
 
     def plane(i: str | int) -> None:
         target = w.at(dx, w.mul(i, z.h * z.w))
+        fill_zero(w, target, z.h * z.w)
         w.repeat(z.oh, lambda oy: w.repeat(z.ow, lambda ox: _to_all(w, z, dy, target, (i, oy, ox), whole)))
 
-    w.repeat(z.planes, plane)
+    w.share(z.planes, plane)
 
 
 def _to_all(w: Writer, z: Sizes, dy: str, target: str, at: tuple[str | int, str | int, str | int], whole: bool) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
-from graphc_codegen.kernels.microkernel import Level, Segment, blocks, each_block, splat_tile, widest
+from graphc_codegen.kernels.microkernel import Level, Segment, block_kinds, blocks, each_tile, splat_tile, widest
 from graphc_codegen.kernels.pixels import IN_FLIGHT, Group, Sizes, loads, packings
 from graphc_codegen.writer import Writer
 
@@ -102,17 +102,13 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     x, weight, y = pointers
     channels, groups = plan(problem, w.lanes)
 
-    def image(i: str | int) -> None:
+    def block(i: str | int, _: None, o: str | int, size: int) -> None:
         at_x, at_y = w.at(x, w.mul(i, z.ci * z.image)), w.at(y, w.mul(i, z.co * z.pixels))
+        at = (at_x, w.at(weight, w.mul(o, problem.per_output)), w.at(at_y, w.mul(o, z.pixels)))
+        for g in groups:
+            _group(w, problem, at, g, size)
 
-        def block(o: str | int, size: int) -> None:
-            at = (at_x, w.at(weight, w.mul(o, problem.per_output)), w.at(at_y, w.mul(o, z.pixels)))
-            for g in groups:
-                _group(w, problem, at, g, size)
-
-        each_block(w, z.co, channels, block)
-
-    w.repeat(z.n, image)
+    each_tile(w, [(0, z.n, 1, None)], block_kinds(z.co, channels), block)
 
 
 def _group(w: Writer, problem: _Problem, at: tuple[str, str, str], g: Group, channels: int) -> None:

@@ -9,12 +9,14 @@ import numpy as np
 
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import (
+    Kind,
     Level,
     Pieces,
     Segment,
+    block_kinds,
     blocks,
     dot_tile,
-    each_block,
+    each_tile,
     registers,
 )
 from graphc_codegen.kernels.pixels import IN_FLIGHT, Group, Sizes, loads, packings, total
@@ -51,19 +53,12 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     x, dy, dw = pointers
     limit = 5 if w.lanes >= 16 else 3
     if z.taps == 1:
-
-        def channels(c: str | int, size: int) -> None:
+        for start, count, step, size in block_kinds(z.ci, limit):
             one = _Columns(1, tuple(j * z.image for j in range(size)), 0, 0, 0)
-            _tiles(w, z, w.at(x, w.mul(c, z.image)), dy, w.at(dw, c), one)
-
-        each_block(w, z.ci, limit, channels)
+            _tiles(w, z, (x, dy, dw), one, (start, count, step, (z.image, 1)))
         return
-
-    def channel(c: str | int) -> None:
-        for columns in _columns(z, limit):
-            _tiles(w, z, w.at(x, w.mul(c, z.image)), dy, w.at(dw, w.mul(c, z.taps)), columns)
-
-    w.repeat(z.ci, channel)
+    for columns in _columns(z, limit):
+        _tiles(w, z, (x, dy, dw), columns, (0, z.ci, 1, (z.image, z.taps)))
 
 
 def _columns(z: Sizes, limit: int) -> list[_Columns]:
@@ -77,25 +72,28 @@ def _columns(z: Sizes, limit: int) -> list[_Columns]:
     return cut
 
 
-def _tiles(w: Writer, z: Sizes, x: str, dy: str, dw: str, columns: _Columns) -> None:
+def _tiles(w: Writer, z: Sizes, at: tuple[str, str, str], columns: _Columns, channels: Kind) -> None:
+    """All output channels by `columns` of the input channels `channels`, which lie (in x, in dw) apart."""
+    x, dy, dw = at
     width = len(columns.offsets)
     rows = blocks(z.co, min(8, registers(w.lanes) // width))[0][2]
     levels, segments = _walk_pixels(z, w.lanes, rows, width)
 
-    def turn(q: str | int) -> None:
-        source = w.at(x, w.mul(q, columns.x_step))
-        place = w.at(dw, w.linear((q, columns.w_step), (columns.place, 1)))
+    def tile(c: str | int, apart: tuple[int, int], q: str | int, o: str | int, size: int) -> None:
+        source = w.at(x, w.linear((c, apart[0]), (q, columns.x_step)))
+        place = w.linear((c, apart[1]), (q, columns.w_step), (o, z.ci * z.taps), (columns.place, 1))
+        starts = [r * z.pixels for r in range(size)]
+        sums = dot_tile(w, w.at(dy, w.mul(o, z.pixels)), source, starts, columns.offsets, levels, segments)
+        for r, value in enumerate(sums):
+            w.vstore(value, w.at(dw, w.add(place, r * z.ci * z.taps)), width)
 
-        def block(o: str | int, size: int) -> None:
-            target = w.at(place, w.mul(o, z.ci * z.taps))
-            starts = [r * z.pixels for r in range(size)]
-            sums = dot_tile(w, w.at(dy, w.mul(o, z.pixels)), source, starts, columns.offsets, levels, segments)
-            for r, value in enumerate(sums):
-                w.vstore(value, w.at(target, r * z.ci * z.taps), width)
+    start, count, step, what = channels
 
-        each_block(w, z.co, rows, block)
+    def turn(u: str | int, _: None, o: str | int, size: int) -> None:
+        c, q = (u, 0) if columns.count == 1 else w.divided(u, columns.count)
+        tile(w.linear((c, step), (start, 1)), what, q, o, size)
 
-    w.repeat(columns.count, turn)
+    each_tile(w, [(0, count * columns.count, 1, None)], block_kinds(z.co, rows), turn)
 
 
 def _walk_pixels(z: Sizes, lanes: int, rows: int, width: int) -> tuple[tuple[Level, ...], tuple[Segment, ...]]:

@@ -10,12 +10,13 @@ from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import (
     Pieces,
     Segment,
+    block_kinds,
     contiguous,
     dot_tile,
-    each_block,
-    each_strip,
+    each_tile,
     registers,
     splat_tile,
+    strip_kinds,
 )
 from graphc_codegen.writer import Writer, vec
 
@@ -53,7 +54,11 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         else:
             _along_rows(w, p, *at)
 
-    w.repeat(p.get("batch", 1), product)
+    batch = p.get("batch", 1)
+    if batch % w.threads == 0 or batch >= 4 * w.threads:
+        w.share(batch, product)
+    else:
+        w.repeat(batch, product)  # Threads share the tiles of each product.
 
 
 def _along_rows(w: Writer, p: Params, a: str, b: str, c: str) -> None:
@@ -61,23 +66,18 @@ def _along_rows(w: Writer, p: Params, a: str, b: str, c: str) -> None:
     row, step = (1, m) if p["ta"] else (k, 1)
     segment = Segment(k, step, n, ((0, 0),))
 
-    def strip(j: str | int, widths: tuple[int, ...]) -> None:
-        vectors = contiguous(widths, w.lanes)
-        at_b = w.at(b, j)
+    def tile(j: str | int, widths: tuple[int, ...], i: str | int, size: int) -> None:
+        target = w.at(c, w.linear((i, n), (j, 1)))
+        places = [(r * n + v * w.lanes, width) for r in range(size) for v, width in enumerate(widths)]
+        before = [w.vload(w.at(target, o), width) for o, width in places] if p["accumulate"] else None
+        rows, vectors = [r * row for r in range(size)], contiguous(widths, w.lanes)
+        ahead = _AHEAD if n > _FAR else 0
+        acc = splat_tile(w, w.at(a, w.mul(i, row)), w.at(b, j), rows, vectors, (), (segment,), before, ahead)
+        for value, (o, width) in zip(acc, places, strict=True):
+            w.vstore(value, w.at(target, o), width)
 
-        def tile(i: str | int, size: int) -> None:
-            target = w.at(c, w.linear((i, n), (j, 1)))
-            places = [(r * n + v * w.lanes, width) for r in range(size) for v, width in enumerate(widths)]
-            before = [w.vload(w.at(target, o), width) for o, width in places] if p["accumulate"] else None
-            rows = [r * row for r in range(size)]
-            ahead = _AHEAD if n > _FAR else 0
-            acc = splat_tile(w, w.at(a, w.mul(i, row)), at_b, rows, vectors, (), (segment,), before, ahead)
-            for value, (o, width) in zip(acc, places, strict=True):
-                w.vstore(value, w.at(target, o), width)
-
-        each_block(w, m, registers(w.lanes) // len(widths), tile)
-
-    each_strip(w, n, 2, strip)
+    for strip in strip_kinds(n, w.lanes, 2):
+        each_tile(w, [strip], block_kinds(m, registers(w.lanes) // len(strip[3])), tile)
 
 
 def _along_k(w: Writer, p: Params, a: str, b: str, c: str) -> None:
@@ -85,22 +85,17 @@ def _along_k(w: Writer, p: Params, a: str, b: str, c: str) -> None:
     segments = _runs(k, w.lanes)
     size_m, size_n = (4, 6) if w.lanes >= 16 else (4, 3)
 
-    def strip(j: str | int, columns: int) -> None:
-        at_b = w.at(b, w.mul(j, k))
+    def tile(j: str | int, columns: int, i: str | int, rows: int) -> None:
+        target = w.at(c, w.linear((i, n), (j, 1)))
+        left, right = w.at(a, w.mul(i, k)), w.at(b, w.mul(j, k))
+        sums = dot_tile(w, left, right, [r * k for r in range(rows)], [q * k for q in range(columns)], (), segments)
+        for r, value in enumerate(sums):
+            place = w.at(target, r * n)
+            if p["accumulate"]:
+                value = w.binary("fadd", value, w.vload(place, columns))
+            w.vstore(value, place, columns)
 
-        def tile(i: str | int, rows: int) -> None:
-            target = w.at(c, w.linear((i, n), (j, 1)))
-            offsets = [r * k for r in range(rows)]
-            sums = dot_tile(w, w.at(a, w.mul(i, k)), at_b, offsets, [q * k for q in range(columns)], (), segments)
-            for r, value in enumerate(sums):
-                place = w.at(target, r * n)
-                if p["accumulate"]:
-                    value = w.binary("fadd", value, w.vload(place, columns))
-                w.vstore(value, place, columns)
-
-        each_block(w, m, size_m, tile)
-
-    each_block(w, n, size_n, strip)
+    each_tile(w, block_kinds(n, size_n), block_kinds(m, size_m), tile)
 
 
 def _runs(k: int, lanes: int) -> tuple[Segment, ...]:
@@ -124,23 +119,20 @@ def _both_transposed(w: Writer, p: Params, a: str, b: str, c: str) -> None:
     segment = Segment(k, 1, m, ((0, 0),))
     v = vec("float", w.lanes)
 
-    def strip(i: str | int, widths: tuple[int, ...]) -> None:
-        def tile(j: str | int, columns: int) -> None:
-            target = w.at(c, w.linear((i, n), (j, 1)))
-            rows = [q * k for q in range(columns)]
-            at_b = w.at(b, w.mul(j, k))
-            acc = splat_tile(w, at_b, w.at(a, i), rows, contiguous(widths, w.lanes), (), (segment,))
-            for q, value in enumerate(acc):
-                for lane in range(widths[0]):
-                    place = w.at(target, lane * n + q)
-                    x = w.op(f"extractelement {v} {value}, i64 {lane}")
-                    if p["accumulate"]:
-                        x = w.op(f"fadd float {x}, {w.load(place)}")
-                    w.store(x, place)
+    def tile(i: str | int, widths: tuple[int, ...], j: str | int, columns: int) -> None:
+        target = w.at(c, w.linear((i, n), (j, 1)))
+        rows = [q * k for q in range(columns)]
+        at_b = w.at(b, w.mul(j, k))
+        acc = splat_tile(w, at_b, w.at(a, i), rows, contiguous(widths, w.lanes), (), (segment,))
+        for q, value in enumerate(acc):
+            for lane in range(widths[0]):
+                place = w.at(target, lane * n + q)
+                x = w.op(f"extractelement {v} {value}, i64 {lane}")
+                if p["accumulate"]:
+                    x = w.op(f"fadd float {x}, {w.load(place)}")
+                w.store(x, place)
 
-        each_block(w, n, 4, tile)
-
-    each_strip(w, m, 1, strip)
+    each_tile(w, strip_kinds(m, w.lanes, 1), block_kinds(n, 4), tile)
 
 
 @np.errstate(all="ignore")

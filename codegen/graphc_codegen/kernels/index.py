@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
-from graphc_codegen.kernels.microkernel import each_strip
+from graphc_codegen.kernels.microkernel import each_tile, strip_kinds
 from graphc_codegen.kernels.vectors import along, fill_zero
 from graphc_codegen.program import FLOATS, UNSIGNED
 from graphc_codegen.writer import MEMORY, REGISTER, Writer, vec
@@ -32,13 +32,13 @@ def argmax_operands(p: Params) -> tuple[Operand, ...]:
 def argmax_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """The first extremum along the middle axis (`mode` "max" or "min"); the first NaN counts as extremum."""
     if p["inner"] == 1:
-        w.repeat(p["outer"], lambda o: _argmax_row(w, p, pointers, o))
+        w.share(p["outer"], lambda o: _argmax_row(w, p, pointers, o))
         return
 
-    def outer(o: str | int) -> None:
-        each_strip(w, p["inner"], 1, lambda i, widths: _argmax_lanes(w, p, pointers, (o, i, widths[0])))
+    def lanes(o: str | int, _: None, i: str | int, widths: tuple[int, ...]) -> None:
+        _argmax_lanes(w, p, pointers, (o, i, widths[0]))
 
-    w.repeat(p["outer"], outer)
+    each_tile(w, [(0, p["outer"], 1, None)], strip_kinds(p["inner"], w.lanes, 1), lanes)
 
 
 def _better(w: Writer, p: Params, type: str, v: str, best: str) -> str:
@@ -119,30 +119,40 @@ def status_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     v = vec("i32", w.lanes)
     most = "zeroinitializer"
 
+    def larger(a: str, b: str) -> str:
+        return w.call(f"llvm.umax.v{w.lanes}i32", v, [(v, a), (v, b)])
+
     def fold(value: str, pointer: str, active: int) -> str:
         bits = w.convert("bitcast", w.vload(pointer, active), "float", "i32")
-        magnitude = w.binary("and", bits, w.constant(_ABSOLUTE_BITS, "i32"), "i32")
-        return w.call(f"llvm.umax.v{w.lanes}i32", v, [(v, value), (v, magnitude)])
+        return larger(value, w.binary("and", bits, w.constant(_ABSOLUTE_BITS, "i32"), "i32"))
 
-    for pointer, size in zip(pointers[1:-1], p["sizes"], strict=True):
+    def most_of(pointer: str, size: int, most: str) -> str:
         wide = _UNROLL * w.lanes
         done = size // wide * wide
+
+        def turn(i: str, values: list[str]) -> list[str]:
+            at = w.at(pointer, w.mul(i, wide))
+            return [fold(x, w.at(at, u * w.lanes), w.lanes) for u, x in enumerate(values)]
+
         if done:
-
-            def turn(i: str, values: list[str], pointer: str = pointer) -> list[str]:
-                at = w.at(pointer, i)
-                return [fold(x, w.at(at, u * w.lanes), w.lanes) for u, x in enumerate(values)]
-
-            found = w.loop(done, turn, [(v, "zeroinitializer")] * _UNROLL, step=wide)
-            for value in found:
-                most = w.call(f"llvm.umax.v{w.lanes}i32", v, [(v, most), (v, value)])
+            for value in w.turns(w.shared_range(done // wide), turn, [(v, "zeroinitializer")] * _UNROLL):
+                most = larger(most, value)
         for i in range(done, size, w.lanes):
             most = fold(most, w.at(pointer, i), min(w.lanes, size - i))
+        return most
+
+    for pointer, size in zip(pointers[1:-1], p["sizes"], strict=True):
+        most = most_of(pointer, size, most)
+    if w.threads > 1:
+        w.vstore(most, w.scratch("%thread"), type="i32")
+        w.meet()
+        for thread in range(w.threads):
+            most = larger(most, w.vload(w.scratch(thread), type="i32"))
     lanes = w.binary("icmp ugt", most, w.constant(_FINITE_BITS, "i32"), "i32")
     bits = w.op(f"bitcast {vec('i1', w.lanes)} {lanes} to i{w.lanes}")
     bad = w.op(f"icmp ne i{w.lanes} {bits}, 0")
     flag = w.op(f"or i1 {bad}, {w.op(f'icmp ne i32 {status}, 0')}")
-    w.store(w.op(f"zext i1 {flag} to i8"), pointers[-1], "i8")
+    w.by_one(lambda: w.store(w.op(f"zext i1 {flag} to i8"), pointers[-1], "i8"))
 
 
 @np.errstate(all="ignore")
@@ -199,7 +209,7 @@ def gather_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
         along(w, inner, (), copy)
 
-    w.repeat(p["outer"], lambda o: w.repeat(count, lambda k: one(o, k)))
+    w.share_pairs(p["outer"], count, one)
 
 
 @np.errstate(all="ignore")
@@ -222,30 +232,46 @@ def gather_grad_operands(p: Params) -> tuple[Operand, ...]:
 
 
 def gather_grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
-    """Rows of dy are added in order to rows of dx, which starts at zero; indices out of range are ignored."""
+    """Rows of dy are added in order to rows of dx, which starts at zero; indices out of range are ignored.
+
+    Threads share the rows of dx: each looks at all indices and adds those of its own rows.
+    """
     dy, idx, dx = pointers
     size, inner, count = p["size"], p["inner"], p["count"]
-    fill_zero(w, dx, p["outer"] * size * inner)
+    low, high = w.shared_range(size)
+    number = w.op(f"sub nsw i64 {high}, {low}") if w.threads > 1 else size
 
-    def one(o: str | int, k: str | int) -> None:
-        index, valid = _index(w, p, idx, k)
+    def add(o: str | int, k: str | int, index: str) -> None:
         source = w.at(dy, w.linear((o, count * inner), (k, inner)))
         target = w.at(dx, w.linear((o, size * inner), (index, inner)))
         if inner == 1:
-            value = w.op(f"select i1 {valid}, float {w.load(source)}, float 0.0")
-            w.store(w.op(f"fadd float {w.load(target)}, {value}"), target)
+            w.store(w.op(f"fadd float {w.load(target)}, {w.load(source)}"), target)
             return
-        v = vec("float", w.lanes)
 
-        def add(i: str | int, active: int, _: list[str]) -> list[str]:
+        def piece(i: str | int, active: int, _: list[str]) -> list[str]:
             place = w.at(target, i)
-            value = w.op(f"select i1 {valid}, {v} {w.vload(w.at(source, i), active)}, {v} zeroinitializer")
-            w.vstore(w.binary("fadd", w.vload(place, active), value), place, active)
+            w.vstore(w.binary("fadd", w.vload(place, active), w.vload(w.at(source, i), active)), place, active)
             return []
 
-        along(w, inner, (), add)
+        along(w, inner, (), piece)
 
-    w.repeat(p["outer"], lambda o: w.repeat(count, lambda k: one(o, k)))
+    def one(o: str | int, k: str | int) -> None:
+        type = REGISTER[p["index_dtype"]]
+        index = w.load(w.at(idx, k, type), type)
+        if type != "i64":
+            index = w.op(f"sext {type} {index} to i64")
+        mine = w.op(f"icmp ult i64 {w.op(f'sub i64 {index}, {low}')}, {number}")
+        w.when(mine, lambda: add(o, k, index))
+
+    def outer(o: str | int) -> None:
+        at = w.at(dx, w.linear((o, size * inner), (low, inner)))
+        if isinstance(number, int):
+            fill_zero(w, at, number * inner)
+        else:
+            w.turns((0, number), lambda r, _: fill_zero(w, w.at(at, w.mul(r, inner)), inner))
+        w.repeat(count, lambda k: one(o, k))
+
+    w.repeat(p["outer"], outer)
 
 
 @np.errstate(all="ignore")

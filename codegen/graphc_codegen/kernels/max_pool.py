@@ -19,7 +19,7 @@ from graphc_codegen.kernels.pooling import (
     spread,
     taps,
 )
-from graphc_codegen.kernels.vectors import fill_zero, maximum_or_nan
+from graphc_codegen.kernels.vectors import maximum_or_nan
 from graphc_codegen.writer import Writer, vec
 
 
@@ -56,8 +56,7 @@ def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     if z.vectors and z.tiled:
         spread(w, z, dy, dx, lambda g, strip: _shares(w, g, loaded_taps(w, z, x, strip)))
         return
-    fill_zero(w, dx, z.planes * z.h * z.w)
-    each_window_strip(w, z, lambda strip: _scatter(w, z, x, dy, dx, strip))
+    each_window_strip(w, z, lambda strip: _scatter(w, z, x, dy, dx, strip), clear=dx)
 
 
 def _takes(w: Writer, v: str, best: str) -> str:

@@ -92,6 +92,41 @@ def each_strip(w: Writer, total: int, vectors: int, body: Callable[[str | int, t
         w.repeat(count, partial(_shifted, w, start, w.lanes * vectors, widths, body))
 
 
+#: One kind of tile along an axis: first index, number, distance, and what is told to the body (size or widths).
+Kind = tuple[int, int, int, Any]
+
+
+def block_kinds(total: int, limit: int) -> list[Kind]:
+    """The kinds of `blocks(total, limit)`."""
+    return [(start, count, size, size) for start, count, size in blocks(total, limit)]
+
+
+def strip_kinds(total: int, lanes: int, vectors: int) -> list[Kind]:
+    """The kinds of `strips(total, lanes, vectors)`."""
+    return [(start, count, lanes * vectors, widths) for start, count, widths in strips(total, lanes, vectors)]
+
+
+def each_tile(w: Writer, outer: Sequence[Kind], inner: Sequence[Kind], body: Callable[..., None]) -> None:
+    """`body(i, what_i, j, what_j)` for every pair of tiles of two axes, shared among the threads."""
+
+    def tile(a: Kind, b: Kind, i: str | int, j: str | int) -> None:
+        body(w.linear((i, a[2]), (a[0], 1)), a[3], w.linear((j, b[2]), (b[0], 1)), b[3])
+
+    def row(a: Kind, i: str | int) -> None:
+        for b in inner:
+            w.repeat(b[1], partial(tile, a, b, i))
+
+    turned = False
+    for a in outer:
+        if not w.divides or a[1] % w.threads == 0 or a[1] >= 8 * w.threads:
+            w.share(a[1], partial(row, a))
+            continue
+        for b in inner:
+            # The threads with the longer part of one kind get the shorter part of the next.
+            w.share_pairs(a[1], b[1], partial(tile, a, b), last_first=turned)
+            turned = not turned
+
+
 def _shifted(w: Writer, start: int, step: int, what: Any, body: Callable[[str | int, Any], None], i: str | int) -> None:
     body(w.linear((i, step), (start, 1)), what)
 

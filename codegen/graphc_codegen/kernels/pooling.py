@@ -87,13 +87,18 @@ class Strip:
         return w.linear((self.plane, z.oh * z.ow), (self.oy, z.ow), (self.ox, 1))
 
 
-def each_window_strip(w: Writer, z: Sizes, body: Callable[[Strip], None]) -> None:
-    """Every window of every plane, in order."""
+def each_window_strip(w: Writer, z: Sizes, body: Callable[[Strip], None], *, clear: str = "") -> None:
+    """Every window of every plane, in order; threads share the planes. With `clear` = dx its plane is set to zero first."""
 
     def row(plane: str | int, oy: str | int) -> None:
         each_strip(w, z.ow, 1, lambda ox, widths: body(Strip(plane, oy, ox, widths[0])))
 
-    w.repeat(z.planes, lambda plane: w.repeat(z.oh, lambda oy: row(plane, oy)))
+    def one(plane: str | int) -> None:
+        if clear:
+            fill_zero(w, w.at(clear, w.mul(plane, z.h * z.w)), z.h * z.w)
+        w.repeat(z.oh, lambda oy: row(plane, oy))
+
+    w.share(z.planes, one)
 
 
 def loaded_taps(w: Writer, z: Sizes, x: str, strip: Strip) -> list[str]:
@@ -183,8 +188,7 @@ def lane_columns(w: Writer, z: Sizes, ox: str | int) -> str:
 
 def spread(w: Writer, z: Sizes, dy: str, dx: str, values: Callable[[str, Strip], list[str]]) -> None:
     """Windows that tile the image: write all pixels; `values(dy, strip)` gives a vector per tap."""
-    if (z.oh * z.kh, z.ow * z.kw) != (z.h, z.w):
-        fill_zero(w, dx, z.planes * z.h * z.w)
+    partial = (z.oh * z.kh, z.ow * z.kw) != (z.h, z.w)
 
     def one(strip: Strip) -> None:
         taps = values(w.vload(w.at(dy, strip.place(w, z)), strip.active), strip)
@@ -197,7 +201,7 @@ def spread(w: Writer, z: Sizes, dy: str, dx: str, values: Callable[[str, Strip],
                 low, high = interleave(w, taps[2 * ky], taps[2 * ky + 1])
                 _store_double(w, low, high, row, 2 * strip.active)
 
-    each_window_strip(w, z, one)
+    each_window_strip(w, z, one, clear=dx if partial else "")
 
 
 def add_to(w: Writer, place: str, value: str) -> None:

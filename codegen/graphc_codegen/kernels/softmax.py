@@ -95,7 +95,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
         _each(w, cols, store)
 
-    w.repeat(p["rows"], row)
+    w.share(p["rows"], row)
 
 
 def log_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
@@ -115,7 +115,7 @@ def log_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             lambda i, active: w.vstore(w.binary("fsub", shifted(i, active), log_total), w.at(y, i), active),
         )
 
-    w.repeat(p["rows"], row)
+    w.share(p["rows"], row)
 
 
 def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
@@ -136,7 +136,7 @@ def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
         _each(w, cols, store)
 
-    w.repeat(p["rows"], row)
+    w.share(p["rows"], row)
 
 
 def log_grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
@@ -153,7 +153,7 @@ def log_grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
         _each(w, cols, store)
 
-    w.repeat(p["rows"], row)
+    w.share(p["rows"], row)
 
 
 @np.errstate(all="ignore")
@@ -224,7 +224,7 @@ def loss_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             value = _dense_row(w, cols, x, w.at(labels, w.mul(r, cols)), (top, total), out)
         w.store(value, w.at(loss, r))
 
-    w.repeat(p["rows"], row)
+    w.share(p["rows"], row)
 
 
 def _wide(w: Writer, label: str, type: str) -> str:

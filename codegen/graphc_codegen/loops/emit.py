@@ -28,7 +28,11 @@ def emit(writer: Writer, kernel: LoopKernel, pointers: Sequence[str]) -> None:
     if any(n == 0 for n, _ in sizes):
         _store_neutral(writer, kernel, pointers)
         return
-    _Emission(writer, kernel, plan(kernel, writer.lanes), pointers).run()
+    nest = plan(kernel, writer.lanes)
+    if nest.sizes:
+        _Emission(writer, kernel, nest, pointers).run()
+    else:
+        writer.by_one(_Emission(writer, kernel, nest, pointers).run)
 
 
 def _store_neutral(writer: Writer, kernel: LoopKernel, pointers: Sequence[str]) -> None:
@@ -53,6 +57,9 @@ def _number(const: Instr) -> float | int | bool:
     return halves.nearest(float(number), const.dtype) if const.dtype in HALVES else number
 
 
+_Slots = tuple[tuple[int, int], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class _Point:
     """A place inside the nest: addresses of the operands there, and the values computed so far.
@@ -64,11 +71,24 @@ class _Point:
     pointers: tuple[str, ...]
     indices: dict[int, str | int]
     values: dict[int, tuple[str, ...]]
-    slots: tuple[tuple[int, int], ...]
+    slots: _Slots
 
 
 _Accumulators = list[str]
 _Turn = Callable[["_Point", _Accumulators], _Accumulators]
+
+
+def _divided(nest: Nest, w: Writer) -> int | None:
+    """The loop whose turns the threads share: the outermost one with enough of them. Kept ones, if there are any."""
+    if w.threads == 1 or not nest.sizes:
+        return None
+
+    def parts(level: int) -> int:
+        return nest.sizes[level] // (w.lanes * nest.unroll) if level == nest.vector else nest.sizes[level]
+
+    levels = range(nest.kept or len(nest.sizes))
+    enough = (k for k in levels if parts(k) >= 4 * w.threads or (parts(k) and parts(k) % w.threads == 0))
+    return next(enough, max(levels, key=parts))
 
 
 class _Emission:
@@ -79,6 +99,7 @@ class _Emission:
         self.first_output = len(kernel.inputs)
         self.stored = [k for k, o in enumerate(kernel.outputs) if o.reduce is None]
         self.folded = [k for k, o in enumerate(kernel.outputs) if o.reduce is not None]
+        self.divided = _divided(nest, w)
         self.start = tuple(
             w.at(p, line.offset, MEMORY[t]) for p, line, t in zip(pointers, self.lines, self.dtypes, strict=True)
         )
@@ -99,6 +120,8 @@ class _Emission:
             self._reduce_all(point)
         elif level == self.nest.vector:
             self._vectors(level, point, [], kept_turn)
+        elif level == self.divided:
+            self.w.share(self.nest.sizes[level], lambda i: self._kept(level + 1, self._step(point, level, i)))
         else:
             self.w.repeat(self.nest.sizes[level], lambda i: self._kept(level + 1, self._step(point, level, i)))
 
@@ -119,8 +142,35 @@ class _Emission:
             zero = self.w.constant(scalar_ops.neutral(o.reduce or "", o.access.dtype), REGISTER[o.access.dtype])
             names += [zero] * copies
         names = self._reduced(nest.kept, point, names)
-        for n, k in enumerate(self.folded):
-            self._finish(point, k, names[n * copies : (n + 1) * copies])
+        if nest.kept or self.divided is None:
+            for n, k in enumerate(self.folded):
+                self._store_scaled(point, k, self._gathered(point, k, names[n * copies : (n + 1) * copies]))
+        elif self.folded:
+            parts = [self._gathered(point, k, names[n * copies :][:copies])[0] for n, k in enumerate(self.folded)]
+            self._combine(point, parts)
+
+    def _combine(self, point: _Point, parts: Sequence[str]) -> None:
+        """Bring together what the threads have folded; the order is that of the threads, so results are reproducible."""
+        w = self.w
+        types = [REGISTER[self.kernel.outputs[k].access.dtype] for k in self.folded]
+        mine = w.scratch("%thread")
+        for n, (value, t) in enumerate(zip(parts, types, strict=True)):
+            element = w.op(f"extractelement {vec(t, w.lanes)} {value}, i64 0")
+            stored = w.op(f"zext i1 {element} to i8") if t == "i1" else element
+            w.store(stored, w.at(mine, 8 * n, "i8"), "i8" if t == "i1" else t)
+        w.meet()
+        w.by_one(lambda: self._combine_all(point, types))
+
+    def _combine_all(self, point: _Point, types: Sequence[str]) -> None:
+        w = self.w
+        for n, (k, t) in enumerate(zip(self.folded, types, strict=True)):
+            o = self.kernel.outputs[k]
+            total = ""
+            for thread in range(w.threads):
+                value = w.load(w.at(w.scratch(thread), 8 * n, "i8"), "i8" if t == "i1" else t)
+                value = w.splat(w.op(f"trunc i8 {value} to i1") if t == "i1" else value, t)
+                total = scalar_ops.combine(w, o.reduce or "", total, value, o.access.dtype) if total else value
+            self._store_scaled(point, k, [total])
 
     def _reduced(self, level: int, point: _Point, accumulators: _Accumulators) -> _Accumulators:
         nest = self.nest
@@ -129,10 +179,13 @@ class _Emission:
         if level == nest.vector:
             return self._vectors(level, point, accumulators, lambda p, a: self._bottom(p, a, 0))
         if level < len(nest.sizes) - 1:
-            return self._turns(
-                nest.sizes[level], 1, accumulators,
-                lambda i, a: self._reduced(level + 1, self._step(point, level, i), a),
-            )  # fmt: skip
+
+            def turn(i: str | int, a: _Accumulators) -> _Accumulators:
+                return self._reduced(level + 1, self._step(point, level, i), a)
+
+            if level == self.divided:
+                return self.w.turns(self.w.shared_range(nest.sizes[level]), turn, self._carried(accumulators))
+            return self._turns(nest.sizes[level], 1, accumulators, turn)
         chains = max(1, len(accumulators) // max(1, len(self.folded) * len(point.slots)))
 
         def side_by_side(i: str | int, a: _Accumulators, count: int) -> _Accumulators:
@@ -150,9 +203,32 @@ class _Emission:
         group = lanes * self.nest.unroll
         whole = size // group * group
         full = tuple((lanes * u, lanes) for u in range(self.nest.unroll))
-        accumulators = self._turns(whole, group, accumulators, lambda i, a: turn(self._step(point, level, i, full), a))
         rest = tuple((k, min(lanes, size - whole - k)) for k in range(0, size - whole, lanes))
+        if level == self.divided:
+            return self._shared_vectors(level, point, accumulators, turn, (whole, full, rest))
+        accumulators = self._turns(whole, group, accumulators, lambda i, a: turn(self._step(point, level, i, full), a))
         return turn(self._step(point, level, whole, rest), accumulators) if rest else accumulators
+
+    def _shared_vectors(
+        self, level: int, point: _Point, accumulators: _Accumulators, turn: _Turn, cut: tuple[int, _Slots, _Slots]
+    ) -> _Accumulators:
+        """The same, groups shared among the threads. The first thread has the tail."""
+        w, (whole, full, rest) = self.w, cut
+        group = w.lanes * self.nest.unroll
+
+        def one(i: str, a: _Accumulators) -> _Accumulators:
+            return turn(self._step(point, level, w.mul(i, group), full), a)
+
+        if whole:
+            accumulators = w.turns(w.shared_range(whole // group), one, self._carried(accumulators))
+        if not rest:
+            return accumulators
+
+        def tail(_: str, a: _Accumulators) -> _Accumulators:
+            return turn(self._step(point, level, whole, rest), a)
+
+        # From the thread's number to 1: one turn in the first thread, none in others.
+        return w.turns(("%thread", 1), tail, self._carried(accumulators))
 
     def _turns(
         self,
@@ -166,16 +242,17 @@ class _Emission:
             return accumulators
         if count <= step:
             return body(0, accumulators)
+        return self.w.loop(count, body, self._carried(accumulators), step=step)
+
+    def _carried(self, accumulators: _Accumulators) -> list[tuple[str, str]]:
+        """The accumulators with their types."""
         copies = len(accumulators) // max(1, len(self.folded))
         types = [
             vec(REGISTER[self.kernel.outputs[k].access.dtype], self.w.lanes) for k in self.folded for _ in range(copies)
         ]
-        carry = list(zip(types, accumulators, strict=True))
-        return self.w.loop(count, body, carry, step=step)
+        return list(zip(types, accumulators, strict=True))
 
-    def _step(
-        self, point: _Point, level: int, i: str | int, slots: tuple[tuple[int, int], ...] | None = None
-    ) -> _Point:
+    def _step(self, point: _Point, level: int, i: str | int, slots: _Slots | None = None) -> _Point:
         """The place at index `i` of a loop, with the values that belong there."""
         moved = tuple(
             self.w.at(p, self.w.mul(i, line.strides[level]), MEMORY[t])
@@ -207,8 +284,8 @@ class _Emission:
                 result[at] = scalar_ops.combine(self.w, how, result[at], value, dtype)
         return result
 
-    def _finish(self, point: _Point, k: int, accumulators: _Accumulators) -> None:
-        """Bring the accumulators of output `k` together, scale and store."""
+    def _gathered(self, point: _Point, k: int, accumulators: _Accumulators) -> _Accumulators:
+        """The accumulators of output `k` brought together, one per slot."""
         o, w = self.kernel.outputs[k], self.w
         how, dtype = o.reduce or "", o.access.dtype
         slots = len(point.slots)
@@ -217,11 +294,14 @@ class _Emission:
             for c in range(len(accumulators) - half):
                 accumulators[c] = scalar_ops.combine(w, how, accumulators[c], accumulators[half + c], dtype)
             accumulators = accumulators[:half]
-        lanes_are_folded = self.nest.vector is not None and self.nest.vector >= self.nest.kept
-        for slot in range(slots):
-            value = accumulators[slot]
-            if lanes_are_folded:
-                value = self._across(value, how, dtype)
+        if self.nest.vector is not None and self.nest.vector >= self.nest.kept:
+            return [self._across(value, how, dtype) for value in accumulators]
+        return accumulators
+
+    def _store_scaled(self, point: _Point, k: int, values: Sequence[str]) -> None:
+        o, w = self.kernel.outputs[k], self.w
+        dtype = o.access.dtype
+        for slot, value in enumerate(values):
             if o.scale != 1.0:
                 t = REGISTER[dtype]
                 value = w.binary("fmul", value, w.constant(o.scale, t), t)

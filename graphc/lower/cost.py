@@ -1,0 +1,65 @@
+"""The cost model: how long calls take, roughly, and from that how many threads a step is worth.
+
+The figures are for one core with wide vectors; only their ratios matter. They were read off profiling builds (GRAPHC_PROFILE=1)
+of the networks in tests/bench.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from graphc_codegen.program import Kernel, LoopKernel, divisible
+
+#: Scalar operations that cost more than an addition, relative to it.
+_WEIGHT = {
+    "input": 0, "const": 0, "div": 4, "sqrt": 4, "rsqrt": 8, "exp": 14, "log": 20, "tanh": 24, "sigmoid": 18,
+    "erf": 34, "sin": 30, "cos": 30, "pow": 60, "floordiv": 60, "mod": 60,
+}  # fmt: skip
+#: Nanoseconds: of an addition per element, of an operand per element, of a multiply-add in a matrix product or convolution,
+#: of an operand's element in any other named kernel.
+_ADD, _TOUCH, _MULTIPLY_ADD, _ELEMENT = 0.02, 0.04, 0.02, 0.3
+#: Nanoseconds that a kernel shared by threads costs for their meeting: a constant, and more for each thread.
+_MEET, _MEET_EACH = 300.0, 60.0
+#: Nanoseconds to hand a step to the other threads and to wait for their end.
+_DISPATCH = 6000.0
+
+
+def nanoseconds(kernel: Kernel, sizes: Sequence[int]) -> float:
+    """The estimated time of a call on one thread; `sizes` are its operands' numbers of elements."""
+    if isinstance(kernel, LoopKernel):
+        weight = sum(_WEIGHT.get(i.op, 1) for i in kernel.body)
+        return math.prod(kernel.domain) * (_ADD * weight + _TOUCH * len(sizes))
+    p: dict[str, Any] = dict(kernel.params)
+
+    def product(*names: str) -> int:
+        return math.prod(p[name] for name in names)
+
+    if kernel.name == "gemm":
+        return _MULTIPLY_ADD * product("m", "n", "k") * int(p.get("batch", 1))
+    if kernel.name.startswith("conv2d"):
+        return _MULTIPLY_ADD * product("n", "co", "ci", "kh", "kw", "oh", "ow")
+    return _ELEMENT * sum(sizes)
+
+
+def _meeting(threads: int) -> float:
+    return _MEET + _MEET_EACH * threads
+
+
+def is_shared(kernel: Kernel, alone: float, threads: int) -> bool:
+    """Whether `threads` do a call faster than one, which needs `alone` nanoseconds."""
+    return divisible(kernel) and alone - alone / threads > _meeting(threads)
+
+
+def best_threads(calls: Sequence[tuple[Kernel, float]], most: int) -> int:
+    """The number of threads up to `most` with the least estimated time for calls that need so long alone."""
+
+    def time(threads: int) -> float:
+        total = _DISPATCH if threads > 1 else 0.0
+        for kernel, alone in calls:
+            shared = threads > 1 and is_shared(kernel, alone, threads)
+            total += alone / threads + _meeting(threads) if shared else alone
+        return total
+
+    return min(range(1, max(most, 1) + 1), key=time)

@@ -1,0 +1,108 @@
+"""Divides a program among threads: which calls they share, and where they must meet.
+
+Every thread runs every statement. A call that is not shared is the first thread's alone. Threads meet before a statement that
+touches bytes which another thread has touched since they last met, if one of the two writes them. Bytes are compared, not
+buffers: a buffer of the arena may lie where another one was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from graphc.lower.cost import best_threads, is_shared, nanoseconds
+from graphc_codegen.program import Call, If, Program, Stmt, exchanges, written
+
+
+class _Touch(NamedTuple):
+    """Bytes [start, end) that were read or written, by all threads or by the first one only."""
+
+    start: int
+    end: int
+    writes: bool
+    everybody: bool
+
+
+#: What the threads have touched since they last met; None: anything.
+_Touched = list[_Touch] | None
+
+
+def spread(program: Program, most: int) -> Program:
+    """The program for as many threads as pay, up to `most`."""
+    buffers = {b.id: b for b in program.buffers}
+
+    def alone(call: Call) -> float:
+        return nanoseconds(call.kernel, [buffers[b].size for b in call.args])
+
+    # Both branches of an If and one turn of a While count: which are taken is not known.
+    threads = best_threads([(c.kernel, alone(c)) for c in program.calls()], most) if most > 1 else 1
+    if threads == 1:
+        return program
+    sharer = _Sharer(program, threads)
+    body, _ = sharer.block(program.body, [])
+    return replace(program, body=body, threads=threads)
+
+
+class _Sharer:
+    def __init__(self, program: Program, threads: int) -> None:
+        self.threads = threads
+        self.buffers = {b.id: b for b in program.buffers}
+        self.place: dict[int, tuple[int, int]] = {}
+        end = program.arena
+        params: dict[int, tuple[int, int]] = {}
+        for b in program.buffers:
+            if b.space == "arena":
+                self.place[b.id] = (b.position, b.position + b.nbytes)
+            elif b.space == "param":
+                if b.position not in params:
+                    params[b.position] = (end, end + b.nbytes)
+                    end += b.nbytes
+                self.place[b.id] = params[b.position]
+        self.scratch = (end, end + 1)
+
+    def block(self, body: Sequence[Stmt], touched: _Touched) -> tuple[tuple[Stmt, ...], _Touched]:
+        """The statements with their meetings, and what is touched after them."""
+        done: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, Call):
+                stmt, touched = self._call(stmt, touched)
+            elif isinstance(stmt, If):
+                wait, before = self._meet(self._touch(stmt.pred, False, True), touched)
+                then, after = self.block(stmt.then, before)
+                orelse, other = self.block(stmt.orelse, before)
+                stmt = replace(stmt, then=then, orelse=orelse, wait=wait)
+                touched = None if after is None or other is None else after + other
+            else:
+                # The condition follows what stands before the loop or a turn of its body.
+                condition, touched = self.block(stmt.condition, None)
+                wait, touched = self._meet(self._touch(stmt.pred, False, True), touched)
+                inner, _ = self.block(stmt.body, touched)
+                stmt = replace(stmt, condition=condition, body=inner, wait=wait)
+            done.append(stmt)
+        return tuple(done), touched
+
+    def _call(self, call: Call, touched: _Touched) -> tuple[Call, _Touched]:
+        sizes = [self.buffers[b].size for b in call.args]
+        shared = is_shared(call.kernel, nanoseconds(call.kernel, sizes), self.threads)
+        kernel = replace(call.kernel, threads=self.threads if shared else 1)
+        inputs = len(call.args) - written(call.kernel)
+        touches = [t for k, b in enumerate(call.args) for t in self._touch(b, k >= inputs, shared)]
+        if shared and exchanges(call.kernel):
+            touches.append(_Touch(*self.scratch, True, True))
+        wait, touched = self._meet(touches, touched)
+        return replace(call, kernel=kernel, wait=wait), touched
+
+    def _touch(self, buffer: int, writes: bool, everybody: bool) -> list[_Touch]:
+        """Inputs and constants, which nobody writes, do not count."""
+        return [_Touch(*self.place[buffer], writes, everybody)] if buffer in self.place else []
+
+    def _meet(self, touches: list[_Touch], touched: _Touched) -> tuple[bool, _Touched]:
+        """Whether the threads must meet before these touches, and what they have touched after them."""
+        if touched is not None and not any(_clash(a, b) for a in touches for b in touched):
+            return False, touched + touches
+        return True, touches
+
+
+def _clash(a: _Touch, b: _Touch) -> bool:
+    return (a.writes or b.writes) and (a.everybody or b.everybody) and a.start < b.end and b.start < a.end

@@ -1,0 +1,182 @@
+"""What passes and verifier find out about a graph in one sweep, against networkx's own algorithms on random graphs."""
+
+from __future__ import annotations
+
+import gc
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import graphc
+from graphc import Tensor, nn
+from graphc.debug import debug
+from graphc.errors import GraphcError, VerifyError
+from graphc.ir import REGIONS, Graph, TensorType, Value, verify, walk
+from graphc.ir.verify import Proven
+from graphc.passes import order_writes, run
+from graphc.passes.tools import Ancestors
+from tests.passes.random_graphs import random_graph
+
+
+def seeded(seed: int, steps: int = 40) -> Graph:
+    rng = np.random.default_rng(seed)
+    return random_graph(lambda n: int(rng.integers(n)), steps)
+
+
+def tangled(seed: int, size: int = 60) -> Graph:
+    """Nodes of all regions, each with random operands and order predecessors among those before it."""
+    rng = np.random.default_rng(seed)
+    g = Graph("tangled")
+    ids = [g.add("Input", types=(TensorType("float32", ()),), region="state").id]
+    for _ in range(size):
+        operands = [g.node(i).outputs[0] for i in rng.choice(ids, 2)]
+        after = [int(i) for i in rng.choice(ids[1:] or ids, int(rng.integers(3)))]
+        region = REGIONS[int(rng.integers(len(REGIONS)))]
+        ids.append(g.add("Add", operands, after=after, region=region).id)
+    g.set_results([("last", g.node(ids[-1]).outputs[0])])
+    return g
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_order_is_that_of_networkx(seed):
+    g = tangled(seed)
+    ranks = {n.id: (REGIONS.index(n.region), n.id) for n in g.nodes()}
+    assert g.order() == tuple(nx.lexicographical_topological_sort(g.nx, ranks.__getitem__))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_dead_is_what_no_result_descends_from(seed):
+    g = tangled(seed)
+    last = g.results[0].value.node
+    live = nx.ancestors(g.nx, last) | {last, *g.inputs}
+    assert set(g.dead()) == set(g.nx) - live
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ancestors_are_those_of_networkx_also_after_changes(seed):
+    g = tangled(seed)
+    rng = np.random.default_rng(seed)
+    chosen = [int(i) for i in rng.choice(list(g.nx), 12, replace=False)]
+    comes_after = Ancestors(g, chosen)
+    for _ in range(4):
+        for id in g.nx:
+            assert {c for c in chosen if comes_after(id, c)} == nx.ancestors(g.nx, id) & set(chosen)
+        early, late = sorted(int(i) for i in rng.choice(list(g.nx)[1:], 2, replace=False))
+        g.set_node(late, after=[*g.node(late).after, early])
+        comes_after.update(g, late)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_after_order_writes_no_reader_is_free_to_run_at_either_side_of_a_writer(seed):
+    g = order_writes(seeded(seed))
+    for param, value in g.updates:
+        if g.node(value.node).op.name in ("Input", "Param"):
+            continue
+        beside = nx.ancestors(g.nx, value.node) | nx.descendants(g.nx, value.node) | {value.node}
+        users = [g.node(i) for i in g.users(param)]
+        # What shares the memory, or begins a new version, reads nothing itself.
+        readers = {n.id for n in users if Value(param) in n.inputs and n.op.name not in ("Reshape", "Depend", "Assign")}
+        assert readers <= beside
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_owners_are_the_nodes_with_subgraphs(seed):
+    graph = seeded(seed)
+    for g in {id(g): g for g, _ in walk(graph)}.values():
+        assert {n.id for n in g.owners()} == {n.id for n in g if n.graphs()}
+
+
+# ---- a pass that breaks a graph is found although most records have been found right before
+
+
+def _wrong_type(graph: Graph) -> Graph:
+    changed = graph.copy()
+    node = next(n for n in changed if n.op.name == "MatMul")
+    changed.set_node(node.id, types=(TensorType("float32", (9, 9)),))
+    return changed
+
+
+def _swapped_operands(graph: Graph) -> Graph:
+    changed = graph.copy()
+    node = next(n for n in changed if n.op.name == "MatMul")
+    changed.set_node(node.id, inputs=node.inputs[::-1])
+    return changed
+
+
+def _lost_edge(graph: Graph) -> Graph:
+    changed = graph.copy()
+    node = next(n for n in changed if n.op.name == "MatMul")
+    changed.nx.remove_edge(node.inputs[0].node, node.id)
+    return changed
+
+
+@pytest.mark.parametrize("broken", [_wrong_type, _swapped_operands, _lost_edge])
+def test_a_pass_that_breaks_one_record_is_named(broken):
+    g = Graph("g")
+    x = g.add("Input", types=(TensorType("float32", (4, 3)),)).outputs[0]
+    w = g.add("Input", types=(TensorType("float32", (3, 2)),)).outputs[0]
+    g.set_results([("y", g.add("Exp", g.add("MatMul", [x, w]).outputs).outputs[0])])
+    with pytest.raises(VerifyError, match=f"pass {broken.__name__} made an invalid graph") as caught:
+        run(g, (broken,))
+    assert "MatMul" in str(caught.value)
+
+
+def test_a_record_is_checked_again_where_its_operand_has_another_type():
+    g = Graph("g")
+    x = g.add("Input", types=(TensorType("float32", (4,)),)).outputs[0]
+    y = g.add("Exp", [x])
+    g.set_results([("y", y.outputs[0])])
+    proven: Proven = {}
+    verify(g, proven=proven)
+    assert proven[y.id][0] is y
+    changed = g.copy()
+    changed.set_node(x.node, types=(TensorType("float32", (5,)),))
+    with pytest.raises(VerifyError, match=r"its types are f32\[4\], the type rule says f32\[5\]"):
+        verify(changed, proven=proven)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_second_verification_proves_what_the_first_did(seed):
+    graph = seeded(seed)
+    proven: Proven = {}
+    verify(graph, proven=proven)
+    before = dict(proven)
+    verify(graph, proven=proven)
+    assert proven == before
+    assert all(not node.graphs() for node, _ in proven.values())
+
+
+# ---- the garbage collector
+
+
+class _Looks(nn.Cell):
+    """Notes whether the collector is on while it is traced, and fails if asked to."""
+
+    def __init__(self, fails: bool = False) -> None:
+        super().__init__()
+        self.fails = fails
+        self.seen: list[bool] = []
+
+    def construct(self, x):
+        self.seen.append(gc.isenabled())
+        return x.reshape((7,)) if self.fails else x + x
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("on", [False, True])
+def test_the_collector_is_off_while_compiling_and_then_as_it_was(on, fails):
+    was = gc.isenabled()
+    cell = _Looks(fails)
+    try:
+        (gc.enable if on else gc.disable)()
+        with debug(jit=False):
+            if fails:
+                with pytest.raises(GraphcError):
+                    graphc.compile(cell, Tensor(np.ones(3, np.float32)))
+            else:
+                graphc.compile(cell, Tensor(np.ones(3, np.float32)))
+        assert cell.seen == [False]
+        assert gc.isenabled() is on
+    finally:
+        (gc.enable if was else gc.disable)()
