@@ -17,6 +17,7 @@ import numpy as np
 
 from graphc_codegen import loops
 from graphc_codegen.errors import CheckedError
+from graphc_codegen.functions import safe
 from graphc_codegen.halves import numpy_dtype
 from graphc_codegen.program import (
     ALIGNMENT,
@@ -32,7 +33,6 @@ from graphc_codegen.program import (
     While,
     symbol,
 )
-from graphc_codegen.render import safe
 from graphc_codegen.runtime import Array, Bound, Executable
 from graphc_codegen.validate import Declared, operands
 
@@ -49,7 +49,7 @@ class CheckedBound(Bound):
         self._given: list[Array] = []
         self._operands = {name: operands(kernel) for name, kernel in program.kernels().items()}
         namespace: dict[str, Any] = {name: _kernel(name) for name in self._operands}
-        namespace |= {"njit": _no_compiler, "load_flag": _load_flag, "__name__": "graphc_step"}
+        namespace |= {"njit": _no_compiler, "load_flag": _load_flag, "move": _move, "__name__": "graphc_step"}
         exec(compile(executable.source, _remember(executable.source), "exec"), namespace)
         self._step: Callable[[_Step], None] = namespace["step"]
 
@@ -97,6 +97,10 @@ def _load_flag(step: _Step, first: int) -> int:
     return step.flag(first)
 
 
+def _move(step: _Step, at: int) -> None:
+    step.base = at
+
+
 def _remember(source: str) -> str:
     """A file name under which tracebacks and debuggers find the source."""
     name = f"<graphc step {hashlib.sha256(source.encode()).hexdigest()[:12]}>"
@@ -115,6 +119,7 @@ class _Step:
         view: Callable[[Buffer], Array],
         arena: Array,
     ) -> None:
+        self.base = 0
         self._program: Program = executable.program
         self._slots = executable._rendered.slots
         self._declared = declared
@@ -168,7 +173,7 @@ class _Step:
     def call(self, name: str, first: int) -> None:
         """The generated code calls a kernel with `first`, or `~first` if all threads meet before."""
         stmt = self._next
-        waits, first = first < 0, max(first, ~first)
+        waits, first = first < 0, max(first, ~first) + self.base
         if (
             not isinstance(stmt, Call)
             or waits != stmt.wait

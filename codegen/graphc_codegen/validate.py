@@ -8,6 +8,7 @@ from typing import Literal
 
 from graphc_codegen import loops
 from graphc_codegen.errors import CodegenError
+from graphc_codegen.functions import safe
 from graphc_codegen.program import (
     ALIGNMENT,
     ITEMSIZE,
@@ -21,7 +22,6 @@ from graphc_codegen.program import (
     divisible,
     symbol,
 )
-from graphc_codegen.render import safe
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def validate(program: Program) -> None:
         if kernel.threads not in (1, program.threads) or (kernel.threads > 1 and not divisible(kernel)):
             raise CodegenError(f"kernel {name} cannot run on {kernel.threads} threads of {program.threads}")
         declared[name] = operands(kernel)
-    _check_body(program.body, buffers, declared)
+    _check_body(program.body, program.threads, buffers, declared)
 
 
 def _check_buffer(program: Program, buffer: Buffer) -> None:
@@ -79,9 +79,13 @@ def _check_buffer(program: Program, buffer: Buffer) -> None:
             raise CodegenError(f"{name} ends at byte {buffer.position + buffer.nbytes} of {program.arena}")
 
 
-def _check_body(body: Sequence[Stmt], buffers: dict[int, Buffer], declared: dict[str, tuple[Declared, ...]]) -> None:
+def _check_body(
+    body: Sequence[Stmt], threads: int, buffers: dict[int, Buffer], declared: dict[str, tuple[Declared, ...]]
+) -> None:
     for stmt in body:
         used = [*stmt.dead, *(stmt.args if isinstance(stmt, Call) else (stmt.pred,))]
+        if stmt.wait and threads == 1:
+            raise CodegenError(f"statement {safe(stmt.note)!r} waits for other threads, but there are none")
         unknown = [i for i in used if i not in buffers]
         if unknown:
             raise CodegenError(f"statement {safe(stmt.note)!r} uses unknown buffers {unknown}")
@@ -92,7 +96,7 @@ def _check_body(body: Sequence[Stmt], buffers: dict[int, Buffer], declared: dict
         if pred.dtype != "bool" or pred.size != 1:
             raise CodegenError(f"the predicate of {safe(stmt.note)!r}, buffer {pred.id}, is no single bool")
         for block in blocks(stmt):
-            _check_body(block, buffers, declared)
+            _check_body(block, threads, buffers, declared)
 
 
 def _check_call(call: Call, buffers: dict[int, Buffer], declared: tuple[Declared, ...]) -> None:

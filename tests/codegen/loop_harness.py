@@ -49,7 +49,7 @@ def run_many(
     for kernel, arrays in jobs:
 
         def alone(table: Array, k: LoopKernel = kernel) -> None:
-            context = np.array([table.ctypes.data, 0], np.int64)
+            context = np.array([table.ctypes.data] + [0] * 7, np.int64)
             function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
             function(loaded.addresses[symbol(k)])(context.ctypes.data, 0)
 
