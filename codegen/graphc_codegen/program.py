@@ -13,7 +13,7 @@ import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Space = Literal["input", "param", "const", "arena"]
 
@@ -138,6 +138,10 @@ class LoopKernel:
         return "reduce" if any(self.reduced) else "map"
 
 
+#: What a named kernel may have as parameter.
+Param = int | float | bool | str | tuple[int, ...] | tuple[tuple[int, ...], ...] | tuple[Instr, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class NamedKernel:
     """A kernel with an emitter of its own in `graphc_codegen.kernels`, e.g. "gemm"; `params` are its static sizes.
@@ -146,14 +150,14 @@ class NamedKernel:
     """
 
     name: str
-    params: tuple[tuple[str, int | float | bool | str | tuple[int, ...]], ...]
+    params: tuple[tuple[str, Param], ...]
     threads: int = 1
 
     @property
     def family(self) -> str:
         return self.name
 
-    def __getitem__(self, key: str) -> int | float | bool | str | tuple[int, ...]:
+    def __getitem__(self, key: str) -> Param:
         return dict(self.params)[key]
 
 
@@ -165,11 +169,28 @@ def symbol(kernel: Kernel) -> str:
     return f"{kernel.family}_{hashlib.sha256(repr(kernel).encode()).hexdigest()[:12]}"
 
 
+def result_domain(kernel: NamedKernel) -> tuple[int, ...] | None:
+    """The axes of a kernel's only result, as an epilogue sees them (`kernels.epilogue`); None for a kernel that takes none.
+
+    Elements follow each other as in an array of this shape.
+    """
+    p: dict[str, Any] = dict(kernel.params)
+    if kernel.name == "conv2d":
+        return (p["n"], p["co"], p["oh"] * p["ow"])
+    if kernel.name == "max_pool_grad":
+        tiles = (p["oh"] * p["sh"], p["ow"] * p["sw"]) == (p["h"], p["w"]) and (p["sh"], p["sw"]) == (p["kh"], p["kw"])
+        if tiles and p["sw"] <= 2 and p["kh"] * p["kw"] <= 16 and p["pt"] == p["pl"] == 0:
+            return (p["planes"] * p["h"] * p["w"],)
+    return None
+
+
 def written(kernel: Kernel) -> int:
-    """How many of a call's operands, the last ones, are written."""
+    """How many of a call's operands, the last ones, are written. Scratch memory counts."""
     if isinstance(kernel, LoopKernel):
         return len(kernel.outputs)
-    return 2 if kernel.name == "softmax_cross_entropy" else 1
+    if "stores" in dict(kernel.params):
+        return len(dict(kernel.params)["stores"])  # type: ignore[arg-type]
+    return 2 if kernel.name in ("softmax_cross_entropy", "conv2d_winograd") else 1
 
 
 def divisible(kernel: Kernel) -> bool:

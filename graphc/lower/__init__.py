@@ -5,15 +5,17 @@ Knows ops and the IR, and of the code generator only the contract `graphc_codege
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from graphc.errors import Loc
 from graphc.ir import Graph, TensorType, Value
 from graphc.lower.body import Body, Constants
 from graphc.lower.buffers import Buffers
+from graphc.lower.epilogue import absorb
+from graphc.lower.lifetimes import lives, mark_dead
 from graphc.lower.threads import spread
 from graphc.ops.tensor import Array
-from graphc_codegen.program import Call, If, Program, Stmt, blocks
+from graphc_codegen.program import Program
 
 __all__ = ["Lowered", "lower"]
 
@@ -64,11 +66,11 @@ def lower(graph: Graph, *, canary: bool = False, profile: bool = False, threads:
     for result in graph.results:
         core = body.source(result.value)
         results.append((copies[core] if core in copies else body.of(result.value), graph.type(result.value)))
-    buffers.position += 1
-    for buffer, _ in results:
-        buffers.use(buffer)
-    placed, arena, bound_bytes = buffers.place(64 if canary else 0, reuse=not canary)
-    marked = _mark_dead(statements, buffers)
+    read = [buffer for buffer, _ in results]
+    absorbed = absorb(statements, read)
+    found = lives(absorbed, read)
+    placed, arena, bound_bytes = buffers.place(found, 64 if canary else 0, reuse=not canary)
+    marked = mark_dead(absorbed, found, {b.id for b in placed if b.space == "arena"})
     program = Program(graph.name, placed, marked, arena, 64 if canary else 0, profile=profile)
     program = spread(program, threads)
     arrays = tuple(n.attrs["value"].array for n in constants.values)
@@ -95,32 +97,3 @@ def lower(graph: Graph, *, canary: bool = False, profile: bool = False, threads:
 def _may_change(graph: Graph, value: Value) -> bool:
     """Whether entry memory is the caller's, or is overwritten by this step."""
     return graph.node(value.node).op.name == "Input" or any(u.param == value.node for u in graph.updates)
-
-
-def _mark_dead(statements: list[Stmt], buffers: Buffers) -> tuple[Stmt, ...]:
-    """Note on every statement which arena buffers nobody uses after it. Positions are counted as the bodies counted them."""
-    by_position: dict[int, list[int]] = {}
-    for buffer, position in buffers.last.items():
-        if buffers.space(buffer) == "arena":
-            by_position.setdefault(position, []).append(buffer)
-    counter = 0
-
-    def mark(body: tuple[Stmt, ...] | list[Stmt]) -> tuple[Stmt, ...]:
-        nonlocal counter
-        marked: list[Stmt] = []
-        for statement in body:
-            counter += 1
-            dead = by_position.get(counter, [])
-            if isinstance(statement, Call):
-                marked.append(replace(statement, dead=tuple(dead)))
-                continue
-            inner = [mark(block) for block in blocks(statement)]
-            counter += 1
-            dead = dead + by_position.get(counter, [])
-            if isinstance(statement, If):
-                marked.append(replace(statement, then=inner[0], orelse=inner[1], dead=tuple(dead)))
-            else:
-                marked.append(replace(statement, condition=inner[0], body=inner[1], dead=tuple(dead)))
-        return tuple(marked)
-
-    return mark(statements)

@@ -193,10 +193,6 @@ class Body:
         return CallBuilder(self.buffers, self._emit, note)
 
     def _emit(self, statement: Stmt) -> None:
-        self.buffers.position += 1
-        if isinstance(statement, Call):
-            for buffer in statement.args:
-                self.buffers.use(buffer)
         self.statements.append(statement)
 
     def _group(self, group: Group) -> None:
@@ -235,19 +231,12 @@ class Body:
         pred = self.of(node.inputs[0])
         captures = [self.of(v) for v in node.inputs[1:]]
         outputs = [self._new(v) for v in node.outputs]
-        self.buffers.position += 1
-        for buffer in (pred, *captures, *outputs):
-            # The outputs are written in either branch, so they live from before both.
-            self.buffers.use(buffer)
         branches: list[tuple[Stmt, ...]] = []
         for _, sub in node.graphs():
             bound = {Value(i): b for i, b in zip(sub.inputs, captures, strict=True)}
             targets = [(r.value, b) for r, b in zip(sub.results, outputs, strict=True)]
             body = Body(sub, self.buffers, self.constants, bound, targets)
             branches.append(tuple(body.run()))
-        self.buffers.position += 1
-        for buffer in outputs:
-            self.buffers.use(buffer)
         self.statements.append(If(pred, branches[0], branches[1], note_of([node])))
 
     def _while(self, node: Node) -> None:
@@ -261,21 +250,12 @@ class Body:
             if source != target:
                 self._copy(source, target)
         pred = self.buffers.new(TensorType("bool", ()))
-        self.buffers.position += 1
-        begin = self.buffers.position
-        for buffer in (pred, *state, *captures):
-            self.buffers.use(buffer)
         parts: list[tuple[Stmt, ...]] = []
         for name, targets in (("cond", [pred]), ("body", state)):
             sub: Graph = node.attrs[name]
             bound = {Value(i): b for i, b in zip(sub.inputs, [*state, *captures], strict=True)}
             wanted = [(r.value, b) for r, b in zip(sub.results, targets, strict=True)]
             parts.append(tuple(Body(sub, self.buffers, self.constants, bound, wanted).run()))
-        self.buffers.position += 1
-        for buffer in (pred, *state, *captures):
-            # Used again by the next turn.
-            self.buffers.use(buffer)
-        self.buffers.keep(begin)
         self.statements.append(While(parts[0], pred, parts[1], note_of([node])))
 
     def _copy_of(self, value: Value, state: list[int], own: int) -> int:

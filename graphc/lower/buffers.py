@@ -7,18 +7,16 @@ from dataclasses import dataclass, field
 
 from graphc.errors import LoweringError
 from graphc.ir import TensorType
+from graphc.lower.lifetimes import Lives
 from graphc.lower.memory import Lifetime, lower_bound, plan
 from graphc_codegen.program import ITEMSIZE, Buffer, Space
 
 
 @dataclass(slots=True)
 class Buffers:
-    """Numbers buffers, notes their uses, and places those of the arena. `position` counts statements."""
+    """Numbers buffers, and places those of the arena."""
 
     made: list[tuple[TensorType, Space, int]] = field(default_factory=list)
-    first: dict[int, int] = field(default_factory=dict)
-    last: dict[int, int] = field(default_factory=dict)
-    position: int = 0
 
     def new(self, type: TensorType, space: Space = "arena", index: int = 0) -> int:
         """A new buffer; `index` is its place among the arrays of a space other than the arena."""
@@ -33,27 +31,13 @@ class Buffers:
     def space(self, buffer: int) -> Space:
         return self.made[buffer][1]
 
-    def use(self, buffer: int) -> None:
-        """The statement at the current position reads or writes the buffer."""
-        self.first.setdefault(buffer, self.position)
-        self.last[buffer] = self.position
-
-    def keep(self, begin: int) -> None:
-        """What was alive before position `begin` and used since stays alive until now: a loop may use it again."""
-        for buffer, first in self.first.items():
-            if first <= begin <= self.last[buffer]:
-                self.last[buffer] = self.position
-
-    def lifetimes(self) -> dict[int, Lifetime]:
-        return {
-            b: Lifetime(self.first[b], self.last[b], math.prod(type.shape) * ITEMSIZE[type.dtype])
-            for b, (type, space, _) in enumerate(self.made)
-            if space == "arena" and b in self.first
-        }
-
-    def place(self, gap: int, reuse: bool) -> tuple[tuple[Buffer, ...], int, int]:
+    def place(self, found: Lives, gap: int, reuse: bool) -> tuple[tuple[Buffer, ...], int, int]:
         """The placed buffers, the arena's size and the lower bound of any plan."""
-        lifetimes = self.lifetimes()
+        lifetimes = {
+            b: Lifetime(found.first[b], found.last[b], math.prod(type.shape) * ITEMSIZE[type.dtype])
+            for b, (type, space, _) in enumerate(self.made)
+            if space == "arena" and b in found.first
+        }
         offsets, size = plan(lifetimes, gap=gap, reuse=reuse)
         placed = tuple(
             Buffer(b, type.dtype, type.shape, space, offsets[b] if space == "arena" else index)

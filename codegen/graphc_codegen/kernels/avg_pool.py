@@ -83,7 +83,14 @@ def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     z = Sizes.of(p)
     dy, dx = pointers
     if z.vectors and z.tiled:
-        spread(w, z, dy, dx, lambda g, _: [w.binary("fdiv", g, w.constant(z.kh * z.kw))] * (z.kh * z.kw))
+
+        def store(value: str, place: str | int, active: int) -> None:
+            w.vstore(value, w.at(dx, place), active)
+
+        def share(g: str, _: Strip) -> list[str]:
+            return [w.binary("fdiv", g, w.constant(z.kh * z.kw))] * (z.kh * z.kw)
+
+        spread(w, z, dy, store, share, clear="" if z.covered else dx)
         return
     whole = z.inside or bool(p["count_include_pad"])
 

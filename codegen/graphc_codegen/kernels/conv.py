@@ -6,11 +6,12 @@ Input images are padded beforehand and split into phases: pixel (iy, ix) stands 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import Level, Segment, block_kinds, blocks, each_tile, splat_tile, widest
 from graphc_codegen.kernels.pixels import IN_FLIGHT, Group, Sizes, loads, packings
@@ -54,13 +55,13 @@ def operands(p: Params) -> tuple[Operand, ...]:
 
     y[n, o, oy, ox] = sum of x_padded[n, i, oy * s + ky * d, ox * s + kx * d] * weight[o, i, ky, kx], with the
     taps of the kernel flipped if `transposed`. `border` = (top, bottom), optional, promises that so many
-    first and last rows of x are zero; taps there are left out (at stride and dilation 1).
+    first and last rows of x are zero; taps there are left out (at stride and dilation 1). May have an epilogue.
     """
     z = Sizes.of(p)
     return (
         Operand("float32", z.n * z.ci * z.image, "in"),
         Operand("float32", z.co * z.ci * z.taps, "in"),
-        Operand("float32", z.n * z.co * z.pixels, "out"),
+        *epilogue.operands(p, (z.n, z.co, z.pixels)),
     )
 
 
@@ -99,21 +100,29 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """Images, blocks of channels, groups of pixels; in it input channels, kernel rows, unrolled columns."""
     problem = _Problem.of(p)
     z = problem.z
-    x, weight, y = pointers
+    x, weight, *rest = pointers
     channels, groups = plan(problem, w.lanes)
+    finish = epilogue.Finish(w, p, (z.n, z.co, z.pixels), rest)
 
     def block(i: str | int, _: None, o: str | int, size: int) -> None:
-        at_x, at_y = w.at(x, w.mul(i, z.ci * z.image)), w.at(y, w.mul(i, z.co * z.pixels))
-        at = (at_x, w.at(weight, w.mul(o, problem.per_output)), w.at(at_y, w.mul(o, z.pixels)))
+        at = (w.at(x, w.mul(i, z.ci * z.image)), w.at(weight, w.mul(o, problem.per_output)))
         for g in groups:
-            _group(w, problem, at, g, size)
+            _group(w, problem, at, g, size, lambda value, r, pixel, n: finish.store(value, (i, w.add(o, r), pixel), n))
 
     each_tile(w, [(0, z.n, 1, None)], block_kinds(z.co, channels), block)
 
 
-def _group(w: Writer, problem: _Problem, at: tuple[str, str, str], g: Group, channels: int) -> None:
+def _group(
+    w: Writer,
+    problem: _Problem,
+    at: tuple[str, str],
+    g: Group,
+    channels: int,
+    store: Callable[[str, int, str | int, int], None],
+) -> None:
+    """All tiles of a group; `store` gets the vectors of results with channel, first pixel and number of pixels."""
     z = problem.z
-    x, weight, y = at
+    x, weight = at
     levels: tuple[Level, ...] = ((z.ci, problem.per_input, z.image),)
     segments = _segments(z, problem.transposed)
     rows = [r * problem.per_output for r in range(channels)]
@@ -122,13 +131,13 @@ def _group(w: Writer, problem: _Problem, at: tuple[str, str, str], g: Group, cha
         row = w.linear((q, g.rows), (g.start, 1))
         column = w.linear((k, g.width), (g.column, 1))
         source = w.at(x, w.linear((row, z.w), (column, 1)))
-        target = w.at(y, w.linear((row, z.ow), (column, 1)))
+        first = w.linear((row, z.ow), (column, 1))
         bounded = _bounded(w, problem, segments, row, g.rows)
         acc = splat_tile(w, weight, source, rows, g.image, levels, bounded)
         for index, value in enumerate(acc):
             r, v = divmod(index, len(g.result))
             ((offset, _, count),) = g.result[v]
-            w.vstore(value, w.at(target, r * z.pixels + offset), count)
+            store(value, r, w.add(first, offset), count)
 
     w.repeat(g.count, lambda q: w.repeat(g.across, lambda k: tile(q, k)))
 
@@ -162,17 +171,17 @@ def _bounded(
 
 
 @np.errstate(all="ignore")
-def twin(p: Params, x: Array, weight: Array, y: Array) -> None:
+def twin(p: Params, x: Array, weight: Array, *rest: Array) -> None:
     z = Sizes.of(p)
     if p["transposed"]:
         kernel = weight.reshape(z.ci, z.co, z.kh, z.kw)[:, :, ::-1, ::-1].transpose(1, 0, 2, 3)
     else:
         kernel = weight.reshape(z.co, z.ci, z.kh, z.kw)
-    out = y.reshape(z.n, z.co, z.oh, z.ow)
-    out[...] = 0
+    out = np.zeros((z.n, z.co, z.oh, z.ow), np.float32)
     for ky in range(z.kh):
         for kx in range(z.kw):
             out += np.einsum("nihw,oi->nohw", z.window(x, ky, kx), kernel[:, :, ky, kx], optimize=True)
+    epilogue.twin(p, (z.n, z.co, z.pixels), out.reshape(-1), *rest)
 
 
 CONV2D = Emitter(operands, emit, twin)

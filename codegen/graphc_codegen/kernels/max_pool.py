@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.pooling import (
     Sizes,
@@ -44,18 +45,25 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
 
 def grad_operands(p: Params) -> tuple[Operand, ...]:
-    """x [planes, h, w], dy [planes, oh, ow] -> dx [planes, h, w], float32."""
+    """x [planes, h, w], dy [planes, oh, ow] -> dx [planes, h, w], float32. May have an epilogue, see `result_domain`."""
     x, y = operands(p)
-    return (x, Operand("float32", y.size, "in"), Operand("float32", x.size, "out"))
+    return (x, Operand("float32", y.size, "in"), *epilogue.operands(p, (x.size,)))
 
 
 def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """A window's gradient goes to its first maximum in row-major order; the first NaN counts as maximum."""
     z = Sizes.of(p)
-    x, dy, dx = pointers
+    x, dy, *rest = pointers
     if z.vectors and z.tiled:
-        spread(w, z, dy, dx, lambda g, strip: _shares(w, g, loaded_taps(w, z, x, strip)))
+        finish = epilogue.Finish(w, p, (z.planes * z.h * z.w,), rest)
+        spread(
+            w, z, dy,
+            lambda value, place, active: finish.store(value, (place,), active),
+            lambda g, strip: _shares(w, g, loaded_taps(w, z, x, strip)),
+            clear="" if z.covered else rest[0],
+        )  # fmt: skip
         return
+    (dx,) = rest
     each_window_strip(w, z, lambda strip: _scatter(w, z, x, dy, dx, strip), clear=dx)
 
 
@@ -107,9 +115,9 @@ def twin(p: Params, x: Array, y: Array) -> None:
 
 
 @np.errstate(all="ignore")
-def grad_twin(p: Params, x: Array, dy: Array, dx: Array) -> None:
+def grad_twin(p: Params, x: Array, dy: Array, *rest: Array) -> None:
     z = Sizes.of(p)
-    image, out = x.reshape(z.planes, z.h, z.w), dx.reshape(z.planes, z.h, z.w)
+    image, out = x.reshape(z.planes, z.h, z.w), np.zeros((z.planes, z.h, z.w), np.float32)
     g = dy.reshape(z.planes, z.oh, z.ow)
     best = np.full(g.shape, -np.inf, np.float32)
     winner = np.full(g.shape, -1)
@@ -119,9 +127,9 @@ def grad_twin(p: Params, x: Array, dy: Array, dx: Array) -> None:
         take = (n < 0) | (~np.isnan(b) & ((v > b) | np.isnan(v)))
         np.copyto(b, v, where=take)
         np.copyto(n, t, where=take)
-    out[...] = 0
     for t, (oy, ox, iy, ix) in enumerate(cut):
         out[:, iy, ix] += np.where(winner[:, oy, ox] == t, g[:, oy, ox], np.float32(0))
+    epilogue.twin(p, (out.size,), out.reshape(-1), *rest)
 
 
 MAX_POOL = Emitter(operands, emit, twin)

@@ -50,6 +50,11 @@ class Sizes:
         """Rows of windows can be loaded as whole vectors."""
         return self.inside and self.sw in (1, 2) and self.kh * self.kw <= _UNROLLED
 
+    @property
+    def covered(self) -> bool:
+        """Every pixel lies in a window."""
+        return (self.oh * self.kh, self.ow * self.kw) == (self.h, self.w)
+
     @classmethod
     def of(cls, p: Params) -> Sizes:
         z = cls(*(p[name] for name in cls.__dataclass_fields__))
@@ -126,12 +131,6 @@ def _load_double(w: Writer, pointer: str, active: int) -> tuple[str, str]:
     return low, w.vload(w.at(pointer, w.lanes), active - w.lanes) if active > w.lanes else "zeroinitializer"
 
 
-def _store_double(w: Writer, low: str, high: str, pointer: str, active: int) -> None:
-    w.vstore(low, pointer, min(active, w.lanes))
-    if active > w.lanes:
-        w.vstore(high, w.at(pointer, w.lanes), active - w.lanes)
-
-
 def bounds(w: Writer, at: str | int, window: int, size: int) -> tuple[str, str]:
     """First and last + 1 of the offsets in a window from `at` that lie in [0, size)."""
     low = w.op(f"sub nsw i64 0, {at}")
@@ -186,22 +185,33 @@ def lane_columns(w: Writer, z: Sizes, ox: str | int) -> str:
     return w.binary("add", base, steps, "i32")
 
 
-def spread(w: Writer, z: Sizes, dy: str, dx: str, values: Callable[[str, Strip], list[str]]) -> None:
-    """Windows that tile the image: write all pixels; `values(dy, strip)` gives a vector per tap."""
-    partial = (z.oh * z.kh, z.ow * z.kw) != (z.h, z.w)
+def spread(
+    w: Writer,
+    z: Sizes,
+    dy: str,
+    store: Callable[[str, str | int, int], None],
+    values: Callable[[str, Strip], list[str]],
+    clear: str = "",
+) -> None:
+    """Windows that tile the image: write all pixels; `values(dy, strip)` gives a vector per tap.
+
+    `store(vector, place, active)` writes to dx. Pixels in no window are set to zero first, in the array `clear`.
+    """
 
     def one(strip: Strip) -> None:
         taps = values(w.vload(w.at(dy, strip.place(w, z)), strip.active), strip)
-        target = w.at(dx, strip.corner(w, z))
+        corner = strip.corner(w, z)
         for ky in range(z.kh):
-            row = w.at(target, ky * z.w)
+            row = w.add(corner, ky * z.w)
             if z.kw == 1:
-                w.vstore(taps[ky], row, strip.active)
-            else:
-                low, high = interleave(w, taps[2 * ky], taps[2 * ky + 1])
-                _store_double(w, low, high, row, 2 * strip.active)
+                store(taps[ky], row, strip.active)
+                continue
+            low, high = interleave(w, taps[2 * ky], taps[2 * ky + 1])
+            store(low, row, min(2 * strip.active, w.lanes))
+            if 2 * strip.active > w.lanes:
+                store(high, w.add(row, w.lanes), 2 * strip.active - w.lanes)
 
-    each_window_strip(w, z, one, clear=dx if partial else "")
+    each_window_strip(w, z, one, clear=clear)
 
 
 def add_to(w: Writer, place: str, value: str) -> None:

@@ -1,0 +1,166 @@
+"""Elementwise loops that follow a kernel become part of it: it applies them to its result as it stores it.
+
+A matrix product with bias and activation, or a convolution with a residual sum, then goes over its result once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from graphc_codegen.program import (
+    Access,
+    Call,
+    If,
+    Instr,
+    LoopKernel,
+    NamedKernel,
+    Stmt,
+    While,
+    blocks,
+    result_domain,
+    written,
+)
+
+#: Further operands and instructions of an epilogue: more would not fit into registers beside the results.
+_MOST_EXTRAS, _MOST_INSTRUCTIONS = 5, 40
+
+
+def absorb(body: Sequence[Stmt], results: Iterable[int]) -> tuple[Stmt, ...]:
+    """The statements of a program, loops taken into the kernels before them where that is possible.
+
+    `results` are buffers that are read after the end.
+    """
+    uses = Counter(results)
+    _count(body, uses)
+    return _absorb(body, uses)
+
+
+def _count(body: Sequence[Stmt], uses: Counter[int]) -> None:
+    for stmt in body:
+        uses.update(stmt.args if isinstance(stmt, Call) else (stmt.pred,))
+        for block in blocks(stmt):
+            _count(block, uses)
+
+
+def _absorb(body: Sequence[Stmt], uses: Counter[int]) -> tuple[Stmt, ...]:
+    done: list[Stmt | None] = []
+    made: dict[int, int] = {}  # Where in `done` stands the kernel that made a buffer.
+    for stmt in body:
+        if isinstance(stmt, If):
+            stmt = replace(stmt, then=_absorb(stmt.then, uses), orelse=_absorb(stmt.orelse, uses))
+        elif isinstance(stmt, While):
+            stmt = replace(stmt, condition=_absorb(stmt.condition, uses), body=_absorb(stmt.body, uses))
+        elif isinstance(stmt.kernel, LoopKernel) and not any(stmt.kernel.reduced):
+            for at in sorted({made[b] for b in stmt.args if b in made}, reverse=True):
+                producer = done[at]
+                assert isinstance(producer, Call)
+                joined = _joined(producer, stmt, uses) if _may_move(done[at + 1 :], producer) else None
+                if joined is not None:
+                    stmt, done[at] = joined, None
+                    made = {b: k for b, k in made.items() if k != at}
+                    break
+        if isinstance(stmt, Call) and isinstance(stmt.kernel, NamedKernel) and _takes_epilogue(stmt.kernel):
+            made[stmt.args[-1]] = len(done)
+        done.append(stmt)
+    return tuple(s for s in done if s is not None)
+
+
+def _takes_epilogue(kernel: NamedKernel) -> bool:
+    return result_domain(kernel) is not None and "epilogue" not in dict(kernel.params)
+
+
+def _may_move(between: Sequence[Stmt | None], producer: Call) -> bool:
+    """Whether a kernel may run after these statements instead: they do not touch its result nor change its operands."""
+    *inputs, result = producer.args
+    for stmt in between:
+        if stmt is None:
+            continue
+        if not isinstance(stmt, Call):
+            return False
+        outputs = stmt.args[len(stmt.args) - written(stmt.kernel) :]
+        if result in stmt.args or any(b in outputs for b in inputs):
+            return False
+    return True
+
+
+def _joined(producer: Call, loop: Call, uses: Counter[int]) -> Call | None:
+    """Both calls in one; None where the loop does not fit."""
+    kernel, named = loop.kernel, producer.kernel
+    assert isinstance(kernel, LoopKernel)
+    assert isinstance(named, NamedKernel)
+    *inputs, result = producer.args
+    read, outputs = loop.args[: len(kernel.inputs)], loop.args[len(kernel.inputs) :]
+    domain = result_domain(named)
+    if domain is None or read.count(result) != 1 or not _fits(kernel, domain):
+        return None
+    if set(outputs) & {*inputs, *read}:  # In place: the kernel might still read there.
+        return None
+    own = read.index(result)
+    if _regrouped(kernel.inputs[own], kernel.domain, domain) != _contiguous(domain):
+        return None
+    others = [k for k in range(len(read)) if k != own]
+    extras = [_regrouped(kernel.inputs[k], kernel.domain, domain) for k in others]
+    if any(e is None or e[-1] not in (0, 1) for e in extras):
+        return None
+    number = {own: 0} | {k: 1 + n for n, k in enumerate(others)}
+    body = tuple(replace(i, imm=number[int(i.imm or 0)]) if i.op == "input" else i for i in kernel.body)
+    stores, targets = [o.value for o in kernel.outputs], list(outputs)
+    if uses[result] > 2:  # Somebody else reads the result itself.
+        stores.append(next(k for k, i in enumerate(body) if i.op == "input" and i.imm == 0))
+        targets.append(result)
+    params = (*named.params, ("epilogue", body), ("extras", tuple(extras)), ("stores", tuple(stores)))
+    return Call(
+        NamedKernel(named.name, params),  # type: ignore[arg-type]
+        (*inputs, *(read[k] for k in others), *targets),
+        f"{producer.note}, {loop.note}",
+    )
+
+
+def _fits(kernel: LoopKernel, domain: Sequence[int]) -> bool:
+    """Whether a loop is small, all of float32, and stores whole results."""
+    accesses = [*kernel.inputs, *(o.access for o in kernel.outputs)]
+    return (
+        math.prod(kernel.domain) == math.prod(domain)
+        and len(kernel.inputs) <= 1 + _MOST_EXTRAS
+        and len(kernel.body) <= _MOST_INSTRUCTIONS
+        and all(a.dtype == "float32" and a.offset == 0 for a in accesses)
+        and all(_supported(i) for i in kernel.body)
+        and all(_regrouped(o.access, kernel.domain, domain) == _contiguous(domain) for o in kernel.outputs)
+    )
+
+
+def _supported(instr: Instr) -> bool:
+    return instr.op != "iota" and instr.dtype in ("float32", "bool")
+
+
+def _contiguous(domain: Sequence[int]) -> tuple[int, ...]:
+    """Row-major strides, 0 for axes of size 1."""
+    strides = [math.prod(domain[k + 1 :]) for k in range(len(domain))]
+    return tuple(0 if n == 1 else s for n, s in zip(domain, strides, strict=True))
+
+
+def _regrouped(access: Access, axes: Sequence[int], domain: Sequence[int]) -> tuple[int, ...] | None:
+    """The strides of an access along other axes of the same elements; None if it does not walk along them."""
+    rest = [(n, s) for n, s in zip(axes, access.strides, strict=True) if n > 1]
+    found: list[int] = []
+    for size in reversed(domain):
+        stride, reach = 0, 1
+        while reach < size:
+            if not rest:
+                return None
+            n, s = rest.pop()
+            part = math.gcd(n, size // reach) if size % reach == 0 else 1
+            if part == 1:
+                return None
+            if part < n:  # The rest of the axis belongs to the next one.
+                rest.append((n // part, s * part))
+            if reach == 1:
+                stride = s
+            elif s != stride * reach:
+                return None
+            reach *= part
+        found.append(stride)
+    return tuple(reversed(found))

@@ -1,0 +1,90 @@
+"""How long each buffer lives: from its first to its last use, in numbered statements.
+
+A call has one number, a branch or loop one at its beginning and one at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from graphc_codegen.program import Call, Stmt, While, blocks
+
+
+@dataclass(slots=True)
+class Lives:
+    """Numbers of the first and last statement that uses a buffer."""
+
+    first: dict[int, int] = field(default_factory=dict)
+    last: dict[int, int] = field(default_factory=dict)
+
+
+def lives(body: Sequence[Stmt], results: Iterable[int]) -> Lives:
+    """Lifetimes of all buffers; `results` are read after the end."""
+    found = Lives()
+    spans: list[tuple[int, int, bool]] = []
+    position = _walk(body, 0, found, spans)
+    for begin, end, turns in spans:  # Inner ones come first.
+        for buffer, first in found.first.items():
+            last = found.last[buffer]
+            if begin < first < end < last:
+                # Written by whichever branch runs, or by every turn: nobody else may have the memory in any of them.
+                found.first[buffer] = begin
+            elif turns and first <= begin < last < end:
+                found.last[buffer] = end  # The next turn uses it again.
+    for buffer in results:
+        _use(found, buffer, position + 1)
+    return found
+
+
+def _walk(body: Sequence[Stmt], position: int, found: Lives, spans: list[tuple[int, int, bool]]) -> int:
+    """Note the uses of a body that follows statement `position`; returns the number of its last statement."""
+    for stmt in body:
+        position += 1
+        if isinstance(stmt, Call):
+            for buffer in stmt.args:
+                _use(found, buffer, position)
+            continue
+        begin = position
+        _use(found, stmt.pred, begin)
+        for block in blocks(stmt):
+            position = _walk(block, position, found, spans)
+        position += 1
+        if isinstance(stmt, While):
+            _use(found, stmt.pred, position)
+        spans.append((begin, position, isinstance(stmt, While)))
+    return position
+
+
+def _use(found: Lives, buffer: int, position: int) -> None:
+    found.first.setdefault(buffer, position)
+    found.last[buffer] = position
+
+
+def mark_dead(body: Sequence[Stmt], found: Lives, arena: set[int]) -> tuple[Stmt, ...]:
+    """The statements, each with the buffers of the arena that nobody uses after it."""
+    ends: dict[int, list[int]] = {}
+    for buffer, position in found.last.items():
+        if buffer in arena:
+            ends.setdefault(position, []).append(buffer)
+    position = 0
+
+    def mark(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
+        nonlocal position
+        marked: list[Stmt] = []
+        for stmt in body:
+            position += 1
+            dead = ends.get(position, [])
+            if isinstance(stmt, Call):
+                marked.append(replace(stmt, dead=tuple(dead)))
+                continue
+            inner = [mark(block) for block in blocks(stmt)]
+            position += 1
+            gone = (*dead, *ends.get(position, []))
+            if isinstance(stmt, While):
+                marked.append(replace(stmt, condition=inner[0], body=inner[1], dead=gone))
+            else:
+                marked.append(replace(stmt, then=inner[0], orelse=inner[1], dead=gone))
+        return tuple(marked)
+
+    return mark(body)

@@ -1,0 +1,102 @@
+"""Loops that follow a kernel are taken into it, and only where that changes nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphc.ir import Graph
+from graphc.lower import lower
+from graphc_codegen.program import NamedKernel
+from tests.passes.running import agree_everywhere, calls, graph_of
+
+HEAD = """graph @g {
+  forward:
+    %0 x: f32[2,2,6,6] = Input()
+    %1 w: f32[3,2,3,3] = Input()
+    %2 r: f32[2,3,4,4] = Input()
+    %3 b: f32[3] = Input()
+    %4: f32[2,3,4,4] = Conv2D(%0, %1)
+"""
+
+
+def text(nodes: str, results: str) -> Graph:
+    return graph_of(HEAD + "\n".join(f"    {line}" for line in nodes.splitlines()) + f"\n  return {results}\n}}")
+
+
+def fused(graph: Graph) -> list[list[str]]:
+    """The notes of every call of a convolution, per node."""
+    lowered = lower(graph)
+    return [c.note.split(", ") for c in calls(lowered) if isinstance(c.kernel, NamedKernel)]
+
+
+CASES = {
+    "activation": ("%5: f32[2,3,4,4] = ReLU(%4)", "y=%5", True),
+    "bias and activation": (
+        "%5: f32[2,3,4,4] = BiasAdd(%4, %3)\n%6: f32[2,3,4,4] = ReLU(%5)", "y=%6", True
+    ),
+    "the result itself is read too": ("%5: f32[2,3,4,4] = ReLU(%4)", "y=%5, z=%4", True),
+    "two results": ("%5: f32[2,3,4,4] = Neg(%4)\n%6: f32[2,3,4,4] = ReLU(%5)", "y=%6, z=%5", True),
+    "residual": ("%5: f32[2,3,4,4] = Add(%4, %2)\n%6: f32[2,3,4,4] = ReLU(%5)", "y=%6", True),
+    "residual made after the convolution": (
+        "%5: f32[2,3,4,4] = Square(%2)\n%6: f32[2,3] = ReduceSum(%5) {axis=(2, 3)}\n"
+        "%7: f32[2,3,1,1] = Reshape(%6) {shape=(2, 3, 1, 1)}\n%8: f32[2,3,4,4] = Add(%4, %7)", "y=%8", True
+    ),
+    "a reshape between": (
+        "%5: f32[2,48] = Reshape(%4) {shape=(2, 48)}\n%6: f32[2,48] = Neg(%5)", "y=%6", True
+    ),
+    "a transposition between": (
+        "%5: f32[3,2,4,4] = Transpose(%4) {perm=(1, 0, 2, 3)}\n%6: f32[3,2,4,4] = Neg(%5)", "y=%6", False
+    ),
+    "a reduction": ("%5: f32[3] = ReduceSum(%4) {axis=(0, 2, 3)}", "y=%5", False),
+    "read twice": ("%5: f32[2,3,4,4] = Mul(%4, %4)", "y=%5", True),
+    "used before": (
+        "%5: f32[2,3] = ReduceMax(%4) {axis=(2, 3)}\n%6: f32[2,3,4,4] = ReLU(%4)", "y=%6, z=%5", None
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_a_convolution_and_what_follows_it(name: str) -> None:
+    nodes, results, joined = CASES[name]
+    graph = text(nodes, results)
+    agree_everywhere(graph)
+    (notes,) = fused(graph)
+    if joined is not None:
+        assert (len(notes) > 1) == joined, notes
+
+
+def test_the_unread_result_of_the_convolution_needs_no_memory() -> None:
+    alone = lower(text("%5: f32[2,3,4,4] = ReLU(%4)", "y=%5"))
+    both = lower(text("%5: f32[2,3,4,4] = ReLU(%4)", "y=%5, z=%4"))
+    assert both.memory["arena"] - alone.memory["arena"] == 4 * 2 * 3 * 4 * 4
+
+
+def test_bias_and_activation_of_lenet_cost_no_pass_of_their_own() -> None:
+    import graphc
+    from graphc import Tensor, nn
+    from graphc.examples.lenet import LeNet5
+
+    graphc.set_seed(0)
+    net = LeNet5()
+    loss = nn.WithLossCell(net, nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"))
+    train = nn.TrainOneStepCell(loss, nn.Momentum(net.trainable_params(), 0.1, 0.9))
+    train.set_train()
+    x = Tensor(np.zeros((4, 1, 32, 32), np.float32))
+    step = graphc.compile(train, x, Tensor(np.zeros(4, np.int32)))
+    notes = [c.note for c in calls(step._lowered)]
+    assert sum("Conv2D, " in n and "ReLU" in n for n in notes) == 2
+    assert not any("ReLU" in n and "Conv2D" not in n and "BiasAdd" not in n for n in notes)
+
+
+def test_the_gradient_of_max_pooling_takes_the_activation_s() -> None:
+    graph = graph_of("""graph @g {
+  forward:
+    %0 x: f32[2,3,4,4] = Input()
+    %1 dy: f32[2,3,2,2] = Input()
+    %2: f32[2,3,4,4] = MaxPoolGrad(%0, %1) {kernel=(2, 2), stride=(2, 2)}
+    %3: f32[2,3,4,4] = ReluGrad(%2, %0)
+  return y=%3
+}""")
+    agree_everywhere(graph)
+    assert fused(graph) == [["%2 MaxPoolGrad", "%3 ReluGrad"]]
