@@ -299,5 +299,9 @@ def _same_elements(kernel: Kernel, j: int, k: int) -> bool:
     """Whether a loop kernel reads operand j and writes operand k in step, element for element."""
     if not isinstance(kernel, LoopKernel):
         return False
-    read, write = kernel.inputs[j], kernel.outputs[k - len(kernel.inputs)].access
+    inputs, outputs = len(kernel.inputs), len(kernel.outputs)
+    (own, j), (other, k) = divmod(j, inputs), divmod(k - inputs * kernel.times, outputs)
+    if own != other:
+        return False
+    read, write = kernel.inputs[j], kernel.outputs[k].access
     return (read.strides, read.offset, ITEMSIZE[read.dtype]) == (write.strides, write.offset, ITEMSIZE[write.dtype])

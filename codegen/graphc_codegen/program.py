@@ -123,7 +123,8 @@ class LoopKernel:
 
     `reduced[i]` says that axis i is summed (or ...) away by every output that has `reduce` set; such an output's
     access has stride 0 there. An output may share its buffer with an input only when both accesses are equal.
-    Operands of a call: the inputs, then the outputs. `threads` as for `NamedKernel`.
+    Operands of a call: the inputs, then the outputs; with `times` > 1 the loop runs on so many sets of operands: first the
+    inputs of each set, then the outputs of each. Sets do not touch what another one writes. `threads` as for `NamedKernel`.
     """
 
     domain: tuple[int, ...]
@@ -132,6 +133,7 @@ class LoopKernel:
     body: tuple[Instr, ...]
     outputs: tuple[Output, ...]
     threads: int = 1
+    times: int = 1
 
     @property
     def family(self) -> str:
@@ -187,10 +189,10 @@ def result_domain(kernel: NamedKernel) -> tuple[int, ...] | None:
 def written(kernel: Kernel) -> int:
     """How many of a call's operands, the last ones, are written. Scratch memory counts."""
     if isinstance(kernel, LoopKernel):
-        return len(kernel.outputs)
+        return kernel.times * len(kernel.outputs)
     if "stores" in dict(kernel.params):
         return len(dict(kernel.params)["stores"])  # type: ignore[arg-type]
-    return 2 if kernel.name in ("softmax_cross_entropy", "conv2d_winograd") else 1
+    return 2 if kernel.name == "softmax_cross_entropy" or kernel.name.endswith("_winograd") else 1
 
 
 def divisible(kernel: Kernel) -> bool:
@@ -200,7 +202,9 @@ def divisible(kernel: Kernel) -> bool:
 
 def exchanges(kernel: Kernel) -> bool:
     """Whether threads that share the work exchange partial results, in memory that the step has once for that."""
-    return any(kernel.reduced) if isinstance(kernel, LoopKernel) else kernel.name == "float_status"
+    if isinstance(kernel, LoopKernel):
+        return any(kernel.reduced) and kernel.times == 1
+    return kernel.name == "float_status"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -124,6 +124,9 @@ def version() -> str:
 def _emit(writer: Writer, kernel: Kernel) -> int:
     """Write a kernel's body; returns its number of operands."""
     if isinstance(kernel, LoopKernel):
+        if kernel.times > 1:
+            _emit_sets(writer, kernel)
+            return 0
         count = len(kernel.inputs) + len(kernel.outputs)
         loops.emit(writer, kernel, [f"%p{j}" for j in range(count)])
         return count
@@ -136,6 +139,24 @@ def _emit(writer: Writer, kernel: Kernel) -> int:
     count = len(emitter.operands(params))
     emitter.emit(writer, params, [f"%p{j}" for j in range(count)])
     return count
+
+
+def _emit_sets(w: Writer, kernel: LoopKernel) -> None:
+    """The loop on one set of operands after the other; threads share the sets, or the work on each."""
+    inputs, outputs = len(kernel.inputs), len(kernel.outputs)
+
+    def pointer(place: str | int) -> str:
+        return w.load(w.at("%operands", place, "i64"), "ptr")
+
+    def one(k: str | int) -> None:
+        first = w.linear((k, outputs), (kernel.times * inputs, 1))
+        pointers = [pointer(w.linear((k, inputs), (j, 1))) for j in range(inputs)]
+        loops.emit(w, replace(kernel, times=1), pointers + [pointer(w.add(first, j)) for j in range(outputs)])
+
+    if any(kernel.reduced) or kernel.times % w.threads == 0 or kernel.times >= 4 * w.threads:
+        w.share(kernel.times, one)
+    else:
+        w.repeat(kernel.times, one)
 
 
 @cache

@@ -36,8 +36,9 @@ class Declared:
 def operands(kernel: Kernel) -> tuple[Declared, ...]:
     """The operands of a kernel in the order of a call. Raises CodegenError for an unknown kernel."""
     if isinstance(kernel, LoopKernel):
-        inputs = [Declared(a.dtype, a.size, "in") for a in kernel.inputs]
-        return (*inputs, *(Declared(o.access.dtype, o.access.size, "out") for o in kernel.outputs))
+        inputs = [Declared(a.dtype, a.size, "in") for a in kernel.inputs] * kernel.times
+        outputs = [Declared(o.access.dtype, o.access.size, "out") for o in kernel.outputs] * kernel.times
+        return (*inputs, *outputs)
     from graphc_codegen.kernels import EMITTERS
 
     if kernel.name not in EMITTERS:

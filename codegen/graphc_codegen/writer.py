@@ -19,7 +19,7 @@ MEMORY = {**REGISTER, "bool": "i8", "float16": "i16", "bfloat16": "i16"}
 MANGLED = {"float": "f32", "double": "f64", "i32": "i32", "i64": "i64", "i16": "i16", "i8": "i8", "i1": "i1"}
 #: Bytes of scratch memory per thread.
 SCRATCH = 512
-_BYTES = {"float": 4, "double": 8, "i32": 4, "i64": 8, "i16": 2, "i8": 1}
+_BYTES = {"ptr": 8, "float": 4, "double": 8, "i32": 4, "i64": 8, "i16": 2, "i8": 1}
 
 #: Fast-math flags that keep NaN and infinity exact. Never `nnan`, `ninf`, `fast`: those fold `isfinite`.
 REASSOC = "reassoc nsz arcp contract"
@@ -347,8 +347,8 @@ class Writer:
         self._label(f"end{k}")
 
     def by_one(self, body: Callable[[], None], thread: int = 0) -> None:
-        """Run `body` in one thread only."""
-        if self.threads == 1:
+        """Run `body` in one thread only; inside a divided loop that is the thread whose turn it is."""
+        if not self.divides:
             body()
         else:
             self.when(self.op(f"icmp eq i64 %thread, {thread}"), body)

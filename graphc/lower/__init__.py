@@ -13,6 +13,7 @@ from graphc.lower.body import Body, Constants
 from graphc.lower.buffers import Buffers
 from graphc.lower.epilogue import absorb
 from graphc.lower.lifetimes import lives, mark_dead
+from graphc.lower.sets import join
 from graphc.lower.threads import spread
 from graphc.ops.tensor import Array
 from graphc_codegen.program import Program
@@ -67,10 +68,10 @@ def lower(graph: Graph, *, canary: bool = False, profile: bool = False, threads:
         core = body.source(result.value)
         results.append((copies[core] if core in copies else body.of(result.value), graph.type(result.value)))
     read = [buffer for buffer, _ in results]
-    absorbed = absorb(statements, read)
-    found = lives(absorbed, read)
+    joined = join(absorb(statements, read))
+    found = lives(joined, read)
     placed, arena, bound_bytes = buffers.place(found, 64 if canary else 0, reuse=not canary)
-    marked = mark_dead(absorbed, found, {b.id for b in placed if b.space == "arena"})
+    marked = mark_dead(joined, found, {b.id for b in placed if b.space == "arena"})
     program = Program(graph.name, placed, marked, arena, 64 if canary else 0, profile=profile)
     program = spread(program, threads)
     arrays = tuple(n.attrs["value"].array for n in constants.values)

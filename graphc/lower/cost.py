@@ -18,8 +18,8 @@ _WEIGHT = {
     "erf": 34, "sin": 30, "cos": 30, "pow": 60, "floordiv": 60, "mod": 60,
 }  # fmt: skip
 #: Nanoseconds: of an addition per element, of an operand per element, of a multiply-add in a matrix product or convolution,
-#: of an operand's element in any other named kernel.
-_ADD, _TOUCH, _MULTIPLY_ADD, _ELEMENT = 0.02, 0.04, 0.02, 0.3
+#: of an operand's element in any other named kernel, of a pixel that Winograd's convolution transforms.
+_ADD, _TOUCH, _MULTIPLY_ADD, _ELEMENT, _TRANSFORM = 0.02, 0.04, 0.02, 0.3, 0.25
 #: Nanoseconds that a kernel shared by threads costs for their meeting: a constant, and more for each thread.
 _MEET, _MEET_EACH = 300.0, 60.0
 #: Nanoseconds to hand a step to the other threads and to wait for their end.
@@ -30,7 +30,7 @@ def nanoseconds(kernel: Kernel, sizes: Sequence[int]) -> float:
     """The estimated time of a call on one thread; `sizes` are its operands' numbers of elements."""
     if isinstance(kernel, LoopKernel):
         weight = sum(_WEIGHT.get(i.op, 1) for i in kernel.body)
-        return math.prod(kernel.domain) * (_ADD * weight + _TOUCH * len(sizes))
+        return math.prod(kernel.domain) * (_ADD * weight * kernel.times + _TOUCH * len(sizes))
     p: dict[str, Any] = dict(kernel.params)
 
     def product(*names: str) -> int:
@@ -38,6 +38,9 @@ def nanoseconds(kernel: Kernel, sizes: Sequence[int]) -> float:
 
     if kernel.name == "gemm":
         return _MULTIPLY_ADD * product("m", "n", "k") * int(p.get("batch", 1))
+    if kernel.name.endswith("_winograd"):  # a quarter of the products, but transforms of both images
+        pixels = product("n", "ci", "oh", "ow") + product("n", "co", "oh", "ow")
+        return _MULTIPLY_ADD * product("n", "co", "ci", "kh", "kw", "oh", "ow") / 4 + _TRANSFORM * pixels
     if kernel.name.startswith("conv2d"):
         return _MULTIPLY_ADD * product("n", "co", "ci", "kh", "kw", "oh", "ow")
     return _ELEMENT * sum(sizes)

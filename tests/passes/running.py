@@ -12,7 +12,7 @@ from graphc.ir import Graph, parse, verify
 from graphc.lower import Lowered, cost, lower
 from graphc.ops import reference
 from graphc_codegen import compile_program
-from graphc_codegen.program import Call, If, Program, Stmt, blocks, written
+from graphc_codegen.program import Call, If, LoopKernel, Program, Stmt, blocks, written
 
 
 def graph_of(text: str) -> Graph:
@@ -143,5 +143,6 @@ def calls(lowered: Lowered) -> list[Call]:
 
 
 def copies(lowered: Lowered) -> int:
-    """How many calls only copy a buffer."""
-    return sum(c.note == "copy" for c in calls(lowered))
+    """How many buffers are only copied."""
+    found = [c.kernel for c in calls(lowered) if c.note.startswith("copy")]
+    return sum(k.times for k in found if isinstance(k, LoopKernel))

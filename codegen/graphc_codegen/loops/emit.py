@@ -80,7 +80,7 @@ _Turn = Callable[["_Point", _Accumulators], _Accumulators]
 
 def _divided(nest: Nest, w: Writer) -> int | None:
     """The loop whose turns the threads share: the outermost one with enough of them. Kept ones, if there are any."""
-    if w.threads == 1 or not nest.sizes:
+    if not w.divides or not nest.sizes:
         return None
 
     def parts(level: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,15 @@ def twin(kernel: LoopKernel, *arrays: Array) -> None:
     of floats are added up in float64 and rounded once, those of integers wrap in their own dtype. Half types
     are computed in float32 and rounded after every instruction, as native kernels do.
     """
+    if kernel.times > 1:
+        split = len(kernel.inputs) * kernel.times
+        if len(arrays) != split + len(kernel.outputs) * kernel.times:
+            raise CheckedError(f"a loop kernel with {kernel.times} sets of operands got {len(arrays)}")
+        inputs, outputs = arrays[:split], arrays[split:]
+        for k in range(kernel.times):
+            a, b = len(kernel.inputs), len(kernel.outputs)
+            twin(replace(kernel, times=1), *inputs[k * a : (k + 1) * a], *outputs[k * b : (k + 1) * b])
+        return
     check(kernel)
     accesses = [*kernel.inputs, *(o.access for o in kernel.outputs)]
     if len(arrays) != len(accesses):

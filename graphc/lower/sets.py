@@ -1,0 +1,103 @@
+"""Calls of one loop kernel on different operands become one call: the updates of all parameters of one shape, say.
+
+Fewer calls compile faster, and threads can share small ones by giving each whole sets of operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from graphc_codegen.program import Call, If, LoopKernel, Stmt, While, blocks, written
+
+#: Larger loops stay alone: their operands would push each other out of the cache.
+_LARGEST = 1 << 18
+
+
+@dataclass(slots=True)
+class _Set:
+    """Calls that become one, at the place of the first: number `at` among the statements."""
+
+    at: int
+    calls: list[Call]
+
+
+def join(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
+    """The statements with equal loops joined where the later one may run as early as the first one."""
+    reads: dict[int, int] = {}
+    writes: dict[int, int] = {}
+    sets: dict[LoopKernel, _Set] = {}
+    done: list[Stmt | _Set] = []
+    for stmt in body:
+        if not isinstance(stmt, Call):
+            stmt = _inside(stmt)
+            for buffer in _touched(stmt):
+                reads[buffer] = writes[buffer] = len(done)
+            done.append(stmt)
+            continue
+        inputs, outputs = _operands(stmt)
+        # Everything that this call depends on stands at or before this place.
+        after = max(
+            (*(writes.get(b, -1) for b in inputs), *(max(reads.get(b, -1), writes.get(b, -1)) for b in outputs)),
+            default=-1,
+        )
+        group = sets.get(stmt.kernel) if isinstance(stmt.kernel, LoopKernel) else None
+        if group is not None and after < group.at and _apart(group, stmt):
+            group.calls.append(stmt)
+            at = group.at
+        else:
+            at = len(done)
+            group = _Set(at, [stmt])
+            if isinstance(stmt.kernel, LoopKernel) and _is_small(stmt.kernel):
+                sets[stmt.kernel] = group
+            done.append(group)
+        for b in inputs:
+            reads[b] = max(reads.get(b, -1), at)
+        for b in outputs:
+            writes[b] = max(writes.get(b, -1), at)
+    return tuple(_joined(each) if isinstance(each, _Set) else each for each in done)
+
+
+def _inside(stmt: If | While) -> If | While:
+    if isinstance(stmt, If):
+        return replace(stmt, then=join(stmt.then), orelse=join(stmt.orelse))
+    return replace(stmt, condition=join(stmt.condition), body=join(stmt.body))
+
+
+def _is_small(kernel: LoopKernel) -> bool:
+    size = 1
+    for n in kernel.domain:
+        size *= n
+    return 0 < size <= _LARGEST
+
+
+def _operands(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    split = len(call.args) - written(call.kernel)
+    return call.args[:split], call.args[split:]
+
+
+def _touched(stmt: Stmt) -> set[int]:
+    if isinstance(stmt, Call):
+        return set(stmt.args)
+    return {stmt.pred}.union(*(_touched(inner) for block in blocks(stmt) for inner in block))
+
+
+def _apart(group: _Set, call: Call) -> bool:
+    """Whether a call touches nothing that the calls of the set write, and they nothing that it writes."""
+    inputs, outputs = map(set, _operands(call))
+    for other in group.calls:
+        read, wrote = map(set, _operands(other))
+        if wrote & (inputs | outputs) or outputs & read:
+            return False
+    return True
+
+
+def _joined(group: _Set) -> Call:
+    first, *others = group.calls
+    if not others:
+        return first
+    assert isinstance(first.kernel, LoopKernel)
+    operands = [_operands(call) for call in group.calls]
+    args = [b for inputs, _ in operands for b in inputs] + [b for _, outputs in operands for b in outputs]
+    kernel = replace(first.kernel, times=len(group.calls))
+    return Call(kernel, tuple(args), f"{first.note} ({len(group.calls)} times)")
