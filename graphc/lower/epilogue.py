@@ -105,6 +105,8 @@ def _joined(producer: Call, loop: Call, uses: Counter[int]) -> Call | None:
     extras = [_regrouped(kernel.inputs[k], kernel.domain, domain) for k in others]
     if any(e is None or e[-1] not in (0, 1) for e in extras):
         return None
+    if any(kernel.inputs[k].size != _reach(e, domain) for k, e in zip(others, extras, strict=True) if e is not None):
+        return None  # A part of a larger buffer.
     number = {own: 0} | {k: 1 + n for n, k in enumerate(others)}
     body = tuple(replace(i, imm=number[int(i.imm or 0)]) if i.op == "input" else i for i in kernel.body)
     stores, targets = [o.value for o in kernel.outputs], list(outputs)
@@ -122,14 +124,21 @@ def _joined(producer: Call, loop: Call, uses: Counter[int]) -> Call | None:
 def _fits(kernel: LoopKernel, domain: Sequence[int]) -> bool:
     """Whether a loop is small, all of float32, and stores whole results."""
     accesses = [*kernel.inputs, *(o.access for o in kernel.outputs)]
+    size = math.prod(domain)
     return (
-        math.prod(kernel.domain) == math.prod(domain)
+        math.prod(kernel.domain) == size
+        and all(o.access.size == size for o in kernel.outputs)
         and len(kernel.inputs) <= 1 + _MOST_EXTRAS
         and len(kernel.body) <= _MOST_INSTRUCTIONS
         and all(a.dtype == "float32" and a.offset == 0 for a in accesses)
         and all(_supported(i) for i in kernel.body)
         and all(_regrouped(o.access, kernel.domain, domain) == _contiguous(domain) for o in kernel.outputs)
     )
+
+
+def _reach(strides: Sequence[int], domain: Sequence[int]) -> int:
+    """How many elements an operand has that is walked with these strides to its end."""
+    return 1 + sum((n - 1) * s for n, s in zip(domain, strides, strict=True))
 
 
 def _supported(instr: Instr) -> bool:

@@ -49,6 +49,9 @@ CASES = {
         "%5: f32[3,2,4,4] = Transpose(%4) {perm=(1, 0, 2, 3)}\n%6: f32[3,2,4,4] = Neg(%5)", "y=%6", False
     ),
     "a reduction": ("%5: f32[3] = ReduceSum(%4) {axis=(0, 2, 3)}", "y=%5", False),
+    "into a part of something larger": (
+        "%5: f32[2,6,4,4] = SliceGrad(%4) {begin=(0, 0, 0, 0), shape=(2, 6, 4, 4), step=(1, 1, 1, 1)}", "y=%5", False
+    ),
     "read twice": ("%5: f32[2,3,4,4] = Mul(%4, %4)", "y=%5", True),
     "used before": (
         "%5: f32[2,3] = ReduceMax(%4) {axis=(2, 3)}\n%6: f32[2,3,4,4] = ReLU(%4)", "y=%6, z=%5", None
