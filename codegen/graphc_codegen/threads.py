@@ -63,8 +63,12 @@ class Pool:
                 threading.Thread(target=work, args=(self.address, k, 0), daemon=True, name=f"graphc-{k + 1}")
                 for k in range(self.threads - 1)
             ]
-            for worker in self._workers:
-                worker.start()
+            try:
+                for worker in self._workers:
+                    worker.start()
+            except RuntimeError as error:
+                self._end()
+                raise CodegenError(f"cannot start {self.threads - 1} threads ({error}); set GRAPHC_NUM_THREADS") from None
             self.ready = True
 
     def forget(self) -> None:
@@ -75,16 +79,18 @@ class Pool:
 
     def stop(self) -> None:
         """End the workers, and wait for them."""
-        if not self.ready:
-            return
-        self.ready = False
+        if self.ready:
+            self.ready = False
+            self._end()
+
+    def _end(self) -> None:
         libc = ctypes.CDLL(None)
         self._memory[WORDS["stop"]] = 1
         self._memory[WORDS["round"]] += 1
-        for k in range(len(self._workers)):
+        for k, worker in enumerate(self._workers):
             libc.sem_post(ctypes.c_void_p(self._semaphore(k)))
-        for worker in self._workers:
-            worker.join(1.0)
+            if worker.ident is not None:
+                worker.join(1.0)
 
     def _semaphore(self, worker: int) -> int:
         return self.address + 8 * (WORDS["first"] + WORDS["stride"] * worker + 1)

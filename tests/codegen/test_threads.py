@@ -14,7 +14,7 @@ from graphc_codegen import compile_program
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.program import Call, If, NamedKernel, Program, Stmt
 from graphc_codegen.target import describe
-from graphc_codegen.threads import render_pool
+from graphc_codegen.threads import Pool, render_pool
 from tests.codegen.programs import chain
 
 
@@ -126,6 +126,22 @@ def test_a_slow_caller_wakes_nobody_twice() -> None:
     for k in range(3000):
         bound.run([np.ones(16, np.float32), np.array(True)])
         assert w[0] == 10 * (k + 1)
+
+
+def test_threads_that_cannot_be_started_are_an_error_and_leave_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Pool(4, None)
+    begin = threading.Thread.start
+
+    def start(thread: threading.Thread) -> None:
+        if thread.name == "graphc-3":
+            raise RuntimeError("can't start new thread")
+        begin(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(CodegenError, match="cannot start 3 threads .*; set GRAPHC_NUM_THREADS"):
+        made.start()
+    assert not made.ready
+    assert not any(worker.is_alive() for worker in made._workers)
 
 
 def test_only_kernels_that_can_be_divided_are() -> None:
