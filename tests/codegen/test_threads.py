@@ -138,7 +138,7 @@ def test_threads_that_cannot_be_started_are_an_error_and_leave_nothing(monkeypat
         begin(thread)
 
     monkeypatch.setattr(threading.Thread, "start", start)
-    with pytest.raises(CodegenError, match="cannot start 3 threads .*; set GRAPHC_NUM_THREADS"):
+    with pytest.raises(CodegenError, match=r"cannot start 3 threads .*; set GRAPHC_NUM_THREADS"):
         made.start()
     assert not made.ready
     assert not any(worker.is_alive() for worker in made._workers)
