@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 
-#: Relations for check_number.
-EQ, NE, LT, LE, GT, GE = "==", "!=", "<", "<=", ">", ">="
+#: Relations between two values.
+EQ, NE, LT, LE, GT, GE, IN, NOT_IN = "==", "!=", "<", "<=", ">", ">=", "in", "not in"
+#: Which ends belong to an interval.
 INC_NEITHER, INC_LEFT, INC_RIGHT, INC_BOTH = "()", "[)", "(]", "[]"
 
 _RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -18,6 +24,8 @@ _RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
     LE: lambda a, b: a <= b,
     GT: lambda a, b: a > b,
     GE: lambda a, b: a >= b,
+    IN: lambda a, b: a in b,
+    NOT_IN: lambda a, b: a not in b,
 }
 
 
@@ -51,20 +59,55 @@ def check_isinstance(arg_name: str, arg_value: Any, classes: Any) -> Any:
     return arg_value
 
 
-def check_number(
+def _related(value: Any, other: Any, rel: str, name: Any, owner: Any, error: type[Exception] | None = None) -> Any:
+    if not _RELATIONS[rel](value, other):
+        message = f"{_who(name, owner)} must be {rel} {other}, got {value}"
+        raise error(message) if error is not None else ArgumentValueError(message, loc=user_loc())
+    return value
+
+
+def _typed(value: Any, type: type, name: Any, owner: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, type):
+        raise _type_error(value, f"of type {type.__name__}", name, owner)
+
+
+def check(
+    arg_name: str,
+    arg_value: Any,
+    value_name: str,
+    value: Any,
+    rel: str = EQ,
+    prim_name: str | None = None,
+    excp_cls: type[Exception] | None = None,
+) -> Any:
+    """An error, ArgumentValueError by default, unless `arg_value rel value`. value_name has no meaning here."""
+    return _related(arg_value, value, rel, arg_name, prim_name, excp_cls)
+
+
+def check_number(arg_name: Any, arg_value: Any, value: Any, rel: str, prim_name: Any) -> Any:
+    """ArgumentValueError unless `arg_value rel value`."""
+    return _related(arg_value, value, rel, arg_name, prim_name)
+
+
+def _check_number(
     arg_value: Any, value: Any, rel: str, arg_type: type = int, arg_name: Any = None, prim_name: Any = None
 ) -> Any:
     """ArgumentTypeError for another type, ArgumentValueError unless `arg_value rel value`."""
-    if isinstance(arg_value, bool) or not isinstance(arg_value, (arg_type, int) if arg_type is float else arg_type):
-        raise _type_error(arg_value, f"of type {arg_type.__name__}", arg_name, prim_name)
-    if not _RELATIONS[rel](arg_value, value):
-        raise ArgumentValueError(f"{_who(arg_name, prim_name)} must be {rel} {value}, got {arg_value}", loc=user_loc())
+    _typed(arg_value, arg_type, arg_name, prim_name)
+    return _related(arg_value, value, rel, arg_name, prim_name)
+
+
+def check_is_number(arg_value: Any, arg_type: type, arg_name: Any = None, prim_name: Any = None) -> Any:
+    """A finite number of a type."""
+    _typed(arg_value, arg_type, arg_name, prim_name)
+    if not math.isfinite(arg_value):
+        raise ArgumentValueError(f"{_who(arg_name, prim_name)} must be finite, got {arg_value}", loc=user_loc())
     return arg_value
 
 
 def check_int(arg_value: Any, value: int, rel: str, arg_name: Any = None, prim_name: Any = None) -> int:
     """An int in a relation to another number."""
-    return check_number(arg_value, value, rel, int, arg_name, prim_name)  # type: ignore[no-any-return]
+    return _check_number(arg_value, value, rel, int, arg_name, prim_name)  # type: ignore[no-any-return]
 
 
 def check_is_int(arg_value: Any, arg_name: str = "", prim_name: str = "") -> int:
@@ -91,14 +134,19 @@ def check_non_negative_int(arg_value: Any, arg_name: Any = None, prim_name: Any 
     return check_int(arg_value, 0, GE, arg_name, prim_name)
 
 
+def check_float(arg_value: Any, value: float, rel: str, arg_name: Any = None, prim_name: Any = None) -> float:
+    """A float in a relation to another number."""
+    return _check_number(arg_value, value, rel, float, arg_name, prim_name)  # type: ignore[no-any-return]
+
+
 def check_positive_float(arg_value: Any, arg_name: Any = None, prim_name: Any = None) -> float:
-    """A number above 0."""
-    return check_number(arg_value, 0, GT, float, arg_name, prim_name)  # type: ignore[no-any-return]
+    """A float above 0."""
+    return check_float(arg_value, 0, GT, arg_name, prim_name)
 
 
 def check_non_negative_float(arg_value: Any, arg_name: Any = None, prim_name: Any = None) -> float:
-    """A number of at least 0."""
-    return check_number(arg_value, 0, GE, float, arg_name, prim_name)  # type: ignore[no-any-return]
+    """A float of at least 0."""
+    return check_float(arg_value, 0, GE, arg_name, prim_name)
 
 
 def check_string(arg_value: Any, valid_values: Iterable[str], arg_name: Any = None, prim_name: Any = None) -> str:
@@ -111,25 +159,44 @@ def check_string(arg_value: Any, valid_values: Iterable[str], arg_name: Any = No
     return str(arg_value)
 
 
-def check_float_range(
-    arg_value: Any, lower_limit: float, upper_limit: float, rel: str, arg_name: Any = None, prim_name: Any = None
-) -> float:
-    """A float in an interval; `rel` says which ends belong to it."""
+def check_number_range(
+    arg_value: Any,
+    lower_limit: float,
+    upper_limit: float,
+    rel: str,
+    value_type: type,
+    arg_name: Any = None,
+    prim_name: Any = None,
+) -> Any:
+    """A number of a type in an interval; `rel` says which ends belong to it."""
+    if not isinstance(arg_value, np.generic):
+        _typed(arg_value, value_type, arg_name, prim_name)
     low = arg_value >= lower_limit if rel[0] == "[" else arg_value > lower_limit
     high = arg_value <= upper_limit if rel[1] == "]" else arg_value < upper_limit
     if not (low and high):
         span = f"{rel[0]}{lower_limit}, {upper_limit}{rel[1]}"
         raise ArgumentValueError(f"{_who(arg_name, prim_name)} must lie in {span}, got {arg_value}", loc=user_loc())
-    return float(arg_value)
+    return arg_value
+
+
+def check_int_range(
+    arg_value: Any, lower_limit: int, upper_limit: int, rel: str, arg_name: Any = None, prim_name: Any = None
+) -> int:
+    """An int in an interval."""
+    return check_number_range(arg_value, lower_limit, upper_limit, rel, int, arg_name, prim_name)  # type: ignore[no-any-return]
+
+
+def check_float_range(
+    arg_value: Any, lower_limit: float, upper_limit: float, rel: str, arg_name: Any = None, prim_name: Any = None
+) -> float:
+    """A float in an interval."""
+    return check_number_range(arg_value, lower_limit, upper_limit, rel, float, arg_name, prim_name)  # type: ignore[no-any-return]
 
 
 def args_type_check(*type_args: Any, **type_kwargs: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator that checks arguments by type."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        import functools
-        import inspect
-
         signature = inspect.signature(function)
         wanted = signature.bind_partial(*type_args, **type_kwargs).arguments
 

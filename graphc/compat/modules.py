@@ -20,7 +20,7 @@ _TENSORS = (_TOP, "graphc", "graphc.ops", "graphc.ops.dtype", "graphc.ops.tensor
 _NN = ("graphc.nn",)
 _OPS = ("graphc.ops", "graphc.ops.composite", _TOP)
 _PRIMITIVES = ("graphc.ops", "graphc.ops.primitives", _TOP)
-_PARALLEL = ("graphc.parallel",)
+_PARALLEL = ("graphc.parallel", _TOP)
 
 
 def _within(parent: str, names: str, providers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -42,21 +42,26 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.context": (_TOP, "graphc.context", "graphc.parallel"),
     "mindspore._checkparam": ("graphc.compat.checkparam",),
     "mindspore.log": ("graphc.compat.log",),
+    "mindspore.mint": ("graphc.compat.mint",),
     "mindspore.dataset": ("graphc.dataset",),
     # ---- networks
     "mindspore.nn": _NN,
-    **_within("mindspore.nn", "cell layer loss optim wrap grad learning_rate_schedule dynamic_lr metrics", _NN),
+    **_within("mindspore.nn", "cell layer loss wrap grad metrics", _NN),
+    "mindspore.nn.learning_rate_schedule": ("graphc.nn.learning_rate_schedule",),
+    "mindspore.nn.dynamic_lr": ("graphc.nn.dynamic_lr",),
     **_within(
         "mindspore.nn.layer",
         "basic activation container conv normalization pooling embedding math combined padding image rnns channel_shuffle",
         _NN,
     ),
     **_within("mindspore.nn.loss", "loss", _NN),
+    "mindspore.nn.optim": ("graphc.nn.optim",),
+    "mindspore.nn.optim.optimizer": ("graphc.nn.optim", "graphc.nn.optim.parts"),
     **_within(
         "mindspore.nn.optim",
-        "optimizer momentum sgd adam lamb lars rmsprop adagrad ftrl lazyadam proximal_ada_grad asgd rprop adamax adadelta"
+        "momentum sgd adam lamb lars rmsprop adagrad ftrl lazyadam proximal_ada_grad asgd rprop adamax adadelta"
         " adasum thor adafactor",
-        _NN,
+        ("graphc.nn.optim",),
     ),
     **_within("mindspore.nn.wrap", "cell_wrapper loss_scale grad_reducer", _NN),
     **_within("mindspore.nn.grad", "cell_grad", _NN),
@@ -75,6 +80,11 @@ MODULES: dict[str, tuple[str, ...]] = {
     **_within("mindspore.ops.function.grad", "grad_func", _OPS),
     "mindspore.ops.composite": ("graphc.ops.composite", *_OPS),
     **_within("mindspore.ops.composite", "base math_ops multitype_ops env_ops", ("graphc.ops.composite", *_OPS)),
+    **_within(
+        "mindspore.ops.composite.multitype_ops",
+        "zeros_like_impl ones_like_impl add_impl _constexpr_utils",
+        ("graphc.ops.composite", *_OPS),
+    ),
     "mindspore.ops.primitive": (*_PRIMITIVES, "graphc.ops.composite"),
     "mindspore.ops.auto_generate": _PRIMITIVES,
     **_within("mindspore.ops.auto_generate", "gen_ops_prim gen_ops_def", _PRIMITIVES),
@@ -83,8 +93,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     # ---- tensors and compilation
     "mindspore.common": (*_TENSORS, "graphc.compat.executor"),
     "mindspore.common.api": ("graphc.compat.executor", "graphc", _TOP),
-    "mindspore.common.dtype": ("graphc.ops.dtype", _TOP),
-    "mindspore.common.initializer": ("graphc.nn.initializer",),
+    **dict.fromkeys(("mindspore.dtype", "mindspore.common.dtype"), ("graphc.ops.dtype", _TOP)),
+    "mindspore.common.initializer": ("graphc.nn.initializer", "graphc.nn.more_initializers"),
     **_within(
         "mindspore.common", "parameter tensor sparse_tensor jit_config mutable seed recompute lazy_inline", _TENSORS
     ),
@@ -99,6 +109,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.train.serialization": ("graphc.checkpoint",),
     "mindspore.communication": _PARALLEL,
     "mindspore.communication.management": _PARALLEL,
+    "mindspore.communication.comm_func": ("graphc.parallel.comm_func",),
     "mindspore.parallel": _PARALLEL,
     **_within("mindspore.parallel", "_auto_parallel_context _utils _cost_model_context _ps_context _tensor", _PARALLEL),
 }

@@ -13,6 +13,7 @@ import numpy as np
 
 from graphc import context as _context
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.nn.cell import Cell
 from graphc.ops.dtype import DType, to_name
 from graphc.ops.tensor import Tensor
 
@@ -81,6 +82,16 @@ def _marker(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 lazy_inline = no_inline = _marker
+
+
+def add_flags(fn: Any = None, **flags: Any) -> Any:
+    """A decorator that returns what it decorates; a Cell gets the flags as attributes."""
+    if isinstance(fn, Cell):
+        return fn.add_flags(**flags)
+    return _marker(fn)
+
+
+core = add_flags
 
 
 def constexpr(

@@ -20,6 +20,7 @@ class MicroBatch(Cell):
     def __init__(self, micro_size: int) -> None:
         super().__init__(auto_prefix=False)
         self.micro_size = micro_size
+        self.strided_slice = ops.StridedSlice()
 
     def construct(self, number: int, *inputs: Any) -> tuple[Any, ...]:
         return tuple(self.part(number, x) if isinstance(x, Tensor) else x for x in inputs)
@@ -34,7 +35,9 @@ class MicroBatch(Cell):
                 help=f"make the batch a multiple of {self.micro_size}",
             )
         size = rows // self.micro_size
-        return x[number * size : (number + 1) * size]
+        begin, end = (number * size, *(0,) * (x.ndim - 1)), ((number + 1) * size, *x.shape[1:])
+        made: Tensor = self.strided_slice(x, begin, end, (1,) * x.ndim)
+        return made
 
 
 class GradAccumulationCell(Cell):
@@ -48,7 +51,7 @@ class GradAccumulationCell(Cell):
 
     def __init__(self, network: Cell, micro_size: int) -> None:
         super().__init__(auto_prefix=False)
-        owner = "GradAccumulationCell"
+        owner = type(self).__name__
         if not isinstance(network, Cell):
             raise ArgumentTypeError(f"{owner}: network must be a Cell, got {type(network).__name__}", loc=user_loc())
         if not checks.is_int(micro_size):
@@ -67,3 +70,40 @@ class GradAccumulationCell(Cell):
 
     def extend_repr(self) -> str:
         return f"micro_size={self.micro_size}"
+
+
+class PipelineCell(GradAccumulationCell):
+    """As GradAccumulationCell: this process is the only stage of its pipeline (MindSpore: nn.PipelineCell).
+
+    stage_config and segment_config: {path of a cell in network: number}; they have no effect. ArgumentValueError for paths
+    that lead nowhere and for stages other than 0.
+    """
+
+    def __init__(
+        self,
+        network: Cell,
+        micro_size: int,
+        stage_config: dict[str, int] | None = None,
+        segment_config: dict[str, int] | None = None,
+    ) -> None:
+        super().__init__(network, micro_size)
+        paths = {path for path, _ in network.cells_and_names()}
+        for name, config in (("stage_config", stage_config or {}), ("segment_config", segment_config or {})):
+            unknown = [path for path in config if path not in paths]
+            if unknown:
+                raise ArgumentValueError(
+                    f"PipelineCell: {name} names {unknown[0]!r}, no cell of network", loc=user_loc()
+                )
+        beyond = [path for path, stage in (stage_config or {}).items() if stage != 0]
+        if beyond:
+            raise ArgumentValueError(
+                f"PipelineCell: {beyond[0]!r} is to be in another stage than 0; graphc trains in one process",
+                loc=user_loc(),
+            )
+
+
+class MicroBatchInterleaved(GradAccumulationCell):
+    """As GradAccumulationCell (MindSpore: nn.MicroBatchInterleaved, which computes one part while another communicates)."""
+
+    def __init__(self, network: Cell, interleave_num: int = 2) -> None:
+        super().__init__(network, interleave_num)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceAttributeError, user_loc
 from graphc.ir import Region
+from graphc.nn.hooks import Hooks
+from graphc.nn.structure import Structure
 from graphc.ops import dispatch
 from graphc.ops.dtype import to_name
 from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
 
 
-class Cell:
+class Cell(Hooks, Structure):
     """Base of all layers, losses, optimizers and training steps (MindSpore: nn.Cell).
 
     auto_prefix: whether parameters of child cells are named after the attribute that holds the child.
@@ -33,6 +36,8 @@ class Cell:
         object.__setattr__(self, "_cells", {})
         object.__setattr__(self, "_auto_prefix", auto_prefix)
         object.__setattr__(self, "training", False)
+        if dispatch.recorder.get() is not None:
+            object.__setattr__(self, "_made_in_construct", True)
 
     # ---- attributes
 
@@ -44,8 +49,7 @@ class Cell:
                 help="call super().__init__() first in __init__",
             )
         params, cells = self._params, self._cells
-        if dispatch.recorder.get() is not None:
-            self._set_while_traced(name, value)
+        if dispatch.recorder.get() is not None and self._set_while_traced(name, value):
             return
         dispatch.touch()
         params.pop(name, None)
@@ -65,18 +69,22 @@ class Cell:
                     p.name, p.is_named = f"{name}.{p.name}", True
         object.__setattr__(self, name, value)
 
-    def _set_while_traced(self, name: str, value: Any) -> None:
-        """In construct a tensor set as an attribute that holds a Parameter is assigned to it, as in MindSpore."""
+    def _set_while_traced(self, name: str, value: Any) -> bool:
+        """In construct a tensor set as an attribute that holds a Parameter is assigned to it, as in MindSpore. Whether the
+        attribute is dealt with; False for a cell that construct itself has made, and where Python runs at every step.
+        """
         from graphc.errors import TraceError
 
         held = self.__dict__.get(name)
         if value is held and name in self.__dict__:
-            return
+            return True
         if isinstance(held, Parameter) and isinstance(value, (Tensor, bool, int, float)):
             from graphc.ops import functional
 
             functional.assign(held, value)
-            return
+            return True
+        if self.__dict__.get("_made_in_construct") or getattr(dispatch.recorder.get(), "immediate", False):
+            return False
         raise TraceError(
             f"self.{name} is set inside construct: Python runs once, when the Cell is compiled, not at every step",
             code="GC133",
@@ -136,13 +144,21 @@ class Cell:
             stack += reversed(children)
 
     def parameters_and_names(self, expand: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their paths from this cell, each once; `expand` includes those of child cells."""
+        """The parameters with their paths from this cell, each once; `expand` includes those of child cells.
+
+        Those that only a ParameterTuple holds come last, with their names in place of attribute names.
+        """
         seen: set[int] = set()
-        for path, cell in self.cells_and_names() if expand else [("", self)]:
-            for name, param in cell._params.items():
-                if id(param) not in seen:
-                    seen.add(id(param))
-                    yield (f"{path}.{name}" if path else name), param
+        cells = list(self.cells_and_names()) if expand else [("", self)]
+        own = ((path, name, p) for path, cell in cells for name, p in cell._params.items())
+        held = ((path, p.name, p) for path, cell in cells for p in cell._in_tuples())
+        for path, name, param in itertools.chain(own, held):
+            if id(param) not in seen:
+                seen.add(id(param))
+                yield (f"{path}.{name}" if path else name), param
+
+    def _in_tuples(self) -> Iterator[Parameter]:
+        return (p for value in vars(self).values() if isinstance(value, ParameterTuple) for p in value)
 
     def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
         """The parameters, each once."""
@@ -165,17 +181,6 @@ class Cell:
         for path, param in self.parameters_and_names(recurse):
             param.name, param.is_named = prefix + path, True
 
-    def insert_child_to_cell(self, child_name: str, child_cell: Cell) -> None:
-        """Add a child under a name that need not be an identifier; ArgumentValueError if the name is taken."""
-        if child_name in self._cells or child_name in self.__dict__:
-            raise ArgumentValueError(f"{type(self).__name__} already has a child or attribute {child_name!r}")
-        if not isinstance(child_cell, Cell):
-            raise ArgumentTypeError(f"child {child_name!r} must be a Cell, got {type(child_cell).__name__}")
-        if self._auto_prefix:
-            child_cell.update_parameters_name(child_name + ".")
-        self._cells[child_name] = child_cell
-        dispatch.touch()
-
     # ---- modes
 
     def set_train(self, mode: bool = True) -> Cell:
@@ -186,7 +191,11 @@ class Cell:
         return self
 
     def set_grad(self, requires_grad: bool = True) -> Cell:
-        """Accepted for MindSpore scripts: graphc differentiates whatever is asked for. Returns self."""
+        """Set the flag `requires_grad` here and in all cells below. It changes nothing: graphc differentiates whatever is
+        asked for. Returns self.
+        """
+        for _, cell in self.cells_and_names():
+            object.__setattr__(cell, "requires_grad", bool(requires_grad))
         return self
 
     def to_float(self, dst_type: Any) -> Cell:
@@ -204,6 +213,34 @@ class Cell:
             object.__setattr__(cell, "compute_dtype", name)
         dispatch.touch()
         return self
+
+    # ---- marks of MindSpore's
+
+    @property
+    def cls_name(self) -> str:
+        """The name of the class, as messages have it."""
+        return type(self).__name__
+
+    def add_flags(self, **flags: Any) -> Cell:
+        """Set attributes, and remember them as flags; to the compiler they mean nothing. Returns self."""
+        object.__setattr__(self, "_flags", {**self.get_flags(), **flags})
+        for name, value in flags.items():
+            object.__setattr__(self, name, value)
+        dispatch.touch()
+        return self
+
+    def add_flags_recursive(self, **flags: Any) -> Cell:
+        """`add_flags` for this cell and all below it. Returns self."""
+        for _, cell in self.cells_and_names():
+            cell.add_flags(**flags)
+        return self
+
+    def get_flags(self) -> dict[str, Any]:
+        """What `add_flags` has set."""
+        return dict(self.__dict__.get("_flags", {}))
+
+    def _get_attr_from_cell(self, network: Cell) -> None:
+        """Accepted: wrappers take over how MindSpore should compile the network; here there is nothing to take over."""
 
     def extend_repr(self) -> str:
         """What `repr` shows between the parentheses."""

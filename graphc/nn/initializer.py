@@ -118,10 +118,24 @@ def _gain(nonlinearity: str, negative_slope: float) -> float:
 
 
 class Initializer:
-    """Base of the initializers. Subclasses define `values(shape)`, which gives a float array."""
+    """Base of the initializers. Subclasses define `values(shape)`, which gives a float array; or, as in MindSpore,
+    `_initialize(array)`, which writes into a float32 array.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        self.__dict__.update(settings)
 
     def values(self, shape: Shape) -> Array:
-        raise ArgumentTypeError(f"{type(self).__name__} does not define values(shape)", loc=user_loc())
+        fill = getattr(self, "_initialize", None)
+        if fill is None:
+            raise ArgumentTypeError(f"{type(self).__name__} does not define values(shape)", loc=user_loc())
+        array = np.zeros(shape, np.float32)
+        fill(array)
+        return array
+
+    def __call__(self, array: Array) -> None:
+        """Write initial values into an array."""
+        array[...] = self.values(array.shape)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in vars(self).items())})"
@@ -245,6 +259,11 @@ _BY_NAME: dict[str, Callable[[], Initializer]] = {
 }
 
 
+def register(name: str, maker: Callable[[], Initializer]) -> None:
+    """Make an initializer known to `initializer` by a name."""
+    _BY_NAME[name] = maker
+
+
 def initializer(init: Any, shape: int | Sequence[int] | None = None, dtype: Any = "float32") -> Tensor:
     """A Tensor with initial values (MindSpore: common.initializer.initializer, whose data come later).
 
@@ -260,7 +279,7 @@ def initializer(init: Any, shape: int | Sequence[int] | None = None, dtype: Any 
     if wanted is None:
         raise ArgumentValueError("initializer: shape must be given unless init is a Tensor", loc=user_loc())
     if isinstance(init, str):
-        init = _BY_NAME[checks.one_of("initializer", "init", init, tuple(_BY_NAME))]()
+        init = _BY_NAME[checks.one_of("initializer", "init", init.lower(), tuple(_BY_NAME))]()
     elif checks.is_number(init) or isinstance(init, bool):
         init = Constant(init)
     if not isinstance(init, Initializer):
@@ -275,3 +294,12 @@ def _shape(shape: int | Sequence[int] | None) -> Shape | None:
     if not isinstance(sizes, (tuple, list)):
         raise checks.wrong_type("initializer", "shape", "an int or a tuple of ints", shape)
     return tuple(checks.integer("initializer", "a size in shape", d) for d in sizes)
+
+
+def _assignment(array: Array, values: Any) -> Array:
+    """Write values into an array: the name that user-defined initializers call."""
+    array[...] = values
+    return array
+
+
+_calculate_fan_in_and_fan_out = fans

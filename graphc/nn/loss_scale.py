@@ -48,6 +48,11 @@ class DynamicLossScaleUpdateCell(Cell):
         return self.loss_scale_value
 
     def construct(self, loss_scale: Any, overflow: Any) -> Any:
+        self.move_scale(loss_scale, overflow)
+        return overflow
+
+    def move_scale(self, loss_scale: Any, overflow: Any) -> Tensor:
+        """Write the new scale and count the step. Returns whether the window has passed: the scale grows unless overflow."""
         step, last = self.cur_iter, self.last_overflow_iter
         rested = step - last >= self.scale_window
         smaller = ops.maximum(loss_scale * (1.0 / self.scale_factor), 1.0)
@@ -55,7 +60,7 @@ class DynamicLossScaleUpdateCell(Cell):
         ops.assign(loss_scale, ops.select(overflow, smaller, larger))
         ops.assign(last, ops.select(ops.logical_or(overflow, rested), step, last))
         ops.assign(step, step + 1)
-        return overflow
+        return rested
 
     def extend_repr(self) -> str:
         return f"{self.loss_scale_value}, scale_factor={self.scale_factor:g}, scale_window={self.scale_window}"
@@ -96,6 +101,13 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     order, and scaled_sens, unscale and update_unless.
     Raises ArgumentTypeError (GC152) for another scale_sense, ArgumentValueError (GC152) for another shape.
     """
+
+    # What subclasses that follow MindSpore's construct step by step use: primitives, constants, kinds of devices.
+    base, base0 = Tensor(1, "float32"), Tensor(0, "int32")
+    reduce_sum, reduce_all = ops.ReduceSum(False), ops.ReduceAll(False)
+    equal, less_equal, logic_not = ops.Equal(), ops.LessEqual(), ops.LogicalNot()
+    allreduce = ops.AllReduce()
+    gpu_target = ascend_910a_target = ascend_910b_target = False
 
     def __init__(self, network: Cell, optimizer: Any, scale_sense: Any) -> None:
         super().__init__(network, optimizer)

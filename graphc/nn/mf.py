@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import logging
 from typing import Any
 
 from graphc import ops
@@ -14,6 +14,8 @@ from graphc.nn.loss_scale import DynamicLossScaleUpdateCell, TrainOneStepWithLos
 from graphc.nn.wrap import check_loss
 from graphc.ops import dispatch
 from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
+
+_logger = logging.getLogger("graphc")
 
 
 class MFTrainOneStepCell(TrainOneStepWithLossScaleCell):
@@ -124,12 +126,15 @@ class MFTrainOneStepCell(TrainOneStepWithLossScaleCell):
 class AdaptiveLossScaleUpdateCell(DynamicLossScaleUpdateCell):
     """A dynamic manager whose window adapts, too (MindFormers: AdaptiveLossScaleUpdateCell).
 
-    The scale moves as with DynamicLossScaleUpdateCell, over the current window. Windows form a ladder from min_scale_window to
-    max_scale_window, whose steps are the leading power of ten (2, 3, ..., 8; 20, 30, ..., 100, 200, ..., 1000), with
-    scale_window, where it begins, among them. Three increases of the scale move up one rung; three decreases with no increase
-    between them move down one. State, int32 without axes: "scale_window", "window_increases" and "window_decreases" beside
-    those of the base.
-    Raises ArgumentTypeError or ArgumentValueError unless the windows are ints with 1 <= min <= scale_window <= max.
+    The scale moves as with DynamicLossScaleUpdateCell, over the current window. Windows form a ladder (`windows`) from about
+    min_scale_window to max_scale_window: below a rung w > 100 comes w / 2 rounded down to hundreds, below 100 comes 50, below
+    the others w - min_scale_window / 2, until min_scale_window is reached. It begins at the rung scale_window, or, with a
+    warning in the log, at the lowest if that is none. The third increase of the scale, counted from the last change of the
+    window, moves up one rung; at the top every fourth begins the count anew. The third decrease with no increase between
+    them sets the window to 1, below the ladder, unless it is there or on the lowest rung.
+    State, int32 without axes: "scale_window", "list_index" (the rung; -1 below the ladder), "scale_window_up_count" and
+    "scale_window_down_count" beside those of the base.
+    Raises ArgumentTypeError or ArgumentValueError unless the windows are ints with 1 <= min < max.
     """
 
     #: How many moves of the scale move the window.
@@ -146,50 +151,48 @@ class AdaptiveLossScaleUpdateCell(DynamicLossScaleUpdateCell):
         super().__init__(loss_scale_value, scale_factor, scale_window)
         owner = "AdaptiveLossScaleUpdateCell"
         low = checks.integer(owner, "min_scale_window", min_scale_window)
-        high = checks.integer(owner, "max_scale_window", max_scale_window, low)
-        if not low <= self.scale_window <= high:
-            raise checks.wrong_value(owner, "scale_window", f"between {low} and {high}", scale_window)
-        self.windows = _ladder(low, self.scale_window, high)
-        self.window = _state(self.scale_window, "scale_window")
-        self.increases = _state(0, "window_increases")
-        self.decreases = _state(0, "window_decreases")
+        high = checks.integer(owner, "max_scale_window", max_scale_window, low + 1)
+        self.windows = _ladder(low, high)
+        if scale_window not in self.windows:
+            _logger.warning("scale_window %d is none of %s: beginning with the lowest", scale_window, self.windows)
+        start = self.windows.index(scale_window) if scale_window in self.windows else 0
+        self.scale_window: Any = _state(self.windows[start], "scale_window")
+        self.list_index = _state(start, "list_index")
+        self.window_up_count = _state(0, "scale_window_up_count")
+        self.window_down_count = _state(0, "scale_window_down_count")
 
     def construct(self, loss_scale: Any, overflow: Any) -> Any:
-        step, last, window = self.cur_iter, self.last_overflow_iter, self.window
-        rested = step - last >= window
-        grows = ops.logical_and(rested, ops.logical_not(overflow))
-        smaller = ops.maximum(loss_scale * (1.0 / self.scale_factor), 1.0)
-        larger = ops.select(rested, loss_scale * self.scale_factor, loss_scale)
-        ops.assign(loss_scale, ops.select(overflow, smaller, larger))
-        ops.assign(last, ops.select(ops.logical_or(overflow, rested), step, last))
-        ops.assign(step, step + 1)
-        self.move_window(grows, overflow)
+        rested = self.move_scale(loss_scale, overflow)
+        self.move_window(ops.logical_and(rested, ops.logical_not(overflow)), overflow)
         return overflow
 
-    def move_window(self, grows: Tensor, shrinks: Tensor) -> None:
+    def move_window(self, grew: Tensor, shrank: Tensor) -> None:
         """Count the moves of the scale, and move the window with every third."""
-        rungs = Tensor(list(self.windows), "int32")
-        at = ops.reduce_sum(ops.cast(ops.less(rungs, self.window), "int32"))
-        ups = self.increases + ops.cast(grows, "int32")
-        downs = ops.select(grows, 0, self.decreases + ops.cast(shrinks, "int32"))
-        up, down = ops.greater_equal(ups, self.MOVES), ops.greater_equal(downs, self.MOVES)
-        moved = at + ops.cast(up, "int32") - ops.cast(down, "int32")
-        moved = ops.minimum(ops.maximum(moved, 0), len(self.windows) - 1)
-        hit = ops.equal(Tensor(list(range(len(self.windows))), "int32"), moved)
-        ops.assign(self.window, ops.reduce_sum(ops.select(hit, rungs, 0)))
-        ops.assign(self.increases, ops.select(up, 0, ups))
-        ops.assign(self.decreases, ops.select(down, 0, downs))
+        rung, window = self.list_index, self.scale_window
+        # Counts go on to the fourth where the window cannot move.
+        ups = ops.select(grew, ops.floor_mod(self.window_up_count + 1, self.MOVES + 1), self.window_up_count)
+        downs = ops.select(shrank, ops.floor_mod(self.window_down_count + 1, self.MOVES + 1), self.window_down_count)
+        downs = ops.select(grew, 0, downs)
+        up = ops.logical_and(ops.equal(ups, self.MOVES), ops.not_equal(rung, len(self.windows) - 1))
+        down = ops.logical_and(shrank, ops.logical_and(ops.equal(downs, self.MOVES), ops.greater(rung, 0)))
+        higher = ops.gather(Tensor(list(self.windows), "int32"), ops.minimum(rung + 1, len(self.windows) - 1))
+        ops.assign(window, ops.select(down, 1, ops.select(up, higher, window)))
+        ops.assign(self.window_up_count, ops.select(ops.logical_or(up, down), 0, ups))
+        ops.assign(self.window_down_count, ops.select(down, 0, downs))
+        ops.assign(rung, ops.select(down, -1, rung + ops.cast(up, "int32")))
+
+    def extend_repr(self) -> str:
+        return f"{self.loss_scale_value}, scale_factor={self.scale_factor:g}, windows={self.windows}"
 
 
 def _state(value: int, name: str) -> Parameter:
     return Parameter(Tensor(value, "int32"), name=name, requires_grad=False)
 
 
-def _ladder(low: int, start: int, high: int) -> tuple[int, ...]:
-    rungs = {low, start, high}
-    rung = low
-    while rung < high:
-        rungs.add(rung)
-        step = 10 ** int(math.log10(rung)) if rung >= 10 else 1
-        rung = (rung // step + 1) * step
-    return tuple(sorted(rungs))
+def _ladder(low: int, high: int) -> tuple[int, ...]:
+    """The windows, ascending."""
+    rungs, window = [high], float(high)
+    while window > low:
+        window = 100.0 * int(window / 200) if window > 100 else 50.0 if window == 100 else window - low / 2
+        rungs.append(int(window))
+    return tuple(reversed(rungs))

@@ -11,6 +11,7 @@ from graphc.nn import checks
 from graphc.nn.cell import Cell
 from graphc.nn.grad_reducer import DistributedGradReducer, is_data_parallel
 from graphc.ops import dispatch
+from graphc.ops.collective import parallel_settings
 from graphc.ops.composite import GradOperation, ValueAndGrad
 from graphc.ops.tensor import ParameterTuple, Tensor
 from graphc.ops.tree import map_tensors
@@ -189,10 +190,12 @@ class TrainOneStepCell(Cell):
             )
         self.weights = optimizer.parameters
         self.grad = GradOperation(get_by_list=True, sens_param=True)
+        self.grad_no_sens = GradOperation(get_by_list=True)
         self.sens = None if sens is None else checks.real(owner, "sens", sens)
         if self.sens == 0:
             raise checks.wrong_value(owner, "sens", "different from 0", sens, "leave it out for 1")
         self.return_grad = checks.boolean(owner, "return_grad", return_grad)
+        self.parallel_mode = parallel_settings().parallel_mode
         self.reducer_flag = is_data_parallel()
         self.grad_reducer: Callable[[tuple[Tensor, ...]], tuple[Tensor, ...]] = ops.identity
         if self.reducer_flag:

@@ -20,8 +20,12 @@ def _cast_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 def _cast_ref(x: Array, dtype: str) -> Array:
     target = numpy_dtype(dtype)
     if target.kind in "iu" and x.dtype.kind == "f":
-        with np.errstate(invalid="ignore"):
-            return x.astype(target)
+        # As kernels do it: the fraction is cut off, the ends stand for what lies beyond them, and 0 for NaN.
+        wide, ends = np.nan_to_num(x.astype(np.float64)), np.iinfo(target)
+        over, under = wide >= float(ends.max), wide <= float(ends.min)
+        made = np.where(over | under, 0, wide).astype(target)
+        made[over], made[under] = ends.max, ends.min
+        return made
     if target.kind == "f" and x.dtype.kind == "f" and x.dtype.itemsize > target.itemsize:
         # In the float64 oracle every float is float64; rounding is not its business.
         return x

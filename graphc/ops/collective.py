@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -10,9 +11,10 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, use
 from graphc.ir import Builder, Graph, NodeView, Sample, TensorType, Value, op
 from graphc.ir.op import Alias, Attrs, Types
 from graphc.ops import dispatch
+from graphc.ops.functional import assign_add, cast
 from graphc.ops.primitives import Primitive
 from graphc.ops.rules import floats, integers
-from graphc.ops.tensor import Tensor, as_tensor
+from graphc.ops.tensor import Parameter, Tensor, as_tensor
 
 WORLD = "graphc_world_group"
 REDUCTIONS = ("sum", "max", "min", "prod")
@@ -152,6 +154,19 @@ def set_parallel(**changes: Any) -> None:
                 loc=user_loc(),
             )
     _settings = replace(_settings, **changes)
+
+
+def accumulate(parameters: Sequence[Parameter], gradients: Sequence[Tensor]) -> None:
+    """In modes semi_auto_parallel and auto_parallel add each gradient to the parameter's accumulator, if it has one.
+
+    An accumulator is what `weights.clone("accu_grads", "zeros")` made for it last. As in MindSpore, where the compiler of
+    these modes adds up the gradients of micro batches, whoever takes the sum writes zeros for the next step.
+    """
+    if _settings.parallel_mode not in (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL):
+        return
+    for p, g in zip(parameters, gradients, strict=True):
+        if p.accumulator is not None:
+            assign_add(p.accumulator, cast(g, p.accumulator.dtype))
 
 
 def reset_parallel() -> None:

@@ -2,6 +2,7 @@
 
 from graphc.ops import (  # noqa: F401
     casts,
+    control,
     custom_grad,
     elementwise,
     image,

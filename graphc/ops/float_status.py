@@ -87,12 +87,15 @@ def read_status(status: Any, outputs: Sequence[Tensor] = ()) -> Tensor:
 
     status: what a clearing or allocating function returned, or any tensor, behind any number of `depend`; without a tensor
     (older scripts have False) only the outputs are tested. So it is outside a trace, where `depend` leaves nothing to find.
+    So it is, too, where the status is a constant and nothing is ever cleared: what is given is all there is to test.
     Raises TraceError GC161 if nothing has cleared the status, VerifyError GC161 for outputs computed before that.
     """
     active: Any = dispatch.recorder.get()
     if active is None or not isinstance(status, Tensor):
         return F.logical_not(F.all_finite(tuple(outputs)))
     node = _source(active, status)
+    if node.op.name == "Constant" and outputs and not _clears(active):
+        return F.logical_not(F.all_finite(tuple(outputs)))
     cleared = node if node.op.name == "ClearFloatStatus" else _last_clear(active)
     # Where each op runs at once the order of the ids is that of the program.
     after = set(active.graph.nx) if active.immediate else nx.descendants(active.graph.nx, cleared.id)
@@ -110,9 +113,13 @@ def _source(active: Any, status: Tensor) -> Node:
     return node
 
 
+def _clears(active: Any) -> list[Node]:
+    nodes = (n["node"] for _, n in active.graph.nx.nodes(data=True))
+    return [n for n in nodes if n.op.name == "ClearFloatStatus"]
+
+
 def _last_clear(active: Any) -> Node:
-    nodes = [n["node"] for _, n in active.graph.nx.nodes(data=True)]
-    found = [n for n in nodes if n.op.name == "ClearFloatStatus"]
+    found = _clears(active)
     if not found:
         raise TraceError(
             "the float status is read, but nothing has cleared it",

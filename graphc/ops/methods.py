@@ -196,17 +196,18 @@ class Methods:
         return argmax_(self, axis, keepdims)  # type: ignore[arg-type]
 
     def argmax_with_value(self, axis: int = 0, keep_dims: bool = False) -> tuple[Tensor, Tensor]:
-        """(places, values) of the largest elements along an axis."""
+        """(values, int64 places) of the largest elements along an axis; the primitive ArgMaxWithValue gives places first."""
         return self._arg_with_value(axis, keep_dims, True)
 
     def argmin_with_value(self, axis: int = 0, keep_dims: bool = False) -> tuple[Tensor, Tensor]:
-        """(places, values) of the smallest elements along an axis."""
+        """(values, int64 places) of the smallest elements along an axis."""
         return self._arg_with_value(axis, keep_dims, False)
 
     def _arg_with_value(self, axis: int, keep_dims: bool, largest: bool) -> tuple[Tensor, Tensor]:
         from graphc.ops.functional.extra_reduce import arg_with_value
 
-        return arg_with_value(self, axis, keep_dims, largest)  # type: ignore[arg-type]
+        places, values = arg_with_value(self, axis, keep_dims, largest)  # type: ignore[arg-type]
+        return values, functions().cast(places, "int64")
 
     def astype(self, dtype: Any, copy: bool = True) -> Tensor:
         """This tensor in another dtype."""
@@ -364,6 +365,23 @@ class Methods:
         if isinstance(index, tuple) or self.ndim == 1:
             return updated(self, index, args[-1])  # type: ignore[arg-type]
         return updated(self.reshape(-1), index, args[-1]).reshape(self.shape)
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> Any:
+        """hook(gradient) on the way back; see `graphc.ops.custom_grad.register_hook`. Returns a handle with `remove()`."""
+        from graphc.ops.custom_grad import register_hook
+
+        return register_hook(self, hook)
+
+    def assign_value(self, value: Any) -> Any:
+        """This tensor, holding another's values."""
+        from graphc.ops.functional.extra_index import write
+
+        write(self, ..., value)  # type: ignore[arg-type]
+        return self
+
+    def new_full(self, size: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+        """One number in a shape, in this dtype."""
+        return functions().full(size, fill_value, dtype=dtype or self.dtype)  # type: ignore[no-any-return]
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""

@@ -1,4 +1,5 @@
-"""Printing from a compiled step: values are written to a log while it runs, and printed when it has run.
+"""Printing from a compiled step: values are written to a log while it runs, and printed when it has run. An exception that
+a step raises is such an entry, too.
 
 The log is a Parameter of 64-bit words, so the order of prints is the order of its versions, in branches and loops too. What
 an entry means, its texts and the types of its tensors, is kept by the log in Python: a site per print in the program.
@@ -6,6 +7,7 @@ an entry means, its texts and the types of its tensors, is kept by the log in Py
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -104,7 +106,7 @@ class Logged:
     recorded: TensorType
 
 
-Part = str | Logged
+Part = str | Logged | Exception
 
 
 class PrintLog(Parameter):
@@ -122,16 +124,22 @@ class PrintLog(Parameter):
         return len(self.sites) - 1
 
     def flush(self) -> None:
-        """Print the entries to standard output, each part on its line, and begin anew."""
+        """Print the entries to standard output, each part on its line, and begin anew. The first that is an exception is raised
+        when all is printed.
+        """
         words = self.storage
         used, lost, at = int(words[0]), int(words[1]), _FIRST
         lines: list[str] = []
+        raised: Exception | None = None
         while at < used:
             parts = self.sites[int(words[at])]
             at += 1
             for part in parts:
                 if isinstance(part, str):
                     lines.append(part)
+                    continue
+                if isinstance(part, Exception):
+                    raised = raised or part
                     continue
                 logged = _from_words(words[at : at + part.recorded.size], part.recorded)
                 lines.append(tensor_text(_whole(logged.astype(part.own.numpy), part.own.shape), " "))
@@ -142,6 +150,8 @@ class PrintLog(Parameter):
         if lines:
             sys.stdout.write("\n".join(lines) + "\n")
             sys.stdout.flush()
+        if raised is not None:
+            raise copy.copy(raised)  # The next run may raise it again.
 
 
 def _from_words(words: Array, type: TensorType) -> Array:

@@ -1,4 +1,4 @@
-"""Inputs, parameters, order, float status, control flow, gradients: the ops that make a graph a program."""
+"""Inputs, parameters, order, float status, gradients: the ops that make a graph a program."""
 
 from __future__ import annotations
 
@@ -12,14 +12,11 @@ from graphc.errors import DTypeError, GraphcError, ShapeError, VerifyError
 from graphc.ir import (
     NO_GRAD,
     REQUIRED,
-    Builder,
     Graph,
     Node,
-    NodeView,
     Sample,
     TensorType,
     Value,
-    inline,
     op,
 )
 from graphc.ir.op import Alias, Attrs, Kernel, Scalar, Structural, Types
@@ -229,116 +226,6 @@ op(
         Sample(()),
     ],
     doc="whether every element of every operand is finite",
-)
-
-
-# ---- control flow
-
-
-def _if_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    pred, *captures = types
-    if pred != TensorType("bool", ()):
-        raise DTypeError(f"If: the condition is {pred}, expected one bool: b1[]")
-    then, orelse = attrs["then"], attrs["else"]
-    for graph in (then, orelse):
-        signature = [graph.node(i).type for i in graph.inputs]
-        if signature != captures:
-            raise ShapeError(
-                f"If: @{graph.name} takes ({', '.join(map(str, signature))}), given ({', '.join(map(str, captures))})"
-            )
-    results = [tuple(g.type(r.value) for r in g.results) for g in (then, orelse)]
-    if results[0] != results[1]:
-        both = [f"({', '.join(map(str, r))})" for r in results]
-        raise ShapeError(f"If: the branches return {both[0]} and {both[1]}", code="GC122")
-    return results[0]
-
-
-def _if_check(graph: Graph, node: Node) -> Iterator[str]:
-    for name, sub in node.graphs():
-        if sub.updates:
-            yield f"its subgraph {name} updates parameters itself; a branch returns new versions instead"
-        if any(n.op.name == "Param" for n in sub):
-            yield f"its subgraph {name} reads a Param; a branch captures what it reads"
-
-
-def _if_grad(g: Builder, n: NodeView, *dys: Value | None) -> list[Value | None]:
-    """An If over the branches' gradients; each runs its branch's forward again, on the captures."""
-    captures = n.inputs[1:]
-    given = [(slot, dy) for slot, dy in enumerate(dys) if dy is not None]
-    wanted = [i for i, v in enumerate(captures) if g.type(v).is_float]
-    if not given or not wanted:
-        return [None] * len(n.inputs)
-    branches = {
-        name: _branch_gradient(g, branch, [slot for slot, _ in given], wanted) for name, branch in n.node.graphs()
-    }
-    made = g.node("If", n.inputs[0], *captures, *(dy for _, dy in given), attrs=branches)
-    grads: list[Value | None] = [None] * len(n.inputs)
-    for i, value in zip(wanted, made.outputs, strict=True):
-        grads[1 + i] = value
-    return grads
-
-
-def _branch_gradient(g: Builder, branch: Graph, slots: list[int], wanted: list[int]) -> Graph:
-    """A graph of the branch's inputs and the sens of its results `slots`: the gradients of inputs `wanted`."""
-    graph = Graph(f"{branch.name}_grad", g.graph.ids)
-    inputs = [
-        graph.add("Input", types=branch.node(i).types, name=branch.node(i).name, region="state").outputs[0]
-        for i in branch.inputs
-    ]
-    results = inline(graph, branch, inputs)
-    ys = [results[slot] for slot in slots]
-    sens = [graph.add("Input", types=(graph.type(y),), region="state").outputs[0] for y in ys]
-    attrs = {"ys": len(ys), "wrt": tuple(wanted)}
-    grad = graph.add("Grad", [*ys, *sens, *inputs], attrs, region="backward", loc=g.loc, scope=g.scope)
-    graph.set_results((str(i), value) for i, value in zip(wanted, grad.outputs, strict=True))
-    return graph
-
-
-op(
-    "If",
-    "condition *captures",
-    attrs={"then": REQUIRED, "else": REQUIRED},
-    infer=_if_infer,
-    grad=_if_grad,
-    lower=Structural(),
-    check=_if_check,
-    effect=True,
-    doc="the results of subgraph `then` or `else`, which see only the captures; just one of them runs",
-)
-
-
-def _while_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    carried = list(types[: attrs["carried"]])
-    for name in ("cond", "body"):
-        graph = attrs[name]
-        signature = [graph.node(i).type for i in graph.inputs]
-        if signature != list(types):
-            given = ", ".join(map(str, types))
-            raise ShapeError(f"While: @{graph.name} takes ({', '.join(map(str, signature))}), given ({given})")
-    test = [attrs["cond"].type(r.value) for r in attrs["cond"].results]
-    if test != [TensorType("bool", ())]:
-        raise DTypeError(
-            f"While: the condition gives {', '.join(map(str, test)) or 'nothing'}, expected one bool: b1[]"
-        )
-    made = [attrs["body"].type(r.value) for r in attrs["body"].results]
-    if made != carried:
-        raise ShapeError(
-            f"While: the loop carries ({', '.join(map(str, carried))}), its body gives ({', '.join(map(str, made))})",
-            code="GC123",
-        )
-    return tuple(carried)
-
-
-op(
-    "While",
-    "*operands",
-    attrs={"carried": REQUIRED, "cond": REQUIRED, "body": REQUIRED},
-    infer=_while_infer,
-    lower=Structural(),
-    check=_if_check,
-    effect=True,
-    doc="the first `carried` operands, replaced by the results of subgraph `body` as long as `cond` gives true; both see the"
-    " carried values and the captures. Has no gradient: how often it runs is known only while it runs",
 )
 
 

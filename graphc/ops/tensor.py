@@ -14,6 +14,7 @@ from graphc.ir.types import TensorType, dtype_name, numpy_dtype
 from graphc.ops import dispatch
 from graphc.ops.dtype import BY_NAME, DType, to_name
 from graphc.ops.operators import Operators
+from graphc.ops.param_info import ParameterExtras, ParamInfo
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -51,7 +52,8 @@ class Tensor(Operators):
     """An n-dimensional array with MindSpore's methods.
 
     input_data: array, number, nested list or Tensor. Python floats become float32 and ints int64; NumPy arrays keep their
-    dtype. Raises ArgumentTypeError or DTypeError where no supported dtype holds the data.
+    dtype. Instead of data, shape and init: an initializer that is called with the array to fill. const_arg has no meaning
+    here. Raises ArgumentTypeError or DTypeError where no supported dtype holds the data.
     """
 
     __array_priority__ = 1000
@@ -59,7 +61,15 @@ class Tensor(Operators):
     #: Whether it stands for a Python number: weak in promotion, and a Python number again where a step returns it.
     is_number = False
 
-    def __init__(self, input_data: Any, dtype: Any = None) -> None:
+    def __init__(
+        self, input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None, const_arg: bool = False
+    ) -> None:
+        if input_data is None and init is not None and shape is not None:
+            array = np.zeros(shape, np.float32)
+            init(array)
+            input_data = array
+        elif input_data is None:
+            raise ArgumentTypeError("Tensor: input_data must be given, or shape and init", loc=user_loc())
         array = to_array(input_data, dtype)
         self._array: Array | None = np.ascontiguousarray(array).reshape(array.shape).copy()
 
@@ -116,6 +126,10 @@ class Tensor(Operators):
         """The tensor itself: its data are made at once (MindSpore: Tensor.init_data)."""
         return self
 
+    def value(self) -> Tensor:
+        """The tensor itself; of a Parameter what it holds now."""
+        return self
+
     def item(self) -> Any:
         """The single element as a Python number; ArgumentValueError if there are more."""
         array = self._value("item()")
@@ -126,7 +140,7 @@ class Tensor(Operators):
     def _value(self, asked: str) -> Array:
         if self._array is None and dispatch.recorder.get() is None:
             dispatch.require_array(self)
-        if self._array is None:
+        if self._array is None or self._is_state():
             raise TraceTypeError(
                 f"{asked} on a traced tensor: its value is not known while the Cell is compiled",
                 loc=user_loc(),
@@ -134,6 +148,10 @@ class Tensor(Operators):
                 help="return it from construct and read it there, or keep the computation in graphc.ops",
             )
         return self._array
+
+    def _is_state(self) -> bool:
+        """Whether this is a Parameter that a step reads and writes which is being traced."""
+        return False
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if self._array is None:
@@ -162,7 +180,7 @@ class Tensor(Operators):
         return int(array.item())
 
     def __bool__(self) -> bool:
-        if self._array is None:
+        if self._array is None or self._is_state():
             raise TraceTypeError(
                 "the truth value of a traced tensor is not known while the Cell is compiled",
                 code="GC120",
@@ -194,14 +212,16 @@ def _contents(x: Any) -> Any:
 
 
 def _value_text(array: Array) -> str:
+    if not array.shape and array.dtype.kind == "f":
+        return f" {array.item():g}"
     text = np.array2string(array, separator=", ", formatter={"float_kind": lambda x: f"{x: .8e}"})
-    return text if not array.shape else "\n" + text
+    return f"\n{text}" if array.ndim > 1 else f" {text}"
 
 
 _numbers = itertools.count()
 
 
-class Parameter(Tensor):
+class Parameter(ParameterExtras, Tensor):
     """A tensor that a Cell owns and a step may write.
 
     It keeps its memory for life: compiled steps update it in place. `asnumpy` copies, `set_data` writes into it; data of
@@ -210,6 +230,10 @@ class Parameter(Tensor):
 
     #: Grows whenever some parameter's memory moves; compiled steps compare it.
     moves = 0
+    #: Whether it is a `copy.deepcopy` of another, whose name it has.
+    is_copy = False
+    #: Where its gradients are added up in automatic parallel modes, see `graphc.ops.collective.accumulate`.
+    accumulator: Parameter | None = None
 
     def __init__(
         self,
@@ -247,6 +271,10 @@ class Parameter(Tensor):
             raise ArgumentTypeError(f"a parameter's name must be a non-empty string, got {value!r}")
         self._name = value
 
+    def _is_state(self) -> bool:
+        active = dispatch.recorder.get()
+        return active is not None and not active.immediate
+
     @property
     def storage(self) -> Array:
         """The memory itself, 64-byte aligned; compiled steps read and write it."""
@@ -260,7 +288,9 @@ class Parameter(Tensor):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        self._requires_grad = bool(value)
+        if not isinstance(value, bool):
+            raise ArgumentTypeError(f"requires_grad must be a bool, got {type(value).__name__}", loc=user_loc())
+        self._requires_grad = value
         dispatch.touch()
 
     @property
@@ -268,7 +298,11 @@ class Parameter(Tensor):
         return self
 
     def value(self) -> Tensor:
-        """The contents as a Tensor."""
+        """The contents as they are now, as a Tensor."""
+        active: Any = dispatch.recorder.get()
+        if active is not None:
+            snapshot: Tensor = active.wrap(active.resolve(self))
+            return snapshot
         return Tensor(self.storage)
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
@@ -293,9 +327,31 @@ class Parameter(Tensor):
             raise ArgumentValueError(f"init must be one of {', '.join(makers)}, got {init!r}")
         return Parameter(makers[init](self.storage), name=self.name, requires_grad=self.requires_grad)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        made = Parameter(self.storage, self.name, self.requires_grad, self.layerwise_parallel)
+        made.is_copy = True
+        return made
+
+    @property
+    def param_info(self) -> ParamInfo:
+        """Name and flags; writing it names this parameter and sets its flags."""
+        info: ParamInfo | None = getattr(self, "_param_info", None)
+        if info is None:
+            self._param_info = info = ParamInfo(self.name, self.requires_grad, self.layerwise_parallel)
+        info.name, info.requires_grad, info.layerwise_parallel = self.name, self.requires_grad, self.layerwise_parallel
+        return info
+
+    @param_info.setter
+    def param_info(self, info: ParamInfo) -> None:
+        self._param_info = info
+        self.name, self.is_named, self.requires_grad = info.name, True, info.requires_grad
+        self.layerwise_parallel = info.layerwise_parallel
+
     def __repr__(self) -> str:
         flags = f"requires_grad={self.requires_grad}"
         return f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype}, {flags})"
+
+    __str__ = __repr__
 
     __hash__ = Tensor.__hash__
 
@@ -319,8 +375,10 @@ class ParameterTuple(tuple[Parameter, ...]):
     def clone(self, prefix: str, init: str = "same") -> ParameterTuple:
         """Copies named `prefix.name`."""
         copies = [p.clone(init) for p in self]
-        for copy in copies:
+        for p, copy in zip(self, copies, strict=True):
             copy.name = f"{prefix}.{copy.name}"
+            if prefix == "accu_grads":
+                p.accumulator = copy
         return ParameterTuple(copies)
 
 

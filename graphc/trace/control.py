@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from graphc.errors import ShapeError, TraceError, user_loc
+from graphc.errors import DTypeError, ShapeError, TraceError, user_loc
 from graphc.ir import Value
 from graphc.ops import dispatch
 from graphc.ops import functional as F
@@ -29,7 +29,8 @@ def cond(
     """The results of the branch that `pred` chooses.
 
     Both branches start from the same state; every parameter that either writes becomes a result of the If. Raises
-    TraceError GC122 when the branches return different structures, ShapeError GC122 for different types.
+    TraceError GC122 when the branches return different structures, DTypeError or ShapeError GC122 for
+    different types.
     """
     first, second = (trace_branch(recorder, n, partial(f, *operands)) for n, f in (("then", then), ("else", orelse)))
     return merge(recorder, pred, first, second)
@@ -46,6 +47,7 @@ def merge(recorder: GraphRecorder, pred: Tensor, then: Branch, orelse: Branch) -
             details=[f"if true:  {_words(structure_a)}", f"if false: {_words(structure_b)}"],
             help="return the same number of tensors, and the same Python values, from both",
         )
+    leaves_a, leaves_b = _with_axis(first, leaves_a, leaves_b), _with_axis(second, leaves_b, leaves_a)
     written = {k: p for b in (first, second) for k, p in b.known.items() if k in first.written | second.written}
     for branch, leaves in ((first, leaves_a), (second, leaves_b)):
         results = [(str(i), branch.resolve(x)) for i, x in enumerate(leaves)]
@@ -72,14 +74,26 @@ def merge(recorder: GraphRecorder, pred: Tensor, then: Branch, orelse: Branch) -
     return unflatten(structure_a, outputs[: len(leaves_a)])
 
 
+def _with_axis(branch: GraphRecorder, leaves: list[Tensor], others: list[Tensor]) -> list[Tensor]:
+    """A branch's results; one without axes gets the axis of length 1 that the other branch's has."""
+    token = dispatch.recorder.set(branch)
+    try:
+        return [
+            F.reshape(x, (1,)) if not x.shape and y.shape == (1,) else x for x, y in zip(leaves, others, strict=True)
+        ]
+    finally:
+        dispatch.recorder.reset(token)
+
+
 def _check_types(first: GraphRecorder, second: GraphRecorder, count: int) -> None:
-    """ShapeError GC122 unless both branches return the same types."""
+    """DTypeError or ShapeError GC122 unless both branches return the same types."""
     types = [[b.graph.type(r.value) for r in b.graph.results[:count]] for b in (first, second)]
     different = [
         f"result {k}: {a} if true, {b} if false" for k, (a, b) in enumerate(zip(*types, strict=True)) if a != b
     ]
     if different:
-        raise ShapeError(
+        kinds = [[t.dtype for t in side] for side in types]
+        raise (ShapeError if kinds[0] == kinds[1] else DTypeError)(
             "the branches of a conditional return tensors of different shapes or dtypes",
             code="GC122",
             loc=user_loc(),

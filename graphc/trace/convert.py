@@ -18,16 +18,21 @@ from functools import cache, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from graphc.errors import SKIPPED, SOURCE_MAPS, Loc, TraceError, TraceTypeError, display_path, is_library, user_loc
 from graphc.nn.cell import Cell
 from graphc.ops import dispatch
 from graphc.ops import functional as F
-from graphc.ops.tensor import Tensor, as_tensor
+from graphc.ops.tensor import Parameter, Tensor, as_tensor
 from graphc.ops.tree import flatten, unflatten
-from graphc.trace import control
-from graphc.trace.rewrite import print_, rewritten, set_item
+from graphc.trace import control, raised
+from graphc.trace.rewrite import print_, raising, rewritten, set_item
+
+
+class UnboundError(TraceError, UnboundLocalError):
+    """A name that only one branch sets is used after the conditional."""
+
+
+UnboundError.__module__ = "graphc"
 
 _converted: WeakKeyDictionary[types.FunctionType, Callable[..., Any]] = WeakKeyDictionary()
 
@@ -145,7 +150,19 @@ def _malt() -> Any:
                 super().get_extra_locals()
                 space: Any = self._extra_locals["ag__"]  # type: ignore[index]
                 space.FunctionScope = Scope
-                for hook in (if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, converted_call, set_item, print_):
+                for hook in (
+                    if_stmt,
+                    while_stmt,
+                    for_stmt,
+                    if_exp,
+                    and_,
+                    or_,
+                    not_,
+                    converted_call,
+                    set_item,
+                    print_,
+                    raising,
+                ):
                     setattr(space, hook.__name__, hook)
             return self._extra_locals  # type: ignore[no-any-return]
 
@@ -204,7 +221,8 @@ def _ends_with_return(node: Any) -> bool:
 
 
 def _is_traced(x: Any) -> bool:
-    return isinstance(x, Tensor) and x.array is None
+    """Whether a value is known only when the step runs; a Parameter's is, though it has one now."""
+    return isinstance(x, Parameter) or (isinstance(x, Tensor) and x.array is None)
 
 
 def _undefined(x: Any) -> bool:
@@ -251,8 +269,9 @@ def _joined(
     """The symbols after both branches have been traced: equal Python values stay, tensors become results of an If."""
     recorder: Any = dispatch.recorder.get()
     pred = F.reshape(F.cast(_one_element(cond), "bool"), ())
-    branches = [control.trace_branch(recorder, name, part) for name, part in (("then", body), ("else", orelse))]
-    then, other = (unflatten(structure, leaves) for _, leaves, structure in branches)
+    parts = (("then", body), ("else", orelse))
+    branches = [control.trace_branch(recorder, name, raised.caught(part, recorder)) for name, part in parts]
+    then, other = raised.settled([unflatten(structure, leaves) for _, leaves, structure in branches], entry)
     results: list[Any] = []
     moved: list[int] = []
     for i, (a, b) in enumerate(zip(then, other, strict=True)):
@@ -263,7 +282,8 @@ def _joined(
         else:
             results.append(None)
             moved.append(i)
-    pairs = [_pair(names[i], then[i], other[i]) for i in moved]
+    left = _returns(names, then), _returns(names, other)
+    pairs = [_pair(names[i], then[i], other[i], left) for i in moved]
     flat = [flatten(tuple(p[k] for p in pairs)) for k in (0, 1)]
     merged = control.merge(recorder, pred, (branches[0][0], *flat[0]), (branches[1][0], *flat[1]))
     for i, value in zip(moved, merged, strict=True):
@@ -292,14 +312,21 @@ def _same(a: Any, b: Any) -> bool:
     return a is b or (repr(structure_a) == repr(structure_b) and not _undefined(a))
 
 
-def _one_sided(name: str, a: Any, b: Any) -> tuple[Any, Any]:
-    """Both values of a symbol that one way leaves undefined: for the return value a placeholder that nobody reads."""
-    if name == "retval_":
+def _returns(names: tuple[str, ...], values: tuple[Any, ...]) -> bool:
+    """Whether a way through an `if` always ends with `return`."""
+    return any(n == "do_return" and v is True for n, v in zip(names, values, strict=False))
+
+
+def _one_sided(name: str, a: Any, b: Any, left: tuple[bool, bool]) -> tuple[Any, Any]:
+    """Both values of a symbol that one way leaves undefined: a placeholder that nobody reads for the return value, and
+    for any symbol on a way that has `left` the function.
+    """
+    if name == "retval_" or (left[0] and _undefined(a)) or (left[1] and _undefined(b)):
         given = b if _undefined(a) else a
-        placeholder = _placeholder(given)
+        placeholder = raised.zeros_of(given)
         return (placeholder, given) if given is b else (given, placeholder)
     branch = "else" if _undefined(b) else "if"
-    raise TraceError(
+    raise UnboundError(
         f"{name!r} is not set in the `{branch}` branch",
         code="GC121",
         loc=user_loc(),
@@ -307,15 +334,9 @@ def _one_sided(name: str, a: Any, b: Any) -> tuple[Any, Any]:
     )
 
 
-def _placeholder(value: Any) -> Any:
-    """Zeros in the structure of a value: stands where a function has not returned yet."""
-    leaves, structure = flatten(value)
-    return unflatten(structure, [Tensor.wrap(np.zeros(x.shape, x.type.numpy)) for x in leaves])
-
-
-def _pair(name: str, a: Any, b: Any) -> tuple[Any, Any]:
+def _pair(name: str, a: Any, b: Any, left: tuple[bool, bool]) -> tuple[Any, Any]:
     """Both values of a symbol, made to fit each other."""
-    return _one_sided(name, a, b) if _undefined(a) or _undefined(b) else _unified(name, a, b)
+    return _one_sided(name, a, b, left) if _undefined(a) or _undefined(b) else _unified(name, a, b)
 
 
 def _unified(name: str, a: Any, b: Any) -> tuple[Any, Any]:
@@ -421,7 +442,7 @@ def _defined(name: str, value: Any, after: Any) -> Any:
     if not _undefined(value):
         return value
     if name == "retval_":
-        return _placeholder(after)
+        return raised.zeros_of(after)
     raise TraceError(
         f"{name!r} is first set inside a loop over tensors, and used after it",
         code="GC124",

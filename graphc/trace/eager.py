@@ -76,7 +76,7 @@ class EagerRecorder(GraphRecorder):
 
     def _entry(self, p: Parameter) -> Value:
         value = super()._entry(p)
-        self.values[value] = p.asnumpy()
+        self.values[value] = p.storage.copy()
         return value
 
     def write(self, p: Parameter, value: Value) -> None:

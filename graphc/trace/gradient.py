@@ -11,7 +11,9 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, use
 from graphc.ir import Value
 from graphc.nn.cell import Cell
 from graphc.ops import functional as F
+from graphc.ops.collective import accumulate
 from graphc.ops.composite import GradOperation, ValueAndGrad, name_of
+from graphc.ops.custom_grad import hooked_gradient
 from graphc.ops.mutable import NESTS, NUMBERS, host_number
 from graphc.ops.tensor import Parameter, Tensor
 from graphc.ops.tree import flatten, map_tensors, tensors
@@ -55,6 +57,7 @@ def gradient(
     request = _request(fn, weights, args, options)
     outputs = _first_output(fn, record.result) if options.has_aux else record.result
     grads = _grad_node(recorder, record, request.tensors(), outputs, sens, given, name_of(fn))
+    accumulate(request.parameters, grads[len(grads) - len(request.parameters) :])
     made = _arranged(request, grads, weights, options)
     if options.with_value:
         return record.result, made
@@ -211,17 +214,16 @@ def _grad_node(
 ) -> list[Tensor]:
     """One gradient per wanted tensor; zeros for what has no part in the outputs."""
     ys, ss = _outputs(recorder, outputs, sens, sens_given, name)
-    cut: dict[Value, None] = dict.fromkeys(v for v in record.arguments if isinstance(v, Value))
-    cut.update(dict.fromkeys(record.entry.values()))
+    values = [v for v in record.arguments if isinstance(v, Value)] + list(record.entry.values())
+    cut = {v: i for i, v in enumerate(dict.fromkeys(values))}
     wrt: list[int] = []
     names: list[str] = []
     positions: list[int] = []
     for x in wanted:
         value = record.entry.get(id(x)) if isinstance(x, Parameter) else recorder.resolve(x)
         if value is not None and recorder.graph.type(value).dtype != "bool" and ys:
-            cut.setdefault(value)
             positions.append(len(wrt))
-            wrt.append(list(cut).index(value))
+            wrt.append(cut.setdefault(value, len(cut)))
             names.append(_name(recorder, value))
         else:
             positions.append(-1)  # It had no part in the call.
@@ -234,7 +236,7 @@ def _grad_node(
     made = [grads[i] if i >= 0 else F.zeros_like(x) for i, x in zip(positions, wanted, strict=True)]
     for g, x in zip(made, wanted, strict=True):
         g.is_number = x.is_number
-    return made
+    return [hooked_gradient(x, g) for g, x in zip(made, wanted, strict=True)]
 
 
 def _name(recorder: GraphRecorder, value: Value) -> str:
@@ -269,4 +271,11 @@ def _weights_of(outputs: Any, results: list[Tensor], sens: Any, name: str) -> li
             loc=user_loc(),
             help="give one sens per output, in the same structure",
         )
-    return weights
+    return [_like(s, y) for s, y in zip(weights, results, strict=True)]
+
+
+def _like(sens: Any, output: Tensor) -> Any:
+    """A single element in the output's shape: a loss scale of shape (1,) weights a loss without axes, too."""
+    if isinstance(sens, Tensor) and sens.shape != output.shape and sens.size == output.size == 1:
+        return F.reshape(sens, output.shape)
+    return sens

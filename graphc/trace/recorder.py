@@ -19,7 +19,7 @@ from graphc.nn.cell import Cell
 from graphc.ops import dispatch
 from graphc.ops.tensor import Parameter, Tensor, TracedTensor
 from graphc.ops.tree import Structure, flatten, map_tensors
-from graphc.trace import control, custom, gradient, mixed
+from graphc.trace import control, custom, gradient, hooks, mixed
 from graphc.trace.convert import converted
 
 
@@ -59,6 +59,7 @@ class GraphRecorder:
         self.parent = parent
         self.graph: Graph = Graph(name, parent.graph.ids if parent else Ids())
         self.params: dict[int, Parameter] = {}  # by Param node id, root only
+        self.named: dict[str, list[Parameter]] = {}  # the same by name
         self.state: dict[int, Value] = {}  # current version by id(parameter)
         self.known: dict[int, Parameter] = {}  # keeps parameters alive while their id() is a key
         self.written: set[int] = set()
@@ -199,18 +200,20 @@ class GraphRecorder:
         return value
 
     def _entry(self, p: Parameter) -> Value:
-        for other in self.params.values():
-            if other.name == p.name:
+        name = p.name
+        for other in self.named.setdefault(name, []):
+            if p.is_copy or other.is_copy:
+                name = f"{p.name}.copy{len(self.params)}"
+            else:
                 raise TraceError(
                     f"two parameters are named {p.name!r}: shapes {other.shape} and {p.shape}",
                     code="GC141",
                     loc=user_loc(),
                     help="give each parameter its own name; cells held by attributes of a Cell are named by the attribute",
                 )
-        node = self.graph.add(
-            "Param", attrs={"trainable": p.requires_grad}, types=(p.type,), name=p.name, region="state"
-        )
+        node = self.graph.add("Param", attrs={"trainable": p.requires_grad}, types=(p.type,), name=name, region="state")
         self.params[node.id] = p
+        self.named[p.name].append(p)
         return node.outputs[0]
 
     def write(self, p: Parameter, value: Value) -> None:
@@ -251,6 +254,11 @@ class GraphRecorder:
             return self._depend(self.resolve(x), after)
 
         return map_tensors(one, value)
+
+    def depend_on(self, value: Tensor, after: tuple[int, ...]) -> Tensor:
+        """value, but not before those of the given nodes that are in this graph: others come before the whole of it."""
+        inside = tuple(i for i in after if i in self.graph)
+        return self._depend(self.resolve(value), inside) if inside else value
 
     def _depend(self, value: Value, after: tuple[int, ...]) -> TracedTensor:
         node = self.graph.add(
@@ -313,7 +321,12 @@ class GraphRecorder:
             self.cells.pop()
 
     def construct_of(self, cell: Cell) -> Callable[..., Any]:
-        """The cell's construct, ready to run: in the dtype of `to_float`, with the gradient of the cell's own `bprop`."""
+        """The cell's construct, ready to run: in the dtype of `to_float`, with the gradient of the cell's own `bprop`, and
+        between its hooks.
+        """
+        return hooks.hooked(self, cell, self._own_construct(cell))
+
+    def _own_construct(self, cell: Cell) -> Callable[..., Any]:
         construct = self.prepared(cell.construct)
         if cell.compute_dtype is not None:
             construct = mixed.in_dtype(cell, cell.compute_dtype, self.prepared)

@@ -1,8 +1,9 @@
-"""What is rewritten in users' functions before malt converts them: stores to items, and `print`.
+"""What is rewritten in users' functions before malt converts them: stores to items, `print`, `raise` and `assert`.
 
 `x[i] = v`, `x[i][j] = v`, `x[i] += v` of local names become `x = ag__.set_item(x, i, v)`: a name that holds a tensor is given
 the changed tensor, so that malt finds it among the names that a branch or loop changes. What is no tensor is written in
-place, as Python does. `print` becomes a function that prints at every run of the step.
+place, as Python does. `print` becomes a function that prints at every run of the step. `raise` marks the exception, so that
+a branch that a tensor chooses raises it when the step runs; `assert` becomes such a branch.
 """
 
 from __future__ import annotations
@@ -33,8 +34,16 @@ def print_(*items: Any, **options: Any) -> None:
     F.print_(*(x if isinstance(x, kinds) else str(x) for x in items))
 
 
+def raising(error: Any) -> Any:
+    """The exception of a `raise` statement, marked as one that the program asks for."""
+    made = error() if isinstance(error, type) and issubclass(error, Exception) else error
+    if isinstance(made, Exception):
+        made.__dict__["asked_for"] = True
+    return made
+
+
 def rewritten(function: Any) -> Any:
-    """The syntax tree of a function with its stores to items and its prints replaced."""
+    """The syntax tree of a function with its stores to items, prints, raises and assertions replaced."""
     return _Rewriter().visit(function)
 
 
@@ -54,6 +63,23 @@ class _Rewriter(ast.NodeTransformer):
             hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="print_", ctx=ast.Load())
             node.func = _located(hook, node)
         return node
+
+    def visit_Raise(self, node: Any) -> Any:
+        node = self.generic_visit(node)
+        if node.exc is not None:
+            hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="raising", ctx=ast.Load())
+            node.exc = ast.Call(func=hook, args=[node.exc], keywords=[])
+        return _located(node, node)
+
+    def visit_Assert(self, node: Any) -> Any:
+        error = ast.Call(
+            func=ast.Name(id="AssertionError", ctx=ast.Load()),
+            args=[node.msg] if node.msg is not None else [],
+            keywords=[],
+        )
+        test = ast.UnaryOp(op=ast.Not(), operand=node.test)
+        check = _located(ast.If(test=test, body=[ast.Raise(exc=error, cause=None)], orelse=[]), node)
+        return self.visit(check)
 
     def visit_Assign(self, node: Any) -> Any:
         if len(node.targets) != 1 or not self._is_store(node.targets[0]):

@@ -122,3 +122,13 @@ def test_an_unchanged_script_trains(tmp_path):
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.stderr == ""
     assert result.stdout.splitlines() == ["True False 1024.0", "True 512.0"]
+
+
+def test_dtype_is_a_module_beside_being_a_function(mindspore):
+    from mindspore import Tensor, ops
+    from mindspore import dtype as mstype
+    from mindspore.ops.composite.multitype_ops.zeros_like_impl import zeros_like
+
+    x = Tensor([1.5], mstype.float16)
+    assert x.dtype == mstype.float16 == ops.dtype(x)
+    assert zeros_like((x, [x]))[1][0].dtype == mstype.float16

@@ -47,6 +47,12 @@ CASES = [
     ("ASGD", {"learning_rate": 0.2, "lambd": 0.05, "alpha": 0.5, "t0": 2.0, "weight_decay": 0.1}),
     ("Rprop", {}),
     ("Rprop", {"learning_rate": 0.2, "etas": (0.25, 2.0), "step_sizes": (0.1, 0.7), "weight_decay": 0.1}),
+    ("ProximalAdagrad", {"learning_rate": 0.1}),
+    (
+        "ProximalAdagrad",
+        {"learning_rate": 0.2, "accum": 0.5, "l1": 0.05, "l2": 0.3, "weight_decay": 0.1, "loss_scale": 4.0},
+    ),
+    ("LazyAdam", {"learning_rate": 0.1, "weight_decay": 0.1}),
     ("SGD", {"learning_rate": [0.1, 0.2, 0.3, 0.4, 0.5], "momentum": 0.9}),
     ("Adam", {"learning_rate": [0.1, 0.2, 0.3, 0.4, 0.5]}),
     ("ASGD", {"learning_rate": [0.1, 0.2, 0.3, 0.4, 0.5]}),

@@ -13,6 +13,7 @@ import pytest
 import graphc
 from graphc import Tensor, nn
 from graphc.nn import initializer as init
+from graphc.nn import more_initializers as more
 from graphc.nn.initializer import initializer
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "ms_initializers.json").read_text())["cases"]
@@ -141,3 +142,53 @@ def test_custom_initializer() -> None:
     dense = nn.Dense(2, 2, weight_init=Ramp(), bias_init="ones")
     assert dense.weight.asnumpy().tolist() == [[0, 1], [2, 3]]
     assert dense.weight.dtype == graphc.float32
+
+
+# ---- of given variance, orthogonal, sparse, identities
+
+
+@pytest.mark.parametrize(
+    ("made", "deviation", "bound"),
+    [
+        (more.XavierNormal(gain=2.0), 2 * (2 / 500) ** 0.5, None),
+        (more.VarianceScaling(2.0, "fan_out", "untruncated_normal"), (2 / 200) ** 0.5, None),
+        (more.VarianceScaling(1.0, "fan_in", "truncated_normal"), (1 / 300) ** 0.5, 2.3 * (1 / 300) ** 0.5),
+        (more.VarianceScaling(3.0, "fan_avg", "uniform"), (3 / 250) ** 0.5, (9 / 250) ** 0.5),
+    ],
+)
+def test_deviation(made: init.Initializer, deviation: float, bound: float | None) -> None:
+    values = initializer(made, (200, 300)).asnumpy()
+    assert values.std() == pytest.approx(deviation, rel=0.02)
+    assert abs(values.mean()) < deviation / 50
+    if bound is not None:
+        assert np.abs(values).max() <= bound
+
+
+@pytest.mark.parametrize("shape", [(4, 2, 3), (5, 3)])
+def test_orthogonal(shape: tuple[int, ...]) -> None:
+    matrix = initializer(more.Orthogonal(2.0), shape).asnumpy().reshape(shape[0], -1).astype(np.float64)
+    rows, columns = matrix.shape
+    product = matrix @ matrix.T if rows <= columns else matrix.T @ matrix
+    np.testing.assert_allclose(product, 4 * np.eye(min(rows, columns)), atol=1e-5)
+
+
+def test_identities_and_sparse() -> None:
+    assert initializer("identity", (2, 3)).asnumpy().tolist() == [[1, 0, 0], [0, 1, 0]]
+    kept = initializer(more.Dirac(groups=2), (4, 2, 3)).asnumpy()
+    assert kept.sum() == 4
+    assert [kept[i, i % 2, 1] for i in range(4)] == [1, 1, 1, 1]
+    assert ((initializer(more.Sparse(0.3), (10, 7)).asnumpy() == 0).sum(0) == 3).all()
+    for wrong, shape in ((more.Identity(), (2, 2, 2)), (more.Sparse(0.1), (3,)), (more.Dirac(3), (4, 2, 3))):
+        with pytest.raises(ValueError, match=type(wrong).__name__):
+            initializer(wrong, shape)
+
+
+def test_an_initializer_of_the_users() -> None:
+    class Twos(init.Initializer):
+        def _initialize(self, array: np.ndarray) -> None:
+            array[...] = 2
+
+    assert initializer(Twos(), (2, 2)).asnumpy().tolist() == [[2, 2], [2, 2]]
+    assert Tensor(shape=(3,), dtype="float16", init=Twos()).asnumpy().tolist() == [2, 2, 2]
+    with pytest.raises(TypeError, match="input_data must be given"):
+        Tensor(shape=(3,))

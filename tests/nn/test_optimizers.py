@@ -227,7 +227,11 @@ def test_an_own_optimizer() -> None:
         (lambda p: nn.Adam(p, beta1=1.0), ValueError, "Adam: beta1 must be between 0 and 1, got 1.0"),
         (lambda p: nn.Adam(p, beta2=1), TypeError, "Adam: beta2 must be a float, got int"),
         (lambda p: nn.Adam(p, eps=0.0), ValueError, "eps must be a finite number > 0"),
-        (lambda p: nn.Adam(p, use_lazy=True), ValueError, "use_lazy=True is not supported"),
+        (
+            lambda p: nn.Adam(p, use_lazy=True, use_offload=True),
+            ValueError,
+            "use_lazy and use_offload exclude each other",
+        ),
         (lambda p: nn.Adam(p, use_amsgrad=True, use_nesterov=True), ValueError, "exclude each other"),
     ],
 )

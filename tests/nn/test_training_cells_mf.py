@@ -210,12 +210,8 @@ def test_accumulated_gradients_are_those_of_the_sum(parts: int) -> None:
             ValueError,
             "ema_decay must be a number between 0 and 1",
         ),
-        (
-            lambda n: nn.AdaptiveLossScaleUpdateCell(8.0, 2, 1, 8, 2),
-            ValueError,
-            "scale_window must be between 2 and 8, got 1",
-        ),
-        (lambda n: nn.AdaptiveLossScaleUpdateCell(8.0, 2, 2, 1, 2), ValueError, "max_scale_window must be at least 2"),
+        (lambda n: nn.AdaptiveLossScaleUpdateCell(8.0, 2, 2, 2, 2), ValueError, "max_scale_window must be at least 3"),
+        (lambda n: nn.AdaptiveLossScaleUpdateCell(8.0, 2, 2, 8, 0), ValueError, "min_scale_window must be at least 1"),
         (lambda n: nn.WithGradCell(3), TypeError, "network must be a Cell, got int"),
         (lambda n: nn.WithGradCell(n, sens="a"), TypeError, "sens must be None, a number"),
     ],
@@ -233,49 +229,55 @@ def sgd(net: nn.Cell) -> nn.SGD:
 # ---- the adaptive manager
 
 
-def model(flags: str, scale: float, factor: float, start: int, high: int, low: int) -> list[tuple[float, int]]:
-    """(scale, window) after each step, by the rule of the docstring, for ladders of step 1."""
-    window, step, last, ups, downs, rows = start, 1, 0, 0, 0, []
+def model(flags: str, scale: float, factor: float, rung: int, windows: tuple[int, ...]) -> list[tuple[float, int]]:
+    """(scale, window) after each step, by the rule of the docstring."""
+    window, step, last, ups, downs, rows = windows[rung], 1, 0, 0, 0, []
     for flag in flags:
         rested = step - last >= window
         if flag == "1":
-            scale, last, downs = max(scale / factor, 1.0), step, downs + 1
+            scale, last, downs = max(scale / factor, 1.0), step, (downs + 1) % 4
+            if downs == 3 and rung > 0:
+                window, rung, ups, downs = 1, -1, 0, 0
         elif rested:
-            scale, last, ups, downs = scale * factor, step, ups + 1, 0
-        if ups == 3:
-            window, ups = min(window + 1, high), 0
-        if downs == 3:
-            window, downs = max(window - 1, low), 0
+            scale, last, ups, downs = scale * factor, step, (ups + 1) % 4, 0
+            if ups == 3 and rung < len(windows) - 1:
+                rung, ups = rung + 1, 0
+                window = windows[rung]
         step += 1
         rows.append((scale, window))
     return rows
 
 
 @pytest.mark.parametrize(
-    "flags", ["0" * 40, "1" * 12, "0" * 20 + "1" * 9 + "0" * 20, "0001" * 12, "110" * 15, "0010000110000001110000" * 3]
+    "flags", ["0" * 60, "1" * 12, "0" * 20 + "1" * 9 + "0" * 20, "0001" * 12, "110" * 15, "0010000110000001110000" * 3]
 )
 def test_adaptive_windows(flags: str) -> None:
-    manager = nn.AdaptiveLossScaleUpdateCell(16.0, 2, 3, 8, 2)
+    manager = nn.AdaptiveLossScaleUpdateCell(16.0, 2, 3, 5, 2)
     scale = graphc.Parameter(Tensor(np.float32(16.0)), name="scale_sense")
-    assert manager.windows == (2, 3, 4, 5, 6, 7, 8)
+    assert manager.windows == (2, 3, 4, 5)
     rows = []
     for flag in flags:
         assert bool(manager(scale, Tensor(flag == "1"))) == (flag == "1")
-        rows.append((float(scale), int(manager.window)))
-    assert rows == model(flags, 16.0, 2.0, 3, 8, 2)
+        rows.append((float(scale), int(manager.scale_window)))
+    assert rows == model(flags, 16.0, 2.0, 1, (2, 3, 4, 5))
 
 
-def test_the_ladder_of_windows() -> None:
-    manager = nn.AdaptiveLossScaleUpdateCell(2.0**16, 2, 150)
-    assert manager.windows == (*range(20, 100, 10), 100, 150, *range(200, 1001, 100))
+def test_the_ladder_of_windows(caplog: pytest.LogCaptureFixture) -> None:
+    manager = nn.AdaptiveLossScaleUpdateCell(2.0**16, 2, 200)
+    assert manager.windows == (20, 30, 40, 50, 100, 200, 500, 1000)
+    assert int(manager.scale_window) == 200
     assert manager.get_loss_scale() == 2.0**16
     assert {p.name for p in manager.get_parameters()} == {
         "current_iterator_step",
         "last_overflow_iterator_step",
         "scale_window",
-        "window_increases",
-        "window_decreases",
+        "list_index",
+        "scale_window_up_count",
+        "scale_window_down_count",
     }
+    assert not caplog.records
+    assert int(nn.AdaptiveLossScaleUpdateCell(8.0, 2, 150).scale_window) == 20
+    assert "scale_window 150 is none of (20, 30," in caplog.text
 
 
 def test_the_adaptive_manager_in_a_step() -> None:
@@ -284,8 +286,8 @@ def test_the_adaptive_manager_in_a_step() -> None:
     flags = "000000001110000"
     rows = []
     for flag in flags:
-        rows.append((float(step(Tensor(BAD if flag == "1" else X), Tensor(Y))[2]), int(manager.window)))
-    assert rows == model(flags, 16.0, 2.0, 2, 4, 2)
+        rows.append((float(step(Tensor(BAD if flag == "1" else X), Tensor(Y))[2]), int(manager.scale_window)))
+    assert rows == model(flags, 16.0, 2.0, 0, (2, 3, 4))
 
 
 # ---- gradients as a cell

@@ -138,3 +138,21 @@ def test_gradients_that_differ_are_those_of_finite_differences(text):
                 moved[k][place] += step
                 sums.append(float((function(*map(Tensor, moved)).asnumpy() * sens).sum()))
             assert grads[k].asnumpy()[place] == pytest.approx((sums[0] - sums[1]) / 0.02, rel=2e-3, abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda: ops.Conv2D("a", 3), TypeError),
+        (lambda: ops.Conv2D(1, 3, pad_mode="abc"), ValueError),
+        (lambda: ops.MaxPool(kernel_size="a"), TypeError),
+        (lambda: ops.Softmax("a"), TypeError),
+        (lambda: ops.Stack(axis=1.5), TypeError),
+        (lambda: ops.Squeeze(True), TypeError),
+        (lambda: ops.TopK(sorted=1), TypeError),
+        (lambda: ops.Pad(3), TypeError),
+    ],
+)
+def test_attributes_of_the_wrong_kind(make, error):
+    with pytest.raises(error):
+        make()

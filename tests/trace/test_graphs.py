@@ -197,13 +197,15 @@ def test_parameters_only_read_are_not_updated():
 def test_assign_casts_and_takes_numbers():
     def construct(self, x):
         ops.assign(self.w, 3)
-        ops.assign(self.n, x[0, 1])
+        ops.assign(self.n, ops.cast(x[0, 1], "int64"))
         return x
 
     net = cell(construct, w=weight(1), n=Parameter(Tensor(0, "int32"), name="n"))
     graphc.compile(net, X)(X)
     assert net.w.asnumpy().tolist() == [3]
     assert net.n.asnumpy().tolist() == 1
+    with pytest.raises(TypeError, match="a float32 value cannot go into parameter 'n'"):
+        ops.assign(net.n, Tensor(1.5))
 
 
 def test_depend_orders_a_value_and_a_parameter():

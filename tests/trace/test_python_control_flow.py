@@ -255,15 +255,79 @@ def test_gradients_through_if_and_fixed_loops(value):
         graphc.set_context(mode=GRAPH_MODE)
 
 
-def endless(x):
-    while x.sum() < 10:
-        x = x * 2
-    return x
+class Looped(nn.Cell):
+    """Loops in a loop, with a parameter, an integer counter, and as many turns as the values ask for."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = Parameter(Tensor([1.5, 0.5]), name="w")
+
+    def construct(self, x, y):
+        n = 0
+        while ops.sum(x * x) < 40:
+            step = x
+            while ops.sum(ops.abs(step)) < 1.5:
+                step = ops.sin(step) * self.w + x * y
+                n = n + 1
+            if step[0] > 2:
+                x = x + step * y
+            else:
+                x = x * 1.5 + step
+        return x * n
 
 
-def test_a_while_loop_has_no_gradient_and_says_so():
-    with pytest.raises(graphc.GradientError, match="While has no gradient"):
-        Gradient(endless)(tensor(1.0))
+def test_gradient_through_while_loops():
+    """As where Python runs the loops and the gradient is that of what it ran."""
+    x, y = tensor(0.3, 0.4), tensor(1.25, 0.8)
+    found = []
+    for mode in (GRAPH_MODE, PYNATIVE_MODE):
+        graphc.set_context(mode=mode)
+        try:
+            net = Looped()
+            inputs, weights = ops.GradOperation(get_all=True, get_by_list=True)(net, [net.w])(x, y)
+            found.append([g.asnumpy() for g in (*inputs, *weights)])
+        finally:
+            graphc.set_context(mode=GRAPH_MODE)
+    for compiled, plain in zip(*found, strict=True):
+        assert np.abs(plain).min() > 0.1
+        np.testing.assert_allclose(compiled, plain, rtol=2e-4)
+
+
+def test_gradient_of_integers_and_second_order_through_a_while_loop():
+    def power(x, n):
+        y, i = x * 0 + 1, n * 0
+        while i < n:
+            y, i = y * x, i + 1
+        return y
+
+    got = ops.GradOperation()(power)(Tensor(np.array(3, np.int32)), Tensor(np.array(4, np.int32)))
+    assert got.dtype == graphc.int32
+    assert got.asnumpy() == 4 * 3**3
+    twice = ops.grad(ops.grad(power))(Tensor(2.0), Tensor(5))
+    assert twice.asnumpy() == 20 * 2.0**3
+
+
+class Switch(nn.Cell):
+    """A condition that is a Parameter: what it holds when the step runs decides."""
+
+    def __init__(self):
+        super().__init__()
+        self.on = Parameter(Tensor([False]), name="on", requires_grad=False)
+
+    def construct(self, x):
+        y = x if not self.on else x * 3
+        if self.on:
+            y = y * 2
+        else:
+            self.on = Tensor([True])
+        return y
+
+
+def test_a_parameter_as_condition_is_read_at_every_step():
+    net = Switch()
+    assert [float(net(tensor(1.0))) for _ in range(3)] == [1, 6, 6]
+    net.on.set_data(Tensor([False]))
+    assert float(net(tensor(1.0))) == 1
 
 
 class OneSided(nn.Cell):
@@ -358,3 +422,14 @@ def test_pynative_has_values_to_look_at():
     finally:
         graphc.set_context(mode=GRAPH_MODE)
     assert self_seen == [3.0]
+
+
+def test_what_branches_disagree_on_is_the_builtin_error_too():
+    class Dtypes(nn.Cell):
+        def construct(self, x):
+            return x if x.sum() > 0 else ops.cast(x, "float16")
+
+    with pytest.raises(TypeError, match="different shapes or dtypes"):
+        Dtypes()(tensor(1.0))
+    with pytest.raises(UnboundLocalError, match="'y' is not set in the `else` branch"):
+        OneSided()(tensor(1.0))

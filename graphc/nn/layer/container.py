@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 from graphc.nn.cell import Cell
+from graphc.nn.structure import NameTakenError
 from graphc.ops import dispatch
 
 
@@ -146,9 +147,90 @@ class CellList(_Container):
         self._replace([*self._items(), *(("0", self._checked(cell)) for cell in cells)])
         return self
 
+    __iadd__ = extend
+
     def construct(self, *inputs: Any, **kwargs: Any) -> Any:
         raise ArgumentTypeError(
             "a CellList cannot be called: it holds cells and computes nothing itself",
             loc=user_loc(),
             help="call its cells: `for cell in self.cells: x = cell(x)`, or use nn.SequentialCell",
+        )
+
+
+class CellDict(_Container):
+    """Cells by name, whose parameters belong to the cell that holds it (MindSpore: nn.CellDict).
+
+    Made of a mapping, an iterable of pairs (name, cell), or another CellDict. It computes nothing itself. A name that
+    is no string is ArgumentTypeError, an empty one or one that the class has as an attribute NameTakenError.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__((), kwargs.get("auto_prefix", True))
+        if len(args) > 1:
+            raise ArgumentTypeError(f"CellDict takes one argument at most, got {len(args)}", loc=user_loc())
+        if args:
+            self.update(args[0])
+
+    def __getitem__(self, key: Any) -> Any:
+        """The cell of that name; KeyError if there is none."""
+        if key not in self._cells:
+            raise KeyError(key)
+        return self._cells[key]
+
+    def __setitem__(self, key: Any, cell: Any) -> None:
+        name = self._free_name("cell", key)
+        if hasattr(type(self), name):
+            raise NameTakenError(f"CellDict: {name!r} is the name of something it has already", loc=user_loc())
+        self._cells[name] = self._checked(cell)
+        if self._auto_prefix:
+            cell.update_parameters_name(f"{self._prefix()}{name}.")
+        dispatch.touch()
+
+    def __delitem__(self, key: Any) -> None:
+        if key not in self._cells:
+            raise KeyError(key)
+        del self._cells[key]
+        dispatch.touch()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(list(self._cells))
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self._cells
+
+    def keys(self) -> Any:
+        """The names."""
+        return self._cells.keys()
+
+    def values(self) -> Any:
+        """The cells."""
+        return self._cells.values()
+
+    def items(self) -> Any:
+        """Names and cells."""
+        return self._cells.items()
+
+    def clear(self) -> None:
+        """Hold nothing."""
+        self._cells.clear()
+        dispatch.touch()
+
+    def pop(self, key: str) -> Cell:
+        """Take a cell out."""
+        cell: Cell = self[key]
+        del self[key]
+        return cell
+
+    def update(self, cells: Any) -> None:
+        """Add cells of a mapping, or of pairs; a name that is there is given the new cell."""
+        if not isinstance(cells, Iterable):
+            raise ArgumentTypeError(
+                f"CellDict: expected a mapping or pairs, got {type(cells).__name__}", loc=user_loc()
+            )
+        for name, cell in cells.items() if isinstance(cells, (Mapping, CellDict)) else cells:
+            self[name] = cell
+
+    def construct(self, *inputs: Any, **kwargs: Any) -> Any:
+        raise ArgumentTypeError(
+            "a CellDict cannot be called: it holds cells and computes nothing itself", loc=user_loc()
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphc import ops
+from graphc.errors import ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell import Cell
 from graphc.ops.functional.random import drop
@@ -46,3 +48,35 @@ class Dropout(Cell):
 
     def extend_repr(self) -> str:
         return f"keep_prob={self.keep_prob}" if self.p is None else f"p={self.p}"
+
+
+class _ChannelDropout(Dropout):
+    """Whole channels are zero with probability p, the others divided by 1 - p, in training mode (Tompson et al., 2015)."""
+
+    _ranks: tuple[int, ...] = (4,)
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__(p=p)
+
+    def construct(self, x: Any) -> Tensor:
+        tensor = as_tensor(x, f"{type(self).__name__}: x")
+        if tensor.ndim not in self._ranks:
+            raise ShapeError(
+                f"{type(self).__name__}: x is {tensor.type}, which has another number of axes", loc=user_loc()
+            )
+        ones = ops.ones((*tensor.shape[:2], *[1] * (tensor.ndim - 2)), tensor.dtype)
+        return tensor * super().construct(ones)
+
+
+class Dropout1d(_ChannelDropout):
+    __doc__ = f"{_ChannelDropout.__doc__} x is [N, C, L]."
+    _ranks = (3,)
+
+
+class Dropout2d(_ChannelDropout):
+    __doc__ = f"{_ChannelDropout.__doc__} x is [N, C, H, W]."
+
+
+class Dropout3d(_ChannelDropout):
+    __doc__ = f"{_ChannelDropout.__doc__} x is [N, C, D, H, W]."
+    _ranks = (5,)

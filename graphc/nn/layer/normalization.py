@@ -105,6 +105,68 @@ class BatchNorm3d(_BatchNorm):
     _ranks, _expected = (5,), "5: [N, channels, D, H, W]"
 
 
+class SyncBatchNorm(_BatchNorm):
+    __doc__ = f"As BatchNorm over the batches of all processes, of which there is one. {_BatchNorm.__doc__}"
+    _ranks, _expected = (2, 4), "2 or 4: [N, channels] or [N, channels, H, W]"
+
+    def __init__(self, num_features: int, *args: Any, process_groups: Any = None, **kwargs: Any) -> None:
+        super().__init__(num_features, *args, **kwargs)
+
+
+class _InstanceNorm(Cell):
+    """Each channel of each sample standardized, times gamma plus beta per channel (Ulyanov et al., 2016).
+
+    Parameters, each [num_features]: gamma, beta (trainable if affine). Raises ArgumentTypeError or ArgumentValueError for
+    arguments, ShapeError for an x of another rank or other channels.
+    """
+
+    _rank = 4
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        dtype: Any = "float32",
+    ) -> None:
+        super().__init__()
+        owner = type(self).__name__
+        self.num_features = checks.integer(owner, "num_features", num_features)
+        self.eps = checks.real(owner, "eps", eps, least=0)
+        self.momentum = checks.real(owner, "momentum", momentum)
+        if not 0 <= momentum <= 1:
+            raise checks.wrong_value(owner, "momentum", "in [0, 1]", momentum)
+        self.affine = checks.boolean(owner, "affine", affine)
+        self.gamma = Parameter(initializer(gamma_init, num_features, dtype), name="gamma", requires_grad=affine)
+        self.beta = Parameter(initializer(beta_init, num_features, dtype), name="beta", requires_grad=affine)
+
+    def construct(self, x: Any) -> Tensor:
+        x = as_tensor(x, f"{type(self).__name__}: x")
+        if x.ndim != self._rank or x.shape[1] != self.num_features:
+            raise ShapeError(
+                f"{type(self).__name__}: x is {x.type}, expected {self._rank} axes and {self.num_features} channels",
+                loc=user_loc(),
+            )
+        return ops.group_norm(x, self.num_features, self.gamma, self.beta, self.eps)
+
+
+class InstanceNorm1d(_InstanceNorm):
+    __doc__ = f"Of x [N, C, L]: {_InstanceNorm.__doc__}"
+    _rank = 3
+
+
+class InstanceNorm2d(_InstanceNorm):
+    __doc__ = f"Of images x [N, C, H, W]: {_InstanceNorm.__doc__}"
+
+
+class InstanceNorm3d(_InstanceNorm):
+    __doc__ = f"Of volumes x [N, C, D, H, W]: {_InstanceNorm.__doc__}"
+    _rank = 5
+
+
 class LayerNorm(Cell):
     """(x - mean) / sqrt(variance + epsilon) * gamma + beta (MindSpore: nn.LayerNorm).
 

@@ -23,7 +23,8 @@ class Adam(Optimizer):
     are.
     State: "moment1.<parameter>" (m), "moment2.<parameter>" (v), "vhat.<parameter>" (use_amsgrad),
     "beta1_power", "beta2_power". beta1 and beta2 are floats between 0 and 1, eps a float > 0. use_locking has
-    no meaning here. Further arguments and errors: see Optimizer; use_lazy and use_offload are not supported.
+    no meaning here. Further arguments and errors: see Optimizer. use_lazy, which is for sparse
+    gradients, and use_offload have no meaning here.
     """
 
     def __init__(
@@ -48,11 +49,8 @@ class Adam(Optimizer):
         self.use_locking = checks.boolean("Adam", "use_locking", use_locking)
         self.use_nesterov = checks.boolean("Adam", "use_nesterov", use_nesterov)
         self.use_amsgrad = checks.boolean("Adam", "use_amsgrad", use_amsgrad)
-        for name, value in (("use_lazy", use_lazy), ("use_offload", use_offload)):
-            if checks.boolean("Adam", name, value):
-                raise ArgumentValueError(
-                    f"Adam: {name}=True is not supported", loc=user_loc(), help=f"leave {name} out"
-                )
+        if checks.boolean("Adam", "use_lazy", use_lazy) and checks.boolean("Adam", "use_offload", use_offload):
+            raise ArgumentValueError("Adam: use_lazy and use_offload exclude each other", loc=user_loc())
         if self.use_nesterov and self.use_amsgrad:
             raise ArgumentValueError("Adam: use_nesterov and use_amsgrad exclude each other", loc=user_loc())
         self.beta1_power = Parameter(Tensor(1.0), name="beta1_power", requires_grad=False)

@@ -71,6 +71,41 @@ class Adadelta(Optimizer):
         return ops.assign(accum, a), ops.assign(accum_update, b), ops.assign(weight, w)
 
 
+class ProximalAdagrad(Optimizer):
+    """a += g**2;  r = lr / sqrt(a);  p = w - r * g;  w = sign(p) / (1 + r * l2) * max(|p| - r * l1, 0) (Duchi et al., 2009;
+    MindSpore: nn.ProximalAdagrad).
+
+    accum: the value a starts with, l1, l2: floats >= 0. use_locking has no meaning here. State: "accum.<parameter>" (a).
+    Further arguments and errors: see Optimizer.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        accum: float = 0.1,
+        learning_rate: Any = 0.001,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        use_locking: bool = False,
+        loss_scale: float = 1.0,
+        weight_decay: Any = 0.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        start = checks.exact_float("ProximalAdagrad", "accum", accum, least=0)
+        self.l1 = checks.exact_float("ProximalAdagrad", "l1", l1, least=0)
+        self.l2 = checks.exact_float("ProximalAdagrad", "l2", l2, least=0)
+        self.use_locking = checks.boolean("ProximalAdagrad", "use_locking", use_locking)
+        self.accum = self.state("accum", start)
+
+    def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
+        weight, accum = self.parameters[index], self.accum[index]
+        a = accum + ops.square(gradient)
+        rate = lr / ops.sqrt(a)
+        moved = weight - rate * gradient
+        w = ops.sign(moved) / (1.0 + rate * self.l2) * ops.maximum(ops.abs(moved) - rate * self.l1, 0.0)
+        return ops.assign(accum, a), ops.assign(weight, w)
+
+
 class RMSProp(Optimizer):
     """s = decay * s + (1 - decay) * g**2;  v = momentum * v + lr * g / sqrt(s + epsilon);  w -= v (Hinton, 2012;
     MindSpore: nn.RMSProp). centered subtracts a**2 under the root, a = decay * a + (1 - decay) * g.

@@ -15,12 +15,13 @@ from graphc.nn.cell import Cell
 from graphc.nn.layer.container import CellList
 from graphc.nn.learning_rate_schedule import LearningRateSchedule
 from graphc.nn.optim.groups import Member, members
+from graphc.nn.optim.parts import Parts
 from graphc.nn.optim.rates import FixedRate, Rate, RateList, as_decay, as_rate, held
 from graphc.ops import dispatch
 from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
 
 
-class Optimizer(Cell):
+class Optimizer(Parts, Cell):
     """Base of the optimizers (MindSpore: nn.Optimizer).
 
     learning_rate: a number >= 0 or a tensor without axes, kept as the float32 Parameter "learning_rate"; or a list (any
@@ -62,6 +63,7 @@ class Optimizer(Cell):
         if isinstance(self.learning_rate, tuple):
             self._own(self.learning_rate)
         self._hold_decays(weight_decay, made)
+        self._prepare_parts()
 
     def _rates(self, rate: Rate, made: list[Member]) -> Any:
         """One holder for all parameters; or a tuple of Parameters, or a CellList of schedules, one per parameter."""

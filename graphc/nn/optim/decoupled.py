@@ -13,21 +13,20 @@ from graphc.ops.tensor import Tensor
 Decay = Tensor | float
 
 
+def _number(x: Any) -> float:
+    return float(x.item()) if isinstance(x, Tensor) else x
+
+
 class _Decoupled(Optimizer):
     """Moments m and v of the gradient, kept in float32, and a weight decay that `decayed_update` applies."""
 
-    def __init__(
-        self,
-        params: Any,
-        learning_rate: Any,
-        beta1: float,
-        beta2: float,
-        eps: float,
-        weight_decay: Any,
-        prefixes: tuple[str, str],
-        state_dtype: Any = None,
+    # No __init__: subclasses outside graphc skip that of AdamWeightDecay for Optimizer's, and set these themselves, where
+    # beta1, beta2 and eps may be tensors with one element.
+
+    def hold_moments(
+        self, beta1: float, beta2: float, eps: float, prefixes: tuple[str, str], state_dtype: Any = None
     ) -> None:
-        super().__init__(learning_rate, params, weight_decay)
+        """Check and keep the numbers, and make the state."""
         owner = type(self).__name__
         self.beta1, self.beta2 = fraction(owner, "beta1", beta1), fraction(owner, "beta2", beta2)
         self.eps = checks.exact_float(owner, "eps", eps, above=0)
@@ -38,12 +37,13 @@ class _Decoupled(Optimizer):
         grads = self.gradients_centralization(self.checked(gradients))
         rates, decays = self.parameter_rates(), self.parameter_decays()
         ops.assign_add(self.global_step, 1)
+        beta1, beta2 = _number(self.beta1), _number(self.beta2)
         made = []
         for i, g in enumerate(grads):
             shared = self.shared(rates[i], decays[i])
             g32 = g if g.dtype == self.moments1[i].dtype else ops.cast(g, "float32")
-            m = self.moments1[i] * self.beta1 + g32 * rest(self.beta1)
-            v = self.moments2[i] * self.beta2 + ops.square(g32) * rest(self.beta2)
+            m = self.moments1[i] * beta1 + g32 * rest(beta1)
+            v = self.moments2[i] * beta2 + ops.square(g32) * rest(beta2)
             w = self.moved(self.parameters[i], m, v, shared)
             written = (
                 ops.assign(self.moments1[i], m),
@@ -89,7 +89,8 @@ class AdamWeightDecay(_Decoupled):
         eps: float = 1e-6,
         weight_decay: Any = 0.0,
     ) -> None:
-        super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, ("adam_m", "adam_v"))
+        super().__init__(learning_rate, params, weight_decay)
+        self.hold_moments(beta1, beta2, eps, ("adam_m", "adam_v"))
 
     def moved(self, weight: Tensor, m: Tensor, v: Tensor, shared: tuple[Any, ...]) -> Tensor:
         lr, decay = shared
@@ -119,7 +120,8 @@ class AdamW(_Decoupled):
             raise checks.wrong_type("AdamW", "betas", "a tuple of two floats", betas)
         if len(betas) != 2:
             raise checks.wrong_value("AdamW", "betas", "two floats", betas)
-        super().__init__(params, learning_rate, *betas, eps, weight_decay, ("adam_m", "adam_v"), "float32")
+        super().__init__(learning_rate, params, weight_decay)
+        self.hold_moments(*betas, eps, ("adam_m", "adam_v"), "float32")
         if not self.is_group:
             self.decay_flags = (True,) * len(self.parameters)
 
@@ -154,7 +156,8 @@ class Lamb(_Decoupled):
         eps: float = 1e-6,
         weight_decay: Any = 0.0,
     ) -> None:
-        super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, ("lamb_m", "lamb_v"))
+        super().__init__(learning_rate, params, weight_decay)
+        self.hold_moments(beta1, beta2, eps, ("lamb_m", "lamb_v"))
 
     def shared(self, lr: Tensor, decay: Decay) -> tuple[Any, ...]:
         return lr, decay, self.correction(self.beta1), self.correction(self.beta2)

@@ -63,7 +63,7 @@ def _dense(x: Tensor, weight: Tensor, pads: Pad, stride: Pair, dilation: Pair) -
     """
     if dilation[0] != dilation[1]:
         step = math.gcd(*dilation)
-        weight = _spread(weight, dilation[0] // step, dilation[1] // step)
+        weight = spread(weight, dilation[0] // step, dilation[1] // step)
         dilation = (step, step)
     if stride[0] == stride[1]:
         return call("Conv2D", x, weight, pad=pads, stride=stride, dilation=dilation)
@@ -73,8 +73,8 @@ def _dense(x: Tensor, weight: Tensor, pads: Pad, stride: Pair, dilation: Pair) -
     return getitem(y, (slice(None), slice(None), *every))
 
 
-def _spread(weight: Tensor, vertical: int, horizontal: int) -> Tensor:
-    """The weight with zeros between its elements, so that neighbours are so many pixels apart."""
+def spread(weight: Tensor, vertical: int, horizontal: int) -> Tensor:
+    """A weight or image with zeros between its elements, so that neighbours are so many pixels apart."""
     out, channels, kh, kw = weight.shape
     w = reshape(weight, (out * channels, kh, 1, kw, 1))
     w = pad(w, [(0, 0), (0, 0), (0, vertical - 1), (0, 0), (0, horizontal - 1)])

@@ -21,6 +21,14 @@ Number = bool | int | float
 Operand = Tensor | Number
 
 
+class IndexRangeError(ArgumentValueError, IndexError):
+    """An index that an axis does not have. An IndexError, which also ends Python's own iteration."""
+
+
+IndexRangeError.__module__ = "graphc"
+IndexRangeError.__name__ = "IndexError"
+
+
 def call(op: str, *operands: Tensor, **attrs: Any) -> Tensor:
     return _typed(Tensor, dispatch.call(op, *operands, **attrs))
 

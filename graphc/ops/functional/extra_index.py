@@ -10,7 +10,7 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, TraceError, user_loc
 from graphc.ops import dispatch
-from graphc.ops.functional.core import Operand, as_bool, call, cast, cast_to, is_number
+from graphc.ops.functional.core import IndexRangeError, Operand, as_bool, call, cast, cast_to, is_number
 from graphc.ops.functional.create import zeros
 from graphc.ops.functional.extra_reduce import arange_along
 from graphc.ops.functional.extra_shape import arange, moveaxis
@@ -122,7 +122,7 @@ def _advanced(x: Tensor, items: list[Any]) -> Tensor:
     """An index with integer tensors: slices first, then one gather over the axes that tensors walk."""
     used = sum(1 for i in items if i is not None and i is not Ellipsis)
     if used > x.ndim:
-        raise ArgumentValueError(f"too many indices ({used}) for {x.type}", loc=user_loc())
+        raise IndexRangeError(f"too many indices ({used}) for {x.type}", loc=user_loc())
     at = next((k for k, i in enumerate(items) if i is Ellipsis), len(items))
     kinds = (Tensor, int, np.integer)
     # As in NumPy: what stands between two such indices sends their axes to the front, even `...` for no axes.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
+from graphc.ops.functional.conv import spread
 from graphc.ops.functional.core import Axis, Operand, call, cast
 from graphc.ops.functional.extra_index import scattered
 from graphc.ops.functional.extra_reduce import sort
@@ -17,7 +18,7 @@ from graphc.ops.functional.math import add, div, less, maximum, mul, neg, select
 from graphc.ops.functional.network import matmul, softmax
 from graphc.ops.functional.normalization import norm
 from graphc.ops.functional.reduce import reduce_mean, reduce_sum
-from graphc.ops.functional.shape import expand_dims, gather, getitem, reshape, stack
+from graphc.ops.functional.shape import expand_dims, gather, getitem, pad, reshape, stack
 from graphc.ops.shape import check_axis
 from graphc.ops.tensor import Tensor
 
@@ -148,7 +149,18 @@ def conv2d_transpose(
     stride: Sequence[int],
     dilation: Sequence[int],
 ) -> Tensor:
-    """The gradient for the images of a convolution whose results have the gradient dy."""
+    """The gradient for the images of a convolution whose results have the gradient dy.
+
+    The kernel has equal strides and dilations: others become zeros between the elements of dy and of the weight.
+    """
+    if dilation[0] != dilation[1]:
+        weight, dilation = spread(weight, dilation[0], dilation[1]), (1, 1)
+    if stride[0] != stride[1]:
+        dy = spread(dy, stride[0], stride[1])
+        reach = [d * (k - 1) + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
+        wanted = [n + sum(p) - r + 1 for n, p, r in zip(shape[2:], (pads[:2], pads[2:]), reach, strict=True)]
+        ends = [(0, w - n) for w, n in zip(wanted, dy.shape[2:], strict=True)]
+        dy, stride = pad(dy, [(0, 0), (0, 0), *ends]), (1, 1)
     attrs = {"pad": tuple(pads), "stride": tuple(stride), "dilation": tuple(dilation)}
     return call("Conv2DBackpropInput", dy, weight, shape=tuple(shape), **attrs)
 

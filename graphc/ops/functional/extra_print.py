@@ -29,13 +29,23 @@ def print_(*input_x: Any) -> None:
         sys.stdout.write("\n".join(_text(x) for x in input_x) + "\n")
         sys.stdout.flush()
         return
-    log = _logs.get(active.root)
-    if log is None:
-        log = _logs[active.root] = PrintLog()
     parts: list[Part] = []
     tensors: list[Tensor] = []
     for x in input_x:
         _record(x, parts, tensors)
+    _append(active, parts, tensors)
+
+
+def raise_later(error: Exception) -> None:
+    """While a step is traced: raise an exception at the end of every run that comes to this place."""
+    _append(dispatch.recorder.get(), [error], [])
+
+
+def _append(active: Any, parts: list[Part], tensors: list[Tensor]) -> None:
+    """Log an entry."""
+    log = _logs.get(active.root)
+    if log is None:
+        log = _logs[active.root] = PrintLog()
     active.assign(log, call("AppendLog", log, *tensors, site=log.add(parts)))
 
 

@@ -28,7 +28,15 @@ def _unary(op: str, integers: bool = False) -> Callable[[Operand], Tensor]:
 
 neg, abs_, sign, square, relu = (_unary(n, True) for n in ("Neg", "Abs", "Sign", "Square", "ReLU"))
 
-exp, log, sqrt, rsqrt, reciprocal = (_unary(n) for n in ("Exp", "Log", "Sqrt", "Rsqrt", "Reciprocal"))
+exp, log, sqrt, rsqrt = (_unary(n) for n in ("Exp", "Log", "Sqrt", "Rsqrt"))
+_reciprocal = _unary("Reciprocal")
+
+
+def reciprocal(x: Operand) -> Tensor:
+    """Elementwise 1 / x; integers are taken as float32."""
+    tensor = as_tensor(x, "Reciprocal: x")
+    return _reciprocal(tensor if tensor.type.dtype in FLOATS else cast_to(tensor, "float32"))
+
 
 tanh, sigmoid, erf, floor = (_unary(n) for n in ("Tanh", "Sigmoid", "Erf", "Floor"))
 

@@ -10,6 +10,8 @@ import numpy as np
 from graphc.errors import ShapeError, user_loc
 from graphc.ops import dispatch
 from graphc.ops.functional.core import call
+from graphc.ops.functional.math import mul
+from graphc.ops.functional.reduce import reduce_sum
 from graphc.ops.functional.shape import broadcast_to, expand_dims, reshape, swapaxes
 from graphc.ops.shape import check_axis
 from graphc.ops.tensor import Tensor
@@ -29,6 +31,8 @@ def matmul(x: Tensor, y: Tensor, transpose_a: bool = False, transpose_b: bool = 
         if x.ndim == 1:
             shape = (*shape[: product.ndim - 2], *shape[product.ndim - 1 :])
         return reshape(product, shape)
+    if not (x.type.is_float or y.type.is_float):
+        return _integer_product(x, y, transpose_a, transpose_b)
     flags = {"transpose_a": bool(transpose_a), "transpose_b": bool(transpose_b)}
     if x.ndim == y.ndim == 2:
         return call("MatMul", x, y, **flags)
@@ -40,6 +44,17 @@ def matmul(x: Tensor, y: Tensor, transpose_a: bool = False, transpose_b: bool = 
     x = x if x.shape[:-2] == lead else broadcast_to(x, (*lead, *x.shape[-2:]))
     y = y if y.shape[:-2] == lead else broadcast_to(y, (*lead, *y.shape[-2:]))
     return call("BatchMatMul", x, y, **flags)
+
+
+def _integer_product(x: Tensor, y: Tensor, transpose_a: bool, transpose_b: bool) -> Tensor:
+    """A matrix product as a sum of products: there is no matrix kernel for integers."""
+    x = swapaxes(x, -1, -2) if transpose_a else x
+    y = swapaxes(y, -1, -2) if transpose_b else y
+    if x.shape[-1] != y.shape[-2]:
+        raise ShapeError(
+            f"matmul: {x.type} has rows of {x.shape[-1]}, {y.type} has columns of {y.shape[-2]}", loc=user_loc()
+        )
+    return reduce_sum(mul(expand_dims(x, -1), expand_dims(y, -3)), -2)
 
 
 def max_pool2d(x: Tensor, kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int] = (0, 0, 0, 0)) -> Tensor:

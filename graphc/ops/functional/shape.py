@@ -10,7 +10,7 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.dtype import to_name
-from graphc.ops.functional.core import Axis, Number, call, cast
+from graphc.ops.functional.core import Axis, IndexRangeError, Number, call, cast
 from graphc.ops.rules import normalize_axes
 from graphc.ops.shape import check_axis
 from graphc.ops.tensor import Tensor, as_tensor
@@ -125,7 +125,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
         raise ArgumentValueError("an index may hold one `...` only", loc=user_loc())
     used = sum(1 for i in items if i is not None and i is not Ellipsis)
     if used > x.ndim:
-        raise ArgumentValueError(f"too many indices ({used}) for {x.type}", loc=user_loc())
+        raise IndexRangeError(f"too many indices ({used}) for {x.type}", loc=user_loc())
     at = items.index(Ellipsis) if Ellipsis in items else len(items)
     items[at : at + 1] = [slice(None)] * (x.ndim - used)
     begin, size, step, shape = [], [], [], []
@@ -141,8 +141,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
             shape.append(count)
         elif isinstance(item, (int, np.integer)) and not isinstance(item, bool):
             if not -extent <= item < extent:
-                # IndexError ends Python's own iteration protocol.
-                raise IndexError(f"index {item} is out of range for axis {axis} of {x.type}")
+                raise IndexRangeError(f"index {item} is out of range for axis {axis} of {x.type}", loc=user_loc())
             start, count, by = int(item) % extent, 1, 1
         else:
             raise ArgumentTypeError(f"cannot index a tensor with {type(item).__name__}", loc=user_loc())

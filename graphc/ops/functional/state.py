@@ -14,21 +14,29 @@ from graphc.ops.tensor import Parameter, Tensor, as_tensor
 
 
 def assign(variable: Parameter, value: Operand) -> Tensor:
-    """Write `value` into a parameter, cast to its dtype (float64 is refused); returns the new value."""
+    """Write `value` into a parameter, cast to its dtype; returns the new value. DTypeError for float64, and for floats that
+    would become integers.
+
+    What `depend` made of a parameter is still that parameter: it is written after what it depends on.
+    """
+    wait = ()
+    if not isinstance(variable, Parameter) and isinstance(held := getattr(variable, "parameter", None), Parameter):
+        variable, wait = held, variable.after
     if not isinstance(variable, Parameter):
         raise ArgumentTypeError(f"assign needs a Parameter, got {type(variable).__name__}", loc=user_loc())
     tensor = number(value, variable.type.dtype) if is_number(value) else as_tensor(value)
-    if tensor.type.dtype == "float64" and variable.type.dtype != "float64":
+    if not _fits(tensor.type.dtype, variable.type.dtype):
         raise DTypeError(
-            f"assign: a float64 value cannot go into parameter {variable.name!r}, which is {variable.type}",
+            f"assign: a {tensor.type.dtype} value cannot go into parameter {variable.name!r}, which is {variable.type}",
             loc=user_loc(),
+            help="cast it first",
         )
     if tensor.shape != variable.shape and tensor.size == variable.size == 1:
         tensor = reshape(tensor, variable.shape)
     tensor = cast_to(tensor, variable.type.dtype)
     active = dispatch.recorder.get()
     if active is not None:
-        return active.assign(variable, tensor)
+        return active.assign(variable, active.depend_on(tensor, wait))
     if tensor.shape != variable.shape:
         raise ShapeError(
             f"assign: the value is {tensor.type}, parameter {variable.name!r} is {variable.type}",
@@ -36,6 +44,14 @@ def assign(variable: Parameter, value: Operand) -> Tensor:
         )
     variable.set_data(tensor)
     return variable
+
+
+def _fits(dtype: str, wanted: str) -> bool:
+    """Whether a value of one dtype is cast to another when it is assigned: not float64, no float to an integer or bool, and
+    no integer to a bool.
+    """
+    kinds = {"bool": 0, "float64": 3, **dict.fromkeys(("float16", "bfloat16", "float32"), 2)}
+    return kinds.get(dtype, 1) <= kinds.get(wanted, 1)
 
 
 def assign_add(variable: Parameter, value: Operand) -> Tensor:

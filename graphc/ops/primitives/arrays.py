@@ -178,6 +178,14 @@ TensorScatterMax, TensorScatterMin = (
     declare("TensorScatterMin", F.tensor_scatter_min),
 )
 TensorScatterElements = declare("TensorScatterElements", F.tensor_scatter_elements, axis=0, reduction="none")
+
+
+def _scatter(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str = "none") -> Tensor:
+    """input with the elements at places along an axis replaced, or added to (`reduce` "none", "add")."""
+    return F.tensor_scatter_elements(input, index, src, dim, reduce)
+
+
+Scatter = declare("Scatter", _scatter)
 UnsortedSegmentSum = declare("UnsortedSegmentSum", F.unsorted_segment_sum)
 UnsortedSegmentMax, UnsortedSegmentMin = (
     declare("UnsortedSegmentMax", F.unsorted_segment_max),
@@ -213,7 +221,7 @@ __all__ = [
     "ExpandDims", "Eye", "Fill", "FillV2", "Flatten", "Gather", "GatherD", "GatherNd", "GatherV2", "Identity",
     "IndexAdd", "IndexFill", "InplaceAdd", "InplaceSub", "InplaceUpdate", "InvertPermutation", "LinSpace",
     "MaskedFill", "MaskedSelect", "Meshgrid", "MirrorPad", "NonZero", "OneHot", "Ones", "OnesLike", "Pack", "Pad",
-    "Range", "Rank", "Reshape", "ReverseV2", "Roll", "ScalarCast", "ScalarToArray", "ScalarToTensor", "ScatterNd",
+    "Range", "Rank", "Reshape", "ReverseV2", "Roll", "ScalarCast", "ScalarToArray", "ScalarToTensor", "Scatter", "ScatterNd",
     "Select", "Shape", "Size", "Slice", "SpaceToDepth", "SparseGatherV2", "Split", "SplitV", "Squeeze", "Stack",
     "StridedSlice", "TensorScatterAdd", "TensorScatterElements", "TensorScatterMax", "TensorScatterMin",
     "TensorScatterMul", "TensorScatterSub", "TensorScatterUpdate", "TensorShape", "Tile", "Trace", "Transpose",

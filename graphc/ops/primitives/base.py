@@ -7,7 +7,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from graphc.errors import ArgumentTypeError, TraceError, user_loc
+import numpy as np
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 
 
 class _Required:
@@ -119,6 +121,35 @@ def _bound(name: str, attrs: dict[str, Any], args: tuple[Any, ...], kwargs: dict
     return values
 
 
+_INTS: tuple[type, ...] = (int, tuple, list, np.integer)
+#: The types that MindSpore's primitives accept for an attribute, where their constructors check it.
+_KINDS: dict[tuple[str, str], tuple[type, ...]] = {
+    ("Softmax", "axis"): _INTS,
+    ("Squeeze", "axis"): _INTS,
+    ("Stack", "axis"): (int, np.integer),
+    ("Unstack", "axis"): (int, np.integer),
+    ("TopK", "sorted"): (bool,),
+    ("Pad", "paddings"): (tuple, list),
+    ("Conv2D", "out_channel"): (int, np.integer),
+    **{(name, "kernel_size"): _INTS for name in ("Conv2D", "MaxPool", "AvgPool")},
+    **{(name, "strides"): _INTS for name in ("MaxPool", "AvgPool")},
+    **{(name, "pad_mode"): (str,) for name in ("Conv2D", "MaxPool", "AvgPool")},
+}
+_MODES = ("valid", "same", "pad")
+
+
+def _check(name: str, key: str, value: Any) -> None:
+    """ArgumentTypeError or ArgumentValueError for an attribute of the wrong kind."""
+    kinds = _KINDS.get((name, key))
+    if kinds is None:
+        return
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        wanted = " or ".join(k.__name__ for k in kinds if k.__module__ == "builtins")
+        raise ArgumentTypeError(f"{name}: {key} must be {wanted}, got {type(value).__name__}", loc=user_loc())
+    if key == "pad_mode" and str(value).lower() not in _MODES:
+        raise ArgumentValueError(f"{name}: pad_mode must be one of {_MODES}, got {value!r}", loc=user_loc())
+
+
 def declare(name: str, function: Callable[..., Any], doc: str | None = None, **attrs: Any) -> type[Any]:
     """A primitive class: its constructor takes `attrs` by position or name, a call gives them to `function` by name."""
     hidden = {"use_locking", "data_format", "maxlen", "skip_mode", "mode_"}
@@ -126,6 +157,7 @@ def declare(name: str, function: Callable[..., Any], doc: str | None = None, **a
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         Primitive.__init__(self)
         for key, value in _bound(name, attrs, args, kwargs).items():
+            _check(name, key, value)
             setattr(self, key, value)
 
     def call(self: Any, *operands: Any, **kwargs: Any) -> Any:

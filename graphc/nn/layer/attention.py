@@ -1,0 +1,170 @@
+"""Attention, and the layers of a transformer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from graphc import ops
+from graphc.errors import ShapeError, user_loc
+from graphc.nn import checks
+from graphc.nn.cell import Cell
+from graphc.nn.initializer import Uniform, XavierUniform, fans, initializer
+from graphc.nn.layer.activation import get_activation
+from graphc.nn.layer.basic import Dense
+from graphc.nn.layer.dropout import Dropout
+from graphc.nn.layer.normalization import LayerNorm
+from graphc.ops.tensor import Parameter, Tensor
+
+
+class MultiheadAttention(Cell):
+    """softmax(Q K^T / sqrt(d) + mask) V in num_heads parts, projected (Vaswani et al., 2017; MindSpore: nn.MultiheadAttention).
+
+    query [L, N, embed_dim], key and value [S, N, embed_dim]; with batch_first the first two axes are swapped. Without the
+    batch axis N all have two axes. key_padding_mask [N, S] and attn_mask [L, S] or [N num_heads, L, S]: bool, True where
+    nothing is attended to, or floats, which are added. Returns (outputs, weights [N, L, S] averaged over heads, or per head,
+    or None). Parameters: in_proj_weight [3 embed_dim, embed_dim], in_proj_bias, out_proj. add_bias_kv, add_zero_attn and
+    other sizes of keys and values are refused.
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        has_bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        dtype: Any = "float32",
+    ) -> None:
+        super().__init__()
+        owner = "MultiheadAttention"
+        self.embed_dim = checks.integer(owner, "embed_dim", embed_dim)
+        self.num_heads = checks.integer(owner, "num_heads", num_heads)
+        if embed_dim % num_heads:
+            raise checks.wrong_value(owner, "embed_dim", f"a multiple of num_heads = {num_heads}", embed_dim)
+        for name, value in (("kdim", kdim), ("vdim", vdim)):
+            if value not in (None, embed_dim):
+                raise checks.wrong_value(owner, name, f"embed_dim = {embed_dim}", value)
+        for name, value in (("add_bias_kv", add_bias_kv), ("add_zero_attn", add_zero_attn)):
+            if checks.boolean(owner, name, value):
+                raise checks.wrong_value(owner, name, "False", value)
+        self.batch_first = checks.boolean(owner, "batch_first", batch_first)
+        self.in_proj_weight = Parameter(
+            initializer(XavierUniform(), (3 * embed_dim, embed_dim), dtype), "in_proj_weight"
+        )
+        self.in_proj_bias: Parameter | None = None
+        if checks.boolean(owner, "has_bias", has_bias):
+            self.in_proj_bias = Parameter(initializer("zeros", (3 * embed_dim,), dtype), "in_proj_bias")
+        near = Uniform(1 / math.sqrt(fans((embed_dim, embed_dim))[0]))
+        self.out_proj = Dense(embed_dim, embed_dim, near, "zeros", has_bias)
+        self.drop = Dropout(p=float(dropout))
+
+    def construct(
+        self,
+        query: Any,
+        key: Any,
+        value: Any,
+        key_padding_mask: Any = None,
+        need_weights: bool = True,
+        attn_mask: Any = None,
+        average_attn_weights: bool = True,
+    ) -> tuple[Tensor, Tensor | None]:
+        batched = query.ndim == 3
+        if query.ndim not in (2, 3) or query.shape[-1] != self.embed_dim:
+            raise ShapeError(f"MultiheadAttention: query is {query.type}, embed_dim {self.embed_dim}", loc=user_loc())
+        at = 0 if self.batch_first else 1
+        given = [query, key, value]
+        if not batched:
+            given = [ops.expand_dims(x, at) for x in given]
+        given = [x if self.batch_first else ops.swapaxes(x, 0, 1) for x in given]
+        q, k, v = (self._projected(x, i) for i, x in enumerate(given))
+        scores = ops.matmul(q, ops.swapaxes(k, -1, -2)) / math.sqrt(self.embed_dim // self.num_heads)
+        for mask in self._masks(key_padding_mask, attn_mask, scores):
+            scores = scores + mask
+        weights = ops.softmax(scores, -1)
+        joined = ops.swapaxes(ops.matmul(self.drop(weights), v), 1, 2)
+        out = self.out_proj(ops.reshape(joined, (*joined.shape[:2], self.embed_dim)))
+        out = out if self.batch_first else ops.swapaxes(out, 0, 1)
+        if average_attn_weights:
+            weights = ops.reduce_mean(weights, 1)
+        if not batched:
+            out, weights = ops.squeeze(out, at), ops.squeeze(weights, 0)
+        return out, (weights if need_weights else None)
+
+    def _projected(self, x: Tensor, part: int) -> Tensor:
+        """[N, heads, length, size of a head]."""
+        rows = slice(part * self.embed_dim, (part + 1) * self.embed_dim)
+        n, length, _ = x.shape
+        y = ops.matmul(ops.reshape(x, (n * length, self.embed_dim)), self.in_proj_weight[rows], transpose_b=True)
+        if self.in_proj_bias is not None:
+            y = ops.bias_add(y, self.in_proj_bias[rows])
+        return ops.swapaxes(ops.reshape(y, (n, length, self.num_heads, -1)), 1, 2)
+
+    def _masks(self, padding: Any, attention: Any, scores: Tensor) -> list[Tensor]:
+        """What is added to the scores [N, heads, L, S]."""
+        made = []
+        if padding is not None:
+            made.append(ops.reshape(_added(padding, scores), (-1, 1, 1, scores.shape[3])))
+        if attention is not None:
+            mask = _added(attention, scores)
+            made.append(ops.reshape(mask, scores.shape) if mask.ndim == 3 else mask)
+        return made
+
+
+def _added(mask: Tensor, scores: Tensor) -> Tensor:
+    """A mask as numbers: minus infinity where a bool mask is True."""
+    if mask.type.dtype != "bool":
+        return mask
+    return ops.select(mask, ops.full(mask.shape, -math.inf, dtype=scores.dtype), ops.zeros(mask.shape, scores.dtype))
+
+
+class TransformerEncoderLayer(Cell):
+    """Self-attention and a network of two Dense layers, each with a residual connection and LayerNorm (Vaswani et al., 2017;
+    MindSpore: nn.TransformerEncoderLayer).
+
+    src [L, N, d_model], or [N, L, d_model] with batch_first; masks as for MultiheadAttention. norm_first normalizes before
+    each part instead of behind it.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Cell | Callable[[Tensor], Tensor] = "relu",
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        dtype: Any = "float32",
+    ) -> None:
+        super().__init__()
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
+        self.linear1, self.linear2 = Dense(d_model, dim_feedforward), Dense(dim_feedforward, d_model)
+        self.norm1 = LayerNorm((d_model,), epsilon=layer_norm_eps)
+        self.norm2 = LayerNorm((d_model,), epsilon=layer_norm_eps)
+        self.dropout, self.dropout1, self.dropout2 = (Dropout(p=float(dropout)) for _ in range(3))
+        self.norm_first = checks.boolean("TransformerEncoderLayer", "norm_first", norm_first)
+        self.activation: Any = get_activation(activation) if isinstance(activation, str) else activation
+
+    def construct(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None) -> Tensor:
+        def attend(x: Tensor) -> Tensor:
+            return self.dropout1(self.self_attn(x, x, x, src_key_padding_mask, False, src_mask)[0])  # type: ignore[no-any-return]
+
+        x = src
+        if self.norm_first:
+            x = x + attend(self.norm1(x))
+            return x + self._forward(self.norm2(x))  # type: ignore[no-any-return]
+        x = self.norm1(x + attend(x))
+        return self.norm2(x + self._forward(x))  # type: ignore[no-any-return]
+
+    def _forward(self, x: Tensor) -> Tensor:
+        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))  # type: ignore[no-any-return]
+
+
+__all__ = ["MultiheadAttention", "TransformerEncoderLayer"]

@@ -1,0 +1,251 @@
+"""Recurrent layers, unrolled over their fixed number of steps."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from graphc import ops
+from graphc.errors import ShapeError, user_loc
+from graphc.nn import checks
+from graphc.nn.cell import Cell
+from graphc.nn.initializer import Uniform, initializer
+from graphc.ops.tensor import Parameter, Tensor, as_tensor
+
+State = Any
+
+
+def rnn_step(x: Tensor, h: Tensor, w: Any, activation: Any = ops.tanh) -> Tensor:
+    """activation(W x + b + U h + c)."""
+    made: Tensor = activation(_linear(x, w[0], w[2]) + _linear(h, w[1], w[3]))
+    return made
+
+
+def relu_step(x: Tensor, h: Tensor, w: Any) -> Tensor:
+    """As rnn_step, with relu."""
+    return rnn_step(x, h, w, ops.relu)
+
+
+def lstm_step(x: Tensor, state: tuple[Tensor, Tensor], w: Any) -> tuple[Tensor, Tensor]:
+    """Gates i, f, g, o of W x + b + U h + c: c = f c + i g, h = o tanh(c) (Hochreiter and Schmidhuber, 1997)."""
+    h, c = state
+    gates = _linear(x, w[0], w[2]) + _linear(h, w[1], w[3])
+    i, f, g, o = ops.split(gates, gates.shape[-1] // 4, -1)
+    c = ops.sigmoid(f) * c + ops.sigmoid(i) * ops.tanh(g)
+    return ops.sigmoid(o) * ops.tanh(c), c
+
+
+def gru_step(x: Tensor, h: Tensor, w: Any) -> Tensor:
+    """Gates r, z, n: n = tanh(W x + b + r (U h + c)), h = n + z (h - n) (Cho et al., 2014)."""
+    a, b = _linear(x, w[0], w[2]), _linear(h, w[1], w[3])
+    ar, az, an = ops.split(a, a.shape[-1] // 3, -1)
+    br, bz, bn = ops.split(b, b.shape[-1] // 3, -1)
+    n = ops.tanh(an + ops.sigmoid(ar + br) * bn)
+    return n + ops.sigmoid(az + bz) * (h - n)
+
+
+def _linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    y = ops.matmul(x, weight, transpose_b=True)
+    return y if bias is None else ops.bias_add(y, bias)
+
+
+class _RecurrentCell(Cell):
+    """One step. Weights weight_ih [gates hidden_size, input_size], weight_hh [gates hidden_size, hidden_size], and biases
+    bias_ih, bias_hh if has_bias, uniform within 1 / sqrt(hidden_size).
+    """
+
+    _gates = 1
+
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, dtype: Any = "float32") -> None:
+        super().__init__()
+        owner = type(self).__name__
+        self.input_size = checks.integer(owner, "input_size", input_size)
+        self.hidden_size = checks.integer(owner, "hidden_size", hidden_size)
+        self.has_bias = checks.boolean(owner, "has_bias", has_bias)
+        init, rows = Uniform(1 / math.sqrt(hidden_size)), self._gates * hidden_size
+        self.weight_ih = Parameter(initializer(init, (rows, input_size), dtype), name="weight_ih")
+        self.weight_hh = Parameter(initializer(init, (rows, hidden_size), dtype), name="weight_hh")
+        self.bias_ih: Parameter | None = None
+        self.bias_hh: Parameter | None = None
+        if has_bias:
+            self.bias_ih = Parameter(initializer(init, (rows,), dtype), name="bias_ih")
+            self.bias_hh = Parameter(initializer(init, (rows,), dtype), name="bias_hh")
+
+    def weights(self) -> tuple[Any, ...]:
+        return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+
+
+class RNNCell(_RecurrentCell):
+    """h = tanh(W x + b + U h + c), or with relu, of x [N, input_size] and h [N, hidden_size] (MindSpore: nn.RNNCell)."""
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        has_bias: bool = True,
+        nonlinearity: str = "tanh",
+        dtype: Any = "float32",
+    ) -> None:
+        super().__init__(input_size, hidden_size, has_bias, dtype)
+        self.nonlinearity = checks.one_of("RNNCell", "nonlinearity", nonlinearity, ("tanh", "relu"))
+
+    def construct(self, x: Any, hx: Any) -> Tensor:
+        return rnn_step(x, hx, self.weights(), ops.tanh if self.nonlinearity == "tanh" else ops.relu)
+
+
+class LSTMCell(_RecurrentCell):
+    """(h, c) after a step of a long short-term memory, from x [N, input_size] and hx = (h, c) (MindSpore: nn.LSTMCell)."""
+
+    _gates = 4
+
+    def construct(self, x: Any, hx: Any) -> tuple[Tensor, Tensor]:
+        return lstm_step(x, hx, self.weights())
+
+
+class GRUCell(_RecurrentCell):
+    """h after a step of a gated recurrent unit, from x [N, input_size] and h [N, hidden_size] (MindSpore: nn.GRUCell)."""
+
+    _gates = 3
+
+    def construct(self, x: Any, hx: Any) -> Tensor:
+        return gru_step(x, hx, self.weights())
+
+
+class _Recurrent(Cell):
+    """Layers over sequences x [L, N, input_size] ([N, L, input_size] with batch_first).
+
+    hx: the state before, [layers directions, N, hidden_size] (for LSTM a pair), zeros by default. Returns the last layer's
+    outputs [L, N, directions hidden_size] and the state behind the last step. seq_length, int32[N], ends each sequence: later
+    outputs are zeros. Parameters: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, weight_ih_l0_reverse, ..., uniform
+    within 1 / sqrt(hidden_size). dropout: the probability in training mode, on the outputs of all layers but the last.
+    """
+
+    _gates = 1
+    _pair = False
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        has_bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        dtype: Any = "float32",
+    ) -> None:
+        super().__init__()
+        owner = type(self).__name__
+        self.input_size = checks.integer(owner, "input_size", input_size)
+        self.hidden_size = checks.integer(owner, "hidden_size", hidden_size)
+        self.num_layers = checks.integer(owner, "num_layers", num_layers)
+        self.has_bias = checks.boolean(owner, "has_bias", has_bias)
+        self.batch_first = checks.boolean(owner, "batch_first", batch_first)
+        self.bidirectional = checks.boolean(owner, "bidirectional", bidirectional)
+        self.dropout = checks.real(owner, "dropout", dropout, least=0)
+        if not 0 <= dropout < 1:
+            raise checks.wrong_value(owner, "dropout", "in [0, 1)", dropout)
+        from graphc.nn.layer.dropout import Dropout
+
+        self.drop = Dropout(p=float(dropout))
+        init, rows = Uniform(1 / math.sqrt(hidden_size)), self._gates * hidden_size
+        wide = hidden_size * (2 if bidirectional else 1)
+        for name in ("weight_ih", "weight_hh", *(("bias_ih", "bias_hh") if has_bias else ())):
+            for layer in range(num_layers):
+                columns = {"weight_ih": input_size if layer == 0 else wide, "weight_hh": hidden_size}.get(name)
+                shape = (rows,) if columns is None else (rows, columns)
+                for suffix in self._suffixes(layer):
+                    made = Parameter(initializer(init, shape, dtype), name=f"{name}{suffix}")
+                    setattr(self, f"{name}{suffix}", made)
+
+    def _suffixes(self, layer: int) -> tuple[str, ...]:
+        return (f"_l{layer}", f"_l{layer}_reverse") if self.bidirectional else (f"_l{layer}",)
+
+    def step(self, x: Tensor, state: State, weights: tuple[Any, ...]) -> State:
+        """One step of one layer."""
+        raise NotImplementedError
+
+    def construct(self, x: Any, hx: Any = None, seq_length: Any = None) -> tuple[Tensor, State]:
+        x = as_tensor(x, f"{type(self).__name__}: x")
+        if x.ndim != 3 or x.shape[2] != self.input_size:
+            raise ShapeError(
+                f"{type(self).__name__}: x is {x.type}, expected three axes, the last of {self.input_size}",
+                loc=user_loc(),
+            )
+        steps: Any = ops.unstack(x, 1 if self.batch_first else 0)
+        given = self._given(hx, steps[0])
+        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        finals: list[State] = []
+        for layer in range(self.num_layers):
+            outputs = []
+            for suffix in self._suffixes(layer):
+                weights = tuple(getattr(self, n + suffix) if self.has_bias or "w" in n else None for n in names)
+                out, final = self._run(steps, given[len(finals)], weights, seq_length, suffix.endswith("reverse"))
+                outputs.append(out)
+                finals.append(final)
+            steps = [ops.concat(parts, -1) if len(parts) > 1 else parts[0] for parts in zip(*outputs, strict=True)]
+            if self.dropout and layer < self.num_layers - 1:
+                steps = [self.drop(s) for s in steps]
+        state = tuple(ops.stack(parts) for parts in zip(*finals, strict=True)) if self._pair else ops.stack(finals)
+        return ops.stack(steps, 1 if self.batch_first else 0), state
+
+    def _given(self, hx: Any, first: Tensor) -> list[State]:
+        """The state before, for each layer and direction."""
+        count = self.num_layers * (2 if self.bidirectional else 1)
+        if hx is None:
+            zeros = ops.zeros((count, first.shape[0], self.hidden_size), first.dtype)
+            hx = (zeros, zeros) if self._pair else zeros
+        if self._pair:
+            return list(zip(ops.unstack(hx[0]), ops.unstack(hx[1]), strict=True))
+        return list(ops.unstack(hx))
+
+    def _run(
+        self, steps: Any, state: State, weights: tuple[Any, ...], lengths: Any, backwards: bool
+    ) -> tuple[list[Tensor], State]:
+        """The outputs of all steps, and the last state, of one direction of one layer."""
+        outputs: list[Any] = [None] * len(steps)
+        for t in reversed(range(len(steps))) if backwards else range(len(steps)):
+            made = self.step(steps[t], state, weights)
+            output = made[0] if self._pair else made
+            if lengths is None:
+                state = made
+            else:
+                inside = ops.expand_dims(lengths > t, 1)
+                output = ops.select(inside, output, ops.zeros_like(output))
+                state = (
+                    tuple(ops.select(inside, a, b) for a, b in zip(made, state, strict=True))
+                    if self._pair
+                    else ops.select(inside, made, state)
+                )
+            outputs[t] = output
+        return outputs, state
+
+
+class LSTM(_Recurrent):
+    __doc__ = f"Long short-term memory (MindSpore: nn.LSTM). {_Recurrent.__doc__}"
+    _gates, _pair = 4, True
+
+    def step(self, x: Tensor, state: State, weights: tuple[Any, ...]) -> State:
+        return lstm_step(x, state, weights)
+
+
+class GRU(_Recurrent):
+    __doc__ = f"Gated recurrent unit (MindSpore: nn.GRU). {_Recurrent.__doc__}"
+    _gates = 3
+
+    def step(self, x: Tensor, state: State, weights: tuple[Any, ...]) -> State:
+        return gru_step(x, state, weights)
+
+
+class RNN(_Recurrent):
+    __doc__ = f"Recurrent layer with tanh or, with nonlinearity='relu', relu (MindSpore: nn.RNN). {_Recurrent.__doc__}"
+
+    def __init__(self, *args: Any, nonlinearity: str = "tanh", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.nonlinearity = checks.one_of("RNN", "nonlinearity", nonlinearity, ("tanh", "relu"))
+
+    def step(self, x: Tensor, state: State, weights: tuple[Any, ...]) -> State:
+        return (rnn_step if self.nonlinearity == "tanh" else relu_step)(x, state, weights)
+
+
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]

@@ -1,0 +1,104 @@
+"""Calls of cells with hooks, see `graphc.nn.hooks`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from graphc.errors import GradientError, user_loc
+from graphc.ops import dispatch
+from graphc.ops.tensor import Tensor
+from graphc.ops.tree import tensors
+
+if TYPE_CHECKING:
+    from graphc.nn.cell import Cell
+    from graphc.trace.recorder import GraphRecorder
+
+
+def hooked(recorder: GraphRecorder, cell: Cell, run: Callable[..., Any]) -> Callable[..., Any]:
+    """`run`, a cell's construct, between the cell's hooks; `run` itself where there are none."""
+    if not any(cell.__dict__.get("_hooks", {}).values()):
+        return run
+    back = cell.hooks("register_backward_hook")
+    if back and not recorder.immediate:
+        raise GradientError(
+            f"{type(cell).__name__} has a backward hook, which a compiled step cannot call",
+            code="GC153",
+            loc=user_loc(),
+            help="use PYNATIVE_MODE, ops.InsertGradientOf or register_backward_pre_hook",
+        )
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for hook in cell.hooks("register_forward_pre_hook"):
+            made = recorder.prepared(hook)(cell, args)
+            if made is not None:
+                args = made if isinstance(made, tuple) else (made,)
+        arrived: list[Any] = []
+        if back:
+            args = _at_input(cell, args, arrived)
+        output = run(*args, **kwargs)
+        for hook in cell.hooks("register_forward_hook"):
+            made = recorder.prepared(hook)(cell, args, output)
+            output = output if made is None else made
+        if back or cell.hooks("register_backward_pre_hook"):
+            output = _at_output(recorder, cell, output, arrived)
+        return output
+
+    return call
+
+
+def _recorded(name: str, value: Any, rule: Callable[[Any], Any]) -> Any:
+    """`value` with the gradient rule(gradient)."""
+    active = dispatch.recorder.get()
+    if active is None or not tensors(value):
+        return value
+    return active.custom_gradient(name, (value,), value, lambda x, out, dout: (rule(dout),))
+
+
+def _at_output(recorder: GraphRecorder, cell: Cell, output: Any, arrived: list[Any]) -> Any:
+    def rule(gradient: Any) -> Any:
+        given = gradient if isinstance(gradient, tuple) else (gradient,)
+        for hook in cell.hooks("register_backward_pre_hook"):
+            made = called(recorder, hook, cell, given)
+            if made is not None:
+                given = made if isinstance(made, tuple) else (made,)
+        if cell.hooks("register_backward_hook"):
+            given = called(recorder, lambda _, g: _note(arrived, g), cell, given)
+        return given if isinstance(gradient, tuple) else given[0]
+
+    return _recorded("a backward hook", output, rule)
+
+
+def _note(arrived: list[Any], gradient: Any) -> Any:
+    arrived[:] = gradient
+    return gradient
+
+
+def _at_input(cell: Cell, args: tuple[Any, ...], arrived: list[Any]) -> tuple[Any, ...]:
+    def rule(gradient: tuple[Any, ...]) -> Any:
+        def run(_: Any, given: tuple[Any, ...]) -> Any:
+            for hook in cell.hooks("register_backward_hook"):
+                made = hook(cell, given, tuple(arrived))
+                if made is not None:
+                    given = made if isinstance(made, tuple) else (made,)
+            return given
+
+        return called(None, run, cell, gradient)
+
+    made: tuple[Any, ...] = _recorded("a backward hook", args, rule)
+    return made
+
+
+def called(recorder: GraphRecorder | None, hook: Callable[..., Any], cell: Cell, given: tuple[Any, ...]) -> Any:
+    """hook(cell, given): traced into a compiled step, called with values in PYNATIVE_MODE."""
+    if recorder is not None and not recorder.immediate:
+        return recorder.prepared(hook)(cell, given)
+    return host_call(lambda *values: hook(cell, values), given)
+
+
+def host_call(function: Callable[..., Any], given: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    """What function(*given) returns (None: the same tensors), when the values are there. PYNATIVE_MODE only."""
+    from graphc.ops.custom_grad import HostFunction
+
+    made = dispatch.call("HostCall", *given, function=HostFunction(function))
+    return made if isinstance(made, tuple) else (made,)

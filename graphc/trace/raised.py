@@ -1,0 +1,68 @@
+"""Branches that raise: which way a tensor takes is known when the step runs, and the exception is raised then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import TraceError, user_loc
+from graphc.ops.functional.extra_print import raise_later
+from graphc.ops.tensor import Tensor
+from graphc.ops.tree import flatten, unflatten
+
+#: What a branch that raises leaves in place of its symbols.
+_RAISED = "raised"
+
+
+def caught(part: Callable[[], Any], recorder: Any) -> Callable[[], Any]:
+    """A part of a conditional; where it ends with a `raise` statement of the user's, that is recorded.
+
+    TraceError GC124 inside a loop over tensors, which would go on.
+    """
+
+    def run() -> Any:
+        try:
+            return part()
+        except Exception as error:
+            if not error.__dict__.get("asked_for"):
+                raise
+            if _loops(recorder):
+                raise TraceError(
+                    f"{type(error).__name__} is raised inside a `while` over tensors",
+                    code="GC124",
+                    loc=user_loc(),
+                    help="leave the loop with `break`, and raise behind it",
+                ) from error
+            raise_later(error)
+            return _RAISED
+
+    return run
+
+
+def _loops(recorder: Any) -> bool:
+    while recorder is not None:
+        if recorder.graph.name == "body":
+            return True
+        recorder = recorder.parent
+    return False
+
+
+def settled(states: Sequence[Any], entry: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """The symbols after both branches: where one raises, what nobody sees stands in for its own."""
+    if all(s is _RAISED for s in states):
+        return [entry, entry]
+    return [_stand_ins(states[1 - i], entry) if s is _RAISED else s for i, s in enumerate(states)]
+
+
+def _stand_ins(given: tuple[Any, ...], entry: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Values of the kinds of the other branch's: what it has left alone, else zeros."""
+    before = [*entry, *[None] * len(given)]
+    return tuple(value if value is before[i] else zeros_of(value) for i, value in enumerate(given))
+
+
+def zeros_of(value: Any) -> Any:
+    """Zeros in the structure of a value."""
+    leaves, structure = flatten(value)
+    return unflatten(structure, [Tensor.wrap(np.zeros(x.shape, x.type.numpy)) for x in leaves])

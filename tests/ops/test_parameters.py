@@ -1,0 +1,151 @@
+"""Copies of parameters, what MindSpore keeps beside their data, and the primitives of fused optimizer rules."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import Parameter, ParameterTuple, Tensor, nn, ops
+
+
+def test_a_deep_copy_has_its_own_data_and_the_same_name():
+    p = Parameter(Tensor([1.0, 2.0]), name="w", requires_grad=False)
+    q = copy.deepcopy(p)
+    assert (q.name, q.requires_grad, q.storage.ctypes.data % 64) == ("w", False, 0)
+    p.set_data(Tensor([3.0, 4.0]))
+    np.testing.assert_array_equal(q.asnumpy(), [1, 2])
+
+
+def test_a_parameter_and_its_copy_in_one_step():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.rate = Parameter(Tensor(0.5), name="rate")
+            self.kept, self.other = copy.deepcopy(self.rate), copy.deepcopy(self.rate)
+
+        def construct(self, x):
+            ops.assign(self.rate, self.rate + x)
+            return self.rate, self.kept, self.other
+
+    net = Net()
+    assert [float(x) for x in net(Tensor(1.0))] == [1.5, 0.5, 0.5]
+    names = [n.name for n in graphc.compile(net, Tensor(1.0)).graph if n.op.name == "Param"]
+    assert len(set(names)) == 3
+    assert "rate" in names
+
+
+def test_two_parameters_that_are_no_copies_still_need_names():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = Parameter(Tensor(0.5), name="p"), Parameter(Tensor(0.5), name="p")
+
+        def construct(self):
+            return self.a + self.b
+
+    with pytest.raises(graphc.TraceError, match="two parameters are named 'p'"):
+        Net()()
+
+
+def test_param_info():
+    p = Parameter(Tensor([1.0]), name="w", requires_grad=False, layerwise_parallel=True)
+    q = Parameter(Tensor([2.0]))
+    p.param_info.cloned_obj = [q]
+    assert p.param_info.cloned_obj == [q]
+    q.param_info = p.param_info.clone()
+    assert (q.name, q.requires_grad, q.layerwise_parallel) == ("w", False, True)
+    assert not hasattr(q.param_info, "cloned_obj")
+    q.name = "state.w"
+    assert (q.param_info.name, p.param_info.name) == ("state.w", "w")
+    assert repr(q.param_info) == "ParamInfo(name='state.w', requires_grad=False)"
+    assert (p.is_init, p.cache_enable, p.cache_shape, p.requires_aggr) == (True, False, (), True)
+
+
+def test_parameters_that_only_a_tuple_holds_belong_to_the_cell():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Dense(2, 1)
+            self.weights = ParameterTuple(self.fc.trainable_params())
+            self.averages = self.weights.clone("average")
+
+        def construct(self, x):
+            return self.fc(x)
+
+    net = Net()
+    assert list(net.parameters_dict()) == ["fc.weight", "fc.bias", "average.fc.weight", "average.fc.bias"]
+    assert [n for n, _ in net.parameters_and_names()][2] == "average.fc.weight"
+
+
+def test_flags_of_cells():
+    net = nn.SequentialCell(nn.Dense(2, 1))
+    assert net.add_flags(strict=True) is net
+    assert net.add_flags_recursive(fast=False) is net
+    assert (net.get_flags(), net[0].get_flags(), net.strict) == ({"strict": True, "fast": False}, {"fast": False}, True)
+    assert (net.cls_name, nn.Cell.cls_name.fget(net[0])) == ("SequentialCell", "Dense")
+
+
+def test_reciprocal_of_integers():
+    made = ops.Reciprocal()(Tensor([4, -2]))
+    assert made.dtype == graphc.float32
+    np.testing.assert_array_equal(made, [0.25, -0.5])
+    assert ops.reciprocal(Tensor([4.0], "float64")).dtype == graphc.float64
+
+
+# ---- fused rules, in float64
+
+
+def rms(x):
+    return np.sqrt(np.mean(x**2))
+
+
+@pytest.mark.parametrize("shape", [(5,), (3, 4), (2, 3, 4)])
+@pytest.mark.parametrize("flags", [(False,) * 3, (True, False, False), (False, True, False), (True, True, True)])
+def test_fused_ada_factor(shape, flags):
+    rng = np.random.default_rng(0)
+    weight, mean, gradient = (rng.normal(size=shape) for _ in range(3))
+    row, column, whole = (rng.random(s) for s in (shape[:-1] or (1,), shape[:-2] + shape[-1:], shape))
+    states = [
+        Parameter(Tensor(x.astype(np.float32)), name=n)
+        for n, x in zip("wmrcv", (weight, mean, row, column, whole), strict=True)
+    ]
+    scaled, first, decayed = flags
+    rule = ops.FusedAdaFactor(enable_scale_parameter=scaled, enable_first_moment=first, enable_weight_decay=decayed)
+    numbers = [Tensor(x, "float32") for x in ([1e-30, 1e-3], 1.0, 0.9, [0.3], 0.05, 0.1)]
+    rule(*numbers, Tensor(gradient.astype(np.float32)), *states)
+    rate = 0.1 * (max(1e-3, rms(weight)) if scaled else 1)
+    if len(shape) > 1:
+        row = 0.3 * row + 0.7 * np.mean(gradient**2, -1)
+        column = 0.3 * column + 0.7 * np.mean(gradient**2, -2)
+        square = (row / row.mean(-1, keepdims=True))[..., None] * column[..., None, :]
+        np.testing.assert_allclose(states[2], row, rtol=1e-5)
+        np.testing.assert_allclose(states[3], column, rtol=1e-5)
+    else:
+        square = whole = 0.3 * whole + 0.7 * gradient**2
+        np.testing.assert_allclose(states[4], whole, rtol=1e-5)
+    update = gradient / np.sqrt(square)
+    update = update / max(1, rms(update)) * rate
+    if first:
+        update = mean = 0.9 * mean + 0.1 * update
+    np.testing.assert_allclose(states[1], mean, rtol=1e-5, atol=1e-6)
+    want = weight - update - (rate * 0.05 * weight if decayed else 0)
+    np.testing.assert_allclose(states[0], want, rtol=1e-5, atol=1e-6)
+
+
+def test_fused_ada_factor_wants_two_epsilons():
+    p = Parameter(Tensor([1.0]), name="p")
+    with pytest.raises(graphc.ArgumentValueError, match="epsilon must have 2 elements, it has 3"):
+        ops.FusedAdaFactor()(Tensor([1.0, 1.0, 1.0]), 1.0, 0.9, 0.3, 0.0, 0.1, Tensor([1.0]), p, p, p, p, p)
+
+
+def test_fused_cast_adam_weight_decay():
+    p, m, v = (Parameter(Tensor([1.0, 2.0]), name=n) for n in "pmv")
+    ops.FusedCastAdamWeightDecay()(p, m, v, 0.1, 0.9, 0.99, 1e-3, 0.05, Tensor([1.0, 2.0], "float16"), Tensor([2.0]))
+    g, w = np.array([0.5, 1.0]), np.array([1.0, 2.0])
+    first, second = 0.9 * w + 0.1 * g, 0.99 * w + 0.01 * g**2
+    np.testing.assert_allclose(m, first, rtol=1e-5)
+    np.testing.assert_allclose(v, second, rtol=1e-5)
+    np.testing.assert_allclose(p, w - 0.1 * (first / (np.sqrt(second) + 1e-3) + 0.05 * w), rtol=1e-5)

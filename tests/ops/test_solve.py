@@ -1,0 +1,105 @@
+"""Small linear systems, integers, boxes, volumes and resizing, compiled, against NumPy in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import Tensor, nn, ops
+from graphc.ops import primitives as P
+from tests.data.ms_more_functions import array
+
+
+def compiled(function, *arrays):
+    class Of(nn.Cell):
+        def construct(self, *inputs):
+            return function(*inputs)
+
+    return Of()(*map(Tensor, arrays)).asnumpy()
+
+
+MATRICES = array(2, 5, 5, low=-2.0, high=2.0)
+MATRICES[0, 0, 0] = 0  # Elimination must exchange rows.
+
+
+def test_inverse_and_determinant():
+    exact = MATRICES.astype(np.float64)
+    np.testing.assert_allclose(compiled(ops.inverse, MATRICES), np.linalg.inv(exact), rtol=2e-3, atol=2e-4)
+    np.testing.assert_allclose(compiled(ops.det, MATRICES), np.linalg.det(exact), rtol=1e-4)
+    cofactors = (np.linalg.det(exact)[:, None, None] * np.linalg.inv(exact)).swapaxes(1, 2)
+    got = ops.grad(lambda x: ops.det(x).sum())(Tensor(MATRICES)).asnumpy()
+    np.testing.assert_allclose(got, cofactors, rtol=2e-3, atol=2e-3)
+    with pytest.raises(ValueError, match="expected square float matrices"):
+        ops.inverse(Tensor(np.ones((2, 3), np.float32)))
+
+
+def test_cholesky():
+    positive = MATRICES @ MATRICES.swapaxes(1, 2) + 0.5 * np.eye(5, dtype=np.float32)
+    wanted = np.linalg.cholesky(positive.astype(np.float64))
+    np.testing.assert_allclose(compiled(ops.cholesky, positive), wanted, rtol=1e-4, atol=1e-4)
+    upper = compiled(P.Cholesky(True), positive)
+    np.testing.assert_allclose(upper, wanted.swapaxes(1, 2), rtol=1e-4, atol=1e-4)
+
+
+def test_integers():
+    a, b = np.array([12, 0, -8, 7, 5], np.int32), np.array([18, 4, 12, 0, 15], np.int32)
+    assert compiled(ops.gcd, a, b).tolist() == np.gcd(a, b).tolist()
+    assert compiled(ops.lcm, a, b).tolist() == np.lcm(a, b).tolist()
+    bits = np.array([0, 1, -1, 255, -32768], np.int16)
+    assert compiled(ops.population_count, bits).tolist() == [0, 1, 16, 8, 1]
+
+
+def test_boxes():
+    boxes = np.array([[0, 0, 3, 3], [2, 2, 5, 4], [8, 8, 9, 9]], np.float32)
+    wanted = np.eye(3)
+    wanted[0, 1] = wanted[1, 0] = 4 / (16 + 12 - 4)
+    np.testing.assert_allclose(compiled(ops.iou, boxes, boxes), wanted, rtol=1e-6)
+
+
+VOLUME = array(1, 2, 5, 6, 7)
+
+
+@pytest.mark.parametrize("mode", ["valid", "same"])
+@pytest.mark.parametrize("kind", ["max", "avg"])
+def test_pooling_of_volumes(mode, kind):
+    from graphc.ops.functional.extra_solve import pool3d
+
+    kernel, stride = (2, 3, 2), (2, 2, 3)
+    got = compiled(lambda x: pool3d(x, kernel, stride, mode, kind=kind), VOLUME)
+    x = VOLUME.astype(np.float64)
+    if mode == "same":
+        ends = []
+        for n, k, s in zip(x.shape[2:], kernel, stride, strict=True):
+            total = max((-(-n // s) - 1) * s + k - n, 0)
+            ends.append((total // 2, total - total // 2))
+        x = np.pad(x, [(0, 0), (0, 0), *ends], constant_values=np.nan)
+    windows = np.lib.stride_tricks.sliding_window_view(x, kernel, axis=(2, 3, 4))[
+        :, :, :: stride[0], :: stride[1], :: stride[2]
+    ]
+    wanted = (np.nanmax if kind == "max" else np.nanmean)(windows, axis=(-3, -2, -1))
+    np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_convolution_of_volumes():
+    weight = array(4, 1, 2, 3, 2)
+    got = compiled(lambda x, w: ops.conv3d(x, w, None, (1, 2, 1), "valid", 0, (2, 1, 1), 2), VOLUME, weight)
+    windows = np.lib.stride_tricks.sliding_window_view(VOLUME.astype(np.float64), (3, 3, 2), axis=(2, 3, 4))
+    taken = windows[:, :, :, ::2, :, ::2]
+    wanted = np.concatenate(
+        [np.einsum("ndhwijk,oijk->nodhw", taken[:, g], weight[2 * g : 2 * g + 2, 0]) for g in (0, 1)], axis=1
+    )
+    np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
+    with pytest.raises(graphc.ShapeError, match="deeper than the padded volume"):
+        ops.conv3d(Tensor(VOLUME), Tensor(array(1, 2, 9, 1, 1)))
+
+
+@pytest.mark.parametrize("corners", [True, False])
+def test_bilinear_resizing_is_exact_for_planes(corners):
+    rows, columns = np.meshgrid(np.arange(4.0), np.arange(5.0), indexing="ij")
+    plane = (2 * rows - 3 * columns + 1).astype(np.float32)[None, None]
+    got = compiled(lambda x: P.ResizeBilinearV2(corners)(x, (7, 9)), plane)[0, 0]
+    step = (3 / 6, 4 / 8) if corners else (4 / 7, 5 / 9)
+    places = [np.minimum(np.arange(n) * s, m) for n, s, m in zip((7, 9), step, (3, 4), strict=True)]
+    r, c = np.meshgrid(*places, indexing="ij")
+    np.testing.assert_allclose(got, 2 * r - 3 * c + 1, rtol=1e-5, atol=1e-5)

@@ -1,0 +1,133 @@
+"""`return` within branches on tensors, results that differ in an axis of length 1, and writes through `depend`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import Parameter, Tensor, nn, ops
+from graphc.debug import debug
+
+
+def results(net, *calls):
+    """What a cell gives natively, in checked mode, and op by op: all the same."""
+    ways = []
+    for mode, jit in ((graphc.GRAPH_MODE, True), (graphc.GRAPH_MODE, False), (graphc.PYNATIVE_MODE, True)):
+        graphc.set_context(mode=mode)
+        try:
+            with debug(jit=jit):
+                ways.append([np.asarray(net(*args)).tolist() for args in calls])
+        finally:
+            graphc.set_context(mode=graphc.GRAPH_MODE)
+    assert ways[0] == ways[1] == ways[2]
+    return ways[0]
+
+
+def test_a_name_that_is_set_on_the_ways_that_go_on():
+    class Net(nn.Cell):
+        def construct(self, x):
+            if x > 4:
+                return x * 100
+            elif x > 2:
+                y = x * 10
+            else:
+                if x < 0:
+                    return x - x
+                y, extra = x + 0.5, [x, x]
+                y = y + extra[0] * 0
+            return y + 1
+
+    calls = [(Tensor(v),) for v in (5.0, 3.0, 1.0, -1.0)]
+    assert results(Net(), *calls) == [500.0, 31.0, 2.5, 0.0]
+
+
+def test_a_name_that_is_missing_where_it_is_used_is_still_refused():
+    class Net(nn.Cell):
+        def construct(self, x):
+            if x > 4:
+                pass
+            else:
+                y = x
+            return y
+
+    with pytest.raises(graphc.TraceError, match="'y' is not set in the `if` branch"):
+        Net()(Tensor(1.0))
+
+
+def test_gradients_of_early_returns():
+    class Net(nn.Cell):
+        def construct(self, x):
+            if x > 1:
+                return x * 3
+            y = x * x
+            return y
+
+    for value, slope in ((2.0, 3.0), (0.5, 1.0)):
+        assert float(ops.grad(Net())(Tensor(value))) == slope
+
+
+def test_one_element_with_and_without_an_axis():
+    class Net(nn.Cell):
+        def construct(self, x, flag):
+            if flag:
+                y = x * 2
+            else:
+                y = x.sum()
+            return y
+
+    calls = [(Tensor([3.0]), Tensor(v)) for v in (True, False)]
+    net = Net()
+    assert [np.reshape(net(*c), ()).item() for c in calls] == [6.0, 3.0]
+    assert net(*calls[1]).shape == (1,)
+    with pytest.raises(graphc.ShapeError, match="different shapes"):
+        net(Tensor([1.0, 2.0]), Tensor(True))
+
+
+def test_what_depend_makes_of_a_parameter_can_be_assigned():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.total = Parameter(Tensor([1.0, 2.0]), name="total")
+
+        def construct(self, x):
+            taken = ops.depend(self.total, x) * x
+            written = ops.assign(ops.depend(self.total, taken), ops.zeros_like(self.total))
+            return ops.depend(taken, written)
+
+    net = Net()
+    np.testing.assert_array_equal(net(Tensor([5.0, 6.0])), [5, 12])
+    np.testing.assert_array_equal(net.total, [0, 0])
+    graph = graphc.compile(net, Tensor([5.0, 6.0])).graph
+    (assign,) = (n for n in graph if n.op.name == "Assign")
+    (product,) = (n for n in graph if n.op.name == "Mul")
+    assert product.id < assign.id
+
+
+def test_the_value_of_a_parameter_is_a_snapshot():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.n = Parameter(Tensor(1.0), name="n")
+
+        def construct(self):
+            before = self.n.value()
+            ops.assign(self.n, self.n + 1)
+            return before, self.n.value(), (self.n * 1).value()
+
+    net = Net()
+    assert [float(x) for x in net()] == [1, 2, 2]
+    assert [float(x) for x in net()] == [2, 3, 3]
+
+
+def test_a_weight_of_one_element_for_a_loss_without_axes():
+    gradient = ops.GradOperation(sens_param=True)
+
+    class Net(nn.Cell):
+        def construct(self, x, s):
+            return gradient(lambda v: (v * v).sum())(x, s)
+
+    for s in (Tensor(2.0), Tensor([2.0])):
+        np.testing.assert_array_equal(Net()(Tensor([3.0, 4.0]), s), [12, 16])
+    with pytest.raises(graphc.ShapeError, match="the sens of a gradient"):
+        Net()(Tensor([3.0, 4.0]), Tensor([2.0, 2.0]))

@@ -1,0 +1,94 @@
+"""`raise` and `assert` in a construct: at once where Python decides, at the end of the run where a tensor does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import Parameter, Tensor, nn, ops
+
+
+def tensor(*values):
+    return Tensor(np.asarray(values, np.float32))
+
+
+class Guarded(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.calls = Parameter(Tensor(0, "int32"), name="calls", requires_grad=False)
+
+    def construct(self, x, limit=None):
+        if limit is not None and x.shape[0] > limit:
+            raise ValueError(f"at most {limit} elements, got {x.shape[0]}")
+        self.calls = self.calls + 1
+        if x.sum() > 10:
+            print("large", x)
+            raise OverflowError("the sum is large")
+        elif x.sum() < -10:
+            y = -x
+        else:
+            y = x * 2
+        assert x[0] >= 0 or x[1] >= 0, "one must not be negative"
+        return y
+
+
+def test_a_tensor_decides_when_the_step_runs(capsys):
+    net = Guarded()
+    for _ in range(2):
+        assert net(tensor(1, 2)).asnumpy().tolist() == [2, 4]
+        with pytest.raises(OverflowError, match="the sum is large"):
+            net(tensor(20, 1))
+        assert "large" in capsys.readouterr().out
+        with pytest.raises(AssertionError, match="one must not be negative"):
+            net(tensor(-1, -2))
+    assert net.calls.asnumpy() == 6
+
+
+def test_python_decides_when_the_cell_is_compiled():
+    with pytest.raises(ValueError, match="at most 1 elements, got 2"):
+        graphc.compile(Guarded(), tensor(1, 2), limit=1)
+
+
+def test_both_branches_raise_and_gradients_pass():
+    def either(x):
+        if x.sum() > 0:
+            raise KeyError("above")
+        else:
+            raise IndexError("below")
+        return x
+
+    def checked(x):
+        if x.sum() > 5:
+            raise ValueError("too large")
+        return (x * x).sum()
+
+    jitted = graphc.jit(either)
+    for value, error in ((1.0, KeyError), (-1.0, IndexError)):
+        with pytest.raises(error):
+            jitted(tensor(value))
+    assert ops.grad(checked)(tensor(1, 2)).asnumpy().tolist() == [2, 4]
+    with pytest.raises(ValueError, match="too large"):
+        ops.grad(checked)(tensor(4, 2))
+
+
+def test_not_inside_a_loop_over_tensors():
+    @graphc.jit
+    def looped(x):
+        while x.sum() < 10:
+            x = x * 2
+            if x[0] > 3:
+                raise ValueError("x")
+        return x
+
+    with pytest.raises(graphc.TraceError, match="ValueError is raised inside a `while` over tensors"):
+        looped(tensor(1.0))
+
+
+def test_an_error_of_the_ops_is_no_exception_of_the_program():
+    @graphc.jit
+    def wrong(x):
+        return x @ x if x.sum() > 0 else x
+
+    with pytest.raises(graphc.ShapeError):
+        wrong(Tensor(np.ones((2, 3), np.float32)))
