@@ -363,9 +363,18 @@ class _Steps:
         self.steps: dict[Any, CompiledStep] = {}
         self.latest: CompiledStep | None = None
         self.conditions: tuple[Any, ...] = ()
+        self.containers: list[tuple[Any, str]] = []
+
+    def contents_changed(self) -> bool:
+        """Whether a list or dict among the attributes has been changed in place since the last key."""
+        return any(_constant(value, self.kept) != text for value, text in self.containers)
 
     def key(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Any:
-        if self.version != dispatch.version:
+        if self.version != dispatch.version or self.contents_changed():
+            values = [v for _, c in cell.cells_and_names() for n, v in vars(c).items() if n not in _INTERNAL]
+            self.containers = [
+                (v, _constant(v, self.kept)) for v in values if isinstance(v, list) or (isinstance(v, dict) and v)
+            ]
             self.modes = (
                 tuple((id(c), c.training, _constants(c, self.kept)) for _, c in cell.cells_and_names()),
                 tuple((id(p), p.requires_grad, p.type) for p in cell.get_parameters()),
@@ -383,8 +392,7 @@ _INTERNAL = {"_params", "_cells", "_auto_prefix", "training"}
 def _constants(cell: Cell, kept: dict[int, Any]) -> tuple[str, ...]:
     """The attributes that are Python constants or tensors: a step is compiled for their values.
 
-    Tensors count by identity and are `kept` alive, so that no other one takes over an id. A list or dict that is changed in
-    place is not noticed, one that is replaced is.
+    Tensors count by identity and are `kept` alive, so that no other one takes over an id.
     """
     texts = ((n, _constant(v, kept)) for n, v in vars(cell).items() if n not in _INTERNAL)
     return tuple(f"{name}={text}" for name, text in texts if text)
@@ -415,7 +423,7 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if steps is not None and steps.latest is not None and steps.conditions == conditions and not kwargs:
         # The quick way: nothing has changed since the last call, and the inputs are like those of the last call.
         arrays = steps.latest.plain_arrays(args)
-        if arrays is not None:
+        if arrays is not None and not steps.contents_changed():
             return steps.latest.run(arrays)
     inputs = as_inputs((args, kwargs))
     if context.get_context("mode") == context.PYNATIVE_MODE:

@@ -75,8 +75,8 @@ def _unique(pairs: Iterable[tuple[object, object]]) -> dict[str, Tensor]:
     return tensors
 
 
-def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Tensor]:
-    """The tensors of a safetensors file by name.
+def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Parameter]:
+    """The tensors of a safetensors file by name, as Parameters of these names.
 
     Raises CheckpointError if the file is missing, is no safetensors file, is cut off, or holds a dtype graphc has not.
     """
@@ -101,7 +101,7 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Tensor]:
                 f"checkpoint {str(path)!r}: {name!r} has dtype {array.dtype}, which a tensor cannot hold",
                 loc=user_loc(),
             )
-    return {name: Tensor(array) for name, array in arrays.items()}
+    return {name: Parameter(Tensor(array), name=name) for name, array in arrays.items()}
 
 
 def load_param_into_net(
