@@ -1,4 +1,4 @@
-"""JAX: one jitted step; parameters and momentum are donated."""
+"""JAX: one jitted step; parameters, statistics and optimizer state are donated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,23 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from workloads import LEARNING_RATE, MOMENTUM, SCALE, Array
+from workloads import (
+    ADAM_RATE,
+    BETAS,
+    CLIP,
+    EPS,
+    GPT,
+    LEARNING_RATE,
+    MOMENTUM,
+    NORM_EPS,
+    SCALE,
+    WEIGHT_DECAY,
+    WORKLOADS,
+    Array,
+    residual_blocks,
+)
+
+Tree = dict[str, Any]
 
 
 def version() -> str:
@@ -19,53 +35,135 @@ def start() -> None:
     jax.jit(lambda x: x + 1)(jnp.ones(1)).block_until_ready()
 
 
-def lenet(p: dict[str, Any], x: Any) -> Any:
+# ---- networks: (parameters, running statistics, input) -> (logits, new statistics)
+
+
+def dense(p: Tree, name: str, x: Any) -> Any:
+    return x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
+
+
+def mlp(p: Tree, s: Tree, x: Any) -> Any:
+    x = jax.nn.relu(dense(p, "fc1", x))
+    return dense(p, "fc3", jax.nn.relu(dense(p, "fc2", x))), s
+
+
+def lenet(p: Tree, s: Tree, x: Any) -> Any:
     for name in ("conv1", "conv2"):
         x = jax.lax.conv_general_dilated(x, p[f"{name}.weight"], (1, 1), "VALID")
         x = jax.nn.relu(x + p[f"{name}.bias"][:, None, None])
         x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
-    return mlp(p, x.reshape(x.shape[0], -1))
+    return mlp(p, s, x.reshape(x.shape[0], -1))
 
 
-def mlp(p: dict[str, Any], x: Any) -> Any:
-    for name in ("fc1", "fc2", "fc3"):
-        x = x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
-        if name != "fc3":
-            x = jax.nn.relu(x)
-    return x
+def resnet20(p: Tree, s: Tree, x: Any) -> Any:
+    new: Tree = {}
+
+    def layer(conv: str, norm: str, x: Any, stride: int = 1) -> Any:
+        w = p[f"{conv}.weight"]
+        border = (w.shape[-1] // 2,) * 2
+        x = jax.lax.conv_general_dilated(x, w, (stride, stride), (border, border))
+        mean, variance = x.mean((0, 2, 3)), x.var((0, 2, 3))
+        for name, now in (("mean", mean), ("variance", variance)):
+            new[f"{norm}.{name}"] = 0.9 * s[f"{norm}.{name}"] + 0.1 * now
+        factor = p[f"{norm}.weight"] * jax.lax.rsqrt(variance + NORM_EPS)
+        return (x - mean[:, None, None]) * factor[:, None, None] + p[f"{norm}.bias"][:, None, None]
+
+    x = jax.nn.relu(layer("conv", "norm", x))
+    for i, (_, _, stride) in enumerate(residual_blocks()):
+        b = f"blocks.{i}."
+        y = jax.nn.relu(layer(b + "conv1", b + "norm1", x, stride))
+        y = layer(b + "conv2", b + "norm2", y)
+        x = jax.nn.relu(y + (layer(b + "project", b + "norm3", x, stride) if stride > 1 else x))
+    return dense(p, "fc", x.mean((2, 3))), new
+
+
+def layer_norm(p: Tree, name: str, x: Any) -> Any:
+    centred = x - x.mean(-1, keepdims=True)
+    factor = jax.lax.rsqrt(jnp.square(centred).mean(-1, keepdims=True) + NORM_EPS)
+    return centred * factor * p[f"{name}.weight"] + p[f"{name}.bias"]
+
+
+def gpt(p: Tree, s: Tree, tokens: Any) -> Any:
+    batch, context = tokens.shape
+    x = p["tokens.weight"][tokens] + p["positions.weight"]
+    causal = jnp.tril(jnp.ones((context, context), bool))
+    for i in range(GPT.layers):
+        b = f"blocks.{i}."
+        parts = jnp.split(dense(p, b + "qkv", layer_norm(p, b + "norm1", x)), 3, -1)
+        q, k, v = (t.reshape(batch, context, GPT.heads, -1).transpose(0, 2, 1, 3) for t in parts)
+        scores = q @ k.swapaxes(-1, -2) * float(q.shape[-1]) ** -0.5
+        attended = jax.nn.softmax(jnp.where(causal, scores, -jnp.inf), -1) @ v
+        x = x + dense(p, b + "out", attended.transpose(0, 2, 1, 3).reshape(x.shape))
+        up = jax.nn.gelu(dense(p, b + "up", layer_norm(p, b + "norm2", x)), approximate=True)
+        x = x + dense(p, b + "down", up)
+    return (layer_norm(p, "norm", x) @ p["head.weight"].T).reshape(-1, GPT.vocabulary), s
+
+
+# ---- optimizers: (parameters, state, gradients) -> (parameters, state)
+
+
+def momentum(p: Tree, state: Any, gradients: Tree) -> Any:
+    state = jax.tree.map(lambda m, g: MOMENTUM * m + g, state, gradients)
+    return jax.tree.map(lambda w, m: w - LEARNING_RATE * m, p, state), state
+
+
+def clipped_adamw(p: Tree, state: Any, gradients: Tree) -> Any:
+    norm = jnp.sqrt(sum(jnp.square(g).sum() for g in gradients.values()))
+    gradients = jax.tree.map(lambda g: g * (CLIP / jnp.maximum(norm, CLIP)), gradients)
+    t, first, second = state
+    t = t + 1
+    first = jax.tree.map(lambda m, g: BETAS[0] * m + (1 - BETAS[0]) * g, first, gradients)
+    second = jax.tree.map(lambda v, g: BETAS[1] * v + (1 - BETAS[1]) * g * g, second, gradients)
+    rate, correction = ADAM_RATE / (1 - BETAS[0] ** t), 1 - BETAS[1] ** t
+
+    def updated(w: Any, m: Any, v: Any) -> Any:
+        return w * (1 - ADAM_RATE * WEIGHT_DECAY) - rate * m / (jnp.sqrt(v / correction) + EPS)
+
+    return jax.tree.map(updated, p, first, second), (t, first, second)
 
 
 def build(workload: str, variant: str, weights: dict[str, Array], x: Array, y: Array) -> Callable[[], Any]:
-    network = lenet if workload == "lenet" else mlp
-    images, labels = jnp.asarray(x), jnp.asarray(y)
+    family = WORKLOADS[workload].family
+    network = {"mlp": mlp, "lenet": lenet, "resnet20": resnet20, "gpt": gpt}[family]
+    update = clipped_adamw if family == "gpt" else momentum
+    inputs, labels = jnp.asarray(x), jnp.asarray(y).reshape(-1)
 
-    def loss_of(p: dict[str, Any], images: Any, labels: Any, scale: Any) -> Any:
-        logits = jax.nn.log_softmax(network(p, images))
-        loss = -jnp.take_along_axis(logits, labels[:, None], 1).mean()
-        return loss * scale, loss
+    def loss_of(p: Tree, s: Tree, inputs: Any, labels: Any, scale: Any) -> Any:
+        logits, s = network(p, s, inputs)
+        loss = -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1).mean()
+        return loss * scale, (loss, s)
 
-    def updated(p: Any, moments: Any, gradients: Any) -> Any:
-        moments = jax.tree.map(lambda m, g: MOMENTUM * m + g, moments, gradients)
-        return jax.tree.map(lambda w, m: w - LEARNING_RATE * m, p, moments), moments
-
-    @partial(jax.jit, donate_argnums=(0, 1))
-    def train(p: Any, moments: Any, images: Any, labels: Any, scale: Any) -> Any:
-        gradients, loss = jax.grad(loss_of, has_aux=True)(p, images, labels, scale)
+    @partial(jax.jit, donate_argnums=(0, 1, 2))
+    def train(p: Tree, s: Tree, state: Any, inputs: Any, labels: Any, scale: Any) -> Any:
+        gradients, (loss, s) = jax.grad(loss_of, has_aux=True)(p, s, inputs, labels, scale)
         if variant != "scaled":
-            return *updated(p, moments, gradients), loss
+            return *update(p, state, gradients), s, loss
         gradients = jax.tree.map(lambda g: g * (1 / scale), gradients)
         finite = jnp.all(jnp.array([jnp.isfinite(g).all() for g in jax.tree.leaves(gradients)]))
-        p, moments = jax.lax.cond(finite, updated, lambda p, m, g: (p, m), p, moments, gradients)
-        return p, moments, loss
+        p, state = jax.lax.cond(finite, update, lambda p, state, g: (p, state), p, state, gradients)
+        return p, state, s, loss
 
     def compile() -> Callable[[], float]:
-        state = [jax.tree.map(jnp.asarray, weights), jax.tree.map(jnp.zeros_like, jax.tree.map(jnp.asarray, weights))]
+        p = {name: jnp.asarray(w) for name, w in weights.items()}
+        zeros = [jax.tree.map(jnp.zeros_like, p) for _ in range(2)]
+        state = (jnp.float32(0), *zeros) if family == "gpt" else zeros[0]
+        kept = [p, _statistics(p) if family == "resnet20" else {}, state]
         scale = jnp.float32(SCALE if variant == "scaled" else 1.0)
 
         def step() -> float:
-            state[0], state[1], loss = train(*state, images, labels, scale)
+            kept[0], kept[2], kept[1], loss = train(*kept, inputs, labels, scale)
             return float(loss)
 
         return step
 
     return compile
+
+
+def _statistics(p: Tree) -> Tree:
+    """Mean 0 and variance 1 for every batch normalization."""
+    made = {}
+    for name, w in p.items():
+        layer, _, kind = name.rpartition(".")
+        if "norm" in layer and kind == "weight":
+            made |= {f"{layer}.mean": jnp.zeros_like(w), f"{layer}.variance": jnp.ones_like(w)}
+    return made

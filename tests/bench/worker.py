@@ -1,7 +1,11 @@
-"""One measurement in one process: worker.py PEER WORKLOAD VARIANT run|start [SECONDS]. Prints one line of JSON.
+"""One peer and one step in one process: worker.py PEER WORKLOAD VARIANT cold|warm.
 
-run     cold compile, median step time, peak memory
-start   wall seconds from the start of the process (BENCH_STARTED, from the caller) to the end of the first step
+Answers with lines of JSON. The first comes after the first steps; then one for every line of standard input, which holds a
+number of seconds to time steps for.
+
+cold    "cold_wall" and "cold_cpu": seconds from the built model to the end of its first step, without what the framework does
+        once per process
+warm    "start": wall seconds from the start of the process (BENCH_STARTED, from the caller) to the end of the first step
 """
 
 from __future__ import annotations
@@ -12,12 +16,15 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 import workloads
 
-#: Steps before the timed ones; the loss after them is compared between the peers.
-WARM_STEPS = 20
-MIN_STEPS = 30
+#: Steps before anything is timed; the loss after them is compared between the peers.
+WARM_STEPS = 10
+#: Steps before each turn, which find the caches as the other peers have left them, and the least number to time.
+AGAIN, MIN_STEPS = 1, 3
 
 
 def cpu_seconds() -> float:
@@ -26,34 +33,42 @@ def cpu_seconds() -> float:
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
+def timed(step: Callable[[], float], seconds: float) -> dict[str, float]:
+    """The median time of steps, made one after the other for so many seconds."""
+    for _ in range(AGAIN):
+        step()
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(times) < MIN_STEPS or time.perf_counter() < end:
+        began = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - began)
+    return {"step": sorted(times)[len(times) // 2], "steps": len(times)}
+
+
+def answer(found: dict[str, Any]) -> None:
+    rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({**found, "rss": rss}), flush=True)
+
+
 def main() -> None:
-    peer, workload, variant, mode, *rest = sys.argv[1:]
-    seconds = float(rest[0]) if rest else 3.0
+    peer, workload, variant, mode = sys.argv[1:]
     module = importlib.import_module(f"peer_{peer.replace('-', '_')}")
-    if mode == "run":
+    if mode == "cold":
         module.start()
     build = module.build(workload, variant, workloads.weights(workload), *workloads.batch(workload))
     cpu, wall = cpu_seconds(), time.perf_counter()
     step = build()
     step()
-    found = {"cold_cpu": cpu_seconds() - cpu, "cold_wall": time.perf_counter() - wall}
-    if mode == "start":
-        found = {"start": time.time() - float(os.environ["BENCH_STARTED"])}
+    found: dict[str, Any] = {"version": module.version()}
+    if mode == "cold":
+        found |= {"cold_cpu": cpu_seconds() - cpu, "cold_wall": time.perf_counter() - wall}
     else:
-        losses = [step() for _ in range(WARM_STEPS)]
-        found["loss"] = losses[-1]
-        times: list[float] = []
-        end = time.perf_counter() + seconds
-        while len(times) < MIN_STEPS or time.perf_counter() < end:
-            began = time.perf_counter()
-            step()
-            times.append(time.perf_counter() - began)
-        times.sort()
-        found["step"] = times[len(times) // 2]
-        found["steps"] = len(times)
-    found["rss"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    found["version"] = module.version()
-    print(json.dumps(found), flush=True)
+        found["start"] = time.time() - float(os.environ["BENCH_STARTED"])
+    losses = [step() for _ in range(WARM_STEPS)]
+    answer({**found, "loss": losses[-1]})
+    for line in sys.stdin:
+        answer(timed(step, float(line)))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,15 @@
 """What every peer trains: sizes, the same initial weights, the same batch. NumPy only: any environment can import it.
 
-Momentum 0.9, learning rate 0.01, mean softmax cross entropy over ten classes; a loss-scaled step multiplies the loss by
-1024, divides the gradients again, and leaves weights and momentum alone when a gradient is not finite.
+Mean softmax cross entropy; momentum 0.9 at learning rate 0.01, for the transformer AdamW (betas 0.9 and 0.999, eps 1e-8,
+learning rate 0.001, weight decay 0.01) after gradients are clipped to a global norm of 1. A scaled step multiplies the loss
+by 1024, divides the gradients again, and leaves weights and optimizer state alone when a gradient is not finite.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,36 +17,144 @@ import numpy as np
 Array = np.ndarray[Any, np.dtype[Any]]
 
 LEARNING_RATE, MOMENTUM, SCALE = 0.01, 0.9, 1024.0
+ADAM_RATE, BETAS, EPS, WEIGHT_DECAY, CLIP = 1e-3, (0.9, 0.999), 1e-8, 0.01, 1.0
+#: Of layer and batch normalization.
+NORM_EPS = 1e-5
 
-#: Layers in order of use: name and weight shape, [out, in] or [out, in, height, width]. Each also has a bias [out].
-LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
-    "lenet": {
-        "conv1": (6, 1, 5, 5),
-        "conv2": (16, 6, 5, 5),
-        "fc1": (120, 400),
-        "fc2": (84, 120),
-        "fc3": (10, 84),
-    },
-    "mlp": {"fc1": (512, 784), "fc2": (512, 512), "fc3": (10, 512)},
+
+@dataclass(frozen=True)
+class Workload:
+    """A network of a `family`: "mlp" with the layer sizes `dims`, "lenet", "resnet20", or "gpt".
+
+    `goal` is the wanted quotient of graphc's step time and the best peer's.
+    """
+
+    title: str
+    family: str
+    batch: int
+    goal: float
+    dims: tuple[int, ...] = ()
+
+
+WORKLOADS = {
+    "mlp_small": Workload("MLP 64-64-32-10, batch 32", "mlp", 32, 0.25, (64, 64, 32, 10)),
+    "mlp": Workload("MLP 784-512-512-10, batch 64", "mlp", 64, 0.5, (784, 512, 512, 10)),
+    "lenet": Workload("LeNet-5, batch 32", "lenet", 32, 0.2),
+    "lenet256": Workload("LeNet-5, batch 256", "lenet", 256, 0.2),
+    "resnet20": Workload("ResNet-20, batch 32", "resnet20", 32, 0.5),
+    "gpt": Workload("GPT, 4 layers, batch 12", "gpt", 12, 0.5),
 }
-INPUT: dict[str, tuple[int, ...]] = {"lenet": (32, 1, 32, 32), "mlp": (64, 784)}
-TITLES = {"lenet": "LeNet-5, batch 32", "mlp": "MLP 784-512-512-10, batch 64"}
 VARIANTS = ("plain", "scaled")
 
 
+@dataclass(frozen=True)
+class Transformer:
+    """Sizes of "gpt": a decoder with normalization before each part, learned positions, no dropout."""
+
+    layers: int = 4
+    heads: int = 4
+    width: int = 128
+    context: int = 64
+    vocabulary: int = 65
+
+
+GPT = Transformer()
+#: Stages of "resnet20": channels, and the stride of the first of three blocks.
+STAGES = ((16, 1), (32, 2), (64, 2))
+
+
+def residual_blocks() -> Iterator[tuple[int, int, int]]:
+    """Channels in, channels out, stride of the blocks of "resnet20"; one with a stride has a projection shortcut."""
+    channels = STAGES[0][0]
+    for out, stride in STAGES:
+        for i in range(3):
+            yield channels, out, stride if i == 0 else 1
+            channels = out
+
+
 def weights(workload: str) -> dict[str, Array]:
-    """Initial weights by name, "fc1.weight" and "fc1.bias": normal with deviation 1/sqrt(fan in), float32."""
+    """Initial weights by name, "fc1.weight": normal with deviation 1/sqrt(fan in), float32; biases 0, scales 1.
+
+    Shapes are [out, in] and [out, in, height, width]; of embeddings [number, width].
+    """
     rng = np.random.default_rng(0)
     made: dict[str, Array] = {}
-    for name, shape in LAYERS[workload].items():
-        fan_in = float(np.prod(shape[1:]))
-        made[f"{name}.weight"] = (rng.standard_normal(shape) / np.sqrt(fan_in)).astype(np.float32)
-        made[f"{name}.bias"] = np.zeros(shape[0], np.float32)
+    for name, shape in _shapes(WORKLOADS[workload]):
+        if len(shape) == 1:
+            made[name] = np.full(shape, float(name.endswith("weight")), np.float32)
+        else:
+            deviation = 0.02 if name.startswith(("tokens", "positions")) else np.prod(shape[1:]) ** -0.5
+            made[name] = (rng.standard_normal(shape) * deviation).astype(np.float32)
     return made
 
 
 def batch(workload: str) -> tuple[Array, Array]:
-    """One batch: normal float32 inputs, int32 labels below ten."""
+    """One batch: normal float32 inputs and int32 labels below ten; for "gpt" int32 tokens and the ones that follow."""
     rng = np.random.default_rng(1)
-    shape = INPUT[workload]
-    return rng.standard_normal(shape).astype(np.float32), rng.integers(0, 10, shape[0]).astype(np.int32)
+    w = WORKLOADS[workload]
+    if w.family == "gpt":
+        tokens = rng.integers(0, GPT.vocabulary, (w.batch, GPT.context + 1)).astype(np.int32)
+        return tokens[:, :-1].copy(), tokens[:, 1:].copy()
+    image = {"mlp": w.dims[:1], "lenet": (1, 32, 32), "resnet20": (3, 32, 32)}[w.family]
+    return rng.standard_normal((w.batch, *image)).astype(np.float32), rng.integers(0, 10, w.batch).astype(np.int32)
+
+
+# ---- names and shapes
+
+
+Shapes = Iterator[tuple[str, tuple[int, ...]]]
+
+
+def _shapes(w: Workload) -> Shapes:
+    if w.family == "mlp":
+        for i, (a, b) in enumerate(pairwise(w.dims), 1):
+            yield from _dense(f"fc{i}", a, b)
+    elif w.family == "lenet":
+        yield from (("conv1.weight", (6, 1, 5, 5)), ("conv1.bias", (6,)))
+        yield from (("conv2.weight", (16, 6, 5, 5)), ("conv2.bias", (16,)))
+        for i, (a, b) in enumerate(((400, 120), (120, 84), (84, 10)), 1):
+            yield from _dense(f"fc{i}", a, b)
+    elif w.family == "resnet20":
+        yield from _residual()
+    else:
+        yield from _transformer()
+
+
+def _dense(name: str, a: int, b: int) -> Shapes:
+    yield f"{name}.weight", (b, a)
+    yield f"{name}.bias", (b,)
+
+
+def _norm(name: str, size: int) -> Shapes:
+    yield f"{name}.weight", (size,)
+    yield f"{name}.bias", (size,)
+
+
+def _residual() -> Shapes:
+    """Convolutions have no bias: a batch normalization follows each."""
+    yield "conv.weight", (16, 3, 3, 3)
+    yield from _norm("norm", 16)
+    for i, (a, b, stride) in enumerate(residual_blocks()):
+        yield f"blocks.{i}.conv1.weight", (b, a, 3, 3)
+        yield from _norm(f"blocks.{i}.norm1", b)
+        yield f"blocks.{i}.conv2.weight", (b, b, 3, 3)
+        yield from _norm(f"blocks.{i}.norm2", b)
+        if stride > 1:
+            yield f"blocks.{i}.project.weight", (b, a, 1, 1)
+            yield from _norm(f"blocks.{i}.norm3", b)
+    yield from _dense("fc", STAGES[-1][0], 10)
+
+
+def _transformer() -> Shapes:
+    width = GPT.width
+    yield "tokens.weight", (GPT.vocabulary, width)
+    yield "positions.weight", (GPT.context, width)
+    for i in range(GPT.layers):
+        yield from _norm(f"blocks.{i}.norm1", width)
+        yield from _dense(f"blocks.{i}.qkv", width, 3 * width)
+        yield from _dense(f"blocks.{i}.out", width, width)
+        yield from _norm(f"blocks.{i}.norm2", width)
+        yield from _dense(f"blocks.{i}.up", width, 4 * width)
+        yield from _dense(f"blocks.{i}.down", 4 * width, width)
+    yield from _norm("norm", width)
+    yield "head.weight", (GPT.vocabulary, width)

@@ -1,0 +1,132 @@
+"""What only graphc can say of its steps: facts.py step WORKLOAD SECONDS, or facts.py dispatch SECONDS. Prints one line of JSON.
+
+step      "multiply_adds" of a plain step's products and convolutions; "memory" as of `CompiledStep.memory`; from profiling
+          builds, the seconds in all kernels of a plain and of a scaled step ("plain", "scaled"), measured in turns
+dispatch  seconds of a step that does next to nothing, called from Python ("python") and, its native entry, from a jitted
+          loop ("native")
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import statistics
+import sys
+import time
+from typing import Any
+
+import numba
+import numpy as np
+import workloads
+from cells import training_cell
+
+import graphc
+from graphc import Tensor, nn
+from graphc.api import CompiledStep
+from graphc.debug import debug
+from graphc.ir import Graph, Node
+from graphc_codegen.runtime import NativeBound
+
+TURNS, CALLS = 15, 2000
+
+
+def compiled(workload: str, variant: str, inputs: tuple[Tensor, ...]) -> CompiledStep:
+    return graphc.compile(training_cell(workload, variant, workloads.weights(workload), nn.AdamW), *inputs)
+
+
+def multiply_adds(step: CompiledStep) -> int:
+    """Counted on the graph: what the mathematics need, whatever a kernel does (Winograd's does less, a border more).
+
+    Raises ValueError if the program has another number of such kernels than the graph has nodes.
+    """
+    counts = [c for c in (_count(step.graph, node) for node in step.graph) if c]
+    calls = sum(c.kernel.family.startswith(("gemm", "conv2d")) for c in step._lowered.program.calls())
+    if calls != len(counts):
+        raise ValueError(f"{len(counts)} products and convolutions in the graph, {calls} kernels for them")
+    return sum(counts)
+
+
+def _count(graph: Graph, node: Node) -> int:
+    first, second = (graph.type(v) for v in node.inputs[:2]) if len(node.inputs) > 1 else (node.type, node.type)
+    if node.op.name in ("MatMul", "BatchMatMul"):
+        return node.type.size * first.shape[-2 if node.attrs["transpose_a"] else -1]
+    # A pixel of the result, or of its gradient, has a product for each weight of one output channel.
+    result, weight = {
+        "Conv2D": (node.type, second),
+        "Conv2DBackpropInput": (first, second),
+        "Conv2DBackpropFilter": (first, node.type),
+    }.get(node.op.name, (None, node.type))
+    return result.size * weight.size // weight.shape[0] if result else 0
+
+
+def kernel_seconds(step: CompiledStep, inputs: tuple[Tensor, ...], seconds: float) -> float:
+    """Seconds in the kernels of a step of a profiling build, the mean of at least three."""
+    before = sum(t.seconds for t in step.timings())
+    steps, end = 0, time.perf_counter() + seconds
+    while steps < 3 or time.perf_counter() < end:
+        step(*inputs)
+        steps += 1
+    return (sum(t.seconds for t in step.timings()) - before) / steps
+
+
+def of_step(workload: str, seconds: float) -> dict[str, Any]:
+    x, y = workloads.batch(workload)
+    inputs = Tensor(x), Tensor(y)
+    plain = compiled(workload, "plain", inputs)
+    with debug(profile=True):
+        profiled = {variant: compiled(workload, variant, inputs) for variant in workloads.VARIANTS}
+    found: dict[str, list[float]] = {variant: [] for variant in profiled}
+    for turn in range(TURNS):
+        for variant, step in profiled.items():
+            made = kernel_seconds(step, inputs, seconds / TURNS)
+            # The first turn finds no memory in the caches.
+            found[variant] += [made] if turn else []
+    medians = {variant: statistics.median(times) for variant, times in found.items()}
+    return {"multiply_adds": multiply_adds(plain), "memory": plain.memory, **medians}
+
+
+class AddOne(nn.Cell):
+    def construct(self, x: Tensor) -> Any:
+        return x + 1
+
+
+def dispatch(seconds: float) -> dict[str, float]:
+    x = Tensor(np.zeros(1, np.float32))
+    step = graphc.compile(AddOne(), x)
+    step(x)
+    entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(step._executable.entry_address)
+
+    def loop(count: int, context: int) -> int:
+        status = 0
+        for _ in range(count):
+            status |= entry(context)
+        return status
+
+    def called(count: int) -> None:
+        for _ in range(count):
+            step(x)
+
+    assert isinstance(step._bound, NativeBound)
+    context = step._bound.context
+    jitted: Any = numba.njit(loop)
+    jitted(1, context)
+    return {"python": _per_call(called, seconds), "native": _per_call(lambda n: jitted(n, context), seconds)}
+
+
+def _per_call(run: Any, seconds: float) -> float:
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(times) < 3 or time.perf_counter() < end:
+        began = time.perf_counter()
+        run(CALLS)
+        times.append((time.perf_counter() - began) / CALLS)
+    return statistics.median(times)
+
+
+def main() -> None:
+    what, *rest = sys.argv[1:]
+    print(json.dumps(dispatch(float(rest[0])) if what == "dispatch" else of_step(rest[0], float(rest[1]))))
+
+
+if __name__ == "__main__":
+    main()
