@@ -68,7 +68,9 @@ class Pool:
                     worker.start()
             except RuntimeError as error:
                 self._end()
-                raise CodegenError(f"cannot start {self.threads - 1} threads ({error}); set GRAPHC_NUM_THREADS") from None
+                raise CodegenError(
+                    f"cannot start {self.threads - 1} threads ({error}); set GRAPHC_NUM_THREADS"
+                ) from None
             self.ready = True
 
     def forget(self) -> None:
