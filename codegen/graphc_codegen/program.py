@@ -177,7 +177,7 @@ def result_domain(kernel: NamedKernel) -> tuple[int, ...] | None:
     Elements follow each other as in an array of this shape.
     """
     p: dict[str, Any] = dict(kernel.params)
-    if kernel.name == "conv2d":
+    if kernel.name in ("conv2d", "conv2d_winograd"):
         return (p["n"], p["co"], p["oh"] * p["ow"])
     if kernel.name == "max_pool_grad":
         tiles = (p["oh"] * p["sh"], p["ow"] * p["sw"]) == (p["h"], p["w"]) and (p["sh"], p["sw"]) == (p["kh"], p["kw"])
@@ -190,9 +190,10 @@ def written(kernel: Kernel) -> int:
     """How many of a call's operands, the last ones, are written. Scratch memory counts."""
     if isinstance(kernel, LoopKernel):
         return kernel.times * len(kernel.outputs)
+    scratch = kernel.name.endswith("_winograd")
     if "stores" in dict(kernel.params):
-        return len(dict(kernel.params)["stores"])  # type: ignore[arg-type]
-    return 2 if kernel.name == "softmax_cross_entropy" or kernel.name.endswith("_winograd") else 1
+        return scratch + len(dict(kernel.params)["stores"])  # type: ignore[arg-type]
+    return 2 if scratch or kernel.name == "softmax_cross_entropy" else 1
 
 
 def divisible(kernel: Kernel) -> bool:

@@ -91,7 +91,8 @@ def _joined(producer: Call, loop: Call, uses: Counter[int]) -> Call | None:
     kernel, named = loop.kernel, producer.kernel
     assert isinstance(kernel, LoopKernel)
     assert isinstance(named, NamedKernel)
-    *inputs, result = producer.args
+    first = len(producer.args) - written(named)
+    inputs, scratch, result = producer.args[:first], producer.args[first:-1], producer.args[-1]
     read, outputs = loop.args[: len(kernel.inputs)], loop.args[len(kernel.inputs) :]
     domain = result_domain(named)
     if domain is None or read.count(result) != 1 or not _fits(kernel, domain):
@@ -116,7 +117,7 @@ def _joined(producer: Call, loop: Call, uses: Counter[int]) -> Call | None:
     params = (*named.params, ("epilogue", body), ("extras", tuple(extras)), ("stores", tuple(stores)))
     return Call(
         NamedKernel(named.name, params),  # type: ignore[arg-type]
-        (*inputs, *(read[k] for k in others), *targets),
+        (*inputs, *(read[k] for k in others), *scratch, *targets),
         f"{producer.note}, {loop.note}",
     )
 

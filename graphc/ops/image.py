@@ -16,6 +16,7 @@ from graphc.errors import ArgumentValueError, LoweringError, ShapeError
 from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.op import Attrs, Kernel, Types
 from graphc.ir.types import FLOATS
+from graphc.ops import winograd
 from graphc.ops.rules import Array, check_dtype, contiguous_strides, floats, same_dtype
 
 Pair = tuple[int, int]
@@ -154,6 +155,10 @@ def _conv_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
     stride, dilation = _square("Conv2D", attrs)
     (n, ci, _, _), (co, _, kh, kw) = k.type(inputs[0]).shape, k.type(inputs[1]).shape
     _, _, oh, ow = k.type(outputs[0]).shape
+    top, _, left, _ = attrs["pad"]
+    if stride == dilation == 1 and winograd.suits(n, ci, co, oh, ow, (kh, kw), top, left):
+        winograd.convolve(k, inputs[0], inputs[1], outputs[0], top, left, transposed=False)
+        return
     x, h, w = _phases(k, inputs[0], attrs["pad"], stride)
     sizes = dict(n=n, ci=ci, co=co, h=h, w=w, kh=kh, kw=kw, oh=oh, ow=ow)
     k.call("conv2d", (x, inputs[1]), outputs, **sizes, stride=stride, dilation=dilation, transposed=False)
@@ -162,9 +167,26 @@ def _conv_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
 def _conv_filter_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
     stride, dilation = _square("Conv2DBackpropFilter", attrs)
     (n, co, oh, ow), (_, ci, kh, kw) = k.type(inputs[0]).shape, k.type(outputs[0]).shape
+    top, _, left, _ = attrs["pad"]
+    if stride == dilation == 1 and winograd.suits_weight_gradient(n, ci, co, oh, ow, (kh, kw)):
+        winograd.weight_gradient(k, inputs[1], inputs[0], outputs[0], top, left)
+        return
     x, h, w = _phases(k, inputs[1], attrs["pad"], stride)
     sizes = dict(n=n, ci=ci, co=co, h=h, w=w, kh=kh, kw=kw, oh=oh, ow=ow)
     k.call("conv2d_filter_grad", (x, inputs[0]), outputs, **sizes, stride=stride, dilation=dilation)
+
+
+def _spread(k: Any, x: Any, stride: int) -> Any:
+    """x with stride - 1 zeros between neighbours."""
+    n, c, h, w = k.type(x).shape
+    if stride == 1:
+        return x
+    shape = (n, c, (h - 1) * stride + 1, (w - 1) * stride + 1)
+    strides = contiguous_strides(shape)
+    wide = k.temp(TensorType("float32", shape))
+    k.fill(wide, 0.0)
+    k.copy(x, wide, (n, c, h, w), 0, contiguous_strides((n, c, h, w)), 0, (*strides[:2], strides[2] * stride, stride))
+    return wide
 
 
 def _conv_input_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
@@ -174,6 +196,9 @@ def _conv_input_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
     _, _, h, w = k.type(outputs[0]).shape
     hz, wz = h + (kh - 1) * dilation, w + (kw - 1) * dilation
     top, left = (kh - 1) * dilation - attrs["pad"][0], (kw - 1) * dilation - attrs["pad"][2]
+    if dilation == 1 and winograd.suits(n, co, ci, h, w, (kh, kw), top, left):
+        winograd.convolve(k, _spread(k, inputs[0], stride), inputs[1], outputs[0], top, left, transposed=True)
+        return
     source = inputs[0]
     if (stride, top, left, oh, ow) != (1, 0, 0, hz, wz):
         source = k.temp(TensorType("float32", (n, co, hz, wz)))
@@ -205,6 +230,23 @@ _CONV_CASES: tuple[Mapping[str, Any], ...] = (
     {"x": (2, 2, 8, 8), "w": (2, 2, 1, 1), "pad": (0, 0, 0, 0), "stride": (2, 2), "dilation": (1, 1)},
     {"x": (1, 1, 9, 9), "w": (2, 1, 3, 3), "pad": (2, 2, 2, 2), "stride": (1, 1), "dilation": (2, 2)},
     {"x": (1, 1, 10, 10), "w": (1, 1, 3, 3), "pad": (3, 0, 4, 0), "stride": (3, 3), "dilation": (1, 1)},
+    # Sums of many terms; small ones, so that errors are.
+    {
+        "x": (2, 16, 31, 32),
+        "w": (12, 16, 3, 3),
+        "pad": (1, 1, 1, 1),
+        "stride": (1, 1),
+        "dilation": (1, 1),
+        "scale": 0.1,
+    },
+    {
+        "x": (1, 12, 16, 15),
+        "w": (16, 12, 3, 3),
+        "pad": (0, 1, 1, 0),
+        "stride": (2, 2),
+        "dilation": (1, 1),
+        "scale": 0.1,
+    },
 )
 
 
@@ -216,7 +258,9 @@ def _conv_samples(first: str, second: str) -> Iterator[Sample]:
         wanted = {"x", "w", "dy"} - {first, second}
         if "dy" not in wanted:
             attrs["shape"] = shapes[wanted.pop()]
-        yield Sample((floats(*shapes[first]), floats(*shapes[second], seed=1)), attrs, grad=(0, 1))
+        operands = (floats(*shapes[first]), floats(*shapes[second], seed=1))
+        scale = np.float32(case.get("scale", 1))
+        yield Sample((scale * operands[0], scale * operands[1]), attrs, grad=(0, 1))
 
 
 _CONV_ATTRS = {"pad": (0, 0, 0, 0), "stride": (1, 1), "dilation": (1, 1)}

@@ -103,3 +103,19 @@ def test_the_gradient_of_max_pooling_takes_the_activation_s() -> None:
 }""")
     agree_everywhere(graph)
     assert fused(graph) == [["%2 MaxPoolGrad", "%3 ReluGrad"]]
+
+
+def test_a_winograd_convolution_takes_it_too() -> None:
+    graph = graph_of("""graph @g {
+  forward:
+    %0 x: f32[4,32,16,16] = Input()
+    %1 w: f32[32,32,3,3] = Input()
+    %2 b: f32[32] = Input()
+    %3: f32[4,32,16,16] = Conv2D(%0, %1) {pad=(1, 1, 1, 1)}
+    %4: f32[4,32,16,16] = BiasAdd(%3, %2)
+    %5: f32[4,32,16,16] = ReLU(%4)
+  return y=%5
+}""")
+    (call,) = [c for c in calls(lower(graph)) if isinstance(c.kernel, NamedKernel)]
+    assert call.kernel.family == "conv2d_winograd"
+    assert call.note.split(", ") == ["%3 Conv2D", "%4 BiasAdd", "%5 ReLU"]

@@ -20,11 +20,15 @@ from graphc_codegen.kernels.softmax import (
     SOFTMAX_CROSS_ENTROPY,
     SOFTMAX_GRAD,
 )
+from graphc_codegen.kernels.winograd import CONV2D_WINOGRAD
+from graphc_codegen.kernels.winograd_grad import CONV2D_FILTER_GRAD_WINOGRAD
 
 EMITTERS: dict[str, Emitter] = {
     "gemm": GEMM,
     "conv2d": CONV2D,
     "conv2d_filter_grad": CONV2D_FILTER_GRAD,
+    "conv2d_winograd": CONV2D_WINOGRAD,
+    "conv2d_filter_grad_winograd": CONV2D_FILTER_GRAD_WINOGRAD,
     "max_pool": MAX_POOL,
     "max_pool_grad": MAX_POOL_GRAD,
     "avg_pool": AVG_POOL,

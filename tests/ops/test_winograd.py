@@ -1,0 +1,87 @@
+"""Which convolutions become Winograd's, and that whole programs with them are right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphc.ir import Graph
+from graphc.lower import lower
+from graphc.ops import reference, winograd
+from graphc_codegen import compile_program
+from graphc_codegen.program import NamedKernel
+from tests.passes.running import calls, graph_of, races
+
+#: A residual block's convolutions and all their gradients, one of stride 2.
+BLOCK = """graph @g {
+  forward:
+    %0 x: f32[2,16,32,32] = Input()
+    %1 w: f32[16,16,3,3] = Input()
+    %2 dy: f32[2,16,32,32] = Input()
+    %3 dz: f32[2,16,16,16] = Input()
+    %4: f32[2,16,32,32] = Conv2D(%0, %1) {pad=(1, 1, 1, 1)}
+    %5: f32[2,16,32,32] = ReLU(%4)
+    %6: f32[2,16,32,32] = Conv2D(%5, %1) {pad=(1, 1, 1, 1)}
+    %7: f32[2,16,32,32] = Add(%6, %0)
+    %8: f32[16,16,3,3] = Conv2DBackpropFilter(%2, %5) {pad=(1, 1, 1, 1), shape=(16, 16, 3, 3)}
+    %9: f32[2,16,32,32] = Conv2DBackpropInput(%2, %1) {pad=(1, 1, 1, 1), shape=(2, 16, 32, 32)}
+    %10: f32[2,16,32,32] = Conv2DBackpropInput(%3, %1) {pad=(0, 1, 0, 1), shape=(2, 16, 32, 32), stride=(2, 2)}
+  return a=%7, b=%8, c=%9, d=%10
+}"""
+
+
+def names(graph: Graph) -> list[str]:
+    return [c.kernel.name for c in calls(lower(graph)) if isinstance(c.kernel, NamedKernel)]
+
+
+def conv(x: str, w: str, y: str, attrs: str) -> Graph:
+    return graph_of(
+        f"graph @g {{\n  forward:\n    %0 x: f32[{x}] = Input()\n    %1 w: f32[{w}] = Input()\n"
+        f"    %2: f32[{y}] = Conv2D(%0, %1) {{{attrs}}}\n  return y=%2\n}}"
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_programs_agree_with_the_interpreter(threads: int) -> None:
+    graph = graph_of(BLOCK)
+    assert sorted(names(graph)) == ["conv2d_filter_grad_winograd"] + ["conv2d_winograd"] * 4
+    lowered = lower(graph, canary=threads == 1, threads=threads)
+    assert lowered.program.threads == threads
+    assert races(lowered.program) == []
+    rng = np.random.default_rng(0)
+    feed = {i: rng.standard_normal(graph.node(i).type.shape).astype(np.float32) for i in graph.inputs}
+    step = compile_program(lowered.program, cache_dir=None).bind([], list(lowered.constants))
+    step.run([feed[i] for i in lowered.inputs])
+    step.check_canaries()
+    wanted = reference.run(graph, feed).results
+    for (buffer, type), want in zip(lowered.results, wanted, strict=True):
+        got = step.read(buffer).reshape(type.shape)
+        np.testing.assert_allclose(got, want, rtol=0, atol=2e-6 * np.abs(want).max())
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "y", "attrs"),
+    [
+        ("2,16,32,32", "16,16,5,5", "2,16,32,32", "pad=(2, 2, 2, 2)"),
+        ("2,16,32,32", "16,16,3,3", "2,16,16,16", "pad=(0, 1, 0, 1), stride=(2, 2)"),
+        ("2,16,32,32", "16,16,3,3", "2,16,30,30", "pad=(1, 1, 1, 1), dilation=(2, 2)"),
+        ("2,4,32,32", "64,4,3,3", "2,64,32,32", "pad=(1, 1, 1, 1)"),
+        ("1,64,4,4", "64,64,3,3", "1,64,4,4", "pad=(1, 1, 1, 1)"),
+    ],
+    ids=["window", "stride", "dilation", "few channels", "few tiles"],
+)
+def test_others_stay_direct(x: str, w: str, y: str, attrs: str) -> None:
+    assert names(conv(x, w, y, attrs)) == ["conv2d"]
+
+
+def test_gradients_of_few_pixels_stay_direct() -> None:
+    assert winograd.suits(1, 64, 64, 24, 24, (3, 3), 1, 1)
+    assert not winograd.suits_weight_gradient(1, 64, 64, 24, 24, (3, 3))
+    assert winograd.suits_weight_gradient(4, 64, 64, 24, 24, (3, 3))
+
+
+@pytest.mark.parametrize("threads", [1, 5, 64])
+def test_scratch_memory_has_room_for_each_thread(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHC_NUM_THREADS", str(threads))
+    kernels = [c.kernel for c in calls(lower(graph_of(BLOCK))) if isinstance(c.kernel, NamedKernel)]
+    assert {k["parts"] for k in kernels} == {min(threads, 16)}
