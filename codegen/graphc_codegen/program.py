@@ -179,6 +179,8 @@ def result_domain(kernel: NamedKernel) -> tuple[int, ...] | None:
     p: dict[str, Any] = dict(kernel.params)
     if kernel.name in ("conv2d", "conv2d_winograd"):
         return (p["n"], p["co"], p["oh"] * p["ow"])
+    if kernel.name == "gemm" and not ("c" in p or p["accumulate"] or (p["ta"] and p["tb"])):
+        return (p.get("batch", 1), p["m"], p["n"])
     if kernel.name == "max_pool_grad":
         tiles = (p["oh"] * p["sh"], p["ow"] * p["sw"]) == (p["h"], p["w"]) and (p["sh"], p["sw"]) == (p["kh"], p["kw"])
         if tiles and p["sw"] <= 2 and p["kh"] * p["kw"] <= 16 and p["pt"] == p["pl"] == 0:

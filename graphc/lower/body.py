@@ -16,6 +16,7 @@ from graphc.ir.op import Alias
 from graphc.lower.buffers import Buffers
 from graphc.lower.calls import CallBuilder, LoopBuilder, Operand, kernel_node, note_of, walk
 from graphc.lower.fuse import Group, Step, fuse, uniform_values
+from graphc.lower.views import Views
 from graphc.ops.rules import contiguous_strides
 from graphc_codegen.program import Call, If, Stmt, While
 
@@ -47,13 +48,18 @@ class Body:
     step_of: dict[int, int] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     leaving: set[Value] = field(default_factory=set)
+    views: Views = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.leaving = {r.value for r in self.graph.results} | {v for v, _ in self.targets}
+        self.views = Views(self.graph, self.leaving)
 
     def run(self) -> list[Stmt]:
         """Emit everything; returns the statements."""
         self.storage.update(self.bound)
         self.uniform.update(uniform_values(self.graph))
-        self.leaving = {r.value for r in self.graph.results} | {v for v, _ in self.targets}
-        self.steps = fuse(self.graph, self.uniform)
+        self.leaving |= {v for v, _ in self.targets}
+        self.steps = [s for s in fuse(self.graph, self.uniform) if self._without_views(s)]
         for index, step in enumerate(self.steps):
             for id in step.members if isinstance(step, Group) else (step.id,):
                 self.step_of[id] = index
@@ -73,15 +79,27 @@ class Body:
             self._copy(self.of(value), buffer)
         return self.statements
 
+    def _without_views(self, step: Step) -> bool:
+        """Take the nodes out of a group that no loop needs to compute; whether anything is left."""
+        if not isinstance(step, Group):
+            return True
+        step.nodes = [n for n in step.nodes if n.id not in self.views.nodes]
+        step.members -= self.views.nodes
+        return bool(step.nodes)
+
     # ---- storage
 
+    def _is_alias(self, node: Node) -> bool:
+        """Whether a node's result is, perhaps with other strides, operand 0's memory."""
+        return isinstance(node.op.lower, Alias) or node.id in self.views.nodes
+
     def source(self, value: Value) -> Value:
-        """The value whose memory holds this one: behind aliases, and behind Assign the assigned value."""
+        """The value whose memory holds this one: behind aliases and views, and behind Assign the assigned value."""
         node = self.graph.node(value.node)
         while True:
             if node.op.name == "Assign":
                 value = node.inputs[1]
-            elif isinstance(node.op.lower, Alias):
+            elif self._is_alias(node):
                 value = node.inputs[0]
             else:
                 return value
@@ -163,7 +181,7 @@ class Body:
             v = stack.pop()
             for user in self.graph.users(v.node):
                 node = self.graph.node(user)
-                if isinstance(node.op.lower, Alias) and v in node.inputs:
+                if self._is_alias(node) and v in node.inputs:
                     stack.append(node.outputs[0])
                 elif node.op.name == "Assign":
                     if v == node.inputs[1]:
@@ -219,8 +237,8 @@ class Body:
         return value in self.leaving
 
     def _kernel(self, node: Node) -> None:
-        inputs = [Operand(self.of(v), self.graph.type(v)) for v in node.inputs]
-        outputs = [Operand(self._new(v), self.graph.type(v)) for v in node.outputs]
+        inputs = [Operand(self.of(v), self.graph.type(v), self.views.read(v)) for v in node.inputs]
+        outputs = [Operand(self._new(v), self.graph.type(v), self.views.written(v)) for v in node.outputs]
         kernel_node(node, inputs, outputs, self._builder(note_of([node])))
 
     def _copy(self, source: int, target: int) -> None:

@@ -13,6 +13,7 @@ from graphc.ir.types import HALVES
 from graphc.lower.buffers import Buffers
 from graphc.lower.expression import Expression
 from graphc.lower.fuse import Group
+from graphc.lower.views import View
 from graphc.ops.rules import contiguous_strides
 from graphc_codegen.program import Access, Call, Kernel, LoopKernel, NamedKernel, Output, Stmt
 
@@ -20,10 +21,11 @@ Emit = Callable[[Stmt], None]
 
 
 class Operand(NamedTuple):
-    """A buffer under the type that a node sees, which a reshape may have changed."""
+    """A buffer under the type that a node sees, which a reshape may have changed. Contiguous, unless it has a view."""
 
     buffer: int
     type: TensorType
+    view: View | None = None
 
 
 class CallBuilder:
@@ -36,6 +38,10 @@ class CallBuilder:
 
     def type(self, operand: Operand) -> TensorType:
         return operand.type
+
+    def view(self, operand: Operand) -> View | None:
+        """Where the elements of an operand of a matrix product lie in its buffer; None: contiguous."""
+        return operand.view
 
     def temp(self, type: TensorType) -> Operand:
         """Scratch memory."""

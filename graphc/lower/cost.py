@@ -26,11 +26,15 @@ _MEET, _MEET_EACH = 300.0, 60.0
 _DISPATCH = 6000.0
 
 
+def weight(kernel: LoopKernel) -> int:
+    """What one turn of a loop costs, in additions."""
+    return sum(_WEIGHT.get(i.op, 1) for i in kernel.body)
+
+
 def nanoseconds(kernel: Kernel, sizes: Sequence[int]) -> float:
     """The estimated time of a call on one thread; `sizes` are its operands' numbers of elements."""
     if isinstance(kernel, LoopKernel):
-        weight = sum(_WEIGHT.get(i.op, 1) for i in kernel.body)
-        return math.prod(kernel.domain) * (_ADD * weight * kernel.times + _TOUCH * len(sizes))
+        return math.prod(kernel.domain) * (_ADD * weight(kernel) * kernel.times + _TOUCH * len(sizes))
     p: dict[str, Any] = dict(kernel.params)
 
     def product(*names: str) -> int:

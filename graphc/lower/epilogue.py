@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from graphc.lower.cost import weight
 from graphc_codegen.program import (
     Access,
     Call,
@@ -26,6 +27,8 @@ from graphc_codegen.program import (
 
 #: Further operands and instructions of an epilogue: more would not fit into registers beside the results.
 _MOST_EXTRAS, _MOST_INSTRUCTIONS = 5, 40
+#: What an epilogue of a matrix product may cost, in additions: its tiles have many registers, each with code of its own.
+_MOST_AFTER_GEMM = 8
 
 
 def absorb(body: Sequence[Stmt], results: Iterable[int]) -> tuple[Stmt, ...]:
@@ -96,6 +99,8 @@ def _joined(producer: Call, loop: Call, uses: Counter[int]) -> Call | None:
     read, outputs = loop.args[: len(kernel.inputs)], loop.args[len(kernel.inputs) :]
     domain = result_domain(named)
     if domain is None or read.count(result) != 1 or not _fits(kernel, domain):
+        return None
+    if named.name == "gemm" and weight(kernel) > _MOST_AFTER_GEMM:
         return None
     if set(outputs) & {*inputs, *read}:  # In place: the kernel might still read there.
         return None

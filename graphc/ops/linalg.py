@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -75,9 +76,14 @@ def _grad(name: str) -> Any:
 
 
 def _lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
-    types = [k.type(x) for x in inputs]
-    m, kk, _, n = _sides(types, attrs)
-    batch = TensorType("float32", types[0].shape[:-2]).size
+    """Operands may be views; a result whose columns are contiguous is that of the transposed product B' A'."""
+    m, kk, _, n = _sides([k.type(x) for x in inputs], attrs)
+    (a, ta), (b, tb), (c, turned) = (_matrix(k, x) for x in (*inputs, *outputs))
+    ta, tb = ta ^ attrs["transpose_a"], tb ^ attrs["transpose_b"]
+    if turned:
+        inputs, a, b, ta, tb, m, n = inputs[::-1], b, a, not tb, not ta, n, m
+    axes = k.type(outputs[0]).shape[:-2]
+    views = {name: x for name, x in (("a", a), ("b", b), ("c", c)) if x is not None}
     k.call(
         "gemm",
         inputs,
@@ -85,11 +91,27 @@ def _lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
         m=m,
         n=n,
         k=kk,
-        ta=attrs["transpose_a"],
-        tb=attrs["transpose_b"],
+        ta=ta,
+        tb=tb,
         accumulate=False,
-        batch=batch,
+        batch=math.prod(axes),
+        **({"axes": axes} if views else {}),
+        **views,
     )
+
+
+def _matrix(k: Any, operand: Any) -> tuple[tuple[int, ...] | None, bool]:
+    """How the kernel finds the matrices of an operand, None if contiguous; and whether their columns are contiguous.
+
+    Of a view, as the kernel has it: (size, offset, lead, *strides of the leading axes).
+    """
+    view = k.view(operand)
+    if view is None:
+        return None, False
+    *batch, row, column = view.strides
+    columns = k.type(operand).shape[-1]
+    turned = column != 1 and columns > 1
+    return (view.size, view.offset, column if turned else row, *batch), turned
 
 
 def _samples(batch: tuple[int, ...]) -> list[Sample]:

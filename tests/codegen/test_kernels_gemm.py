@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphc_codegen.kernels.microkernel import blocks, strips
+from graphc_codegen.kernels.gemm import Way, choose
+from graphc_codegen.kernels.microkernel import blocks, strips, transpose_into
+from graphc_codegen.program import Instr, NamedKernel, result_domain
 
-from .kernel_harness import Array, random, run_all
+from .kernel_harness import Array, Guarded, compile_text, ir_text, random, run_all
 
 SIZE = st.one_of(st.integers(1, 20), st.sampled_from([28, 31, 32, 33, 48, 65]))
 
@@ -58,14 +62,117 @@ def test_larger_product(ta: bool, tb: bool) -> None:
         assert np.abs(c.reshape(exact.shape) - exact).max() <= 1e-6 * k, where
 
 
+#: m, n, k, ta, tb -> how 16 and 8 lanes do it
+WAYS = {
+    (5, 37, 70, False, False): (Way(), Way()),
+    (300, 256, 43, False, False): (Way(), Way(packs=True)),
+    (96, 75, 39, False, True): (Way(packs=True), Way(packs=True)),
+    (66, 70, 512, False, True): (Way(dots=True), Way(packs=True)),
+    (3, 10, 600, False, True): (Way(dots=True), Way(dots=True)),
+    (40, 96, 530, False, True): (Way(dots=True), Way(packs=True)),
+    (41, 6, 33, True, False): (Way(swaps=True), Way(swaps=True)),
+    (22, 61, 33, True, False): (Way(), Way()),
+    (99, 48, 51, True, True): (Way(packs=True), Way(packs=True)),
+    (48, 9, 1050, True, True): (Way(swaps=True), Way(swaps=True)),
+}
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+@pytest.mark.parametrize("shape", WAYS, ids=str)
+def test_every_way(shape: tuple[int, int, int, bool, bool], accumulate: bool) -> None:
+    m, n, k, ta, tb = shape
+    params = _params(m, n, k, ta, tb, accumulate, 1)
+    assert (choose(params, 16), choose(params, 8)) == WAYS[shape]
+    a, b = _operands(m + n, m, n, k, 1)
+    before = random(9, 1, m, n)
+    exact = a.astype(np.float64) @ b.astype(np.float64) + accumulate * before
+    scale = np.abs(a).astype(np.float64) @ np.abs(b) + 1
+    for where, (c,) in run_all("gemm", params, _stored(a, ta), _stored(b, tb), before=[before]).items():
+        assert (np.abs(c.reshape(exact.shape) - exact) <= 1e-6 * scale).all(), where
+
+
+def _inside(axes: tuple[int, ...], rows: int, columns: int, spare: int, seed: int) -> tuple[Array, Array]:
+    """A flat array, and a matrix per batch index in it: rows outside the batch axes, and `spare` columns around."""
+    whole = random(seed, rows, *axes[::-1], columns + 2 * spare)
+    order = (*range(len(axes), 0, -1), 0, len(axes) + 1)
+    return whole.reshape(-1), whole.transpose(order)[..., spare : spare + columns]
+
+
+def _view_of(flat: Array, view: Array) -> tuple[int, ...]:
+    strides = [s // 4 for s in view.strides]
+    assert strides.pop() == 1 or view.shape[-1] == 1
+    offset = (view.ctypes.data - flat.ctypes.data) // 4
+    return (flat.size, offset, strides.pop(), *strides)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    m=SIZE,
+    n=SIZE,
+    k=SIZE,
+    ta=st.booleans(),
+    tb=st.booleans(),
+    accumulate=st.booleans(),
+    axes=st.lists(st.integers(1, 3), max_size=3).map(tuple),
+    spare=st.integers(0, 2),
+    strided=st.sets(st.sampled_from("abc")),
+)
+def test_strided_operands(
+    m: int,
+    n: int,
+    k: int,
+    ta: bool,
+    tb: bool,
+    accumulate: bool,
+    axes: tuple[int, ...],
+    spare: int,
+    strided: set[str],
+) -> None:
+    shapes = {"a": (k, m) if ta else (m, k), "b": (n, k) if tb else (k, n), "c": (m, n)}
+    params: dict[str, Any] = {**_params(m, n, k, ta, tb, accumulate, int(np.prod(axes))), "axes": axes}
+    flat, views = {}, {}
+    for seed, (name, shape) in enumerate(shapes.items()):
+        if name in strided:
+            flat[name], views[name] = _inside(axes, *shape, spare, seed)
+            params[name] = _view_of(flat[name], views[name])
+        else:
+            views[name] = random(seed, *axes, *shape)
+            flat[name] = views[name].reshape(-1)
+    a = (views["a"].swapaxes(-1, -2) if ta else views["a"]).astype(np.float64)
+    b = (views["b"].swapaxes(-1, -2) if tb else views["b"]).astype(np.float64)
+    start = flat["c"].copy()
+    exact = a @ b + (views["c"] if accumulate else 0)
+    views["c"][...] = np.nan
+    touched = np.isnan(flat["c"])
+    views["c"][...] = exact
+    for where, (c,) in run_all("gemm", params, flat["a"], flat["b"], before=[start]).items():
+        np.testing.assert_allclose(c, flat["c"], rtol=0, atol=1e-6 * (10 * k + 1), err_msg=where)
+        assert (c[~touched] == start[~touched]).all(), where
+
+
+@settings(max_examples=30, deadline=None)
+@given(rows=st.integers(1, 37), columns=st.integers(1, 21), spare=st.integers(0, 3), add=st.booleans())
+def test_transposed(rows: int, columns: int, spare: int, add: bool) -> None:
+    lead, wide = columns + spare, rows + spare
+    source, target = random(1, rows, lead), Guarded(random(2, columns, wide).reshape(-1))
+    want = target.array.reshape(columns, wide).copy()
+    want[:, :rows] = source[:, :columns].T + (want[:, :rows] if add else 0)
+    text = ir_text(lambda w, p: transpose_into(w, p[0], lead, rows, columns, p[1], wide, add=add), 2, 8)
+    compiled = compile_text(text, 2, 8)
+    compiled.call(source.ctypes.data, target.array.ctypes.data)
+    target.check()
+    assert (target.array.reshape(columns, wide) == want).all()
+
+
 @pytest.mark.parametrize("ta", [False, True])
 @pytest.mark.parametrize("tb", [False, True])
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_non_finite_reaches_exactly_its_row(ta: bool, tb: bool, bad: float) -> None:
-    a, b = _operands(3, 19, 21, 18, 1)
+@pytest.mark.parametrize("m", [19, 80])
+def test_non_finite_reaches_exactly_its_row(ta: bool, tb: bool, bad: float, m: int) -> None:
+    a, b = _operands(3, m, 21, 18, 1)
     a[0, 7, 17] = bad
-    for where, (c,) in run_all("gemm", _params(19, 21, 18, ta, tb, False, 1), _stored(a, ta), _stored(b, tb)).items():
-        finite = np.isfinite(c.reshape(19, 21))
+    for where, (c,) in run_all("gemm", _params(m, 21, 18, ta, tb, False, 1), _stored(a, ta), _stored(b, tb)).items():
+        finite = np.isfinite(c.reshape(m, 21))
         assert not finite[7].any(), where
         assert np.delete(finite, 7, axis=0).all(), where
 
@@ -88,3 +195,39 @@ def test_strips_cover(total: int, lanes: int, vectors: int) -> None:
         assert all(width == lanes for width in widths[:-1])
         covered += count * sum(widths)
     assert covered == total
+
+
+#: result * row + column + full, its maximum with 0, and the sum: two values to store.
+BODY = (
+    Instr("input", (), "float32", 0),
+    Instr("input", (), "float32", 1),
+    Instr("mul", (0, 1)),
+    Instr("input", (), "float32", 2),
+    Instr("add", (2, 3)),
+    Instr("input", (), "float32", 3),
+    Instr("add", (4, 5)),
+    Instr("const", (), "float32", 0.0),
+    Instr("max", (6, 7)),
+)
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("shape", [s for s in (*WAYS, (1, 1, 1, False, True)) if not (s[3] and s[4])], ids=str)
+def test_epilogue(shape: tuple[int, int, int, bool, bool], batch: int) -> None:
+    m, n, k, ta, tb = shape
+    params = _params(m, n, k, ta, tb, False, batch)
+    a, b = _operands(m + n, m, n, k, batch)
+    row, column, full = random(7, m, 1), random(8, n), random(9, batch, m, n)
+    total = (a.astype(np.float64) @ b.astype(np.float64)) * row + column + full
+    scale = np.abs(a).astype(np.float64) @ np.abs(b) * np.abs(row) + np.abs(total) + 1
+    fused = params | {"epilogue": BODY, "extras": ((0, 1, 0), (0, 0, 1), (m * n, n, 1)), "stores": (8, 6)}
+    for where, found in run_all("gemm", fused, _stored(a, ta), _stored(b, tb), row, column, full).items():
+        for got, want in zip(found, (np.maximum(total, 0), total), strict=True):
+            assert (np.abs(got.reshape(want.shape) - want) <= 2e-6 * scale).all(), where
+
+
+def test_which_products_take_an_epilogue() -> None:
+    params = _params(2, 3, 4, False, False, False, 5)
+    others = ({"accumulate": True}, {"ta": True, "tb": True}, {"axes": (5,), "c": (30, 0, 3, 6)})
+    domains = [result_domain(NamedKernel("gemm", tuple((params | p).items()))) for p in ({}, *others)]
+    assert domains == [(5, 2, 3), None, None, None]

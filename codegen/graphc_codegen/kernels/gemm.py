@@ -1,101 +1,382 @@
-"""Matrix products C = A B: either operand transposed, single or batched, overwriting or accumulating."""
+"""Matrix products C = A B: either operand transposed, single or batched, overwriting or accumulating.
+
+One operand gives scalars, the other vectors that lie along m or n. Vectors that are not contiguous there are
+transposed first, strip by strip, into a panel on the stack; contiguous ones may be copied there. Where they lie along
+m, tiles of C are transposed before they are stored. If both operands are contiguous along k, lanes may run along k.
+An epilogue is applied to each vector of a tile, which repeats its code: it should be short.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
+from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import (
+    Kind,
     Pieces,
     Segment,
     block_kinds,
+    blocks,
     contiguous,
     dot_tile,
     each_tile,
+    prefetch,
     registers,
     splat_tile,
     strip_kinds,
+    transpose_into,
 )
-from graphc_codegen.writer import Writer, vec
+from graphc_codegen.writer import Writer
 
-#: Turns of k to prefetch ahead when the rows of B lie further apart than this many elements.
+#: Turns of k to prefetch ahead when the vectors of an operand lie further apart than this many elements.
 _AHEAD, _FAR = 8, 128
+#: Vectors in a tile next to each other.
+_VECTORS = 2
+#: Most elements of a panel: 64 KiB of stack.
+_PANEL = 1 << 14
+#: The fewest elements between vectors whose multiples fall into few sets of the first cache: 512 bytes.
+_ALIAS = 128
+
+
+class View(NamedTuple):
+    """Where the matrices of an operand lie: element (i, j) of the one at batch index t is number
+    offset + sum(t * strides) + i * lead + j of `size`.
+    """
+
+    size: int
+    offset: int
+    lead: int
+    strides: tuple[int, ...]
+
+
+class Way(NamedTuple):
+    """How to compute a product: vectors are B's, or A's if it `swaps`; it `packs` them; or its lanes run along k."""
+
+    swaps: bool = False
+    packs: bool = False
+    dots: bool = False
+
+
+class _Side(NamedTuple):
+    """A factor of one product: its address, its size along m or n, and its strides there and along k."""
+
+    pointer: str
+    size: int
+    along: int
+    deep: int
+
+
+class _Product(NamedTuple):
+    """C = S V: of S scalars are read, of V vectors. C's stride is `rows` along S and `lanes` along V.
+
+    `finish` applies the epilogue if there is one; `tile` is memory for tiles that are transposed; `at` is where this
+    product begins: batch, i, j.
+    """
+
+    scalars: _Side
+    vectors: _Side
+    k: int
+    c: str
+    rows: int
+    lanes: int
+    accumulate: bool
+    finish: epilogue.Finish | None
+    tile: str
+    at: tuple[str | int, str | int, str | int]
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
     """a [batch, m, k] ([k, m] if `ta`), b [batch, k, n] ([n, k] if `tb`) -> c [batch, m, n], all float32.
 
-    `accumulate` adds to what c holds. `batch` is 1 by default.
+    `accumulate` adds to what c holds. `batch` is 1 by default. An operand is contiguous unless a parameter of its
+    name says otherwise: (size, offset, lead, *strides) as in `View`, with a stride for each of `axes`, the sizes
+    whose product is `batch`. May have an epilogue, unless it accumulates or c is not contiguous.
     """
-    batch, m, n, k = p.get("batch", 1), p["m"], p["n"], p["k"]
-    return (
-        Operand("float32", batch * m * k, "in"),
-        Operand("float32", batch * k * n, "in"),
-        Operand("float32", batch * m * n, "out"),
-    )
+    a, b, c = views(p)
+    results = (Operand("float32", c.size, "out"),) if "c" in p else epilogue.operands(p, _domain(p))
+    return Operand("float32", a.size, "in"), Operand("float32", b.size, "in"), *results
+
+
+def views(p: Params) -> tuple[View, ...]:
+    """Where a, b and c lie."""
+    axes = _axes(p)
+
+    def view(name: str, rows: int, columns: int) -> View:
+        if name in p:
+            size, offset, lead, *strides = p[name]
+            return View(size, offset, lead, tuple(strides))
+        steps = [rows * columns * math.prod(axes[i + 1 :]) for i in range(len(axes))]
+        return View(rows * columns * math.prod(axes), 0, columns, tuple(steps))
+
+    return tuple(view(name, *shape) for name, shape in zip("abc", _shapes(p), strict=True))
+
+
+def _axes(p: Params) -> tuple[int, ...]:
+    axes: tuple[int, ...] = p.get("axes", (p.get("batch", 1),))
+    return axes
+
+
+def _domain(p: Params) -> tuple[int, int, int]:
+    return (math.prod(_axes(p)), p["m"], p["n"])
+
+
+def _shapes(p: Params) -> tuple[tuple[int, int], ...]:
+    """Rows and columns of a, b and c as they are stored."""
+    m, n, k = p["m"], p["n"], p["k"]
+    return ((k, m) if p["ta"] else (m, k)), ((n, k) if p["tb"] else (k, n)), (m, n)
 
 
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
-    """nn, tn: a scalar of A times a piece of a row of B. nt: both contiguous along k, so lanes run along k.
+    """Writes the products one after the other; threads share them, or the tiles of each."""
+    seen, axes, way = views(p), _axes(p), choose(p, w.lanes)
+    result = pointers[2 + len(p.get("extras", ()))]
+    finish = epilogue.Finish(w, p, _domain(p), pointers[2:]) if "epilogue" in p else None
+    panel = w.op(f"alloca [{p['k'] * _VECTORS * w.lanes} x float], align 64") if way.packs else ""
+    tile = w.op(f"alloca [{registers(w.lanes) * w.lanes} x float], align 64") if way.swaps else ""
 
-    tt: the transposed product B A, whose operands are then nn, stored column by column.
-    """
-    a, b, c = pointers
-    m, n, k = p["m"], p["n"], p["k"]
-
-    def product(i: str | int) -> None:
-        at = (w.at(a, w.mul(i, m * k)), w.at(b, w.mul(i, k * n)), w.at(c, w.mul(i, m * n)))
-        if p["ta"] and p["tb"]:
-            _both_transposed(w, p, *at)
-        elif p["tb"]:
-            _along_k(w, p, *at)
+    def product(index: str | int) -> None:
+        digits = _digits(w, index, axes)
+        a, b, c = (
+            w.at(pointer, w.linear((view.offset, 1), *zip(digits, view.strides, strict=True)))
+            for view, pointer in zip(seen, (*pointers[:2], result), strict=True)
+        )
+        left, right = (
+            _Side(pointer, p[size], *steps) for pointer, size, steps in zip((a, b), "mn", _steps(p), strict=True)
+        )
+        start = (index, 0, 0)
+        if way.swaps:
+            x = _Product(right, left, p["k"], c, 1, seen[2].lead, p["accumulate"], finish, tile, start)
         else:
-            _along_rows(w, p, *at)
+            x = _Product(left, right, p["k"], c, seen[2].lead, 1, p["accumulate"], finish, tile, start)
+        if way.dots:
+            _along_k(w, x)
+        else:
+            _splat(w, x, panel)
 
-    batch = p.get("batch", 1)
+    batch = math.prod(axes)
     if batch % w.threads == 0 or batch >= 4 * w.threads:
         w.share(batch, product)
     else:
-        w.repeat(batch, product)  # Threads share the tiles of each product.
+        w.repeat(batch, product)
 
 
-def _along_rows(w: Writer, p: Params, a: str, b: str, c: str) -> None:
-    m, n, k = p["m"], p["n"], p["k"]
-    row, step = (1, m) if p["ta"] else (k, 1)
-    segment = Segment(k, step, n, ((0, 0),))
+def _steps(p: Params) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The strides of a along m and k, and of b along n and k."""
+    a, b, _ = views(p)
+    return ((1, a.lead) if p["ta"] else (a.lead, 1)), ((b.lead, 1) if p["tb"] else (1, b.lead))
+
+
+def _digits(w: Writer, index: str | int, axes: Sequence[int]) -> list[str | int]:
+    """A batch index along each axis."""
+    digits: list[str | int] = []
+    for count in reversed(axes[1:]):
+        index, digit = w.divided(index, count)
+        digits.insert(0, digit)
+    return [index, *digits] if axes else []
+
+
+# ---- which way
+
+
+class _Costs(NamedTuple):
+    """In cycles with one multiply-add of vectors each: how many run at once at the least, to begin and store a tile, to
+    sum up the lanes of a vector, to transpose one, to fetch and copy one; and the factor for vectors that alias.
+    """
+
+    latency: int
+    tile: float
+    total: float
+    move: float
+    copy: float
+    alias: float
+
+
+#: For vectors of at least 16 lanes, and for shorter ones.
+_WIDE, _NARROW = _Costs(8, 30, 1.3, 7, 30, 1.0), _Costs(8, 30, 10, 5, 30, 1.12)
+
+
+def choose(p: Params, lanes: int) -> Way:
+    """The way that takes the fewest cycles, roughly. A panel must not be too large for the stack."""
+    fits = p["k"] * _VECTORS * lanes <= _PANEL
+    ways = [Way(packs=packs) for packs in (False, True) if (fits if packs else not p["tb"])]
+    if p["ta"] and "epilogue" not in p:
+        ways.append(Way(swaps=True))
+    elif p["tb"]:
+        ways.append(Way(dots=True))
+    return min(ways, key=partial(_cycles, p, lanes))
+
+
+def _cycles(p: Params, lanes: int, way: Way) -> float:
+    """Estimated cycles of one product."""
+    m, n, k = int(p["m"]), int(p["n"]), int(p["k"])
+    costs = _WIDE if lanes >= 16 else _NARROW
+    after = len(p.get("epilogue", ()))
+    if way.dots:
+        tall, broad = _dot_sizes(lanes)
+        turns, total = math.ceil(k / lanes), costs.total * m * n
+        for _, across, columns in blocks(n, broad):
+            total += across * m * after
+            for _, down, rows in blocks(m, tall):
+                total += down * across * turns * max(rows * columns, costs.latency)
+        return total
+    rows, columns = (n, m) if way.swaps else (m, n)
+    along, deep = _steps(p)[0 if way.swaps else 1]
+    into_panel = costs.copy if along == 1 else costs.move
+    slower = costs.alias if deep > _ALIAS and deep % _ALIAS == 0 and not way.packs else 1.0
+    total = 0.0
+    for _, count, _, widths in strip_kinds(columns, lanes, _VECTORS):
+        wide = len(widths)
+        for _, times, size in blocks(rows, registers(lanes) // wide):
+            tile = slower * k * max(size * wide, costs.latency) + costs.tile + after * size * wide
+            total += count * times * (tile + (costs.move * size * wide if way.swaps else 0))
+        total += count * k * wide * into_panel if way.packs else 0
+    return total
+
+
+# ---- scalars times vectors
+
+
+def _splat(w: Writer, x: _Product, panel: str) -> None:
+    for kind in strip_kinds(x.vectors.size, w.lanes, _VECTORS):
+        if panel:
+            _packed(w, x, kind, panel)
+        else:
+            _tiles(w, x, kind)
+
+
+def _packed(w: Writer, x: _Product, kind: Kind, panel: str) -> None:
+    """Strip after strip by way of the panel. Threads that do not share the strips fill one each and share its tiles."""
+    start, count, step, widths = kind
+    v, wide = x.vectors, _VECTORS * w.lanes
+
+    def row(source: str, z: str | int) -> None:
+        for u, width in enumerate(widths):
+            place = w.at(source, w.linear((z, v.deep), (u * w.lanes, 1)))
+            prefetch(w, place, 2 * _AHEAD * v.deep)
+            w.vstore(w.vload(place, width), w.at(panel, w.linear((z, wide), (u * w.lanes, 1))))
+
+    def strip(index: str | int) -> None:
+        j = w.linear((index, step), (start, 1))
+        source = w.at(v.pointer, w.mul(j, v.along))
+        if v.along == 1:
+            w.repeat(x.k, partial(row, source))
+        else:
+            transpose_into(w, source, v.along, sum(widths), x.k, panel, wide)
+        batch, i, _ = x.at
+        part = x._replace(vectors=_Side(panel, sum(widths), 1, wide), c=w.at(x.c, w.mul(j, x.lanes)), at=(batch, i, j))
+        _tiles(w, part, (0, 1, 0, widths), whole=True)
+
+    if count % w.threads == 0 or count >= 8 * w.threads:
+        w.share(count, strip)
+    else:
+        w.repeat(count, strip)
+
+
+def _tiles(w: Writer, x: _Product, kind: Kind, *, whole: bool = False) -> None:
+    """All tiles in strips of one kind. `whole` vectors are loaded, as a panel has them; spare lanes hold anything."""
+    s, v = x.scalars, x.vectors
+    segment = Segment(x.k, s.deep, v.deep, ((0, 0),))
+    ahead = _AHEAD if v.deep > _FAR else 0
 
     def tile(j: str | int, widths: tuple[int, ...], i: str | int, size: int) -> None:
-        target = w.at(c, w.linear((i, n), (j, 1)))
-        places = [(r * n + v * w.lanes, width) for r in range(size) for v, width in enumerate(widths)]
-        before = [w.vload(w.at(target, o), width) for o, width in places] if p["accumulate"] else None
-        rows, vectors = [r * row for r in range(size)], contiguous(widths, w.lanes)
-        ahead = _AHEAD if n > _FAR else 0
-        acc = splat_tile(w, w.at(a, w.mul(i, row)), w.at(b, j), rows, vectors, (), (segment,), before, ahead)
-        for value, (o, width) in zip(acc, places, strict=True):
-            w.vstore(value, w.at(target, o), width)
+        a, b = w.at(s.pointer, w.mul(i, s.along)), w.at(v.pointer, j)
+        target = w.at(x.c, w.linear((i, x.rows), (j, x.lanes)))
+        vectors = contiguous([w.lanes] * len(widths) if whole else widths, w.lanes)
+        rows = [r * s.along for r in range(size)]
+        if x.lanes != 1:
+            acc = splat_tile(w, a, b, rows, vectors, (), (segment,), None, ahead)
+            _store_transposed(w, x, acc, target, widths)
+            return
+        _prefetch(w, x, (i, j), size, sum(widths))
+        places = [(w.at(target, r * x.rows + u * w.lanes), n) for r in range(size) for u, n in enumerate(widths)]
+        before = [w.vload(*place) for place in places] if x.accumulate else None
+        acc = splat_tile(w, a, b, rows, vectors, (), (segment,), before, ahead)
+        if x.finish is not None:
+            _finish(w, x, acc, (i, j), widths)
+            return
+        for value, place in zip(acc, places, strict=True):
+            w.vstore(value, *place)
 
-    for strip in strip_kinds(n, w.lanes, 2):
-        each_tile(w, [strip], block_kinds(m, registers(w.lanes) // len(strip[3])), tile)
+    each_tile(w, [kind], block_kinds(s.size, registers(w.lanes) // len(kind[3])), tile)
 
 
-def _along_k(w: Writer, p: Params, a: str, b: str, c: str) -> None:
-    m, n, k = p["m"], p["n"], p["k"]
-    segments = _runs(k, w.lanes)
-    size_m, size_n = (4, 6) if w.lanes >= 16 else (4, 3)
+def _store_transposed(w: Writer, x: _Product, acc: Sequence[str], target: str, widths: Sequence[int]) -> None:
+    for i, value in enumerate(acc):
+        w.vstore(value, w.at(x.tile, i * w.lanes))
+    rows = len(acc) // len(widths)
+    transpose_into(w, x.tile, len(widths) * w.lanes, rows, sum(widths), target, x.lanes, add=x.accumulate)
+
+
+# ---- epilogues
+
+
+def _prefetch(w: Writer, x: _Product, at: tuple[str | int, str | int], rows: int, columns: int) -> None:
+    """Fetch what the epilogue will read for a tile, where that is more than one line."""
+    if x.finish is None:
+        return
+    batch, i, j = _place(w, x, at)
+    lines = sorted({*range(0, columns, 16), columns - 1})
+
+    def row(pointer: str, strides: Sequence[int], r: str | int) -> None:
+        first = w.at(pointer, w.linear((batch, strides[0]), (w.add(i, r), strides[1]), (j, 1)))
+        for line in lines:
+            prefetch(w, first, line)
+
+    for pointer, strides in zip(x.finish.pointers, x.finish.p["extras"], strict=False):
+        if strides[1] and strides[2]:
+            w.repeat(rows, partial(row, pointer, strides))
+
+
+def _place(w: Writer, x: _Product, at: tuple[str | int, str | int]) -> tuple[str | int, str | int, str | int]:
+    batch, i, j = x.at
+    return batch, w.add(i, at[0]), w.add(j, at[1])
+
+
+def _finish(w: Writer, x: _Product, acc: Sequence[str], at: tuple[str | int, str | int], widths: Sequence[int]) -> None:
+    """Apply the epilogue to a tile, and store it."""
+    assert x.finish is not None
+    batch, i, j = _place(w, x, at)
+    wide = len(widths)
+    for index, value in enumerate(acc):
+        r, u = divmod(index, wide)
+        x.finish.store(value, (batch, w.add(i, r), w.add(j, u * w.lanes)), widths[u])
+
+
+# ---- lanes along k
+
+
+def _along_k(w: Writer, x: _Product) -> None:
+    s, v = x.scalars, x.vectors
+    segments = _runs(x.k, w.lanes)
+    size_m, size_n = _dot_sizes(w.lanes)
 
     def tile(j: str | int, columns: int, i: str | int, rows: int) -> None:
-        target = w.at(c, w.linear((i, n), (j, 1)))
-        left, right = w.at(a, w.mul(i, k)), w.at(b, w.mul(j, k))
-        sums = dot_tile(w, left, right, [r * k for r in range(rows)], [q * k for q in range(columns)], (), segments)
-        for r, value in enumerate(sums):
-            place = w.at(target, r * n)
-            if p["accumulate"]:
+        target = w.at(x.c, w.linear((i, x.rows), (j, 1)))
+        left, right = w.at(s.pointer, w.mul(i, s.along)), w.at(v.pointer, w.mul(j, v.along))
+        _prefetch(w, x, (i, j), rows, columns)
+        at_rows, at_columns = [r * s.along for r in range(rows)], [q * v.along for q in range(columns)]
+        for r, value in enumerate(dot_tile(w, left, right, at_rows, at_columns, (), segments)):
+            place = w.at(target, r * x.rows)
+            if x.finish is not None:
+                batch, row, column = _place(w, x, (w.add(i, r), j))
+                x.finish.store(value, (batch, row, column), columns)
+                continue
+            if x.accumulate:
                 value = w.binary("fadd", value, w.vload(place, columns))
             w.vstore(value, place, columns)
 
-    each_tile(w, block_kinds(n, size_n), block_kinds(m, size_m), tile)
+    each_tile(w, block_kinds(v.size, size_n), block_kinds(s.size, size_m), tile)
+
+
+def _dot_sizes(lanes: int) -> tuple[int, int]:
+    """Most rows and columns of a tile whose lanes run along k."""
+    return (4, 6) if lanes >= 16 else (4, 3)
 
 
 def _runs(k: int, lanes: int) -> tuple[Segment, ...]:
@@ -114,34 +395,25 @@ def _runs(k: int, lanes: int) -> tuple[Segment, ...]:
     return tuple(cut)
 
 
-def _both_transposed(w: Writer, p: Params, a: str, b: str, c: str) -> None:
-    m, n, k = p["m"], p["n"], p["k"]
-    segment = Segment(k, 1, m, ((0, 0),))
-    v = vec("float", w.lanes)
-
-    def tile(i: str | int, widths: tuple[int, ...], j: str | int, columns: int) -> None:
-        target = w.at(c, w.linear((i, n), (j, 1)))
-        rows = [q * k for q in range(columns)]
-        at_b = w.at(b, w.mul(j, k))
-        acc = splat_tile(w, at_b, w.at(a, i), rows, contiguous(widths, w.lanes), (), (segment,))
-        for q, value in enumerate(acc):
-            for lane in range(widths[0]):
-                place = w.at(target, lane * n + q)
-                x = w.op(f"extractelement {v} {value}, i64 {lane}")
-                if p["accumulate"]:
-                    x = w.op(f"fadd float {x}, {w.load(place)}")
-                w.store(x, place)
-
-    each_tile(w, strip_kinds(m, w.lanes, 1), block_kinds(n, 4), tile)
-
-
 @np.errstate(all="ignore")
-def twin(p: Params, a: Array, b: Array, c: Array) -> None:
-    batch, m, n, k = p.get("batch", 1), p["m"], p["n"], p["k"]
-    left = a.reshape(batch, k, m).transpose(0, 2, 1) if p["ta"] else a.reshape(batch, m, k)
-    right = b.reshape(batch, n, k).transpose(0, 2, 1) if p["tb"] else b.reshape(batch, k, n)
-    product = np.matmul(left, right).reshape(-1)
-    c[:] = c + product if p["accumulate"] else product
+def twin(p: Params, a: Array, b: Array, *rest: Array) -> None:
+    at_a, at_b, at_c = (_elements(v, _axes(p), shape) for v, shape in zip(views(p), _shapes(p), strict=True))
+    left = a[at_a].swapaxes(-1, -2) if p["ta"] else a[at_a]
+    right = b[at_b].swapaxes(-1, -2) if p["tb"] else b[at_b]
+    product = np.matmul(left, right)
+    if "c" in p or p["accumulate"]:
+        (c,) = rest
+        c[at_c] = c[at_c] + product if p["accumulate"] else product
+    else:
+        epilogue.twin(p, _domain(p), product.reshape(-1), *rest)
+
+
+def _elements(view: View, axes: Sequence[int], shape: Sequence[int]) -> Array:
+    """The number of each element of an operand, per batch axis, row and column."""
+    index = np.full((), view.offset)
+    for count, stride in zip((*axes, *shape), (*view.strides, view.lead, 1), strict=True):
+        index = index[..., None] + stride * np.arange(count)
+    return index
 
 
 GEMM = Emitter(operands, emit, twin)

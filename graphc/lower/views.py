@@ -1,0 +1,201 @@
+"""Operands that a kernel reads or writes where they lie, though something rearranges them in between.
+
+    %2: f32[4,8,3] = Reshape(%1)
+    %3: f32[8,4,3] = Transpose(%2) {perm=(1, 0, 2)}
+    %4: f32[8,4,5] = BatchMatMul(%3, ...)
+
+The product reads %1's memory with the strides of %3, and %3 never exists. In the same way a product that is only
+transposed is written with the strides of the transposed tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from graphc.ir import Graph, Node, TensorType, Value
+from graphc.ir.op import Alias, Strided
+from graphc.ops.rules import contiguous_strides
+
+#: Ops whose operands and result may lie anywhere, as long as one of the last two axes is contiguous.
+_TAKERS = frozenset({"MatMul", "BatchMatMul"})
+
+
+class View(NamedTuple):
+    """Elements `offset + sum(index * strides)` of a buffer of `size`. An axis of size 1 has stride 0."""
+
+    size: int
+    offset: int
+    strides: tuple[int, ...]
+
+
+class Views:
+    """Which nodes of a graph need no code of their own, as their only users, or the maker of their operand, take views.
+
+    `leaving` are the values that must exist because something outside the graph reads them.
+    """
+
+    def __init__(self, graph: Graph, leaving: set[Value]) -> None:
+        self.graph = graph
+        self._made: dict[Value, View] = {}
+        self.nodes = self._written(leaving)
+        read = {n.id for n in graph if isinstance(n.op.lower, Strided) and n.id not in self.nodes and _plain(n.type)}
+        self.nodes |= read
+        while read:
+            # Without one of them others may begin somewhere else.
+            lost = {id for id in read if not self._is_read_in_place(id, leaving)}
+            if not lost:
+                break
+            read -= lost
+            self.nodes -= lost
+
+    def read(self, value: Value) -> View | None:
+        """How an operand lies in the memory of the value behind it; None: as it is, contiguous."""
+        view = self._view(value)
+        return None if view is None or view == _whole(self.graph.type(value)) else view
+
+    def written(self, value: Value) -> View | None:
+        """How a result is to be written; None: contiguous."""
+        return self._made.get(value)
+
+    # ---- results
+
+    def _written(self, leaving: set[Value]) -> set[int]:
+        """Nodes that only rearrange the result of a taker, which writes it as they want it."""
+        found: set[int] = set()
+        for node in self.graph:
+            value = node.outputs[0] if node.outputs else None
+            if node.op.name not in _TAKERS or value is None or value in leaving or not _plain(node.type):
+                continue
+            users = [self.graph.node(id) for id in self.graph.users(node.id) if value in self.graph.node(id).inputs]
+            if len(users) != 1 or not isinstance(users[0].op.lower, Strided):
+                continue
+            view = _inverse(node.type, users[0])
+            if view is not None and _is_matrix(view, node.type):
+                self._made[value] = view
+                found.add(users[0].id)
+        return found
+
+    # ---- operands
+
+    def _is_read_in_place(self, id: int, leaving: set[Value]) -> bool:
+        """Whether every user of a node's result takes its view or is another view of it."""
+        stack = [self.graph.node(id).outputs[0]]
+        while stack:
+            value = stack.pop()
+            if value in leaving:
+                return False
+            for user in map(self.graph.node, self.graph.users(value.node)):
+                if value not in user.inputs:
+                    continue
+                if isinstance(user.op.lower, Alias):
+                    stack.append(user.outputs[0])
+                elif user.id in self.nodes:
+                    pass
+                elif user.op.name not in _TAKERS or not self._is_taken(value):
+                    return False
+        return True
+
+    def _is_taken(self, value: Value) -> bool:
+        view = self._view(value)
+        return view is not None and _is_matrix(view, self.graph.type(value))
+
+    def _view(self, value: Value) -> View | None:
+        """A value as a view of the memory behind it; None when it cannot be told by strides."""
+        chain: list[Node] = []
+        while True:
+            node = self.graph.node(value.node)
+            rearranged = node.id in self.nodes and node.inputs[0] not in self._made
+            if not rearranged and not isinstance(node.op.lower, Alias):
+                break
+            chain.append(node)
+            value = node.inputs[0]
+        type = self.graph.type(value)
+        view: View | None = _whole(type)
+        for node in reversed(chain):
+            before, type = type, node.type
+            if view == _whole(before) and isinstance(node.op.lower, Alias):
+                view = _whole(type)
+            elif view is not None and isinstance(node.op.lower, Strided):
+                view = _rebased(node.op.lower.access(before, node.attrs), type, before, view)
+            elif view is not None:
+                view = _reshaped(view, before.shape, type.shape)
+        return view
+
+
+def _plain(type: TensorType) -> bool:
+    return type.dtype == "float32" and type.size > 0
+
+
+def _whole(type: TensorType) -> View:
+    return View(type.size, 0, _without_ones(type.shape, contiguous_strides(type.shape)))
+
+
+def _without_ones(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
+    return tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True))
+
+
+def _is_matrix(view: View, type: TensorType) -> bool:
+    """Whether nothing runs backwards and one of the last two axes is contiguous."""
+    last = zip(type.shape[-2:], view.strides[-2:], strict=True)
+    return min(view.strides) >= 0 and any(n == 1 or s == 1 for n, s in last)
+
+
+def _inverse(type: TensorType, node: Node) -> View | None:
+    """The operand of `node`, of `type`, as a view of its result; None unless the result has all elements once."""
+    assert isinstance(node.op.lower, Strided)
+    offset, strides = node.op.lower.access(type, node.attrs)
+    shape = node.type.shape
+    at = {s: t for n, s, t in zip(shape, strides, contiguous_strides(shape), strict=True) if n > 1}
+    own = _whole(type).strides
+    if offset or node.type.size != type.size or set(at) != {s for s in own if s}:
+        return None
+    return View(type.size, 0, tuple(at[s] if s else 0 for s in own))
+
+
+def _rebased(access: tuple[int, Sequence[int]], type: TensorType, operand: TensorType, inner: View) -> View | None:
+    """An access to a contiguous operand, when the operand is itself a view; None if it walks across its axes."""
+    offset, strides = access
+    steps, begin = contiguous_strides(operand.shape), offset
+    first: list[int] = []
+    for step in steps:
+        first.append(begin // step)
+        begin %= step
+    low, high, found = list(first), list(first), []
+    for n, stride in zip(type.shape, strides, strict=True):
+        if n == 1 or stride == 0:
+            found.append(0)
+            continue
+        axis = next(a for a, step in enumerate(steps) if operand.shape[a] > 1 and step <= abs(stride))
+        times, rest = divmod(stride, steps[axis])
+        if rest:
+            return None
+        low[axis] += min(times, 0) * (n - 1)
+        high[axis] += max(times, 0) * (n - 1)
+        found.append(times * inner.strides[axis])
+    if min(low, default=0) < 0 or any(h >= n for h, n in zip(high, operand.shape, strict=True)):
+        return None
+    start = sum(i * s for i, s in zip(first, inner.strides, strict=True))
+    return View(inner.size, inner.offset + start, tuple(found))
+
+
+def _reshaped(view: View, shape: Sequence[int], wanted: Sequence[int]) -> View | None:
+    """A view in another shape, if strides can still tell it."""
+    runs: list[tuple[int, int]] = []
+    for n, stride in zip(shape, view.strides, strict=True):
+        if runs and runs[-1][1] == n * stride:
+            runs[-1] = (runs[-1][0] * n, stride)
+        elif n > 1:
+            runs.append((n, stride))
+    strides: list[int] = []
+    for n in reversed(wanted):
+        if n == 1:
+            strides.append(0)
+            continue
+        count, stride = runs.pop()
+        if count % n:
+            return None
+        strides.append(stride)
+        if count > n:
+            runs.append((count // n, stride * n))
+    return View(view.size, view.offset, tuple(reversed(strides)))

@@ -1,0 +1,189 @@
+"""Products read and write rearranged tensors where they lie: each case runs three ways, in as few calls as it can."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graphc.ir import Graph, verify
+from graphc.lower import lower
+from graphc.lower.views import View, Views
+from tests.passes.running import agree, agree_everywhere, calls, graph_of, small_integers
+
+HEAD = """\
+graph @case {
+  state:
+    %0 p: f32[4,6] = Param()
+  forward:
+    %1 x: f32[2,4,6] = Input()
+    %2 y: f32[2,6,5] = Input()
+    %3 wide: f32[2,4,12] = Input()
+"""
+
+#: name -> (nodes, results, updates, calls)
+CASES = {
+    "a transposed operand": (
+        "%4: f32[6,4] = Transpose(%0) {perm=(1, 0)}\n%5: f32[6,6] = MatMul(%4, %0)", "a=%5", {}, 1),
+    "both operands are one": (
+        "%4: f32[6,4] = Transpose(%0) {perm=(1, 0)}"
+        "\n%5: f32[6,6] = MatMul(%4, %4) {transpose_b=True}", "a=%5", {}, 1),
+    "a transposed result": (
+        "%4: f32[2,4,5] = BatchMatMul(%1, %2)\n%5: f32[2,5,4] = Transpose(%4) {perm=(0, 2, 1)}", "a=%5", {}, 1),
+    "a result with the batch inside": (
+        "%4: f32[2,4,5] = BatchMatMul(%1, %2)\n%5: f32[4,2,5] = Transpose(%4) {perm=(1, 0, 2)}"
+        "\n%6: f32[4,10] = Reshape(%5) {shape=(4, 10)}", "a=%6", {}, 1),
+    "a result whose matrices are scattered": (
+        "%4: f32[2,4,5] = BatchMatMul(%1, %2)\n%5: f32[4,5,2] = Transpose(%4) {perm=(1, 2, 0)}", "a=%5", {}, 2),
+    "a transposed result and itself": (
+        "%4: f32[2,4,5] = BatchMatMul(%1, %2)\n%5: f32[2,5,4] = Transpose(%4) {perm=(0, 2, 1)}", "a=%5, b=%4", {}, 2),
+    "a transposed result, used by a loop": (
+        "%4: f32[2,4,5] = BatchMatMul(%1, %2)\n%5: f32[2,5,4] = Transpose(%4) {perm=(0, 2, 1)}"
+        "\n%6: f32[2,5,4] = Neg(%5)", "a=%6", {}, 2),
+    "a result turned and turned again": (
+        "%4: f32[2,4,5] = BatchMatMul(%1, %2)\n%5: f32[2,5,4] = Transpose(%4) {perm=(0, 2, 1)}"
+        "\n%6: f32[4,2,5] = Transpose(%5) {perm=(2, 0, 1)}", "a=%6", {}, 2),
+    "a part of the columns": (
+        "%4: f32[2,4,6] = Slice(%3) {begin=(0, 0, 5), size=(2, 4, 6), step=(1, 1, 1)}"
+        "\n%5: f32[2,4,5] = BatchMatMul(%4, %2)", "a=%5", {}, 1),
+    "every second column": (
+        "%4: f32[2,4,6] = Slice(%3) {begin=(0, 0, 1), size=(2, 4, 6), step=(1, 1, 2)}"
+        "\n%5: f32[2,4,5] = BatchMatMul(%4, %2)", "a=%5", {}, 2),
+    "rows backwards": (
+        "%4: f32[2,4,6] = Slice(%1) {begin=(0, 3, 0), size=(2, 4, 6), step=(1, -1, 1)}"
+        "\n%5: f32[2,4,5] = BatchMatMul(%4, %2)", "a=%5", {}, 2),
+    "one row and one column": (
+        "%4: f32[2,1,6] = Slice(%3) {begin=(0, 2, 3), size=(2, 1, 6), step=(1, 1, 1)}"
+        "\n%5: f32[2,6,1] = Slice(%2) {begin=(0, 0, 3), size=(2, 6, 1), step=(1, 1, 1)}"
+        "\n%6: f32[2,1,1] = BatchMatMul(%4, %5)", "a=%6", {}, 1),
+    "heads": (
+        "%4: f32[2,4,6] = Slice(%3) {begin=(0, 0, 6), size=(2, 4, 6), step=(1, 1, 1)}"
+        "\n%5: f32[2,4,2,3] = Reshape(%4) {shape=(2, 4, 2, 3)}"
+        "\n%6: f32[2,2,4,3] = Transpose(%5) {perm=(0, 2, 1, 3)}"
+        "\n%7: f32[2,2,3,4] = Transpose(%5) {perm=(0, 2, 3, 1)}"
+        "\n%8: f32[2,2,4,4] = BatchMatMul(%6, %7)"
+        "\n%9: f32[2,2,4,3] = BatchMatMul(%8, %6)"
+        "\n%10: f32[2,4,2,3] = Transpose(%9) {perm=(0, 2, 1, 3)}"
+        "\n%11: f32[2,4,6] = Reshape(%10) {shape=(2, 4, 6)}", "a=%11", {}, 2),
+    "a shape that strides cannot tell": (
+        "%4: f32[2,6,4] = Transpose(%1) {perm=(0, 2, 1)}\n%5: f32[2,4,6] = Reshape(%4) {shape=(2, 4, 6)}"
+        "\n%6: f32[2,4,5] = BatchMatMul(%5, %2)", "a=%6", {}, 2),
+    "an operand that a loop reads too": (
+        "%4: f32[6,4] = Transpose(%0) {perm=(1, 0)}\n%5: f32[6,6] = MatMul(%4, %0)\n%6: f32[6,4] = Neg(%4)",
+        "a=%5, b=%6", {}, 3),
+    "an operand that is a result": (
+        "%4: f32[6,4] = Transpose(%0) {perm=(1, 0)}\n%5: f32[6,6] = MatMul(%4, %0)", "a=%5, b=%4", {}, 2),
+    "an operand that is a result in another shape": (
+        "%4: f32[6,4] = Transpose(%0) {perm=(1, 0)}\n%5: f32[24] = Reshape(%4) {shape=(24,)}"
+        "\n%6: f32[6,6] = MatMul(%4, %0)", "a=%6, b=%5", {}, 2),
+    "the old parameter, after it was assigned": (
+        "%4: f32[6,4] = Transpose(%0) {perm=(1, 0)}\n%5: f32[4,6] = Neg(%0)"
+        "\n%6: f32[4,6] = Assign(%0, %5) after(%4)\n%7: f32[4,6] = Abs(%6)\n%8: f32[4,6] = Add(%7, %6)"
+        "\n%9: f32[6,6] = MatMul(%4, %8)", "a=%9", {0: 6}, 4),
+    "a parameter, from a part of an input": (
+        "%4: f32[1,6,4] = Slice(%2) {begin=(1, 0, 1), size=(1, 6, 4), step=(1, 1, 1)}"
+        "\n%5: f32[6,4] = Reshape(%4) {shape=(6, 4)}\n%6: f32[6,6] = MatMul(%0, %0) {transpose_a=True}"
+        "\n%7: f32[6,4] = MatMul(%6, %5)\n%8: f32[4,6] = Transpose(%7) {perm=(1, 0)}", "", {0: 8}, 2),
+    "a parameter, from itself": (
+        "%4: f32[6,6] = MatMul(%0, %0) {transpose_a=True}\n%5: f32[6,4] = MatMul(%4, %0) {transpose_b=True}"
+        "\n%6: f32[4,6] = Transpose(%5) {perm=(1, 0)}", "", {0: 6}, 3),
+    "nothing": (
+        "%4: f32[0,6] = Slice(%0) {begin=(0, 0), size=(0, 6), step=(1, 1)}\n%5: f32[6,0] = Reshape(%4) {shape=(6, 0)}"
+        "\n%6: f32[6,6] = MatMul(%5, %4)\n%7: f32[0,6] = MatMul(%4, %6)", "a=%6, b=%7", {}, 1),
+    "a constant": (
+        "%4: f32[2,3] = Constant() {value=<f32[2,3] 1.0, 2.0, 3.0, 4.0, 5.0, 6.0>}"
+        "\n%5: f32[3,2] = Transpose(%4) {perm=(1, 0)}\n%6: f32[2,2] = MatMul(%4, %5)", "a=%6", {}, 1),
+    "one number everywhere": (
+        '%4: f32[6,3] = Fill() {dtype="float32", shape=(6, 3), value=2.0}'
+        "\n%5: f32[3,6] = Transpose(%4) {perm=(1, 0)}\n%6: f32[4,3] = MatMul(%0, %5) {transpose_b=True}",
+        "a=%6", {}, 2),
+}  # fmt: skip
+
+
+def text_of(nodes: str, results: str, updates: dict[int, int]) -> str:
+    lines = [f"    {line}" for line in nodes.split("\n")]
+    lines.append(f"  return {results}".rstrip())
+    lines += [f"  update %{p} = %{v}  ; p" for p, v in updates.items()]
+    return HEAD + "\n".join(lines) + "\n}"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_views(case: str) -> None:
+    nodes, results, updates, count = CASES[case]
+    lowered = agree_everywhere(graph_of(text_of(nodes, results, updates)))
+    assert len(calls(lowered)) == count
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> Graph:
+    """An input, rearranged a few times; a product of what comes of it; that rearranged, too."""
+    shape = draw(st.lists(st.integers(1, 4), min_size=3, max_size=4))
+    lines = [f"%0 x: {_type(shape)} = Input()"]
+
+    def add(op: str, shape: list[int], attrs: str) -> list[int]:
+        lines.append(f"%{len(lines)}: {_type(shape)} = {op}(%{len(lines) - 1}) {{{attrs}}}")
+        return shape
+
+    def turn(shape: list[int]) -> list[int]:
+        perm = draw(st.permutations(range(len(shape))))
+        return add("Transpose", [shape[i] for i in perm], f"perm={tuple(perm)}")
+
+    def cut(shape: list[int]) -> list[int]:
+        begin = [draw(st.integers(0, n - 1)) for n in shape]
+        size = [draw(st.integers(1, n - b)) for n, b in zip(shape, begin, strict=True)]
+        return add("Slice", size, f"begin={tuple(begin)}, size={tuple(size)}, step={(1,) * len(shape)}")
+
+    def reshape(shape: list[int]) -> list[int]:
+        axis = draw(st.integers(0, len(shape) - 1))
+        inner = draw(st.sampled_from([n for n in range(1, shape[axis] + 1) if shape[axis] % n == 0]))
+        new = [*shape[:axis], shape[axis] // inner, inner, *shape[axis + 1 :]]
+        if draw(st.booleans()) and len(shape) > 3:
+            at = draw(st.integers(0, len(shape) - 2))
+            new = [*shape[:at], shape[at] * shape[at + 1], *shape[at + 2 :]]
+        return add("Reshape", new, f"shape={tuple(new)}")
+
+    for _ in range(draw(st.integers(1, 4))):
+        shape = draw(st.sampled_from([turn, cut, reshape]))(shape)
+    x, flags = len(lines) - 1, ("transpose_a=True", "transpose_b=True")
+    side = draw(st.integers(0, 1))
+    made = [*shape[:-2], *[shape[side - 2]] * 2]
+    lines.append(f"%{x + 1}: {_type(made)} = BatchMatMul(%{x}, %{x}) {{{flags[1 - side]}}}")
+    if draw(st.booleans()):
+        turn(made)
+    text = "\n".join(f"    {line}" for line in lines)
+    graph = graph_of(f"graph @chain {{\n  forward:\n{text}\n  return y=%{len(lines) - 1}\n}}")
+    verify(graph)
+    return graph
+
+
+def _type(shape: list[int]) -> str:
+    return f"f32[{','.join(map(str, shape))}]"
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(chains())
+def test_chains(graph: Graph) -> None:
+    inputs = small_integers(graph)
+    agree(graph, inputs, checked=True)
+    if len(calls(lower(graph))) == 1:
+        agree(graph, inputs, checked=False, canary=True)
+
+
+def test_half_types_are_rearranged_first() -> None:
+    """Their products read copies in float32, which are contiguous."""
+    nodes = "%4: f32[6,4] = Transpose(%0) {perm=(1, 0)}\n%5: f32[6,6] = MatMul(%4, %0)"
+    text = text_of(nodes, "a=%5", {}).replace("f32", "f16")
+    assert len(calls(agree_everywhere(graph_of(text)))) > 2
+
+
+def test_what_views_say() -> None:
+    """Numbers that can be checked by hand: heads of 3 columns in the second half of 12."""
+    nodes, results, updates, _ = CASES["heads"]
+    graph = graph_of(text_of(nodes, results, updates))
+    views = Views(graph, {r.value for r in graph.results})
+    assert views.nodes == {4, 6, 7, 10}
+    query, key = graph.node(8).inputs
+    assert views.read(query) == View(96, 6, (48, 3, 12, 1))
+    assert views.read(key) == View(96, 6, (48, 3, 1, 12))
+    assert views.written(graph.node(9).outputs[0]) == View(48, 0, (24, 3, 6, 1))
+    assert views.written(graph.node(8).outputs[0]) is None
