@@ -1,4 +1,4 @@
-"""MindFormers' own files, unchanged, on graphc: only where GRAPHC_TEST_MINDFORMERS names the folder of an unpacked package."""
+"""MindFormers' own files, unchanged, on graphc: only where GRAPHC_TEST_MINDFORMERS names an unpacked wheel or its package."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ import pytest
 import graphc
 from graphc import Parameter, Tensor, compat, nn
 
-FOLDER = os.environ.get("GRAPHC_TEST_MINDFORMERS")
+FOLDER = os.environ.get("GRAPHC_TEST_MINDFORMERS", "")
+if FOLDER and (Path(FOLDER) / "mindformers").is_dir():
+    FOLDER = str(Path(FOLDER) / "mindformers")
 pytestmark = [
     pytest.mark.skipif(not FOLDER, reason="GRAPHC_TEST_MINDFORMERS names no folder"),
     pytest.mark.filterwarnings("ignore:invalid escape sequence"),
