@@ -222,9 +222,12 @@ class NativeBound(Bound):
         slots = executable._rendered.slots
         self._table = np.zeros(max(1, len(slots)), np.int64)
         self._threads = executable.program.threads
-        self._pool = self._workers(executable) if self._threads > 1 else None
-        self._contexts = self._make_contexts(len(slots))
+        self._pool: Pool | None = None
+        if self._threads > 1:
+            self._pool = pool(self._threads, executable._cache_dir)
+            self._pool.start()
         self._profiles, self._seconds = executable.program.profile, 0.0
+        self._contexts = self._make_contexts(len(slots) if self._profiles else 0)
         self.context = int(self._contexts.ctypes.data)
         self._entry: Callable[..., int] = executable._loaded.function(ENTRY)
         base = int(self._arena.ctypes.data)
@@ -241,16 +244,11 @@ class NativeBound(Bound):
         self._entries = [np.array(entries.get(k, []), np.intp) for k in range(self._count)]
         self._bound: list[Any] = [None] * self._count
 
-    def _workers(self, executable: Executable) -> Pool:
-        made = pool(self._threads, executable._cache_dir)
-        made.start()
-        return made
-
-    def _make_contexts(self, slots: int) -> Array:
-        """One row of words per thread; see `render.WORDS`."""
+    def _make_contexts(self, counted: int) -> Array:
+        """One row of words per thread, see `render.WORDS`; with counters for so many places of the pointer table."""
         count = self._threads
         self._shared = aligned_bytes(2 * ALIGNMENT + count * SCRATCH)
-        self._profile = np.zeros((count, max(1, slots), 2), np.int64)
+        self._profile = np.zeros((count, counted, 2), np.int64)
         rows = aligned_bytes(count * CONTEXT).view(np.int64).reshape(count, -1)
         base = int(self._shared.ctypes.data)
         rows[:, WORDS["table"]] = self._table.ctypes.data

@@ -346,12 +346,12 @@ class Writer:
         self.do(f"br label %end{k}")
         self._label(f"end{k}")
 
-    def by_one(self, body: Callable[[], None], thread: int = 0) -> None:
-        """Run `body` in one thread only; inside a divided loop that is the thread whose turn it is."""
+    def by_one(self, body: Callable[[], None]) -> None:
+        """Run `body` in the first thread only; inside a divided loop in the thread whose turn it is."""
         if not self.divides:
             body()
         else:
-            self.when(self.op(f"icmp eq i64 %thread, {thread}"), body)
+            self.when(self.op("icmp eq i64 %thread, 0"), body)
 
     def meet(self) -> None:
         """Wait until every thread has come here; what they wrote before is visible afterwards."""

@@ -5,6 +5,7 @@ Fewer calls compile faster, and threads can share small ones by giving each whol
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -65,10 +66,7 @@ def _inside(stmt: If | While) -> If | While:
 
 
 def _is_small(kernel: LoopKernel) -> bool:
-    size = 1
-    for n in kernel.domain:
-        size *= n
-    return 0 < size <= _LARGEST
+    return 0 < math.prod(kernel.domain) <= _LARGEST
 
 
 def _operands(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:

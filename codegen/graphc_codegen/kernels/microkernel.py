@@ -82,12 +82,6 @@ def strips(total: int, lanes: int, vectors: int) -> list[tuple[int, int, tuple[i
     return cut
 
 
-def each_block(w: Writer, total: int, limit: int, body: Callable[[str | int, int], None]) -> None:
-    """`body(first index, size)` for every block of `blocks(total, limit)`: at most two copies of the code."""
-    for start, count, size in blocks(total, limit):
-        w.repeat(count, partial(_shifted, w, start, size, size, body))
-
-
 def each_strip(w: Writer, total: int, vectors: int, body: Callable[[str | int, tuple[int, ...]], None]) -> None:
     """`body(first index, active lanes per vector)` for every strip of `strips(total, lanes, vectors)`."""
     for start, count, widths in strips(total, w.lanes, vectors):
