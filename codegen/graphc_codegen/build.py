@@ -1,67 +1,70 @@
-"""From the generated texts to object code, and from object code to a function that can be called.
+"""From a program's texts to object code, and from object code to a function that can be called.
 
-Numba compiles `step.py`; the result is linked with `kernels.ll` and an entry with a C signature, and LLVM
-makes one object of it. Numba is imported in here only, and only by `compile_object`.
+LLVM compiles the kernels, module by module, while Numba compiles `step.py`, which calls them; a last module has the step
+and an entry with a C signature. Numba is imported in here only, and only by `compile_objects`.
 """
 
 from __future__ import annotations
 
 import ctypes
-import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
 from graphc_codegen.errors import CodegenError
+from graphc_codegen.objects import Compilers
 from graphc_codegen.render import LOAD_FLAG, MOVE, Rendered
 from graphc_codegen.target import Target, machine
 
 #: The C entry of an object: `int32 graphc_entry(int64 ctx)`, 0 for success. `ctx` is the first thread's context.
 ENTRY = "graphc_entry"
 _FLUSH = 0x8040  # MXCSR: flush denormal results to zero, take denormal operands as zero
-#: Functions of the C library that generated code calls.
-_LIBC = ("sched_yield", "syscall")
-_DEFINE = re.compile(r"^define .*?@([A-Za-z0-9_]+)\(.*?^}$", re.DOTALL | re.MULTILINE)
+#: What generated kernels may call of each other's modules.
+_SUPPORT = ("graphc_meet", "graphc_barrier", "graphc_record")
 
 
-def compile_object(rendered: Rendered, symbols: Sequence[str], target: Target, seconds: dict[str, float]) -> bytes:
-    """Compile the texts to an object file that exports `ENTRY`; `seconds` receives the time of each stage.
+def compile_objects(rendered: Rendered, seconds: dict[str, float]) -> list[bytes]:
+    """Compile a program to objects that together export `ENTRY`; `seconds` receives the time of each stage.
 
-    Raises CodegenError when Numba or LLVM refuses a text, naming the kernel.
+    "llvm" is the time that LLVM takes beyond the other stages, during which it works, too. Raises CodegenError when
+    Numba or LLVM refuses a text, naming the kernel.
     """
-    started = time.perf_counter()
-    import numba  # noqa: F401
+    program, target = rendered.program, rendered.target
+    symbols = list(program.kernels())
+    with Compilers(target, {*_SUPPORT, *symbols, LOAD_FLAG, MOVE}) as compilers:
+        clock = _Clock(seconds)
+        parts = [compilers.submit(text) for text in rendered.modules()]
+        clock.stop("render")
+        import numba  # noqa: F401
 
-    seconds["import numba"] = time.perf_counter() - started
-    started = time.perf_counter()
-    step_ir, callee = _compile_step(rendered.source, symbols)
-    seconds["numba"] = time.perf_counter() - started
-    started = time.perf_counter()
-    code = _link(step_ir, render_entry(callee, rendered.threads, target), rendered.kernels, target)
-    seconds["llvm"] = time.perf_counter() - started
-    return code
+        clock.stop("import numba")
+        step, callee = compile_step(rendered.source, symbols)
+        parts.append(compilers.submit(step + render_entry(callee, program.threads, target)))
+        clock.stop("numba")
+        objects = [part.result() for part in parts]
+        clock.stop("llvm")
+    return objects
 
 
-def compile_kernels(kernels: str, target: Target) -> bytes:
-    """Compile kernels.ll alone, every kernel exported. Raises CodegenError as `compile_object` does."""
-    return compile_module(kernels, target)
+class _Clock:
+    """Writes down the seconds from each stop to the next."""
 
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self._seconds = seconds
+        self._last = time.perf_counter()
 
-def compile_module(text: str, target: Target) -> bytes:
-    """Compile LLVM IR that stands alone to an object. Raises CodegenError when LLVM refuses it."""
-    module = _parse_kernels(text)
-    emitter = machine(target)
-    module.triple, module.data_layout = target.triple, str(emitter.target_data)
-    return bytes(emitter.emit_object(module))
+    def stop(self, stage: str) -> None:
+        now = time.perf_counter()
+        self._seconds[stage], self._last = now - self._last, now
 
 
 # ---- Numba
 
 
-def _compile_step(source: str, symbols: Sequence[str]) -> tuple[str, str]:
-    """LLVM IR of the jitted step, and the name of its function."""
+def compile_step(source: str, symbols: Iterable[str]) -> tuple[str, str]:
+    """LLVM IR of the jitted step, and the name of its function. Raises CodegenError when Numba refuses it."""
     from numba import njit, types
 
     void = types.void(types.int64, types.int64)
@@ -139,62 +142,13 @@ def _placeholder_address() -> int:
 
 
 def render_entry(callee: str, threads: int, target: Target) -> str:
-    """The IR of the C entry around Numba's function `callee`; with several threads the pool of the context runs it."""
+    """The C entry, to stand behind the IR of Numba's function `callee`; with several threads the pool of the context runs it."""
     from graphc_codegen.render import WORDS, template
 
     text: str = template("entry.ll.j2").render(
         callee=callee, entry=ENTRY, flush=_FLUSH if target.x86 else 0, threads=threads, pool=WORDS["pool"]
     )
     return text
-
-
-def _link(step_ir: str, entry: str, kernels: str, target: Target) -> bytes:
-    import llvmlite.binding as llvm
-
-    emitter = machine(target)
-    module = llvm.parse_assembly(step_ir)
-    for part in (_parse_kernels(kernels), llvm.parse_assembly(entry)):
-        part.triple, part.data_layout = module.triple, module.data_layout
-        module.link_in(part)
-    missing = []
-    for function in module.functions:
-        if function.is_declaration:
-            missing += [function.name] if not function.name.startswith("llvm.") and function.name not in _LIBC else []
-        elif function.name != ENTRY:
-            function.linkage = "internal"
-    if missing:
-        raise CodegenError(f"the step calls functions that do not exist: {', '.join(sorted(missing))}")
-    try:
-        module.verify()
-    except RuntimeError as error:
-        raise CodegenError(f"LLVM refused the step: {error}") from None
-    return bytes(emitter.emit_object(module))
-
-
-def _parse_kernels(text: str) -> Any:
-    """Parse and verify kernels.ll; an error names the first kernel that LLVM refuses."""
-    import llvmlite.binding as llvm
-
-    try:
-        module = llvm.parse_assembly(text)
-        module.verify()
-    except RuntimeError as error:
-        name, message = _culprit(text, str(error))
-        raise CodegenError(f"LLVM refused kernel {name}: {message}") from None
-    return module
-
-
-def _culprit(text: str, message: str) -> tuple[str, str]:
-    """The first function of the module that does not stand on its own, and LLVM's words on it."""
-    import llvmlite.binding as llvm
-
-    shared = _DEFINE.sub("", text)
-    for match in _DEFINE.finditer(text):
-        try:
-            llvm.parse_assembly(f"{shared}\n{match.group(0)}\n").verify()
-        except RuntimeError as error:
-            return match.group(1), str(error)
-    return "(none in particular)", message
 
 
 # ---- loading
@@ -212,13 +166,15 @@ class Loaded:
         return ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int64] * words)(self.addresses[name])
 
 
-def load(code: bytes, exported: Sequence[str], target: Target) -> Loaded:
-    """Link an object into this process. Raises CodegenError when it needs symbols that do not exist."""
+def load(objects: Sequence[bytes], exported: Sequence[str], target: Target) -> Loaded:
+    """Link objects into this process. Raises CodegenError when they need symbols that do not exist."""
     import llvmlite.binding as llvm
 
     try:
         jit = llvm.create_lljit_compiler(machine(target))
-        builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+        builder = llvm.JITLibraryBuilder().add_current_process()
+        for code in objects:
+            builder = builder.add_object_img(code)
         for name in exported:
             builder = builder.export_symbol(name)
         tracker = builder.link(jit, "graphc")

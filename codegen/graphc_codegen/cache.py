@@ -1,28 +1,30 @@
-"""Keeps object code between processes, by content: `KEY.o` and its description `KEY.json` in a directory.
+"""Keeps object code between processes: `KEY.o`, objects in a row, and their description `KEY.json` in a directory.
 
-The directory must belong to the user alone, since what lies in it is run. Nothing is pickled.
+The key is a hash of all that the objects are made from. The directory must belong to the user alone, since what lies
+in it is run. Nothing is pickled.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 import stat
 import tempfile
 import warnings
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from graphc_codegen.errors import CacheWarning
 from graphc_codegen.render import version as own_version
+from graphc_codegen.sources import fingerprint
 
 #: Bytes of objects that a directory may hold; the oldest go first.
 LIMIT = 512 * 2**20
-#: Changes whenever `build` makes other code from the same texts.
-_FORMAT = "1: opt=1 pic no-passes ftz"
 
 
 def default_directory() -> Path:
@@ -42,14 +44,18 @@ def versions() -> dict[str, str]:
     return found
 
 
-def key(texts: tuple[str, ...], target_key: str) -> str:
-    """SHA-256 over the generated texts, the target, the versions and the options of the compiler."""
+def key(material: tuple[str, ...], target_key: str) -> str:
+    """SHA-256 over what is compiled, the target, the versions, and this package's own files."""
     digest = hashlib.sha256()
-    for part in (*texts, target_key, json.dumps(versions(), sort_keys=True), _FORMAT):
+    for part in (*material, target_key, json.dumps(versions(), sort_keys=True), str(fingerprint())):
         data = part.encode()
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
     return digest.hexdigest()
+
+
+def _digest(sizes: Any, code: bytes) -> str:
+    return hashlib.sha256(json.dumps(sizes).encode() + code).hexdigest()
 
 
 class ObjectCache:
@@ -62,23 +68,27 @@ class ObjectCache:
         self.limit = limit
         self.usable = self._prepare()
 
-    def load(self, name: str) -> bytes | None:
-        """The object stored under a key; None if there is none or it is damaged."""
+    def load(self, name: str) -> list[bytes] | None:
+        """The objects stored under a key; None if there are none or they are damaged."""
         if not self.usable:
             return None
         try:
             described = json.loads(self._path(name, "json").read_text())
+            sizes, wanted = described["sizes"], described["sha256"]
             code = self._path(name, "o").read_bytes()
-        except (OSError, ValueError):
+            if _digest(sizes, code) != wanted:
+                return None
+            file = io.BytesIO(code)
+            return [file.read(size) for size in sizes]
+        except (OSError, ValueError, TypeError, LookupError):
             return None
-        wanted = described.get("sha256") if isinstance(described, dict) else None
-        return code if hashlib.sha256(code).hexdigest() == wanted else None
 
-    def store(self, name: str, code: bytes, entry: str) -> None:
-        """Keep an object; readers see all of it or nothing. A full disk and the like give a CacheWarning."""
+    def store(self, name: str, objects: Sequence[bytes], entry: str) -> None:
+        """Keep objects; readers see all of it or nothing. A full disk and the like give a CacheWarning."""
         if not self.usable:
             return
-        described = {"entry": entry, "sha256": hashlib.sha256(code).hexdigest(), "versions": versions()}
+        sizes, code = [len(each) for each in objects], b"".join(objects)
+        described = {"entry": entry, "sizes": sizes, "sha256": _digest(sizes, code), "versions": versions()}
         try:
             self._write(self._path(name, "o"), code)
             self._write(self._path(name, "json"), json.dumps(described, indent=1).encode())
@@ -90,6 +100,8 @@ class ObjectCache:
         return self.directory / f"{name}.{suffix}"
 
     def _prepare(self) -> bool:
+        if fingerprint() is None:
+            return self._warn("graphc_codegen has been changed since it was imported")
         try:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             status = self.directory.stat()

@@ -13,6 +13,7 @@ import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 Space = Literal["input", "param", "const", "arena"]
@@ -117,8 +118,21 @@ SCALAR_OPS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class LoopKernel:
+class _Named:
+    """Kernels are named by their content."""
+
+    @property
+    def family(self) -> str:
+        raise NotImplementedError
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the whole content; two kernels that compare equal may differ, as 0.0 and -0.0 do."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class LoopKernel(_Named):
     """A loop nest over `domain` with a scalar body: fused elementwise operations, copies, reductions.
 
     `reduced[i]` says that axis i is summed (or ...) away by every output that has `reduce` set; such an output's
@@ -144,8 +158,8 @@ class LoopKernel:
 Param = int | float | bool | str | tuple[int, ...] | tuple[tuple[int, ...], ...] | tuple[Instr, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NamedKernel:
+@dataclass(frozen=True)
+class NamedKernel(_Named):
     """A kernel with an emitter of its own in `graphc_codegen.kernels`, e.g. "gemm"; `params` are its static sizes.
 
     All the `threads` of a step share its work; with 1 the first thread does it alone.
@@ -168,7 +182,7 @@ Kernel = LoopKernel | NamedKernel
 
 def symbol(kernel: Kernel) -> str:
     """The kernel's name in generated code: its family and a hash of its content."""
-    return f"{kernel.family}_{hashlib.sha256(repr(kernel).encode()).hexdigest()[:12]}"
+    return f"{kernel.family}_{kernel.digest[:12]}"
 
 
 def result_domain(kernel: NamedKernel) -> tuple[int, ...] | None:

@@ -29,21 +29,29 @@ _Byte = ctypes.c_char
 
 @dataclass(frozen=True)
 class Executable:
-    """A compiled program: the generated texts and how they came to be.
+    """A compiled program and how it came to be.
 
     `cache_hit` says that the object code was found in the cache; `compile_seconds` the time of every stage.
     With `checked` the step runs as plain Python on NumPy kernels.
     """
 
     program: Program
-    source: str
-    kernels: str
     checked: bool
     cache_hit: bool
     compile_seconds: dict[str, float]
     _rendered: Rendered = field(repr=False)
     _loaded: Any = field(repr=False)
     _cache_dir: Path | None = field(repr=False, default=None)
+
+    @property
+    def source(self) -> str:
+        """The generated step, Python for Numba."""
+        return self._rendered.source
+
+    @property
+    def kernels(self) -> str:
+        """The generated kernels, LLVM IR."""
+        return self._rendered.kernels
 
     @property
     def entry_address(self) -> int:
@@ -82,29 +90,30 @@ def compile_program(
     """
     seconds: dict[str, float] = {}
     started = time.perf_counter()
-    validate(program)
     target = target or host()
     rendered = render(program, target)
-    seconds["render"] = time.perf_counter() - started
-    loaded, hit = (None, False) if checked else _load(program, rendered, target, cache_dir, seconds)
-    return Executable(program, rendered.source, rendered.kernels, checked, hit, seconds, rendered, loaded, cache_dir)
+    seconds["layout"] = time.perf_counter() - started
+    if checked:
+        validate(program)
+        return Executable(program, checked, False, seconds, rendered, None, cache_dir)
+    loaded, hit = _load(rendered, cache_dir, seconds)
+    return Executable(program, checked, hit, seconds, rendered, loaded, cache_dir)
 
 
-def _load(
-    program: Program, rendered: Rendered, target: Target, cache_dir: Path | None, seconds: dict[str, float]
-) -> tuple[Any, bool]:
+def _load(rendered: Rendered, cache_dir: Path | None, seconds: dict[str, float]) -> tuple[Any, bool]:
     from graphc_codegen import build, cache
 
     store = cache.ObjectCache(cache_dir) if cache_dir is not None else None
-    name = cache.key(rendered.key_material, target.key)
-    code = store.load(name) if store else None
-    hit = code is not None
-    if code is None:
-        code = build.compile_object(rendered, list(program.kernels()), target, seconds)
+    name = cache.key(rendered.key_material, rendered.target.key)
+    objects = store.load(name) if store else None
+    hit = objects is not None
+    if objects is None:
+        validate(rendered.program)  # A hit is a program that has been valid before.
+        objects = build.compile_objects(rendered, seconds)
         if store:
-            store.store(name, code, build.ENTRY)
+            store.store(name, objects, build.ENTRY)
     started = time.perf_counter()
-    loaded = build.load(code, [build.ENTRY], target)
+    loaded = build.load(objects, [build.ENTRY], rendered.target)
     seconds["load"] = time.perf_counter() - started
     return loaded, hit
 

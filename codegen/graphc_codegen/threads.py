@@ -137,15 +137,14 @@ def render_pool(target: Target) -> str:
 @cache
 def _native(cache_dir: Path | None) -> Any:
     """The loaded functions of the pool; compiled once per machine where there is an object cache."""
-    from graphc_codegen import build, cache
+    from graphc_codegen import build, cache, objects
 
     target = host()
-    text = render_pool(target)
     store = cache.ObjectCache(cache_dir) if cache_dir is not None else None
-    name = cache.key((text,), target.key)
+    name = cache.key(("pool",), target.key)
     code = store.load(name) if store else None
     if code is None:
-        code = build.compile_module(text, target)
+        code = [objects.compile_module(render_pool(target), target)]
         if store:
             store.store(name, code, _RUN)
     return build.load(code, [_RUN, _WORK], target)

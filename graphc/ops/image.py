@@ -16,7 +16,7 @@ from graphc.errors import ArgumentValueError, LoweringError, ShapeError
 from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.op import Attrs, Kernel, Types
 from graphc.ir.types import FLOATS
-from graphc.ops import winograd
+from graphc.ops import phases, winograd
 from graphc.ops.rules import Array, check_dtype, contiguous_strides, floats, same_dtype
 
 Pair = tuple[int, int]
@@ -114,43 +114,6 @@ def _square(name: str, attrs: Attrs) -> tuple[int, int]:
     return sh, dh
 
 
-def _phases(k: Any, x: Any, pad: tuple[int, ...], stride: int) -> tuple[Any, int, int]:
-    """The padded input split by phase, [N, C, s, s, H/s, W/s], and the size of one phase plane.
-
-    A strided convolution over it walks unit strides. Without padding and stride it is x itself.
-    """
-    type = k.type(x)
-    n, c, h, w = type.shape
-    top, bottom, left, right = pad
-    if stride == 1 and not any(pad):
-        return x, h, w
-    hs, ws = -(-(h + top + bottom) // stride), -(-(w + left + right) // stride)
-    shape = (n, c, stride, stride, hs, ws)
-    split = k.temp(TensorType(type.dtype, shape))
-    k.fill(split, 0.0)
-    nc_strides, (plane_y, plane_x, row, _) = contiguous_strides(shape)[:2], contiguous_strides(shape)[2:]
-    for py in range(stride):
-        # The first row y of x with (y + top) % stride == py, and how many there are.
-        y0 = (py - top) % stride
-        rows = len(range(y0, h, stride))
-        for px in range(stride):
-            x0 = (px - left) % stride
-            columns = len(range(x0, w, stride))
-            if not rows or not columns:
-                continue
-            to = py * plane_y + px * plane_x + (y0 + top) // stride * row + (x0 + left) // stride
-            k.copy(
-                x,
-                split,
-                (n, c, rows, columns),
-                y0 * w + x0,
-                (c * h * w, h * w, stride * w, stride),
-                to,
-                (*nc_strides, row, 1),
-            )
-    return split, hs, ws
-
-
 def _conv_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
     stride, dilation = _square("Conv2D", attrs)
     (n, ci, _, _), (co, _, kh, kw) = k.type(inputs[0]).shape, k.type(inputs[1]).shape
@@ -159,7 +122,7 @@ def _conv_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
     if stride == dilation == 1 and winograd.suits(n, ci, co, oh, ow, (kh, kw), top, left):
         winograd.convolve(k, inputs[0], inputs[1], outputs[0], top, left, transposed=False)
         return
-    x, h, w = _phases(k, inputs[0], attrs["pad"], stride)
+    x, stride, h, w = phases.split(k, inputs[0], attrs["pad"], stride, (kh, kw))
     sizes = dict(n=n, ci=ci, co=co, h=h, w=w, kh=kh, kw=kw, oh=oh, ow=ow)
     k.call("conv2d", (x, inputs[1]), outputs, **sizes, stride=stride, dilation=dilation, transposed=False)
 
@@ -171,7 +134,7 @@ def _conv_filter_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
     if stride == dilation == 1 and winograd.suits_weight_gradient(n, ci, co, oh, ow, (kh, kw)):
         winograd.weight_gradient(k, inputs[1], inputs[0], outputs[0], top, left)
         return
-    x, h, w = _phases(k, inputs[1], attrs["pad"], stride)
+    x, stride, h, w = phases.split(k, inputs[1], attrs["pad"], stride, (kh, kw))
     sizes = dict(n=n, ci=ci, co=co, h=h, w=w, kh=kh, kw=kw, oh=oh, ow=ow)
     k.call("conv2d_filter_grad", (x, inputs[0]), outputs, **sizes, stride=stride, dilation=dilation)
 

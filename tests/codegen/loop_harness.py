@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc_codegen import build, loops, render
+from graphc_codegen import build, loops, objects, render
 from graphc_codegen.program import Access, Instr, LoopKernel, Output, symbol
 from graphc_codegen.target import Target, describe, host
 from tests.codegen.threaded import Runner, same
@@ -42,8 +42,8 @@ def run_many(
 ) -> list[list[Array]]:
     """`run` for several kernels that are compiled into one module."""
     kernels = {symbol(k): k for k, _ in jobs}
-    code = build.compile_kernels(render.render_kernels(dict(kernels), target), target)
-    loaded = build.load(code, list(kernels), target)
+    code = objects.compile_module(render.render_kernels(dict(kernels), target), target)
+    loaded = build.load([code], list(kernels), target)
     runner = Runner([k for k, _ in jobs], target)
     results = []
     for kernel, arrays in jobs:

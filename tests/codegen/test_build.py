@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphc_codegen import CodegenError, build, compile_program, render, symbol
+from graphc_codegen import CodegenError, build, compile_program, objects, render, symbol
 from graphc_codegen.kernels import EMITTERS
 from graphc_codegen.kernels.base import Emitter, Operand
 from graphc_codegen.program import SCALAR_OPS, Buffer, Call, LoopKernel, NamedKernel, Program
@@ -58,25 +58,48 @@ def test_kernels_may_not_call_the_c_library(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_numba_failures_say_what_was_refused() -> None:
     for source in ("def step(:", '@njit("void(int64)")\ndef step(ctx):\n    ctx + ""\n', "x = y"):
-        rendered = render.Rendered(source, "", (), ())
         with pytest.raises(CodegenError, match=r"Numba refused the generated step: .*Error"):
-            build.compile_object(rendered, [], HOST, {})
+            build.compile_step(source, [])
 
 
 def test_a_switched_off_numba_is_reported() -> None:
-    rendered = render.Rendered("def step(ctx):\n    pass\n", "", (), ())
     with pytest.raises(CodegenError, match="NUMBA_DISABLE_JIT"):
-        build.compile_object(rendered, [], HOST, {})
+        build.compile_step("def step(ctx):\n    pass\n", [])
+
+
+def test_modules_compile_to_the_same_objects_on_several_threads() -> None:
+    kernels = {symbol(k): k for k in (add(n, 1.0) for n in range(1, 13))}
+    texts = [render.render_kernels({name: kernel}, HOST) for name, kernel in kernels.items()]
+    alone = [objects.compile_module(text, HOST) for text in texts]
+    with objects.Compilers(HOST, {*kernels, render.LOAD_FLAG, render.MOVE}) as compilers:
+        together = [compilers.submit(text) for text in texts]
+        assert [part.result() for part in together] == alone
+
+
+def test_llvm_is_entered_without_the_lock_of_llvmlite() -> None:
+    from llvmlite.binding import ffi
+
+    assert ffi.lib.LLVMPY_TargetMachineEmitToMemory._cfn.restype is not None
+
+
+def test_the_modules_of_a_program_hold_each_kernel_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rendered = render.render(chain(), HOST)
+    for lines in (1, 10**9):
+        monkeypatch.setattr(render, "LINES_PER_MODULE", lines)
+        modules = list(rendered.modules())
+        assert len(modules) == (5 if lines == 1 else 2)
+        for name in (*rendered.program.kernels(), render.MOVE, render.LOAD_FLAG):
+            assert sum(f"@{name}(i64 %ctx" in text for text in modules) == 1
 
 
 def test_damaged_objects_do_not_load() -> None:
     with pytest.raises(CodegenError, match="cannot load"):
-        build.load(b"nonsense", [build.ENTRY], HOST)
+        build.load([b"nonsense"], [build.ENTRY], HOST)
 
 
 def test_compile_seconds_name_the_stages() -> None:
     executable = compile_program(chain(), cache_dir=None)
-    assert list(executable.compile_seconds) == ["render", "import numba", "numba", "llvm", "load"]
+    assert list(executable.compile_seconds) == ["layout", "render", "import numba", "numba", "llvm", "load"]
     assert all(seconds >= 0 for seconds in executable.compile_seconds.values())
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphc_codegen import CacheWarning, cache, compile_program, render
+from graphc_codegen import CacheWarning, cache, compile_program, render, sources
 from graphc_codegen.program import Program
 from graphc_codegen.target import host
 from tests.codegen.loop_harness import AVX2
@@ -136,8 +136,8 @@ from pathlib import Path
 from graphc_codegen.cache import ObjectCache
 store = ObjectCache(Path({str(directory)!r}))
 for _ in range(150):
-    store.store("k", b"x" * 100_000, "graphc_entry")
-    assert store.load("k") == b"x" * 100_000
+    store.store("k", [b"x" * 100_000, b"y"], "graphc_entry")
+    assert store.load("k") == [b"x" * 100_000, b"y"]
 """
     writers = [subprocess.Popen([sys.executable, "-c", script]) for _ in range(2)]
     assert [w.wait() for w in writers] == [0, 0]
@@ -160,14 +160,40 @@ def test_the_key_depends_on_everything_that_matters(monkeypatch: pytest.MonkeyPa
     assert len(keys) == 7
 
 
+def test_a_generator_that_was_edited_keeps_nothing(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    works(directory)
+    monkeypatch.setattr(sources, "_IMPORTED", 0.0)
+    sources.fingerprint.cache_clear()
+    try:
+        with pytest.warns(CacheWarning, match="changed since it was imported"):
+            assert not works(directory)
+    finally:
+        sources.fingerprint.cache_clear()
+
+
+def test_the_key_depends_on_the_generator(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = cache.key(("x",), "target")
+    monkeypatch.setattr(cache, "fingerprint", lambda: "other")
+    assert cache.key(("x",), "target") != before
+
+
+def test_programs_that_share_their_texts_do_not_share_objects() -> None:
+    """A hit is not validated again, so the key has what `validate` looks at."""
+    program, target = line(3), host()
+    material = render.render(program, target).key_material
+    smaller = replace(program, buffers=tuple(replace(b, shape=(4,)) for b in program.buffers))
+    for other in (smaller, replace(program, arena=program.arena + 64), replace(program, threads=2)):
+        assert render.render(other, target).key_material != material
+
+
 def test_the_oldest_objects_go_first(directory: Path) -> None:
     store = cache.ObjectCache(directory, limit=250)
     for k in range(4):
-        store.store(f"k{k}", bytes(100), "graphc_entry")
+        store.store(f"k{k}", [bytes(100)], "graphc_entry")
         os.utime(directory / f"k{k}.o", (1000 + k, 1000 + k))
     assert [store.load(f"k{k}") is not None for k in range(4)] == [False, False, True, True]
-    store.store("large", bytes(1000), "graphc_entry")
-    assert store.load("large") == bytes(1000)
+    store.store("large", [bytes(1000)], "graphc_entry")
+    assert store.load("large") == [bytes(1000)]
     assert sorted(p.name for p in directory.iterdir()) == ["large.json", "large.o"]
 
 

@@ -154,7 +154,9 @@ def test_generated_code_that_is_not_the_program() -> None:
         (lambda s: s + "\n    load_flag(ctx, 5)\n", "reads a predicate where the program has nothing more"),
     ]:
         executable = compile_program(chain(), cache_dir=None, checked=True)
-        wrong = replace(executable, source=change(executable.source))
+        rendered = replace(executable._rendered)
+        vars(rendered)["source"] = change(executable.source)
+        wrong = replace(executable, _rendered=rendered)
         assert wrong.source != executable.source
         with pytest.raises(CheckedError, match=match):
             wrong.bind([np.zeros(10, np.float32)], []).run([X, np.array(True)])

@@ -100,4 +100,4 @@ def test_foreign_text_cannot_leave_a_comment(evil: str) -> None:
 def test_an_unknown_kernel() -> None:
     program = replace(chain(), body=(Call(NamedKernel("nothing", ()), (0,)),))
     with pytest.raises(CodegenError, match=r"no kernel named 'nothing'; known are .*gemm"):
-        render.render(program, host())
+        _ = render.render(program, host()).kernels

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc_codegen import build, render, threads
+from graphc_codegen import build, objects, render, threads
 from graphc_codegen.program import Kernel, symbol
 from graphc_codegen.render import CONTEXT, WORDS
 from graphc_codegen.runtime import aligned_bytes
@@ -34,7 +34,8 @@ class Runner:
             for name in divided
         ]
         exported = [f"run_{name}" for name in divided]
-        self.loaded = build.load(build.compile_module(text + "\n".join(entries), target), exported, target)
+        code = objects.compile_module(text + "\n".join(entries), target)
+        self.loaded = build.load([code], exported, target)
 
     def call(self, kernel: Kernel, addresses: Sequence[int]) -> None:
         table = np.array(addresses, np.int64)

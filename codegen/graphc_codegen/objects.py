@@ -1,0 +1,111 @@
+"""LLVM IR to object code, on all processors: every module in a context of its own."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from collections.abc import Collection
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Any
+
+from graphc_codegen.errors import CodegenError
+from graphc_codegen.target import Target, machine
+
+#: Functions of the C library that generated code calls.
+_LIBC = ("sched_yield", "syscall")
+_DEFINE = re.compile(r"^define .*?@([A-Za-z0-9_]+)\(.*?^}$", re.DOTALL | re.MULTILINE)
+
+
+def compile_module(text: str, target: Target, known: Collection[str] | None = None) -> bytes:
+    """Compile LLVM IR to an object. Several Python threads can do so at a time.
+
+    Raises CodegenError when LLVM refuses the text, naming the first function that it refuses, or when there are `known`
+    functions and the text calls others.
+    """
+    import llvmlite.binding as llvm
+
+    emitter = machine(target)
+    with llvm.create_context() as context:
+        try:
+            module = _verified(text, context)
+        except RuntimeError as error:
+            name, message = _culprit(text, str(error))
+            raise CodegenError(f"LLVM refused kernel {name}: {message}") from None
+        with module:
+            module.triple, module.data_layout = target.triple, str(emitter.target_data)
+            if known is not None:
+                _refuse_unknown(module, known)
+            return _emit(emitter, module)
+
+
+def _verified(text: str, context: Any) -> Any:
+    """A module, to be closed before its context is. Raises RuntimeError when LLVM refuses it."""
+    import llvmlite.binding as llvm
+
+    module = llvm.parse_assembly(text, context)
+    try:
+        module.verify()
+    except RuntimeError:
+        module.close()
+        raise
+    return module
+
+
+class Compilers:
+    """A thread for each processor; `submit` is `compile_module` on one of them. Leaving waits for all, or drops them."""
+
+    def __init__(self, target: Target, known: Collection[str]) -> None:
+        count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._target, self._known = target, known
+        self._threads = ThreadPoolExecutor(count, "graphc-compile")
+
+    def submit(self, text: str) -> Future[bytes]:
+        return self._threads.submit(compile_module, text, self._target, self._known)
+
+    def __enter__(self) -> Compilers:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, frames: TracebackType | None) -> None:
+        self._threads.shutdown(cancel_futures=kind is not None)
+
+
+def _refuse_unknown(module: Any, known: Collection[str]) -> None:
+    declared = (f.name for f in module.functions if f.is_declaration)
+    missing = [n for n in declared if not n.startswith("llvm.") and n not in _LIBC and n not in known]
+    if missing:
+        raise CodegenError(f"the step calls functions that do not exist: {', '.join(sorted(missing))}")
+
+
+def _emit(emitter: Any, module: Any) -> bytes:
+    """What `emitter.emit_object(module)` gives. llvmlite lets one thread into LLVM at a time; this lets all of them in.
+
+    That is safe because the module's context and the target machine are this thread's own.
+    """
+    from llvmlite.binding import ffi
+
+    emit = ffi.lib.LLVMPY_TargetMachineEmitToMemory
+    emit = getattr(emit, "_cfn", emit)  # the function without llvmlite's lock
+    with ffi.OutputString() as error:
+        buffer = emit(emitter, module, 1, error)
+        if not buffer:
+            raise CodegenError(f"LLVM cannot make an object: {error}")
+    try:
+        return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+def _culprit(text: str, message: str) -> tuple[str, str]:
+    """The first function of the module that does not stand on its own, and LLVM's words on it."""
+    import llvmlite.binding as llvm
+
+    shared = _DEFINE.sub("", text)
+    with llvm.create_context() as context:
+        for match in _DEFINE.finditer(text):
+            try:
+                _verified(f"{shared}\n{match.group(0)}\n", context).close()
+            except RuntimeError as error:
+                return match.group(1), str(error)
+    return "(none in particular)", message
