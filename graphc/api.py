@@ -184,8 +184,7 @@ class CompiledStep:
             self._bound.run(arrays)
             if self._canary:
                 self._bound.check_canaries()
-            read = self._bound.read
-            outputs: list[Any] = [Tensor.wrap(read(b).reshape(type.shape)) for b, type in self._lowered.results]
+            outputs: list[Any] = [Tensor.wrap(read()) for read in self._readers]
             for log in self._prints:
                 log.flush()
         for i in self._numbers:
@@ -202,6 +201,7 @@ class CompiledStep:
                     help="compile again: graphc.compile(cell, ...)",
                 )
         self._bound: Bound = self._executable.bind([p.storage for p in self._params], list(self._lowered.constants))
+        self._readers = [self._bound.reader(b, type.shape) for b, type in self._lowered.results]
         self._moves = Parameter.moves
 
     def plain_arrays(self, args: tuple[Any, ...]) -> list[Array] | None:
@@ -211,7 +211,7 @@ class CompiledStep:
         arrays = []
         for x, (dtype, shape) in zip(args, self._plain, strict=True):
             a = x._array if type(x) is Tensor else None
-            if a is None or a.dtype != dtype or a.shape != shape or not a.flags.c_contiguous:
+            if a is None or a.shape != shape or not (a.dtype is dtype or a.dtype == dtype) or not a.flags.c_contiguous:
                 return None
             arrays.append(a)
         return arrays

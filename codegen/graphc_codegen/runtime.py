@@ -159,8 +159,15 @@ class Bound(ABC):
 
     def read(self, buffer_id: int) -> Array:
         """A copy of a buffer, with its shape and dtype. Raises KeyError for an unknown buffer."""
+        return self.reader(buffer_id)()
+
+    def reader(self, buffer_id: int, shape: tuple[int, ...] | None = None) -> Callable[[], Array]:
+        """What returns a copy of a buffer at the time of the call, maybe in another shape. Raises KeyError as `read`."""
         buffer = self._buffers[buffer_id]
-        return self._view(buffer).reshape(buffer.shape).copy()
+        shape = buffer.shape if shape is None else shape
+        if buffer.space == "input":  # each run may have another array
+            return lambda: self._view(buffer).reshape(shape).copy()
+        return self._view(buffer).reshape(shape).copy
 
     def check_canaries(self) -> None:
         """Raise CanaryError, naming the neighbours, if bytes between arena buffers changed since the binding.
