@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType
 
@@ -53,12 +53,12 @@ def user_loc(frame: FrameType | None = None) -> Loc | None:
     frame = frame or sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
-        if filename in SOURCE_MAPS:
-            mapped = SOURCE_MAPS[filename].get(frame.f_lineno)
-            if mapped is not None:
-                return mapped
-        elif not _passed_over(filename):
-            break
+        if not _INTERNAL.get(filename):  # Most frames are graphc's own: no more calls for them.
+            mapped = SOURCE_MAPS.get(filename)
+            if mapped is not None and frame.f_lineno in mapped:
+                return mapped[frame.f_lineno]
+            if mapped is None and not _passed_over(filename):
+                break
         frame = frame.f_back
     else:
         return None
@@ -85,13 +85,19 @@ def is_hidden(filename: str) -> bool:
 
 
 def _passed_over(filename: str) -> bool:
-    return _is_internal(filename) or any(filename.startswith(folder) for folder in SKIPPED)
+    return _is_internal(filename) or filename.startswith(tuple(SKIPPED))
 
 
-@cache
+#: What `_is_internal` has found, by file name.
+_INTERNAL: dict[str, bool] = {}
+
+
 def _is_internal(filename: str) -> bool:
-    launcher = filename.startswith("<frozen") or os.path.basename(filename) == "graphc"
-    return launcher or is_library(filename)
+    found = _INTERNAL.get(filename)
+    if found is None:
+        launcher = filename.startswith("<frozen") or os.path.basename(filename) == "graphc"
+        found = _INTERNAL[filename] = launcher or is_library(filename)
+    return found
 
 
 def display_path(filename: str) -> str:

@@ -38,6 +38,11 @@ class TensorType(NamedTuple):
     dtype: str
     shape: tuple[int, ...]
 
+    @staticmethod
+    def of(array: np.ndarray[Any, np.dtype[Any]]) -> TensorType:
+        """The type of an array."""
+        return TensorType(_full_name(array.dtype), array.shape)
+
     def __str__(self) -> str:
         return f"{_SHORT[self.dtype]}[{','.join(map(str, self.shape))}]"
 
@@ -72,6 +77,12 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
         found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
         return found
     return np.dtype(dtype)
+
+
+@cache
+def _full_name(dtype: np.dtype[Any]) -> str:
+    # NumPy puts the name together anew each time.
+    return dtype.name
 
 
 def dtype_name(dtype: Any) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,22 +29,32 @@ def check_dtype(op: str, operand: str, type: TensorType, allowed: Sequence[str])
 
 def broadcast_shape(op: str, types: Types) -> Shape:
     """The shape that NumPy broadcasting gives; ShapeError with the shapes in columns."""
-    rank = max(t.rank for t in types)
-    padded = [(1,) * (rank - t.rank) + t.shape for t in types]
-    shape = []
-    for sizes in zip(*padded, strict=True):
-        distinct = {s for s in sizes if s != 1}
-        if len(distinct) > 1:
-            width = max(len(str(s)) for p in padded for s in p)
-            rows = ["  ".join(str(s).rjust(width) for s in p) for p in padded]
-            bad = ["^" * width if len({s for s in c if s != 1}) > 1 else " " * width for c in zip(*padded, strict=True)]
-            raise ShapeError(
-                f"{op}: shapes {' and '.join(str(t.shape) for t in types)} cannot be broadcast together",
-                code="GC102",
-                details=[*rows, "  ".join(bad).rstrip()],
-            )
-        shape.append(distinct.pop() if distinct else 1)
-    return tuple(shape)
+    shapes = tuple([t.shape for t in types])
+    shape = _broadcast(shapes)
+    if shape is None:
+        padded = _padded(shapes)
+        width = max(len(str(s)) for p in padded for s in p)
+        rows = ["  ".join(str(s).rjust(width) for s in p) for p in padded]
+        bad = ["^" * width if len({*c} - {1}) > 1 else " " * width for c in zip(*padded, strict=True)]
+        raise ShapeError(
+            f"{op}: shapes {' and '.join(map(str, shapes))} cannot be broadcast together",
+            code="GC102",
+            details=[*rows, "  ".join(bad).rstrip()],
+        )
+    return shape
+
+
+@lru_cache(maxsize=4096)
+def _broadcast(shapes: tuple[Shape, ...]) -> Shape | None:
+    """The shape to which all broadcast, or None."""
+    columns = [{*sizes} - {1} for sizes in zip(*_padded(shapes), strict=True)]
+    return None if any(len(c) > 1 for c in columns) else tuple(c.pop() if c else 1 for c in columns)
+
+
+def _padded(shapes: tuple[Shape, ...]) -> list[Shape]:
+    """The shapes with axes of size 1 in front, so that all have the same rank."""
+    rank = max(map(len, shapes))
+    return [(1,) * (rank - len(s)) + s for s in shapes]
 
 
 def same_dtype(op: str, types: Types) -> str:

@@ -90,7 +90,7 @@ class Tensor(Operators):
     @property
     def type(self) -> TensorType:
         assert self._array is not None
-        return TensorType(self._array.dtype.name, self._array.shape)
+        return TensorType.of(self._array)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -254,7 +254,7 @@ class Parameter(ParameterExtras, Tensor):
             default_input,
             "int32" if isinstance(default_input, int) and not isinstance(default_input, bool) else None,
         )
-        self._array = aligned(TensorType(data.dtype.name, data.shape))
+        self._array = aligned(TensorType.of(data))
         self._array[...] = data
         self.is_named = name is not None
         self.name = name if name is not None else f"Parameter#{next(_numbers)}"
@@ -311,7 +311,7 @@ class Parameter(ParameterExtras, Tensor):
         if array.shape == self.storage.shape:
             self.storage[...] = array
         else:
-            self._array = aligned(TensorType(array.dtype.name, array.shape))
+            self._array = aligned(TensorType.of(array))
             self._array[...] = array
             Parameter.moves += 1
         return self
