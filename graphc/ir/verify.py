@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import networkx as nx
 
@@ -13,8 +14,20 @@ from graphc.ir.types import TensorType
 
 Problem = tuple[Node | None, str | GraphcError]
 
-#: Records that agreed with their op's declaration, by id, with the types their operands had. See `verify`.
-Proven = dict[int, tuple[Node, list[TensorType]]]
+#: Edges into a node as networkx holds them: their attributes by predecessor.
+Edges = Mapping[int, Mapping[str, str]]
+
+
+class Proof(NamedTuple):
+    """A record that agreed with its op's declaration, the edges that it asks for and the types that its operands had."""
+
+    node: Node
+    edges: Edges
+    operands: list[TensorType]
+
+
+#: By id, see `verify`.
+Proven = dict[int, Proof]
 
 
 def verify(graph: Graph, *, ordered_writes: bool = False, proven: Proven | None = None) -> None:
@@ -40,11 +53,12 @@ def verify(graph: Graph, *, ordered_writes: bool = False, proven: Proven | None 
         problems += stored
         if stored:
             continue  # Nothing else can be read.
-        problems += _graph_problems(owner, ordered_writes, proven)
-        twice = sorted(seen.intersection(owner.nx))
-        problems += ((owner.node(id), "its id is used twice in the program") for id in twice)
-        seen.update(owner.nx)
-        for node in sorted(owner.owners(), key=lambda node: node.id):
+        nodes = {node.id: node for node in owner.nodes()}
+        problems += _graph_problems(owner, nodes, ordered_writes, proven)
+        problems += ((nodes[id], "its id is used twice in the program") for id in sorted(seen & nodes.keys()))
+        seen.update(nodes)
+        # What has a proof has no subgraphs.
+        for node in (nodes[id] for id in sorted(nodes) if id not in proven or proven[id].node is not nodes[id]):
             for name, sub in node.graphs():
                 if not sub.frozen:
                     problems.append((node, f"its subgraph {name} is not frozen"))
@@ -81,23 +95,23 @@ def _error(graph: Graph, problems: list[Problem]) -> VerifyError:
 def _storage_problems(graph: Graph) -> Iterator[Problem]:
     for id, data in graph.nx.nodes(data=True):
         record = data.get("node")
-        if data.keys() != {"node"} or not isinstance(record, Node) or record.id != id:
+        if len(data) != 1 or not isinstance(record, Node) or record.id != id:
             yield None, f"graph @{graph.name}: networkx node {id} does not hold the record of %{id} and that alone"
 
 
-def _graph_problems(graph: Graph, ordered_writes: bool, proven: Proven) -> Iterator[Problem]:
+def _graph_problems(graph: Graph, nodes: dict[int, Node], ordered_writes: bool, proven: Proven) -> Iterator[Problem]:
     # Where every edge goes forward in the graph's order there is no cycle.
     acyclic = _is_ordered(graph) or nx.is_directed_acyclic_graph(graph.nx)
     if not acyclic:
         cycle = " -> ".join(f"%{u}" for u, _ in nx.find_cycle(graph.nx))
         yield None, f"graph @{graph.name} has a cycle: {cycle}"
-    edges = _edges(graph)
-    for id in sorted(graph.nx):
-        node = graph.node(id)
-        problems: list[str | GraphcError] = list(_node_problems(graph, node, edges[id], proven))
+    for id in sorted(nodes):
+        node = nodes[id]
+        problems = _node_problems(node, graph.edges_into(id), nodes, proven)
         if acyclic and not problems and node.op.check is not None:
             problems += node.op.check(graph, node)
-        yield from ((node, p) for p in problems)
+        for problem in problems:
+            yield node, problem
     yield from ((None, p) for p in _signature_problems(graph))
     if ordered_writes and acyclic:
         yield from _write_problems(graph)
@@ -109,40 +123,42 @@ def _exists(graph: Graph, value: Value) -> bool:
 
 def _is_ordered(graph: Graph) -> bool:
     try:
-        place = {id: i for i, id in enumerate(graph.order())}
+        order = graph.order()
     except VerifyError:
         return False
-    return place.keys() == set(graph.nx) and all(place[u] < place[v] for u, v in graph.nx.edges)
+    done: set[int] = set()
+    for id in order:
+        if id not in graph or not graph.edges_into(id).keys() <= done:
+            return False
+        done.add(id)
+    return len(done) == len(graph)
 
 
-def _edges(graph: Graph) -> dict[int, dict[int, object]]:
-    """What networkx holds: by node the kinds of its incoming edges, None for an edge with other attributes."""
-    edges: dict[int, dict[int, object]] = {id: {} for id in graph.nx}
-    for u, v, data in graph.nx.edges(data=True):
-        edges[v][u] = data.get("kind") if len(data) == 1 else None
-    return edges
-
-
-def _node_problems(graph: Graph, node: Node, edges: dict[int, object], proven: Proven) -> Iterator[str]:
-    if edges != node.predecessors():
-        yield "its edges differ from its operands"
-    if node.op.name in ("Input", "Param") and node.after:
-        yield "it comes from outside and cannot wait for a node"
-    if node.fwd is not None and node.fwd not in graph:
-        yield f"it is the gradient of %{node.fwd}, which does not exist"
+def _node_problems(node: Node, edges: Edges, nodes: dict[int, Node], proven: Proven) -> list[str | GraphcError]:
+    """What is wrong with one of a graph's `nodes`, the edges into which are `edges`."""
+    problems: list[str | GraphcError] = []
+    proof = proven.get(node.id)
+    if proof is not None and proof.node is not node:
+        proof = None
+    asked = {p: {"kind": kind} for p, kind in node.predecessors().items()} if proof is None else proof.edges
+    if edges != asked:
+        problems.append("its edges differ from its operands")
+    if node.after and node.op.name in ("Input", "Param"):
+        problems.append("it comes from outside and cannot wait for a node")
+    if node.fwd is not None and node.fwd not in nodes:
+        problems.append(f"it is the gradient of %{node.fwd}, which does not exist")
     try:
-        types = [graph.type(v) for v in node.inputs]
+        operands = [nodes[id].types[slot] for id, slot in node.inputs]
     except LookupError:
-        yield f"operand {next(v for v in node.inputs if not _exists(graph, v))} does not exist"
-        return
-    before = proven.get(node.id)
-    if before is not None and before[0] is node and before[1] == types:
-        return
-    problem = _declaration_problem(node, types)
-    if problem is not None:
-        yield problem
-    elif not node.graphs():  # What a rule finds in a subgraph is not in the record.
-        proven[node.id] = node, types
+        missing = next(v for v in node.inputs if v.node not in nodes or v.slot >= len(nodes[v.node].types))
+        return [*problems, f"operand {missing} does not exist"]
+    if proof is None or proof.operands != operands:
+        problem = _declaration_problem(node, operands)
+        if problem is not None:
+            problems.append(problem)
+        elif not node.graphs():  # What a rule finds in a subgraph is not in the record.
+            proven[node.id] = Proof(node, asked, operands)
+    return problems
 
 
 def _declaration_problem(node: Node, operands: list[TensorType]) -> str | None:
@@ -164,7 +180,7 @@ def _declaration_problem(node: Node, operands: list[TensorType]) -> str | None:
 
 
 def _signature_problems(graph: Graph) -> Iterator[str]:
-    declared = {id for id in graph.nx if graph.node(id).op.name in ("Input", "Param")}
+    declared = {node.id for node in graph.nodes() if node.op.name in ("Input", "Param")}
     if set(graph.inputs) != declared or len(graph.inputs) != len(declared):
         yield f"graph @{graph.name}: the signature differs from its Input and Param nodes"
     for name, value in graph.results:

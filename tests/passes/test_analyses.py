@@ -129,7 +129,7 @@ def test_a_record_is_checked_again_where_its_operand_has_another_type():
     g.set_results([("y", y.outputs[0])])
     proven: Proven = {}
     verify(g, proven=proven)
-    assert proven[y.id][0] is y
+    assert proven[y.id].node is y
     changed = g.copy()
     changed.set_node(x.node, types=(TensorType("float32", (5,)),))
     with pytest.raises(VerifyError, match=r"its types are f32\[4\], the type rule says f32\[5\]"):
@@ -144,7 +144,7 @@ def test_a_second_verification_proves_what_the_first_did(seed):
     before = dict(proven)
     verify(graph, proven=proven)
     assert proven == before
-    assert all(not node.graphs() for node, _ in proven.values())
+    assert all(not proof.node.graphs() for proof in proven.values())
 
 
 # ---- the garbage collector
