@@ -29,25 +29,24 @@ def plan(lifetimes: Mapping[int, Lifetime], *, gap: int = 0, reuse: bool = True)
     With `gap`, that many bytes stay free after every buffer; without `reuse` no two buffers share bytes.
     """
     order = sorted(lifetimes, key=lambda id: (-lifetimes[id].nbytes, lifetimes[id].first, id))
-    count = len(order)
-    first, last, start, end = (np.zeros(count, np.int64) for _ in range(4))
+    # What is placed, from the lowest offset up.
+    first, last, start, end = placed = np.zeros((4, len(order)), np.int64)
     offsets: dict[int, int] = {}
     size = 0
     for n, id in enumerate(order):
         life = lifetimes[id]
         room = _round(life.nbytes) + gap
-        if reuse:
-            clash = np.flatnonzero((first[:n] <= life.last) & (last[:n] >= life.first))
-            clash = clash[np.argsort(start[clash], kind="stable")]
-        else:
-            clash = np.arange(n)
-        at = 0
-        for other in clash:
-            if start[other] - at >= room:
-                break
-            at = max(at, int(end[other]))
+        clash = (first[:n] <= life.last) & (last[:n] >= life.first) if reuse else np.ones(n, bool)
+        # Up to where bytes are taken before each of them, and by all.
+        ends = end[:n][clash]
+        taken = np.zeros(len(ends) + 1, np.int64)
+        np.maximum.accumulate(ends, out=taken[1:])
+        wide = np.flatnonzero(start[:n][clash] - taken[:-1] >= room)
+        at = int(taken[wide[0] if len(wide) else -1])
+        place = int(np.searchsorted(start[:n], at))
+        placed[:, place + 1 : n + 1] = placed[:, place:n]
+        placed[:, place] = life.first, life.last, at, at + room
         offsets[id] = at
-        first[n], last[n], start[n], end[n] = life.first, life.last, at, at + room
         size = max(size, at + room)
     return offsets, size
 
