@@ -25,6 +25,8 @@ _ONE_THREAD = {
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
     "TORCHINDUCTOR_COMPILE_THREADS": "1",
 }
+#: Not passed on: without bytecode every start compiles all sources, but those of packages whose installer has done it.
+_LEFT_OUT = ("PYTHONDONTWRITEBYTECODE",)
 
 
 class LeftOut(Exception):
@@ -132,7 +134,7 @@ def _environment(cache: str, cpu: int | None) -> dict[str, str]:
     }
     os.makedirs(cache, exist_ok=True)
     return {
-        **{name: value for name, value in os.environ.items() if name not in _ONE_THREAD},
+        **{name: value for name, value in os.environ.items() if name not in (*_ONE_THREAD, *_LEFT_OUT)},
         **(_ONE_THREAD if cpu is not None else {}),
         **caches,
         "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "codegen"))),

@@ -5,7 +5,8 @@
 PYTHON is an interpreter in whose environment that peer is installed; graphc runs in this one. Every peer trains in a process
 of its own. The processes of one workload live side by side and are timed in turns, so that a busy moment hits everybody; a
 process that waits for its turn does nothing. With `--threads 1` all are pinned to one CPU, and every library is told to use
-one thread; with `all` everything is left at its default.
+one thread; with `all` everything is left at its default. Python may keep bytecode, whatever PYTHONDONTWRITEBYTECODE says here:
+a warm start finds that of every peer.
 
 Prints Markdown tables of medians and their ratios to graphc, and writes everything measured with --json FILE. A measurement
 that fails or takes longer than --limit is left out, with a line that says why. With all peers it takes about a quarter of an
