@@ -13,18 +13,19 @@ import os
 import sys
 import textwrap
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from graphc.errors import SKIPPED, SOURCE_MAPS, Loc, TraceError, TraceTypeError, display_path, is_library, user_loc
+from graphc.errors import SKIPPED, SOURCE_MAPS, Loc, TraceError, TraceTypeError, display_path, user_loc
 from graphc.nn.cell import Cell
 from graphc.ops import dispatch
 from graphc.ops import functional as F
 from graphc.ops.tensor import Parameter, Tensor, as_tensor
 from graphc.ops.tree import flatten, unflatten
 from graphc.trace import control, raised
+from graphc.trace.decided import needs_conversion
 from graphc.trace.rewrite import print_, raising, rewritten, set_item
 
 
@@ -42,74 +43,13 @@ def converted(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     Raises TraceError GC124 for Python that cannot be converted.
     """
-    function = getattr(fn, "__func__", fn)
-    if not isinstance(function, types.FunctionType) or not _is_users(function):
+    if not needs_conversion(fn):
         return fn
-    if not _branches(function, type(getattr(fn, "__self__", None)), set()):
-        return fn
+    function: Any = getattr(fn, "__func__", fn)
     made = _converted.get(function)
     if made is None:
         made = _converted[function] = _convert(function)
     return types.MethodType(made, fn.__self__) if inspect.ismethod(fn) else made
-
-
-# ---- which functions to convert
-
-
-@cache
-def _library_folders() -> tuple[str, ...]:
-    import sysconfig
-
-    paths = sysconfig.get_paths()
-    return tuple(paths[k] + os.sep for k in ("stdlib", "platstdlib", "purelib", "platlib"))
-
-
-def _is_users(function: types.FunctionType) -> bool:
-    file = function.__code__.co_filename
-    return not (is_library(file) or file.startswith(_library_folders()) or file in SOURCE_MAPS)
-
-
-def _branches(function: types.FunctionType, owner: type, seen: set[types.CodeType]) -> bool:
-    """Whether a function branches, loops, prints or uses super(), or calls a user's function that does."""
-    code = function.__code__
-    if code in seen:
-        return False
-    seen.add(code)
-    if not {"super", "print"}.isdisjoint(code.co_names) or any(_jumps(c) for c in _codes(code)):
-        return True
-    return any(_is_users(f) and _branches(f, owner, seen) for f in _called(function, owner))
-
-
-def _codes(code: types.CodeType) -> Iterable[types.CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
-
-
-@cache
-def _jumps(code: types.CodeType) -> bool:
-    import dis
-
-    def decides(name: str) -> bool:
-        return ("JUMP" in name and "IF" in name) or name in ("FOR_ITER", "UNARY_NOT")
-
-    return any(decides(i.opname) for i in dis.get_instructions(code))
-
-
-def _called(function: types.FunctionType, owner: type) -> Iterable[types.FunctionType]:
-    """The plain functions whose names a function mentions: globals, closure variables, methods of its own class."""
-    names = {name for code in _codes(function.__code__) for name in code.co_names}
-    cells = (c.cell_contents for c in function.__closure__ or () if _is_filled(c))
-    candidates = [*(function.__globals__.get(n) for n in names), *(getattr(owner, n, None) for n in names), *cells]
-    return (f for f in candidates if isinstance(f, types.FunctionType))
-
-
-def _is_filled(cell: types.CellType) -> bool:
-    try:
-        return cell.cell_contents is not None
-    except ValueError:
-        return False
 
 
 # ---- conversion

@@ -1,0 +1,329 @@
+"""Control flow that Python decides: which functions that branch or loop can run as they are.
+
+A conversion takes tens of milliseconds, and most functions that branch do so by the constants of their cell:
+
+    if self.shortcut is not None:            for block in self.blocks:
+        x = self.shortcut(x)                     x = block(x)
+
+Read from the source: the names that such a function decides by, and those that it calls. Their values are looked at before each
+call: the former must be plain, no tensors, and none of the latter a function that must be converted. What has anything else in
+it is converted.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import os
+import textwrap
+import types
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import SOURCE_MAPS, is_library
+from graphc.nn.cell import Cell
+from graphc.ops.dtype import DType
+from graphc.ops.tensor import Tensor
+
+#: A dotted name: `self.blocks` is ("self", "blocks").
+Path = tuple[str, ...]
+
+#: What is converted in any case: it decides by what it makes itself, or means something else once it is converted.
+_OTHERS = (
+    ast.While, ast.Try, ast.Match, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom, ast.Await, ast.Lambda, ast.FunctionDef,
+    ast.ClassDef, ast.NamedExpr, ast.Global, ast.Nonlocal, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith,
+)  # fmt: skip
+#: Built-in functions that tell something by which Python can decide, whatever they are given.
+_TELLING = ("isinstance", "issubclass", "callable", "hasattr", "len")
+#: Built-in functions whose items are those of their arguments.
+_PASSING = ("enumerate", "reversed", "zip", "list", "tuple")
+#: Kinds of values that are no tensors and whose truth value and comparisons are none.
+_PLAIN = (
+    types.NoneType, bool, int, float, complex, str, bytes, tuple, list, dict, set, type, range, np.generic, np.dtype, DType,
+    Cell,
+)  # fmt: skip
+#: Methods of these are all that may be called on values that are not known.
+_KNOWN = (Tensor, list, tuple, dict, set, str)
+
+
+def needs_conversion(fn: Callable[..., Any]) -> bool:
+    """Whether a function or bound method is the user's, and branches or loops by what may be a traced tensor."""
+    function: Any = getattr(fn, "__func__", fn)
+    instance = getattr(fn, "__self__", None)
+    if not _branches_itself(function, type(instance)):
+        return False
+    called = (f for f in _called(function, type(instance)) if f is not function)
+    return any(_branches_itself(f, type(instance)) for f in called) or not _by_python(function, instance)
+
+
+def _branches_itself(value: Any, owner: type) -> bool:
+    return isinstance(value, types.FunctionType) and _is_users(value) and _branches(value, owner, set())
+
+
+@cache
+def _library_folders() -> tuple[str, ...]:
+    import sysconfig
+
+    paths = sysconfig.get_paths()
+    return tuple(paths[k] + os.sep for k in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+
+def _is_users(function: types.FunctionType) -> bool:
+    file = function.__code__.co_filename
+    return not (is_library(file) or file.startswith(_library_folders()) or file in SOURCE_MAPS)
+
+
+def _branches(function: types.FunctionType, owner: type, seen: set[types.CodeType]) -> bool:
+    """Whether a function branches, loops, prints or uses super(), or calls a user's function that does."""
+    code = function.__code__
+    if code in seen:
+        return False
+    seen.add(code)
+    if not {"super", "print"}.isdisjoint(code.co_names) or any(_jumps(c) for c in _codes(code)):
+        return True
+    return any(_is_users(f) and _branches(f, owner, seen) for f in _called(function, owner))
+
+
+def _codes(code: types.CodeType) -> Iterable[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)
+
+
+@cache
+def _jumps(code: types.CodeType) -> bool:
+    import dis
+
+    def decides(name: str) -> bool:
+        return ("JUMP" in name and "IF" in name) or name in ("FOR_ITER", "UNARY_NOT")
+
+    return any(decides(i.opname) for i in dis.get_instructions(code))
+
+
+def _called(function: types.FunctionType, owner: type) -> Iterable[types.FunctionType]:
+    """The plain functions whose names a function mentions: globals, closure variables, methods of its own class."""
+    names = {name for code in _codes(function.__code__) for name in code.co_names}
+    cells = (c.cell_contents for c in function.__closure__ or () if _is_filled(c))
+    candidates = [*(function.__globals__.get(n) for n in names), *(getattr(owner, n, None) for n in names), *cells]
+    return (f for f in candidates if isinstance(f, types.FunctionType))
+
+
+def _is_filled(cell: types.CellType) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
+
+
+# ---- which of them Python decides
+
+
+def _by_python(function: types.FunctionType, instance: Any) -> bool:
+    """Whether a function, bound to `instance` or to None, can run as it is; False where that cannot be told."""
+    needs = _needs(function)
+    if needs is None:
+        return False
+    try:
+        deciding = [_value(path, function, instance) for path in needs.deciding]
+        # What is missing is behind an `if`, or an error in any case.
+        called = [_value(path, function, instance, None) for path in needs.called]
+        for path in needs.walked:
+            called += _items(_value(path, function, instance, ()))
+    except _Unknown:
+        return False
+    functions = ((getattr(v, "__func__", v), type(getattr(v, "__self__", None))) for v in called)
+    return all(isinstance(v, _PLAIN) for v in deciding) and not any(_branches_itself(*f) for f in functions)
+
+
+class _Unknown(Exception):
+    """It cannot be told what a function is decided by, or what it calls."""
+
+
+_UNKNOWN = object()
+
+
+def _value(path: Path, function: types.FunctionType, instance: Any, missing: Any = _UNKNOWN) -> Any:
+    """What a dotted name stands for before the function runs; `missing` where there is no such attribute.
+
+    Properties, which run code, are unknown.
+    """
+    root, *names = path
+    code = function.__code__
+    closure = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    try:
+        if root == _own(code):
+            if instance is None:
+                raise _Unknown
+            value = instance
+        elif root in closure:
+            value = closure[root].cell_contents
+        else:
+            value = function.__globals__[root] if root in function.__globals__ else getattr(builtins, root)
+        for name in names:
+            if isinstance(getattr(type(value), name, None), property):
+                raise _Unknown
+            value = getattr(value, name)
+    except (AttributeError, ValueError):  # ValueError: a variable around the function that has no value yet.
+        if missing is _UNKNOWN:
+            raise _Unknown from None
+        return missing
+    return value
+
+
+def _items(value: Any) -> list[Any]:
+    """The items of a container, and of those in it."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    elif isinstance(value, Cell) and isinstance(value, Iterable):
+        return list(value)
+    if not isinstance(value, (list, tuple)):
+        raise _Unknown
+    return [x for item in value for x in (_items(item) if isinstance(item, (list, tuple, dict)) else [item])]
+
+
+def _own(code: types.CodeType) -> str:
+    """The name of the first parameter: of a method, the object's."""
+    return code.co_varnames[0] if code.co_argcount else ""
+
+
+@dataclass(slots=True)
+class _Needs:
+    """The names that a function decides by, those that it calls, and those whose items it calls."""
+
+    deciding: set[Path] = field(default_factory=set)
+    called: set[Path] = field(default_factory=set)
+    walked: set[Path] = field(default_factory=set)
+
+
+_found: dict[types.CodeType, _Needs | None] = {}
+
+
+def _needs(function: types.FunctionType) -> _Needs | None:
+    """Read from a function's source; None where it cannot be told."""
+    code = function.__code__
+    if code not in _found:
+        try:
+            _found[code] = _Reader(code).needs
+        except (_Unknown, OSError, SyntaxError):
+            _found[code] = None
+    return _found[code]
+
+
+class _Reader:
+    """Reads a function: every statement and expression once."""
+
+    def __init__(self, code: types.CodeType) -> None:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(code))).body[0]
+        if not isinstance(tree, ast.FunctionDef):
+            raise _Unknown
+        self.needs = _Needs()
+        nodes = [node for statement in tree.body for node in ast.walk(statement)]
+        stored = [n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+        self.own = _own(code)
+        if self.own in stored:
+            raise _Unknown
+        arguments = {a.arg for a in ast.walk(tree.args) if isinstance(a, ast.arg)}
+        self.local = (arguments | set(stored)) - {self.own}
+        looped = self._looped(nodes)
+        #: Local names that loops alone set, with what they loop over.
+        self.items = {name: [p for paths in found for p in paths] for name, found in looped.items()
+                      if name not in arguments and len(found) == stored.count(name)}  # fmt: skip
+        for node in nodes:
+            self._read(node)
+
+    def _looped(self, nodes: Iterable[ast.AST]) -> dict[str, list[list[Path]]]:
+        """For each time that a loop sets a name: the containers whose items it may be."""
+        found: dict[str, list[list[Path]]] = {}
+        for node in nodes:
+            if isinstance(node, (ast.For, ast.comprehension)):
+                try:
+                    paths = self._containers(node.iter)
+                except _Unknown:
+                    continue
+                for target in ast.walk(node.target):
+                    if isinstance(target, ast.Name):
+                        found.setdefault(target.id, []).append(paths)
+        return found
+
+    def _containers(self, iterated: ast.expr) -> list[Path]:
+        match iterated:
+            case ast.Call(func=ast.Name(id="range")):
+                return []
+            case ast.Call(func=ast.Name(id=name), args=arguments) if name in _PASSING:
+                return [path for argument in arguments for path in self._containers(argument)]
+            case ast.Call(func=ast.Attribute(value=container, attr="items" | "values"), args=[]):
+                return [self._path(container)]
+            case _:
+                return [self._path(iterated)]
+
+    def _read(self, node: ast.AST) -> None:
+        match node:
+            case ast.Name(id="super" | "print") | ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
+                raise _Unknown
+            case ast.If(test=test) | ast.IfExp(test=test) | ast.UnaryOp(op=ast.Not(), operand=test):
+                self._decide(test)
+            case ast.comprehension(ifs=tests) | ast.BoolOp(values=[*tests, _]):
+                self._decide(*tests)
+            case ast.Compare(ops=[_, _, *_]):
+                self._decide(node)
+            case ast.Call(func=ast.Name(id="range"), args=arguments):
+                self._decide(*arguments)
+            case ast.Call(func=callee):
+                self._call(callee)
+            case _ if isinstance(node, _OTHERS):
+                raise _Unknown
+
+    def _decide(self, *tests: ast.expr) -> None:
+        """Note by what expressions are true or false, or how long a loop is."""
+        for test in tests:
+            match test:
+                case ast.Constant() | ast.Compare(ops=[ast.Is() | ast.IsNot()]):
+                    pass
+                case ast.Call(func=ast.Name(id=name)) if name in _TELLING and name not in self.local:
+                    pass
+                case ast.BoolOp(values=values) | ast.Tuple(elts=values):
+                    self._decide(*values)
+                case ast.UnaryOp(operand=operand):
+                    self._decide(operand)
+                case ast.BinOp(left=left, right=right):
+                    self._decide(left, right)
+                case ast.Compare(left=left, comparators=others):
+                    self._decide(left, *others)
+                case _:
+                    self.needs.deciding.add(self._path(test))
+
+    def _call(self, callee: ast.expr) -> None:
+        """Note what is called."""
+        match callee:
+            case ast.Name(id=name) if name in self.local:
+                if name not in self.items:
+                    raise _Unknown
+                self.needs.walked.update(self.items[name])
+            case ast.Attribute(value=value, attr=name) if self._is_made(value):
+                if not any(hasattr(kind, name) for kind in _KNOWN):
+                    raise _Unknown
+            case ast.Subscript(value=container):
+                self.needs.walked.add(self._path(container))
+            case _:
+                self.needs.called.add(self._path(callee))
+
+    def _is_made(self, value: ast.expr) -> bool:
+        """Whether the function makes a value or is given it, so that its methods are not known before."""
+        while isinstance(value, ast.Attribute):
+            value = value.value
+        return not isinstance(value, ast.Name) or value.id in self.local
+
+    def _path(self, expression: ast.expr) -> Path:
+        names: list[str] = []
+        while isinstance(expression, ast.Attribute):
+            names.append(expression.attr)
+            expression = expression.value
+        if not isinstance(expression, ast.Name) or expression.id in self.local:
+            raise _Unknown
+        return (expression.id, *reversed(names))

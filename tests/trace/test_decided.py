@@ -1,0 +1,220 @@
+"""Functions that Python's values decide run as they are; those that a tensor may decide are converted. Both give one graph."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphc import Parameter, Tensor, nn, ops
+from graphc.errors import TraceTypeError
+from graphc.ir.equiv import difference
+from graphc.trace import decided
+from tests.trace.tracing import X, cell, traced
+
+
+def positive(x):
+    return x if x.sum() > 0 else -x
+
+
+def twice(x):
+    return x * 2
+
+
+def layers():
+    return nn.CellList([nn.ReLU(), nn.Tanh(), nn.Sigmoid()])
+
+
+# ---- what Python decides
+
+
+def by_a_constant(self, x):
+    return x * 2 if self.double else x
+
+
+def by_what_is_there(self, x):
+    y = self.first(x)
+    if self.second is not None and not self.skip:
+        y = self.second(y)
+    if self.skip:
+        y = self.nowhere(y)
+    return y
+
+
+def by_comparisons(self, x, mask=None):
+    if mask is None and self.kind == "sum" and 0 < self.size <= 4:
+        return x.sum()
+    return x if isinstance(x, tuple) or len(self.parts) > 2 else x.mean()
+
+
+def over_cells(self, x):
+    for i, layer in enumerate(self.layers):
+        x = layer(x) + i
+    for number in self.more[1:]:
+        x = ops.abs(x) * number
+    return x
+
+
+def over_two(self, x):
+    for layer, scale in zip(self.layers, self.scales, strict=True):
+        x = layer(x).reshape(3, 2).reshape(2, 3) * scale
+    return sum([layer(x) for layer in self.layers if self.summed], x)
+
+
+def over_numbers(self, x):
+    for i in range(len(self.layers)):
+        x = self.layers[i](x)
+    for name, layer in self.table.items():
+        x = layer(x) * len(name)
+    return x
+
+
+def calls_a_function(self, x):
+    return twice(x) if self.double else self.function(x)
+
+
+DECIDED = [
+    cell(by_a_constant, double=True),
+    cell(by_what_is_there, first=nn.ReLU(), second=nn.Tanh(), skip=False),
+    cell(by_comparisons, kind="sum", size=3, parts=(1, 2)),
+    cell(by_comparisons, kind="mean", size=3, parts=(1, 2)),
+    cell(over_cells, layers=layers(), more=[1, 2]),
+    cell(over_two, layers=layers(), scales=[0.5, 2, 3], summed=True),
+    cell(over_numbers, layers=layers(), table={"ab": nn.ReLU(), "c": nn.Tanh()}),
+    cell(calls_a_function, double=False, function=twice),
+]
+
+
+@pytest.mark.parametrize("net", DECIDED, ids=lambda net: net.construct.__name__)
+def test_what_python_decides_runs_as_it_is(net, monkeypatch):
+    assert not decided.needs_conversion(net.construct)
+    plain = traced(net, X)
+    monkeypatch.setattr(decided, "_by_python", lambda *_: False)
+    assert decided.needs_conversion(net.construct)
+    assert difference(plain, traced(net, X)) is None
+
+
+# ---- what a tensor may decide
+
+
+def by_an_operand(self, x):
+    return x if x.sum() > 0 else -x
+
+
+def by_what_it_makes(self, x):
+    total = x.sum()
+    if self.positive and total > 0:
+        x = x * total
+    return x
+
+
+def by_a_parameter(self, x):
+    return x if self.p > 0 else -x
+
+
+def by_a_property(self, x):
+    return x if self.grad_of else x * 2
+
+
+def by_what_it_sets(self, x):
+    self.flag = x.sum() > 0
+    return x if self.flag else -x
+
+
+def over_an_operand(self, x, n=2):
+    for _ in range(n):
+        x = x * 2
+    return x
+
+
+def over_functions(self, x):
+    for function in self.functions:
+        x = function(x)
+    return x
+
+
+def over_tables_of_functions(self, x):
+    for name in self.table:
+        x = self.table[name][0](x)
+    return x
+
+
+def by_name(self, x):
+    for name in self.names:
+        x = getattr(self, name)(x)
+    return x
+
+
+def given_a_function(self, x, function=positive):
+    return function(x) if self.on else x
+
+
+def calls_one_that_branches(self, x):
+    return positive(x) if self.on else x
+
+
+def calls_an_attribute(self, x):
+    return self.function(x) if self.on else x
+
+
+def sets_items(self, x):
+    y = x * 1
+    for i in range(2):
+        y[i] = x[i] * i
+    return y
+
+
+def with_a_lambda(self, x):
+    return (lambda y: y * 2)(x) if self.on else x
+
+
+def with_assertion(self, x):
+    assert self.on
+    return x
+
+
+CONVERTED = [
+    cell(by_an_operand),
+    cell(by_what_it_makes, positive=True),
+    cell(by_a_parameter, p=Parameter(Tensor(1.0), name="p")),
+    cell(over_an_operand),
+    cell(over_functions, functions=[twice, positive]),
+    cell(over_tables_of_functions, table={"a": (positive,)}),
+    cell(by_name, names=["first"], first=positive),
+    cell(given_a_function, on=True),
+    cell(calls_one_that_branches, on=True),
+    cell(calls_an_attribute, on=True, function=positive),
+    cell(sets_items),
+    cell(with_a_lambda, on=True),
+    cell(with_assertion, on=True),
+]
+
+
+@pytest.mark.parametrize("net", CONVERTED, ids=lambda net: net.construct.__name__)
+def test_what_a_tensor_may_decide_is_converted(net):
+    assert decided.needs_conversion(net.construct)
+    traced(net, X)
+
+
+def test_what_cannot_be_known_before_is_converted():
+    class Net(nn.Cell):
+        @property
+        def on(self):
+            raise AssertionError("not to be asked")
+
+        def construct(self, x):
+            return x if self.on else -x
+
+    assert decided.needs_conversion(Net().construct)
+    assert decided.needs_conversion(positive)
+
+
+def test_an_attribute_that_becomes_a_tensor():
+    net = cell(by_a_constant, double=True)
+    assert not decided.needs_conversion(net.construct)
+    net.double = Parameter(Tensor(1.0), name="double")
+    assert decided.needs_conversion(net.construct)
+    assert any(node.op.name == "If" for node in traced(net, X))
+
+
+def test_a_range_of_a_tensor_is_the_error_it_was():
+    with pytest.raises(TraceTypeError, match="range\\(\\) of a traced tensor"):
+        traced(cell(over_an_operand), X, Tensor(2))
