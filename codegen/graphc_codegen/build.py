@@ -10,13 +10,15 @@ import ctypes
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.objects import Compilers
 from graphc_codegen.render import LOAD_FLAG, MOVE, Rendered
 from graphc_codegen.target import Target, machine
+from graphc_codegen.threads import pool
 
 #: The C entry of an object: `int32 graphc_entry(int64 ctx)`, 0 for success. `ctx` is the first thread's context.
 ENTRY = "graphc_entry"
@@ -25,23 +27,27 @@ _FLUSH = 0x8040  # MXCSR: flush denormal results to zero, take denormal operands
 _SUPPORT = ("graphc_meet", "graphc_barrier", "graphc_record")
 
 
-def compile_objects(rendered: Rendered, seconds: dict[str, float]) -> list[bytes]:
+def compile_objects(rendered: Rendered, seconds: dict[str, float], cache_dir: Path | None) -> list[bytes]:
     """Compile a program to objects that together export `ENTRY`; `seconds` receives the time of each stage.
 
-    "llvm" is the time that LLVM takes beyond the other stages, during which it works, too. Raises CodegenError when
-    Numba or LLVM refuses a text, naming the kernel.
+    "llvm" is the time that LLVM takes beyond the other stages, during which it works, too. The thread pool is made ready
+    for the program meanwhile, with what `cache_dir` has of it. Raises CodegenError when Numba or LLVM refuses a text,
+    naming the kernel.
     """
     program, target = rendered.program, rendered.target
     symbols = list(program.kernels())
-    with Compilers(target, {*_SUPPORT, *symbols, LOAD_FLAG, MOVE}) as compilers:
+    known = {*_SUPPORT, LOAD_FLAG, MOVE, *symbols, *(f.name for f in rendered.functions)}
+    with Compilers(target, known) as compilers:
         clock = _Clock(seconds)
         parts = [compilers.submit(text) for text in rendered.modules()]
+        if program.threads > 1:
+            compilers.run(lambda: pool(program.threads, cache_dir))
         clock.stop("render")
         import numba  # noqa: F401
 
         clock.stop("import numba")
-        step, callee = compile_step(rendered.source, symbols)
-        parts.append(compilers.submit(step + render_entry(callee, program.threads, target)))
+        for function in compile_step(rendered.source, symbols):
+            parts.append(compilers.submit(function.ir + render_entry(function, program.threads, target)))
         clock.stop("numba")
         objects = [part.result() for part in parts]
         clock.stop("llvm")
@@ -63,26 +69,49 @@ class _Clock:
 # ---- Numba
 
 
-def compile_step(source: str, symbols: Iterable[str]) -> tuple[str, str]:
-    """LLVM IR of the jitted step, and the name of its function. Raises CodegenError when Numba refuses it."""
-    from numba import njit, types
+@dataclass(frozen=True, slots=True)
+class Jitted:
+    """A function of step.py that Numba has compiled: its LLVM IR, and what the function is called there."""
 
-    void = types.void(types.int64, types.int64)
-    namespace: dict[str, Any] = {name: _external(name, void) for name in symbols}
-    namespace["load_flag"] = _external(LOAD_FLAG, types.int64(types.int64, types.int64))
-    namespace["move"] = _external(MOVE, void)
-    namespace |= {"njit": partial(njit, pipeline_class=_pipeline()), "__name__": "graphc_step"}
+    name: str
+    arguments: int
+    ir: str
+    symbol: str
+
+
+def compile_step(source: str, symbols: Iterable[str]) -> list[Jitted]:
+    """The functions of step.py; kernels and each other they call by name. Raises CodegenError when Numba refuses one."""
+    namespace: dict[str, Any] = {name: _external(name, 2) for name in (*symbols, MOVE)}
+    namespace |= {"move": namespace[MOVE], "load_flag": _external(LOAD_FLAG, 2, "int64"), "__name__": "graphc_step"}
+    made: list[Jitted] = []
+
+    def njit(signature: str, **options: Any) -> Callable[[Any], Any]:
+        def compiled(function: Any) -> Any:
+            made.append(_jitted(function, signature, options))
+            return _external(function.__name__, made[-1].arguments)
+
+        return compiled
+
     try:
-        exec(compile(source, "<graphc step>", "exec"), namespace)
-        step = namespace["step"]
-        if not hasattr(step, "inspect_llvm"):
-            raise CodegenError("Numba's compiler is off (NUMBA_DISABLE_JIT); only the checked mode runs without it")
-        signature = step.signatures[0]
-        return step.inspect_llvm(signature), step.overloads[signature].fndesc.llvm_func_name
+        exec(compile(source, "<graphc step>", "exec"), namespace | {"njit": njit})
     except CodegenError:
         raise
     except Exception as error:
         raise CodegenError(f"Numba refused the generated step: {type(error).__name__}: {error}") from error
+    return made
+
+
+def _jitted(function: Any, signature: str, options: dict[str, Any]) -> Jitted:
+    """Compile to LLVM IR and no further: Numba neither links nor loads what it has compiled."""
+    import numba
+    from numba.core import sigutils
+
+    dispatcher = numba.njit(pipeline_class=_pipeline(), **options)(function)
+    if not hasattr(dispatcher, "_compiler"):
+        raise CodegenError("Numba's compiler is off (NUMBA_DISABLE_JIT); only the checked mode runs without it")
+    arguments, result = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]
+    compiled = dispatcher._compiler.compile(arguments, result)
+    return Jitted(function.__name__, len(arguments), compiled.library.get_llvm_str(), compiled.fndesc.llvm_func_name)
 
 
 @cache
@@ -108,6 +137,7 @@ def _pipeline() -> Any:
 
     class StepCompiler(CompilerBase):
         def define_pipelines(self) -> list[Any]:
+            self.state.flags.no_compile = True
             manager = PassManager("graphc")  # type: ignore[no-untyped-call]
             for each in passes:
                 manager.add_pass(each, each.__name__)  # type: ignore[no-untyped-call]
@@ -117,36 +147,26 @@ def _pipeline() -> Any:
     return StepCompiler
 
 
-def _external(name: str, signature: Any) -> Any:
-    """What calls the symbol `name` of kernels.ll from a jitted function."""
-    import llvmlite.binding as llvm
+def _external(name: str, arguments: int, result: str = "void") -> Any:
+    """What calls the symbol `name` of another module from a jitted function; its arguments are int64."""
     from numba import types
 
-    # Numba loads the module it compiles, and LLVM aborts the process when a symbol is missing then.
-    llvm.add_symbol(name, _placeholder_address())
-    return types.ExternalFunction(name, signature)
-
-
-def _refuse() -> None:
-    raise AssertionError("a kernel was called through Numba's own copy of the step")
-
-
-_placeholder = ctypes.CFUNCTYPE(None)(_refuse)
-
-
-def _placeholder_address() -> int:
-    return ctypes.cast(_placeholder, ctypes.c_void_p).value or 0
+    return types.ExternalFunction(name, getattr(types, result)(*[types.int64] * arguments))
 
 
 # ---- LLVM
 
 
-def render_entry(callee: str, threads: int, target: Target) -> str:
-    """The C entry, to stand behind the IR of Numba's function `callee`; with several threads the pool of the context runs it."""
+def render_entry(function: Jitted, threads: int, target: Target) -> str:
+    """C functions to stand behind the IR of a function of step.py: what the others call it by; for `step`, `ENTRY`."""
     from graphc_codegen.render import WORDS, template
 
     text: str = template("entry.ll.j2").render(
-        callee=callee, entry=ENTRY, flush=_FLUSH if target.x86 else 0, threads=threads, pool=WORDS["pool"]
+        function=function,
+        entry=ENTRY if function.name == "step" else "",
+        flush=_FLUSH if target.x86 else 0,
+        threads=threads,
+        pool=WORDS["pool"],
     )
     return text
 

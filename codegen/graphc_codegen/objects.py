@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any
@@ -63,6 +63,10 @@ class Compilers:
 
     def submit(self, text: str) -> Future[bytes]:
         return self._threads.submit(compile_module, text, self._target, self._known)
+
+    def run(self, task: Callable[[], object]) -> None:
+        """Do something else on one of the threads; whoever needs its result does it again, and gets its errors."""
+        self._threads.submit(task)
 
     def __enter__(self) -> Compilers:
         return self

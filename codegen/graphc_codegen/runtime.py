@@ -109,7 +109,7 @@ def _load(rendered: Rendered, cache_dir: Path | None, seconds: dict[str, float])
     hit = objects is not None
     if objects is None:
         validate(rendered.program)  # A hit is a program that has been valid before.
-        objects = build.compile_objects(rendered, seconds)
+        objects = build.compile_objects(rendered, seconds, cache_dir)
         if store:
             store.store(name, objects, build.ENTRY)
     started = time.perf_counter()
