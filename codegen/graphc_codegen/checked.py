@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import linecache
+import math
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
@@ -28,9 +29,12 @@ from graphc_codegen.program import (
     If,
     Kernel,
     LoopKernel,
+    NamedKernel,
     Program,
     Stmt,
     While,
+    may_overwrite,
+    result_domain,
     symbol,
 )
 from graphc_codegen.runtime import Array, Bound, Executable
@@ -296,12 +300,21 @@ def _overlap(a: Array, b: Array) -> bool:
 
 
 def _same_elements(kernel: Kernel, j: int, k: int) -> bool:
-    """Whether a loop kernel reads operand j and writes operand k in step, element for element."""
+    """Whether a kernel reads operand j and writes operand k in step, element for element."""
     if not isinstance(kernel, LoopKernel):
-        return False
+        return _is_extra(kernel, j)
     inputs, outputs = len(kernel.inputs), len(kernel.outputs)
     (own, j), (other, k) = divmod(j, inputs), divmod(k - inputs * kernel.times, outputs)
     if own != other:
         return False
     read, write = kernel.inputs[j], kernel.outputs[k].access
     return (read.strides, read.offset, ITEMSIZE[read.dtype]) == (write.strides, write.offset, ITEMSIZE[write.dtype])
+
+
+def _is_extra(kernel: NamedKernel, j: int) -> bool:
+    """Whether operand j is one of an epilogue that may be written over: it has the elements of the result, in their order."""
+    domain, extras = result_domain(kernel), dict(kernel.params).get("extras", ())
+    if domain is None or not may_overwrite(kernel) or not isinstance(extras, tuple) or not 2 <= j < 2 + len(extras):
+        return False
+    steps = (math.prod(domain[i + 1 :]) for i in range(len(domain)))
+    return extras[j - 2] == tuple(0 if n == 1 else step for n, step in zip(domain, steps, strict=True))

@@ -202,6 +202,11 @@ def result_domain(kernel: NamedKernel) -> tuple[int, ...] | None:
     return None
 
 
+def may_overwrite(kernel: NamedKernel) -> bool:
+    """Whether the epilogue may write over a further operand that it reads like the result: each element once, just before."""
+    return kernel.name == "gemm"
+
+
 def written(kernel: Kernel) -> int:
     """How many of a call's operands, the last ones, are written. Scratch memory counts."""
     if isinstance(kernel, LoopKernel):

@@ -21,6 +21,7 @@ from graphc_codegen.program import (
     Stmt,
     While,
     blocks,
+    may_overwrite,
     result_domain,
     written,
 )
@@ -57,22 +58,56 @@ def _absorb(body: Sequence[Stmt], uses: Counter[int]) -> tuple[Stmt, ...]:
         elif isinstance(stmt, While):
             stmt = replace(stmt, condition=_absorb(stmt.condition, uses), body=_absorb(stmt.body, uses))
         elif isinstance(stmt.kernel, LoopKernel) and not any(stmt.kernel.reduced):
-            for at in sorted({made[b] for b in stmt.args if b in made}, reverse=True):
-                producer = done[at]
-                assert isinstance(producer, Call)
-                joined = _joined(producer, stmt, uses) if _may_move(done[at + 1 :], producer) else None
-                if joined is not None:
-                    stmt, done[at] = joined, None
-                    made = {b: k for b, k in made.items() if k != at}
-                    break
+            at = _absorb_loop(stmt, done, made, uses)
+            if at is not None:
+                made = {b: k for b, k in made.items() if k != at}
+                continue
         if isinstance(stmt, Call) and isinstance(stmt.kernel, NamedKernel) and _takes_epilogue(stmt.kernel):
             made[stmt.args[-1]] = len(done)
         done.append(stmt)
     return tuple(s for s in done if s is not None)
 
 
+def _absorb_loop(loop: Call, done: list[Stmt | None], made: dict[int, int], uses: Counter[int]) -> int | None:
+    """Put a loop and a kernel that makes one of its operands into `done` as one call; where the kernel stood, or None.
+
+    Rather at the kernel's place than at the loop's: there the kernel's operands have just been used.
+    """
+    for at in sorted({made[b] for b in loop.args if b in made}, reverse=True):
+        producer, between = done[at], done[at + 1 :]
+        assert isinstance(producer, Call)
+        early, late = _may_rise(between, loop), _may_move(between, producer)
+        joined = _joined(producer, loop, uses) if early or late else None
+        if joined is None:
+            continue
+        done[at] = joined if early else None
+        if not early:
+            done.append(joined)
+        return at
+    return None
+
+
 def _takes_epilogue(kernel: NamedKernel) -> bool:
     return result_domain(kernel) is not None and "epilogue" not in dict(kernel.params)
+
+
+def _may_rise(between: Sequence[Stmt | None], loop: Call) -> bool:
+    """Whether a loop may run before these statements, after the kernel that makes one of its operands."""
+    read, outputs = _operands(loop)
+    for stmt in between:
+        if stmt is None:
+            continue
+        if not isinstance(stmt, Call):
+            return False
+        if any(b in outputs for b in stmt.args) or any(b in read for b in _operands(stmt)[1]):
+            return False
+    return True
+
+
+def _operands(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What a call reads, and what it writes."""
+    first = len(call.args) - written(call.kernel)
+    return call.args[:first], call.args[first:]
 
 
 def _may_move(between: Sequence[Stmt | None], producer: Call) -> bool:
@@ -83,8 +118,7 @@ def _may_move(between: Sequence[Stmt | None], producer: Call) -> bool:
             continue
         if not isinstance(stmt, Call):
             return False
-        outputs = stmt.args[len(stmt.args) - written(stmt.kernel) :]
-        if result in stmt.args or any(b in outputs for b in inputs):
+        if result in stmt.args or any(b in _operands(stmt)[1] for b in inputs):
             return False
     return True
 
@@ -94,15 +128,14 @@ def _joined(producer: Call, loop: Call, uses: Counter[int]) -> Call | None:
     kernel, named = loop.kernel, producer.kernel
     assert isinstance(kernel, LoopKernel)
     assert isinstance(named, NamedKernel)
-    first = len(producer.args) - written(named)
-    inputs, scratch, result = producer.args[:first], producer.args[first:-1], producer.args[-1]
-    read, outputs = loop.args[: len(kernel.inputs)], loop.args[len(kernel.inputs) :]
+    inputs, (*scratch, result) = _operands(producer)
+    read, outputs = _operands(loop)
     domain = result_domain(named)
     if domain is None or read.count(result) != 1 or not _fits(kernel, domain):
         return None
     if named.name == "gemm" and weight(kernel) > _MOST_AFTER_GEMM:
         return None
-    if set(outputs) & {*inputs, *read}:  # In place: the kernel might still read there.
+    if set(outputs) & {*inputs, result}:  # The kernel might still read there.
         return None
     own = read.index(result)
     if _regrouped(kernel.inputs[own], kernel.domain, domain) != _contiguous(domain):
@@ -110,6 +143,9 @@ def _joined(producer: Call, loop: Call, uses: Counter[int]) -> Call | None:
     others = [k for k in range(len(read)) if k != own]
     extras = [_regrouped(kernel.inputs[k], kernel.domain, domain) for k in others]
     if any(e is None or e[-1] not in (0, 1) for e in extras):
+        return None
+    over = [e for k, e in zip(others, extras, strict=True) if read[k] in outputs]
+    if over and not (may_overwrite(named) and all(e == _contiguous(domain) for e in over)):
         return None
     if any(kernel.inputs[k].size != _reach(e, domain) for k, e in zip(others, extras, strict=True) if e is not None):
         return None  # A part of a larger buffer.

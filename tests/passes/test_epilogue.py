@@ -119,3 +119,50 @@ def test_a_winograd_convolution_takes_it_too() -> None:
     (call,) = [c for c in calls(lower(graph)) if isinstance(c.kernel, NamedKernel)]
     assert call.kernel.family == "conv2d_winograd"
     assert call.note.split(", ") == ["%3 Conv2D", "%4 BiasAdd", "%5 ReLU"]
+
+
+PRODUCT = """graph @g {
+  state:
+    %0 w: f32[5,7] = Param()
+    %1 v: f32[5,7] = Param()
+  forward:
+    %2 dy: f32[3,5] = Input()
+    %3 x: f32[3,7] = Input()
+    %4: f32[5,7] = MatMul(%2, %3) {transpose_a=True}
+"""
+UPDATE = """    %5: f32[5,7] = Add(%1, %4)
+    %6: f32[5,7] = Sub(%0, %5)
+"""
+
+
+def product_notes(graph: Graph) -> list[list[str]]:
+    agree_everywhere(graph)
+    return [c.note.split(", ") for c in calls(lower(graph))]
+
+
+def test_a_product_updates_parameters_in_place() -> None:
+    graph = graph_of(PRODUCT + UPDATE + "  return g=%6\n  update %0 = %6  ; w\n  update %1 = %5  ; v\n}")
+    assert product_notes(graph) == [["%4 MatMul", "%5 Add", "%6 Sub"]]
+
+
+def test_not_before_their_old_values_have_been_read() -> None:
+    read = "    %7: f32[3,7] = MatMul(%2, %0)\n    %8: f32[3,7] = Neg(%7)\n"
+    after = UPDATE.replace("Sub(%0, %5)", "Sub(%0, %5) after(%7)")
+    graph = graph_of(PRODUCT + read + after + "  return y=%8\n  update %0 = %6  ; w\n  update %1 = %5  ; v\n}")
+    assert product_notes(graph) == [["%7 MatMul", "%8 Neg"], ["%4 MatMul", "%5 Add", "%6 Sub"]]
+
+
+def test_a_loop_joins_the_product_where_that_stands() -> None:
+    graph = graph_of("""graph @g {
+  forward:
+    %0 x: f32[9,9] = Input()
+    %1 s: f32[] = Input()
+    %2: f32[9,9] = MatMul(%0, %0)
+    %3: f32[9,9] = MatMul(%0, %2)
+    %4: f32[9,9] = MatMul(%3, %2)
+    %5: f32[9,9] = Neg(%3)
+    %6: f32[9,9] = Mul(%2, %1)
+  return a=%4, b=%5, c=%6
+}""")
+    notes = product_notes(graph)
+    assert notes == [["%2 MatMul", "%6 Mul"], ["%3 MatMul", "%5 Neg"], ["%4 MatMul"]]
