@@ -13,7 +13,7 @@ from graphc_codegen.kernels.gemm import Way, choose
 from graphc_codegen.kernels.microkernel import blocks, strips, transpose_into
 from graphc_codegen.program import Instr, NamedKernel, result_domain
 
-from .kernel_harness import Array, Guarded, compile_text, ir_text, random, run_all
+from .kernel_harness import Array, Guarded, compile_text, ir_text, kernel, random, run_all, run_kernel
 
 SIZE = st.one_of(st.integers(1, 20), st.sampled_from([28, 31, 32, 33, 48, 65]))
 
@@ -74,6 +74,9 @@ WAYS = {
     (22, 61, 33, True, False): (Way(), Way()),
     (99, 48, 51, True, True): (Way(packs=True), Way(packs=True)),
     (48, 9, 1050, True, True): (Way(swaps=True), Way(swaps=True)),
+    # A large result: along its rows.
+    (601, 450, 3, True, False): (Way(), Way()),
+    (601, 450, 20, False, False): (Way(), Way()),
 }
 
 
@@ -224,6 +227,21 @@ def test_epilogue(shape: tuple[int, int, int, bool, bool], batch: int) -> None:
     for where, found in run_all("gemm", fused, _stored(a, ta), _stored(b, tb), row, column, full).items():
         for got, want in zip(found, (np.maximum(total, 0), total), strict=True):
             assert (np.abs(got.reshape(want.shape) - want) <= 2e-6 * scale).all(), where
+
+
+@settings(max_examples=25, deadline=None)
+@given(m=SIZE, n=SIZE, k=SIZE, ta=st.booleans(), tb=st.booleans(), lanes=st.sampled_from([8, 16]))
+def test_an_epilogue_writes_what_it_reads(m: int, n: int, k: int, ta: bool, tb: bool, lanes: int) -> None:
+    params = _params(m, n, k, ta, tb and not ta, False, 1)
+    a, b = _operands(m + n, m, n, k, 1)
+    inputs = [_stored(a, ta), _stored(b, tb and not ta), random(7, m), random(8, n)]
+    full = random(9, m, n)
+    fused = params | {"epilogue": BODY, "extras": ((0, 1, 0), (0, 0, 1), (m * n, n, 1)), "stores": (6,)}
+    (want,) = run_kernel("gemm", fused, *inputs, full, lanes=lanes)
+    held, both = [Guarded(x.reshape(-1)) for x in inputs], Guarded(full.reshape(-1))
+    kernel("gemm", fused, lanes).call(*(g.array.ctypes.data for g in (*held, both, both)))
+    both.check()
+    np.testing.assert_array_equal(both.array, want)
 
 
 def test_which_products_take_an_epilogue() -> None:

@@ -9,7 +9,7 @@ An epilogue is applied to each vector of a tile, which repeats its code: it shou
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -40,6 +40,8 @@ _AHEAD, _FAR = 8, 128
 _VECTORS = 2
 #: Most elements of a panel: 64 KiB of stack.
 _PANEL = 1 << 14
+#: Bytes that stay near, in the second cache.
+_LARGE = 1 << 20
 #: The fewest elements between vectors whose multiples fall into few sets of the first cache: 512 bytes.
 _ALIAS = 128
 
@@ -228,7 +230,7 @@ def _cycles(p: Params, lanes: int, way: Way) -> float:
     rows, columns = (n, m) if way.swaps else (m, n)
     along, deep = _steps(p)[0 if way.swaps else 1]
     into_panel = costs.copy if along == 1 else costs.move
-    slower = costs.alias if deep > _ALIAS and deep % _ALIAS == 0 and not way.packs else 1.0
+    slower = costs.alias if _aliases(deep) and not way.packs else 1.0
     total = 0.0
     for _, count, _, widths in strip_kinds(columns, lanes, _VECTORS):
         wide = len(widths)
@@ -243,11 +245,25 @@ def _cycles(p: Params, lanes: int, way: Way) -> float:
 
 
 def _splat(w: Writer, x: _Product, panel: str) -> None:
-    for kind in strip_kinds(x.vectors.size, w.lanes, _VECTORS):
+    kinds = strip_kinds(x.vectors.size, w.lanes, _VECTORS)
+    if not panel and x.lanes == 1 and _by_rows(x):
+        _tiles_by_rows(w, x, kinds)
+        return
+    for kind in kinds:
         if panel:
             _packed(w, x, kind, panel)
         else:
             _tiles(w, x, kind)
+
+
+def _by_rows(x: _Product) -> bool:
+    """Whether to go along the rows of C: where these come from far away, but all vectors stay near."""
+    v = x.vectors
+    return 4 * x.scalars.size * v.size >= _LARGE and 4 * x.k * v.size < _LARGE and not _aliases(v.deep)
+
+
+def _aliases(step: int) -> bool:
+    return step > _ALIAS and step % _ALIAS == 0
 
 
 def _packed(w: Writer, x: _Product, kind: Kind, panel: str) -> None:
@@ -279,31 +295,60 @@ def _packed(w: Writer, x: _Product, kind: Kind, panel: str) -> None:
 
 
 def _tiles(w: Writer, x: _Product, kind: Kind, *, whole: bool = False) -> None:
-    """All tiles in strips of one kind. `whole` vectors are loaded, as a panel has them; spare lanes hold anything."""
+    """All tiles in strips of one kind."""
+    tile = partial(_tile, w, x, whole)
+    each_tile(w, [kind], block_kinds(x.scalars.size, registers(w.lanes) // len(kind[3])), tile)
+
+
+def _tiles_by_rows(w: Writer, x: _Product, kinds: Sequence[Kind]) -> None:
+    """All tiles, those of the same rows one after the other."""
+
+    def tile(i: str | int, size: int, j: str | int, widths: tuple[int, ...]) -> None:
+        _tile(w, x, False, j, widths, i, size)
+
+    wide = max(len(widths) for *_, widths in kinds)
+    each_tile(w, block_kinds(x.scalars.size, registers(w.lanes) // wide), kinds, tile)
+
+
+def _tile(w: Writer, x: _Product, whole: bool, j: str | int, widths: tuple[int, ...], i: str | int, size: int) -> None:
+    """One tile. `whole` vectors are loaded, as a panel has them; spare lanes hold anything."""
     s, v = x.scalars, x.vectors
-    segment = Segment(x.k, s.deep, v.deep, ((0, 0),))
     ahead = _AHEAD if v.deep > _FAR else 0
+    a, b = w.at(s.pointer, w.mul(i, s.along)), w.at(v.pointer, j)
+    target = w.at(x.c, w.linear((i, x.rows), (j, x.lanes)))
+    vectors = contiguous([w.lanes] * len(widths) if whole else widths, w.lanes)
+    rows = [r * s.along for r in range(size)]
+    if x.lanes != 1:
+        acc = splat_tile(w, a, b, rows, vectors, (), _turns(w, x), None, ahead)
+        _store_transposed(w, x, acc, target, widths)
+        return
+    segments = _turns(w, x, _fetches(w, x, (i, j), sum(widths)), size)
+    places = [(w.at(target, r * x.rows + u * w.lanes), n) for r in range(size) for u, n in enumerate(widths)]
+    before = [w.vload(*place) for place in places] if x.accumulate else None
+    acc = splat_tile(w, a, b, rows, vectors, (), segments, before, ahead)
+    if x.finish is not None:
+        _finish(w, x, acc, (i, j), widths)
+        return
+    for value, place in zip(acc, places, strict=True):
+        w.vstore(value, *place)
 
-    def tile(j: str | int, widths: tuple[int, ...], i: str | int, size: int) -> None:
-        a, b = w.at(s.pointer, w.mul(i, s.along)), w.at(v.pointer, j)
-        target = w.at(x.c, w.linear((i, x.rows), (j, x.lanes)))
-        vectors = contiguous([w.lanes] * len(widths) if whole else widths, w.lanes)
-        rows = [r * s.along for r in range(size)]
-        if x.lanes != 1:
-            acc = splat_tile(w, a, b, rows, vectors, (), (segment,), None, ahead)
-            _store_transposed(w, x, acc, target, widths)
-            return
-        _prefetch(w, x, (i, j), size, sum(widths))
-        places = [(w.at(target, r * x.rows + u * w.lanes), n) for r in range(size) for u, n in enumerate(widths)]
-        before = [w.vload(*place) for place in places] if x.accumulate else None
-        acc = splat_tile(w, a, b, rows, vectors, (), (segment,), before, ahead)
-        if x.finish is not None:
-            _finish(w, x, acc, (i, j), widths)
-            return
-        for value, place in zip(acc, places, strict=True):
-            w.vstore(value, *place)
 
-    each_tile(w, [kind], block_kinds(s.size, registers(w.lanes) // len(kind[3])), tile)
+def _turns(
+    w: Writer, x: _Product, fetch: Callable[[str | int], None] | None = None, rows: int = 0
+) -> tuple[Segment, ...]:
+    """The loop over k, which fetches beside its first turns what belongs to some rows each."""
+    deep, taps = (x.scalars.deep, x.vectors.deep), ((0, 0),)
+    if fetch is None:
+        return (Segment(x.k, *deep, taps),)
+    each = math.ceil(rows / x.k)
+    turns = math.ceil(rows / each)
+
+    def beside(turn: str | int) -> None:
+        for r in range(each):
+            fetch(w.linear((turn, each), (r, 1)))
+
+    first = Segment(turns, *deep, taps, beside=beside)
+    return (first, Segment(x.k, *deep, taps, first=turns)) if turns < x.k else (first,)
 
 
 def _store_transposed(w: Writer, x: _Product, acc: Sequence[str], target: str, widths: Sequence[int]) -> None:
@@ -316,21 +361,24 @@ def _store_transposed(w: Writer, x: _Product, acc: Sequence[str], target: str, w
 # ---- epilogues
 
 
-def _prefetch(w: Writer, x: _Product, at: tuple[str | int, str | int], rows: int, columns: int) -> None:
-    """Fetch what the epilogue will read for a tile, where that is more than one line."""
+def _fetches(
+    w: Writer, x: _Product, at: tuple[str | int, str | int], columns: int
+) -> Callable[[str | int], None] | None:
+    """What asks for one row of what the epilogue will read for a tile; None if each is a single line."""
     if x.finish is None:
-        return
+        return None
     batch, i, j = _place(w, x, at)
     lines = sorted({*range(0, columns, 16), columns - 1})
+    extras = zip(x.finish.pointers, x.finish.p["extras"], strict=False)
+    far = [(pointer, strides) for pointer, strides in extras if strides[1] and strides[2]]
 
-    def row(pointer: str, strides: Sequence[int], r: str | int) -> None:
-        first = w.at(pointer, w.linear((batch, strides[0]), (w.add(i, r), strides[1]), (j, 1)))
-        for line in lines:
-            prefetch(w, first, line)
+    def row(r: str | int) -> None:
+        for pointer, strides in far:
+            first = w.linear((batch, strides[0]), (w.add(i, r), strides[1]), (j, 1))
+            for line in lines:
+                prefetch(w, pointer, w.add(first, line))
 
-    for pointer, strides in zip(x.finish.pointers, x.finish.p["extras"], strict=False):
-        if strides[1] and strides[2]:
-            w.repeat(rows, partial(row, pointer, strides))
+    return row if far else None
 
 
 def _place(w: Writer, x: _Product, at: tuple[str | int, str | int]) -> tuple[str | int, str | int, str | int]:
@@ -359,7 +407,9 @@ def _along_k(w: Writer, x: _Product) -> None:
     def tile(j: str | int, columns: int, i: str | int, rows: int) -> None:
         target = w.at(x.c, w.linear((i, x.rows), (j, 1)))
         left, right = w.at(s.pointer, w.mul(i, s.along)), w.at(v.pointer, w.mul(j, v.along))
-        _prefetch(w, x, (i, j), rows, columns)
+        fetch = _fetches(w, x, (i, j), columns)
+        if fetch is not None:
+            w.repeat(rows, fetch)
         at_rows, at_columns = [r * s.along for r in range(rows)], [q * v.along for q in range(columns)]
         for r, value in enumerate(dot_tile(w, left, right, at_rows, at_columns, (), segments)):
             place = w.at(target, r * x.rows)

@@ -32,7 +32,8 @@ class Segment:
     """Turns `first` to `count` - 1 over `taps`; turn i moves A by i * `a_step` and B by i * `b_step`.
 
     An SSA value may bound the turns; at least one must remain. In splat mode a tap is (offset of A, offset
-    added to every vector of B), in dot mode (pieces of A, pieces of B).
+    added to every vector of B), in dot mode (pieces of A, pieces of B). `beside`, if given, writes what else each turn
+    does; it is told its number.
     """
 
     count: int | str
@@ -40,6 +41,7 @@ class Segment:
     b_step: int
     taps: tuple[tuple[int, int], ...] | tuple[tuple[Pieces, Pieces], ...]
     first: int | str = 0
+    beside: Callable[[int | str], None] | None = None
 
 
 def registers(lanes: int) -> int:
@@ -288,7 +290,7 @@ def _fold(w: Writer, x: str, y: str | None, indices: Sequence[int], distance: in
     return w.binary("fadd", pick(0), pick(distance))
 
 
-def prefetch(w: Writer, pointer: str, offset: int) -> None:
+def prefetch(w: Writer, pointer: str, offset: int | str) -> None:
     """Ask for the line of an element that will be read."""
     # Not `inbounds`: the last turns name addresses beyond the array, which a prefetch never faults on.
     address = w.op(f"getelementptr float, ptr {pointer}, i64 {offset}")
@@ -313,12 +315,17 @@ def _walk(
         at: tuple[str, str],
         acc: list[str],
         body: Callable[[str, str, list[str]], list[str]],
+        beside: Callable[[int | str], None] | None = None,
     ) -> list[str]:
         first, count = bounds
         if (first, count) == (0, 1):
+            if beside is not None:
+                beside(0)
             return body(*at, acc)
 
         def turn(i: str, values: list[str]) -> list[str]:
+            if beside is not None:
+                beside(i)
             return body(w.at(at[0], w.mul(i, steps[0])), w.at(at[1], w.mul(i, steps[1])), values)
 
         return w.loop(count, turn, [(type, x) for x in acc], start=first)
@@ -329,7 +336,7 @@ def _walk(
                 values = tap(qa, qb, at, s.b_step, values)
             return values
 
-        return turns((s.first, s.count), (s.a_step, s.b_step), (pa, pb), acc, once)
+        return turns((s.first, s.count), (s.a_step, s.b_step), (pa, pb), acc, once, s.beside)
 
     def level(rest: Sequence[Level], pa: str, pb: str, acc: list[str]) -> list[str]:
         if rest:
