@@ -16,6 +16,7 @@ from graphc.ir.op import Alias
 from graphc.lower.buffers import Buffers
 from graphc.lower.calls import CallBuilder, LoopBuilder, Operand, kernel_node, note_of, walk
 from graphc.lower.fuse import Group, Step, fuse, uniform_values
+from graphc.lower.recompute import recompute
 from graphc.lower.views import Views
 from graphc.ops.rules import contiguous_strides
 from graphc_codegen.program import Call, If, Stmt, While
@@ -47,6 +48,7 @@ class Body:
     claimed: dict[Value, int] = field(default_factory=dict)
     step_of: dict[int, int] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
+    groups: dict[int, list[Group]] = field(default_factory=dict)
     leaving: set[Value] = field(default_factory=set)
     views: Views = field(init=False)
 
@@ -59,10 +61,13 @@ class Body:
         self.storage.update(self.bound)
         self.uniform.update(uniform_values(self.graph))
         self.leaving |= {v for v, _ in self.targets}
-        self.steps = [s for s in fuse(self.graph, self.uniform) if self._without_views(s)]
+        steps = [s for s in fuse(self.graph, self.uniform) if self._without_views(s)]
+        self.steps = recompute(self.graph, steps, self.uniform, self.source, self._stays)
         for index, step in enumerate(self.steps):
             for id in step.members if isinstance(step, Group) else (step.id,):
                 self.step_of[id] = index
+                if isinstance(step, Group):
+                    self.groups.setdefault(id, []).append(step)
         late = self._claim()
         for step in self.steps:
             if isinstance(step, Group):
@@ -88,6 +93,10 @@ class Body:
         return bool(step.nodes)
 
     # ---- storage
+
+    def _stays(self, value: Value) -> bool:
+        """Whether something outside reads a value, or something may be written over it."""
+        return value in self.leaving or self.bound.get(self.source(value)) in {buffer for _, buffer in self.targets}
 
     def _is_alias(self, node: Node) -> bool:
         """Whether a node's result is, perhaps with other strides, operand 0's memory."""
@@ -229,11 +238,15 @@ class Body:
         self._emit(Call(kernel, operands, note_of(group.nodes)))
 
     def _is_needed(self, node: Node, group: Group) -> bool:
-        """Whether a member's result is used outside its group."""
+        """Whether a member's result is used outside its group, by a step that does not compute it itself."""
         value = node.outputs[0]
+        if node.id in group.again:
+            return False
         for user in self.graph.users(node.id):
-            if user not in group.members and value in self.graph.node(user).inputs:
-                return True
+            if value in self.graph.node(user).inputs:
+                places = self.groups.get(user)
+                if places is None or any(node.id not in g.members for g in places):
+                    return True
         return value in self.leaving
 
     def _kernel(self, node: Node) -> None:

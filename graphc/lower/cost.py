@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from graphc_codegen.program import Kernel, LoopKernel, divisible
+from graphc_codegen.program import Instr, Kernel, LoopKernel, divisible
 
 #: Scalar operations that cost more than an addition, relative to it.
 _WEIGHT = {
@@ -28,7 +28,12 @@ _DISPATCH = 6000.0
 
 def weight(kernel: LoopKernel) -> int:
     """What one turn of a loop costs, in additions."""
-    return sum(_WEIGHT.get(i.op, 1) for i in kernel.body)
+    return price(kernel.body)
+
+
+def price(body: Sequence[Instr]) -> int:
+    """What instructions cost, in additions."""
+    return sum(_WEIGHT.get(i.op, 1) for i in body)
 
 
 def nanoseconds(kernel: Kernel, sizes: Sequence[int]) -> float:

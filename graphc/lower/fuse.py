@@ -21,13 +21,17 @@ MAX_OPEN = 6
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """Nodes that become one loop kernel over `domain`; reductions among them all reduce `axes`."""
+    """Nodes that become one loop kernel over `domain`; reductions among them all reduce `axes`.
+
+    `again` are members that another group computes, too: that one stores their results where that is needed.
+    """
 
     domain: tuple[int, ...]
     nodes: list[Node] = field(default_factory=list)
     members: set[int] = field(default_factory=set)
     reads: set[Value] = field(default_factory=set)
     axes: tuple[int, ...] | None = None
+    again: set[int] = field(default_factory=set)
 
 
 Step = Group | Node

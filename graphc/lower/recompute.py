@@ -1,0 +1,224 @@
+"""Values that are cheaper to compute again than to keep.
+
+    loop 1:  %5 = Mul(%1, 0.5)   %6 = Tanh(%1)   %7 = Mul(%5, %6)      stores %5, %6, %7
+    loop 2:  %8 = Mul(%7, %5)    %9 = Mul(%8, %6)                      reads %5, %6, %7
+
+Loop 2 computes %5 again from %1, so that no loop stores it; %6 costs more than the memory. Most of what a forward pass keeps for
+its backward pass is like %5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from graphc.ir import Graph, Node, Value
+from graphc.ir.op import Scalar, Strided
+from graphc.lower.calls import walk
+from graphc.lower.cost import price
+from graphc.lower.expression import Expression
+from graphc.lower.fuse import MAX_NODES, MAX_OPERANDS, Group, Step
+from graphc.ops.rules import contiguous_strides
+from graphc_codegen.program import Access
+
+#: Smaller loops find their operands in the first cache.
+SMALLEST = 1 << 14
+#: What reading or writing an element costs, in additions.
+_TOUCH = 4
+
+
+def recompute(
+    graph: Graph,
+    steps: list[Step],
+    uniform: dict[Value, float],
+    source: Callable[[Value], Value],
+    keep: Callable[[Value], bool],
+) -> list[Step]:
+    """The steps, some groups with more members, some with fewer; those that have none left are gone.
+
+    `source` gives the value whose memory holds another one. `keep` tells values that must be stored, or that may not be read
+    later than they are now.
+    """
+    return _Recomputation(graph, steps, uniform, source, keep).run()
+
+
+@dataclass(slots=True)
+class _Recipe:
+    """How a group computes a value itself: the nodes, and what they read; and how many elements need not be moved then."""
+
+    nodes: list[Node] = field(default_factory=list)
+    reads: set[Value] = field(default_factory=set)
+    gain: float = 0.0
+
+
+class _Recomputation:
+    def __init__(
+        self,
+        graph: Graph,
+        steps: list[Step],
+        uniform: dict[Value, float],
+        source: Callable[[Value], Value],
+        keep: Callable[[Value], bool],
+    ) -> None:
+        self.graph = graph
+        self.steps = steps
+        self.uniform = uniform
+        self.source = source
+        self.keep = keep
+        self.position = {id: i for i, id in enumerate(graph.order())}
+        self.home: dict[int, Group] = {}
+        self.groups: dict[int, list[Group]] = {}
+        #: The last step that reads what is in the memory of a value.
+        self.last: dict[Value, int] = {}
+        for index, step in enumerate(steps):
+            for node in step.nodes if isinstance(step, Group) else [step]:
+                self.last.update((source(v), index) for v in node.inputs)
+                if isinstance(step, Group):
+                    self.home[node.id] = step
+                    self.groups[node.id] = [step]
+
+    def run(self) -> list[Step]:
+        for index, step in enumerate(self.steps):
+            if isinstance(step, Group) and math.prod(step.domain) >= SMALLEST:
+                self._improve(step, index)
+        for step in self.steps:
+            if isinstance(step, Group):
+                self._drop_unneeded(step)
+        return [s for s in self.steps if not isinstance(s, Group) or s.nodes]
+
+    def _improve(self, reader: Group, index: int) -> None:
+        """Have a group compute what it reads, as far as less must be kept and read for that."""
+        found: dict[Value, _Recipe] = {}
+        for value in sorted(reader.reads):
+            recipe = self._recipe(value, reader)
+            if recipe is not None:
+                found[value] = recipe
+        while True:
+            # Recipes that read the same share what it costs.
+            users = Counter(v for recipe in found.values() for v in recipe.reads - reader.reads)
+            worth = {
+                value: recipe
+                for value, recipe in found.items()
+                if recipe.gain > sum(self._charge(v, index) / users[v] for v in recipe.reads - reader.reads)
+            }
+            if len(worth) == len(found):
+                break
+            found = worth
+        for value in found:
+            recipe = self._recipe(value, reader)
+            if recipe is not None:
+                self._add(reader, recipe, index)
+
+    def _charge(self, value: Value, index: int) -> int:
+        """How many elements are moved if a value is read at a step, too, and for that kept until then."""
+        size, core = self.graph.type(value).size, self.source(value)
+        always = not self.graph.node(core.node).inputs
+        alive = always or self.keep(value) or self.last.get(core, -1) >= index
+        return size if alive else 2 * size
+
+    def _recipe(self, value: Value, reader: Group) -> _Recipe | None:
+        """How a group can compute what it reads, by nodes of the group that does; None if it cannot, or should not."""
+        node, home = self.graph.node(value.node), self.home.get(value.node)
+        others = self._readers(value)
+        if home is None or reader not in others or self.keep(value) or not self._is_cheap(node):
+            return None
+        size = self.graph.type(value).size
+        recipe = _Recipe(gain=size + size / len(others))
+        self._collect(recipe, value, reader, home)
+        fits = self._is_in_step(value, reader) and self._has_room(reader, recipe)
+        return recipe if fits and sum(map(self._price, recipe.nodes)) * size <= _TOUCH * recipe.gain else None
+
+    def _collect(self, recipe: _Recipe, wanted: Value, reader: Group, home: Group) -> None:
+        seen: set[Value] = set()
+
+        def visit(value: Value) -> None:
+            if value in seen or value in self.uniform or value.node in reader.members:
+                return
+            seen.add(value)
+            maker = self.graph.node(value.node)
+            if value != wanted and (
+                value.node not in home.members or not self._is_cheap(maker) or self._is_stored(value)
+            ):
+                recipe.reads.add(value)
+                return
+            for operand in maker.inputs:
+                visit(operand)
+            recipe.nodes.append(maker)
+
+        visit(wanted)
+
+    def _readers(self, value: Value) -> list[Group]:
+        """The groups that read a value from memory; none if anything else does."""
+        found: list[Group] = []
+        for user in self.graph.users(value.node):
+            if value not in self.graph.node(user).inputs:
+                continue
+            if user not in self.groups:
+                return []
+            found += [g for g in self.groups[user] if value.node not in g.members and g not in found]
+        return found
+
+    def _is_stored(self, value: Value) -> bool:
+        users = [u for u in self.graph.users(value.node) if value in self.graph.node(u).inputs]
+        return self.keep(value) or any(u not in self.groups for u in users) or bool(self._readers(value))
+
+    def _is_cheap(self, node: Node) -> bool:
+        return isinstance(node.op.lower, (Scalar, Strided)) and not node.after and self._price(node) <= 2 * _TOUCH
+
+    def _price(self, node: Node) -> int:
+        """Of one element, in additions."""
+        if not isinstance(node.op.lower, Scalar):
+            return 0
+        e = Expression(max(node.type.rank, 1))
+        types = [self.graph.type(v) for v in node.inputs]
+        node.op.lower.fn(e, *(e.input(Access(t.dtype, (), 0, 1), i) for i, t in enumerate(types)), **node.attrs)
+        return price(e.body)
+
+    def _has_room(self, reader: Group, recipe: _Recipe) -> bool:
+        """Whether a group has room for a recipe, and what that reads can still be read there."""
+        new = recipe.reads - reader.reads
+        room = len(reader.nodes) + len(recipe.nodes) <= MAX_NODES and len(reader.reads) + len(new) <= MAX_OPERANDS
+        return room and not any(self.keep(v) for v in new if v.node not in self.home)
+
+    def _is_in_step(self, value: Value, reader: Group) -> bool:
+        """Whether a group reads a value element by element."""
+        type = self.graph.type(value)
+        whole = (0, tuple(0 if n == 1 else s for n, s in zip(type.shape, contiguous_strides(type.shape), strict=True)))
+        return type.shape == reader.domain and all(
+            walk(self.graph, reader.domain, user, i) == whole
+            for user in reader.nodes
+            for i, v in enumerate(user.inputs)
+            if v == value
+        )
+
+    def _add(self, reader: Group, recipe: _Recipe, index: int) -> None:
+        reader.nodes = sorted([*reader.nodes, *recipe.nodes], key=lambda n: self.position[n.id])
+        reader.members |= {n.id for n in recipe.nodes}
+        reader.again |= {n.id for n in recipe.nodes}
+        for node in recipe.nodes:
+            self.groups[node.id].append(reader)
+        for value in map(self.source, recipe.reads):
+            self.last[value] = max(self.last.get(value, -1), index)
+        self._renew_reads(reader)
+
+    def _renew_reads(self, group: Group) -> None:
+        inputs = {v for n in group.nodes for v in n.inputs}
+        group.reads = {v for v in inputs if v.node not in group.members and v not in self.uniform}
+
+    def _drop_unneeded(self, group: Group) -> None:
+        """Take out the nodes whose results nobody reads any more."""
+        kept: list[Node] = []
+        wanted: set[Value] = set()
+        for node in sorted(group.nodes, key=lambda n: -self.position[n.id]):
+            value = node.outputs[0]
+            if value in wanted or (node.id not in group.again and self._is_stored(value)):
+                kept.append(node)
+                wanted.update(node.inputs)
+            else:
+                self.groups[node.id].remove(group)
+        if len(kept) < len(group.nodes):
+            group.nodes = kept[::-1]
+            group.members = {n.id for n in kept}
+            self._renew_reads(group)

@@ -1,0 +1,130 @@
+"""What a loop would store for a later one is computed again where that is cheaper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from unittest.mock import patch
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graphc.ir import Graph
+from graphc.lower import lower, recompute
+from graphc.passes import run
+from graphc_codegen.program import LoopKernel
+from tests.passes.running import agree, agree_everywhere, calls, graph_of, small_integers
+from tests.passes.test_lowering_random import seeded
+
+
+@pytest.fixture(autouse=True)
+def small_loops_count() -> Iterator[None]:
+    with patch.object(recompute, "SMALLEST", 1):
+        yield
+
+
+def graph(nodes: str, results: str) -> Graph:
+    """A loop, a product that separates it from what follows, and another loop."""
+    lines = "\n".join(f"    {line}" for line in nodes.splitlines())
+    return graph_of(f"""graph @g {{
+  state:
+    %0 p: f32[8,8] = Param()
+  forward:
+    %1 x: f32[8,8] = Input()
+    %2 m: f32[8] = Input()
+    %20: f32[] = Fill() {{dtype="float32", shape=(), value=3.0}}
+{lines}
+  {results}
+}}""")
+
+
+def loops(of: Graph) -> list[tuple[int, int]]:
+    """The number of inputs and outputs of every loop."""
+    agree_everywhere(of)
+    kernels = [c.kernel for c in calls(lower(of)) if isinstance(c.kernel, LoopKernel) and c.note != "copy"]
+    return [(len(k.inputs), len(k.outputs)) for k in kernels]
+
+
+#: Takes no loop as its epilogue.
+BOTH = "{transpose_a=True, transpose_b=True}"
+PRODUCT = f"%9: f32[8,8] = MatMul(%4, %4) {BOTH}\n"
+
+#: name -> (nodes, results, (inputs, outputs) of the loops)
+CASES = {
+    "a cheap value": (
+        "%3: f32[8,8] = Mul(%1, %1)\n%4: f32[8,8] = Abs(%3)\n" + PRODUCT + "%10: f32[8,8] = Mul(%9, %3)\n"
+        "%11: f32[8,8] = Mul(%10, %1)", "return y=%11", [(1, 1), (2, 1)]
+    ),
+    "one that is dear": (
+        "%3: f32[8,8] = FloorMod(%1, %20)\n%4: f32[8,8] = Neg(%3)\n" + PRODUCT + "%10: f32[8,8] = Mul(%9, %3)",
+        "return y=%10", [(1, 2), (2, 1)]
+    ),
+    "one that follows what is dear": (
+        "%3: f32[8,8] = FloorMod(%1, %20)\n%5: f32[8,8] = Neg(%3)\n%4: f32[8,8] = Mul(%5, %1)\n" + PRODUCT +
+        "%10: f32[8,8] = Mul(%9, %5)\n%11: f32[8,8] = Add(%10, %3)", "return y=%11", [(1, 2), (2, 1)]
+    ),
+    "a result": (
+        "%3: f32[8,8] = Neg(%1)\n%4: f32[8,8] = Abs(%3)\n" + PRODUCT + "%10: f32[8,8] = Mul(%9, %3)\n"
+        "%11: f32[8,8] = Mul(%10, %1)", "return y=%11, z=%3", [(1, 2), (3, 1)]
+    ),
+    "one that a kernel reads": (
+        f"%3: f32[8,8] = Neg(%1)\n%4: f32[8,8] = Abs(%3)\n%9: f32[8,8] = MatMul(%4, %3) {BOTH}\n%10: f32[8,8] = Mul(%9, %3)\n"
+        "%11: f32[8,8] = Mul(%10, %1)", "return y=%11", [(1, 2), (3, 1)]
+    ),
+    "of an operand and a row": (
+        "%3: f32[8,8] = Sub(%1, %2)\n%4: f32[8,8] = Abs(%3)\n" + PRODUCT + "%10: f32[8,8] = Mul(%9, %3)",
+        "return y=%10", [(2, 1), (3, 1)]
+    ),
+    "of two operands": (
+        "%3: f32[8,8] = Sub(%1, %0)\n%4: f32[8,8] = Abs(%3)\n" + PRODUCT + "%10: f32[8,8] = Mul(%9, %3)",
+        "return y=%10", [(2, 2), (2, 1)]
+    ),
+    "of a parameter that changes in between": (
+        "%3: f32[8,8] = Neg(%0)\n%4: f32[8,8] = Abs(%3)\n" + PRODUCT + "%5: f32[8,8] = Add(%0, %9)\n"
+        f"%8: f32[8,8] = MatMul(%5, %9) {BOTH}\n%10: f32[8,8] = Mul(%8, %3)",
+        "return y=%10\n  update %0 = %5  ; p", [(1, 2), (2, 1), (2, 1)]
+    ),
+    "read elsewhere": (
+        "%3: f32[8,8] = Neg(%1)\n%4: f32[8,8] = Abs(%3)\n" + PRODUCT +
+        "%10: f32[8,8] = Transpose(%3) {perm=(1, 0)}\n%11: f32[8,8] = Mul(%9, %10)",
+        "return y=%11", None
+    ),
+    "after a reduction, and before one": (
+        "%3: f32[8,1] = ReduceMax(%1) {axis=(1,), keep_dims=True}\n%5: f32[8,8] = Sub(%1, %3)\n"
+        "%4: f32[8,8] = Abs(%5)\n" + PRODUCT + "%10: f32[8,8] = Mul(%9, %5)\n%11: f32[8] = ReduceSum(%10) {axis=(1,)}",
+        "return y=%11", [(1, 1), (2, 1), (3, 1)]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_what_loops_read_and_store(name: str) -> None:
+    nodes, results, wanted = CASES[name]
+    found = loops(graph(nodes, results))
+    assert wanted is None or found == wanted
+
+
+def test_a_loop_that_nobody_needs_any_more_is_gone() -> None:
+    """A square is wanted long after it could have been made."""
+    nodes = "%3: f32[8,8] = FloorMod(%1, %20)\n%5: f32[8,8] = MatMul(%3, %3)\n%6: f32[8,8] = Square(%3)\n"
+    nodes += "\n".join(f"%{i}: f32[8,{i}] = BroadcastTo(%30) {{shape=(8, {i})}}" for i in range(40, 47)).join(
+        ["%30: f32[8,1] = ReduceSum(%5) {axis=(1,), keep_dims=True}\n", "\n%60: f32[8,8] = MatMul(%5, %5)\n"]
+    )
+    nodes += "%61: f32[8,8] = Mul(%60, %6)\n%62: f32[8,8] = Mul(%61, %3)"
+    results = ", ".join(f"r{i}=%{i}" for i in range(40, 47))
+    of = graph(nodes, f"return y=%62, {results}")
+    agree_everywhere(of)
+    assert not any(c.note == "%6 Square" for c in calls(lower(of)))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 10**6), st.booleans())
+def test_random_graphs(seed: int, checked: bool) -> None:
+    of = run(seeded(seed, 30))[-1].graph
+    agree(of, small_integers(of), checked=checked, canary=not checked)
+
+
+def test_large_loops_only() -> None:
+    nodes, results, _ = CASES["a cheap value"]
+    with patch.object(recompute, "SMALLEST", 65):
+        assert loops(graph(nodes, results)) == [(1, 2), (3, 1)]
