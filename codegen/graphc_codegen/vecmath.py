@@ -2,7 +2,7 @@
 
 Every function takes a writer and the SSA name of a `<lanes x float>` value and returns another. NaN gives
 NaN. Denormal arguments and results may be flushed to zero, as the step runs with flush-to-zero on.
-Polynomials of exp, log and tanh are those of the Cephes library (S. Moshier); the argument of `log` is
+Polynomials of exp and log are those of the Cephes library (S. Moshier); the argument of `log` is
 split as in musl.
 """
 
@@ -19,7 +19,8 @@ _LOG = (
     7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
     -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
 )  # fmt: skip
-_TANH = (-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1)
+#: tanh of this and more is 1.
+_TANH_ONE = 9.02
 #: erf(x)/x on [0, 1] as a polynomial in x*x: Chebyshev fit, relative error 4e-11 before rounding.
 _ERF = (
     -9.6735902843e-6, 1.1268253729e-4, -8.4843963850e-4, 5.2210534923e-3, -2.6865437627e-2,
@@ -98,14 +99,19 @@ def log(w: Writer, x: str) -> str:
 
 
 def tanh(w: Writer, x: str) -> str:
-    """Hyperbolic tangent, 2 ulp: a polynomial below 0.625, else 1 - 2/(exp(2|x|) + 1)."""
+    """Hyperbolic tangent, 3 ulp: m/(m + 2) with m = exp(2|x|) - 1, which is 2**n (exp(r) - 1) + (2**n - 1)."""
     a = _absolute(w, x)
-    z = w.binary("fmul", x, x)
-    small = w.fma(w.binary("fmul", _polynomial(w, z, _TANH), z), x, x)
-    e = exp(w, w.binary("fadd", a, a))
-    quotient = w.binary("fdiv", w.constant(2.0), w.binary("fadd", e, w.constant(1.0)))
-    large = w.binary("fsub", w.constant(1.0), quotient)
-    return _with_sign(w, w.select(w.binary("fcmp olt", a, w.constant(0.625)), small, large), x)
+    # Beyond this it is 1, and m stays small: one factor holds 2**n, and one float is enough of log(2).
+    a = w.select(w.binary("fcmp ogt", a, w.constant(_TANH_ONE)), w.constant(_TANH_ONE), a)
+    shifted = w.fma(a, w.constant(2 * math.log2(math.e)), w.constant(_ROUND))
+    n = w.binary("fsub", shifted, w.constant(_ROUND))
+    r = w.fma(n, w.constant(-math.log(2.0)), w.binary("fadd", a, a))
+    p = w.fma(_polynomial(w, r, _EXP), w.binary("fmul", r, r), r)
+    # The number n is in the low bits of `shifted`, and everything else there is shifted out.
+    high = w.binary("shl", w.convert("bitcast", shifted, "float", "i32"), w.constant(23, "i32"), "i32")
+    power = w.convert("bitcast", w.binary("add", high, w.constant(127 << 23, "i32"), "i32"), "i32", "float")
+    m = w.fma(p, power, w.binary("fsub", power, w.constant(1.0)))
+    return _with_sign(w, w.binary("fdiv", m, w.binary("fadd", m, w.constant(2.0))), x)
 
 
 def sigmoid(w: Writer, x: str) -> str:
