@@ -133,7 +133,9 @@ class Body:
         return buffer
 
     def _new(self, value: Value) -> int:
-        """Storage for a value that is about to be made."""
+        """Storage for a value that is about to be made, perhaps a part of another one's."""
+        if value not in self.storage and value in self.views.parts:
+            self.storage[value] = self._new(self.views.parts[value])
         if value not in self.storage:
             type = self.graph.type(value)
             self.storage[value] = self.claimed[value] if value in self.claimed else self.buffers.new(type)
@@ -169,7 +171,7 @@ class Body:
 
     def _in_place(self, core: Value, buffer: int) -> bool:
         """Whether every reader of the memory's old contents is done when the step that makes `core` writes."""
-        if core.node not in self.step_of:
+        if core.node not in self.step_of or core in self.views.parts.values():
             return False
         when = self.step_of[core.node]
         maker = self.steps[when]

@@ -43,6 +43,10 @@ class CallBuilder:
         """Where the elements of an operand of a matrix product lie in its buffer; None: contiguous."""
         return operand.view
 
+    def holds(self, whole: Operand, part: Operand) -> bool:
+        """Whether an operand of a Concat was made where it belongs in the result."""
+        return part.buffer == whole.buffer
+
     def temp(self, type: TensorType) -> Operand:
         """Scratch memory."""
         return Operand(self.buffers.new(type), type)

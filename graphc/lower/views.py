@@ -5,7 +5,7 @@
     %4: f32[8,4,5] = BatchMatMul(%3, ...)
 
 The product reads %1's memory with the strides of %3, and %3 never exists. In the same way a product that is only
-transposed is written with the strides of the transposed tensor.
+transposed is written with the strides of the transposed tensor, and one that goes into a Concat right into its place there.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ class Views:
     def __init__(self, graph: Graph, leaving: set[Value]) -> None:
         self.graph = graph
         self._made: dict[Value, View] = {}
-        self.nodes = self._written(leaving)
+        #: Results that are written into a part of another value, a Concat's.
+        self.parts: dict[Value, Value] = {}
+        self._rearranging = self._written(leaving)
+        self.nodes = set(self._rearranging)
         read = {n.id for n in graph if isinstance(n.op.lower, Strided) and n.id not in self.nodes and _plain(n.type)}
         self.nodes |= read
         while read:
@@ -56,7 +59,8 @@ class Views:
 
     def written(self, value: Value) -> View | None:
         """How a result is to be written; None: contiguous."""
-        return self._made.get(value)
+        view = self._made.get(value)
+        return None if view == _whole(self.graph.type(value)) else view
 
     # ---- results
 
@@ -64,17 +68,52 @@ class Views:
         """Nodes that only rearrange the result of a taker, which writes it as they want it."""
         found: set[int] = set()
         for node in self.graph:
-            value = node.outputs[0] if node.outputs else None
-            if node.op.name not in _TAKERS or value is None or value in leaving or not _plain(node.type):
+            if node.op.name not in _TAKERS or not node.outputs or not _plain(node.type):
                 continue
-            users = [self.graph.node(id) for id in self.graph.users(node.id) if value in self.graph.node(id).inputs]
-            if len(users) != 1 or not isinstance(users[0].op.lower, Strided):
-                continue
-            view = _inverse(node.type, users[0])
-            if view is not None and _is_matrix(view, node.type):
-                self._made[value] = view
-                found.add(users[0].id)
+            chain = self._followers(node.outputs[0], leaving)
+            while chain:
+                view = self._written_for(node.outputs[0], chain)
+                if view is not None and chain[-1].op.name != "Reshape" and _is_matrix(view, node.type):
+                    self._made[node.outputs[0]] = view
+                    if chain[-1].op.name == "Concat":
+                        self.parts[node.outputs[0]] = chain.pop().outputs[0]
+                    found |= {n.id for n in chain if isinstance(n.op.lower, Strided)}
+                    break
+                chain.pop()
         return found
+
+    def _followers(self, value: Value, leaving: set[Value]) -> list[Node]:
+        """The nodes that rearrange a value one after the other, each result read by nobody but the next; or a Concat last."""
+        chain: list[Node] = []
+        while value not in leaving:
+            users = [self.graph.node(id) for id in self.graph.users(value.node)]
+            uses = [node for node in users for v in node.inputs if v == value]
+            if len(uses) != 1:
+                break
+            if uses[0].op.name == "Concat":
+                return [*chain, *uses]
+            if not isinstance(uses[0].op.lower, Strided) and uses[0].op.name != "Reshape":
+                break
+            chain += uses
+            value = uses[0].outputs[0]
+        return chain
+
+    def _written_for(self, value: Value, chain: Sequence[Node]) -> View | None:
+        """A value as a view of the last result of a chain that begins with it."""
+        view: View | None = _whole(chain[-1].type)
+        for node, operand in zip(reversed(chain), reversed([value, *(n.outputs[0] for n in chain[:-1])]), strict=True):
+            type = self.graph.type(operand)
+            if view is None:
+                return None
+            if node.op.name == "Concat":
+                view = _part(
+                    view, [self.graph.type(v) for v in node.inputs], node.inputs.index(operand), node.attrs["axis"]
+                )
+            elif isinstance(node.op.lower, Strided):
+                view = _inverse(type, node, view)
+            else:
+                view = _reshaped(view, node.type.shape, type.shape)
+        return view
 
     # ---- operands
 
@@ -105,7 +144,7 @@ class Views:
         chain: list[Node] = []
         while True:
             node = self.graph.node(value.node)
-            rearranged = node.id in self.nodes and node.inputs[0] not in self._made
+            rearranged = node.id in self.nodes and node.id not in self._rearranging
             if not rearranged and not isinstance(node.op.lower, Alias):
                 break
             chain.append(node)
@@ -141,16 +180,23 @@ def _is_matrix(view: View, type: TensorType) -> bool:
     return min(view.strides) >= 0 and any(n == 1 or s == 1 for n, s in last)
 
 
-def _inverse(type: TensorType, node: Node) -> View | None:
-    """The operand of `node`, of `type`, as a view of its result; None unless the result has all elements once."""
+def _part(view: View, types: Sequence[TensorType], index: int, axis: int) -> View:
+    """Operand number `index` of a Concat, whose result is a view."""
+    start = sum(t.shape[axis] for t in types[:index])
+    size = types[index].shape[axis]
+    strides = tuple(0 if i == axis and size == 1 else s for i, s in enumerate(view.strides))
+    return View(view.size, view.offset + start * view.strides[axis], strides)
+
+
+def _inverse(type: TensorType, node: Node, view: View) -> View | None:
+    """The operand of `node`, of `type`, as a view of what its result is one of; None unless that has all elements once."""
     assert isinstance(node.op.lower, Strided)
     offset, strides = node.op.lower.access(type, node.attrs)
-    shape = node.type.shape
-    at = {s: t for n, s, t in zip(shape, strides, contiguous_strides(shape), strict=True) if n > 1}
+    at = {s: t for n, s, t in zip(node.type.shape, strides, view.strides, strict=True) if n > 1}
     own = _whole(type).strides
     if offset or node.type.size != type.size or set(at) != {s for s in own if s}:
         return None
-    return View(type.size, 0, tuple(at[s] if s else 0 for s in own))
+    return View(view.size, view.offset, tuple(at[s] if s else 0 for s in own))
 
 
 def _rebased(access: tuple[int, Sequence[int]], type: TensorType, operand: TensorType, inner: View) -> View | None:

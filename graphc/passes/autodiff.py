@@ -66,16 +66,17 @@ def _expand(graph: Graph, grad: Node) -> None:
     stop, targets = set(cut), set(wanted)
     for id in reversed([i for i in graph.order() if i in path]):
         node = graph.node(id)
-        dys = [None if v in stop else adjoints.get(v) for v in node.outputs]
+        builder.fwd, builder.loc, builder.scope = id, node.loc, node.scope
+        dys = [_side_by_side(builder, adjoints[v]) if v in adjoints and v not in stop else None for v in node.outputs]
         if all(d is None for d in dys):
             continue
-        builder.fwd, builder.loc, builder.scope = id, node.loc, node.scope
         _node_gradient(builder, node, dys, adjoints, path, targets)
     builder.fwd, builder.loc, builder.scope = None, grad.loc, grad.scope
     results = []
     for value, name in zip(wanted, grad.attrs["names"] or [""] * len(wanted), strict=True):
-        adjoint = adjoints.get(value)
-        if adjoint is None:
+        if value in adjoints:
+            adjoint = _side_by_side(builder, adjoints[value])
+        else:
             type = graph.type(value)
             adjoint = builder.Fill(dtype=type.dtype, shape=type.shape, value=0.0)
         made = graph.node(adjoint.node)
@@ -134,3 +135,35 @@ def _node_gradient(
 def _accumulate(builder: Builder, adjoints: dict[Value, Value], value: Value, gradient: Value) -> None:
     before = adjoints.get(value)
     adjoints[value] = gradient if before is None else builder.Add(before, gradient)
+
+
+def _side_by_side(builder: Builder, gradient: Value) -> Value:
+    """A sum of gradients of slices as their Concat, if they lie side by side along one axis and leave nothing out.
+
+    before:  %5 = SliceGrad(%3) {begin=(0,), shape=(4,)}   %6 = SliceGrad(%4) {begin=(2,), shape=(4,)}   %7 = Add(%5, %6)
+    after:   %8 = Concat(%3, %4) {axis=0}
+    """
+    graph, shape = builder.graph, builder.type(gradient).shape
+    pieces: list[Node] = []
+    stack = [gradient]
+    while stack:
+        node = graph.node(stack.pop().node)
+        if node.op.name == "Add" and all(graph.type(v).shape == shape for v in node.inputs):
+            stack += node.inputs
+        elif node.op.name == "SliceGrad" and all(step == 1 for step in node.attrs["step"]):
+            pieces.append(node)
+        else:
+            return gradient
+    sizes = [graph.type(piece.inputs[0]).shape for piece in pieces]
+    axes = {axis for size in sizes for axis, (n, whole) in enumerate(zip(size, shape, strict=True)) if n != whole}
+    if len(pieces) < 2 or len(axes) != 1:
+        return gradient
+    (axis,) = axes
+    parts = sorted(
+        (piece.attrs["begin"][axis], size[axis], piece.inputs[0]) for piece, size in zip(pieces, sizes, strict=True)
+    )
+    ends = [0, *(begin + count for begin, count, _ in parts)]
+    if ends[-1] != shape[axis] or [begin for begin, _, _ in parts] != ends[:-1]:
+        return gradient
+    made: Value = builder.Concat(*(value for _, _, value in parts), axis=axis)
+    return made
