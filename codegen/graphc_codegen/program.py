@@ -191,7 +191,7 @@ def result_domain(kernel: NamedKernel) -> tuple[int, ...] | None:
     Elements follow each other as in an array of this shape.
     """
     p: dict[str, Any] = dict(kernel.params)
-    if kernel.name in ("conv2d", "conv2d_winograd"):
+    if kernel.name in ("conv2d", "conv2d_winograd", "conv2d_batch_winograd"):
         return (p["n"], p["co"], p["oh"] * p["ow"])
     if kernel.name == "gemm" and not ("c" in p or p["accumulate"] or (p["ta"] and p["tb"])):
         return (p.get("batch", 1), p["m"], p["n"])

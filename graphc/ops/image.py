@@ -17,6 +17,7 @@ from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.op import Attrs, Kernel, Types
 from graphc.ir.types import FLOATS
 from graphc.ops import phases, winograd
+from graphc.ops.conv_sizes import Sizes
 from graphc.ops.rules import Array, check_dtype, contiguous_strides, floats, same_dtype
 
 Pair = tuple[int, int]
@@ -116,11 +117,12 @@ def _square(name: str, attrs: Attrs) -> tuple[int, int]:
 
 def _conv_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
     stride, dilation = _square("Conv2D", attrs)
-    (n, ci, _, _), (co, _, kh, kw) = k.type(inputs[0]).shape, k.type(inputs[1]).shape
+    (n, ci, h, w), (co, _, kh, kw) = k.type(inputs[0]).shape, k.type(inputs[1]).shape
     _, _, oh, ow = k.type(outputs[0]).shape
     top, _, left, _ = attrs["pad"]
-    if stride == dilation == 1 and winograd.suits(n, ci, co, oh, ow, (kh, kw), top, left):
-        winograd.convolve(k, inputs[0], inputs[1], outputs[0], top, left, transposed=False)
+    z = Sizes(n, ci, co, h, w, kh, kw, oh, ow, top, left)
+    if stride == dilation == 1 and (name := winograd.kernel(z, transposed=False)) != "conv2d":
+        winograd.convolve(k, name, z, *inputs, *outputs, transposed=False)
         return
     x, stride, h, w = phases.split(k, inputs[0], attrs["pad"], stride, (kh, kw))
     sizes = dict(n=n, ci=ci, co=co, h=h, w=w, kh=kh, kw=kw, oh=oh, ow=ow)
@@ -131,8 +133,10 @@ def _conv_filter_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
     stride, dilation = _square("Conv2DBackpropFilter", attrs)
     (n, co, oh, ow), (_, ci, kh, kw) = k.type(inputs[0]).shape, k.type(outputs[0]).shape
     top, _, left, _ = attrs["pad"]
-    if stride == dilation == 1 and winograd.suits_weight_gradient(n, ci, co, oh, ow, (kh, kw)):
-        winograd.weight_gradient(k, inputs[1], inputs[0], outputs[0], top, left)
+    _, _, h, w = k.type(inputs[1]).shape
+    z = Sizes(n, ci, co, h, w, kh, kw, oh, ow, top, left)
+    if stride == dilation == 1 and (name := winograd.gradient_kernel(z)) != "conv2d_filter_grad":
+        winograd.weight_gradient(k, name, z, inputs[1], inputs[0], outputs[0])
         return
     x, stride, h, w = phases.split(k, inputs[1], attrs["pad"], stride, (kh, kw))
     sizes = dict(n=n, ci=ci, co=co, h=h, w=w, kh=kh, kw=kw, oh=oh, ow=ow)
@@ -159,8 +163,9 @@ def _conv_input_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
     _, _, h, w = k.type(outputs[0]).shape
     hz, wz = h + (kh - 1) * dilation, w + (kw - 1) * dilation
     top, left = (kh - 1) * dilation - attrs["pad"][0], (kw - 1) * dilation - attrs["pad"][2]
-    if dilation == 1 and winograd.suits(n, co, ci, h, w, (kh, kw), top, left):
-        winograd.convolve(k, _spread(k, inputs[0], stride), inputs[1], outputs[0], top, left, transposed=True)
+    z = Sizes(n, co, ci, (oh - 1) * stride + 1, (ow - 1) * stride + 1, kh, kw, h, w, top, left)
+    if dilation == 1 and (name := winograd.kernel(z, transposed=True)) != "conv2d":
+        winograd.convolve(k, name, z, _spread(k, inputs[0], stride), inputs[1], outputs[0], transposed=True)
         return
     source = inputs[0]
     if (stride, top, left, oh, ow) != (1, 0, 0, hz, wz):

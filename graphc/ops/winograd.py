@@ -1,6 +1,7 @@
-"""When a 3 x 3 convolution takes Winograd's kernels, and how they are called.
+"""Which kernel makes a convolution: the direct one or one of Winograd's; and how the latter are called.
 
-F(4x4, 3x3) makes 4 x 4 outputs with 36 products for a pair of channels instead of 144, but transforms images and weights.
+F(4x4, 3x3) makes 4 x 4 outputs with 36 products for a pair of channels instead of 144, but transforms images and weights. For few
+channels and many images see `winograd_batch`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from typing import Any
 
 from graphc.debug import threads
 from graphc.ir import TensorType
+from graphc.ops import winograd_batch
+from graphc.ops.conv_sizes import DIRECT, Sizes
 
 #: Multiply-adds that take as long as the transforms of a tile of one channel, and of the weights of one pair of channels; the
 #: latter with up to so many pairs, which stay in the second-level cache, and with more.
@@ -24,54 +27,62 @@ _CACHE, _LEAST_TILES = 128 * 1024, 48
 _LANES = 16
 
 
-def suits(n: int, ci: int, co: int, oh: int, ow: int, kernel: tuple[int, int], top: int, left: int) -> bool:
-    """Whether Winograd's kernel should make the convolution, of stride 1 and padded by top and left, from ci to co channels."""
-    return kernel == (3, 3) and min(top, left) >= 0 and ci >= _LEAST_CHANNELS and _pays(n, ci, co, oh, ow)
+def kernel(z: Sizes, *, transposed: bool) -> str:
+    """The kernel that should make the convolution, which is an input gradient if `transposed`."""
+    costs = {"conv2d": z.direct(skips=transposed)}
+    if (z.kh, z.kw) == (3, 3) and min(z.top, z.left) >= 0 and z.ci >= _LEAST_CHANNELS:
+        costs["conv2d_winograd"] = _WORTH * _cost(z, z.ci)
+    if winograd_batch.suits(z, transposed=transposed):
+        costs["conv2d_batch_winograd"] = winograd_batch.WORTH * winograd_batch.cost(z, transposed=transposed)
+    return min(costs, key=lambda name: costs[name])
 
 
-def suits_weight_gradient(n: int, ci: int, co: int, oh: int, ow: int, kernel: tuple[int, int]) -> bool:
-    """Whether it should be the gradient of such a convolution with respect to its weights."""
-    summed = n * _tiles(oh) * _tiles(ow)
-    return kernel == (3, 3) and summed >= _LEAST_SUMMED and _pays(n, _full(ci), co, oh, ow, ci / _full(ci))
+def gradient_kernel(z: Sizes) -> str:
+    """The kernel that should make the gradient of such a convolution with respect to its weights."""
+    costs = {"conv2d_filter_grad": z.direct(skips=False)}
+    if (z.kh, z.kw) == (3, 3) and z.n * _tiles(z.oh) * _tiles(z.ow) >= _LEAST_SUMMED:
+        costs["conv2d_filter_grad_winograd"] = _WORTH * _cost(z, _full(z.ci))
+    if winograd_batch.suits_gradient(z):
+        costs["conv2d_filter_grad_batch_winograd"] = winograd_batch.WORTH * winograd_batch.gradient_cost(z)
+    return min(costs, key=lambda name: costs[name])
 
 
-def _pays(n: int, ci: int, co: int, oh: int, ow: int, used: float = 1.0) -> bool:
-    """Whether it is faster; of the ci channels only some may be `used`."""
-    weights = (_WEIGHTS if ci * co <= _NEAR else _FAR_WEIGHTS) * ci * co
-    winograd = _full(n * _tiles(oh) * _tiles(ow)) * (36 * ci * co + _TILE * (ci + co)) + weights
-    return _WORTH * winograd < used * 9 * n * ci * co * oh * ow
+def _cost(z: Sizes, ci: int) -> float:
+    """Multiply-adds that take as long as F(4x4, 3x3)."""
+    weights = (_WEIGHTS if ci * z.co <= _NEAR else _FAR_WEIGHTS) * ci * z.co
+    tiles = _full(z.n * _tiles(z.oh) * _tiles(z.ow))
+    return DIRECT * (tiles * (36 * ci * z.co + _TILE * (ci + z.co)) + weights)
 
 
-def convolve(k: Any, x: Any, weight: Any, out: Any, top: int, left: int, *, transposed: bool) -> None:
-    """out = the convolution of x after so many rows and columns of zeros; with the weight turned around if `transposed`."""
-    sizes = _sizes(k.type(x).shape, k.type(out).shape, top, left)
-    ci, co = sizes["ci"], sizes["co"]
-    scratch, memory = _memory(k, sizes, 36 * (ci * co + 32), 0, 0)
-    k.call("conv2d_winograd", (x, weight), (scratch, out), **sizes, transposed=transposed, **memory)
+def convolve(k: Any, name: str, z: Sizes, x: Any, weight: Any, out: Any, *, transposed: bool) -> None:
+    """out = the convolution of x by a Winograd kernel; with the weight turned around if `transposed`."""
+    if name == "conv2d_batch_winograd":
+        size, parts = winograd_batch.memory(z, transposed=transposed)
+    else:
+        size, parts = _memory(z, 36 * (z.ci * z.co + 32), 0, 0)
+    scratch = k.temp(TensorType("float32", (size,)))
+    k.call(name, (x, weight), (scratch, out), **z.params(), parts=parts, scratch=size, transposed=transposed)
 
 
-def weight_gradient(k: Any, x: Any, dy: Any, out: Any, top: int, left: int) -> None:
+def weight_gradient(k: Any, name: str, z: Sizes, x: Any, dy: Any, out: Any) -> None:
     """out = the gradient of such a convolution with respect to its weights."""
-    sizes = _sizes(k.type(x).shape, k.type(dy).shape, top, left)
-    channels = _full(sizes["ci"])
-    scratch, memory = _memory(k, sizes, 0, channels, 36 * (sizes["co"] * channels + 16))
-    k.call("conv2d_filter_grad_winograd", (x, dy), (scratch, out), **sizes, **memory)
+    if name == "conv2d_filter_grad_batch_winograd":
+        size, parts = winograd_batch.gradient_memory(z)
+    else:
+        channels = _full(z.ci)
+        size, parts = _memory(z, 0, channels, 36 * (z.co * channels + 16))
+    scratch = k.temp(TensorType("float32", (size,)))
+    k.call(name, (x, dy), (scratch, out), **z.params(), parts=parts, scratch=size)
 
 
-def _sizes(x: tuple[int, ...], y: tuple[int, ...], top: int, left: int) -> dict[str, int]:
-    (n, ci, h, w), (_, co, oh, ow) = x, y
-    return dict(n=n, ci=ci, co=co, h=h, w=w, kh=3, kw=3, oh=oh, ow=ow, top=top, left=left)
-
-
-def _memory(k: Any, z: dict[str, int], common: int, per_tile: int, fixed: int) -> tuple[Any, dict[str, int]]:
-    """Scratch memory for each thread that may take part; the last three say what a kernel wants for all, per tile, per thread."""
-    channels = z["ci"] + z["co"]
-    across, rows = _tiles(z["ow"] + 2), z["n"] * _tiles(z["oh"])
+def _memory(z: Sizes, common: int, per_tile: int, fixed: int) -> tuple[int, int]:
+    """Scratch memory, and threads that have some; the last three say what a kernel wants for all, per tile, per thread."""
+    channels = z.ci + z.co
+    across, rows = _tiles(z.ow + 2), z.n * _tiles(z.oh)
     parts = min(threads(), rows)
     tiles = _full(min(max(_CACHE // (36 * channels), _LEAST_TILES, across), -(-rows // parts) * across))
-    each = tiles * (36 * channels + 24 + per_tile) + fixed + max(z["w"], z["ow"]) + 1360
-    size = common + parts * each
-    return k.temp(TensorType("float32", (size,))), {"parts": parts, "scratch": size}
+    each = tiles * (36 * channels + 24 + per_tile) + fixed + max(z.w, z.ow) + 1360
+    return common + parts * each, parts
 
 
 def _tiles(size: int) -> int:

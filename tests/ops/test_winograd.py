@@ -8,6 +8,7 @@ import pytest
 from graphc.ir import Graph
 from graphc.lower import lower
 from graphc.ops import reference, winograd
+from graphc.ops.conv_sizes import Sizes
 from graphc_codegen import compile_program
 from graphc_codegen.program import NamedKernel
 from tests.passes.running import calls, graph_of, races
@@ -75,9 +76,10 @@ def test_others_stay_direct(x: str, w: str, y: str, attrs: str) -> None:
 
 
 def test_gradients_of_few_pixels_stay_direct() -> None:
-    assert winograd.suits(1, 64, 64, 24, 24, (3, 3), 1, 1)
-    assert not winograd.suits_weight_gradient(1, 64, 64, 24, 24, (3, 3))
-    assert winograd.suits_weight_gradient(4, 64, 64, 24, 24, (3, 3))
+    one, four = (Sizes(n, 64, 64, 24, 24, 3, 3, 24, 24, 1, 1) for n in (1, 4))
+    assert winograd.kernel(one, transposed=False) == "conv2d_winograd"
+    assert winograd.gradient_kernel(one) == "conv2d_filter_grad"
+    assert winograd.gradient_kernel(four) == "conv2d_filter_grad_winograd"
 
 
 @pytest.mark.parametrize("threads", [1, 5, 64])

@@ -21,6 +21,8 @@ from graphc_codegen.kernels.softmax import (
     SOFTMAX_GRAD,
 )
 from graphc_codegen.kernels.winograd import CONV2D_WINOGRAD
+from graphc_codegen.kernels.winograd_batch import CONV2D_BATCH_WINOGRAD
+from graphc_codegen.kernels.winograd_batch_grad import CONV2D_FILTER_GRAD_BATCH_WINOGRAD
 from graphc_codegen.kernels.winograd_grad import CONV2D_FILTER_GRAD_WINOGRAD
 
 EMITTERS: dict[str, Emitter] = {
@@ -28,6 +30,8 @@ EMITTERS: dict[str, Emitter] = {
     "conv2d": CONV2D,
     "conv2d_filter_grad": CONV2D_FILTER_GRAD,
     "conv2d_winograd": CONV2D_WINOGRAD,
+    "conv2d_batch_winograd": CONV2D_BATCH_WINOGRAD,
+    "conv2d_filter_grad_batch_winograd": CONV2D_FILTER_GRAD_BATCH_WINOGRAD,
     "conv2d_filter_grad_winograd": CONV2D_FILTER_GRAD_WINOGRAD,
     "max_pool": MAX_POOL,
     "max_pool_grad": MAX_POOL_GRAD,

@@ -46,42 +46,84 @@ def input_axis(w: Writer, d: Sequence[str]) -> list[str]:
     ]
 
 
-def output_axis(w: Writer, m: Sequence[str]) -> list[str]:
-    """A^T m along one axis: 6 vectors of points to 4 of pixels."""
-    sum_a, sum_b = w.binary("fadd", m[1], m[2]), w.binary("fadd", m[3], m[4])
-    less_a, less_b = w.binary("fsub", m[1], m[2]), w.binary("fsub", m[3], m[4])
-    half = w.constant(0.5)
+def patch_axis(w: Writer, u: Sequence[str]) -> list[str]:
+    """B u along one axis, the transpose of `input_axis`: 6 vectors of points to 6 of an input's gradient."""
+    sum_a, less_a, sum_b, less_b = _pairs(w, u)
+    scaled = [w.binary("fmul", w.constant(-2.5), u[i]) for i in (0, 5)]
     return [
-        w.binary("fadd", m[0], w.binary("fadd", sum_a, sum_b)),
-        w.binary("fmul", w.constant(_A), _combine(w, less_a, 2.0, less_b)),
-        w.binary("fmul", half, _combine(w, sum_a, 4.0, sum_b)),
-        _combine(w, m[5], _A / 2, _combine(w, less_a, 8.0, less_b)),
+        u[0],
+        _combine(w, u[5], -_A, _combine(w, less_b, 2.0, less_a)),
+        _combine(w, _combine(w, scaled[0], -2.0, sum_a), -0.5, sum_b),
+        _combine(w, scaled[1], _A, _combine(w, less_a, 2.0, less_b)),
+        w.binary("fadd", u[0], w.binary("fadd", sum_a, sum_b)),
+        u[5],
     ]
 
 
+def _pairs(w: Writer, u: Sequence[str]) -> list[str]:
+    """Sum and difference of the points plus and minus sqrt(1/2), then of plus and minus sqrt(2)."""
+    return [w.binary(op, u[i], u[i + 1]) for i in (1, 3) for op in ("fadd", "fsub")]
+
+
+def output_axis(w: Writer, m: Sequence[str], count: int = OUT) -> list[str]:
+    """A^T m along one axis: 6 vectors of points to `count` of pixels."""
+    sum_a, less_a, sum_b, less_b = _pairs(w, m)
+    made = [w.binary("fadd", m[0], w.binary("fadd", sum_a, sum_b))]
+    for k in range(1, count):
+        a, b = (less_a, less_b) if k % 2 else (sum_a, sum_b)
+        inner = _combine(w, a, 2.0**k, b)
+        factor = _power(_A, k)
+        made.append(_combine(w, m[5], factor, inner) if k == count - 1 else w.binary("fmul", w.constant(factor), inner))
+    return made
+
+
 def gradient_axis(w: Writer, y: Sequence[str]) -> list[str]:
-    """A y along one axis: 4 vectors of an output's gradient to 6 of points."""
-    even_a, odd_a = _combine(w, y[0], 0.5, y[2]), _combine(w, y[1], 0.5, y[3])
-    even_b, odd_b = _combine(w, y[0], 2.0, y[2]), _combine(w, y[1], 2.0, y[3])
+    """A y along one axis: the vectors of an output's gradient, 2 at least, to 6 of points."""
+    even_a, odd_a = _horner(w, y[::2], 0.5), _horner(w, y[1::2], 0.5)
+    even_b, odd_b = _horner(w, y[::2], 2.0), _horner(w, y[1::2], 2.0)
     return [
         y[0],
         _combine(w, even_a, _A, odd_a),
         _combine(w, even_a, -_A, odd_a),
         _combine(w, even_b, _B, odd_b),
         _combine(w, even_b, -_B, odd_b),
-        y[3],
+        y[-1],
     ]
 
 
-def weight_gradient_axis(w: Writer, u: Sequence[str]) -> list[str]:
-    """G^T u along one axis: 6 vectors of points to 3 of taps."""
-    sum_a, sum_b = w.binary("fadd", u[1], u[2]), w.binary("fadd", u[3], u[4])
-    less_a, less_b = w.binary("fsub", u[1], u[2]), w.binary("fsub", u[3], u[4])
-    return [
-        _combine(w, _combine(w, u[0], -1 / 1.5, sum_a), 1 / 6, sum_b),
-        _combine(w, w.binary("fmul", w.constant(-_A / 1.5), less_a), _B / 6, less_b),
-        _combine(w, _combine(w, u[5], -0.5 / 1.5, sum_a), 2 / 6, sum_b),
+def _horner(w: Writer, coefficients: Sequence[str], at: float) -> str:
+    value = coefficients[-1]
+    for c in coefficients[-2::-1]:
+        value = _combine(w, c, at, value)
+    return value
+
+
+def _power(root: float, k: int) -> float:
+    """root ** k, exact but for one factor, of a root of 1/2 or 2."""
+    square = round(4 * root * root) / 4
+    return math.prod([square] * (k // 2) + [root] * (k % 2))
+
+
+def weight_gradient_axis(w: Writer, u: Sequence[str], count: int = 3) -> list[str]:
+    """G^T u along one axis: 6 vectors of points to `count` of taps."""
+    sum_a, less_a, sum_b, less_b = _pairs(w, u)
+    made = []
+    for k, (_, a, _, b, _, _) in enumerate(zip(*weight_matrix(count), strict=True)):
+        pair_a, pair_b = (less_a, less_b) if k % 2 else (sum_a, sum_b)
+        first = u[0] if k == 0 else u[5] if k == count - 1 else None
+        scaled = _combine(w, first, a, pair_a) if first else w.binary("fmul", w.constant(a), pair_a)
+        made.append(_combine(w, scaled, b, pair_b))
+    return made
+
+
+def weight_matrix(count: int) -> list[list[float]]:
+    """G for so many taps, 2 at least: a row for each point."""
+    rows = [
+        [scale * _power(root, k) * sign**k for k in range(count)]
+        for root, scale in ((_A, -1 / 1.5), (_B, 1 / 6))
+        for sign in (1, -1)
     ]
+    return [[1.0] + [0.0] * (count - 1), *rows, [0.0] * (count - 1) + [1.0]]
 
 
 def weight_axis(w: Writer, g: Sequence[str]) -> list[str]:

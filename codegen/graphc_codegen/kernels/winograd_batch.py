@@ -1,0 +1,269 @@
+"""Winograd convolution F(m, kh) of columns with images as lanes, forward and input gradient; for few channels and many images.
+
+m = 7 - kh output rows take 6 products for a pair of channels and a column of the kernel, instead of m kh. There is no transform
+along rows, so that there are fewer transforms, and smaller rounding errors, than `CONV2D_WINOGRAD` has. For each block of images:
+
+- images go into lanes, see `winograd_batch_plan`;
+- a row of tiles at a time, patches of 6 rows are transformed to V[column][ci][6];
+- sums of products with U[column of the kernel][ci][co][6] stay in registers and are transformed back at once;
+- results go out of lanes.
+
+The input gradient is the transpose of this: tiles are m rows of the output's gradient, and results are patches that overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from graphc_codegen.kernels import conv, epilogue
+from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.microkernel import Kind, block_kinds, registers
+from graphc_codegen.kernels.winograd_batch_plan import Batch, into_lanes, out_of_lanes, whole_quads
+from graphc_codegen.kernels.winograd_plan import LINE, part, whole_lines
+from graphc_codegen.kernels.winograd_transforms import (
+    POINTS,
+    clear,
+    gradient_axis,
+    input_axis,
+    output_axis,
+    patch_axis,
+    weight_matrix,
+)
+from graphc_codegen.writer import Writer, float_literal, vec
+
+
+@dataclass(frozen=True)
+class Plan(Batch):
+    """`source`, `points` and `result` are the parts of a thread's memory."""
+
+    @cached_property
+    def down(self) -> int:
+        """Tiles in a column."""
+        return -(-(self.h if self.transposed else self.oh) // self.out)
+
+    @cached_property
+    def above(self) -> int:
+        """Rows of zeros above the source."""
+        return 0 if self.transposed else self.top
+
+    @cached_property
+    def cut(self) -> int:
+        """Rows of results above those that are wanted."""
+        return self.kh - 1 - self.top if self.transposed else 0
+
+    @cached_property
+    def source_rows(self) -> int:
+        reach = self.out * self.down + (0 if self.transposed else self.kh - 1)
+        return max(reach, self.above + self.h)
+
+    @cached_property
+    def result_rows(self) -> int:
+        reach = self.out * self.down + (self.kh - 1 if self.transposed else 0)
+        return max(reach, self.cut + self.oh)
+
+    @cached_property
+    def source(self) -> int:
+        return self.ci * self.source_rows * self.w
+
+    @cached_property
+    def points(self) -> int:
+        """Also has room for a channel of results on its way out of lanes."""
+        return max(POINTS * self.ci * self.w, whole_quads(self.oh * self.ow))
+
+    @cached_property
+    def result(self) -> int:
+        """With room to read three pixels beyond the end."""
+        return self.co * self.result_rows * self.ow + 3
+
+    @cached_property
+    def fixed(self) -> int:
+        return whole_lines(POINTS * self.kw * self.ci * self.co) + LINE
+
+    @cached_property
+    def region(self) -> int:
+        return self.lanes * (self.source + self.points + self.result)
+
+    @cached_property
+    def channels(self) -> list[Kind]:
+        """Output channels of a register tile."""
+        return block_kinds(self.co, registers(self.lanes) // POINTS)
+
+
+def operands(p: Params) -> tuple[Operand, ...]:
+    """x [n, ci, h, w], weight [co, ci, kh, kw] ([ci, co, kh, kw] if `transposed`) -> scratch, y [n, co, oh, ow].
+
+    2 <= kh <= 5. y[n, o, oy, ox] = sum of x[n, i, oy - top + ky, ox - left + kx] * weight[o, i, ky, kx], where x is zero outside,
+    with the taps of the kernel flipped if `transposed`; then top < kh. At most `parts` threads share the work. May have an
+    epilogue, whose further inputs come before scratch memory. `CodegenError` if that is smaller than the plan's.
+    """
+    z, extras = Plan.of(p), len(p.get("extras", ()))
+    rest = epilogue.operands(p, _domain(z))
+    return (
+        Operand("float32", z.n * z.ci * z.h * z.w, "in"),
+        Operand("float32", z.co * z.ci * z.kh * z.kw, "in"),
+        *rest[:extras],
+        Operand("float32", z.scratch, "out"),
+        *rest[extras:],
+    )
+
+
+def _domain(z: Plan) -> tuple[int, int, int]:
+    """The axes of the result as an epilogue sees them."""
+    return z.n, z.co, z.oh * z.ow
+
+
+def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """The weights; then blocks of images, an equal part of them for each thread."""
+    z = Plan.of(p, w)
+    x, weight, *rest = pointers
+    scratch = rest.pop(len(p.get("extras", ())))
+    finish = epilogue.Finish(w, p, _domain(z), rest)
+
+    def images(r: str | int) -> None:
+        source = w.at(scratch, w.linear((r, z.region), (z.fixed, 1)))
+        points = w.at(source, z.lanes * z.source)
+        result = w.at(points, z.lanes * z.points)
+        clear(w, source, z.lanes * z.source)
+        part(w, r, z.regions, z.blocks, partial(block, source, points, result))
+
+    def block(source: str, points: str, result: str, b: str | int) -> None:
+        inner, pixels = w.at(source, z.lanes * z.above * z.w), z.h * z.w
+        into_lanes(w, z.pointers(w, x, z.ci, pixels, b), z.ci, pixels, inner, z.source_rows * z.w)
+        if z.transposed:
+            clear(w, result, z.lanes * z.result)
+
+        def tiles(t: str | int) -> None:
+            _transform(w, z, source, points, t)
+            w.repeat(z.ow, lambda column: _column(w, z, scratch, points, result, t, column))
+
+        w.repeat(z.down, tiles)
+        w.repeat(z.co, lambda o: _store(w, z, result, points, finish, b, o))
+
+    _weights(w, z, weight, scratch)
+    w.meet()
+    w.share(z.regions, images)
+
+
+def _weights(w: Writer, z: Plan, weight: str, u: str) -> None:
+    """U[block of output channels][kx][ci][output channel][6] = G applied to the columns of the kernel; lanes are points."""
+    lanes, taps = w.lanes, z.kh * z.kw
+    matrix = weight_matrix(z.kh)
+
+    def column(first: str | int, size: int, c: str | int, o: str | int, kx: str | int) -> None:
+        pair = w.linear((c, z.co), (first, 1), (o, 1)) if z.transposed else w.linear((first, z.ci), (o, z.ci), (c, 1))
+        there = w.linear((kx, -1), (z.kw - 1, 1)) if z.transposed else kx
+        source = w.at(weight, w.linear((pair, taps), (there, 1)))
+        loaded = [w.splat(w.load(w.at(source, ky * z.kw))) for ky in range(z.kh)]
+        place = w.linear((first, POINTS * z.kw * z.ci), (kx, POINTS * size * z.ci), (c, POINTS * size), (o, POINTS))
+        for start in range(0, POINTS, lanes):
+            value = "zeroinitializer"
+            for ky, tap in enumerate(loaded):
+                column = [row[ky] for row in matrix[start : start + lanes]]
+                factors = ", ".join(f"float {float_literal(f)}" for f in column + [0.0] * (lanes - len(column)))
+                value = w.fma(tap, f"<{factors}>", value)
+            w.vstore(value, w.at(u, w.add(place, start)), min(lanes, POINTS - start))
+
+    for start, count, step, size in z.channels:
+
+        def pair(q: str | int, start: int = start, step: int = step, size: int = size) -> None:
+            k, c = w.divided(q, z.ci)
+            first = w.linear((k, step), (start, 1))
+            w.repeat(size, lambda o: w.repeat(z.kw, lambda kx: column(first, size, c, o, kx)))
+
+        w.share(count * z.ci, pair)
+
+
+def _transform(w: Writer, z: Plan, source: str, points: str, t: str | int) -> None:
+    """V of a row of tiles."""
+    rows, axis = (z.out, gradient_axis) if z.transposed else (POINTS, input_axis)
+
+    def pixel(c: str | int, column: str | int) -> None:
+        at = w.linear((c, z.source_rows * z.w), (t, z.out * z.w), (column, 1))
+        place = w.at(source, w.mul(at, z.lanes))
+        made = axis(w, [w.vload(w.at(place, r * z.w * z.lanes)) for r in range(rows)])
+        target = w.at(points, w.linear((column, z.ci * POINTS * z.lanes), (c, POINTS * z.lanes)))
+        for k, value in enumerate(made):
+            w.vstore(value, w.at(target, k * z.lanes))
+
+    w.repeat(z.ci, lambda c: w.repeat(z.w, lambda column: pixel(c, column)))
+
+
+def _column(w: Writer, z: Plan, u: str, points: str, result: str, t: str | int, column: str | int) -> None:
+    """The results of a column of a row of tiles, all channels: sums over the columns of the kernel that meet pixels."""
+
+    def clamp(which: str, a: str | int, b: int) -> str:
+        return w.call(f"llvm.{which}.i64", "i64", [("i64", str(a)), ("i64", str(b))])
+
+    from_left = w.linear((column, -1), (z.left, 1))
+    first = clamp("smax", from_left, 0)
+    end = clamp("smin", w.add(from_left, z.w), z.kw)
+    count = w.mul(w.op(f"sub nsw i64 {end}, {first}"), z.ci)
+    pixel = w.op(f"sub nsw i64 {first}, {from_left}")
+    b = w.op(f"getelementptr float, ptr {points}, i64 {w.mul(pixel, z.ci * POINTS * z.lanes)}")
+
+    def tile(start: int, step: int, size: int, i: str | int) -> None:
+        o = w.linear((i, step), (start, 1))
+        a = w.at(u, w.linear((o, POINTS * z.kw * z.ci), (first, POINTS * size * z.ci)))
+        made = _products(w, a, b, size, count)
+        for k in range(size):
+            at = w.linear((w.add(o, k), z.result_rows * z.ow), (t, z.out * z.ow), (column, 1))
+            _put(w, z, made[POINTS * k : POINTS * (k + 1)], w.at(result, w.mul(at, z.lanes)))
+
+    for start, number, step, size in z.channels:
+        w.repeat(number, partial(tile, start, step, size))
+
+
+def _products(w: Writer, a: str, b: str, channels: int, count: str | int) -> list[str]:
+    """Sums of products of A [count][channels][6], scalars, and B [count][6], vectors."""
+    lanes, size = w.lanes, POINTS * channels
+
+    def turn(k: str, values: list[str]) -> list[str]:
+        here, there = w.at(a, w.mul(k, size)), w.at(b, w.mul(k, POINTS * lanes))
+        vectors = [w.vload(w.at(there, i * lanes)) for i in range(POINTS)]
+        return [w.fma(w.splat(w.load(w.at(here, i))), vectors[i % POINTS], values[i]) for i in range(size)]
+
+    return w.turns((0, count), turn, [(vec("float", lanes), "zeroinitializer")] * size)
+
+
+def _put(w: Writer, z: Plan, values: Sequence[str], place: str) -> None:
+    """A column of a tile, back from its points."""
+    made = patch_axis(w, values) if z.transposed else output_axis(w, values, z.out)
+    for r, value in enumerate(made):
+        target = w.at(place, r * z.ow * z.lanes)
+        w.vstore(w.binary("fadd", w.vload(target), value) if z.transposed else value, target)
+
+
+def _store(
+    w: Writer, z: Plan, result: str, temporary: str, finish: epilogue.Finish, b: str | int, o: str | int
+) -> None:
+    """A channel of a block of images."""
+    at = w.linear((o, z.lanes * z.result_rows * z.ow), (z.cut * z.ow * z.lanes, 1))
+    out_of_lanes(w, w.at(result, at), z.oh * z.ow, temporary)
+    full, rest = divmod(z.oh * z.ow, z.lanes)
+
+    def image(lane: str | int) -> None:
+        number, row = z.image(w, b, lane), w.at(temporary, w.mul(lane, whole_quads(z.oh * z.ow)))
+
+        def pixels(at: str | int, active: int) -> None:
+            finish.store(w.vload(w.at(row, at), active), (number, o, at), active)
+
+        w.repeat(full, lambda k: pixels(w.mul(k, z.lanes), z.lanes))
+        if rest:
+            pixels(full * z.lanes, rest)
+
+    w.repeat(z.lanes, image)
+
+
+@np.errstate(all="ignore")
+def twin(p: Params, x: Array, weight: Array, *rest: Array) -> None:
+    z, extras = Plan.of(p), len(p.get("extras", ()))
+    padded = z.padded(x)
+    sizes = dict(h=padded.shape[2], w=padded.shape[3], stride=1, dilation=1)
+    conv.twin({**p, **sizes}, padded.reshape(-1), weight, *rest[:extras], *rest[extras + 1 :])
+
+
+CONV2D_BATCH_WINOGRAD = Emitter(operands, emit, twin)

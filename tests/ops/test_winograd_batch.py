@@ -1,0 +1,97 @@
+"""Which convolutions have images as lanes, what memory they get, and that whole programs with them are right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from graphc.ir import Graph
+from graphc.lower import lower
+from graphc.ops import reference, winograd, winograd_batch
+from graphc.ops.conv_sizes import Sizes, meetings
+from graphc_codegen import compile_program
+from graphc_codegen.kernels.winograd_batch import Plan
+from graphc_codegen.kernels.winograd_batch_grad import GradientPlan
+from graphc_codegen.program import NamedKernel
+from tests.passes.running import calls, graph_of, races
+
+#: LeNet-5's second convolution with all its gradients.
+LAYER = """graph @g {
+  forward:
+    %0 x: f32[48,6,14,14] = Input()
+    %1 w: f32[16,6,5,5] = Input()
+    %2 dy: f32[48,16,10,10] = Input()
+    %3: f32[48,16,10,10] = Conv2D(%0, %1)
+    %4: f32[48,16,10,10] = ReLU(%3)
+    %5: f32[16,6,5,5] = Conv2DBackpropFilter(%2, %0) {shape=(16, 6, 5, 5)}
+    %6: f32[48,6,14,14] = Conv2DBackpropInput(%2, %1) {shape=(48, 6, 14, 14)}
+  return a=%4, b=%5, c=%6
+}"""
+LENET = Sizes(256, 6, 16, 14, 14, 5, 5, 10, 10, 0, 0)
+
+
+def names(graph: Graph) -> list[str]:
+    return [c.kernel.name for c in calls(lower(graph)) if isinstance(c.kernel, NamedKernel)]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_programs_agree_with_the_interpreter(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHC_NUM_THREADS", str(threads))
+    graph = graph_of(LAYER)
+    assert sorted(names(graph)) == ["conv2d_batch_winograd"] * 2 + ["conv2d_filter_grad_batch_winograd"]
+    lowered = lower(graph, canary=threads == 1, threads=threads)
+    assert races(lowered.program) == []
+    rng = np.random.default_rng(0)
+    feed = {i: rng.standard_normal(graph.node(i).type.shape).astype(np.float32) for i in graph.inputs}
+    step = compile_program(lowered.program, cache_dir=None).bind([], list(lowered.constants))
+    step.run([feed[i] for i in lowered.inputs])
+    step.check_canaries()
+    wanted = reference.run(graph, feed).results
+    for (buffer, type), want in zip(lowered.results, wanted, strict=True):
+        got = step.read(buffer).reshape(type.shape)
+        np.testing.assert_allclose(got, want, rtol=0, atol=2e-6 * np.abs(want).max())
+
+
+@pytest.mark.parametrize(
+    ("sizes", "threads"),
+    [
+        (Sizes(256, 1, 6, 32, 32, 5, 5, 28, 28, 0, 0), 1),
+        (Sizes(8, 6, 16, 14, 14, 5, 5, 10, 10, 0, 0), 1),
+        (LENET, 64),
+        (Sizes(256, 6, 16, 140, 140, 5, 5, 136, 136, 0, 0), 1),
+        (Sizes(256, 6, 16, 14, 14, 7, 7, 8, 8, 0, 0), 1),
+        (Sizes(256, 6, 16, 14, 14, 1, 5, 14, 10, 0, 0), 1),
+        (Sizes(256, 6, 16, 14, 14, 5, 5, 8, 10, -1, 0), 1),
+    ],
+    ids=["one channel", "few images", "threads without images", "large images", "high kernel", "flat kernel", "cut"],
+)
+def test_others_stay_direct(sizes: Sizes, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHC_NUM_THREADS", str(threads))
+    assert winograd.kernel(sizes, transposed=False) == "conv2d"
+    assert winograd.gradient_kernel(sizes) == "conv2d_filter_grad"
+
+
+@given(
+    sizes=st.builds(
+        Sizes, n=st.integers(1, 70), ci=st.integers(1, 9), co=st.integers(1, 9), h=st.integers(1, 20), w=st.integers(1, 20),
+        kh=st.integers(2, 5), kw=st.integers(1, 6), oh=st.integers(1, 20), ow=st.integers(1, 20), top=st.integers(0, 4),
+        left=st.integers(0, 4),
+    )
+)  # fmt: skip
+def test_memory_is_what_the_kernels_need(sizes: Sizes) -> None:
+    assume(sizes.top < sizes.kh)
+    for transposed in (False, True):
+        size, parts = winograd_batch.memory(sizes, transposed=transposed)
+        plan = Plan.of(sizes.params() | {"parts": parts, "scratch": size, "transposed": transposed})
+        assert size == plan.fixed + parts * plan.region
+    size, parts = winograd_batch.gradient_memory(sizes)
+    gradient = GradientPlan.of(sizes.params() | {"parts": parts, "scratch": size})
+    assert size == parts * gradient.region
+
+
+def test_taps_that_meet_pixels() -> None:
+    assert meetings(10, 6, 5, 0) == 30
+    assert meetings(10, 14, 5, 4) == 50
+    assert meetings(1, 3, 1, 3) == 0
