@@ -1,4 +1,7 @@
-"""The gradient of a convolution with respect to its weights, summed over images and pixels."""
+"""The gradient of a convolution with respect to its weights, summed over images and pixels.
+
+Images are taken in chunks: every tile of weights reads all of them.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from graphc_codegen.kernels.microkernel import (
     registers,
 )
 from graphc_codegen.kernels.pixels import IN_FLIGHT, Group, Sizes, loads, packings, total
-from graphc_codegen.writer import Writer
+from graphc_codegen.writer import Writer, vec
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +51,53 @@ def operands(p: Params) -> tuple[Operand, ...]:
 
 
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
-    """A tile: some output channels by some taps of a kernel row, or by input channels if there is one tap."""
+    """For each chunk of images, tiles: output channels by taps of a kernel row, or by input channels if there is one tap."""
     z = Sizes.of(p)
     x, dy, dw = pointers
     limit = 5 if w.lanes >= 16 else 3
-    if z.taps == 1:
-        for start, count, step, size in block_kinds(z.ci, limit):
-            one = _Columns(1, tuple(j * z.image for j in range(size)), 0, 0, 0)
-            _tiles(w, z, (x, dy, dw), one, (start, count, step, (z.image, 1)))
-        return
-    for columns in _columns(z, limit):
-        _tiles(w, z, (x, dy, dw), columns, (0, z.ci, 1, (z.image, z.taps)))
+
+    def tiles(chunk: _Chunk) -> None:
+        at = (w.at(x, w.mul(chunk.first, z.ci * z.image)), w.at(dy, w.mul(chunk.first, z.co * z.pixels)), dw)
+        if z.taps == 1:
+            for start, count, step, size in block_kinds(z.ci, limit):
+                one = _Columns(1, tuple(j * z.image for j in range(size)), 0, 0, 0)
+                _tiles(w, z, chunk, at, one, (start, count, step, (z.image, 1)))
+            return
+        for columns in _columns(z, limit):
+            _tiles(w, z, chunk, at, columns, (0, z.ci, 1, (z.image, z.taps)))
+
+    size = min(z.n, max(1, _NEAR // (z.ci * z.image + z.co * z.pixels)))
+    # A thread has the same tiles in every chunk, so that nobody waits.
+    w.repeat(-(-z.n // size), lambda i: tiles(_Chunk.of(w, z, i, size)))
+
+
+#: Elements of images and their gradients that stay in the second-level cache: all tiles read them again.
+_NEAR = 96 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """`count` images from `first` on."""
+
+    first: str | int
+    count: str | int
+
+    @classmethod
+    def of(cls, w: Writer, z: Sizes, i: str | int, size: int) -> _Chunk:
+        first = w.mul(i, size)
+        if z.n % size == 0:
+            return cls(first, size)
+        left = w.op(f"sub nsw i64 {z.n}, {first}")
+        return cls(first, w.call("llvm.smin.i64", "i64", [("i64", left), ("i64", str(size))]))
+
+    def add(self, w: Writer, value: str, place: str, active: int) -> None:
+        """Add sums to those of the chunks before."""
+        if not isinstance(self.first, int):
+            begins = w.op(f"icmp eq i64 {self.first}, 0")
+            v = vec("float", w.lanes)
+            before = w.op(f"select i1 {begins}, {v} zeroinitializer, {v} {w.vload(place, active)}")
+            value = w.binary("fadd", value, before)
+        w.vstore(value, place, active)
 
 
 def _columns(z: Sizes, limit: int) -> list[_Columns]:
@@ -72,12 +111,12 @@ def _columns(z: Sizes, limit: int) -> list[_Columns]:
     return cut
 
 
-def _tiles(w: Writer, z: Sizes, at: tuple[str, str, str], columns: _Columns, channels: Kind) -> None:
+def _tiles(w: Writer, z: Sizes, chunk: _Chunk, at: tuple[str, str, str], columns: _Columns, channels: Kind) -> None:
     """All output channels by `columns` of the input channels `channels`, which lie (in x, in dw) apart."""
     x, dy, dw = at
     width = len(columns.offsets)
     rows = blocks(z.co, min(8, registers(w.lanes) // width))[0][2]
-    levels, segments = _walk_pixels(z, w.lanes, rows, width)
+    levels, segments = _walk_pixels(z, chunk, w.lanes, rows, width)
 
     def tile(c: str | int, apart: tuple[int, int], q: str | int, o: str | int, size: int) -> None:
         source = w.at(x, w.linear((c, apart[0]), (q, columns.x_step)))
@@ -85,7 +124,7 @@ def _tiles(w: Writer, z: Sizes, at: tuple[str, str, str], columns: _Columns, cha
         starts = [r * z.pixels for r in range(size)]
         sums = dot_tile(w, w.at(dy, w.mul(o, z.pixels)), source, starts, columns.offsets, levels, segments)
         for r, value in enumerate(sums):
-            w.vstore(value, w.at(dw, w.add(place, r * z.ci * z.taps)), width)
+            chunk.add(w, value, w.at(dw, w.add(place, r * z.ci * z.taps)), width)
 
     start, count, step, what = channels
 
@@ -96,9 +135,11 @@ def _tiles(w: Writer, z: Sizes, at: tuple[str, str, str], columns: _Columns, cha
     each_tile(w, [(0, count * columns.count, 1, None)], block_kinds(z.co, rows), turn)
 
 
-def _walk_pixels(z: Sizes, lanes: int, rows: int, width: int) -> tuple[tuple[Level, ...], tuple[Segment, ...]]:
+def _walk_pixels(
+    z: Sizes, chunk: _Chunk, lanes: int, rows: int, width: int
+) -> tuple[tuple[Level, ...], tuple[Segment, ...]]:
     """Loops over images and groups of output pixels (rows, then strips, if rows are long)."""
-    images: Level = (z.n, z.co * z.pixels, z.ci * z.image)
+    images: Level = (chunk.count, z.co * z.pixels, z.ci * z.image)
 
     def cost(g: Group) -> float:
         loaded = rows * loads(g.result, lanes) + width * loads(g.image, lanes)

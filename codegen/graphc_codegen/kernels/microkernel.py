@@ -23,8 +23,8 @@ from graphc_codegen.writer import Writer, vec
 Pieces = tuple[tuple[int, int, int], ...]
 #: The vector of a square that is transposed.
 _FOUR = "<4 x float>"
-#: (count, stride of A, stride of B)
-Level = tuple[int, int, int]
+#: (count, stride of A, stride of B); an SSA value may be the count, at least 1
+Level = tuple[int | str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
