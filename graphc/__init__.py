@@ -12,10 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graphc import collector
-
-with collector.paused:
-    from graphc import ir, nn, ops
+from graphc import ir, nn, ops
 from graphc.debug import debug
 from graphc.errors import (
     ArgumentTypeError,
