@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import linecache
 import os
 import textwrap
 import types
@@ -53,16 +54,21 @@ _KNOWN = (Tensor, list, tuple, dict, set, str)
 
 def needs_conversion(fn: Callable[..., Any]) -> bool:
     """Whether a function or bound method is the user's, and branches or loops by what may be a traced tensor."""
-    function: Any = getattr(fn, "__func__", fn)
-    instance = getattr(fn, "__self__", None)
-    if not _branches_itself(function, type(instance)):
+    function, instance = _parts(fn)
+    owner = type(instance)
+    if not _branches_itself(function, owner):
         return False
-    called = (f for f in _called(function, type(instance)) if f is not function)
-    return any(_branches_itself(f, type(instance)) for f in called) or not _by_python(function, instance)
+    others = (f for f in _called(function, owner) if f is not function)
+    return any(_branches_itself(f, owner) for f in others) or not _by_python(function, instance)
 
 
 def _branches_itself(value: Any, owner: type) -> bool:
     return isinstance(value, types.FunctionType) and _is_users(value) and _branches(value, owner, set())
+
+
+def _parts(fn: Any) -> tuple[Any, Any]:
+    """A bound method's function and object; a function and None."""
+    return (fn.__func__, fn.__self__) if isinstance(fn, types.MethodType) else (fn, None)
 
 
 @cache
@@ -137,8 +143,9 @@ def _by_python(function: types.FunctionType, instance: Any) -> bool:
             called += _items(_value(path, function, instance, ()))
     except _Unknown:
         return False
-    functions = ((getattr(v, "__func__", v), type(getattr(v, "__self__", None))) for v in called)
-    return all(isinstance(v, _PLAIN) for v in deciding) and not any(_branches_itself(*f) for f in functions)
+    return all(isinstance(v, _PLAIN) for v in deciding) and not any(
+        _branches_itself(f, type(instance)) for f, instance in map(_parts, called)
+    )
 
 
 class _Unknown(Exception):
@@ -210,7 +217,7 @@ def _needs(function: types.FunctionType) -> _Needs | None:
     if code not in _found:
         try:
             _found[code] = _Reader(code).needs
-        except (_Unknown, OSError, SyntaxError):
+        except (_Unknown, SyntaxError):
             _found[code] = None
     return _found[code]
 
@@ -219,7 +226,9 @@ class _Reader:
     """Reads a function: every statement and expression once."""
 
     def __init__(self, code: types.CodeType) -> None:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(code))).body[0]
+        # inspect.getsource would look for the module first, through all there are.
+        lines = inspect.getblock(linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :])
+        tree = next(iter(ast.parse(textwrap.dedent("".join(lines))).body), None)
         if not isinstance(tree, ast.FunctionDef):
             raise _Unknown
         self.needs = _Needs()
