@@ -38,13 +38,15 @@ class _Decoupled(Optimizer):
         rates, decays = self.parameter_rates(), self.parameter_decays()
         ops.assign_add(self.global_step, 1)
         beta1, beta2 = _number(self.beta1), _number(self.beta2)
+        # Once for all parameters of one rate and decay.
+        numbers = {(id(rate), id(decay)): (rate, decay) for rate, decay in zip(rates, decays, strict=True)}
+        shared = {key: self.shared(*pair) for key, pair in numbers.items()}
         made = []
         for i, g in enumerate(grads):
-            shared = self.shared(rates[i], decays[i])
             g32 = g if g.dtype == self.moments1[i].dtype else ops.cast(g, "float32")
             m = self.moments1[i] * beta1 + g32 * rest(beta1)
             v = self.moments2[i] * beta2 + ops.square(g32) * rest(beta2)
-            w = self.moved(self.parameters[i], m, v, shared)
+            w = self.moved(self.parameters[i], m, v, shared[id(rates[i]), id(decays[i])])
             written = (
                 ops.assign(self.moments1[i], m),
                 ops.assign(self.moments2[i], v),
