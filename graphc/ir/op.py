@@ -6,7 +6,6 @@ declaration: type rule, NumPy reference, gradient, lowering and the samples that
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -210,6 +209,8 @@ def get_op(name: str) -> OpDef:
     try:
         return _REGISTRY[name]
     except KeyError:
+        import difflib
+
         near = difflib.get_close_matches(name, _REGISTRY, n=3)
         raise ArgumentValueError(
             f"there is no op named {name!r}", help=f"did you mean {' or '.join(near)}?" if near else None

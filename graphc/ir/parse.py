@@ -15,21 +15,22 @@ from graphc.ir.graph import REGIONS, Data, Graph, Ids, Origin, Region, Value
 from graphc.ir.op import get_op
 from graphc.ir.types import TensorType, parse_type
 
+# Compiled at their first use: few programs read graphs.
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _NAME = rf"(?:[A-Za-z_][\w.\-]*|{_STRING})"
-_NODE = re.compile(
+_NODE = (
     rf"%(\d+)(?: ({_NAME}))?: (\([^=]*?\)|\S+) = (\w+)\(([^()]*)\)"
     rf'(?: \{{((?:[^"{{}}]|{_STRING})*)\}})?(?: after\(([^()]*)\))?(?:  ; (.+))?\Z'
 )
-_ABOUT = re.compile(
+_ABOUT = (
     rf"(?:({_NAME})(?= @| grad of| by|\Z) ?)?(?:@ ([\w./<>\-]+|{_STRING}):(\d+) ?)?(?:grad of %(\d+) ?)?"
     rf"(?:by ({_NAME})(?::({_NAME}))?(?:\(([^()]*)\))?)?\Z"
 )
-_TAKEN = re.compile(rf"%(\d+)(?: ({_NAME}))?: (\w+\[[\d,]*\])(?:, |\Z)")
-_UPDATE = re.compile(rf"update %(\d+) = (%[\d#]+)  ; {_NAME}\Z")
-_HEAD = re.compile(rf"graph @({_NAME}) \{{\Z")
-_BLOCK = re.compile(r"(\w+) = (graph @.*)\Z")
-_TOKEN = re.compile(rf"\s*(<[^<>]*>|{_STRING}|[(),]|\w+=|\w+\[[\d,]*\]|[\w.+\-]+)")
+_TAKEN = rf"%(\d+)(?: ({_NAME}))?: (\w+\[[\d,]*\])(?:, |\Z)"
+_UPDATE = rf"update %(\d+) = (%[\d#]+)  ; {_NAME}\Z"
+_HEAD = rf"graph @({_NAME}) \{{\Z"
+_BLOCK = r"(\w+) = (graph @.*)\Z"
+_TOKEN = rf"\s*(<[^<>]*>|{_STRING}|[(),]|\w+=|\w+\[[\d,]*\]|[\w.+\-]+)"
 
 
 def parse(text: str, constants: Mapping[str, np.ndarray[Any, Any]] | None = None) -> Graph:
@@ -79,7 +80,7 @@ class _Reader:
         return line
 
     def graph(self, head: str, ids: Ids) -> Graph:
-        match = _HEAD.match(head)
+        match = re.match(_HEAD, head)
         if not match:
             self.fail("expected `graph @name {`")
         graph = Graph(_unquote(match[1]), ids)
@@ -99,7 +100,7 @@ class _Reader:
             for name, value in self.pairs(line[len("return") :]):
                 results.append((_unquote(name), self.value(value)))
             line = self.next()
-        while match := _UPDATE.match(line):
+        while match := re.match(_UPDATE, line):
             updates.append((int(match[1]), self.value(match[2])))
             if updates[-1][0] not in graph.inputs:
                 self.fail(f"%{match[1]} is not a parameter of this graph")
@@ -115,7 +116,7 @@ class _Reader:
     def takes(self, graph: Graph, line: str) -> None:
         text, position = line[len("takes ") :], 0
         while position < len(text):
-            match = _TAKEN.match(text, position)
+            match = re.compile(_TAKEN).match(text, position)
             if not match:
                 self.fail("expected `takes %id name: type, ...`")
             type = parse_type(match[3])
@@ -138,7 +139,7 @@ class _Reader:
         return tuple(map(self.value, text.split(","))) if text.strip() else ()
 
     def node(self, graph: Graph, line: str, region: Region) -> None:
-        match = _NODE.match(line)
+        match = re.match(_NODE, line)
         if not match:
             self.fail("this is no node")
         id, name, types, op, inputs, attrs, after, about = match.groups()
@@ -183,7 +184,7 @@ class _Reader:
         values = dict(parsed)
         for name, value in values.items():
             if value is Graph:
-                block = _BLOCK.match(self.next())
+                block = re.match(_BLOCK, self.next())
                 if not block or block[1] != name:
                     self.fail(f"expected the subgraph `{name} = graph @...`")
                 values[name] = self.graph(block[2], ids)
@@ -192,7 +193,7 @@ class _Reader:
         return values
 
     def about(self, text: str) -> dict[str, Any]:
-        match = _ABOUT.match(text)
+        match = re.match(_ABOUT, text)
         if not match:
             self.fail("what follows `;` does not parse")
         scope, file, line, fwd, made_by, rule, sources = match.groups()
@@ -215,7 +216,7 @@ def _unquote(name: str) -> str:
 @lru_cache(maxsize=4096)
 def _parse_attrs(text: str) -> tuple[tuple[str, Any], ...] | None:
     """`a=1, b=(2, 3)` as pairs; None if it does not parse. A subgraph is the class Graph."""
-    tokens = _TOKEN.findall(text)
+    tokens = re.findall(_TOKEN, text)
     if "".join(tokens).replace(" ", "") != text.replace(" ", ""):
         return None
     pairs: list[tuple[str, Any]] = []

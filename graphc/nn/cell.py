@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -98,6 +97,8 @@ class Cell(Hooks, Structure):
         if "_params" not in self.__dict__:
             help = "call super().__init__() first in __init__"
         else:
+            import difflib
+
             near = difflib.get_close_matches(name, [*self.__dict__, *dir(type(self))], n=1)
             help = f"did you mean self.{near[0]}?" if near else None  # type: ignore[assignment]
         raise TraceAttributeError(f"{type(self).__name__} has no attribute {name!r}", loc=user_loc(), help=help)

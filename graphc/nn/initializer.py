@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -87,6 +86,8 @@ def truncated_normal(shape: Shape, low: float, high: float, mean: float, sigma: 
         raise ArgumentValueError(
             f"TruncatedNormal: the interval [{low}, {high}] holds no numbers of mean {mean}, sigma {sigma}"
         )
+    from statistics import NormalDist  # Brings fractions and decimals along.
+
     inverse = np.frompyfunc(NormalDist().inv_cdf, 1, 1)
 
     def transform(u: Array) -> Array:
