@@ -63,15 +63,18 @@ class Adam(Optimizer):
         ops.assign(self.beta1_power, self.beta1_power * self.beta1)
         ops.assign(self.beta2_power, self.beta2_power * self.beta2)
 
+    def effective_rate(self, lr: Tensor) -> Tensor:
+        made: Tensor = lr * ops.sqrt(1.0 - self.beta2_power) / (1.0 - self.beta1_power)
+        return made
+
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
         weight, moment1, moment2 = self.parameters[index], self.moment1[index], self.moment2[index]
-        rate = lr * ops.sqrt(1.0 - self.beta2_power) / (1.0 - self.beta1_power)
         fresh = gradient * rest(self.beta1)
         m = moment1 * self.beta1 + fresh
         v = moment2 * self.beta2 + ops.square(gradient) * rest(self.beta2)
         top = v if self.vhat is None else ops.maximum(self.vhat[index], v)
         step = m * self.beta1 + fresh if self.use_nesterov else m
-        w = weight - rate * step / (ops.sqrt(top) + self.eps)
+        w = weight - lr * step / (ops.sqrt(top) + self.eps)
         written = ops.assign(moment1, m), ops.assign(moment2, v), ops.assign(weight, w)
         return written if self.vhat is None else (*written, ops.assign(self.vhat[index], top))
 
@@ -105,12 +108,15 @@ class AdaMax(Optimizer):
     def advance(self) -> None:
         ops.assign(self.beta1_power, self.beta1_power * self.beta1)
 
+    def effective_rate(self, lr: Tensor) -> Tensor:
+        made: Tensor = lr / (1.0 - ops.reshape(self.beta1_power, ()))
+        return made
+
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
         weight, moment1, moment2 = self.parameters[index], self.moment1[index], self.moment2[index]
-        rate = lr / (1.0 - ops.reshape(self.beta1_power, ()))
         m = moment1 * self.beta1 + gradient * rest(self.beta1)
         v = ops.maximum(moment2 * self.beta2, ops.abs(gradient))
-        w = weight - rate * m / (v + self.eps)
+        w = weight - lr * m / (v + self.eps)
         return ops.assign(moment1, m), ops.assign(moment2, v), ops.assign(weight, w)
 
 

@@ -136,13 +136,20 @@ class Optimizer(Parts, Cell):
         rates = self.parameter_rates()
         ops.assign_add(self.global_step, 1)
         self.advance()
-        return tuple(ops.depend(Tensor(True), self.update(i, g, rates[i])) for i, g in enumerate(grads))
+        # Once for all parameters of one rate.
+        effective = {key: self.effective_rate(rate) for key, rate in {id(rate): rate for rate in rates}.items()}
+        updates = (self.update(i, g, effective[id(rates[i])]) for i, g in enumerate(grads))
+        return tuple(ops.depend(Tensor(True), written) for written in updates)
 
     def advance(self) -> None:
         """Write the state that changes once per step; called when global_step has been counted."""
 
+    def effective_rate(self, lr: Tensor) -> Tensor:
+        """What `update` gets for a learning rate: what the state that changes once per step makes of it."""
+        return lr
+
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """Write parameter `index` and its state. Returns the results of the assignments.
+        """Write parameter `index` and its state. `lr` is the effective rate. Returns the results of the assignments.
 
         Numbers without axes computed first and assignments made last leave the rest to one loop over the parameter.
         """
