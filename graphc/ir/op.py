@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,7 @@ REQUIRED = _Required()
 # ---- lowering: how an op becomes kernels. `graphc.lower` interprets these records.
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(NamedTuple):
     """Elementwise: `fn(e, *operands, **attrs)` builds the result of one element over the expression builder `e`.
 
     `align(types, attrs)` gives, for every operand, the operand axis that each axis of the result walks (None: broadcast);
@@ -46,23 +45,20 @@ class Scalar:
     align: Callable[[Types, Attrs], tuple[tuple[int | None, ...], ...]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Strided:
+class Strided(NamedTuple):
     """A rearranged copy of operand 0: `access(type, attrs)` gives (offset, stride per axis of the result) in elements."""
 
     access: Callable[[TensorType, Attrs], tuple[int, tuple[int, ...]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Reduce:
+class Reduce(NamedTuple):
     """`combine` ("sum", "max", "min", "prod", "any", "all") over attribute `axis`; `mean` divides by the count."""
 
     combine: str
     mean: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(NamedTuple):
     """Calls of named kernels: `fn(k, inputs, outputs, attrs)` over the call builder `k` that lower passes in.
 
     `dtypes` are the dtypes that operand 0 may have.
@@ -72,12 +68,10 @@ class Kernel:
     dtypes: tuple[str, ...] = ("float32",)
 
 
-@dataclass(frozen=True, slots=True)
 class Alias:
     """The result is operand 0's memory; no code."""
 
 
-@dataclass(frozen=True, slots=True)
 class Structural:
     """Handled by the lowering itself; a closed list: Input, Param, Constant, Assign, If."""
 
