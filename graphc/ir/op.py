@@ -7,7 +7,8 @@ declaration: type rule, NumPy reference, gradient, lowering and the samples that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -88,8 +89,7 @@ class _NoGrad:
 NO_GRAD = _NoGrad()
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """Operands (arrays) and attributes on which the registry-wide tests try an op.
 
     `grad` names the operands whose gradient is compared with finite differences; empty where the op has kinks at the
@@ -97,7 +97,7 @@ class Sample:
     """
 
     operands: tuple[Any, ...]
-    attrs: Mapping[str, Any] = field(default_factory=dict)
+    attrs: Mapping[str, Any] = MappingProxyType({})
     grad: tuple[int, ...] = ()
     note: str = ""
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -95,8 +94,7 @@ op(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Logged:
+class Logged(NamedTuple):
     """A tensor among what is printed: `own` is its type, `recorded` that of what is logged.
 
     Of a large tensor only the corners are logged, and halves are logged as float32.

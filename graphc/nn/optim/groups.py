@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +24,7 @@ class RepeatedParameterError(ArgumentValueError, RuntimeError):
     """A parameter in two groups (MindSpore: RuntimeError)."""
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """A parameter and what holds for it: `rate` None is the optimizer's own; `group` counts the groups from 0."""
 
     parameter: Parameter
