@@ -18,6 +18,7 @@ import inspect
 import linecache
 import os
 import textwrap
+import tokenize
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -38,6 +39,7 @@ Path = tuple[str, ...]
 _OTHERS = (
     ast.While, ast.Try, ast.Match, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom, ast.Await, ast.Lambda, ast.FunctionDef,
     ast.ClassDef, ast.NamedExpr, ast.Global, ast.Nonlocal, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith,
+    ast.Import, ast.ImportFrom,
 )  # fmt: skip
 #: Built-in functions that tell something by which Python can decide, whatever they are given.
 _TELLING = ("isinstance", "issubclass", "callable", "hasattr", "len")
@@ -175,6 +177,8 @@ def _value(path: Path, function: types.FunctionType, instance: Any, missing: Any
         for name in names:
             if isinstance(getattr(type(value), name, None), property):
                 raise _Unknown
+            if isinstance(value, Cell) and name not in vars(value) and not hasattr(type(value), name):
+                raise AttributeError(name)  # A Cell's own error looks for names that are near.
             value = getattr(value, name)
     except (AttributeError, ValueError):  # ValueError: a variable around the function that has no value yet.
         if missing is _UNKNOWN:
@@ -217,7 +221,7 @@ def _needs(function: types.FunctionType) -> _Needs | None:
     if code not in _found:
         try:
             _found[code] = _Reader(code).needs
-        except (_Unknown, SyntaxError):
+        except (_Unknown, SyntaxError, tokenize.TokenError):
             _found[code] = None
     return _found[code]
 

@@ -171,7 +171,14 @@ def with_assertion(self, x):
     return x
 
 
+def calls_what_it_imports(self, x):
+    from operator import neg
+
+    return neg(x) if self.on else x
+
+
 CONVERTED = [
+    cell(calls_what_it_imports, on=True),
     cell(by_an_operand),
     cell(by_what_it_makes, positive=True),
     cell(by_a_parameter, p=Parameter(Tensor(1.0), name="p")),
@@ -192,6 +199,12 @@ CONVERTED = [
 def test_what_a_tensor_may_decide_is_converted(net):
     assert decided.needs_conversion(net.construct)
     traced(net, X)
+
+
+def test_a_function_without_source_is_no_less_safe():
+    names: dict[str, object] = {}
+    exec("def construct(self, x):\n    return x if self.on else -x\n", names)
+    assert decided.needs_conversion(cell(names["construct"], on=True).construct)
 
 
 def test_what_cannot_be_known_before_is_converted():
