@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import threading
 from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
@@ -26,7 +27,7 @@ def compile_module(text: str, target: Target, known: Collection[str] | None = No
     """
     import llvmlite.binding as llvm
 
-    emitter = machine(target)
+    emitter = _own.machine(target)
     with llvm.create_context() as context:
         try:
             module = _verified(text, context)
@@ -51,6 +52,21 @@ def _verified(text: str, context: Any) -> Any:
         module.close()
         raise
     return module
+
+
+class _Own(threading.local):
+    """What each thread has for itself: making a target machine takes longer than compiling a small module."""
+
+    def __init__(self) -> None:
+        self._machines: dict[Target, Any] = {}
+
+    def machine(self, target: Target) -> Any:
+        if target not in self._machines:
+            self._machines[target] = machine(target)
+        return self._machines[target]
+
+
+_own = _Own()
 
 
 class Compilers:

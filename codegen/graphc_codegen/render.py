@@ -35,7 +35,7 @@ all threads meet before the kernel begins."""
 
 #: A module of kernels is closed when it has so many lines: enough that LLVM's cost per module does not matter, few enough
 #: that several processors share the work evenly.
-LINES_PER_MODULE = 700
+LINES_PER_MODULE = 1500
 
 
 @dataclass(frozen=True)
