@@ -32,8 +32,8 @@ def kernel(z: Sizes, *, transposed: bool) -> str:
     costs = {"conv2d": z.direct(skips=transposed)}
     if (z.kh, z.kw) == (3, 3) and min(z.top, z.left) >= 0 and z.ci >= _LEAST_CHANNELS:
         costs["conv2d_winograd"] = _WORTH * _cost(z, z.ci)
-    if winograd_batch.suits(z, transposed=transposed):
-        costs["conv2d_batch_winograd"] = winograd_batch.WORTH * winograd_batch.cost(z, transposed=transposed)
+    if points := winograd_batch.points(z, transposed=transposed):
+        costs["conv2d_batch_winograd"] = winograd_batch.WORTH * winograd_batch.cost(z, points, transposed=transposed)
     return min(costs, key=lambda name: costs[name])
 
 
@@ -42,8 +42,8 @@ def gradient_kernel(z: Sizes) -> str:
     costs = {"conv2d_filter_grad": z.direct(skips=False)}
     if (z.kh, z.kw) == (3, 3) and z.n * _tiles(z.oh) * _tiles(z.ow) >= _LEAST_SUMMED:
         costs["conv2d_filter_grad_winograd"] = _WORTH * _cost(z, _full(z.ci))
-    if winograd_batch.suits_gradient(z):
-        costs["conv2d_filter_grad_batch_winograd"] = winograd_batch.WORTH * winograd_batch.gradient_cost(z)
+    if points := winograd_batch.gradient_points(z):
+        costs["conv2d_filter_grad_batch_winograd"] = winograd_batch.WORTH * winograd_batch.gradient_cost(z, points)
     return min(costs, key=lambda name: costs[name])
 
 
@@ -57,32 +57,32 @@ def _cost(z: Sizes, ci: int) -> float:
 def convolve(k: Any, name: str, z: Sizes, x: Any, weight: Any, out: Any, *, transposed: bool) -> None:
     """out = the convolution of x by a Winograd kernel; with the weight turned around if `transposed`."""
     if name == "conv2d_batch_winograd":
-        size, parts = winograd_batch.memory(z, transposed=transposed)
+        more = winograd_batch.params(z, transposed=transposed)
     else:
-        size, parts = _memory(z, 36 * (z.ci * z.co + 32), 0, 0)
-    scratch = k.temp(TensorType("float32", (size,)))
-    k.call(name, (x, weight), (scratch, out), **z.params(), parts=parts, scratch=size, transposed=transposed)
+        more = _memory(z, 36 * (z.ci * z.co + 32), 0, 0)
+    scratch = k.temp(TensorType("float32", (more["scratch"],)))
+    k.call(name, (x, weight), (scratch, out), **z.params(), **more, transposed=transposed)
 
 
 def weight_gradient(k: Any, name: str, z: Sizes, x: Any, dy: Any, out: Any) -> None:
     """out = the gradient of such a convolution with respect to its weights."""
     if name == "conv2d_filter_grad_batch_winograd":
-        size, parts = winograd_batch.gradient_memory(z)
+        more = winograd_batch.gradient_params(z)
     else:
         channels = _full(z.ci)
-        size, parts = _memory(z, 0, channels, 36 * (z.co * channels + 16))
-    scratch = k.temp(TensorType("float32", (size,)))
-    k.call(name, (x, dy), (scratch, out), **z.params(), parts=parts, scratch=size)
+        more = _memory(z, 0, channels, 36 * (z.co * channels + 16))
+    scratch = k.temp(TensorType("float32", (more["scratch"],)))
+    k.call(name, (x, dy), (scratch, out), **z.params(), **more)
 
 
-def _memory(z: Sizes, common: int, per_tile: int, fixed: int) -> tuple[int, int]:
+def _memory(z: Sizes, common: int, per_tile: int, fixed: int) -> dict[str, int]:
     """Scratch memory, and threads that have some; the last three say what a kernel wants for all, per tile, per thread."""
     channels = z.ci + z.co
     across, rows = _tiles(z.ow + 2), z.n * _tiles(z.oh)
     parts = min(threads(), rows)
     tiles = _full(min(max(_CACHE // (36 * channels), _LEAST_TILES, across), -(-rows // parts) * across))
     each = tiles * (36 * channels + 24 + per_tile) + fixed + max(z.w, z.ow) + 1360
-    return common + parts * each, parts
+    return {"parts": parts, "scratch": common + parts * each}
 
 
 def _tiles(size: int) -> int:

@@ -1,6 +1,7 @@
 """How fast Winograd's kernels with images as lanes make a convolution, and what memory they take.
 
-F(7 - kh, kh) along columns only: 6 products for 7 - kh outputs and a column of the kernel. For few channels and many images.
+F(points + 1 - kh, kh) along columns only: so many products, one for each point, for a tile of outputs and a column of the kernel.
+For few channels and many images.
 """
 
 from __future__ import annotations
@@ -12,57 +13,75 @@ from graphc.ops.conv_sizes import Sizes, meetings
 WORTH = 1.1
 #: Images that are done at a time.
 _IMAGES = 16
-_POINTS = 6
-#: Cycles for a vector: to move it into lanes and out of them, to transform a column of a patch to points, of points to results,
-#: and the same where patches overlap.
-_IN, _OUT, _PATCH, _RESULT, _OVERLAPPING = 16, 14, 26, 12, 30
-#: Cycles for a column of the kernel of one pair of channels, and for a sum of a vector's lanes.
-_WEIGHTS, _SUM = 15, 6
+#: With 8 points, kernels of fewer rows, or sums over fewer channels and columns, have errors of more than three times the direct
+#: kernel's.
+_LEAST_ROWS, _LEAST_TERMS = 4, 16
+#: Cycles for a vector: to move it into lanes and out of them, to sum up its lanes. Cycles for the weights of a pair of channels,
+#: for each column.
+_IN, _OUT, _SUM, _WEIGHTS = 16, 14, 6, 15
 #: Elements of scratch memory of a thread, which is in its second-level cache.
 _MOST = 192 * 1024
 
 
-def suits(z: Sizes, *, transposed: bool) -> bool:
-    """Whether the kernel can make the convolution, and within the cache."""
-    return _fits(z) and z.top < z.kh and _elements(z, transposed) <= _MOST
+def points(z: Sizes, *, transposed: bool) -> int:
+    """The number of points with which the convolution is fastest; 0 if the kernel cannot make it within the cache."""
+    fit = [p for p in _points(z) if z.top < z.kh and _elements(z, p, transposed) <= _MOST]
+    return min(fit, key=lambda p: cost(z, p, transposed=transposed), default=0)
 
 
-def cost(z: Sizes, *, transposed: bool) -> float:
-    """Its cycles, for a vector of one lane."""
-    tiles, columns = _tiles(z, transposed), meetings(z.w, z.ow, z.kw, z.left)
-    products = _POINTS * z.ci * z.co * tiles * columns
-    results = (_OVERLAPPING if transposed else _RESULT) * z.co * tiles * z.ow
-    block = products + _PATCH * z.ci * tiles * z.w + results + _IN * z.ci * z.h * z.w + _OUT * z.co * z.oh * z.ow
+def cost(z: Sizes, points: int, *, transposed: bool) -> float:
+    """Cycles of the convolution, for a vector of one lane."""
+    tiles, columns = _tiles(z, points, transposed), meetings(z.w, z.ow, z.kw, z.left)
+    source, result = (_narrow(z, points), _wide(points)) if transposed else (_wide(points), _narrow(z, points))
+    transforms = tiles * (source * z.ci * z.w + result * z.co * z.ow)
+    block = points * z.ci * z.co * tiles * columns + transforms + _IN * z.ci * z.h * z.w + _OUT * z.co * z.oh * z.ow
     return _IMAGES * (_rounds(z) * block + _WEIGHTS * z.ci * z.co * z.kw)
 
 
-def memory(z: Sizes, *, transposed: bool) -> tuple[int, int]:
-    """Elements of scratch memory, and threads that have some."""
-    parts = _parts(z)
-    return _full(_POINTS * z.kw * z.ci * z.co) + 16 + parts * _elements(z, transposed), parts
+def params(z: Sizes, *, transposed: bool) -> dict[str, int]:
+    """What the kernel is told besides the sizes: points, threads that have scratch memory, and elements of that."""
+    p, parts = points(z, transposed=transposed), _parts(z)
+    size = _full(p * z.kw * z.ci * z.co) + 16 + parts * _elements(z, p, transposed)
+    return {"points": p, "parts": parts, "scratch": size}
 
 
-def suits_gradient(z: Sizes) -> bool:
-    """Whether the kernel can make the gradient with respect to the weights, and within the cache."""
-    return _fits(z) and _gradient_elements(z, 1) <= _MOST
+def gradient_points(z: Sizes) -> int:
+    """The number of points with which the gradient with respect to the weights is fastest; 0 as above."""
+    fit = [p for p in _points(z) if _gradient_elements(z, p, 1) <= _MOST]
+    return min(fit, key=lambda p: gradient_cost(z, p), default=0)
 
 
-def gradient_cost(z: Sizes) -> float:
-    """Its cycles, for a vector of one lane."""
-    tiles = _tiles(z, False)
-    sums = _POINTS * z.ci * z.co * z.kw * (tiles * z.ow + _SUM * tiles // _rows(z))
-    images = z.ci * (_PATCH * tiles * z.w + _IN * z.h * z.w) + z.co * (_PATCH * tiles * z.ow + _IN * z.oh * z.ow)
+def gradient_cost(z: Sizes, points: int) -> float:
+    """Cycles of the gradient, for a vector of one lane."""
+    tiles = _tiles(z, points, False)
+    sums = points * z.ci * z.co * z.kw * (tiles * z.ow + _SUM * tiles // _rows(z, points))
+    transforms = tiles * (_wide(points) * z.ci * z.w + _narrow(z, points) * z.co * z.ow)
+    images = transforms + _IN * (z.ci * z.h * z.w + z.co * z.oh * z.ow)
     return _IMAGES * (_rounds(z) * (sums + images) + _WEIGHTS * z.ci * z.co)
 
 
-def gradient_memory(z: Sizes) -> tuple[int, int]:
-    """Elements of scratch memory, and threads that have some."""
-    parts = _parts(z)
-    return parts * _gradient_elements(z, _rows(z)), parts
+def gradient_params(z: Sizes) -> dict[str, int]:
+    """What its kernel is told besides the sizes."""
+    p, parts = gradient_points(z), _parts(z)
+    return {"points": p, "parts": parts, "scratch": parts * _gradient_elements(z, p, _rows(z, p))}
 
 
-def _fits(z: Sizes) -> bool:
-    return 2 <= z.kh < _POINTS and min(z.top, z.left) >= 0
+def _points(z: Sizes) -> list[int]:
+    """Numbers of points that suit the kernel."""
+    if z.kh < 2 or min(z.top, z.left) < 0:
+        return []
+    eight = _LEAST_ROWS <= z.kh < 8 and z.ci * z.kw >= _LEAST_TERMS
+    return [6] * (z.kh < 6) + [8] * eight
+
+
+def _wide(points: int) -> int:
+    """Cycles to transform a column of a patch to points, or back."""
+    return points * (points // 2 + 2)
+
+
+def _narrow(z: Sizes, points: int) -> int:
+    """Cycles to transform a column of a tile of outputs to points, or back."""
+    return 2 * points + (points + 1 - z.kh) * (points // 2)
 
 
 def _blocks(z: Sizes) -> int:
@@ -78,32 +97,33 @@ def _rounds(z: Sizes) -> int:
     return -(-_blocks(z) // threads()) * threads()
 
 
-def _tiles(z: Sizes, transposed: bool) -> int:
+def _tiles(z: Sizes, points: int, transposed: bool) -> int:
     """In a column, each for as many rows of results, or of the source if `transposed`."""
-    return -(-(z.h if transposed else z.oh) // (_POINTS + 1 - z.kh))
+    return -(-(z.h if transposed else z.oh) // (points + 1 - z.kh))
 
 
-def _elements(z: Sizes, transposed: bool) -> int:
+def _elements(z: Sizes, points: int, transposed: bool) -> int:
     """Of a block's images, points and results."""
-    rows, reach = _tiles(z, transposed) * (_POINTS + 1 - z.kh), z.kh - 1
+    rows, reach = _tiles(z, points, transposed) * (points + 1 - z.kh), z.kh - 1
     source = max(rows, z.h) if transposed else max(rows + reach, z.top + z.h)
     result = max(rows + reach, reach - z.top + z.oh) if transposed else rows
-    points = max(_POINTS * z.ci * z.w, -(-z.oh * z.ow // 4) * 4)
-    return _IMAGES * (z.ci * source * z.w + points + z.co * result * z.ow + 3)
+    transformed = max(points * z.ci * z.w, -(-z.oh * z.ow // 4) * 4)
+    return _IMAGES * (z.ci * source * z.w + transformed + z.co * result * z.ow + 3)
 
 
-def _gradient_elements(z: Sizes, rows: int) -> int:
+def _gradient_elements(z: Sizes, points: int, rows: int) -> int:
     """Of a block's images, of the points of so many rows of tiles, and of the sums."""
-    reach = _tiles(z, False) * (_POINTS + 1 - z.kh)
+    reach = _tiles(z, points, False) * (points + 1 - z.kh)
     images = z.ci * max(reach + z.kh - 1, z.top + z.h) * z.w + z.co * reach * z.ow
-    points = _POINTS * rows * (z.ci * (z.ow + z.kw - 1) + z.co * z.ow)
-    return _IMAGES * (images + points) + _full(_POINTS * z.ci * z.co * z.kw)
+    transformed = points * rows * (z.ci * (z.ow + z.kw - 1) + z.co * z.ow)
+    return _IMAGES * (images + transformed) + _full(points * z.ci * z.co * z.kw)
 
 
-def _rows(z: Sizes) -> int:
+def _rows(z: Sizes, points: int) -> int:
     """Rows of tiles whose points are in memory at a time."""
-    tiles = _tiles(z, False)
-    return max(r for r in range(1, tiles + 1) if tiles % r == 0 and (r == 1 or _gradient_elements(z, r) <= _MOST))
+    tiles = _tiles(z, points, False)
+    fit = [r for r in range(1, tiles + 1) if tiles % r == 0 and _gradient_elements(z, points, r) <= _MOST]
+    return max(fit, default=1)
 
 
 def _full(count: int) -> int:

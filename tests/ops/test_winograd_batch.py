@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphc.ir import Graph
@@ -61,7 +63,7 @@ def test_programs_agree_with_the_interpreter(threads: int, monkeypatch: pytest.M
         (Sizes(8, 6, 16, 14, 14, 5, 5, 10, 10, 0, 0), 1),
         (LENET, 64),
         (Sizes(256, 6, 16, 140, 140, 5, 5, 136, 136, 0, 0), 1),
-        (Sizes(256, 6, 16, 14, 14, 7, 7, 8, 8, 0, 0), 1),
+        (Sizes(256, 6, 16, 14, 14, 8, 8, 7, 7, 0, 0), 1),
         (Sizes(256, 6, 16, 14, 14, 1, 5, 14, 10, 0, 0), 1),
         (Sizes(256, 6, 16, 14, 14, 5, 5, 8, 10, -1, 0), 1),
     ],
@@ -76,19 +78,28 @@ def test_others_stay_direct(sizes: Sizes, threads: int, monkeypatch: pytest.Monk
 @given(
     sizes=st.builds(
         Sizes, n=st.integers(1, 70), ci=st.integers(1, 9), co=st.integers(1, 9), h=st.integers(1, 20), w=st.integers(1, 20),
-        kh=st.integers(2, 5), kw=st.integers(1, 6), oh=st.integers(1, 20), ow=st.integers(1, 20), top=st.integers(0, 4),
+        kh=st.integers(2, 7), kw=st.integers(2, 6), oh=st.integers(1, 20), ow=st.integers(1, 20), top=st.integers(0, 4),
         left=st.integers(0, 4),
     )
 )  # fmt: skip
 def test_memory_is_what_the_kernels_need(sizes: Sizes) -> None:
-    assume(sizes.top < sizes.kh)
     for transposed in (False, True):
-        size, parts = winograd_batch.memory(sizes, transposed=transposed)
-        plan = Plan.of(sizes.params() | {"parts": parts, "scratch": size, "transposed": transposed})
-        assert size == plan.fixed + parts * plan.region
-    size, parts = winograd_batch.gradient_memory(sizes)
-    gradient = GradientPlan.of(sizes.params() | {"parts": parts, "scratch": size})
-    assert size == parts * gradient.region
+        if winograd_batch.points(sizes, transposed=transposed):
+            more = winograd_batch.params(sizes, transposed=transposed)
+            plan = Plan.of(sizes.params() | more | {"transposed": transposed})
+            assert more["scratch"] == plan.fixed + more["parts"] * plan.region
+    if winograd_batch.gradient_points(sizes):
+        more = winograd_batch.gradient_params(sizes)
+        gradient = GradientPlan.of(sizes.params() | more)
+        assert more["scratch"] == more["parts"] * gradient.region
+
+
+def test_eight_points_are_for_high_kernels_and_long_sums() -> None:
+    assert winograd_batch.points(LENET, transposed=False) == 8
+    assert winograd_batch.gradient_points(LENET) == 8
+    few, low, high = (replace(LENET, **changed) for changed in ({"ci": 2}, {"kh": 3}, {"kh": 7, "oh": 8}))
+    for sizes, count in ((few, 6), (low, 6), (high, 8), (replace(high, ci=2), 0)):
+        assert winograd_batch.points(sizes, transposed=False) == count
 
 
 def test_taps_that_meet_pixels() -> None:

@@ -24,12 +24,12 @@ from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import Kind, Segment, block_kinds, contiguous, splat_tile, strip_kinds
 from graphc_codegen.kernels.winograd_images import Image, prefetch, transform_image
 from graphc_codegen.kernels.winograd_plan import Memory, Plan, Rows, part, register_tile, runs
+from graphc_codegen.kernels.winograd_points import SIX
 from graphc_codegen.kernels.winograd_transforms import (
     OUT,
     POINTS,
     PRODUCTS,
     clear,
-    output_axis,
     transform_weights,
     transpose_quads,
 )
@@ -124,7 +124,7 @@ def _transform_output(w: Writer, z: Plan, memory: Memory, finish: epilogue.Finis
     def tiles(source: str, g: str | int) -> None:
         def row(r: str | int) -> None:
             place = w.at(source, w.linear((r, POINTS * z.m), (g, lanes)))
-            made = output_axis(w, [w.vload(w.at(place, c * z.m)) for c in range(POINTS)])
+            made = SIX.output(w, [w.vload(w.at(place, c * z.m)) for c in range(POINTS)], OUT)
             target = w.at(memory.s, w.linear((r, z.s), (g, OUT * lanes)))
             for j, value in enumerate(transpose_quads(w, made)):
                 w.vstore(value, w.at(target, j * lanes))
@@ -158,7 +158,7 @@ def _output_rows(
 
         def vector(k: str | int, start: int = start, width: int = width) -> None:
             at = w.linear((k, w.lanes), (start, 1))
-            made = output_axis(w, [w.vload(w.at(source, w.add(at, r * z.s)), width) for r in range(POINTS)])
+            made = SIX.output(w, [w.vload(w.at(source, w.add(at, r * z.s)), width) for r in range(POINTS)], OUT)
             for r, value in enumerate(made):
                 place = (n, o, w.linear((ty, OUT * z.ow), (at, 1), (r * z.ow, 1)))
                 store = partial(finish.store, value, place, width)

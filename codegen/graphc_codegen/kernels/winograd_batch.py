@@ -1,11 +1,12 @@
 """Winograd convolution F(m, kh) of columns with images as lanes, forward and input gradient; for few channels and many images.
 
-m = 7 - kh output rows take 6 products for a pair of channels and a column of the kernel, instead of m kh. There is no transform
-along rows, so that there are fewer transforms, and smaller rounding errors, than `CONV2D_WINOGRAD` has. For each block of images:
+With 6 or 8 points, m = points + 1 - kh output rows take so many products as there are points, for a pair of channels and a column
+of the kernel, instead of m kh. There is no transform along rows, so that there are fewer transforms, and smaller rounding errors,
+than `CONV2D_WINOGRAD` has. For each block of images:
 
 - images go into lanes, see `winograd_batch_plan`;
-- a row of tiles at a time, patches of 6 rows are transformed to V[column][ci][6];
-- sums of products with U[column of the kernel][ci][co][6] stay in registers and are transformed back at once;
+- a row of tiles at a time, patches of as many rows as points are transformed to V[column][ci][point];
+- sums of products with U[column of the kernel][ci][co][point] stay in registers and are transformed back at once;
 - results go out of lanes.
 
 The input gradient is the transpose of this: tiles are m rows of the output's gradient, and results are patches that overlap.
@@ -24,21 +25,13 @@ from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import Kind, block_kinds, registers
 from graphc_codegen.kernels.winograd_batch_plan import Batch, into_lanes, out_of_lanes, whole_quads
 from graphc_codegen.kernels.winograd_plan import LINE, part, whole_lines
-from graphc_codegen.kernels.winograd_transforms import (
-    POINTS,
-    clear,
-    gradient_axis,
-    input_axis,
-    output_axis,
-    patch_axis,
-    weight_matrix,
-)
+from graphc_codegen.kernels.winograd_transforms import clear
 from graphc_codegen.writer import Writer, float_literal, vec
 
 
 @dataclass(frozen=True)
 class Plan(Batch):
-    """`source`, `points` and `result` are the parts of a thread's memory."""
+    """`source`, `transformed` and `result` are the parts of a thread's memory."""
 
     @cached_property
     def down(self) -> int:
@@ -70,9 +63,9 @@ class Plan(Batch):
         return self.ci * self.source_rows * self.w
 
     @cached_property
-    def points(self) -> int:
+    def transformed(self) -> int:
         """Also has room for a channel of results on its way out of lanes."""
-        return max(POINTS * self.ci * self.w, whole_quads(self.oh * self.ow))
+        return max(self.points * self.ci * self.w, whole_quads(self.oh * self.ow))
 
     @cached_property
     def result(self) -> int:
@@ -81,24 +74,24 @@ class Plan(Batch):
 
     @cached_property
     def fixed(self) -> int:
-        return whole_lines(POINTS * self.kw * self.ci * self.co) + LINE
+        return whole_lines(self.points * self.kw * self.ci * self.co) + LINE
 
     @cached_property
     def region(self) -> int:
-        return self.lanes * (self.source + self.points + self.result)
+        return self.lanes * (self.source + self.transformed + self.result)
 
     @cached_property
     def channels(self) -> list[Kind]:
         """Output channels of a register tile."""
-        return block_kinds(self.co, registers(self.lanes) // POINTS)
+        return block_kinds(self.co, registers(self.lanes) // self.points)
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
     """x [n, ci, h, w], weight [co, ci, kh, kw] ([ci, co, kh, kw] if `transposed`) -> scratch, y [n, co, oh, ow].
 
-    2 <= kh <= 5. y[n, o, oy, ox] = sum of x[n, i, oy - top + ky, ox - left + kx] * weight[o, i, ky, kx], where x is zero outside,
-    with the taps of the kernel flipped if `transposed`; then top < kh. At most `parts` threads share the work. May have an
-    epilogue, whose further inputs come before scratch memory. `CodegenError` if that is smaller than the plan's.
+    `points` are 6 or 8, 2 <= kh < points. y[n, o, oy, ox] = sum of x[n, i, oy - top + ky, ox - left + kx] * weight[o, i, ky, kx],
+    where x is zero outside, with the taps of the kernel flipped if `transposed`; then top < kh. At most `parts` threads share the
+    work. May have an epilogue, whose further inputs come before scratch memory. `CodegenError` if that is too small.
     """
     z, extras = Plan.of(p), len(p.get("extras", ()))
     rest = epilogue.operands(p, _domain(z))
@@ -126,7 +119,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     def images(r: str | int) -> None:
         source = w.at(scratch, w.linear((r, z.region), (z.fixed, 1)))
         points = w.at(source, z.lanes * z.source)
-        result = w.at(points, z.lanes * z.points)
+        result = w.at(points, z.lanes * z.transformed)
         clear(w, source, z.lanes * z.source)
         part(w, r, z.regions, z.blocks, partial(block, source, points, result))
 
@@ -149,23 +142,25 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
 
 def _weights(w: Writer, z: Plan, weight: str, u: str) -> None:
-    """U[block of output channels][kx][ci][output channel][6] = G applied to the columns of the kernel; lanes are points."""
+    """U[block of output channels][kx][ci][output channel][point] = G applied to the columns of the kernel; lanes are points."""
     lanes, taps = w.lanes, z.kh * z.kw
-    matrix = weight_matrix(z.kh)
+    matrix = z.axis.matrix(z.kh)
 
     def column(first: str | int, size: int, c: str | int, o: str | int, kx: str | int) -> None:
         pair = w.linear((c, z.co), (first, 1), (o, 1)) if z.transposed else w.linear((first, z.ci), (o, z.ci), (c, 1))
         there = w.linear((kx, -1), (z.kw - 1, 1)) if z.transposed else kx
         source = w.at(weight, w.linear((pair, taps), (there, 1)))
         loaded = [w.splat(w.load(w.at(source, ky * z.kw))) for ky in range(z.kh)]
-        place = w.linear((first, POINTS * z.kw * z.ci), (kx, POINTS * size * z.ci), (c, POINTS * size), (o, POINTS))
-        for start in range(0, POINTS, lanes):
+        place = w.linear(
+            (first, z.points * z.kw * z.ci), (kx, z.points * size * z.ci), (c, z.points * size), (o, z.points)
+        )
+        for start in range(0, z.points, lanes):
             value = "zeroinitializer"
             for ky, tap in enumerate(loaded):
                 column = [row[ky] for row in matrix[start : start + lanes]]
                 factors = ", ".join(f"float {float_literal(f)}" for f in column + [0.0] * (lanes - len(column)))
                 value = w.fma(tap, f"<{factors}>", value)
-            w.vstore(value, w.at(u, w.add(place, start)), min(lanes, POINTS - start))
+            w.vstore(value, w.at(u, w.add(place, start)), min(lanes, z.points - start))
 
     for start, count, step, size in z.channels:
 
@@ -179,13 +174,13 @@ def _weights(w: Writer, z: Plan, weight: str, u: str) -> None:
 
 def _transform(w: Writer, z: Plan, source: str, points: str, t: str | int) -> None:
     """V of a row of tiles."""
-    rows, axis = (z.out, gradient_axis) if z.transposed else (POINTS, input_axis)
+    rows, axis = (z.out, z.axis.gradient) if z.transposed else (z.points, z.axis.input)
 
     def pixel(c: str | int, column: str | int) -> None:
         at = w.linear((c, z.source_rows * z.w), (t, z.out * z.w), (column, 1))
         place = w.at(source, w.mul(at, z.lanes))
         made = axis(w, [w.vload(w.at(place, r * z.w * z.lanes)) for r in range(rows)])
-        target = w.at(points, w.linear((column, z.ci * POINTS * z.lanes), (c, POINTS * z.lanes)))
+        target = w.at(points, w.linear((column, z.ci * z.points * z.lanes), (c, z.points * z.lanes)))
         for k, value in enumerate(made):
             w.vstore(value, w.at(target, k * z.lanes))
 
@@ -203,35 +198,35 @@ def _column(w: Writer, z: Plan, u: str, points: str, result: str, t: str | int, 
     end = clamp("smin", w.add(from_left, z.w), z.kw)
     count = w.mul(w.op(f"sub nsw i64 {end}, {first}"), z.ci)
     pixel = w.op(f"sub nsw i64 {first}, {from_left}")
-    b = w.op(f"getelementptr float, ptr {points}, i64 {w.mul(pixel, z.ci * POINTS * z.lanes)}")
+    b = w.op(f"getelementptr float, ptr {points}, i64 {w.mul(pixel, z.ci * z.points * z.lanes)}")
 
     def tile(start: int, step: int, size: int, i: str | int) -> None:
         o = w.linear((i, step), (start, 1))
-        a = w.at(u, w.linear((o, POINTS * z.kw * z.ci), (first, POINTS * size * z.ci)))
-        made = _products(w, a, b, size, count)
+        a = w.at(u, w.linear((o, z.points * z.kw * z.ci), (first, z.points * size * z.ci)))
+        made = _products(w, z, a, b, size, count)
         for k in range(size):
             at = w.linear((w.add(o, k), z.result_rows * z.ow), (t, z.out * z.ow), (column, 1))
-            _put(w, z, made[POINTS * k : POINTS * (k + 1)], w.at(result, w.mul(at, z.lanes)))
+            _put(w, z, made[z.points * k : z.points * (k + 1)], w.at(result, w.mul(at, z.lanes)))
 
     for start, number, step, size in z.channels:
         w.repeat(number, partial(tile, start, step, size))
 
 
-def _products(w: Writer, a: str, b: str, channels: int, count: str | int) -> list[str]:
-    """Sums of products of A [count][channels][6], scalars, and B [count][6], vectors."""
-    lanes, size = w.lanes, POINTS * channels
+def _products(w: Writer, z: Plan, a: str, b: str, channels: int, count: str | int) -> list[str]:
+    """Sums of products of A [count][channels][points], scalars, and B [count][points], vectors."""
+    lanes, size = w.lanes, z.points * channels
 
     def turn(k: str, values: list[str]) -> list[str]:
-        here, there = w.at(a, w.mul(k, size)), w.at(b, w.mul(k, POINTS * lanes))
-        vectors = [w.vload(w.at(there, i * lanes)) for i in range(POINTS)]
-        return [w.fma(w.splat(w.load(w.at(here, i))), vectors[i % POINTS], values[i]) for i in range(size)]
+        here, there = w.at(a, w.mul(k, size)), w.at(b, w.mul(k, z.points * lanes))
+        vectors = [w.vload(w.at(there, i * lanes)) for i in range(z.points)]
+        return [w.fma(w.splat(w.load(w.at(here, i))), vectors[i % z.points], values[i]) for i in range(size)]
 
     return w.turns((0, count), turn, [(vec("float", lanes), "zeroinitializer")] * size)
 
 
 def _put(w: Writer, z: Plan, values: Sequence[str], place: str) -> None:
     """A column of a tile, back from its points."""
-    made = patch_axis(w, values) if z.transposed else output_axis(w, values, z.out)
+    made = z.axis.patch(w, values) if z.transposed else z.axis.output(w, values, z.out)
     for r, value in enumerate(made):
         target = w.at(place, r * z.ow * z.lanes)
         w.vstore(w.binary("fadd", w.vload(target), value) if z.transposed else value, target)

@@ -18,7 +18,7 @@ from graphc_codegen.kernels.microkernel import Pieces, Segment, block_kinds, blo
 from graphc_codegen.kernels.vectors import iota
 from graphc_codegen.kernels.winograd_batch_plan import Batch, into_lanes
 from graphc_codegen.kernels.winograd_plan import part, whole_lines
-from graphc_codegen.kernels.winograd_transforms import POINTS, clear, gradient_axis, input_axis, weight_gradient_axis
+from graphc_codegen.kernels.winograd_transforms import clear
 from graphc_codegen.writer import Writer
 
 
@@ -55,11 +55,11 @@ class GradientPlan(Batch):
     @cached_property
     def bracket(self) -> int:
         """Elements of the bracket."""
-        return whole_lines(POINTS * self.co * self.ci * self.kw)
+        return whole_lines(self.points * self.co * self.ci * self.kw)
 
     def memory(self, rows: int) -> int:
         """Elements that a thread needs, given the rows of tiles that are transformed at a time."""
-        points = POINTS * rows * (self.ci * self.width + self.co * self.ow)
+        points = self.points * rows * (self.ci * self.width + self.co * self.ow)
         return self.lanes * (self.source + self.gradient + points) + self.bracket
 
     @cached_property
@@ -74,9 +74,9 @@ class GradientPlan(Batch):
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
-    """x [n, ci, h, w], dy [n, co, oh, ow] -> scratch, dw [co, ci, kh, kw]. See `CONV2D_BATCH_WINOGRAD` for `parts`.
+    """x [n, ci, h, w], dy [n, co, oh, ow] -> scratch, dw [co, ci, kh, kw]. See `CONV2D_BATCH_WINOGRAD`.
 
-    2 <= kh <= 5. dw[o, i, ky, kx] = sum of x[n, i, oy - top + ky, ox - left + kx] * dy[n, o, oy, ox], where x is zero outside.
+    dw[o, i, ky, kx] = sum of x[n, i, oy - top + ky, ox - left + kx] * dy[n, o, oy, ox], where x is zero outside.
     """
     z = GradientPlan.of(p)
     return (
@@ -96,7 +96,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         source = w.at(scratch, w.mul(r, z.region))
         gradient = w.at(source, z.lanes * z.source)
         v = w.at(gradient, z.lanes * z.gradient)
-        y = w.at(v, z.lanes * POINTS * z.rows * z.ci * z.width)
+        y = w.at(v, z.lanes * z.points * z.rows * z.ci * z.width)
         clear(w, source, z.region)
         part(w, r, z.regions, z.blocks, partial(block, source, gradient, v, y))
 
@@ -112,7 +112,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             _transform(w, z, _Image.input(z), source, v, first)
             _transform(w, z, _Image.gradient_of(z), gradient, y, first)
             bracket = w.at(source, z.region - z.bracket)
-            w.repeat(POINTS, lambda e: _products(w, z, v, y, bracket, e))
+            w.repeat(z.points, lambda e: _products(w, z, v, y, bracket, e))
 
         w.repeat(z.down // z.rows, chunk)
 
@@ -146,15 +146,15 @@ class _Image:
 
     @classmethod
     def input(cls, z: GradientPlan) -> _Image:
-        return cls(z.ci, z.source_rows, z.w, POINTS, z.width, z.left, input_axis)
+        return cls(z.ci, z.source_rows, z.w, z.points, z.width, z.left, z.axis.input)
 
     @classmethod
     def gradient_of(cls, z: GradientPlan) -> _Image:
-        return cls(z.co, z.gradient_rows, z.ow, z.out, z.ow, 0, gradient_axis)
+        return cls(z.co, z.gradient_rows, z.ow, z.out, z.ow, 0, z.axis.gradient)
 
 
 def _transform(w: Writer, z: GradientPlan, image: _Image, source: str, target: str, first: str | int) -> None:
-    """Points [6][channel][row of tiles][column] of some rows of tiles; columns outside the image stay as they are."""
+    """Points [point][channel][row of tiles][column] of some rows of tiles; columns outside the image stay as they are."""
     lanes = z.lanes
 
     def pixel(c: str | int, t: str | int, column: str | int) -> None:
@@ -174,7 +174,7 @@ def _transform(w: Writer, z: GradientPlan, image: _Image, source: str, target: s
 
 
 def _products(w: Writer, z: GradientPlan, v: str, y: str, bracket: str, e: str | int) -> None:
-    """Bracket [6][co][ci][kw] of a point, from some rows of tiles."""
+    """Bracket [point][co][ci][kw] of a point, from some rows of tiles."""
     lanes = z.lanes
     whole: Pieces = ((0, 0, lanes),)
     level = (z.rows, z.ow * lanes, z.width * lanes)
@@ -221,7 +221,7 @@ def _results(w: Writer, z: GradientPlan, brackets: str, dw: str, pair: str | int
                 value = w.binary("fadd", value, w.vload(w.at(place, r * z.region), active))
             return value
 
-        made = weight_gradient_axis(w, [point(e) for e in range(POINTS)], z.kh)
+        made = z.axis.weight_gradient(w, [point(e) for e in range(z.points)], z.kh)
         for ky, value in enumerate(made):
             w.vstore(value, w.at(dw, w.linear((pair, z.kh * z.kw), (ky * z.kw + kx, 1))), active)
 

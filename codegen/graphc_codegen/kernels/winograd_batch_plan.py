@@ -15,7 +15,8 @@ import numpy as np
 
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.base import Array, Params
-from graphc_codegen.kernels.winograd_transforms import POINTS, load_columns, transpose_quads
+from graphc_codegen.kernels.winograd_points import BY_COUNT, Points
+from graphc_codegen.kernels.winograd_transforms import load_columns, transpose_quads
 from graphc_codegen.writer import Writer, vec
 
 
@@ -36,13 +37,14 @@ class Batch:
     left: int
     parts: int
     scratch: int
+    points: int
     transposed: bool = False
     lanes: int = 16
     threads: int = 1
 
     @classmethod
     def of(cls, p: Params, w: Writer | None = None) -> Self:
-        names = ("n", "ci", "co", "h", "w", "kh", "kw", "oh", "ow", "top", "left", "parts", "scratch")
+        names = ("n", "ci", "co", "h", "w", "kh", "kw", "oh", "ow", "top", "left", "parts", "scratch", "points")
         machine = {"lanes": w.lanes, "threads": w.threads} if w else {}
         made = cls(**{name: p[name] for name in names}, transposed=bool(p.get("transposed")), **machine)
         if made.fixed + made.parts * made.region > made.scratch:
@@ -52,7 +54,11 @@ class Batch:
     @cached_property
     def out(self) -> int:
         """Output rows of a tile."""
-        return POINTS + 1 - self.kh
+        return self.points + 1 - self.kh
+
+    @cached_property
+    def axis(self) -> Points:
+        return BY_COUNT[self.points]
 
     @cached_property
     def blocks(self) -> int:

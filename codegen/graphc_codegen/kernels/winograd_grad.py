@@ -26,13 +26,13 @@ from graphc_codegen.kernels.winograd_plan import (
     register_tile,
     whole_lines,
 )
+from graphc_codegen.kernels.winograd_points import SIX
 from graphc_codegen.kernels.winograd_transforms import (
     POINTS,
     PRODUCTS,
     clear,
     load_columns,
     third_of,
-    weight_gradient_axis,
 )
 from graphc_codegen.writer import Writer, vec
 
@@ -173,12 +173,12 @@ def _results(w: Writer, z: _Plan, brackets: str, temporary: str, target: str, o:
                 value = w.binary("fadd", value, w.vload(w.at(place, k * z.region)))
             return value
 
-        for ky, value in enumerate(weight_gradient_axis(w, [one(r) for r in range(POINTS)])):
+        for ky, value in enumerate(SIX.weight_gradient(w, [one(r) for r in range(POINTS)], 3)):
             w.vstore(value, w.at(temporary, w.linear((c, lanes), (POINTS * ky * lanes, 1))))
 
     def rows(ky: str | int) -> None:
         loaded = [w.vload(w.at(temporary, w.linear((ky, POINTS * lanes), (c * lanes, 1)))) for c in range(POINTS)]
-        for kx, value in enumerate(weight_gradient_axis(w, loaded)):
+        for kx, value in enumerate(SIX.weight_gradient(w, loaded, 3)):
             w.vstore(value, w.at(temporary, w.linear((ky, lanes), ((18 + 3 * kx) * lanes, 1))))
 
     def columns(kx: str | int) -> None:

@@ -12,7 +12,8 @@ from functools import partial
 
 from graphc_codegen.kernels.microkernel import load_pieces
 from graphc_codegen.kernels.winograd_plan import LINE, Memory, Plan, Rows, Run, runs
-from graphc_codegen.kernels.winograd_transforms import OUT, POINTS, gradient_axis, input_axis, shuffle, transpose_quads
+from graphc_codegen.kernels.winograd_points import SIX
+from graphc_codegen.kernels.winograd_transforms import OUT, POINTS, shuffle, transpose_quads
 from graphc_codegen.writer import Writer, vec
 
 
@@ -35,12 +36,12 @@ class Image:
     @classmethod
     def input(cls, z: Plan) -> Image:
         """Patches of 6 x 6 pixels: B^T d B."""
-        return cls(z.ci, z.h, z.w, POINTS, -z.top, z.column, input_axis, True)
+        return cls(z.ci, z.h, z.w, POINTS, -z.top, z.column, SIX.input, True)
 
     @classmethod
     def gradient(cls, z: Plan) -> Image:
         """Tiles of 4 x 4 outputs: A dy A^T."""
-        return cls(z.co, z.oh, z.ow, OUT, 0, -z.shift, gradient_axis, False)
+        return cls(z.co, z.oh, z.ow, OUT, 0, -z.shift, SIX.gradient, False)
 
     @property
     def plane(self) -> int:
