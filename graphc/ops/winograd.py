@@ -16,8 +16,8 @@ from graphc.ops.conv_sizes import DIRECT, Sizes
 #: Multiply-adds that take as long as the transforms of a tile of one channel, and of the weights of one pair of channels; the
 #: latter with up to so many pairs, which stay in the second-level cache, and with more.
 _TILE, _WEIGHTS, _NEAR, _FAR_WEIGHTS = 250, 500, 8192, 1500
-#: It must be so many times as fast as the direct kernel: its rounding errors are larger.
-_WORTH = 1.25
+#: It must be so many times as fast as the direct kernel: its rounding errors are larger. With images as lanes they are less so.
+_WORTH, _WORTH_BATCH = 1.25, 1.1
 #: Sums of fewer terms have errors of more than four times the direct kernel's, up to six times with a single one: channels for
 #: an output, tiles for the gradient of a weight. With more terms it is two to three times.
 _LEAST_CHANNELS, _LEAST_SUMMED = 8, 128
@@ -29,26 +29,32 @@ _LANES = 16
 
 def kernel(z: Sizes, *, transposed: bool) -> str:
     """The kernel that should make the convolution, which is an input gradient if `transposed`."""
-    costs = {"conv2d": z.direct(skips=transposed)}
+    costs, direct = {}, z.direct(skips=transposed)
     if (z.kh, z.kw) == (3, 3) and min(z.top, z.left) >= 0 and z.ci >= _LEAST_CHANNELS:
-        costs["conv2d_winograd"] = _WORTH * _cost(z, z.ci)
+        costs["conv2d_winograd"] = _cost(z, z.ci)
     if points := winograd_batch.points(z, transposed=transposed):
-        costs["conv2d_batch_winograd"] = winograd_batch.WORTH * winograd_batch.cost(z, points, transposed=transposed)
-    return min(costs, key=lambda name: costs[name])
+        costs["conv2d_batch_winograd"] = winograd_batch.cost(z, points, transposed=transposed)
+    return _fastest("conv2d", direct, costs)
 
 
 def gradient_kernel(z: Sizes) -> str:
     """The kernel that should make the gradient of such a convolution with respect to its weights."""
-    costs = {"conv2d_filter_grad": z.direct(skips=False)}
+    costs, direct = {}, z.direct_gradient()
     if (z.kh, z.kw) == (3, 3) and z.n * _tiles(z.oh) * _tiles(z.ow) >= _LEAST_SUMMED:
-        costs["conv2d_filter_grad_winograd"] = _WORTH * _cost(z, _full(z.ci))
+        costs["conv2d_filter_grad_winograd"] = _cost(z, _full(z.ci))
     if points := winograd_batch.gradient_points(z):
-        costs["conv2d_filter_grad_batch_winograd"] = winograd_batch.WORTH * winograd_batch.gradient_cost(z, points)
-    return min(costs, key=lambda name: costs[name])
+        costs["conv2d_filter_grad_batch_winograd"] = winograd_batch.gradient_cost(z, points)
+    return _fastest("conv2d_filter_grad", direct, costs)
+
+
+def _fastest(name: str, direct: float, costs: dict[str, float]) -> str:
+    """The kernel of the least cost among those that are worth it; `name` is the direct one."""
+    worth = {k: c for k, c in costs.items() if c * (_WORTH_BATCH if "batch" in k else _WORTH) < direct}
+    return min(worth, key=lambda k: worth[k], default=name)
 
 
 def _cost(z: Sizes, ci: int) -> float:
-    """Multiply-adds that take as long as F(4x4, 3x3)."""
+    """Cycles of F(4x4, 3x3), for a vector of one lane."""
     weights = (_WEIGHTS if ci * z.co <= _NEAR else _FAR_WEIGHTS) * ci * z.co
     tiles = _full(z.n * _tiles(z.oh) * _tiles(z.ow))
     return DIRECT * (tiles * (36 * ci * z.co + _TILE * (ci + z.co)) + weights)

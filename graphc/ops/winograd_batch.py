@@ -9,23 +9,20 @@ from __future__ import annotations
 from graphc.debug import threads
 from graphc.ops.conv_sizes import Sizes, meetings
 
-#: It must be so many times as fast as the direct kernel.
-WORTH = 1.1
 #: Images that are done at a time.
 _IMAGES = 16
-#: With 8 points, kernels of fewer rows, or sums over fewer channels and columns, have errors of more than three times the direct
-#: kernel's.
+#: With 8 points, kernels of fewer rows or sums of fewer products have errors of more than three times the direct kernel's.
 _LEAST_ROWS, _LEAST_TERMS = 4, 16
 #: Cycles for a vector: to move it into lanes and out of them, to sum up its lanes. Cycles for the weights of a pair of channels,
 #: for each column.
-_IN, _OUT, _SUM, _WEIGHTS = 16, 14, 6, 15
+_IN, _OUT, _SUM, _WEIGHTS = 9, 14, 6, 15
 #: Elements of scratch memory of a thread, which is in its second-level cache.
 _MOST = 192 * 1024
 
 
 def points(z: Sizes, *, transposed: bool) -> int:
     """The number of points with which the convolution is fastest; 0 if the kernel cannot make it within the cache."""
-    fit = [p for p in _points(z) if z.top < z.kh and _elements(z, p, transposed) <= _MOST]
+    fit = [p for p in _points(z, z.ci * z.kw) if z.top < z.kh and _elements(z, p, transposed) <= _MOST]
     return min(fit, key=lambda p: cost(z, p, transposed=transposed), default=0)
 
 
@@ -47,7 +44,7 @@ def params(z: Sizes, *, transposed: bool) -> dict[str, int]:
 
 def gradient_points(z: Sizes) -> int:
     """The number of points with which the gradient with respect to the weights is fastest; 0 as above."""
-    fit = [p for p in _points(z) if _gradient_elements(z, p, 1) <= _MOST]
+    fit = [p for p in _points(z, z.n * z.ow) if _gradient_elements(z, p, 1) <= _MOST]
     return min(fit, key=lambda p: gradient_cost(z, p), default=0)
 
 
@@ -66,12 +63,11 @@ def gradient_params(z: Sizes) -> dict[str, int]:
     return {"points": p, "parts": parts, "scratch": parts * _gradient_elements(z, p, _rows(z, p))}
 
 
-def _points(z: Sizes) -> list[int]:
-    """Numbers of points that suit the kernel."""
+def _points(z: Sizes, terms: int) -> list[int]:
+    """Numbers of points that suit sums of so many terms."""
     if z.kh < 2 or min(z.top, z.left) < 0:
         return []
-    eight = _LEAST_ROWS <= z.kh < 8 and z.ci * z.kw >= _LEAST_TERMS
-    return [6] * (z.kh < 6) + [8] * eight
+    return [6] * (z.kh < 6) + [8] * (_LEAST_ROWS <= z.kh < 8 and terms >= _LEAST_TERMS)
 
 
 def _wide(points: int) -> int:
