@@ -116,7 +116,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     scratch = rest.pop(len(p.get("extras", ())))
     finish = epilogue.Finish(w, p, _domain(z), rest)
 
-    def images(r: str | int) -> None:
+    def region(r: str | int) -> None:
         source = w.at(scratch, w.linear((r, z.region), (z.fixed, 1)))
         points = w.at(source, z.lanes * z.source)
         result = w.at(points, z.lanes * z.transformed)
@@ -125,7 +125,8 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
     def block(source: str, points: str, result: str, b: str | int) -> None:
         inner, pixels = w.at(source, z.lanes * z.above * z.w), z.h * z.w
-        into_lanes(w, z.pointers(w, x, z.ci, pixels, b), z.ci, pixels, inner, z.source_rows * z.w)
+        images = partial(z.pointers, w, x, z.ci * pixels, b)
+        into_lanes(w, images, z.ci, pixels, inner, z.source_rows * z.w)
         if z.transposed:
             clear(w, result, z.lanes * z.result)
 
@@ -138,7 +139,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
     _weights(w, z, weight, scratch)
     w.meet()
-    w.share(z.regions, images)
+    w.share(z.regions, region)
 
 
 def _weights(w: Writer, z: Plan, weight: str, u: str) -> None:
@@ -204,9 +205,10 @@ def _column(w: Writer, z: Plan, u: str, points: str, result: str, t: str | int, 
         o = w.linear((i, step), (start, 1))
         a = w.at(u, w.linear((o, z.points * z.kw * z.ci), (first, z.points * size * z.ci)))
         made = _products(w, z, a, b, size, count)
+        plane = z.lanes * z.result_rows * z.ow
+        place = w.at(result, w.linear((o, plane), (t, z.lanes * z.out * z.ow), (column, z.lanes)))
         for k in range(size):
-            at = w.linear((w.add(o, k), z.result_rows * z.ow), (t, z.out * z.ow), (column, 1))
-            _put(w, z, made[z.points * k : z.points * (k + 1)], w.at(result, w.mul(at, z.lanes)))
+            _put(w, z, made[z.points * k : z.points * (k + 1)], w.at(place, k * plane))
 
     for start, number, step, size in z.channels:
         w.repeat(number, partial(tile, start, step, size))

@@ -92,7 +92,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     z = GradientPlan.of(p, w)
     x, dy, scratch, dw = pointers
 
-    def images(r: str | int) -> None:
+    def region(r: str | int) -> None:
         source = w.at(scratch, w.mul(r, z.region))
         gradient = w.at(source, z.lanes * z.source)
         v = w.at(gradient, z.lanes * z.gradient)
@@ -103,9 +103,10 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     def block(source: str, gradient: str, v: str, y: str, b: str | int) -> None:
         on = _inside(w, z, b)
         inner = w.at(source, z.lanes * z.top * z.w)
-        into_lanes(w, z.pointers(w, x, z.ci, z.h * z.w, b), z.ci, z.h * z.w, inner, z.source_rows * z.w, on)
-        pixels = z.oh * z.ow
-        into_lanes(w, z.pointers(w, dy, z.co, pixels, b), z.co, pixels, gradient, z.gradient_rows * z.ow, on)
+        images, pixels = partial(z.pointers, w, x, z.ci * z.h * z.w, b), z.h * z.w
+        into_lanes(w, images, z.ci, pixels, inner, z.source_rows * z.w, on)
+        gradients, pixels = partial(z.pointers, w, dy, z.co * z.oh * z.ow, b), z.oh * z.ow
+        into_lanes(w, gradients, z.co, pixels, gradient, z.gradient_rows * z.ow, on)
 
         def chunk(k: str | int) -> None:
             first = w.mul(k, z.rows)
@@ -116,7 +117,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
         w.repeat(z.down // z.rows, chunk)
 
-    w.share(z.regions, images)
+    w.share(z.regions, region)
     w.meet()
     w.share(z.co * z.ci, lambda pair: _results(w, z, w.at(scratch, z.region - z.bracket), dw, pair))
 
@@ -162,8 +163,9 @@ def _transform(w: Writer, z: GradientPlan, image: _Image, source: str, target: s
         place = w.at(source, w.mul(at, lanes))
         made = image.axis(w, [w.vload(w.at(place, r * image.width * lanes)) for r in range(image.reach)])
         there = w.linear((c, z.rows * image.wide), (t, image.wide), (column, 1), (image.left, 1))
+        points = w.at(target, w.mul(there, lanes))
         for e, value in enumerate(made):
-            w.vstore(value, w.at(target, w.mul(w.add(there, e * image.channels * z.rows * image.wide), lanes)))
+            w.vstore(value, w.at(points, e * image.channels * z.rows * image.wide * lanes))
 
     columns = min(image.width, image.wide - image.left)
     if columns > 0:
@@ -185,9 +187,10 @@ def _products(w: Writer, z: GradientPlan, v: str, y: str, bracket: str, e: str |
         b = w.at(v, w.linear((w.linear((e, z.ci), (c, 1)), z.rows * z.width * lanes), (first, lanes)))
         rows = [i * z.rows * z.ow * lanes for i in range(size)]
         sums = dot_tile(w, a, b, rows, [kx * lanes for kx in range(taps)], (level,), (segment,))
+        pair = w.linear((e, z.co * z.ci), (o, z.ci), (c, 1))
+        at = w.at(bracket, w.linear((pair, z.kw), (first, 1)))
         for i, value in enumerate(sums):
-            pair = w.linear((w.linear((e, z.co), (o, 1), (i, 1)), z.ci), (c, 1))
-            place = w.at(bracket, w.linear((pair, z.kw), (first, 1)))
+            place = w.at(at, i * z.ci * z.kw)
             w.vstore(w.binary("fadd", w.vload(place, taps), value), place, taps)
 
     most = 31 if lanes >= 16 else 15

@@ -6,7 +6,7 @@ and the number of channels, and outputs near the edges leave out taps that would
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Self
@@ -87,9 +87,13 @@ class Batch:
             return number
         return w.call("llvm.smin.i64", "i64", [("i64", str(number)), ("i64", str(self.n - 1))])
 
-    def pointers(self, w: Writer, images: str, channels: int, pixels: int, block: str | int) -> list[str]:
-        """The images of a block."""
-        return [w.at(images, w.mul(self.image(w, block, lane), channels * pixels)) for lane in range(self.lanes)]
+    def pointers(self, w: Writer, images: str, size: int, block: str | int, at: str | int) -> list[str]:
+        """The addresses of element `at` of a block's images, each of `size` elements."""
+        if self.n % self.lanes == 0:
+            first = w.at(images, w.linear((block, self.lanes * size), (at, 1)))
+            return [w.at(first, lane * size) for lane in range(self.lanes)]
+        numbers = [self.image(w, block, lane) for lane in range(self.lanes)]
+        return [w.at(images, w.linear((number, size), (at, 1))) for number in numbers]
 
     def padded(self, x: Array) -> Array:
         """x inside zeros, as far as outputs read."""
@@ -102,11 +106,17 @@ class Batch:
 
 
 def into_lanes(
-    w: Writer, images: Sequence[str], channels: int, pixels: int, target: str, distance: int, on: str | None = None
+    w: Writer,
+    images: Callable[[str | int], list[str]],
+    channels: int,
+    pixels: int,
+    target: str,
+    distance: int,
+    on: str | None = None,
 ) -> None:
-    """A block of images, at a pointer each, to vectors at `target`; channels are so many vectors apart there.
+    """A block of images to vectors at `target`, where channels are so many vectors apart.
 
-    Lanes that are not in the mask `on` become zero.
+    `images` gives the addresses of an element in all images. Lanes that are not in the mask `on` become zero.
     """
     lanes = w.lanes
 
@@ -115,14 +125,14 @@ def into_lanes(
 
     def four(c: str | int, place: str, k: str | int) -> None:
         at = w.linear((c, pixels), (k, 4))
-        for j, value in enumerate(load_columns(w, [w.at(image, at) for image in images])):
+        for j, value in enumerate(load_columns(w, images(at))):
             put(value, w.at(place, w.linear((k, 4 * lanes), (j * lanes, 1))))
 
     def one(c: str | int, place: str, k: str | int) -> None:
         at, v = w.linear((c, pixels), (k, 1), (pixels // 4 * 4, 1)), vec("float", lanes)
         value = "poison"
-        for lane, image in enumerate(images):
-            value = w.op(f"insertelement {v} {value}, float {w.load(w.at(image, at))}, i64 {lane}")
+        for lane, address in enumerate(images(at)):
+            value = w.op(f"insertelement {v} {value}, float {w.load(address)}, i64 {lane}")
         put(value, w.at(place, w.linear((k, lanes), (pixels // 4 * 4 * lanes, 1))))
 
     def channel(c: str | int) -> None:
