@@ -82,8 +82,9 @@ class Plan(Batch):
 
     @cached_property
     def channels(self) -> list[Kind]:
-        """Output channels of a register tile."""
-        return block_kinds(self.co, registers(self.lanes) // self.points)
+        """Output channels of a register tile; rather fewer than a second kind of tile, which is a copy of the code."""
+        most = registers(self.lanes) // self.points
+        return block_kinds(self.co, next((size for size in range(most, most // 2, -1) if self.co % size == 0), most))
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
