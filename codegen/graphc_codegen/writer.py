@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 #: LLVM type of one element in a register, and in memory. `graphc_codegen.halves` converts the 16-bit floats.
 REGISTER = {
@@ -21,6 +22,8 @@ MANGLED = {"float": "f32", "double": "f64", "i32": "i32", "i64": "i64", "i16": "
 SCRATCH = 512
 _BYTES = {"ptr": 8, "float": 4, "double": 8, "i32": 4, "i64": 8, "i16": 2, "i8": 1}
 
+#: Instructions whose results depend on their operands alone and cost no vector register to keep.
+_REUSED = ("add nsw i64", "mul nsw i64", "getelementptr")
 #: Gives a number back unchanged, but LLVM cannot see that.
 _SAME = 'call i64 asm "", "=r,0"(i64 {}) nounwind memory(none)'
 
@@ -89,14 +92,21 @@ class Writer:
         self._declarations = declarations
         self._names = 0
         self._block = "body"
+        #: By their text, the instructions that have been executed wherever the next line is.
+        self._known: dict[str, str] = {}
 
     # ---- lines
 
     def op(self, text: str) -> str:
-        """Add `%t = text` and return the name."""
+        """Add `%t = text` and return the name; numbers and addresses that are there already are not made again."""
+        found = self._known.get(text)
+        if found is not None:
+            return found
         self._names += 1
         name = f"%t{self._names}"
         self.lines.append(f"  {name} = {text}")
+        if text.startswith(_REUSED):
+            self._known[text] = name
         return name
 
     def do(self, text: str) -> None:
@@ -336,7 +346,8 @@ class Writer:
         some = self.op(f"icmp slt i64 {start}, {end}")
         self.do(f"br i1 {some}, label %some{k}, label %end{k}")
         self._label(f"some{k}")
-        made = self.loop(end, body, carry, step=step, start=start)
+        with self._conditional():
+            made = self.loop(end, body, carry, step=step, start=start)
         after = self._block
         self.do(f"br label %end{k}")
         self._label(f"end{k}")
@@ -351,7 +362,8 @@ class Writer:
         k = self._names
         self.do(f"br i1 {condition}, label %then{k}, label %end{k}")
         self._label(f"then{k}")
-        body()
+        with self._conditional():
+            body()
         self.do(f"br label %end{k}")
         self._label(f"end{k}")
 
@@ -370,6 +382,13 @@ class Writer:
     def scratch(self, thread: int | str) -> str:
         """The address of a thread's SCRATCH bytes for partial results."""
         return self.op(f"getelementptr i8, ptr %scratch, i64 {self.mul(thread, SCRATCH)}")
+
+    @contextmanager
+    def _conditional(self) -> Iterator[None]:
+        """What is written inside may not be executed."""
+        known = dict(self._known)
+        yield
+        self._known = known
 
     def _label(self, name: str) -> None:
         self.lines.append(f"{name}:")
