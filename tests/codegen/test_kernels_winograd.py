@@ -12,20 +12,10 @@ from hypothesis import strategies as st
 
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels import EMITTERS
-from graphc_codegen.program import Instr, NamedKernel, written
+from graphc_codegen.program import NamedKernel, written
 
+from .conv_harness import BODY, padded, run_everywhere
 from .kernel_harness import Array, random, run_kernel, run_twin
-
-#: max(result + bias + residual, 0)
-BODY = (
-    Instr("input", (), "float32", 0),
-    Instr("input", (), "float32", 1),
-    Instr("input", (), "float32", 2),
-    Instr("add", (0, 1)),
-    Instr("add", (3, 2)),
-    Instr("const", (), "float32", 0.0),
-    Instr("max", (4, 5)),
-)
 
 
 @dataclass(frozen=True)
@@ -62,45 +52,29 @@ class Case:
             "top": self.pad[0], "left": self.pad[2], "parts": self.parts, "scratch": common + self.parts * each,
         }  # fmt: skip
 
-    def padded(self, x: Array) -> Array:
-        top, bottom, left, right = self.pad
-        return np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)))
-
     def forward(self, x: Array, weight: Array) -> Array:
-        (oh, ow), padded = self.out, self.padded(x.astype(np.float64))
+        (oh, ow), image = self.out, padded(x.astype(np.float64), self.pad)
         y = np.zeros((self.n, self.co, oh, ow))
         for ky in range(3):
             for kx in range(3):
-                window = padded[:, :, ky : ky + oh, kx : kx + ow]
+                window = image[:, :, ky : ky + oh, kx : kx + ow]
                 y += np.einsum("nihw,oi->nohw", window, weight[:, :, ky, kx].astype(np.float64))
         return y
 
     def filter_grad(self, x: Array, dy: Array) -> Array:
-        (oh, ow), padded = self.out, self.padded(x.astype(np.float64))
+        (oh, ow), image = self.out, padded(x.astype(np.float64), self.pad)
         dw = np.zeros((self.co, self.ci, 3, 3))
         for ky in range(3):
             for kx in range(3):
-                window = padded[:, :, ky : ky + oh, kx : kx + ow]
+                window = image[:, :, ky : ky + oh, kx : kx + ow]
                 dw[:, :, ky, kx] = np.einsum("nihw,nohw->oi", window, dy.astype(np.float64))
         return dw
 
     def run(self, x: Array, weight: Array, transposed: bool = False) -> dict[str, Array]:
-        return _run("conv2d_winograd", self.params(transposed), (self.n, self.co, *self.out), x, weight)
+        return run_everywhere("conv2d_winograd", self.params(transposed), (self.n, self.co, *self.out), x, weight)
 
     def run_filter_grad(self, x: Array, dy: Array) -> dict[str, Array]:
-        return _run("conv2d_filter_grad_winograd", self.filter_params(), (self.co, self.ci, 3, 3), x, dy)
-
-
-def _run(name: str, params: dict[str, Any], shape: tuple[int, ...], *inputs: Array) -> dict[str, Array]:
-    """The result of the kernel with 16, 8 and 4 lanes, by three threads, and of its twin, without scratch memory."""
-    results = {
-        "16 lanes": run_kernel(name, params, *inputs, lanes=16),
-        "8 lanes": run_kernel(name, params, *inputs, lanes=8),
-        "4 lanes": run_kernel(name, params, *inputs, lanes=4),
-        "3 threads": run_kernel(name, params, *inputs, divided=True),
-        "twin": run_twin(name, params, *inputs),
-    }
-    return {where: made[-1].reshape(shape) for where, made in results.items()}
+        return run_everywhere("conv2d_filter_grad_winograd", self.filter_params(), (self.co, self.ci, 3, 3), x, dy)
 
 
 CASES = [
@@ -162,12 +136,12 @@ def test_errors_are_few_times_the_direct_kernels(channels: int, positive: bool) 
     exact = case.forward(x, weight)
     sizes = {"n": 2, "ci": channels, "co": 8, "h": 34, "w": 34, "kh": 3, "kw": 3, "oh": 32, "ow": 32}
     sizes |= {"stride": 1, "dilation": 1}
-    direct = run_kernel("conv2d", sizes | {"transposed": False}, case.padded(x), weight)[0]
+    direct = run_kernel("conv2d", sizes | {"transposed": False}, padded(x, case.pad), weight)[0]
     for where, y in case.run(x, weight).items():
         assert where == "twin" or (_errors(y, exact) <= limit * _errors(direct, exact)).all(), where
     dy = random(3, 2, 8, 32, 32)
     exact = case.filter_grad(x, dy)
-    direct = run_kernel("conv2d_filter_grad", sizes, case.padded(x), dy)[0]
+    direct = run_kernel("conv2d_filter_grad", sizes, padded(x, case.pad), dy)[0]
     limit = np.array([6, 5])  # With many channels it sums up each image by itself.
     for where, dw in case.run_filter_grad(x, dy).items():
         assert where == "twin" or (_errors(dw, exact) <= limit * _errors(direct, exact)).all(), where

@@ -13,20 +13,10 @@ from hypothesis import strategies as st
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.winograd_batch import Plan
 from graphc_codegen.kernels.winograd_batch_grad import GradientPlan
-from graphc_codegen.program import Instr, NamedKernel, result_domain, written
+from graphc_codegen.program import NamedKernel, result_domain, written
 
+from .conv_harness import BODY, padded, run_everywhere
 from .kernel_harness import Array, random, run_kernel, run_twin
-
-#: max(result + bias + residual, 0)
-BODY = (
-    Instr("input", (), "float32", 0),
-    Instr("input", (), "float32", 1),
-    Instr("input", (), "float32", 2),
-    Instr("add", (0, 1)),
-    Instr("add", (3, 2)),
-    Instr("const", (), "float32", 0.0),
-    Instr("max", (4, 5)),
-)
 
 
 @dataclass(frozen=True)
@@ -64,13 +54,11 @@ class Case:
             "top": self.pad[0], "left": self.pad[2], "parts": self.parts, "scratch": 1 << 40, "points": self.points,
         }  # fmt: skip
 
-    def padded(self, x: Array) -> Array:
-        top, bottom, left, right = self.pad
-        return np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)))
-
     def windows(self, x: Array) -> Array:
         """[n, ci, oh, ow, kh, kw]"""
-        return np.lib.stride_tricks.sliding_window_view(self.padded(x.astype(np.float64)), self.kernel, axis=(2, 3))
+        return np.lib.stride_tricks.sliding_window_view(
+            padded(x.astype(np.float64), self.pad), self.kernel, axis=(2, 3)
+        )
 
     def forward(self, x: Array, weight: Array) -> Array:
         return np.asarray(np.einsum("nihwyx,oiyx->nohw", self.windows(x), weight.astype(np.float64)))
@@ -79,28 +67,16 @@ class Case:
         return np.asarray(np.einsum("nihwyx,nohw->oiyx", self.windows(x), dy.astype(np.float64)))
 
     def run(self, x: Array, weight: Array, transposed: bool = False) -> dict[str, Array]:
-        return _run("conv2d_batch_winograd", self.params(transposed), (self.n, self.co, *self.out), x, weight)
+        return run_everywhere("conv2d_batch_winograd", self.params(transposed), (self.n, self.co, *self.out), x, weight)
 
     def run_filter_grad(self, x: Array, dy: Array) -> dict[str, Array]:
         shape = (self.co, self.ci, *self.kernel)
-        return _run("conv2d_filter_grad_batch_winograd", self.filter_params(), shape, x, dy)
+        return run_everywhere("conv2d_filter_grad_batch_winograd", self.filter_params(), shape, x, dy)
 
     def operands(self) -> tuple[Array, Array, Array]:
         """x, weight, dy"""
         x, weight = random(1, self.n, self.ci, self.h, self.w), random(2, self.co, self.ci, *self.kernel)
         return x, weight, random(3, self.n, self.co, *self.out)
-
-
-def _run(name: str, params: dict[str, Any], shape: tuple[int, ...], *inputs: Array) -> dict[str, Array]:
-    """The result of the kernel with 16, 8 and 4 lanes, by three threads, and of its twin, without scratch memory."""
-    results = {
-        "16 lanes": run_kernel(name, params, *inputs, lanes=16),
-        "8 lanes": run_kernel(name, params, *inputs, lanes=8),
-        "4 lanes": run_kernel(name, params, *inputs, lanes=4),
-        "3 threads": run_kernel(name, params, *inputs, divided=True),
-        "twin": run_twin(name, params, *inputs),
-    }
-    return {where: made[-1].reshape(shape) for where, made in results.items()}
 
 
 def turned(weight: Array) -> Array:
@@ -174,15 +150,15 @@ def test_errors_are_few_times_the_direct_kernels(case: Case, positive: bool) -> 
     x, weight, dy = case.operands()
     if positive:
         x = np.maximum(x, 0)
-    padded = case.padded(x)
-    sizes = case._params() | {"h": padded.shape[2], "w": padded.shape[3], "stride": 1, "dilation": 1}
+    image = padded(x, case.pad)
+    sizes = case._params() | {"h": image.shape[2], "w": image.shape[3], "stride": 1, "dilation": 1}
     exact = case.forward(x, weight)
-    direct = run_kernel("conv2d", sizes | {"transposed": False}, padded, weight)[0]
+    direct = run_kernel("conv2d", sizes | {"transposed": False}, image, weight)[0]
     for transposed, given_weight in ((False, weight), (True, turned(weight))):
         for where, y in case.run(x, given_weight, transposed).items():
             assert where == "twin" or (_errors(y, exact) <= limit * _errors(direct, exact)).all(), where
     exact = case.filter_grad(x, dy)
-    direct = run_kernel("conv2d_filter_grad", sizes, padded, dy)[0]
+    direct = run_kernel("conv2d_filter_grad", sizes, image, dy)[0]
     for where, dw in case.run_filter_grad(x, dy).items():
         assert where == "twin" or (_errors(dw, exact) <= limit * _errors(direct, exact)).all(), where
 

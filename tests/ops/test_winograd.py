@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from graphc.ir import Graph
 from graphc.lower import lower
-from graphc.ops import reference, winograd
+from graphc.ops import winograd
 from graphc.ops.conv_sizes import Sizes
-from graphc_codegen import compile_program
 from graphc_codegen.program import NamedKernel
-from tests.passes.running import calls, graph_of, races
+from tests.passes.running import calls, close_to_reference, graph_of, races
 
 #: A residual block's convolutions and all their gradients, one of stride 2.
 BLOCK = """graph @g {
@@ -49,15 +47,7 @@ def test_programs_agree_with_the_interpreter(threads: int) -> None:
     lowered = lower(graph, canary=threads == 1, threads=threads)
     assert lowered.program.threads == threads
     assert races(lowered.program) == []
-    rng = np.random.default_rng(0)
-    feed = {i: rng.standard_normal(graph.node(i).type.shape).astype(np.float32) for i in graph.inputs}
-    step = compile_program(lowered.program, cache_dir=None).bind([], list(lowered.constants))
-    step.run([feed[i] for i in lowered.inputs])
-    step.check_canaries()
-    wanted = reference.run(graph, feed).results
-    for (buffer, type), want in zip(lowered.results, wanted, strict=True):
-        got = step.read(buffer).reshape(type.shape)
-        np.testing.assert_allclose(got, want, rtol=0, atol=2e-6 * np.abs(want).max())
+    close_to_reference(graph, lowered)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,18 @@ def small_integers(graph: Graph, seed: int = 0) -> dict[int, Any]:
     return made
 
 
+def close_to_reference(graph: Graph, lowered: Lowered) -> None:
+    """Run a step on random numbers between canaries; its results are the interpreter's within a few roundings."""
+    rng = np.random.default_rng(0)
+    feed = {i: rng.standard_normal(graph.node(i).type.shape).astype(np.float32) for i in graph.inputs}
+    step = compile_program(lowered.program, cache_dir=None).bind([], list(lowered.constants))
+    step.run([feed[i] for i in lowered.inputs])
+    step.check_canaries()
+    for (buffer, type), want in zip(lowered.results, reference.run(graph, feed).results, strict=True):
+        got = step.read(buffer).reshape(type.shape)
+        np.testing.assert_allclose(got, want, rtol=0, atol=2e-6 * np.abs(want).max())
+
+
 #: A cost model that has every call shared that can be.
 _SHARE_ALL = {"_MEET": -1e9, "_MEET_EACH": 0.0, "_DISPATCH": -1e9}
 
