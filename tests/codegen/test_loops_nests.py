@@ -160,7 +160,7 @@ def test_reductions_of_a_row(n: int, target: Any) -> None:
         np.testing.assert_allclose(value[0], want, rtol=2e-6, atol=2e-6 * np.sqrt(n))
 
 
-@pytest.mark.parametrize("shape", [(32, 10), (10, 1000), (64, 300), (3, 1), (1, 3), (257, 17)])
+@pytest.mark.parametrize("shape", [(32, 10), (10, 1000), (64, 300), (3, 1), (1, 3), (257, 17), (5, 384)])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_row_and_column_sums(shape: tuple[int, int], axis: int) -> None:
     x = np.random.default_rng(1).normal(size=shape).astype(np.float32)
@@ -175,6 +175,24 @@ def test_row_and_column_sums(shape: tuple[int, int], axis: int) -> None:
     )
     got = run(kernel, [x.ravel(), np.zeros(shape[1 - axis], np.float32)])[1]
     np.testing.assert_allclose(got, x.astype(np.float64).mean(axis), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("columns", [1, 127, 128, 300, 768])
+@pytest.mark.parametrize("sums", [1, 2, 3])
+def test_columns_summed_and_stored(columns: int, sums: int) -> None:
+    x = np.random.default_rng(2).normal(size=(9, columns)).astype(np.float32)
+    out = Access("float32", (0, 1), 0, columns)
+    body = (Instr("input", (), "float32", 0), Instr("mul", (0, 0)), Instr("neg", (0,)))
+    kernel = LoopKernel(
+        x.shape,
+        (True, False),
+        (contiguous(x.shape),),
+        body,
+        (*(Output(out, k, "sum") for k in range(sums)), Output(contiguous(x.shape), 1)),
+    )
+    _, *found = run(kernel, [x.ravel(), *[np.zeros(columns, np.float32)] * sums, np.zeros(x.size, np.float32)])
+    for got, want in zip(found, [*[x.sum(0), (x * x).sum(0), -x.sum(0)][:sums], (x * x).ravel()], strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("how", ["max", "min", "sum", "prod"])

@@ -83,6 +83,13 @@ def plan(kernel: LoopKernel, lanes: int) -> Nest:
     depth, varies = _depths(kernel, live, inputs, lines_of_iotas, position)
     scattered = sum(1 for line in lines if position is not None and line.strides[position] not in (0, 1))
     unroll = 1 if scattered or weight > 48 else 2 if weight > 12 else 4
+    if (
+        unroll == 4
+        and position is not None
+        and position < kept < len(order)
+        and _takes_more(kernel, order[position], lanes)
+    ):
+        unroll = 8
     return Nest(
         tuple(a.size for a in order),
         kept,
@@ -94,6 +101,16 @@ def plan(kernel: LoopKernel, lanes: int) -> Nest:
         varies,
         unroll,
     )
+
+
+def _takes_more(kernel: LoopKernel, axis: _Axis, lanes: int) -> bool:
+    """Whether sums over rows may take 8 vectors of each at a time, so that more of a row is read at once.
+
+    There must be registers for them, and turns for all threads.
+    """
+    turns, sums = axis.size // (8 * lanes), sum(o.reduce is not None for o in kernel.outputs)
+    shared = kernel.threads == 1 or turns >= 4 * kernel.threads or (turns > 0 and turns % kernel.threads == 0)
+    return 8 * sums <= lanes and shared
 
 
 def _live(kernel: LoopKernel) -> list[int]:
