@@ -42,6 +42,10 @@ _VECTORS = 2
 _PANEL = 1 << 14
 #: Bytes that stay near, in the second cache.
 _LARGE = 1 << 20
+#: The most elements of a matrix that is fetched while another one is multiplied.
+_SMALL = 1 << 13
+#: Bytes of a result for which one asks before it is written.
+_FAR_AWAY = 1 << 17
 #: The fewest elements between vectors whose multiples fall into few sets of the first cache: 512 bytes.
 _ALIAS = 128
 
@@ -74,11 +78,20 @@ class _Side(NamedTuple):
     deep: int
 
 
+class _Coming(NamedTuple):
+    """A matrix of the next product, which is fetched meanwhile; `lead` lies between its rows."""
+
+    pointer: str
+    rows: int
+    columns: int
+    lead: int
+
+
 class _Product(NamedTuple):
     """C = S V: of S scalars are read, of V vectors. C's stride is `rows` along S and `lanes` along V.
 
     `finish` applies the epilogue if there is one; `tile` is memory for tiles that are transposed; `at` is where this
-    product begins: batch, i, j.
+    product begins: batch, i, j; `far` says that C is not near, and `coming` what is fetched for the next product.
     """
 
     scalars: _Side
@@ -91,6 +104,8 @@ class _Product(NamedTuple):
     finish: epilogue.Finish | None
     tile: str
     at: tuple[str | int, str | int, str | int]
+    far: bool
+    coming: tuple[_Coming, ...]
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
@@ -137,35 +152,46 @@ def _shapes(p: Params) -> tuple[tuple[int, int], ...]:
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """Writes the products one after the other; threads share them, or the tiles of each."""
     seen, axes, way = views(p), _axes(p), choose(p, w.lanes)
+    batch = math.prod(axes)
     result = pointers[2 + len(p.get("extras", ()))]
     finish = epilogue.Finish(w, p, _domain(p), pointers[2:]) if "epilogue" in p else None
     panel = w.op(f"alloca [{p['k'] * _VECTORS * w.lanes} x float], align 64") if way.packs else ""
     tile = w.op(f"alloca [{registers(w.lanes) * w.lanes} x float], align 64") if way.swaps else ""
 
-    def product(index: str | int) -> None:
+    def matrices(index: str | int) -> list[str]:
         digits = _digits(w, index, axes)
-        a, b, c = (
+        return [
             w.at(pointer, w.linear((view.offset, 1), *zip(digits, view.strides, strict=True)))
             for view, pointer in zip(seen, (*pointers[:2], result), strict=True)
-        )
+        ]
+
+    def product(index: str | int) -> None:
+        a, b, c = matrices(index)
         left, right = (
             _Side(pointer, p[size], *steps) for pointer, size, steps in zip((a, b), "mn", _steps(p), strict=True)
         )
         start = (index, 0, 0)
+        far = batch == 1 and not p["accumulate"] and 4 * p["m"] * p["n"] >= _FAR_AWAY
+        coming = _coming(w, p, matrices(w.divided(w.add(index, 1), batch)[1])) if batch > 1 else ()
         if way.swaps:
-            x = _Product(right, left, p["k"], c, 1, seen[2].lead, p["accumulate"], finish, tile, start)
+            x = _Product(right, left, p["k"], c, 1, seen[2].lead, p["accumulate"], finish, tile, start, far, coming)
         else:
-            x = _Product(left, right, p["k"], c, seen[2].lead, 1, p["accumulate"], finish, tile, start)
+            x = _Product(left, right, p["k"], c, seen[2].lead, 1, p["accumulate"], finish, tile, start, far, coming)
         if way.dots:
             _along_k(w, x)
         else:
             _splat(w, x, panel)
 
-    batch = math.prod(axes)
     if batch % w.threads == 0 or batch >= 4 * w.threads:
         w.share(batch, product)
     else:
         w.repeat(batch, product)
+
+
+def _coming(w: Writer, p: Params, pointers: Sequence[str]) -> tuple[_Coming, ...]:
+    """What to fetch for the next product: the small ones of a, b and c. Tiles share their rows as they share those of a."""
+    found = (_Coming(x, *shape, v.lead) for x, shape, v in zip(pointers, _shapes(p), views(p), strict=True))
+    return tuple(c for c in found if c.rows >= p["m"] and c.rows * c.columns <= _SMALL)
 
 
 def _steps(p: Params) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -364,21 +390,27 @@ def _store_transposed(w: Writer, x: _Product, acc: Sequence[str], target: str, w
 def _fetches(
     w: Writer, x: _Product, at: tuple[str | int, str | int], columns: int
 ) -> Callable[[str | int], None] | None:
-    """What asks for one row of what the epilogue will read for a tile; None if each is a single line."""
-    if x.finish is None:
-        return None
+    """What asks for one row of what a tile reads and writes at its end, and of the next product; None if there is nothing."""
     batch, i, j = _place(w, x, at)
     lines = sorted({*range(0, columns, 16), columns - 1})
-    extras = zip(x.finish.pointers, x.finish.p["extras"], strict=False)
-    far = [(pointer, strides) for pointer, strides in extras if strides[1] and strides[2]]
+    rows: list[tuple[str, str | int, int, Sequence[int]]] = []  # Pointer, first element, distance, lines.
+    extras = zip(x.finish.pointers, x.finish.p["extras"], strict=False) if x.finish is not None else ()
+    for pointer, (outer, lead, step) in extras:
+        if lead and step:
+            rows.append((pointer, w.linear((batch, outer), (i, lead), (j, 1)), lead, lines))
+    if x.far:
+        rows.append((x.c, w.linear((at[0], x.rows), (at[1], 1)), x.rows, lines))
+    for c in x.coming:
+        for begin in range(0, c.rows, x.scalars.size):
+            rows.append((c.pointer, w.mul(w.add(at[0], begin), c.lead), c.lead, range(0, c.columns, 16)))
 
     def row(r: str | int) -> None:
-        for pointer, strides in far:
-            first = w.linear((batch, strides[0]), (w.add(i, r), strides[1]), (j, 1))
+        for pointer, first, lead, lines in rows:
+            start = w.add(first, w.mul(r, lead))
             for line in lines:
-                prefetch(w, pointer, w.add(first, line))
+                prefetch(w, pointer, w.add(start, line))
 
-    return row if far else None
+    return row if rows else None
 
 
 def _place(w: Writer, x: _Product, at: tuple[str | int, str | int]) -> tuple[str | int, str | int, str | int]:
