@@ -44,7 +44,7 @@ _PANEL = 1 << 14
 _LARGE = 1 << 20
 #: The most elements of a matrix that is fetched while another one is multiplied.
 _SMALL = 1 << 13
-#: Bytes of a result for which one asks before it is written.
+#: Bytes of a result or operand of an epilogue that may not be near.
 _FAR_AWAY = 1 << 17
 #: The fewest elements between vectors whose multiples fall into few sets of the first cache: 512 bytes.
 _ALIAS = 128
@@ -394,10 +394,8 @@ def _fetches(
     batch, i, j = _place(w, x, at)
     lines = sorted({*range(0, columns, 16), columns - 1})
     rows: list[tuple[str, str | int, int, Sequence[int]]] = []  # Pointer, first element, distance, lines.
-    extras = zip(x.finish.pointers, x.finish.p["extras"], strict=False) if x.finish is not None else ()
-    for pointer, (outer, lead, step) in extras:
-        if lead and step:
-            rows.append((pointer, w.linear((batch, outer), (i, lead), (j, 1)), lead, lines))
+    for pointer, (outer, lead, step) in _far_extras(x.finish):
+        rows.append((pointer, w.linear((batch, outer), (i, lead), (j, step)), lead, lines))
     if x.far:
         rows.append((x.c, w.linear((at[0], x.rows), (at[1], 1)), x.rows, lines))
     for c in x.coming:
@@ -411,6 +409,18 @@ def _fetches(
                 prefetch(w, pointer, w.add(start, line))
 
     return row if rows else None
+
+
+def _far_extras(finish: epilogue.Finish | None) -> list[tuple[str, tuple[int, ...]]]:
+    """Operands of an epilogue that may not be near, with their strides."""
+    if finish is None:
+        return []
+
+    def size(strides: Sequence[int]) -> int:
+        return math.prod(n for n, s in zip(finish.domain, strides, strict=True) if s)
+
+    operands = zip(finish.pointers, finish.p["extras"], strict=False)
+    return [(pointer, strides) for pointer, strides in operands if 4 * size(strides) >= _FAR_AWAY]
 
 
 def _place(w: Writer, x: _Product, at: tuple[str | int, str | int]) -> tuple[str | int, str | int, str | int]:
