@@ -61,22 +61,40 @@ def _power_of_two(w: Writer, n: str) -> str:
     return w.convert("bitcast", w.binary("shl", biased, w.constant(23, "i32"), "i32"), "i32", "float")
 
 
-def exp(w: Writer, x: str) -> str:
-    """e**x, 1 ulp. Overflows to inf, underflows to 0 (through denormals where they are on)."""
-    low, high = w.constant(-104.0), w.constant(89.0)
-    x = w.select(w.binary("fcmp olt", x, low), low, x)
-    x = w.select(w.binary("fcmp ogt", x, high), high, x)
+def _shifted_power(w: Writer, shifted: str) -> str:
+    """2**n for n in [-126, 127] in the low bits of a float, all others of which are shifted out; 0 for n = -127."""
+    high = w.binary("shl", w.convert("bitcast", shifted, "float", "i32"), w.constant(23, "i32"), "i32")
+    return w.convert("bitcast", w.binary("add", high, w.constant(127 << 23, "i32"), "i32"), "i32", "float")
+
+
+def _exp_parts(w: Writer, x: str) -> tuple[str, str]:
+    """(y, s) with e**x = y 2**n, y near 1, and the integer n in the low bits of the float s, above _ROUND_BITS."""
     shifted = w.fma(x, w.constant(math.log2(math.e)), w.constant(_ROUND))
     n = w.binary("fsub", shifted, w.constant(_ROUND))
     r = w.fma(n, w.constant(-_LN2_HIGH), x)
     r = w.fma(n, w.constant(-_LN2_LOW), r)
     p = _polynomial(w, r, _EXP)
-    y = w.binary("fadd", w.fma(p, w.binary("fmul", r, r), r), w.constant(1.0))
+    return w.binary("fadd", w.fma(p, w.binary("fmul", r, r), r), w.constant(1.0)), shifted
+
+
+def exp(w: Writer, x: str) -> str:
+    """e**x, 1 ulp. Overflows to inf, underflows to 0 (through denormals where they are on)."""
+    low, high = w.constant(-104.0), w.constant(89.0)
+    x = w.select(w.binary("fcmp olt", x, low), low, x)
+    x = w.select(w.binary("fcmp ogt", x, high), high, x)
+    y, shifted = _exp_parts(w, x)
     # n reaches 128 and -150, beyond the exponents of one factor: halve it.
     bits = w.binary("sub", w.convert("bitcast", shifted, "float", "i32"), w.constant(_ROUND_BITS, "i32"), "i32")
     half = w.binary("ashr", bits, w.constant(1, "i32"), "i32")
     rest = w.binary("sub", bits, half, "i32")
     return w.binary("fmul", w.binary("fmul", y, _power_of_two(w, half)), _power_of_two(w, rest))
+
+
+def exp_of_negative(w: Writer, x: str) -> str:
+    """e**x for x <= 0, 1 ulp; results below 2**-126 may be 0."""
+    low = w.constant(-88.0)
+    y, shifted = _exp_parts(w, w.select(w.binary("fcmp olt", x, low), low, x))
+    return w.binary("fmul", y, _shifted_power(w, shifted))
 
 
 def log(w: Writer, x: str) -> str:
@@ -107,9 +125,7 @@ def tanh(w: Writer, x: str) -> str:
     n = w.binary("fsub", shifted, w.constant(_ROUND))
     r = w.fma(n, w.constant(-math.log(2.0)), w.binary("fadd", a, a))
     p = w.fma(_polynomial(w, r, _EXP), w.binary("fmul", r, r), r)
-    # The number n is in the low bits of `shifted`, and everything else there is shifted out.
-    high = w.binary("shl", w.convert("bitcast", shifted, "float", "i32"), w.constant(23, "i32"), "i32")
-    power = w.convert("bitcast", w.binary("add", high, w.constant(127 << 23, "i32"), "i32"), "i32", "float")
+    power = _shifted_power(w, shifted)
     m = w.fma(p, power, w.binary("fsub", power, w.constant(1.0)))
     return _with_sign(w, w.binary("fdiv", m, w.binary("fadd", m, w.constant(2.0))), x)
 

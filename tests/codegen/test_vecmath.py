@@ -52,6 +52,7 @@ def _sigmoid(x: Array) -> Array:
 ERF = np.vectorize(math.erf, otypes=[np.float64])
 CASES: dict[str, tuple[Callable[[Array], Array], float, float, float]] = {
     "exp": (np.exp, -87.3, 88.7, 2.0),
+    "exp_of_negative": (np.exp, -87.3, 0.0, 2.0),
     "log": (np.log, 1e-30, 1e4, 2.0),
     "tanh": (np.tanh, -12.0, 12.0, 3.0),
     "sigmoid": (_sigmoid, -87.0, 87.0, 4.0),
@@ -87,6 +88,7 @@ def test_erf_error(lanes: int) -> None:
 INF, NAN = math.inf, math.nan
 SPECIAL = [
     ("exp", [(-0.0, 1), (1e-40, 1), (INF, INF), (-INF, 0), (1e30, INF), (89.0, INF), (-110.0, 0)]),
+    ("exp_of_negative", [(0.0, 1), (-0.0, 1), (-1e-40, 1), (-INF, 0), (-1e30, 0), (-87.7, 0), (-110.0, 0)]),
     ("log", [(1.0, 0), (0.0, -INF), (-0.0, -INF), (INF, INF), (-INF, NAN), (-1.0, NAN)]),
     ("tanh", [(0.0, 0), (INF, 1), (-INF, -1), (100.0, 1), (-BOUND, -1)]),
     ("sigmoid", [(0.0, 0.5), (INF, 1), (-INF, 0), (BOUND, 1), (-BOUND, 0)]),

@@ -59,7 +59,7 @@ def _exponentials(w: Writer, x: str, out: str, cols: int) -> tuple[str, str]:
     top = _row_maximum(w, x, cols)
 
     def term(i: str | int, active: int) -> str:
-        e = vecmath.exp(w, w.binary("fsub", w.vload(w.at(x, i), active), top))
+        e = vecmath.exp_of_negative(w, w.binary("fsub", w.vload(w.at(x, i), active), top))
         w.vstore(e, w.at(out, i), active)
         return e
 
@@ -108,7 +108,7 @@ def log_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         def shifted(i: str | int, active: int) -> str:
             return w.binary("fsub", w.vload(w.at(x, i), active), top)
 
-        log_total = vecmath.log(w, _sum_over(w, cols, lambda i, active: vecmath.exp(w, shifted(i, active))))
+        log_total = vecmath.log(w, _sum_over(w, cols, lambda i, active: vecmath.exp_of_negative(w, shifted(i, active))))
         _each(
             w,
             cols,
