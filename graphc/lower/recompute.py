@@ -125,7 +125,7 @@ class _Recomputation:
         if home is None or reader not in others or self.keep(value) or not self._is_cheap(node):
             return None
         size = self.graph.type(value).size
-        recipe = _Recipe(gain=size + size / len(others))
+        recipe = _Recipe(gain=size + (size + self._freed(value, home)) / len(others))
         self._collect(recipe, value, reader, home)
         fits = self._is_in_step(value, reader) and self._has_room(reader, recipe)
         return recipe if fits and sum(map(self._price, recipe.nodes)) * size <= _TOUCH * recipe.gain else None
@@ -148,6 +148,11 @@ class _Recomputation:
             recipe.nodes.append(maker)
 
         visit(wanted)
+
+    def _freed(self, value: Value, home: Group) -> int:
+        """How many elements a group reads for nothing but a value."""
+        stored = {n.outputs[0] for n in home.nodes if n.id not in home.again and self._is_stored(n.outputs[0])}
+        return sum(self.graph.type(v).size for v in home.reads) if stored == {value} else 0
 
     def _readers(self, value: Value) -> list[Group]:
         """The groups that read a value from memory; none if anything else does."""

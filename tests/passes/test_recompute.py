@@ -104,13 +104,14 @@ def test_what_loops_read_and_store(name: str) -> None:
     assert wanted is None or found == wanted
 
 
-def test_a_loop_that_nobody_needs_any_more_is_gone() -> None:
+@pytest.mark.parametrize("last", ["Mul(%61, %3)", "Neg(%61)"])
+def test_a_loop_that_nobody_needs_any_more_is_gone(last: str) -> None:
     """A square is wanted long after it could have been made."""
     nodes = "%3: f32[8,8] = FloorMod(%1, %20)\n%5: f32[8,8] = MatMul(%3, %3)\n%6: f32[8,8] = Square(%3)\n"
     nodes += "\n".join(f"%{i}: f32[8,{i}] = BroadcastTo(%30) {{shape=(8, {i})}}" for i in range(40, 47)).join(
         ["%30: f32[8,1] = ReduceSum(%5) {axis=(1,), keep_dims=True}\n", "\n%60: f32[8,8] = MatMul(%5, %5)\n"]
     )
-    nodes += "%61: f32[8,8] = Mul(%60, %6)\n%62: f32[8,8] = Mul(%61, %3)"
+    nodes += "%61: f32[8,8] = Mul(%60, %6)\n%62: f32[8,8] = " + last
     results = ", ".join(f"r{i}=%{i}" for i in range(40, 47))
     of = graph(nodes, f"return y=%62, {results}")
     agree_everywhere(of)
