@@ -17,8 +17,10 @@ def version() -> str:
 
 
 def start() -> None:
-    """What Numba does once per process, whatever is compiled."""
+    """What Numba does once per process, whatever is compiled; and the imports of graphc that wait for the first compilation."""
     import numba
+
+    import graphc.api  # noqa: F401
 
     numba.njit("int64(int64)")(lambda x: x)
 

@@ -82,7 +82,8 @@ def report(results: Results) -> list[str]:
                 lines += ["", f"{_title(workload, variant)}: losses differ, so not all compute the same thing: {odd}"]
     for threads in _settings(results):
         lines += _section(f"Share of the processor's peak, {_SETTINGS[threads]}", peak_table(results, threads))
-    lines += _section("The first step, one process each", start_tables(results))
+    where = "".join(f", {_SETTINGS[threads]}" for threads in _settings(results)[-1:])
+    lines += _section(f"The first step, one process each{where}", start_tables(results))
     lines += _section("What loss scale, overflow check and skip add to a step's kernels", scaling_table(results))
     lines += _section("Memory plan of a plain step", memory_table(results))
     lines += _section("A step that does next to nothing", dispatch_lines(results))

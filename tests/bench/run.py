@@ -107,10 +107,13 @@ class Bench:
         print(f"threads {threads}, {workload}, {variant} done", file=sys.stderr)
 
     def _start(self, key: Key, running: dict[str, Process]) -> None:
-        """Start a peer. Its first process for a workload finds no compiled code; a second one then starts with that."""
-        _, workload, _, peer = key
-        cold = (workload, peer) not in self.seen
-        self.seen.add((workload, peer))
+        """Start a peer. With the last number of threads asked for, by default all, its first process for a workload finds no
+        compiled code; a second one then starts with that.
+        """
+        threads, workload, _, peer = key
+        cold = threads == self.args.threads[-1] and (workload, peer) not in self.seen
+        if cold:
+            self.seen.add((workload, peer))
         if (workload, peer) in self.overdue:
             return
         numbers = self.results.found[key]
@@ -141,7 +144,7 @@ class Bench:
     def _process(self, key: Key, mode: str) -> Process:
         threads, workload, variant, peer = key
         # torch compiles its headers once per directory. MindSpore's cache takes one step for another.
-        parts = () if peer.startswith("torch") else (workload, variant, threads)
+        parts = (threads,) if peer.startswith("torch") else (workload, variant, threads)
         cache = os.path.join(self.scratch, peer, *parts)
         arguments = ["worker.py", peer, workload, variant, mode]
         return Process(self.pythons[peer], arguments, cache, self._cpu(threads), self.args.limit)
