@@ -81,8 +81,8 @@ class Jitted:
 
 def compile_step(source: str, symbols: Iterable[str]) -> list[Jitted]:
     """The functions of step.py; kernels and each other they call by name. Raises CodegenError when Numba refuses one."""
-    namespace: dict[str, Any] = {name: _external(name, 2) for name in (*symbols, MOVE)}
-    namespace |= {"move": namespace[MOVE], "load_flag": _external(LOAD_FLAG, 2, "int64"), "__name__": "graphc_step"}
+    namespace: dict[str, Any] = {name: _external(name, 2) for name in symbols}
+    namespace |= {"move": _external(MOVE, 2), "load_flag": _external(LOAD_FLAG, 2, "int64"), "__name__": "graphc_step"}
     made: list[Jitted] = []
 
     def njit(signature: str, **options: Any) -> Callable[[Any], Any]:

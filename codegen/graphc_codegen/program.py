@@ -121,10 +121,6 @@ SCALAR_OPS = {
 class _Named:
     """Kernels are named by their content."""
 
-    @property
-    def family(self) -> str:
-        raise NotImplementedError
-
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the whole content; two kernels that compare equal may differ, as 0.0 and -0.0 do."""

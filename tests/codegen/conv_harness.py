@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc_codegen.program import Instr
+from graphc_codegen.program import Instr, NamedKernel, written
 from tests.codegen.kernel_harness import Array, run_kernel, run_twin
 
 #: An epilogue: max(result + bias + residual, 0).
@@ -36,3 +36,24 @@ def run_everywhere(name: str, params: dict[str, Any], shape: tuple[int, ...], *i
 def padded(x: Array, pad: tuple[int, int, int, int]) -> Array:
     """Images with (top, bottom, left, right) zeros around them."""
     return np.pad(x, ((0, 0), (0, 0), pad[:2], pad[2:]))
+
+
+def check_epilogue(name: str, p: dict[str, Any], x: Array, weight: Array, bias: Array, residual: Array) -> NamedKernel:
+    """The kernel with BODY as its epilogue stores that and the plain result, everywhere; returns the fused kernel.
+
+    Its result has the shape of `residual`, [n, co, oh, ow].
+    """
+    _, plain = run_kernel(name, p, x, weight)
+    co, plane = residual.shape[1], residual.shape[2] * residual.shape[3]
+    params = p | {"epilogue": BODY, "extras": ((0, 1, 0), (co * plane, plane, 1)), "stores": (6, 0)}
+    kernel = NamedKernel(name, tuple(params.items()))
+    assert written(kernel) == 3
+    wanted = np.maximum(plain.reshape(residual.shape) + bias[:, None, None] + residual, 0)
+    for lanes, divided in ((16, False), (8, False), (16, True)):
+        made = run_kernel(name, params, x, weight, bias, residual, lanes=lanes, divided=divided)
+        np.testing.assert_allclose(made[1].reshape(wanted.shape), wanted, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(made[2], plain, rtol=1e-4, atol=1e-4)
+    _, activated, same = run_twin(name, params, x, weight, bias, residual)
+    np.testing.assert_allclose(activated.reshape(wanted.shape), wanted, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(same, plain, rtol=1e-4, atol=1e-4)
+    return kernel

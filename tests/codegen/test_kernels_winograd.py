@@ -14,8 +14,8 @@ from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels import EMITTERS
 from graphc_codegen.program import NamedKernel, written
 
-from .conv_harness import BODY, padded, run_everywhere
-from .kernel_harness import Array, random, run_kernel, run_twin
+from .conv_harness import check_epilogue, padded, run_everywhere
+from .kernel_harness import Array, random, run_kernel
 
 
 @dataclass(frozen=True)
@@ -190,19 +190,7 @@ def test_the_epilogue_is_applied_to_every_pixel(shape: tuple[int, int, int, int,
     case = Case(*shape)
     x, weight = random(1, case.n, case.ci, case.h, case.w), random(2, case.co, case.ci, 3, 3)
     bias, residual = random(3, case.co), random(4, case.n, case.co, *case.out)
-    _, plain = run_kernel("conv2d_winograd", case.params(False), x, weight)
-    plane = case.h * case.w
-    extras = ((0, 1, 0), (case.co * plane, plane, 1))
-    params = case.params(False) | {"epilogue": BODY, "extras": extras, "stores": (6, 0)}
-    assert written(NamedKernel("conv2d_winograd", tuple(params.items()))) == 3
-    wanted = np.maximum(plain.reshape(residual.shape) + bias[:, None, None] + residual, 0)
-    for lanes, divided in ((16, False), (8, False), (16, True)):
-        made = run_kernel("conv2d_winograd", params, x, weight, bias, residual, lanes=lanes, divided=divided)
-        np.testing.assert_allclose(made[1].reshape(wanted.shape), wanted, rtol=1e-4, atol=1e-4)
-        np.testing.assert_allclose(made[2], plain, rtol=1e-4, atol=1e-4)
-    _, activated, same = run_twin("conv2d_winograd", params, x, weight, bias, residual)
-    np.testing.assert_allclose(activated.reshape(wanted.shape), wanted, rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(same, plain, rtol=1e-4, atol=1e-4)
+    check_epilogue("conv2d_winograd", case.params(False), x, weight, bias, residual)
 
 
 def test_scratch_memory_is_written_and_may_be_too_small() -> None:
