@@ -30,6 +30,9 @@ FLOATS = ("float32", "float64", *HALVES)
 UNSIGNED = ("uint8",)
 INTEGERS = ("int8", "int16", "int32", "int64", *UNSIGNED)
 
+#: Elements in each thread's row of marks (`kernels.epilogue`): a cache line, so that threads do not share one.
+MARKS = 16
+
 #: Every arena buffer starts at a multiple of this many bytes.
 ALIGNMENT = 64
 
@@ -198,6 +201,11 @@ def result_domain(kernel: NamedKernel) -> tuple[int, ...] | None:
     return None
 
 
+def watches(kernel: NamedKernel) -> bool:
+    """Whether the kernel can mark what is not finite as it stores its result (`marks` in `kernels.epilogue`)."""
+    return kernel.name == "gemm" and result_domain(kernel) is not None and "marks" not in dict(kernel.params)
+
+
 def may_overwrite(kernel: NamedKernel) -> bool:
     """Whether the epilogue may write over a further operand that it reads like the result: each element once, just before."""
     return kernel.name == "gemm"
@@ -208,9 +216,10 @@ def written(kernel: Kernel) -> int:
     if isinstance(kernel, LoopKernel):
         return kernel.times * len(kernel.outputs)
     scratch = kernel.name.endswith("_winograd")
+    marks = "marks" in dict(kernel.params)
     if "stores" in dict(kernel.params):
-        return scratch + len(dict(kernel.params)["stores"])  # type: ignore[arg-type]
-    return 2 if scratch or kernel.name == "softmax_cross_entropy" else 1
+        return scratch + len(dict(kernel.params)["stores"]) + marks  # type: ignore[arg-type]
+    return 2 if scratch or marks or kernel.name == "softmax_cross_entropy" else 1
 
 
 def divisible(kernel: Kernel) -> bool:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphc_codegen.kernels.gemm import Way, choose
+from graphc_codegen.kernels.gemm_plan import Way, choose
 from graphc_codegen.kernels.microkernel import blocks, strips, transpose_into
 from graphc_codegen.program import Instr, NamedKernel, result_domain
 
-from .kernel_harness import Array, Guarded, compile_text, ir_text, kernel, random, run_all, run_kernel
+from .kernel_harness import Array, Guarded, compile_text, ir_text, kernel, random, run_all, run_kernel, run_twin
 
 SIZE = st.one_of(st.integers(1, 20), st.sampled_from([28, 31, 32, 33, 48, 65]))
 
@@ -242,6 +242,70 @@ def test_an_epilogue_writes_what_it_reads(m: int, n: int, k: int, ta: bool, tb: 
     kernel("gemm", fused, lanes).call(*(g.array.ctypes.data for g in (*held, both, both)))
     both.check()
     np.testing.assert_array_equal(both.array, want)
+
+
+#: result + full, and that times two.
+SUM = (Instr("input", (), "float32", 0), Instr("input", (), "float32", 1), Instr("add", (0, 1)), Instr("add", (2, 2)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    m=SIZE,
+    n=SIZE,
+    k=SIZE,
+    ta=st.booleans(),
+    tb=st.booleans(),
+    batch=st.integers(1, 3),
+    bad=st.sampled_from([None, np.inf, -np.inf, np.nan, 3e38]),
+    watched=st.integers(0, 1),
+    data=st.data(),
+)
+def test_marks_say_whether_an_output_is_finite(
+    m: int, n: int, k: int, ta: bool, tb: bool, batch: int, bad: float | None, watched: int, data: st.DataObject
+) -> None:
+    params = _params(m, n, k, ta, tb and not ta, False, batch)
+    a, b = _operands(m + n, m, n, k, batch)
+    full = random(9, batch, m, n)
+    if bad is not None:
+        at = tuple(data.draw(st.integers(0, size - 1)) for size in full.shape)
+        full[at] = bad
+    fused = params | {"epilogue": SUM, "extras": ((m * n, n, 1),), "stores": (2, 3)}
+    inputs = [_stored(a, ta), _stored(b, tb and not ta), full]
+    rows = 3 + watched
+    plain = _everywhere(fused, inputs)
+    for where, (*found, marks) in _everywhere(fused | {"marks": (rows, watched)}, inputs).items():
+        for got, want in zip(found, plain[where], strict=True):
+            np.testing.assert_array_equal(got, want, err_msg=where)
+        assert np.isfinite(marks).all() == np.isfinite(found[watched]).all(), where
+        assert (marks[np.isfinite(marks)] == 0).all()
+
+
+def _everywhere(params: dict[str, Any], inputs: list[Array]) -> dict[str, list[Array]]:
+    """`run_all` without its comparison of threads: each of them marks in a row of its own."""
+    return {
+        "16 lanes": run_kernel("gemm", params, *inputs, lanes=16),
+        "8 lanes": run_kernel("gemm", params, *inputs, lanes=8),
+        "threads": run_kernel("gemm", params, *inputs, divided=True),
+        "twin": run_twin("gemm", params, *inputs),
+    }
+
+
+@settings(max_examples=40, deadline=None)
+@given(m=SIZE, n=SIZE, k=SIZE, ta=st.booleans(), tb=st.booleans(), bad=st.booleans(), data=st.data())
+@np.errstate(invalid="ignore")
+def test_a_product_without_epilogue_marks_too(
+    m: int, n: int, k: int, ta: bool, tb: bool, bad: bool, data: st.DataObject
+) -> None:
+    params = _params(m, n, k, ta, tb and not ta, False, 1) | {"marks": (3, 0)}
+    a, b = _operands(m + n, m, n, k, 1)
+    if bad:
+        b[0, data.draw(st.integers(0, k - 1)), data.draw(st.integers(0, n - 1))] = np.inf
+    exact = a.astype(np.float64) @ b
+    scale = np.abs(a).astype(np.float64) @ np.abs(b) + 1
+    for where, (got, marks) in _everywhere(params, [_stored(a, ta), _stored(b, tb and not ta)]).items():
+        close = np.abs(got.reshape(exact.shape) - exact) <= 1e-6 * scale
+        assert (close | ~np.isfinite(exact)).all(), where
+        assert np.isfinite(marks).all() == np.isfinite(got).all() == (not bad), where
 
 
 def test_which_products_take_an_epilogue() -> None:

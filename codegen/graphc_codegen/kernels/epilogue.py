@@ -3,6 +3,10 @@
 Params of such a kernel: `epilogue`, the instructions (see `program.Instr`), whose input 0 is the result and whose other
 inputs are further operands; `extras`, for each of these its strides along the axes of `program.result_domain`, where the last
 one is 0 or 1; `stores`, the values to store, one per output. All is float32.
+
+Params of a matrix product may say (`marks`: a number of rows, that of an output) that it watches what it stores there: one
+more output, rows of MARKS elements, one per thread at least, holds a NaN if an element of that output is infinite or NaN, and
+zeros otherwise.
 """
 
 from __future__ import annotations
@@ -10,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from graphc_codegen import scalar_ops
 from graphc_codegen.kernels.base import Array, Operand, Params
 from graphc_codegen.loops.twin import twin as loop_twin
-from graphc_codegen.program import Access, Instr, LoopKernel, Output
-from graphc_codegen.writer import REGISTER, Writer
+from graphc_codegen.program import MARKS, Access, Instr, LoopKernel, Output
+from graphc_codegen.writer import REGISTER, Writer, mask, vec
 
 
 def _strides(domain: Sequence[int]) -> tuple[int, ...]:
@@ -32,12 +38,13 @@ def operands(p: Params, domain: Sequence[int]) -> tuple[Operand, ...]:
     """The further inputs and the outputs of a kernel whose result has the axes `domain`."""
     whole = _size(_strides(domain), domain)
     extras = [Operand("float32", _size(s, domain), "in") for s in p.get("extras", ())]
-    return (*extras, *(Operand("float32", whole, "out") for _ in p.get("stores", (0,))))
+    marks = [MARKS * p["marks"][0]] if "marks" in p else []
+    return (*extras, *(Operand("float32", size, "out") for size in (*[whole] * len(p.get("stores", (0,))), *marks)))
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Stores results of one kernel. `pointers` are those of the extras, then of the outputs."""
+    """Stores results of one kernel. `pointers` are those of the extras, then of the outputs, then of the marks."""
 
     w: Writer
     p: Params
@@ -46,15 +53,60 @@ class Finish:
 
     def store(self, value: str, at: Sequence[str | int], active: int | None = None) -> None:
         """Store a vector that begins at these indices and goes along the last axis; only its first `active` lanes."""
+        self._stored(value, at, active)
+
+    def watch(self, value: str, at: Sequence[str | int], active: int) -> str:
+        """`store`; returns what `mark` wants of this vector: zeros, and NaN for what is not finite."""
+        w, stored = self.w, self._stored(value, at, active)
+        if "marks" not in self.p:
+            return ""
+        watched = stored[self.p["marks"][1]]
+        difference = w.binary("fsub", watched, watched)
+        if active == w.lanes:
+            return difference
+        v = vec("float", w.lanes)
+        return w.op(f"select {vec('i1', w.lanes)} {mask(active, w.lanes)}, {v} {difference}, {v} zeroinitializer")
+
+    def _stored(self, value: str, at: Sequence[str | int], active: int | None) -> list[str]:
+        """Store what belongs to a vector of the result; returns that."""
         w = self.w
         place = w.linear(*zip(at, _strides(self.domain), strict=True))
-        if "epilogue" not in self.p:
-            w.vstore(value, w.at(self.pointers[0], place), active)
+        values = self._evaluate(value, at, active) if "epilogue" in self.p else [value]
+        stored = [values[k] for k in self.p.get("stores", (0,))]
+        for pointer, x in zip(self.pointers[len(self.p.get("extras", ())) :], stored, strict=False):
+            w.vstore(x, w.at(pointer, place), active)
+        return stored
+
+    def begin(self) -> None:
+        """Clear the marks: each thread its own row, the first one what nobody uses."""
+        w = self.w
+        if "marks" not in self.p:
             return
-        extras: Sequence[tuple[int, ...]] = self.p["extras"]
-        values = self._evaluate(value, at, active)
-        for pointer, k in zip(self.pointers[len(extras) :], self.p["stores"], strict=True):
-            w.vstore(values[k], w.at(pointer, place), active)
+        for offset in range(0, MARKS, w.lanes):
+            w.vstore("zeroinitializer", w.at(self._marks(), offset))
+        unused = range(MARKS * w.threads, MARKS * self.p["marks"][0], w.lanes)
+
+        def clear() -> None:
+            for k in unused:
+                w.vstore("zeroinitializer", w.at(self.pointers[-1], k))
+
+        if unused:
+            w.by_one(clear)
+
+    def mark(self, watched: Sequence[str]) -> None:
+        """Remember what `watch` gave for some vectors."""
+        w = self.w
+        if "marks" not in self.p:
+            return
+        total = w.vload(self._marks())
+        for value in watched:
+            total = w.binary("fadd", total, value)
+        w.vstore(total, self._marks())
+
+    def _marks(self) -> str:
+        """This thread's row."""
+        w = self.w
+        return w.at(self.pointers[-1], w.mul("%thread", MARKS) if w.threads > 1 else 0)
 
     def _evaluate(self, value: str, at: Sequence[str | int], active: int | None) -> list[str]:
         w, body = self.w, self.p["epilogue"]
@@ -79,7 +131,13 @@ class Finish:
 
 
 def twin(p: Params, domain: Sequence[int], result: Array, *rest: Array) -> None:
-    """The same in NumPy: `result` is what the kernel itself makes, `rest` are extras and outputs."""
+    """The same in NumPy: `result` is what the kernel itself makes, `rest` are extras, outputs and marks."""
+    if "marks" in p:
+        *others, marks = rest
+        twin({key: value for key, value in p.items() if key != "marks"}, domain, result, *others)
+        watched = others[len(p.get("extras", ())) + p["marks"][1]]
+        marks[:] = 0 if np.isfinite(watched).all() else np.nan
+        return
     if "epilogue" not in p:
         rest[0][:] = result
         return

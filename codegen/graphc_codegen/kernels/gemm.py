@@ -17,12 +17,24 @@ import numpy as np
 
 from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.gemm_plan import (
+    FINISHES,
+    VECTORS,
+    View,
+    aliases,
+    axes_of,
+    choose,
+    domain,
+    dot_sizes,
+    shapes,
+    steps,
+    views,
+)
 from graphc_codegen.kernels.microkernel import (
     Kind,
     Pieces,
     Segment,
     block_kinds,
-    blocks,
     contiguous,
     dot_tile,
     each_tile,
@@ -36,37 +48,12 @@ from graphc_codegen.writer import Writer
 
 #: Turns of k to prefetch ahead when the vectors of an operand lie further apart than this many elements.
 _AHEAD, _FAR = 8, 128
-#: Vectors in a tile next to each other.
-_VECTORS = 2
-#: Most elements of a panel: 64 KiB of stack.
-_PANEL = 1 << 14
 #: Bytes that stay near, in the second cache.
 _LARGE = 1 << 20
 #: The most elements of a matrix that is fetched while another one is multiplied.
 _SMALL = 1 << 13
 #: Bytes of a result or operand of an epilogue that may not be near.
 _FAR_AWAY = 1 << 17
-#: The fewest elements between vectors whose multiples fall into few sets of the first cache: 512 bytes.
-_ALIAS = 128
-
-
-class View(NamedTuple):
-    """Where the matrices of an operand lie: element (i, j) of the one at batch index t is number
-    offset + sum(t * strides) + i * lead + j of `size`.
-    """
-
-    size: int
-    offset: int
-    lead: int
-    strides: tuple[int, ...]
-
-
-class Way(NamedTuple):
-    """How to compute a product: vectors are B's, or A's if it `swaps`; it `packs` them; or its lanes run along k."""
-
-    swaps: bool = False
-    packs: bool = False
-    dots: bool = False
 
 
 class _Side(NamedTuple):
@@ -90,8 +77,8 @@ class _Coming(NamedTuple):
 class _Product(NamedTuple):
     """C = S V: of S scalars are read, of V vectors. C's stride is `rows` along S and `lanes` along V.
 
-    `finish` applies the epilogue if there is one; `tile` is memory for tiles that are transposed; `at` is where this
-    product begins: batch, i, j; `far` says that C is not near, and `coming` what is fetched for the next product.
+    `finish` applies the epilogue and marks, if there is one to apply; `tile` is memory for tiles that are transposed; `at`
+    is where this product begins: batch, i, j; `far` says that C is not near, and `coming` what is fetched for the next product.
     """
 
     scalars: _Side
@@ -113,49 +100,22 @@ def operands(p: Params) -> tuple[Operand, ...]:
 
     `accumulate` adds to what c holds. `batch` is 1 by default. An operand is contiguous unless a parameter of its
     name says otherwise: (size, offset, lead, *strides) as in `View`, with a stride for each of `axes`, the sizes
-    whose product is `batch`. May have an epilogue, unless it accumulates or c is not contiguous.
+    whose product is `batch`. May have an epilogue and marks, unless it accumulates or c is not contiguous.
     """
     a, b, c = views(p)
-    results = (Operand("float32", c.size, "out"),) if "c" in p else epilogue.operands(p, _domain(p))
+    results = (Operand("float32", c.size, "out"),) if "c" in p else epilogue.operands(p, domain(p))
     return Operand("float32", a.size, "in"), Operand("float32", b.size, "in"), *results
-
-
-def views(p: Params) -> tuple[View, ...]:
-    """Where a, b and c lie."""
-    axes = _axes(p)
-
-    def view(name: str, rows: int, columns: int) -> View:
-        if name in p:
-            size, offset, lead, *strides = p[name]
-            return View(size, offset, lead, tuple(strides))
-        steps = [rows * columns * math.prod(axes[i + 1 :]) for i in range(len(axes))]
-        return View(rows * columns * math.prod(axes), 0, columns, tuple(steps))
-
-    return tuple(view(name, *shape) for name, shape in zip("abc", _shapes(p), strict=True))
-
-
-def _axes(p: Params) -> tuple[int, ...]:
-    axes: tuple[int, ...] = p.get("axes", (p.get("batch", 1),))
-    return axes
-
-
-def _domain(p: Params) -> tuple[int, int, int]:
-    return (math.prod(_axes(p)), p["m"], p["n"])
-
-
-def _shapes(p: Params) -> tuple[tuple[int, int], ...]:
-    """Rows and columns of a, b and c as they are stored."""
-    m, n, k = p["m"], p["n"], p["k"]
-    return ((k, m) if p["ta"] else (m, k)), ((n, k) if p["tb"] else (k, n)), (m, n)
 
 
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """Writes the products one after the other; threads share them, or the tiles of each."""
-    seen, axes, way = views(p), _axes(p), choose(p, w.lanes)
+    seen, axes, way = views(p), axes_of(p), choose(p, w.lanes)
     batch = math.prod(axes)
     result = pointers[2 + len(p.get("extras", ()))]
-    finish = epilogue.Finish(w, p, _domain(p), pointers[2:]) if "epilogue" in p else None
-    panel = w.op(f"alloca [{p['k'] * _VECTORS * w.lanes} x float], align 64") if way.packs else ""
+    finish = epilogue.Finish(w, p, domain(p), pointers[2:]) if p.keys() & FINISHES else None
+    if finish is not None:
+        finish.begin()
+    panel = w.op(f"alloca [{p['k'] * VECTORS * w.lanes} x float], align 64") if way.packs else ""
     tile = w.op(f"alloca [{registers(w.lanes) * w.lanes} x float], align 64") if way.swaps else ""
 
     def matrices(index: str | int) -> list[str]:
@@ -168,7 +128,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     def product(index: str | int) -> None:
         a, b, c = matrices(index)
         left, right = (
-            _Side(pointer, p[size], *steps) for pointer, size, steps in zip((a, b), "mn", _steps(p), strict=True)
+            _Side(pointer, p[size], *strides) for pointer, size, strides in zip((a, b), "mn", steps(p), strict=True)
         )
         start = (index, 0, 0)
         far = batch == 1 and not p["accumulate"] and 4 * p["m"] * p["n"] >= _FAR_AWAY
@@ -190,14 +150,8 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
 def _coming(w: Writer, p: Params, pointers: Sequence[str]) -> tuple[_Coming, ...]:
     """What to fetch for the next product: the small ones of a, b and c. Tiles share their rows as they share those of a."""
-    found = (_Coming(x, *shape, v.lead) for x, shape, v in zip(pointers, _shapes(p), views(p), strict=True))
+    found = (_Coming(x, *shape, v.lead) for x, shape, v in zip(pointers, shapes(p), views(p), strict=True))
     return tuple(c for c in found if c.rows >= p["m"] and c.rows * c.columns <= _SMALL)
-
-
-def _steps(p: Params) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The strides of a along m and k, and of b along n and k."""
-    a, b, _ = views(p)
-    return ((1, a.lead) if p["ta"] else (a.lead, 1)), ((b.lead, 1) if p["tb"] else (1, b.lead))
 
 
 def _digits(w: Writer, index: str | int, axes: Sequence[int]) -> list[str | int]:
@@ -209,69 +163,11 @@ def _digits(w: Writer, index: str | int, axes: Sequence[int]) -> list[str | int]
     return [index, *digits] if axes else []
 
 
-# ---- which way
-
-
-class _Costs(NamedTuple):
-    """In cycles with one multiply-add of vectors each: how many run at once at the least, to begin and store a tile, to
-    sum up the lanes of a vector, to transpose one, to fetch and copy one; and the factor for vectors that alias.
-    """
-
-    latency: int
-    tile: float
-    total: float
-    move: float
-    copy: float
-    alias: float
-
-
-#: For vectors of at least 16 lanes, and for shorter ones.
-_WIDE, _NARROW = _Costs(8, 30, 1.3, 7, 30, 1.0), _Costs(8, 30, 10, 5, 30, 1.12)
-
-
-def choose(p: Params, lanes: int) -> Way:
-    """The way that takes the fewest cycles, roughly. A panel must not be too large for the stack."""
-    fits = p["k"] * _VECTORS * lanes <= _PANEL
-    ways = [Way(packs=packs) for packs in (False, True) if (fits if packs else not p["tb"])]
-    if p["ta"] and "epilogue" not in p:
-        ways.append(Way(swaps=True))
-    elif p["tb"]:
-        ways.append(Way(dots=True))
-    return min(ways, key=partial(_cycles, p, lanes))
-
-
-def _cycles(p: Params, lanes: int, way: Way) -> float:
-    """Estimated cycles of one product."""
-    m, n, k = int(p["m"]), int(p["n"]), int(p["k"])
-    costs = _WIDE if lanes >= 16 else _NARROW
-    after = len(p.get("epilogue", ()))
-    if way.dots:
-        tall, broad = _dot_sizes(lanes)
-        turns, total = math.ceil(k / lanes), costs.total * m * n
-        for _, across, columns in blocks(n, broad):
-            total += across * m * after
-            for _, down, rows in blocks(m, tall):
-                total += down * across * turns * max(rows * columns, costs.latency)
-        return total
-    rows, columns = (n, m) if way.swaps else (m, n)
-    along, deep = _steps(p)[0 if way.swaps else 1]
-    into_panel = costs.copy if along == 1 else costs.move
-    slower = costs.alias if _aliases(deep) and not way.packs else 1.0
-    total = 0.0
-    for _, count, _, widths in strip_kinds(columns, lanes, _VECTORS):
-        wide = len(widths)
-        for _, times, size in blocks(rows, registers(lanes) // wide):
-            tile = slower * k * max(size * wide, costs.latency) + costs.tile + after * size * wide
-            total += count * times * (tile + (costs.move * size * wide if way.swaps else 0))
-        total += count * k * wide * into_panel if way.packs else 0
-    return total
-
-
 # ---- scalars times vectors
 
 
 def _splat(w: Writer, x: _Product, panel: str) -> None:
-    kinds = strip_kinds(x.vectors.size, w.lanes, _VECTORS)
+    kinds = strip_kinds(x.vectors.size, w.lanes, VECTORS)
     if not panel and x.lanes == 1 and _by_rows(x):
         _tiles_by_rows(w, x, kinds)
         return
@@ -285,17 +181,13 @@ def _splat(w: Writer, x: _Product, panel: str) -> None:
 def _by_rows(x: _Product) -> bool:
     """Whether to go along the rows of C: where these come from far away, but all vectors stay near."""
     v = x.vectors
-    return 4 * x.scalars.size * v.size >= _LARGE and 4 * x.k * v.size < _LARGE and not _aliases(v.deep)
-
-
-def _aliases(step: int) -> bool:
-    return step > _ALIAS and step % _ALIAS == 0
+    return 4 * x.scalars.size * v.size >= _LARGE and 4 * x.k * v.size < _LARGE and not aliases(v.deep)
 
 
 def _packed(w: Writer, x: _Product, kind: Kind, panel: str) -> None:
     """Strip after strip by way of the panel. Threads that do not share the strips fill one each and share its tiles."""
     start, count, step, widths = kind
-    v, wide = x.vectors, _VECTORS * w.lanes
+    v, wide = x.vectors, VECTORS * w.lanes
 
     def row(source: str, z: str | int) -> None:
         for u, width in enumerate(widths):
@@ -419,7 +311,7 @@ def _far_extras(finish: epilogue.Finish | None) -> list[tuple[str, tuple[int, ..
     def size(strides: Sequence[int]) -> int:
         return math.prod(n for n, s in zip(finish.domain, strides, strict=True) if s)
 
-    operands = zip(finish.pointers, finish.p["extras"], strict=False)
+    operands = zip(finish.pointers, finish.p.get("extras", ()), strict=False)
     return [(pointer, strides) for pointer, strides in operands if 4 * size(strides) >= _FAR_AWAY]
 
 
@@ -433,9 +325,11 @@ def _finish(w: Writer, x: _Product, acc: Sequence[str], at: tuple[str | int, str
     assert x.finish is not None
     batch, i, j = _place(w, x, at)
     wide = len(widths)
+    watched = []
     for index, value in enumerate(acc):
         r, u = divmod(index, wide)
-        x.finish.store(value, (batch, w.add(i, r), w.add(j, u * w.lanes)), widths[u])
+        watched.append(x.finish.watch(value, (batch, w.add(i, r), w.add(j, u * w.lanes)), widths[u]))
+    x.finish.mark(watched)
 
 
 # ---- lanes along k
@@ -444,7 +338,7 @@ def _finish(w: Writer, x: _Product, acc: Sequence[str], at: tuple[str | int, str
 def _along_k(w: Writer, x: _Product) -> None:
     s, v = x.scalars, x.vectors
     segments = _runs(x.k, w.lanes)
-    size_m, size_n = _dot_sizes(w.lanes)
+    size_m, size_n = dot_sizes(w.lanes)
 
     def tile(j: str | int, columns: int, i: str | int, rows: int) -> None:
         target = w.at(x.c, w.linear((i, x.rows), (j, 1)))
@@ -453,22 +347,20 @@ def _along_k(w: Writer, x: _Product) -> None:
         if fetch is not None:
             w.repeat(rows, fetch)
         at_rows, at_columns = [r * s.along for r in range(rows)], [q * v.along for q in range(columns)]
+        watched = []
         for r, value in enumerate(dot_tile(w, left, right, at_rows, at_columns, (), segments)):
             place = w.at(target, r * x.rows)
             if x.finish is not None:
                 batch, row, column = _place(w, x, (w.add(i, r), j))
-                x.finish.store(value, (batch, row, column), columns)
+                watched.append(x.finish.watch(value, (batch, row, column), columns))
                 continue
             if x.accumulate:
                 value = w.binary("fadd", value, w.vload(place, columns))
             w.vstore(value, place, columns)
+        if x.finish is not None:
+            x.finish.mark(watched)
 
     each_tile(w, block_kinds(v.size, size_n), block_kinds(s.size, size_m), tile)
-
-
-def _dot_sizes(lanes: int) -> tuple[int, int]:
-    """Most rows and columns of a tile whose lanes run along k."""
-    return (4, 6) if lanes >= 16 else (4, 3)
 
 
 def _runs(k: int, lanes: int) -> tuple[Segment, ...]:
@@ -489,7 +381,7 @@ def _runs(k: int, lanes: int) -> tuple[Segment, ...]:
 
 @np.errstate(all="ignore")
 def twin(p: Params, a: Array, b: Array, *rest: Array) -> None:
-    at_a, at_b, at_c = (_elements(v, _axes(p), shape) for v, shape in zip(views(p), _shapes(p), strict=True))
+    at_a, at_b, at_c = (_elements(v, axes_of(p), shape) for v, shape in zip(views(p), shapes(p), strict=True))
     left = a[at_a].swapaxes(-1, -2) if p["ta"] else a[at_a]
     right = b[at_b].swapaxes(-1, -2) if p["tb"] else b[at_b]
     product = np.matmul(left, right)
@@ -497,7 +389,7 @@ def twin(p: Params, a: Array, b: Array, *rest: Array) -> None:
         (c,) = rest
         c[at_c] = c[at_c] + product if p["accumulate"] else product
     else:
-        epilogue.twin(p, _domain(p), product.reshape(-1), *rest)
+        epilogue.twin(p, domain(p), product.reshape(-1), *rest)
 
 
 def _elements(view: View, axes: Sequence[int], shape: Sequence[int]) -> Array:

@@ -1,0 +1,143 @@
+"""Where the operands of a matrix product lie, and which way to compute it."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import NamedTuple
+
+from graphc_codegen.kernels.base import Params
+from graphc_codegen.kernels.microkernel import blocks, registers, strip_kinds
+
+#: Vectors in a tile next to each other.
+VECTORS = 2
+#: Most elements of a panel: 64 KiB of stack.
+_PANEL = 1 << 14
+#: The fewest elements between vectors whose multiples fall into few sets of the first cache: 512 bytes.
+_ALIAS = 128
+#: Parameters with which something is to be done with vectors as they are stored.
+FINISHES = {"epilogue", "marks"}
+
+
+class View(NamedTuple):
+    """Where the matrices of an operand lie: element (i, j) of the one at batch index t is number
+    offset + sum(t * strides) + i * lead + j of `size`.
+    """
+
+    size: int
+    offset: int
+    lead: int
+    strides: tuple[int, ...]
+
+
+class Way(NamedTuple):
+    """How to compute a product: vectors are B's, or A's if it `swaps`; it `packs` them; or its lanes run along k."""
+
+    swaps: bool = False
+    packs: bool = False
+    dots: bool = False
+
+
+def views(p: Params) -> tuple[View, ...]:
+    """Where a, b and c lie."""
+    axes = axes_of(p)
+
+    def view(name: str, rows: int, columns: int) -> View:
+        if name in p:
+            size, offset, lead, *strides = p[name]
+            return View(size, offset, lead, tuple(strides))
+        strides = [rows * columns * math.prod(axes[i + 1 :]) for i in range(len(axes))]
+        return View(rows * columns * math.prod(axes), 0, columns, tuple(strides))
+
+    return tuple(view(name, *shape) for name, shape in zip("abc", shapes(p), strict=True))
+
+
+def axes_of(p: Params) -> tuple[int, ...]:
+    """The sizes whose product is the batch."""
+    axes: tuple[int, ...] = p.get("axes", (p.get("batch", 1),))
+    return axes
+
+
+def domain(p: Params) -> tuple[int, int, int]:
+    """The axes of all products: batch, m, n."""
+    return (math.prod(axes_of(p)), p["m"], p["n"])
+
+
+def shapes(p: Params) -> tuple[tuple[int, int], ...]:
+    """Rows and columns of a, b and c as they are stored."""
+    m, n, k = p["m"], p["n"], p["k"]
+    return ((k, m) if p["ta"] else (m, k)), ((n, k) if p["tb"] else (k, n)), (m, n)
+
+
+def steps(p: Params) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The strides of a along m and k, and of b along n and k."""
+    a, b, _ = views(p)
+    return ((1, a.lead) if p["ta"] else (a.lead, 1)), ((b.lead, 1) if p["tb"] else (1, b.lead))
+
+
+# ---- which way
+
+
+class _Costs(NamedTuple):
+    """In cycles with one multiply-add of vectors each: how many run at once at the least, to begin and store a tile, to
+    sum up the lanes of a vector, to transpose one, to fetch and copy one; and the factor for vectors that alias.
+    """
+
+    latency: int
+    tile: float
+    total: float
+    move: float
+    copy: float
+    alias: float
+
+
+#: For vectors of at least 16 lanes, and for shorter ones.
+_WIDE, _NARROW = _Costs(8, 30, 1.3, 7, 30, 1.0), _Costs(8, 30, 10, 5, 30, 1.12)
+
+
+def choose(p: Params, lanes: int) -> Way:
+    """The way that takes the fewest cycles, roughly. A panel must not be too large for the stack."""
+    fits = p["k"] * VECTORS * lanes <= _PANEL
+    ways = [Way(packs=packs) for packs in (False, True) if (fits if packs else not p["tb"])]
+    if p["ta"] and not p.keys() & FINISHES:
+        ways.append(Way(swaps=True))
+    elif p["tb"]:
+        ways.append(Way(dots=True))
+    return min(ways, key=partial(_cycles, p, lanes))
+
+
+def _cycles(p: Params, lanes: int, way: Way) -> float:
+    """Estimated cycles of one product."""
+    m, n, k = int(p["m"]), int(p["n"]), int(p["k"])
+    costs = _WIDE if lanes >= 16 else _NARROW
+    after = len(p.get("epilogue", ()))
+    if way.dots:
+        tall, broad = dot_sizes(lanes)
+        turns, total = math.ceil(k / lanes), costs.total * m * n
+        for _, across, columns in blocks(n, broad):
+            total += across * m * after
+            for _, down, rows in blocks(m, tall):
+                total += down * across * turns * max(rows * columns, costs.latency)
+        return total
+    rows, columns = (n, m) if way.swaps else (m, n)
+    along, deep = steps(p)[0 if way.swaps else 1]
+    into_panel = costs.copy if along == 1 else costs.move
+    slower = costs.alias if aliases(deep) and not way.packs else 1.0
+    total = 0.0
+    for _, count, _, widths in strip_kinds(columns, lanes, VECTORS):
+        wide = len(widths)
+        for _, times, size in blocks(rows, registers(lanes) // wide):
+            tile = slower * k * max(size * wide, costs.latency) + costs.tile + after * size * wide
+            total += count * times * (tile + (costs.move * size * wide if way.swaps else 0))
+        total += count * k * wide * into_panel if way.packs else 0
+    return total
+
+
+def aliases(step: int) -> bool:
+    """Whether vectors so many elements apart push each other out of the first cache."""
+    return step > _ALIAS and step % _ALIAS == 0
+
+
+def dot_sizes(lanes: int) -> tuple[int, int]:
+    """Most rows and columns of a tile whose lanes run along k."""
+    return (4, 6) if lanes >= 16 else (4, 3)

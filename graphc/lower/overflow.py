@@ -1,0 +1,66 @@
+"""The overflow check of a gradient happens where it is made: the product that stores it marks what is not finite.
+
+`float_status` would read every gradient once more; of those that a product marks it reads the marks alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from graphc.ir import TensorType
+from graphc.lower.buffers import Buffers
+from graphc_codegen.program import MARKS, Call, If, NamedKernel, Stmt, While, blocks, watches, written
+
+
+def watch(body: Sequence[Stmt], buffers: Buffers, threads: int) -> tuple[Stmt, ...]:
+    """The statements, their overflow checks moved into products where possible; they may run on so many threads."""
+    done: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, If):
+            stmt = replace(stmt, then=watch(stmt.then, buffers, threads), orelse=watch(stmt.orelse, buffers, threads))
+        elif isinstance(stmt, While):
+            condition, turn = (watch(block, buffers, threads) for block in blocks(stmt))
+            stmt = replace(stmt, condition=condition, body=turn)
+        elif stmt.kernel.family == "float_status":
+            stmt = _watched(stmt, done, buffers, threads)
+        done.append(stmt)
+    return tuple(done)
+
+
+def _watched(check: Call, done: list[Stmt], buffers: Buffers, threads: int) -> Call:
+    """The check with marks in place of what the kernels before it can mark; `done` gets those kernels."""
+    status, *checked, flag = check.args
+    for k, buffer in enumerate(checked):
+        at = _maker(buffer, done)
+        if at is None:
+            continue
+        call = done[at]
+        assert isinstance(call, Call)
+        assert isinstance(call.kernel, NamedKernel)
+        outputs = call.args[len(call.args) - written(call.kernel) :]
+        checked[k] = buffers.new(TensorType("float32", (threads * MARKS,)))
+        marks = ("marks", (threads, outputs.index(buffer)))
+        done[at] = replace(
+            call, kernel=NamedKernel(call.kernel.name, (*call.kernel.params, marks)), args=(*call.args, checked[k])
+        )
+    sizes = tuple(buffers.type(b).size for b in checked)
+    return replace(check, kernel=NamedKernel("float_status", (("sizes", sizes),)), args=(status, *checked, flag))
+
+
+def _maker(buffer: int, done: Sequence[Stmt]) -> int | None:
+    """Where the kernel stands that makes the whole buffer and can mark it; None if something else writes there last."""
+    for at in reversed(range(len(done))):
+        stmt = done[at]
+        if isinstance(stmt, Call):
+            if buffer in stmt.args[len(stmt.args) - written(stmt.kernel) :]:
+                return at if isinstance(stmt.kernel, NamedKernel) and watches(stmt.kernel) else None
+        elif _mentions(stmt, buffer):
+            return None
+    return None
+
+
+def _mentions(stmt: Stmt, buffer: int) -> bool:
+    if isinstance(stmt, Call):
+        return buffer in stmt.args
+    return any(_mentions(inner, buffer) for block in blocks(stmt) for inner in block)
