@@ -1,7 +1,8 @@
 """What only graphc can say of its steps: facts.py step WORKLOAD SECONDS, or facts.py dispatch SECONDS. Prints one line of JSON.
 
 step      "multiply_adds" of a plain step's products and convolutions; "memory" as of `CompiledStep.memory`; from profiling
-          builds, the seconds in all kernels of a plain and of a scaled step ("plain", "scaled"), measured in turns
+          builds, the seconds in all kernels of a plain and of a scaled step ("plain", "scaled"), measured in turns, and in those
+          kernels of the scaled step that only scale, check and decide ("overflow")
 dispatch  seconds of a step that does next to nothing, called from Python ("python") and, its native entry, from a jitted
           loop ("native")
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import re
 import statistics
 import sys
 import time
@@ -25,6 +27,7 @@ from graphc import Tensor, nn
 from graphc.api import CompiledStep
 from graphc.debug import debug
 from graphc.ir import Graph, Node
+from graphc_codegen.program import Call
 from graphc_codegen.runtime import NativeBound
 
 TURNS, CALLS = 15, 2000
@@ -82,7 +85,23 @@ def of_step(workload: str, seconds: float) -> dict[str, Any]:
             # The first turn finds no memory in the caches.
             found[variant] += [made] if turn else []
     medians = {variant: statistics.median(times) for variant, times in found.items()}
-    return {"multiply_adds": multiply_adds(plain), "memory": plain.memory, **medians}
+    own = medians["scaled"] * overflow_share(profiled["scaled"])
+    return {"multiply_adds": multiply_adds(plain), "memory": plain.memory, **medians, "overflow": own}
+
+
+def overflow_share(step: CompiledStep) -> float:
+    """Of the seconds in kernels the share of those whose nodes all belong to loss scale and overflow check.
+
+    These stand outside the branch that updates, whose nodes have numbers of their own.
+    """
+    timings = step.timings()
+    outside = {stmt.note for stmt in step._lowered.program.body if isinstance(stmt, Call)}
+    own = 0.0
+    for t in timings:
+        if t.nodes in outside:
+            regions = {step.graph.node(int(node)).region for node in re.findall(r"%(\d+)", t.nodes)}
+            own += t.seconds if regions == {"overflow"} else 0.0
+    return own / sum(t.seconds for t in timings)
 
 
 class AddOne(nn.Cell):

@@ -178,9 +178,12 @@ def scaling_table(results: Results) -> list[str]:
     lines = []
     for workload, facts in _of_steps(results):
         plain, scaled = facts["plain"], facts["scaled"]
+        own = facts["overflow"]
         cells = [f"{plain * 1e6:.1f}", f"{scaled * 1e6:.1f}", f"{scaled / plain - 1:+.1%}"]
+        cells += [f"{own * 1e6:.2f}", f"{own / plain:.2%}"]
         lines.append([WORKLOADS[workload].title, *cells])
-    return table(["one thread", "plain, µs", "loss-scaled, µs", "cost"], lines)
+    head = ["plain, µs", "loss-scaled, µs", "difference", "scale, check and decide, µs", "of the plain step"]
+    return table(["one thread", *head], lines)
 
 
 def memory_table(results: Results) -> list[str]:
