@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from graphc import context, passes
-from graphc.debug import jit, switches, threads
+from graphc.debug import cpus, jit, switches, threads
 from graphc.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -326,7 +326,7 @@ def _build(program: Any, *, checked: bool) -> Executable:
     on = switches()
     directory = None if not on.cache else on.cache_dir or cache.default_directory()
     try:
-        return compile_program(program, cache_dir=directory, checked=checked)
+        return compile_program(program, cache_dir=directory, checked=checked, compile_threads=cpus())
     except CodegenError as error:
         raise CompileError(
             f"the code generator failed: {error}",

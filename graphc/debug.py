@@ -20,6 +20,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+#: Linux: the microseconds of CPU time that the cgroup of this process has in a period, or "max", and the period.
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
 
 @dataclass(frozen=True, slots=True)
 class Switches:
@@ -78,14 +81,15 @@ def threads() -> int:
     wanted = switches().threads
     if wanted < 0:
         raise ValueError(f"GRAPHC_NUM_THREADS must be positive, got {wanted}")
-    return wanted or _available()
+    return wanted or cpus()
 
 
 @cache
-def _available() -> int:
+def cpus() -> int:
+    """How many CPUs this process may use: those it is bound to, or fewer where its cgroup grants less time."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        quota, period = _QUOTA.read_text().split()
         granted = int(quota) // int(period)
     except (OSError, ValueError):  # No quota, or another system.
         return count

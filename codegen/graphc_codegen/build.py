@@ -27,17 +27,19 @@ _FLUSH = 0x8040  # MXCSR: flush denormal results to zero, take denormal operands
 _SUPPORT = ("graphc_meet", "graphc_barrier", "graphc_record")
 
 
-def compile_objects(rendered: Rendered, seconds: dict[str, float], cache_dir: Path | None) -> list[bytes]:
+def compile_objects(
+    rendered: Rendered, seconds: dict[str, float], cache_dir: Path | None, compile_threads: int
+) -> list[bytes]:
     """Compile a program to objects that together export `ENTRY`; `seconds` receives the time of each stage.
 
-    "llvm" is the time that LLVM takes beyond the other stages, during which it works, too. The thread pool is made ready
-    for the program meanwhile, with what `cache_dir` has of it. Raises CodegenError when Numba or LLVM refuses a text,
-    naming the kernel.
+    LLVM works on `compile_threads` threads of its own; "llvm" is the time that it takes beyond the other stages. The
+    thread pool is made ready for the program meanwhile, with what `cache_dir` has of it. Raises CodegenError when Numba
+    or LLVM refuses a text, naming the kernel.
     """
     program, target = rendered.program, rendered.target
     symbols = list(program.kernels())
     known = {*_SUPPORT, LOAD_FLAG, MOVE, *symbols, *(f.name for f in rendered.functions)}
-    with Compilers(target, known) as compilers:
+    with Compilers(target, known, compile_threads) as compilers:
         clock = _Clock(seconds)
         parts = [compilers.submit(text) for text in rendered.modules()]
         if program.threads > 1:

@@ -1,9 +1,8 @@
-"""LLVM IR to object code, on all processors: every module in a context of its own."""
+"""LLVM IR to object code, on several threads: every module in a context of its own."""
 
 from __future__ import annotations
 
 import ctypes
-import os
 import re
 import threading
 from collections.abc import Callable, Collection
@@ -70,12 +69,11 @@ _own = _Own()
 
 
 class Compilers:
-    """A thread for each processor; `submit` is `compile_module` on one of them. Leaving waits for all, or drops them."""
+    """So many threads; `submit` is `compile_module` on one of them. Leaving waits for all, or drops them."""
 
-    def __init__(self, target: Target, known: Collection[str]) -> None:
-        count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    def __init__(self, target: Target, known: Collection[str], threads: int) -> None:
         self._target, self._known = target, known
-        self._threads = ThreadPoolExecutor(count, "graphc-compile")
+        self._threads = ThreadPoolExecutor(threads, "graphc-compile")
 
     def submit(self, text: str) -> Future[bytes]:
         return self._threads.submit(compile_module, text, self._target, self._known)

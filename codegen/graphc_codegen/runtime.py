@@ -80,13 +80,19 @@ class Executable:
 
 
 def compile_program(
-    program: Program, *, cache_dir: Path | None, checked: bool = False, target: Target | None = None
+    program: Program,
+    *,
+    cache_dir: Path | None,
+    checked: bool = False,
+    target: Target | None = None,
+    compile_threads: int = 1,
 ) -> Executable:
     """Compile a program for this machine (or `target`).
 
     `cache_dir` is the directory of the object cache, None for no cache. With `checked` nothing is compiled:
-    the step runs in Python, every kernel as its NumPy twin, and every access is checked. Raises CodegenError
-    when the program contradicts itself or a compiler refuses it.
+    the step runs in Python, every kernel as its NumPy twin, and every access is checked. LLVM works on
+    `compile_threads` threads, beside the caller's. Raises CodegenError when the program contradicts itself or a
+    compiler refuses it.
     """
     seconds: dict[str, float] = {}
     started = time.perf_counter()
@@ -96,11 +102,13 @@ def compile_program(
     if checked:
         validate(program)
         return Executable(program, checked, False, seconds, rendered, None, cache_dir)
-    loaded, hit = _load(rendered, cache_dir, seconds)
+    loaded, hit = _load(rendered, cache_dir, compile_threads, seconds)
     return Executable(program, checked, hit, seconds, rendered, loaded, cache_dir)
 
 
-def _load(rendered: Rendered, cache_dir: Path | None, seconds: dict[str, float]) -> tuple[Any, bool]:
+def _load(
+    rendered: Rendered, cache_dir: Path | None, compile_threads: int, seconds: dict[str, float]
+) -> tuple[Any, bool]:
     from graphc_codegen import build, cache
 
     store = cache.ObjectCache(cache_dir) if cache_dir is not None else None
@@ -109,7 +117,7 @@ def _load(rendered: Rendered, cache_dir: Path | None, seconds: dict[str, float])
     hit = objects is not None
     if objects is None:
         validate(rendered.program)  # A hit is a program that has been valid before.
-        objects = build.compile_objects(rendered, seconds, cache_dir)
+        objects = build.compile_objects(rendered, seconds, cache_dir, compile_threads)
         if store:
             store.store(name, objects, build.ENTRY)
     started = time.perf_counter()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from graphc.debug import switches
+from graphc.debug import cpus, switches
 
 _PACKAGES = ("graphc", "numpy", "networkx", "jinja2", "numba", "llvmlite", "safetensors")
 #: The features that decide which code is generated.
@@ -36,8 +35,7 @@ def _version(package: str) -> str | None:
 
 
 def _cpu() -> dict[str, Any]:
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    about: dict[str, Any] = {"machine": platform.machine(), "cores": usable}
+    about: dict[str, Any] = {"machine": platform.machine(), "cores": cpus()}
     try:
         from llvmlite import binding
     except ImportError as error:

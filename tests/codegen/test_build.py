@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,9 +74,23 @@ def test_modules_compile_to_the_same_objects_on_several_threads() -> None:
     kernels = {symbol(k): k for k in (add(n, 1.0) for n in range(1, 13))}
     texts = [render.render_kernels({name: kernel}, HOST) for name, kernel in kernels.items()]
     alone = [objects.compile_module(text, HOST) for text in texts]
-    with objects.Compilers(HOST, {*kernels, render.LOAD_FLAG, render.MOVE}) as compilers:
+    with objects.Compilers(HOST, {*kernels, render.LOAD_FLAG, render.MOVE}, 3) as compilers:
         together = [compilers.submit(text) for text in texts]
         assert [part.result() for part in together] == alone
+
+
+def test_the_caller_says_how_many_threads_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    class Noted(objects.Compilers):
+        def __init__(self, target: Target, known: Collection[str], threads: int) -> None:
+            asked.append(threads)
+            super().__init__(target, known, threads)
+
+    monkeypatch.setattr(build, "Compilers", Noted)
+    compile_program(chain(), cache_dir=None)
+    compile_program(chain(), cache_dir=None, compile_threads=3)
+    assert asked == [1, 3]
 
 
 def test_llvm_is_entered_without_the_lock_of_llvmlite() -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import graphc
+import graphc_codegen
 from graphc import Tensor, nn, ops
-from graphc.debug import debug, threads
+from graphc.debug import cpus, debug, threads
 from graphc.examples.lenet import LeNet5
+from graphc_codegen import Executable, runtime
 
 
 def lenet_step(count: int, batch: int = 32) -> graphc.api.CompiledStep:
@@ -91,6 +95,31 @@ def test_the_environment_decides(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("GRAPHC_NUM_THREADS", wrong)
         with pytest.raises(ValueError, match=f"GRAPHC_NUM_THREADS.*{wrong}"):
             threads()
+
+
+@pytest.mark.parametrize(
+    ("quota", "granted"), [("max 100000", 8), ("300000 100000", 3), ("50000 100000", 1), ("900000 100000", 8), ("", 8)]
+)
+def test_a_cgroup_may_grant_fewer_cpus(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quota: str, granted: int
+) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(8)), raising=False)
+    monkeypatch.setattr(import_module("graphc.debug"), "_QUOTA", tmp_path / "cpu.max")
+    (tmp_path / "cpu.max").write_text(quota)
+    assert cpus.__wrapped__() == granted
+
+
+def test_llvm_has_a_thread_for_each_cpu_however_many_the_step_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def compile_program(*args: Any, compile_threads: int, **options: Any) -> Executable:
+        asked.append(compile_threads)
+        return runtime.compile_program(*args, **options)
+
+    monkeypatch.setattr("graphc.api.cpus", lambda: 7)
+    monkeypatch.setattr(graphc_codegen, "compile_program", compile_program)
+    lenet_step(1)
+    assert asked == [7]
 
 
 def test_timings_name_every_call(monkeypatch: pytest.MonkeyPatch) -> None:
