@@ -12,27 +12,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graphc import ir, nn, ops
-from graphc.debug import debug
-from graphc.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    CheckpointError,
-    CompileError,
-    DTypeError,
-    GradientError,
-    GraphcError,
-    LoweringError,
-    ParseError,
-    ShapeError,
-    SignatureError,
-    TraceAttributeError,
-    TraceError,
-    TraceTypeError,
-    VerifyError,
-)  # fmt: skip
-from graphc.ops.dtype import DType, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
-from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
+from graphc.collector import importing
+
+with importing:
+    from graphc import ir, nn, ops
+    from graphc.debug import debug
+    from graphc.errors import (
+        ArgumentTypeError,
+        ArgumentValueError,
+        CheckpointError,
+        CompileError,
+        DTypeError,
+        GradientError,
+        GraphcError,
+        LoweringError,
+        ParseError,
+        ShapeError,
+        SignatureError,
+        TraceAttributeError,
+        TraceError,
+        TraceTypeError,
+        VerifyError,
+    )  # fmt: skip
+    from graphc.ops.dtype import DType, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
+    from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
 
 __version__ = "0.1.0"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import time
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from graphc import context, passes
+from graphc import collector, context, passes
 from graphc.debug import cpus, jit, switches, threads
 from graphc.errors import (
     ArgumentTypeError,
@@ -265,39 +264,10 @@ def compile(cell: Cell, *inputs: Any, **kwargs: Any) -> CompiledStep:
     if not isinstance(cell, Cell):
         raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
     try:
-        with _collector_paused:
+        with collector.compiling:
             return CompiledStep(cell, inputs, kwargs)
     except GraphcError as error:
         raise _shortened(error) from error.__cause__
-
-
-class _CollectorPause:
-    """Python's cyclic garbage collector is off inside, in all threads; it comes back, if it was on, with the last one out.
-
-    Nearly all that a compilation makes stays. The collector, which goes by what has been made, would walk it, and every
-    object of numba's, a few times: a tenth of the time of compiling.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._was_on = False
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._inside:
-                self._was_on = gc.isenabled()
-                gc.disable()
-            self._inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if not self._inside and self._was_on:
-                gc.enable()
-
-
-_collector_paused = _CollectorPause()
 
 
 def as_inputs(tree: Any) -> Any:

@@ -10,6 +10,7 @@ import pytest
 
 import graphc
 from graphc import Tensor, nn
+from graphc.collector import Pause
 from graphc.debug import debug
 from graphc.errors import GraphcError, VerifyError
 from graphc.ir import REGIONS, Graph, TensorType, Value, verify, walk
@@ -179,4 +180,38 @@ def test_the_collector_is_off_while_compiling_and_then_as_it_was(on, fails):
         assert cell.seen == [False]
         assert gc.isenabled() is on
     finally:
+        (gc.enable if was else gc.disable)()
+
+
+def _generation(x: object) -> int:
+    return next(g for g in range(3) if any(o is x for o in gc.get_objects(g)))
+
+
+@pytest.mark.skipif(gc.get_freeze_count() > 0, reason="this Python has frozen objects of its own")
+def test_what_is_made_in_a_pause_becomes_old_once_between_full_collections():
+    was, pause = gc.isenabled(), Pause()
+    gc.enable()
+    try:
+        with pause:
+            assert not gc.isenabled()
+            with pause:
+                first: list[object] = []
+            assert not gc.isenabled()
+        assert gc.isenabled()
+        with pause:
+            second: list[object] = []
+        assert _generation(first) == 2
+        assert _generation(second) < 2
+        gc.collect()
+        gc.freeze()
+        with pause:
+            third: list[object] = []
+        assert gc.get_freeze_count()
+        assert _generation(third) < 2
+        gc.unfreeze()
+        with pause:
+            fourth: list[object] = []
+        assert _generation(fourth) == 2
+    finally:
+        gc.unfreeze()
         (gc.enable if was else gc.disable)()
