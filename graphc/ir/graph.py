@@ -114,6 +114,8 @@ class Node:
 
     @property
     def outputs(self) -> tuple[Value, ...]:
+        if len(self.types) == 1:
+            return (Value(self.id),)
         return tuple([Value(self.id, i) for i in range(len(self.types))])
 
     def predecessors(self) -> dict[int, str]:

@@ -50,6 +50,7 @@ class Body:
     steps: list[Step] = field(default_factory=list)
     groups: dict[int, list[Group]] = field(default_factory=dict)
     leaving: set[Value] = field(default_factory=set)
+    written: set[int] = field(default_factory=set)
     views: Views = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,6 +62,7 @@ class Body:
         self.storage.update(self.bound)
         self.uniform.update(uniform_values(self.graph))
         self.leaving |= {v for v, _ in self.targets}
+        self.written = {buffer for _, buffer in self.targets}
         steps = [s for s in fuse(self.graph, self.uniform) if self._without_views(s)]
         self.steps = recompute(self.graph, steps, self.uniform, self.source, self._stays)
         for index, step in enumerate(self.steps):
@@ -96,7 +98,7 @@ class Body:
 
     def _stays(self, value: Value) -> bool:
         """Whether something outside reads a value, or something may be written over it."""
-        return value in self.leaving or self.bound.get(self.source(value)) in {buffer for _, buffer in self.targets}
+        return value in self.leaving or self.bound.get(self.source(value)) in self.written
 
     def _is_alias(self, node: Node) -> bool:
         """Whether a node's result is, perhaps with other strides, operand 0's memory."""
@@ -147,13 +149,12 @@ class Body:
         Targets whose value is bound memory that another target overwrites are saved first.
         """
         late: list[tuple[Value, int]] = []
-        written = {buffer for _, buffer in self.targets}
         for value, buffer in self.targets:
             core = self.source(value)
             if self.storage.get(core) == buffer:
                 continue  # It stands there already.
             if core in self.bound:
-                if self.bound[core] in written:
+                if self.bound[core] in self.written:
                     self._save(core)
                 late.append((value, buffer))
             elif core in self.uniform or core in self.claimed or not self._in_place(core, buffer):

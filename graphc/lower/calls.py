@@ -193,6 +193,7 @@ class LoopBuilder:
         self.buffers = buffers
         self.expression = Expression(len(group.domain))
         self.operands: list[int] = []
+        self._places: dict[tuple[Any, ...], int] = {}
         self.made: dict[Value, int] = {}
 
     def build(self, outputs: Sequence[Value], targets: Sequence[int]) -> tuple[LoopKernel, tuple[int, ...]]:
@@ -242,10 +243,9 @@ class LoopBuilder:
             return self.made[value]
         buffer = self.storage(value)
         offset, strides = walk(self.graph, self.group.domain, node, index)
-        access = Access(type.dtype, strides, offset, self.buffers.type(buffer).size)
-        for i, (a, b) in enumerate(zip(self.expression.inputs, self.operands, strict=True)):
-            if (a, b) == (access, buffer):
-                return self.expression.input(access, i)
-        self.operands.append(buffer)
-        self.expression.inputs.append(access)
-        return self.expression.input(access, len(self.operands) - 1)
+        key = (buffer, type.dtype, strides, offset)
+        place = self._places.setdefault(key, len(self.operands))
+        if place == len(self.operands):
+            self.operands.append(buffer)
+            self.expression.inputs.append(Access(type.dtype, strides, offset, self.buffers.type(buffer).size))
+        return self.expression.input(self.expression.inputs[place], place)

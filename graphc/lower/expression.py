@@ -16,16 +16,16 @@ class Expression:
     rank: int
     body: list[Instr] = field(default_factory=list)
     inputs: list[Access] = field(default_factory=list)
-    _known: dict[Instr, int] = field(default_factory=dict)
+    _known: dict[tuple[Any, ...], int] = field(default_factory=dict)
 
     def _add(self, op: str, dtype: str, *args: int, imm: Any = None) -> int:
         # 0 and 0.0 and False are equal as keys but not as immediates of different dtypes; dtype is part of the key.
-        instr = Instr(op, args, dtype, imm)
-        key = Instr(op, args, dtype, repr(imm) if imm is not None else None)  # type: ignore[arg-type]
-        if key not in self._known:
-            self._known[key] = len(self.body)
-            self.body.append(instr)
-        return self._known[key]
+        key = (op, args, dtype, None if imm is None else repr(imm))
+        handle = self._known.get(key)
+        if handle is None:
+            handle = self._known[key] = len(self.body)
+            self.body.append(Instr(op, args, dtype, imm))
+        return handle
 
     def dtype(self, x: int) -> str:
         return self.body[x].dtype

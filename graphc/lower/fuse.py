@@ -69,7 +69,7 @@ class _Fuser:
                 continue
             domain = self._domain(node)
             group = self._choose(node, domain) if domain is not None else None
-            for p in node.predecessors():
+            for p in (*node.after, *[v.node for v in node.inputs]):
                 before = self.group_of.get(p)
                 if before is not None and before is not group and before in self.open:
                     self._close(before)
@@ -141,8 +141,10 @@ class _Fuser:
         lower = node.op.lower
         if isinstance(lower, Reduce) and group.axes is not None and group.axes != node.attrs["axis"]:
             return False
+        if len(group.nodes) >= MAX_NODES:
+            return False
         new = {v for v in node.inputs if v.node not in group.members and v not in self.uniform}
-        if len(group.nodes) >= MAX_NODES or len(group.reads | new) > MAX_OPERANDS:
+        if len(group.reads) + len(new) > MAX_OPERANDS and len(group.reads | new) > MAX_OPERANDS:
             return False
         if any(p in group.members for p in node.after):
             return False  # An order edge between two iterations of one loop cannot be kept.

@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 from graphc.ir import Graph, Node, Value
 from graphc.ir.op import Scalar, Strided
@@ -66,10 +67,15 @@ class _Recomputation:
         self.steps = steps
         self.uniform = uniform
         self.source = source
-        self.keep = keep
+        self.keep = cache(keep)
         self.position = {id: i for i, id in enumerate(graph.order())}
         self.home: dict[int, Group] = {}
         self.groups: dict[int, list[Group]] = {}
+        self.users: dict[Value, list[int]] = {}
+        for node in graph.nodes():
+            for value in set(node.inputs):
+                self.users.setdefault(value, []).append(node.id)
+        self._prices: dict[int, int] = {}
         #: The last step that reads what is in the memory of a value.
         self.last: dict[Value, int] = {}
         for index, step in enumerate(steps):
@@ -151,23 +157,26 @@ class _Recomputation:
 
     def _freed(self, value: Value, home: Group) -> int:
         """How many elements a group reads for nothing but a value."""
-        stored = {n.outputs[0] for n in home.nodes if n.id not in home.again and self._is_stored(n.outputs[0])}
-        return sum(self.graph.type(v).size for v in home.reads) if stored == {value} else 0
+        others = (n.outputs[0] for n in home.nodes if n.id not in home.again and n.id != value.node)
+        return 0 if any(map(self._is_stored, others)) else sum(self.graph.type(v).size for v in home.reads)
 
     def _readers(self, value: Value) -> list[Group]:
         """The groups that read a value from memory; none if anything else does."""
         found: list[Group] = []
-        for user in self.graph.users(value.node):
-            if value not in self.graph.node(user).inputs:
-                continue
+        for user in self.users.get(value, ()):
             if user not in self.groups:
                 return []
             found += [g for g in self.groups[user] if value.node not in g.members and g not in found]
         return found
 
     def _is_stored(self, value: Value) -> bool:
-        users = [u for u in self.graph.users(value.node) if value in self.graph.node(u).inputs]
-        return self.keep(value) or any(u not in self.groups for u in users) or bool(self._readers(value))
+        if self.keep(value):
+            return True
+        for user in self.users.get(value, ()):
+            places = self.groups.get(user)
+            if places is None or any(value.node not in g.members for g in places):
+                return True
+        return False
 
     def _is_cheap(self, node: Node) -> bool:
         return isinstance(node.op.lower, (Scalar, Strided)) and not node.after and self._price(node) <= 2 * _TOUCH
@@ -176,10 +185,12 @@ class _Recomputation:
         """Of one element, in additions."""
         if not isinstance(node.op.lower, Scalar):
             return 0
-        e = Expression(max(node.type.rank, 1))
-        types = [self.graph.type(v) for v in node.inputs]
-        node.op.lower.fn(e, *(e.input(Access(t.dtype, (), 0, 1), i) for i, t in enumerate(types)), **node.attrs)
-        return price(e.body)
+        if node.id not in self._prices:
+            e = Expression(max(node.type.rank, 1))
+            types = [self.graph.type(v) for v in node.inputs]
+            node.op.lower.fn(e, *(e.input(Access(t.dtype, (), 0, 1), i) for i, t in enumerate(types)), **node.attrs)
+            self._prices[node.id] = price(e.body)
+        return self._prices[node.id]
 
     def _has_room(self, reader: Group, recipe: _Recipe) -> bool:
         """Whether a group has room for a recipe, and what that reads can still be read there."""

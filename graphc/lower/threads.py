@@ -24,8 +24,10 @@ class _Touch(NamedTuple):
     everybody: bool
 
 
+#: Ranges of bytes that have been touched, by `writes` and `everybody`.
+_Ranges = dict[tuple[bool, bool], list[tuple[int, int]]]
 #: What the threads have touched since they last met; None: anything.
-_Touched = list[_Touch] | None
+_Touched = _Ranges | None
 
 
 def spread(program: Program, most: int) -> Program:
@@ -40,7 +42,7 @@ def spread(program: Program, most: int) -> Program:
     if threads == 1:
         return program
     sharer = _Sharer(program, threads)
-    body, _ = sharer.block(program.body, [])
+    body, _ = sharer.block(program.body, {})
     return replace(program, body=body, threads=threads)
 
 
@@ -72,7 +74,7 @@ class _Sharer:
                 then, after = self.block(stmt.then, before)
                 orelse, other = self.block(stmt.orelse, before)
                 stmt = replace(stmt, then=then, orelse=orelse, wait=wait)
-                touched = None if after is None or other is None else after + other
+                touched = None if after is None or other is None else _union(after, other)
             else:
                 # The condition follows what stands before the loop or a turn of its body.
                 condition, touched = self.block(stmt.condition, None)
@@ -99,10 +101,23 @@ class _Sharer:
 
     def _meet(self, touches: list[_Touch], touched: _Touched) -> tuple[bool, _Touched]:
         """Whether the threads must meet before these touches, and what they have touched after them."""
-        if touched is not None and not any(_clash(a, b) for a in touches for b in touched):
-            return False, touched + touches
-        return True, touches
+        new: _Ranges = {}
+        for start, end, writes, everybody in touches:
+            new.setdefault((writes, everybody), []).append((start, end))
+        if touched is None or any(_clashes(touch, touched) for touch in touches):
+            return True, new
+        return False, _union(touched, new)
 
 
-def _clash(a: _Touch, b: _Touch) -> bool:
-    return (a.writes or b.writes) and (a.everybody or b.everybody) and a.start < b.end and b.start < a.end
+def _clashes(touch: _Touch, touched: _Ranges) -> bool:
+    begin, stop, mine, shared = touch
+    for (writes, everybody), ranges in touched.items():
+        if (mine or writes) and (shared or everybody):
+            for start, end in ranges:
+                if begin < end and start < stop:
+                    return True
+    return False
+
+
+def _union(a: _Ranges, b: _Ranges) -> _Ranges:
+    return {kind: [*a.get(kind, ()), *b.get(kind, ())] for kind in {**a, **b}}
