@@ -338,14 +338,17 @@ class Graph:
 
     def _put(self, node: Node) -> None:
         """Write a node's record and derive its incoming edges."""
-        predecessors = node.predecessors()
+        id, predecessors = node.id, node.predecessors()
         for p in predecessors:
             if p not in self._data:
-                raise VerifyError(f"%{node.id} {node.op.name} uses %{p}, which is not in graph @{self.name}")
-        if node.id in self._data:
-            self._nx.remove_edges_from([(p, node.id) for p in self._pred[node.id]])
-        self._nx.add_node(node.id, node=node)
-        self._nx.add_edges_from([(p, node.id, {"kind": kind}) for p, kind in predecessors.items()])
+                raise VerifyError(f"%{id} {node.op.name} uses %{p}, which is not in graph @{self.name}")
+        if id in self._data:
+            self._nx.remove_edges_from([(p, id) for p in self._pred[id]])
+        self._nx.add_node(id, node=node)
+        # As add_edges_from does, which looks at all that could be given to it.
+        into, succ = self._pred[id], self._succ
+        for p, kind in predecessors.items():
+            into[p] = succ[p][id] = {"kind": kind}
 
     def set_node(
         self,

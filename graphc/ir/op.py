@@ -138,6 +138,8 @@ class OpDef:
 
     def check_arity(self, count: int) -> None:
         """Raise ArgumentTypeError unless the op takes `count` operands."""
+        if count == len(self.operands):
+            return
         fixed = len(self.operands) - self.variadic
         if count < fixed or (count > fixed and not self.variadic):
             raise ArgumentTypeError(
@@ -150,6 +152,8 @@ class OpDef:
 
         NumPy's numbers become Python's, lists tuples: the text form has no others.
         """
+        if not attrs and not self.attrs:
+            return {}
         if not attrs.keys() <= self.attrs.keys():
             unknown = sorted(attrs.keys() - self.attrs.keys())
             raise ArgumentTypeError(
