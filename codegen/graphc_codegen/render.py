@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
-from graphc_codegen import loops
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.functions import Function, Layout, safe, step_functions
 from graphc_codegen.program import Call, Kernel, LoopKernel, Program
@@ -183,6 +182,10 @@ def version() -> str:
 
 def _emit(writer: Writer, kernel: Kernel) -> int:
     """Write a kernel's body; returns its number of operands."""
+    # Kernels are written only where the cache does not have their code.
+    from graphc_codegen import loops
+    from graphc_codegen.kernels import EMITTERS
+
     if isinstance(kernel, LoopKernel):
         if kernel.times > 1:
             _emit_sets(writer, kernel)
@@ -190,8 +193,6 @@ def _emit(writer: Writer, kernel: Kernel) -> int:
         count = len(kernel.inputs) + len(kernel.outputs)
         loops.emit(writer, kernel, [f"%p{j}" for j in range(count)])
         return count
-    from graphc_codegen.kernels import EMITTERS
-
     emitter = EMITTERS.get(kernel.name)
     if emitter is None:
         raise CodegenError(f"there is no kernel named {kernel.name!r}; known are {', '.join(sorted(EMITTERS))}")
@@ -203,6 +204,8 @@ def _emit(writer: Writer, kernel: Kernel) -> int:
 
 def _emit_sets(w: Writer, kernel: LoopKernel) -> None:
     """The loop on one set of operands after the other; threads share the sets, or the work on each."""
+    from graphc_codegen import loops
+
     inputs, outputs = len(kernel.inputs), len(kernel.outputs)
 
     def pointer(place: str | int) -> str:

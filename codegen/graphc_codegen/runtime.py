@@ -19,7 +19,6 @@ from graphc_codegen.program import ALIGNMENT, Buffer, Call, Program
 from graphc_codegen.render import CONTEXT, WORDS, Rendered, render
 from graphc_codegen.target import Target, host
 from graphc_codegen.threads import Pool, pool
-from graphc_codegen.validate import validate
 from graphc_codegen.writer import SCRATCH
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -100,6 +99,8 @@ def compile_program(
     rendered = render(program, target)
     seconds["layout"] = time.perf_counter() - started
     if checked:
+        from graphc_codegen.validate import validate
+
         validate(program)
         return Executable(program, checked, False, seconds, rendered, None, cache_dir)
     loaded, hit = _load(rendered, cache_dir, compile_threads, seconds)
@@ -116,6 +117,8 @@ def _load(
     objects = store.load(name) if store else None
     hit = objects is not None
     if objects is None:
+        from graphc_codegen.validate import validate
+
         validate(rendered.program)  # A hit is a program that has been valid before.
         objects = build.compile_objects(rendered, seconds, cache_dir, compile_threads)
         if store:

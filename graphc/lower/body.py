@@ -52,6 +52,7 @@ class Body:
     leaving: set[Value] = field(default_factory=set)
     written: set[int] = field(default_factory=set)
     views: Views = field(init=False)
+    _sources: dict[Value, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.leaving = {r.value for r in self.graph.results} | {v for v, _ in self.targets}
@@ -106,15 +107,19 @@ class Body:
 
     def source(self, value: Value) -> Value:
         """The value whose memory holds this one: behind aliases and views, and behind Assign the assigned value."""
-        node = self.graph.node(value.node)
+        found = self._sources.get(value)
+        if found is not None:
+            return found
+        found = value
         while True:
+            node = self.graph.node(found.node)
             if node.op.name == "Assign":
-                value = node.inputs[1]
+                found = node.inputs[1]
             elif self._is_alias(node):
-                value = node.inputs[0]
+                found = node.inputs[0]
             else:
-                return value
-            node = self.graph.node(value.node)
+                self._sources[value] = found
+                return found
 
     def of(self, value: Value) -> int:
         """The buffer that holds a value; constants are placed on first use."""
@@ -149,6 +154,9 @@ class Body:
         Targets whose value is bound memory that another target overwrites are saved first.
         """
         late: list[tuple[Value, int]] = []
+        held: dict[int, list[Value]] = {}
+        for value, buffer in self.bound.items():
+            held.setdefault(buffer, []).append(value)
         for value, buffer in self.targets:
             core = self.source(value)
             if self.storage.get(core) == buffer:
@@ -157,7 +165,7 @@ class Body:
                 if self.bound[core] in self.written:
                     self._save(core)
                 late.append((value, buffer))
-            elif core in self.uniform or core in self.claimed or not self._in_place(core, buffer):
+            elif core in self.uniform or core in self.claimed or not self._in_place(core, held.get(buffer, [])):
                 late.append((value, buffer))
             else:
                 self.claimed[core] = buffer
@@ -170,13 +178,13 @@ class Body:
         self._copy(old, copy)
         self.storage[value] = copy
 
-    def _in_place(self, core: Value, buffer: int) -> bool:
-        """Whether every reader of the memory's old contents is done when the step that makes `core` writes."""
+    def _in_place(self, core: Value, held: list[Value]) -> bool:
+        """Whether every reader of what the memory `held` is done when the step that makes `core` writes."""
         if core.node not in self.step_of or core in self.views.parts.values():
             return False
         when = self.step_of[core.node]
         maker = self.steps[when]
-        for old in [v for v, b in self.bound.items() if b == buffer]:
+        for old in held:
             for reader in self._readers(old):
                 if reader not in self.step_of:
                     return False

@@ -63,9 +63,7 @@ class _Fuser:
 
     def run(self) -> list[Step]:
         for node in self.graph:
-            if node.op.name in ("Input", "Param", "Constant") or (
-                node.outputs[0:1] and node.outputs[0] in self.uniform
-            ):
+            if node.op.name in ("Input", "Param", "Constant") or Value(node.id) in self.uniform:
                 continue
             domain = self._domain(node)
             group = self._choose(node, domain) if domain is not None else None
