@@ -7,6 +7,7 @@ in it is run. Nothing is pickled.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import io
 import json
@@ -33,6 +34,7 @@ def default_directory() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "graphc"
 
 
+@functools.cache
 def versions() -> dict[str, str]:
     """Versions of everything that takes part in making an object; nothing is imported to find out."""
     found = {"graphc": own_version()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from graphc_codegen.errors import CodegenError
@@ -72,6 +73,7 @@ def describe(triple: str, cpu: str, features: dict[str, bool]) -> Target:
     return Target(triple, cpu, text, lanes, fused, wide)
 
 
+@cache
 def host() -> Target:
     """The target for this machine. Raises CodegenError when it is not supported."""
     import llvmlite.binding as llvm
