@@ -191,9 +191,12 @@ def result_domain(kernel: NamedKernel) -> tuple[int, ...] | None:
     """
     p: dict[str, Any] = dict(kernel.params)
     if kernel.name in ("conv2d", "conv2d_winograd", "conv2d_batch_winograd"):
-        return (p["n"], p["co"], p["oh"] * p["ow"])
+        down, across = p.get("pool", (1, 1))
+        return (p["n"], p["co"], p["oh"] // down * (p["ow"] // across))
     if kernel.name == "gemm" and not ("c" in p or p["accumulate"] or (p["ta"] and p["tb"])):
         return (p.get("batch", 1), p["m"], p["n"])
+    if kernel.name == "max_pool":
+        return (p["planes"] * p["oh"] * p["ow"],)
     if kernel.name == "max_pool_grad":
         tiles = (p["oh"] * p["sh"], p["ow"] * p["sw"]) == (p["h"], p["w"]) and (p["sh"], p["sw"]) == (p["kh"], p["kw"])
         if tiles and p["sw"] <= 2 and p["kh"] * p["kw"] <= 16 and p["pt"] == p["pl"] == 0:
@@ -215,11 +218,11 @@ def written(kernel: Kernel) -> int:
     """How many of a call's operands, the last ones, are written. Scratch memory counts."""
     if isinstance(kernel, LoopKernel):
         return kernel.times * len(kernel.outputs)
-    scratch = kernel.name.endswith("_winograd")
-    marks = "marks" in dict(kernel.params)
-    if "stores" in dict(kernel.params):
-        return scratch + len(dict(kernel.params)["stores"]) + marks  # type: ignore[arg-type]
-    return 2 if scratch or marks or kernel.name == "softmax_cross_entropy" else 1
+    p: dict[str, Any] = dict(kernel.params)
+    more = kernel.name.endswith("_winograd") + bool(p.get("indexed")) + ("marks" in p)
+    if "stores" in p:
+        return more + len(p["stores"])
+    return 2 if kernel.name == "softmax_cross_entropy" else 1 + more
 
 
 def divisible(kernel: Kernel) -> bool:

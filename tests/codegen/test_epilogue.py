@@ -1,4 +1,4 @@
-"""Elementwise operations in the stores of kernels: convolution and max pooling's gradient."""
+"""Elementwise operations in the stores of kernels: convolution, max pooling and its gradient."""
 
 from __future__ import annotations
 
@@ -55,22 +55,38 @@ def test_convolutions_apply_it_to_every_pixel(n: int, ci: int, co: int, size: in
             np.testing.assert_allclose(got.reshape(domain), want, rtol=2e-4, atol=2e-4)
 
 
-@pytest.mark.parametrize(("planes", "size", "window"), [(1, 2, 2), (3, 28, 2), (5, 10, 2), (2, 38, 2), (3, 6, 1)])
-def test_the_gradient_of_max_pooling_applies_it_to_every_pixel(planes: int, size: int, window: int) -> None:
+def pool(planes: int, size: int, window: int) -> dict[str, Any]:
     out = size // window
-    p: dict[str, Any] = {
+    return {
         "planes": planes, "h": size, "w": size, "oh": out, "ow": out, "kh": window, "kw": window,
         "sh": window, "sw": window, "pt": 0, "pl": 0,
     }  # fmt: skip
-    total = planes * size * size
-    assert result_domain(NamedKernel("max_pool_grad", tuple(p.items()))) == (total,)
-    x, dy = random(0, planes, size, size), random(1, planes, out, out)
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+@pytest.mark.parametrize(("planes", "size", "window"), [(1, 2, 2), (3, 28, 2), (5, 10, 2), (2, 38, 2), (3, 6, 1)])
+def test_max_pooling_and_its_gradient_apply_it_to_every_pixel(
+    planes: int, size: int, window: int, gradient: bool
+) -> None:
+    p = pool(planes, size, window)
+    inputs = [random(0, planes, size, size), random(1, planes, p["oh"], p["ow"])][: 1 + gradient]
+    name, total = ("max_pool_grad", planes * size * size) if gradient else ("max_pool", planes * p["oh"] * p["ow"])
+    assert result_domain(NamedKernel(name, tuple(p.items()))) == (total,)
     scale, full = random(2, 1), random(3, total)
     fused = p | {"epilogue": BODY, "extras": ((0,), (1,)), "stores": (6, 4)}
-    (plain,) = run_kernel("max_pool_grad", p, x, dy)
-    for found in run_all("max_pool_grad", fused, x, dy, scale, full).values():
+    (plain,) = run_kernel(name, p, *inputs)
+    for found in run_all(name, fused, *inputs, scale, full).values():
         for got, want in zip(found, expected(plain, scale, full), strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+def test_gathered_windows_take_it_too() -> None:
+    p = pool(2, 9, 3) | {"pt": 1, "pl": 1, "oh": 3, "ow": 3}
+    x, full = random(0, 2, 9, 9), random(3, 18)
+    fused = p | {"epilogue": BODY, "extras": ((0,), (1,)), "stores": (6,)}
+    (plain,) = run_kernel("max_pool", p, x)
+    for (got,) in run_all("max_pool", fused, x, random(2, 1), full).values():
+        np.testing.assert_allclose(got, expected(plain, random(2, 1), full)[0], rtol=1e-5, atol=1e-5)
 
 
 def test_windows_that_leave_pixels_out_take_no_epilogue() -> None:

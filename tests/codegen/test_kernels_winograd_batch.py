@@ -97,6 +97,7 @@ CASES = [
     Case(16, 4, 6, 10, 10, pad=(4, 4, 4, 4), points=8),
     Case(18, 1, 4, 9, 8, (7, 7), (3, 3, 3, 3), points=8),
     Case(3, 2, 3, 5, 4, (2, 3), points=8, parts=3),
+    Case(16, 1, 6, 32, 32),
 ]
 
 
@@ -143,7 +144,7 @@ def test_random_shapes(
     _check(Case(n, ci, co, *size, (kh, kw), (top, bottom, left, right), parts, rows, 8 if eight or kh > 5 else 6))
 
 
-@pytest.mark.parametrize("case", [*CASES[:3], CASES[5], *CASES[9:11]], ids=str)
+@pytest.mark.parametrize("case", [*CASES[:3], CASES[5], *CASES[9:11], CASES[13]], ids=str)
 @pytest.mark.parametrize("positive", [False, True])
 def test_errors_are_few_times_the_direct_kernels(case: Case, positive: bool) -> None:
     limit = np.array([5, 3]) if case.points == 6 else np.array([7, 5])  # The largest is a matter of luck.

@@ -18,16 +18,24 @@ from graphc_codegen.kernels.pooling import (
     loaded_taps,
     operands,
     spread,
+    takes,
     taps,
 )
 from graphc_codegen.kernels.vectors import maximum_or_nan
 from graphc_codegen.writer import Writer, vec
 
 
+def max_operands(p: Params) -> tuple[Operand, ...]:
+    """x [planes, h, w] -> y [planes, oh, ow], float32. May have an epilogue."""
+    x, y = operands(p)
+    return (x, *epilogue.operands(p, (y.size,)))
+
+
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """Vector loads for unclipped windows at stride 1 or 2, else gathers. NaN in a window gives NaN."""
     z = Sizes.of(p)
-    x, y = pointers
+    x, *rest = pointers
+    finish = epilogue.Finish(w, p, (z.planes * z.oh * z.ow,), rest)
 
     def one(strip: Strip) -> None:
         if z.vectors:
@@ -39,7 +47,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             (value,) = gathered_taps(
                 w, z, x, strip, -math.inf, start, lambda acc, v, _on, _at: [maximum_or_nan(w, acc[0], v)]
             )
-        w.vstore(value, w.at(y, strip.place(w, z)), strip.active)
+        finish.store(value, (strip.place(w, z),), strip.active)
 
     each_window_strip(w, z, one)
 
@@ -67,16 +75,11 @@ def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     each_window_strip(w, z, lambda strip: _scatter(w, z, x, dy, dx, strip), clear=dx)
 
 
-def _takes(w: Writer, v: str, best: str) -> str:
-    """Lanes where v displaces best: it is larger or the first NaN."""
-    return w.binary("and", w.binary("fcmp ugt", v, best), w.binary("fcmp ord", best, best), "i1")
-
-
 def _shares(w: Writer, g: str, pixels: list[str]) -> list[str]:
     """The gradient for each tap of windows that lie in vectors."""
     best, displaced = pixels[0], []
     for v in pixels[1:]:
-        take = _takes(w, v, best)
+        take = takes(w, v, best)
         best = w.select(take, v, best)
         displaced.append(take)
     # A tap wins when it took the lead and no later one did.
@@ -94,7 +97,7 @@ def _scatter(w: Writer, z: Sizes, x: str, dy: str, dx: str, strip: Strip) -> Non
     def fold(values: list[str], v: str, on: str, at: str) -> list[str]:
         best, winner = values
         unset = w.binary("icmp slt", winner, "zeroinitializer", "i32")
-        take = w.binary("and", w.binary("or", _takes(w, v, best), unset, "i1"), on, "i1")
+        take = w.binary("and", w.binary("or", takes(w, v, best), unset, "i1"), on, "i1")
         return [w.select(take, v, best), w.select(take, at, winner, "i32")]
 
     start = [(f, w.constant(-math.inf)), (i, w.constant(-1, "i32"))]
@@ -106,12 +109,12 @@ def _scatter(w: Writer, z: Sizes, x: str, dy: str, dx: str, strip: Strip) -> Non
 
 
 @np.errstate(all="ignore")
-def twin(p: Params, x: Array, y: Array) -> None:
+def twin(p: Params, x: Array, *rest: Array) -> None:
     z = Sizes.of(p)
-    image, out = x.reshape(z.planes, z.h, z.w), y.reshape(z.planes, z.oh, z.ow)
-    out[...] = -np.inf
+    image, out = x.reshape(z.planes, z.h, z.w), np.full((z.planes, z.oh, z.ow), -np.inf, np.float32)
     for oy, ox, iy, ix in taps(z):
         out[:, oy, ox] = np.maximum(out[:, oy, ox], image[:, iy, ix])
+    epilogue.twin(p, (out.size,), out.reshape(-1), *rest)
 
 
 @np.errstate(all="ignore")
@@ -132,5 +135,5 @@ def grad_twin(p: Params, x: Array, dy: Array, *rest: Array) -> None:
     epilogue.twin(p, (out.size,), out.reshape(-1), *rest)
 
 
-MAX_POOL = Emitter(operands, emit, twin)
+MAX_POOL = Emitter(max_operands, emit, twin)
 MAX_POOL_GRAD = Emitter(grad_operands, grad_emit, grad_twin)

@@ -214,6 +214,11 @@ def spread(
     each_window_strip(w, z, one, clear=clear)
 
 
+def takes(w: Writer, v: str, best: str) -> str:
+    """Lanes where v displaces best as the maximum: it is larger or the first NaN."""
+    return w.binary("and", w.binary("fcmp ugt", v, best), w.binary("fcmp ord", best, best), "i1")
+
+
 def add_to(w: Writer, place: str, value: str) -> None:
     """Add a scalar to memory."""
     w.store(w.op(f"fadd float {w.load(place)}, {value}"), place)

@@ -7,7 +7,7 @@ than `CONV2D_WINOGRAD` has. For each block of images:
 - images go into lanes, see `winograd_batch_plan`;
 - a row of tiles at a time, patches of as many rows as points are transformed to V[column][ci][point];
 - sums of products with U[column of the kernel][ci][co][point] stay in registers and are transformed back at once;
-- results go out of lanes.
+- results go out of lanes, perhaps pooled, see `winograd_batch_pool`.
 
 The input gradient is the transpose of this: tiles are m rows of the output's gradient, and results are patches that overlap.
 """
@@ -23,7 +23,16 @@ import numpy as np
 from graphc_codegen.kernels import conv, epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import Kind, block_kinds, registers
-from graphc_codegen.kernels.winograd_batch_plan import Batch, into_lanes, out_of_lanes, whole_quads
+from graphc_codegen.kernels.winograd_batch_plan import Batch, into_lanes, out_of_lanes, planes, whole_quads
+from graphc_codegen.kernels.winograd_batch_pool import (
+    index_of,
+    index_operand,
+    pool_lanes,
+    pool_twin,
+    unpool_twin,
+    unpooled,
+    windows,
+)
 from graphc_codegen.kernels.winograd_plan import LINE, part, whole_lines
 from graphc_codegen.kernels.winograd_transforms import clear
 from graphc_codegen.writer import Writer, float_literal, vec
@@ -81,6 +90,16 @@ class Plan(Batch):
         return self.lanes * (self.source + self.transformed + self.result)
 
     @cached_property
+    def pixels(self) -> int:
+        """Of a channel of the result, pooled."""
+        return windows(self.oh, self.ow, self.pool)
+
+    @cached_property
+    def given(self) -> int:
+        """Pixels of a channel of x, pooled."""
+        return windows(self.h, self.w, self.unpool)
+
+    @cached_property
     def channels(self) -> list[Kind]:
         """Output channels of a register tile; rather fewer than a second kind of tile, which is a copy of the code."""
         most = registers(self.lanes) // self.points
@@ -93,28 +112,39 @@ def operands(p: Params) -> tuple[Operand, ...]:
     `points` are 6 or 8, 2 <= kh < points. y[n, o, oy, ox] = sum of x[n, i, oy - top + ky, ox - left + kx] * weight[o, i, ky, kx],
     where x is zero outside, with the taps of the kernel flipped if `transposed`; then top < kh. At most `parts` threads share the
     work. May have an epilogue, whose further inputs come before scratch memory. `CodegenError` if that is too small.
+
+    With `pool` y is pooled, with `bias` a number for each output channel follows the weight, and with `indexed` the index stands
+    before y; with `unpool` x is the gradient of a pooled image, and its index follows it: see `winograd_batch_pool`.
     """
     z, extras = Plan.of(p), len(p.get("extras", ()))
     rest = epilogue.operands(p, _domain(z))
     return (
-        Operand("float32", z.n * z.ci * z.h * z.w, "in"),
+        Operand("float32", z.n * z.ci * z.given, "in"),
+        *([index_operand(z.n, z.ci, z.given, "in")] if "unpool" in p else ()),
         Operand("float32", z.co * z.ci * z.kh * z.kw, "in"),
+        *([Operand("float32", z.co, "in")] if p.get("bias") else ()),
         *rest[:extras],
         Operand("float32", z.scratch, "out"),
+        *([index_operand(z.n, z.co, z.pixels, "out")] if p.get("indexed") else ()),
         *rest[extras:],
     )
 
 
 def _domain(z: Plan) -> tuple[int, int, int]:
     """The axes of the result as an epilogue sees them."""
-    return z.n, z.co, z.oh * z.ow
+    return z.n, z.co, z.pixels
 
 
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """The weights; then blocks of images, an equal part of them for each thread."""
     z = Plan.of(p, w)
-    x, weight, *rest = pointers
-    scratch = rest.pop(len(p.get("extras", ())))
+    x, *rest = pointers
+    winners = rest.pop(0) if "unpool" in p else ""
+    weight = rest.pop(0)
+    bias = rest.pop(0) if p.get("bias") else ""
+    extras = len(p.get("extras", ()))
+    scratch = rest.pop(extras)
+    index = rest.pop(extras) if p.get("indexed") else ""
     finish = epilogue.Finish(w, p, _domain(z), rest)
 
     def region(r: str | int) -> None:
@@ -125,9 +155,11 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         part(w, r, z.regions, z.blocks, partial(block, source, points, result))
 
     def block(source: str, points: str, result: str, b: str | int) -> None:
-        inner, pixels = w.at(source, z.lanes * z.above * z.w), z.h * z.w
-        images = partial(z.pointers, w, x, z.ci * pixels, b)
-        into_lanes(w, images, z.ci, pixels, inner, z.source_rows * z.w)
+        inner, plane = w.at(source, z.lanes * z.above * z.w), z.source_rows * z.w
+        put = planes(w, inner, plane)
+        if winners:
+            put = unpooled(w, inner, plane, z.w, z.unpool, index_of(w, winners, z.ci, z.given, b))
+        into_lanes(w, partial(z.pointers, w, x, z.ci * z.given, b), z.ci, z.given, put)
         if z.transposed:
             clear(w, result, z.lanes * z.result)
 
@@ -136,7 +168,15 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             w.repeat(z.ow, lambda column: _column(w, z, scratch, points, result, t, column))
 
         w.repeat(z.down, tiles)
-        w.repeat(z.co, lambda o: _store(w, z, result, points, finish, b, o))
+        places = index_of(w, index, z.co, z.pixels, b) if index else None
+
+        def channel(o: str | int) -> None:
+            image = w.at(result, w.linear((o, z.lanes * z.result_rows * z.ow), (z.cut * z.ow * z.lanes, 1)))
+            if "pool" in p:
+                pool_lanes(w, image, (z.oh, z.ow), z.pool, w.at(bias, o) if bias else "", places(o) if places else "")
+            _store(w, z, image, points, finish, b, o)
+
+        w.repeat(z.co, channel)
 
     _weights(w, z, weight, scratch)
     w.meet()
@@ -235,16 +275,13 @@ def _put(w: Writer, z: Plan, values: Sequence[str], place: str) -> None:
         w.vstore(w.binary("fadd", w.vload(target), value) if z.transposed else value, target)
 
 
-def _store(
-    w: Writer, z: Plan, result: str, temporary: str, finish: epilogue.Finish, b: str | int, o: str | int
-) -> None:
+def _store(w: Writer, z: Plan, plane: str, temporary: str, finish: epilogue.Finish, b: str | int, o: str | int) -> None:
     """A channel of a block of images."""
-    at = w.linear((o, z.lanes * z.result_rows * z.ow), (z.cut * z.ow * z.lanes, 1))
-    out_of_lanes(w, w.at(result, at), z.oh * z.ow, temporary)
-    full, rest = divmod(z.oh * z.ow, z.lanes)
+    out_of_lanes(w, plane, z.pixels, temporary)
+    full, rest = divmod(z.pixels, z.lanes)
 
     def image(lane: str | int) -> None:
-        number, row = z.image(w, b, lane), w.at(temporary, w.mul(lane, whole_quads(z.oh * z.ow)))
+        number, row = z.image(w, b, lane), w.at(temporary, w.mul(lane, whole_quads(z.pixels)))
 
         def pixels(at: str | int, active: int) -> None:
             finish.store(w.vload(w.at(row, at), active), (number, o, at), active)
@@ -257,11 +294,23 @@ def _store(
 
 
 @np.errstate(all="ignore")
-def twin(p: Params, x: Array, weight: Array, *rest: Array) -> None:
+def twin(p: Params, x: Array, *operands: Array) -> None:
     z, extras = Plan.of(p), len(p.get("extras", ()))
+    rest = list(operands)
+    if "unpool" in p:
+        x = unpool_twin(x, rest.pop(0), (z.n, z.ci, z.h, z.w), z.unpool)
+    weight, y = rest.pop(0), np.empty((z.n, z.co, z.oh, z.ow), np.float32)
+    bias = rest.pop(0)[:, None, None] if p.get("bias") else np.float32(0)
+    rest.pop(extras)
     padded = z.padded(x)
-    sizes = dict(h=padded.shape[2], w=padded.shape[3], stride=1, dilation=1)
-    conv.twin({**p, **sizes}, padded.reshape(-1), weight, *rest[:extras], *rest[extras + 1 :])
+    sizes = dict(h=padded.shape[2], w=padded.shape[3], stride=1, dilation=1, transposed=z.transposed)
+    plain = {k: v for k, v in p.items() if k not in ("epilogue", "extras", "stores")}
+    conv.twin(plain | sizes, padded.reshape(-1), weight, y.reshape(-1))
+    if "pool" in p:
+        y, index = pool_twin(y + bias, z.pool)
+        if p.get("indexed"):
+            rest.pop(extras)[:] = index
+    epilogue.twin(p, _domain(z), y.reshape(-1), *rest)
 
 
 CONV2D_BATCH_WINOGRAD = Emitter(operands, emit, twin)

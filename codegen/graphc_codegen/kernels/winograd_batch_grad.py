@@ -16,7 +16,8 @@ from graphc_codegen.kernels import conv_grad
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import Pieces, Segment, block_kinds, blocks, dot_tile
 from graphc_codegen.kernels.vectors import iota
-from graphc_codegen.kernels.winograd_batch_plan import Batch, into_lanes
+from graphc_codegen.kernels.winograd_batch_plan import Batch, into_lanes, planes
+from graphc_codegen.kernels.winograd_batch_pool import index_of, index_operand, unpool_twin, unpooled, windows
 from graphc_codegen.kernels.winograd_plan import part, whole_lines
 from graphc_codegen.kernels.winograd_transforms import clear
 from graphc_codegen.writer import Writer
@@ -53,6 +54,11 @@ class GradientPlan(Batch):
         return self.co * self.gradient_rows * self.ow
 
     @cached_property
+    def given(self) -> int:
+        """Pixels of a channel of the result's gradient, pooled."""
+        return windows(self.oh, self.ow, self.unpool)
+
+    @cached_property
     def bracket(self) -> int:
         """Elements of the bracket."""
         return whole_lines(self.points * self.co * self.ci * self.kw)
@@ -77,11 +83,13 @@ def operands(p: Params) -> tuple[Operand, ...]:
     """x [n, ci, h, w], dy [n, co, oh, ow] -> scratch, dw [co, ci, kh, kw]. See `CONV2D_BATCH_WINOGRAD`.
 
     dw[o, i, ky, kx] = sum of x[n, i, oy - top + ky, ox - left + kx] * dy[n, o, oy, ox], where x is zero outside.
+    With `unpool` dy is the gradient of a pooled result, and the index of that follows it, see `winograd_batch_pool`.
     """
     z = GradientPlan.of(p)
     return (
         Operand("float32", z.n * z.ci * z.h * z.w, "in"),
-        Operand("float32", z.n * z.co * z.oh * z.ow, "in"),
+        Operand("float32", z.n * z.co * z.given, "in"),
+        *([index_operand(z.n, z.co, z.given, "in")] if "unpool" in p else ()),
         Operand("float32", z.scratch, "out"),
         Operand("float32", z.co * z.ci * z.kh * z.kw, "out"),
     )
@@ -90,7 +98,7 @@ def operands(p: Params) -> tuple[Operand, ...]:
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """Each thread sums over its blocks of images; then each transforms its part of the sums."""
     z = GradientPlan.of(p, w)
-    x, dy, scratch, dw = pointers
+    x, dy, *winners, scratch, dw = pointers
 
     def region(r: str | int) -> None:
         source = w.at(scratch, w.mul(r, z.region))
@@ -104,9 +112,12 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         on = _inside(w, z, b)
         inner = w.at(source, z.lanes * z.top * z.w)
         images, pixels = partial(z.pointers, w, x, z.ci * z.h * z.w, b), z.h * z.w
-        into_lanes(w, images, z.ci, pixels, inner, z.source_rows * z.w, on)
-        gradients, pixels = partial(z.pointers, w, dy, z.co * z.oh * z.ow, b), z.oh * z.ow
-        into_lanes(w, gradients, z.co, pixels, gradient, z.gradient_rows * z.ow, on)
+        into_lanes(w, images, z.ci, pixels, planes(w, inner, z.source_rows * z.w), on)
+        plane = z.gradient_rows * z.ow
+        put = planes(w, gradient, plane)
+        if winners:
+            put = unpooled(w, gradient, plane, z.ow, z.unpool, index_of(w, winners[0], z.co, z.given, b))
+        into_lanes(w, partial(z.pointers, w, dy, z.co * z.given, b), z.co, z.given, put, on)
 
         def chunk(k: str | int) -> None:
             first = w.mul(k, z.rows)
@@ -230,8 +241,11 @@ def _results(w: Writer, z: GradientPlan, brackets: str, dw: str, pair: str | int
 
 
 @np.errstate(all="ignore")
-def twin(p: Params, x: Array, dy: Array, scratch: Array, dw: Array) -> None:
+def twin(p: Params, x: Array, dy: Array, *rest: Array) -> None:
     z = GradientPlan.of(p)
+    *winners, _, dw = rest
+    if winners:
+        dy = unpool_twin(dy, winners[0], (z.n, z.co, z.oh, z.ow), z.unpool)
     padded = z.padded(x)
     sizes = dict(h=padded.shape[2], w=padded.shape[3], stride=1, dilation=1)
     conv_grad.twin({**p, **sizes}, padded.reshape(-1), dy, dw)

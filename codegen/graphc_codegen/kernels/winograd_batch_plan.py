@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -39,14 +39,17 @@ class Batch:
     scratch: int
     points: int
     transposed: bool = False
+    pool: tuple[int, int] = (1, 1)
+    unpool: tuple[int, int] = (1, 1)
     lanes: int = 16
     threads: int = 1
 
     @classmethod
     def of(cls, p: Params, w: Writer | None = None) -> Self:
         names = ("n", "ci", "co", "h", "w", "kh", "kw", "oh", "ow", "top", "left", "parts", "scratch", "points")
-        machine = {"lanes": w.lanes, "threads": w.threads} if w else {}
-        made = cls(**{name: p[name] for name in names}, transposed=bool(p.get("transposed")), **machine)
+        more = {name: p[name] for name in ("transposed", "pool", "unpool") if name in p}
+        machine: dict[str, Any] = {"lanes": w.lanes, "threads": w.threads} if w else {}
+        made = cls(**{name: p[name] for name in names}, **more, **machine)
         if made.fixed + made.parts * made.region > made.scratch:
             raise CodegenError(f"scratch memory of {made.scratch} elements has no room for images as lanes")
         return made
@@ -105,42 +108,47 @@ class Batch:
         return wide[:, :, :height, :width]
 
 
+#: Stores the vector of a channel's pixel: (channel, value, pixel, and how many pixels further).
+Put = Callable[[str | int, str, str | int, int], None]
+
+
 def into_lanes(
-    w: Writer,
-    images: Callable[[str | int], list[str]],
-    channels: int,
-    pixels: int,
-    target: str,
-    distance: int,
-    on: str | None = None,
+    w: Writer, images: Callable[[str | int], list[str]], channels: int, pixels: int, put: Put, on: str | None = None
 ) -> None:
-    """A block of images to vectors at `target`, where channels are so many vectors apart.
+    """A block of images to vectors. `images` gives the addresses of an element in all images.
 
-    `images` gives the addresses of an element in all images. Lanes that are not in the mask `on` become zero.
+    Lanes that are not in the mask `on` become zero.
     """
-    lanes = w.lanes
 
-    def put(value: str, place: str) -> None:
-        w.vstore(w.select(on, value, "zeroinitializer") if on else value, place)
+    def made(value: str) -> str:
+        return w.select(on, value, "zeroinitializer") if on else value
 
-    def four(c: str | int, place: str, k: str | int) -> None:
-        at = w.linear((c, pixels), (k, 4))
-        for j, value in enumerate(load_columns(w, images(at))):
-            put(value, w.at(place, w.linear((k, 4 * lanes), (j * lanes, 1))))
+    def four(c: str | int, k: str | int) -> None:
+        for j, value in enumerate(load_columns(w, images(w.linear((c, pixels), (k, 4))))):
+            put(c, made(value), w.mul(k, 4), j)
 
-    def one(c: str | int, place: str, k: str | int) -> None:
-        at, v = w.linear((c, pixels), (k, 1), (pixels // 4 * 4, 1)), vec("float", lanes)
+    def one(c: str | int, k: str | int) -> None:
+        at, v = w.linear((c, pixels), (k, 1), (pixels // 4 * 4, 1)), vec("float", w.lanes)
         value = "poison"
         for lane, address in enumerate(images(at)):
             value = w.op(f"insertelement {v} {value}, float {w.load(address)}, i64 {lane}")
-        put(value, w.at(place, w.linear((k, lanes), (pixels // 4 * 4 * lanes, 1))))
+        put(c, made(value), k, pixels // 4 * 4)
 
     def channel(c: str | int) -> None:
-        place = w.at(target, w.mul(c, distance * lanes))
-        w.repeat(pixels // 4, partial(four, c, place))
-        w.repeat(pixels % 4, partial(one, c, place))
+        w.repeat(pixels // 4, partial(four, c))
+        w.repeat(pixels % 4, partial(one, c))
 
     w.repeat(channels, channel)
+
+
+def planes(w: Writer, target: str, distance: int) -> Put:
+    """Pixels one after another at `target`, channels so many vectors apart."""
+
+    def put(c: str | int, value: str, pixel: str | int, further: int) -> None:
+        place = w.at(target, w.mul(c, distance * w.lanes))
+        w.vstore(value, w.at(place, w.linear((pixel, w.lanes), (further * w.lanes, 1))))
+
+    return put
 
 
 def whole_quads(pixels: int) -> int:
