@@ -4,6 +4,7 @@ from graphc.passes.autodiff import autodiff
 from graphc.passes.cleanup import cse, prune, simplify
 from graphc.passes.order import order_writes
 from graphc.passes.pipeline import PIPELINE, Pass, Stage, run, same_meaning
+from graphc.passes.pooling import pool_before_relu
 
 __all__ = [
     "PIPELINE",
@@ -12,6 +13,7 @@ __all__ = [
     "autodiff",
     "cse",
     "order_writes",
+    "pool_before_relu",
     "prune",
     "run",
     "same_meaning",

@@ -18,6 +18,7 @@ from graphc.ops import reference
 from graphc.passes.autodiff import autodiff
 from graphc.passes.cleanup import cse, prune, simplify
 from graphc.passes.order import order_writes
+from graphc.passes.pooling import pool_before_relu
 
 Pass = Callable[[Graph], Graph]
 
@@ -26,6 +27,7 @@ PIPELINE: tuple[Pass, ...] = (
     simplify,
     cse,
     prune,
+    pool_before_relu,
     # Last: its edges would keep dead nodes alive.
     order_writes,
 )
