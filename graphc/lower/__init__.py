@@ -14,6 +14,7 @@ from graphc.lower.buffers import Buffers
 from graphc.lower.epilogue import absorb
 from graphc.lower.lifetimes import lives, mark_dead
 from graphc.lower.overflow import watch
+from graphc.lower.pooling import pool_convolutions
 from graphc.lower.sets import join
 from graphc.lower.threads import spread
 from graphc.ops.tensor import Array
@@ -69,7 +70,7 @@ def lower(graph: Graph, *, canary: bool = False, profile: bool = False, threads:
         core = body.source(result.value)
         results.append((copies[core] if core in copies else body.of(result.value), graph.type(result.value)))
     read = [buffer for buffer, _ in results]
-    joined = join(watch(absorb(statements, read), buffers, threads))
+    joined = join(watch(absorb(pool_convolutions(statements, read, buffers), read), buffers, threads))
     found = lives(joined, read)
     placed, arena, bound_bytes = buffers.place(found, 64 if canary else 0, reuse=not canary)
     marked = mark_dead(joined, found, {b.id for b in placed if b.space == "arena"})

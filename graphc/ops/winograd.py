@@ -23,6 +23,9 @@ _WORTH, _WORTH_BATCH = 1.25, 1.1
 _LEAST_CHANNELS, _LEAST_SUMMED = 8, 128
 #: Transformed images of a thread stay below so many elements, but for so many tiles there is room anyway.
 _CACHE, _LEAST_TILES = 128 * 1024, 48
+#: Cycles for a vector of pixels that are pooled by a kernel of its own, and of their gradients. Windows have so many pixels at
+#: most: there is code for each.
+_POOL, _POOL_GRADIENT, _MOST_POOLED = 4, 10, 16
 #: Tiles are counted in full vectors; channels too where they are lanes.
 _LANES = 16
 
@@ -45,6 +48,16 @@ def gradient_kernel(z: Sizes) -> str:
     if points := winograd_batch.gradient_points(z):
         costs["conv2d_filter_grad_batch_winograd"] = winograd_batch.gradient_cost(z, points)
     return _fastest("conv2d_filter_grad", direct, costs)
+
+
+def pools(z: Sizes, window: winograd_batch.Window, gradients: int) -> bool:
+    """Whether a kernel should make such a convolution and max pooling at once; `gradients` of the pooling then cost nothing."""
+    points = winograd_batch.points(z, transposed=False)
+    if not points or window[0] * window[1] > _MOST_POOLED:
+        return False
+    pooling = (_POOL + _POOL_GRADIENT * gradients) * z.n * z.co * z.oh * z.ow
+    apart = min(z.direct(skips=False), winograd_batch.cost(z, points, transposed=False)) + pooling
+    return winograd_batch.pooled_cost(z, points, window) * _WORTH_BATCH < apart
 
 
 def _fastest(name: str, direct: float, costs: dict[str, float]) -> str:

@@ -6,8 +6,13 @@ For few channels and many images.
 
 from __future__ import annotations
 
+from typing import Any
+
 from graphc.debug import threads
 from graphc.ops.conv_sizes import Sizes, meetings
+
+#: Rows and columns of what max pooling takes the maximum of.
+Window = tuple[int, int]
 
 #: Images that are done at a time.
 _IMAGES = 16
@@ -16,6 +21,8 @@ _LEAST_ROWS, _LEAST_TERMS = 4, 16
 #: Cycles for a vector: to move it into lanes and out of them, to sum up its lanes. Cycles for the weights of a pair of channels,
 #: for each column.
 _IN, _OUT, _SUM, _WEIGHTS = 9, 14, 6, 15
+#: The same for a pixel that is pooled.
+_POOL = 3
 #: Elements of scratch memory of a thread, which is in its second-level cache.
 _MOST = 192 * 1024
 
@@ -35,11 +42,27 @@ def cost(z: Sizes, points: int, *, transposed: bool) -> float:
     return _IMAGES * (_rounds(z) * block + _WEIGHTS * z.ci * z.co * z.kw)
 
 
+def pooled_cost(z: Sizes, points: int, window: Window) -> float:
+    """Cycles of the convolution and of max pooling, for a vector of one lane."""
+    fewer = _OUT * (z.oh * z.ow - _windows(z, window))
+    return cost(z, points, transposed=False) + _IMAGES * _rounds(z) * z.co * (_POOL * z.oh * z.ow - fewer)
+
+
 def params(z: Sizes, *, transposed: bool) -> dict[str, int]:
     """What the kernel is told besides the sizes: points, threads that have scratch memory, and elements of that."""
     p, parts = points(z, transposed=transposed), _parts(z)
     size = _full(p * z.kw * z.ci * z.co) + 16 + parts * _elements(z, p, transposed)
     return {"points": p, "parts": parts, "scratch": size}
+
+
+def pooled_params(z: Sizes, window: Window, *, indexed: bool) -> dict[str, Any]:
+    """All that the kernel is told if it pools; `indexed` if it also stores where each maximum was."""
+    return {**z.params(), **params(z, transposed=False), "transposed": False, "pool": window, "indexed": indexed}
+
+
+def index_size(z: Sizes, window: Window) -> int:
+    """Elements of the index of the maxima."""
+    return _blocks(z) * _IMAGES * z.co * _windows(z, window)
 
 
 def gradient_points(z: Sizes) -> int:
@@ -78,6 +101,10 @@ def _wide(points: int) -> int:
 def _narrow(z: Sizes, points: int) -> int:
     """Cycles to transform a column of a tile of outputs to points, or back."""
     return 2 * points + (points + 1 - z.kh) * (points // 2)
+
+
+def _windows(z: Sizes, window: Window) -> int:
+    return z.oh // window[0] * (z.ow // window[1])
 
 
 def _blocks(z: Sizes) -> int:

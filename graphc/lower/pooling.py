@@ -1,0 +1,256 @@
+"""Convolutions that are followed by max pooling pool what they make, and their gradients read that of the pooled image.
+
+    conv2d(x, w) -> c          max_pool(c) -> y            conv2d_batch_winograd(x, w) -> index, y
+    max_pool_grad(c, dy) -> d  filter_grad(x, d) -> dw     filter_grad(x, dy, index) -> dw
+
+Neither c nor d, which are several times as large as y and dy, is ever in memory as a whole. A bias may be added to c first; its
+gradient, the sum of d, is that of dy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from graphc.ir import TensorType
+from graphc.lower.buffers import Buffers
+from graphc.ops import winograd, winograd_batch
+from graphc.ops.conv_sizes import Sizes
+from graphc.ops.rules import contiguous_strides
+from graphc_codegen.program import (
+    Access,
+    Call,
+    If,
+    LoopKernel,
+    NamedKernel,
+    Output,
+    Stmt,
+    While,
+    blocks,
+    written,
+)
+
+#: The operand of a kernel that may be the gradient of a pooled image.
+_UNPOOLS = {"conv2d_batch_winograd": 0, "conv2d_filter_grad_batch_winograd": 1}
+#: The body of a loop that adds two arrays.
+_ADD = [("input", "float32"), ("input", "float32"), ("add", "float32", 0, 1)]
+
+
+def pool_convolutions(body: Sequence[Stmt], results: Iterable[int], buffers: Buffers) -> tuple[Stmt, ...]:
+    """The statements of a program, pooling and its gradient taken into convolutions where that is possible and pays.
+
+    `results` are buffers that are read after the end.
+    """
+    uses = Counter(results)
+    _count(body, uses)
+    return _block(body, uses, buffers)
+
+
+def _count(body: Sequence[Stmt], uses: Counter[int]) -> None:
+    for stmt in body:
+        uses.update(stmt.args if isinstance(stmt, Call) else (stmt.pred,))
+        for block in blocks(stmt):
+            _count(block, uses)
+
+
+def _block(body: Sequence[Stmt], uses: Counter[int], buffers: Buffers) -> tuple[Stmt, ...]:
+    done: list[Stmt | None] = []
+    for stmt in body:
+        if isinstance(stmt, If):
+            stmt = replace(stmt, then=_block(stmt.then, uses, buffers), orelse=_block(stmt.orelse, uses, buffers))
+        elif isinstance(stmt, While):
+            condition, inner = _block(stmt.condition, uses, buffers), _block(stmt.body, uses, buffers)
+            stmt = replace(stmt, condition=condition, body=inner)
+        done.append(stmt)
+    for at in range(len(done)):
+        if (found := _Pattern.at(done, at, uses)) is not None:
+            found.rewrite(done, buffers)
+    return tuple(s for s in done if s is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """Where in a block the convolution stands, perhaps a bias, the pooling, and gradients of that with all that read them."""
+
+    conv: int
+    bias: int | None
+    pool: int
+    gradients: dict[int, list[int]]
+    sizes: Sizes
+    window: tuple[int, int]
+
+    @classmethod
+    def at(cls, body: Sequence[Stmt | None], conv: int, uses: Counter[int]) -> _Pattern | None:
+        """The pattern that begins with this call; None if there is none, or if it is faster as it is."""
+        sizes = _sizes(body[conv])
+        if sizes is None:
+            return None
+        readers = _readers(body, _args(body[conv])[-1], uses)
+        bias = readers[0] if len(readers) == 1 and _addend(body[readers[0]], sizes) is not None else None
+        if bias is not None:
+            readers = _readers(body, _args(body[bias])[-1], uses)
+        pools = [k for k in readers if _name(body[k]) == "max_pool"]
+        gradients = {k: _readers(body, _args(body[k])[-1], uses) for k in readers if _name(body[k]) == "max_pool_grad"}
+        if len(pools) != 1 or len(readers) != 1 + len(gradients) or conv > pools[0]:
+            return None
+        window = _window(body[pools[0]], sizes)
+        if window is None or any(_params(body[k]) != _params(body[pools[0]]) for k in gradients):
+            return None
+        found = cls(conv, bias, pools[0], gradients, sizes, window)
+        whole = found._is_ordered(body) and all(found._unpools(body, k) for k in gradients)
+        return found if whole and winograd.pools(sizes, window, len(gradients)) else None
+
+    def _is_ordered(self, body: Sequence[Stmt | None]) -> bool:
+        """Whether the pooled image may be made where the convolution stands."""
+        between, addend = body[self.conv + 1 : self.pool], self._addend(body)
+        changed = addend is not None and any(_writes(stmt, addend) for stmt in between)
+        return not changed and not any(_touches(stmt, _args(body[self.pool])[-1]) for stmt in between)
+
+    def _addend(self, body: Sequence[Stmt | None]) -> int | None:
+        """The buffer of the bias."""
+        return None if self.bias is None else _addend(body[self.bias], self.sizes)
+
+    def _unpools(self, body: Sequence[Stmt | None], gradient: int) -> bool:
+        """Whether all that read a gradient can read that of the pooled image instead."""
+        _, dy, unpooled = _args(body[gradient])
+        readers = self.gradients[gradient]
+        fit = all(self._unpools_in(body[k], unpooled) for k in readers)
+        return bool(readers) and fit and not any(_writes(s, dy) for s in body[gradient + 1 : max(readers) + 1])
+
+    def _unpools_in(self, stmt: Stmt | None, unpooled: int) -> bool:
+        at = _args(stmt).index(unpooled)
+        return at == _UNPOOLS.get(_name(stmt)) or _is_sum(stmt, self.sizes)
+
+    def rewrite(self, body: list[Stmt | None], buffers: Buffers) -> None:
+        """Put the new calls in the places of the old ones."""
+        call, pool = body[self.conv], body[self.pool]
+        assert isinstance(call, Call)
+        assert isinstance(pool, Call)
+        params, index = winograd_batch.pooled_params(self.sizes, self.window, indexed=bool(self.gradients)), []
+        if self.gradients:
+            size = winograd_batch.index_size(self.sizes, self.window)
+            index.append(buffers.new(TensorType("uint8", (size,))))
+        scratch = buffers.new(TensorType("float32", (params["scratch"],)))
+        notes, addend = [call.note], self._addend(body)
+        if self.bias is not None and addend is not None:
+            added = body[self.bias]
+            assert isinstance(added, Call)
+            notes.append(added.note)
+            params["bias"], body[self.bias] = True, None
+        args = (*call.args[:2], *([] if addend is None else [addend]), scratch, *index, pool.args[-1])
+        kernel = NamedKernel("conv2d_batch_winograd", tuple(params.items()))
+        body[self.conv], body[self.pool] = Call(kernel, args, ", ".join([*notes, pool.note])), None
+        for k, readers in self.gradients.items():
+            _, dy, unpooled = _args(body[k])
+            for reader in readers:
+                body[reader] = self._unpooling(body[reader], unpooled, (dy, *index))
+            body[k] = None
+
+    def _unpooling(self, call: Stmt | None, unpooled: int, instead: tuple[int, ...]) -> Call:
+        assert isinstance(call, Call)
+        at, z = call.args.index(unpooled), self.sizes
+        if isinstance(call.kernel, LoopKernel):
+            domain = (z.n, z.co, z.oh // self.window[0], z.ow // self.window[1])
+            access = Access("float32", _strides(domain), 0, math.prod(domain))
+            return replace(
+                call, kernel=replace(call.kernel, domain=domain, inputs=(access,)), args=(instead[0], *call.args[1:])
+            )
+        kernel = replace(call.kernel, params=(*call.kernel.params, ("unpool", self.window)))
+        return replace(call, kernel=kernel, args=(*call.args[:at], *instead, *call.args[at + 1 :]))
+
+
+def _readers(body: Sequence[Stmt | None], buffer: int, uses: Counter[int]) -> list[int]:
+    """The calls of a block that read what one of its calls writes to a buffer; none if others use the buffer, too."""
+    calls = [k for k, stmt in enumerate(body) if buffer in _args(stmt)]
+    reads = [k for k in calls if buffer in _inputs(body[k])]
+    everything = sum(_args(body[k]).count(buffer) for k in calls)
+    return reads if everything == uses[buffer] == len(reads) + 1 else []
+
+
+def _touches(stmt: Stmt | None, buffer: int) -> bool:
+    """Whether a statement reads or writes a buffer."""
+    if stmt is None or isinstance(stmt, Call):
+        return buffer in _args(stmt)
+    return stmt.pred == buffer or any(_touches(inner, buffer) for block in blocks(stmt) for inner in block)
+
+
+def _writes(stmt: Stmt | None, buffer: int) -> bool:
+    """Whether a statement may write a buffer."""
+    if stmt is None or isinstance(stmt, Call):
+        return buffer in _args(stmt)[len(_inputs(stmt)) :]
+    return _touches(stmt, buffer)
+
+
+def _args(stmt: Stmt | None) -> tuple[int, ...]:
+    return stmt.args if isinstance(stmt, Call) else ()
+
+
+def _inputs(stmt: Stmt | None) -> tuple[int, ...]:
+    return stmt.args[: len(stmt.args) - written(stmt.kernel)] if isinstance(stmt, Call) else ()
+
+
+def _name(stmt: Stmt | None) -> str:
+    return stmt.kernel.name if isinstance(stmt, Call) and isinstance(stmt.kernel, NamedKernel) else ""
+
+
+def _params(stmt: Stmt | None) -> dict[str, Any]:
+    return dict(stmt.kernel.params) if isinstance(stmt, Call) and isinstance(stmt.kernel, NamedKernel) else {}
+
+
+def _sizes(stmt: Stmt | None) -> Sizes | None:
+    """Of a convolution that the kernel that pools can make."""
+    name, p = _name(stmt), _params(stmt)
+    if name not in ("conv2d", "conv2d_batch_winograd") or p["transposed"] or "pool" in p:
+        return None
+    if name == "conv2d" and not p["stride"] == p["dilation"] == 1:
+        return None
+    # The direct kernel's images are padded already.
+    z = {"top": 0, "left": 0} | p
+    return Sizes(*(z[name] for name in Sizes.__dataclass_fields__))
+
+
+def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Of a loop that walks a whole array: 0 for axes of size 1."""
+    return tuple(0 if n == 1 else s for n, s in zip(shape, contiguous_strides(shape), strict=True))
+
+
+def _walks(stmt: Stmt | None, z: Sizes) -> LoopKernel | None:
+    """The loop, if it goes over the elements of a convolution's result and has one output."""
+    if not isinstance(stmt, Call) or not isinstance(stmt.kernel, LoopKernel):
+        return None
+    kernel = stmt.kernel
+    whole = kernel.domain == (z.n, z.co, z.oh, z.ow) and kernel.times == len(kernel.outputs) == 1
+    return kernel if whole else None
+
+
+def _addend(stmt: Stmt | None, z: Sizes) -> int | None:
+    """The buffer of numbers that a loop adds to the channels of a convolution's result; None if it does something else."""
+    kernel = _walks(stmt, z)
+    if kernel is None or [(i.op, i.dtype, *i.args) for i in kernel.body] != _ADD:
+        return None
+    shape = (z.n, z.co, z.oh, z.ow)
+    image = Access("float32", _strides(shape), 0, math.prod(shape))
+    bias = Access("float32", (0, int(z.co > 1), 0, 0), 0, z.co)
+    stores = kernel.outputs[0] == Output(image, 2) and not any(kernel.reduced)
+    return _args(stmt)[1] if stores and kernel.inputs == (image, bias) else None
+
+
+def _is_sum(stmt: Stmt | None, z: Sizes) -> bool:
+    """Whether a loop sums up all pixels of the result's channels."""
+    kernel = _walks(stmt, z)
+    if kernel is None or [(i.op, i.dtype) for i in kernel.body] != [("input", "float32")]:
+        return False
+    image = Access("float32", _strides(kernel.domain), 0, math.prod(kernel.domain))
+    return kernel.inputs == (image,) and kernel.outputs[0].reduce == "sum" and all(kernel.reduced[2:])
+
+
+def _window(pool: Stmt | None, z: Sizes) -> tuple[int, int] | None:
+    """The window of a pooling of the convolution's result, if windows tile it from its first corner."""
+    p = _params(pool)
+    window = p["kh"], p["kw"]
+    tiles = window == (p["sh"], p["sw"]) and p["pt"] == p["pl"] == 0
+    same = (p["planes"], p["h"], p["w"]) == (z.n * z.co, z.oh, z.ow)
+    return window if tiles and same and (p["oh"], p["ow"]) == (z.oh // window[0], z.ow // window[1]) else None
