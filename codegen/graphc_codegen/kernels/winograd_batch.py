@@ -94,6 +94,13 @@ class Plan(Batch):
         """Of a channel of the result, pooled."""
         return windows(self.oh, self.ow, self.pool)
 
+    def windows_done(self, w: Writer, tiles: str | int) -> str | int:
+        """Rows of windows whose pixels are all in the first so many rows of tiles."""
+        done, most = w.divided(w.mul(tiles, self.out), self.pool[0])[0], self.oh // self.pool[0]
+        if isinstance(done, int):
+            return min(done, most)
+        return w.call("llvm.smin.i64", "i64", [("i64", done), ("i64", str(most))])
+
     @cached_property
     def given(self) -> int:
         """Pixels of a channel of x, pooled."""
@@ -163,20 +170,22 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         if z.transposed:
             clear(w, result, z.lanes * z.result)
 
+        places = index_of(w, index, z.co, z.pixels, b) if index else None
+
+        def pool(rows: tuple[str | int, str | int], o: str | int) -> None:
+            image = w.at(result, w.mul(o, z.lanes * z.result_rows * z.ow))
+            number, winners = w.at(bias, o) if bias else "", places(o) if places else ""
+            pool_lanes(w, image, z.ow, z.pool, rows, number, winners)
+
         def tiles(t: str | int) -> None:
             _transform(w, z, source, points, t)
             w.repeat(z.ow, lambda column: _column(w, z, scratch, points, result, t, column))
+            if "pool" in p:
+                rows = z.windows_done(w, t), z.windows_done(w, w.add(t, 1))
+                w.repeat(z.co, partial(pool, rows))
 
         w.repeat(z.down, tiles)
-        places = index_of(w, index, z.co, z.pixels, b) if index else None
-
-        def channel(o: str | int) -> None:
-            image = w.at(result, w.linear((o, z.lanes * z.result_rows * z.ow), (z.cut * z.ow * z.lanes, 1)))
-            if "pool" in p:
-                pool_lanes(w, image, (z.oh, z.ow), z.pool, w.at(bias, o) if bias else "", places(o) if places else "")
-            _store(w, z, image, points, finish, b, o)
-
-        w.repeat(z.co, channel)
+        w.repeat(z.co, lambda o: _store(w, z, result, points, finish, b, o))
 
     _weights(w, z, weight, scratch)
     w.meet()
@@ -275,8 +284,11 @@ def _put(w: Writer, z: Plan, values: Sequence[str], place: str) -> None:
         w.vstore(w.binary("fadd", w.vload(target), value) if z.transposed else value, target)
 
 
-def _store(w: Writer, z: Plan, plane: str, temporary: str, finish: epilogue.Finish, b: str | int, o: str | int) -> None:
+def _store(
+    w: Writer, z: Plan, result: str, temporary: str, finish: epilogue.Finish, b: str | int, o: str | int
+) -> None:
     """A channel of a block of images."""
+    plane = w.at(result, w.linear((o, z.lanes * z.result_rows * z.ow), (z.cut * z.ow * z.lanes, 1)))
     out_of_lanes(w, plane, z.pixels, temporary)
     full, rest = divmod(z.pixels, z.lanes)
 

@@ -42,13 +42,14 @@ def index_of(w: Writer, index: str, channels: int, count: int, block: str | int)
     return lambda c: w.at(start, w.mul(c, count * BLOCK), "i8")
 
 
-def pool_lanes(w: Writer, plane: str, size: tuple[int, int], window: Window, bias: str, index: str) -> None:
-    """A channel of vectors, [h, w], plus a number, to the maxima of its windows in the same place.
+def pool_lanes(
+    w: Writer, plane: str, width: int, window: Window, rows: tuple[str | int, str | int], bias: str, index: str
+) -> None:
+    """Rows of windows, from the first to before the second, of a channel of vectors to their maxima in the same place.
 
-    Adds nothing if `bias`, the address of the number, is "", and stores no index if that is.
+    `bias` is the address of a number that is added before; it may be "", and `index`, too, is not stored if that is.
     """
-    (h, width), lanes = size, w.lanes
-    across = width // window[1]
+    lanes, across = w.lanes, width // window[1]
     added = w.splat(w.load(bias)) if bias else ""
 
     def pixel(place: str) -> str:
@@ -69,7 +70,7 @@ def pool_lanes(w: Writer, plane: str, size: tuple[int, int], window: Window, bia
         if index:
             w.vstore(which, w.at(index, w.mul(place, BLOCK), "i8"), type="i8")
 
-    w.repeat(h // window[0], lambda y: w.repeat(across, lambda x: one(y, x)))
+    w.turns(rows, lambda y, _: w.repeat(across, lambda x: one(y, x)))
 
 
 def unpooled(
