@@ -56,8 +56,8 @@ def pools(z: Sizes, window: winograd_batch.Window, gradients: int) -> bool:
     if not points or window[0] * window[1] > _MOST_POOLED:
         return False
     pooling = (_POOL + _POOL_GRADIENT * gradients) * z.n * z.co * z.oh * z.ow
-    apart = min(z.direct(skips=False), winograd_batch.cost(z, points, transposed=False)) + pooling
-    return winograd_batch.pooled_cost(z, points, window) * _WORTH_BATCH < apart
+    pooled, batch = winograd_batch.pooled_cost(z, points, window), winograd_batch.cost(z, points, transposed=False)
+    return pooled * _WORTH_BATCH < z.direct(skips=False) + pooling and pooled < batch + pooling
 
 
 def _fastest(name: str, direct: float, costs: dict[str, float]) -> str:

@@ -20,7 +20,7 @@ _IMAGES = 16
 _LEAST_ROWS, _LEAST_TERMS = 4, 16
 #: Cycles for a vector: to move it into lanes and out of them, to sum up its lanes. Cycles for the weights of a pair of channels,
 #: for each column.
-_IN, _OUT, _SUM, _WEIGHTS = 9, 14, 6, 15
+_IN, _OUT, _SUM, _WEIGHTS = 9, 10, 6, 15
 #: The same for a pixel that is pooled.
 _POOL = 3
 #: Elements of scratch memory of a thread, which is in its second-level cache.
@@ -36,7 +36,8 @@ def points(z: Sizes, *, transposed: bool) -> int:
 def cost(z: Sizes, points: int, *, transposed: bool) -> float:
     """Cycles of the convolution, for a vector of one lane."""
     tiles, columns = _tiles(z, points, transposed), meetings(z.w, z.ow, z.kw, z.left)
-    source, result = (_narrow(z, points), _wide(points)) if transposed else (_wide(points), _narrow(z, points))
+    # Results come back from points in registers: only their memory counts, which input gradients add to.
+    source, result = (_narrow(z, points), 3 * points) if transposed else (_wide(points), 2 * (points + 1 - z.kh))
     transforms = tiles * (source * z.ci * z.w + result * z.co * z.ow)
     block = points * z.ci * z.co * tiles * columns + transforms + _IN * z.ci * z.h * z.w + _OUT * z.co * z.oh * z.ow
     return _IMAGES * (_rounds(z) * block + _WEIGHTS * z.ci * z.co * z.kw)
@@ -94,12 +95,12 @@ def _points(z: Sizes, terms: int) -> list[int]:
 
 
 def _wide(points: int) -> int:
-    """Cycles to transform a column of a patch to points, or back."""
+    """Cycles to transform a column of a patch to points."""
     return points * (points // 2 + 2)
 
 
 def _narrow(z: Sizes, points: int) -> int:
-    """Cycles to transform a column of a tile of outputs to points, or back."""
+    """Cycles to transform a column of a tile of outputs to points."""
     return 2 * points + (points + 1 - z.kh) * (points // 2)
 
 

@@ -67,7 +67,8 @@ def test_others_stay_direct(sizes: Sizes, threads: int, monkeypatch: pytest.Monk
 def test_one_channel_is_worth_it_for_the_weights_and_with_pooling() -> None:
     first = Sizes(256, 1, 6, 32, 32, 5, 5, 28, 28, 0, 0)
     assert winograd.pools(first, (2, 2), 1)
-    assert not winograd.pools(first, (2, 2), 0)
+    assert winograd.pools(first, (2, 2), 0)
+    assert winograd.pools(LENET, (2, 2), 0)
     assert not winograd.pools(first, (7, 7), 1)
     assert not winograd.pools(replace(first, n=4), (2, 2), 1)
     assert not winograd.pools(replace(first, kh=1, oh=32), (2, 2), 1)
