@@ -17,6 +17,7 @@ import numpy as np
 
 from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.fetch import Rows, Strip, beside
 from graphc_codegen.kernels.gemm_plan import (
     FINISHES,
     VECTORS,
@@ -79,6 +80,7 @@ class _Product(NamedTuple):
 
     `finish` applies the epilogue and marks, if there is one to apply; `tile` is memory for tiles that are transposed; `at`
     is where this product begins: batch, i, j; `far` says that C is not near, and `coming` what is fetched for the next product.
+    `source` is the operand of vectors that are fetched strip by strip while tiles of the strip before are computed.
     """
 
     scalars: _Side
@@ -93,6 +95,7 @@ class _Product(NamedTuple):
     at: tuple[str | int, str | int, str | int]
     far: bool
     coming: tuple[_Coming, ...]
+    source: _Side | None = None
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
@@ -171,6 +174,9 @@ def _splat(w: Writer, x: _Product, panel: str) -> None:
     if not panel and x.lanes == 1 and _by_rows(x):
         _tiles_by_rows(w, x, kinds)
         return
+    v = x.vectors
+    if v.size > VECTORS * w.lanes and 4 * x.k * v.size >= _FAR_AWAY:
+        x = x._replace(source=v)
     for kind in kinds:
         if panel:
             _packed(w, x, kind, panel)
@@ -240,7 +246,9 @@ def _tile(w: Writer, x: _Product, whole: bool, j: str | int, widths: tuple[int, 
         acc = splat_tile(w, a, b, rows, vectors, (), _turns(w, x), None, ahead)
         _store_transposed(w, x, acc, target, widths)
         return
-    segments = _turns(w, x, _fetches(w, x, (i, j), sum(widths)), size)
+    columns = sum(widths)
+    strip = _next_strip(w, x, (i, j), size, columns)
+    segments = _turns(w, x, beside(w, _wanted(w, x, (i, j), columns), size, x.k, strip))
     places = [(w.at(target, r * x.rows + u * w.lanes), n) for r in range(size) for u, n in enumerate(widths)]
     before = [w.vload(*place) for place in places] if x.accumulate else None
     acc = splat_tile(w, a, b, rows, vectors, (), segments, before, ahead)
@@ -251,22 +259,9 @@ def _tile(w: Writer, x: _Product, whole: bool, j: str | int, widths: tuple[int, 
         w.vstore(value, *place)
 
 
-def _turns(
-    w: Writer, x: _Product, fetch: Callable[[str | int], None] | None = None, rows: int = 0
-) -> tuple[Segment, ...]:
-    """The loop over k, which fetches beside its first turns what belongs to some rows each."""
-    deep, taps = (x.scalars.deep, x.vectors.deep), ((0, 0),)
-    if fetch is None:
-        return (Segment(x.k, *deep, taps),)
-    each = math.ceil(rows / x.k)
-    turns = math.ceil(rows / each)
-
-    def beside(turn: str | int) -> None:
-        for r in range(each):
-            fetch(w.linear((turn, each), (r, 1)))
-
-    first = Segment(turns, *deep, taps, beside=beside)
-    return (first, Segment(x.k, *deep, taps, first=turns)) if turns < x.k else (first,)
+def _turns(w: Writer, x: _Product, fetch: Callable[[str | int], None] | None = None) -> tuple[Segment, ...]:
+    """The loop over k, which fetches beside its turns what comes later."""
+    return (Segment(x.k, x.scalars.deep, x.vectors.deep, ((0, 0),), beside=fetch),)
 
 
 def _store_transposed(w: Writer, x: _Product, acc: Sequence[str], target: str, widths: Sequence[int]) -> None:
@@ -279,28 +274,28 @@ def _store_transposed(w: Writer, x: _Product, acc: Sequence[str], target: str, w
 # ---- epilogues
 
 
-def _fetches(
-    w: Writer, x: _Product, at: tuple[str | int, str | int], columns: int
-) -> Callable[[str | int], None] | None:
-    """What asks for one row of what a tile reads and writes at its end, and of the next product; None if there is nothing."""
+def _wanted(w: Writer, x: _Product, at: tuple[str | int, str | int], columns: int) -> list[Rows]:
+    """What a tile reads and writes at its end, and its rows of the next product, as far as they may not be near."""
     batch, i, j = _place(w, x, at)
-    lines = sorted({*range(0, columns, 16), columns - 1})
-    rows: list[tuple[str, str | int, int, Sequence[int]]] = []  # Pointer, first element, distance, lines.
-    for pointer, (outer, lead, step) in _far_extras(x.finish):
-        rows.append((pointer, w.linear((batch, outer), (i, lead), (j, step)), lead, lines))
+    wanted = [
+        Rows(pointer, w.linear((batch, outer), (i, lead), (j, step)), lead, columns)
+        for pointer, (outer, lead, step) in _far_extras(x.finish)
+    ]
     if x.far:
-        rows.append((x.c, w.linear((at[0], x.rows), (at[1], 1)), x.rows, lines))
+        wanted.append(Rows(x.c, w.linear((at[0], x.rows), (at[1], 1)), x.rows, columns))
     for c in x.coming:
         for begin in range(0, c.rows, x.scalars.size):
-            rows.append((c.pointer, w.mul(w.add(at[0], begin), c.lead), c.lead, range(0, c.columns, 16)))
+            wanted.append(Rows(c.pointer, w.mul(w.add(at[0], begin), c.lead), c.lead, c.columns))
+    return wanted
 
-    def row(r: str | int) -> None:
-        for pointer, first, lead, lines in rows:
-            start = w.add(first, w.mul(r, lead))
-            for line in lines:
-                prefetch(w, pointer, w.add(start, line))
 
-    return row if rows else None
+def _next_strip(w: Writer, x: _Product, at: tuple[str | int, str | int], size: int, columns: int) -> Strip | None:
+    """A tile's share of the vectors of the next strip, if these may not be near."""
+    if x.source is None:
+        return None
+    v, (_, i, j) = x.source, _place(w, x, at)
+    first = w.mul(w.add(j, columns), v.along)
+    return Strip(v.pointer, first, x.k, columns, v.deep, v.along, i, size, x.scalars.size)
 
 
 def _far_extras(finish: epilogue.Finish | None) -> list[tuple[str, tuple[int, ...]]]:
@@ -343,7 +338,7 @@ def _along_k(w: Writer, x: _Product) -> None:
     def tile(j: str | int, columns: int, i: str | int, rows: int) -> None:
         target = w.at(x.c, w.linear((i, x.rows), (j, 1)))
         left, right = w.at(s.pointer, w.mul(i, s.along)), w.at(v.pointer, w.mul(j, v.along))
-        fetch = _fetches(w, x, (i, j), columns)
+        fetch = beside(w, _wanted(w, x, (i, j), columns), rows, rows)
         if fetch is not None:
             w.repeat(rows, fetch)
         at_rows, at_columns = [r * s.along for r in range(rows)], [q * v.along for q in range(columns)]

@@ -1,0 +1,90 @@
+"""What a matrix product fetches beside the turns of a tile: a few lines in each.
+
+A core waits for two dozen lines or so at a time. Asked for more at once, it has no room for what it multiplies; so requests
+are spread over all turns. A line that is asked for again meanwhile costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from graphc_codegen.kernels.microkernel import prefetch
+from graphc_codegen.writer import Writer
+
+#: Floats of a cache line.
+_LINE = 16
+
+
+class Rows(NamedTuple):
+    """Rows of a matrix: row r is the `columns` elements from number `first` + r * `lead` on."""
+
+    pointer: str
+    first: str | int
+    lead: int
+    columns: int
+
+
+class Strip(NamedTuple):
+    """Some columns of a matrix, of which each tile fetches its share: element (row, column) is number
+    `first` + row * `deep` + column * `along`, and `deep` or `along` is 1.
+
+    A tile asks for rows or lines from the share `start` on to `start` + `share`, of `all` shares.
+    """
+
+    pointer: str
+    first: str | int
+    rows: int
+    columns: int
+    deep: int
+    along: int
+    start: str | int
+    share: int
+    all: int
+
+
+def beside(
+    w: Writer, wanted: Sequence[Rows], rows: int, turns: int, strip: Strip | None = None
+) -> Callable[[str | int], None] | None:
+    """What one of `turns` writes, told its number, to fetch `rows` rows of each wanted matrix and the share of a strip.
+
+    None if there is nothing to fetch. Turns that are left over ask for rows that follow.
+    """
+    if not wanted and strip is None:
+        return None
+    together, often = math.ceil(rows / turns), max(turns // rows, 1)
+
+    def turn(number: str | int) -> None:
+        row = w.divided(number, often)[0]
+        for k in range(together):
+            for x in wanted:
+                start = w.linear((x.first, 1), (row, together * x.lead), (k, x.lead))
+                for line in _lines(x):
+                    prefetch(w, x.pointer, w.add(start, line))
+        if strip is not None:
+            _strip(w, strip, number, turns)
+
+    return turn
+
+
+def _lines(x: Rows) -> list[int]:
+    """An element of each line of a row; rows that begin inside a line reach one more."""
+    last = [x.columns - 1] if x.lead % _LINE else []
+    return sorted({*range(0, x.columns, _LINE), *last})
+
+
+def _strip(w: Writer, x: Strip, number: str | int, turns: int) -> None:
+    """Ask for what falls to one turn: whole rows if they are contiguous, else lines of columns."""
+    pieces = x.rows if x.along == 1 else x.columns * math.ceil(x.rows / _LINE)
+    # The turn is the share start + number * share / turns.
+    done = w.linear((x.start, turns * pieces), (number, x.share * pieces))
+    first = w.divided(done, turns * x.all)[0]
+    for k in range(math.ceil(x.share * pieces / (turns * x.all))):
+        piece = w.add(first, k)
+        if x.along == 1:
+            for column in range(0, x.columns, _LINE):
+                prefetch(w, x.pointer, w.linear((x.first, 1), (piece, x.deep), (column, 1)))
+        else:
+            line, row = w.divided(piece, x.columns)
+            prefetch(w, x.pointer, w.linear((x.first, 1), (line, _LINE), (row, x.along)))
