@@ -197,6 +197,8 @@ def result_domain(kernel: NamedKernel) -> tuple[int, ...] | None:
         return (p.get("batch", 1), p["m"], p["n"])
     if kernel.name == "max_pool":
         return (p["planes"] * p["oh"] * p["ow"],)
+    if kernel.name in ("softmax_grad", "log_softmax_grad"):
+        return (p["rows"], p["cols"])
     if kernel.name == "max_pool_grad":
         tiles = (p["oh"] * p["sh"], p["ow"] * p["sw"]) == (p["h"], p["w"]) and (p["sh"], p["sw"]) == (p["kh"], p["kw"])
         if tiles and p["sw"] <= 2 and p["kh"] * p["kw"] <= 16 and p["pt"] == p["pl"] == 0:

@@ -1,4 +1,4 @@
-"""Elementwise operations in the stores of kernels: convolution, max pooling and its gradient."""
+"""Elementwise operations in the stores of kernels: convolution, max pooling, the gradients of max pooling and softmax."""
 
 from __future__ import annotations
 
@@ -87,6 +87,19 @@ def test_gathered_windows_take_it_too() -> None:
     (plain,) = run_kernel("max_pool", p, x)
     for (got,) in run_all("max_pool", fused, x, random(2, 1), full).values():
         np.testing.assert_allclose(got, expected(plain, random(2, 1), full)[0], rtol=1e-5, atol=1e-5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sampled_from(["softmax_grad", "log_softmax_grad"]), st.integers(1, 9), st.sampled_from([1, 7, 16, 33, 64]))
+def test_the_gradient_of_softmax_applies_it_to_every_element(name: str, rows: int, cols: int) -> None:
+    p = {"rows": rows, "cols": cols}
+    assert result_domain(NamedKernel(name, tuple(p.items()))) == (rows, cols)
+    y, dy, scale, full = random(0, rows, cols), random(1, rows, cols), random(2, rows), random(3, rows, cols)
+    fused = p | {"epilogue": BODY, "extras": ((1, 0), (cols, 1)), "stores": (6, 4)}
+    (plain,) = run_kernel(name, p, y, dy)
+    for found in run_all(name, fused, y, dy, scale, full).values():
+        for got, want in zip(found, expected(plain.reshape(rows, cols), scale[:, None], full), strict=True):
+            np.testing.assert_allclose(got.reshape(rows, cols), want, rtol=1e-4, atol=1e-4)
 
 
 def test_windows_that_leave_pixels_out_take_no_epilogue() -> None:

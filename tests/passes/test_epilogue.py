@@ -8,7 +8,7 @@ import pytest
 from graphc.ir import Graph
 from graphc.lower import lower
 from graphc_codegen.program import NamedKernel
-from tests.passes.running import agree_everywhere, calls, graph_of
+from tests.passes.running import agree_everywhere, calls, close_to_reference, graph_of
 
 HEAD = """graph @g {
   forward:
@@ -104,6 +104,21 @@ def test_the_gradient_of_max_pooling_takes_the_activation_s() -> None:
 }""")
     agree_everywhere(graph)
     assert fused(graph) == [["%2 MaxPoolGrad", "%3 ReluGrad"]]
+
+
+def test_the_gradient_of_softmax_takes_the_scale_of_its_input() -> None:
+    graph = graph_of("""graph @g {
+  forward:
+    %0 x: f32[2,3,5] = Input()
+    %1 dy: f32[2,3,5] = Input()
+    %2: f32[2,3,5] = Softmax(%0)
+    %3: f32[2,3,5] = SoftmaxGrad(%2, %1)
+    %4: f32[] = Fill() {dtype="float32", shape=(), value=0.5}
+    %5: f32[2,3,5] = Mul(%3, %4)
+  return dx=%5
+}""")
+    close_to_reference(graph, lower(graph))
+    assert [len(notes) for notes in fused(graph)] == [1, 2]
 
 
 def test_a_winograd_convolution_takes_it_too() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from graphc_codegen import vecmath
+from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.vectors import across, along, first, iota, maximum
 from graphc_codegen.writer import REGISTER, Writer, float_literal, mask, vec
@@ -76,9 +77,10 @@ def operands(p: Params) -> tuple[Operand, ...]:
 
 
 def grad_operands(p: Params) -> tuple[Operand, ...]:
-    """y, dy [rows, cols] -> dx [rows, cols], float32; y is the forward result."""
-    size = p["rows"] * p["cols"]
-    return (Operand("float32", size, "in"), Operand("float32", size, "in"), Operand("float32", size, "out"))
+    """y, dy [rows, cols] -> dx [rows, cols], float32; y is the forward result. May have an epilogue."""
+    domain = (p["rows"], p["cols"])
+    size = math.prod(domain)
+    return (Operand("float32", size, "in"), Operand("float32", size, "in"), *epilogue.operands(p, domain))
 
 
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
@@ -121,9 +123,10 @@ def log_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """dx = y * (dy - sum(dy * y))"""
     cols = p["cols"]
+    finish = epilogue.Finish(w, p, (p["rows"], cols), pointers[2:])
 
     def row(r: str | int) -> None:
-        y, dy, dx = (w.at(pointer, w.mul(r, cols)) for pointer in pointers)
+        y, dy = (w.at(pointer, w.mul(r, cols)) for pointer in pointers[:2])
 
         def load(i: str | int, active: int) -> tuple[str, str]:
             return w.vload(w.at(y, i), active), w.vload(w.at(dy, i), active)
@@ -132,7 +135,7 @@ def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
         def store(i: str | int, active: int) -> None:
             value, gradient = load(i, active)
-            w.vstore(w.binary("fmul", value, w.binary("fsub", gradient, total)), w.at(dx, i), active)
+            finish.store(w.binary("fmul", value, w.binary("fsub", gradient, total)), (r, i), active)
 
         _each(w, cols, store)
 
@@ -142,14 +145,15 @@ def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 def log_grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """dx = dy - exp(y) * sum(dy)"""
     cols = p["cols"]
+    finish = epilogue.Finish(w, p, (p["rows"], cols), pointers[2:])
 
     def row(r: str | int) -> None:
-        y, dy, dx = (w.at(pointer, w.mul(r, cols)) for pointer in pointers)
+        y, dy = (w.at(pointer, w.mul(r, cols)) for pointer in pointers[:2])
         total = _sum_over(w, cols, lambda i, active: w.vload(w.at(dy, i), active))
 
         def store(i: str | int, active: int) -> None:
             share = w.binary("fmul", vecmath.exp(w, w.vload(w.at(y, i), active)), total)
-            w.vstore(w.binary("fsub", w.vload(w.at(dy, i), active), share), w.at(dx, i), active)
+            finish.store(w.binary("fsub", w.vload(w.at(dy, i), active), share), (r, i), active)
 
         _each(w, cols, store)
 
@@ -176,16 +180,18 @@ def log_twin(p: Params, x: Array, y: Array) -> None:
 
 
 @np.errstate(all="ignore")
-def grad_twin(p: Params, y: Array, dy: Array, dx: Array) -> None:
-    value, gradient = y.reshape(p["rows"], p["cols"]), dy.reshape(p["rows"], p["cols"])
+def grad_twin(p: Params, y: Array, dy: Array, *rest: Array) -> None:
+    domain = (p["rows"], p["cols"])
+    value, gradient = y.reshape(domain), dy.reshape(domain)
     total = (value * gradient).sum(axis=1, keepdims=True)
-    dx[:] = (value * (gradient - total)).reshape(-1)
+    epilogue.twin(p, domain, (value * (gradient - total)).reshape(-1), *rest)
 
 
 @np.errstate(all="ignore")
-def log_grad_twin(p: Params, y: Array, dy: Array, dx: Array) -> None:
-    value, gradient = y.reshape(p["rows"], p["cols"]), dy.reshape(p["rows"], p["cols"])
-    dx[:] = (gradient - np.exp(value) * gradient.sum(axis=1, keepdims=True)).reshape(-1)
+def log_grad_twin(p: Params, y: Array, dy: Array, *rest: Array) -> None:
+    domain = (p["rows"], p["cols"])
+    value, gradient = y.reshape(domain), dy.reshape(domain)
+    epilogue.twin(p, domain, (gradient - np.exp(value) * gradient.sum(axis=1, keepdims=True)).reshape(-1), *rest)
 
 
 # ---- cross entropy
