@@ -233,6 +233,8 @@ class GraphRecorder:
 
     def producers(self, tree: Any) -> tuple[int, ...]:
         """The nodes that compute the traced tensors of a nest."""
+        if isinstance(tree, tuple) and not tree:
+            return ()
         ids: dict[int, None] = {}
         for x in flatten(tree)[0]:
             if isinstance(x, (TracedTensor, Parameter, DeferredDepend)):
