@@ -51,6 +51,8 @@ def _best(text: str) -> tuple[int, str]:
     order = sorted(range(len(text)), key=lambda k: text[k : k + _LONGEST])
     candidates: set[str] = set()
     for a, b in pairwise(order):
+        if text[a : a + _FUNCTION + 1] != text[b : b + _FUNCTION + 1]:
+            continue  # Too short to be worth a function.
         common = _common(text[a : a + _LONGEST], text[b : b + _LONGEST])
         # Where the two overlap, the distance between them is a period.
         for length in {common, min(common, abs(a - b))}:
