@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from graphc.errors import GraphcError, LoweringError
@@ -164,15 +165,25 @@ def _in_float32(node: Node, inputs: Sequence[Operand], outputs: Sequence[Operand
 def walk(graph: Graph, domain: Sequence[int], node: Node, index: int) -> tuple[int, tuple[int, ...]]:
     """Offset and strides in elements, per axis of the domain, with which a node of a loop reads operand `index`."""
     lower, type = node.op.lower, graph.type(node.inputs[index])
-    strides = contiguous_strides(type.shape)
     if isinstance(lower, Strided):
         return lower.access(type, node.attrs)
     if isinstance(lower, Scalar) and lower.align is not None:
         axes = lower.align([graph.type(v) for v in node.inputs], node.attrs)[index]
-    else:
-        lead = len(domain) - type.rank
-        axes = tuple(i - lead if i >= lead else None for i in range(len(domain)))
-    return 0, tuple(0 if a is None or type.shape[a] == 1 else strides[a] for a in axes)
+        return 0, _along(type.shape, axes)
+    return 0, _at_the_last_axes(type.shape, len(domain))
+
+
+def _along(shape: tuple[int, ...], axes: Sequence[int | None]) -> tuple[int, ...]:
+    """The strides with which such axes of a contiguous operand are walked; 0 where it has none, or one of size 1."""
+    strides = contiguous_strides(shape)
+    return tuple([0 if a is None or shape[a] == 1 else strides[a] for a in axes])
+
+
+@lru_cache(maxsize=4096)
+def _at_the_last_axes(shape: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    """The strides of an operand that is broadcast to `rank` axes."""
+    lead = rank - len(shape)
+    return _along(shape, [i - lead if i >= lead else None for i in range(rank)])
 
 
 class LoopBuilder:

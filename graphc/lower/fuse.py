@@ -144,11 +144,12 @@ class _Fuser:
         new = {v for v in node.inputs if v.node not in group.members and v not in self.uniform}
         if len(group.reads) + len(new) > MAX_OPERANDS and len(group.reads | new) > MAX_OPERANDS:
             return False
-        if any(p in group.members for p in node.after):
+        if node.after and not group.members.isdisjoint(node.after):
             return False  # An order edge between two iterations of one loop cannot be kept.
         # Two open groups must not wait for each other: what this node needs from another group closes that one first,
         # which is possible unless it needs this group.
-        return all(v.node not in group.members or self._same_place(group, node, v) for v in node.inputs)
+        inside = [v for v in node.inputs if v.node in group.members]
+        return not inside or all(self._same_place(group, node, v) for v in inside)
 
     def _same_place(self, group: Group, node: Node, value: Value) -> bool:
         """Whether an operand made in the group is read at the very element that the loop has just made."""

@@ -32,24 +32,24 @@ _Touched = _Ranges | None
 
 def spread(program: Program, most: int) -> Program:
     """The program for as many threads as pay, up to `most`."""
-    buffers = {b.id: b for b in program.buffers}
+    sizes = {b.id: b.size for b in program.buffers}
 
     def alone(call: Call) -> float:
-        return nanoseconds(call.kernel, [buffers[b].size for b in call.args])
+        return nanoseconds(call.kernel, [sizes[b] for b in call.args])
 
     # Both branches of an If and one turn of a While count: which are taken is not known.
     threads = best_threads([(c.kernel, alone(c)) for c in program.calls()], most) if most > 1 else 1
     if threads == 1:
         return program
-    sharer = _Sharer(program, threads)
+    sharer = _Sharer(program, sizes, threads)
     body, _ = sharer.block(program.body, {})
     return replace(program, body=body, threads=threads)
 
 
 class _Sharer:
-    def __init__(self, program: Program, threads: int) -> None:
+    def __init__(self, program: Program, sizes: dict[int, int], threads: int) -> None:
         self.threads = threads
-        self.buffers = {b.id: b for b in program.buffers}
+        self.sizes = sizes
         self.place: dict[int, tuple[int, int]] = {}
         end = program.arena
         params: dict[int, tuple[int, int]] = {}
@@ -85,7 +85,7 @@ class _Sharer:
         return tuple(done), touched
 
     def _call(self, call: Call, touched: _Touched) -> tuple[Call, _Touched]:
-        sizes = [self.buffers[b].size for b in call.args]
+        sizes = [self.sizes[b] for b in call.args]
         shared = is_shared(call.kernel, nanoseconds(call.kernel, sizes), self.threads)
         kernel = replace(call.kernel, threads=self.threads if shared else 1)
         inputs = len(call.args) - written(call.kernel)
