@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -91,6 +92,22 @@ def test_the_caller_says_how_many_threads_compile(monkeypatch: pytest.MonkeyPatc
     compile_program(chain(), cache_dir=None)
     compile_program(chain(), cache_dir=None, compile_threads=3)
     assert asked == [1, 3]
+
+
+def test_the_switch_interval_is_as_before_with_the_last_program_compiled() -> None:
+    before = sys.getswitchinterval()
+    with objects.Compilers(HOST, (), 1):
+        hasty = sys.getswitchinterval()
+        with pytest.raises(CodegenError), objects.Compilers(HOST, (), 1) as inner:
+            inner.submit("nonsense").result()
+        assert sys.getswitchinterval() == hasty <= before
+    assert sys.getswitchinterval() == before
+    sys.setswitchinterval(1e-5)
+    try:
+        compile_program(chain(), cache_dir=None)
+        assert sys.getswitchinterval() == pytest.approx(1e-5)
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_llvm_is_entered_without_the_lock_of_llvmlite() -> None:
