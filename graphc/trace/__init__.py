@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
+import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +15,7 @@ from graphc.nn.cell import Cell
 from graphc.ops import dispatch
 from graphc.ops.tensor import Parameter, Tensor
 from graphc.ops.tree import Structure, flatten, unflatten
+from graphc.trace.decided import definition
 from graphc.trace.recorder import GraphRecorder
 
 __all__ = ["GraphRecorder", "Traced", "trace"]
@@ -105,11 +106,12 @@ def _signature(fn: Callable[..., Any]) -> str:
 
 def _result_names(cell: Cell, count: int) -> list[str]:
     """The names in the last `return a, b` of construct where it has that form, else result0, result1, ..."""
+    code = getattr(inspect.unwrap(cell.construct), "__code__", None)
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(cell.construct)))
-    except (OSError, TypeError, SyntaxError):
-        tree = ast.Module([], [])
-    returns = [n.value for n in ast.walk(tree) if isinstance(n, ast.Return)]
+        tree = definition(code) if code is not None else None
+    except (SyntaxError, tokenize.TokenError):
+        tree = None
+    returns = [n.value for n in ast.walk(tree or ast.Module([], [])) if isinstance(n, ast.Return)]
     if returns:
         last = returns[-1]
         parts = last.elts if isinstance(last, ast.Tuple) else [last]

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
+from functools import cache
+
 import pytest
 
 from graphc import Parameter, Tensor, nn, ops
@@ -231,3 +236,65 @@ def test_an_attribute_that_becomes_a_tensor():
 def test_a_range_of_a_tensor_is_the_error_it_was():
     with pytest.raises(TraceTypeError, match="range\\(\\) of a traced tensor"):
         traced(cell(over_an_operand), X, Tensor(2))
+
+
+# ---- reading a function's source
+
+
+def in_brackets(x):
+    x.y = (
+        x,
+        "a # b",
+    )
+
+
+def nested(x):
+    def inner(
+        y,
+    ):
+        for z in y:
+            x(
+                z
+            )  # fmt: skip
+
+
+def of_lines(x): return x  # fmt: skip
+
+
+@cache
+def decorated(x):
+    """Text
+    def no_function():
+    """
+    if x:
+        return (
+            1
+        )  # fmt: skip
+    # The end.
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        in_brackets.__code__,
+        nested.__code__,
+        of_lines.__code__,
+        decorated.__wrapped__.__code__,
+        positive.__code__,
+        nn.Dense.__init__.__code__,
+        test_a_range_of_a_tensor_is_the_error_it_was.__code__,
+    ],
+    ids=lambda code: code.co_name,
+)
+@pytest.mark.parametrize("positions", [True, False])
+def test_a_definition_is_what_inspect_finds(code, positions):
+    if not positions:  # As with python -X no_debug_ranges.
+        code = code.replace(co_linetable=b"")
+    whole = ast.parse(textwrap.dedent("".join(inspect.getsourcelines(code)[0]))).body[0]
+    assert ast.dump(decided.definition(code)) == ast.dump(whole)
+
+
+def test_a_function_without_a_file_has_no_definition():
+    space = {}
+    exec("def typed(x):\n    return x", space)
+    assert decided.definition(space["typed"].__code__) is None
