@@ -17,7 +17,7 @@ def pool_before_relu(graph: Graph) -> Graph:
     """
     graph = in_subgraphs(graph, pool_before_relu)
     copy: Graph | None = None
-    for id in [n.id for n in graph if n.op.name == "MaxPool"]:
+    for id in [n.id for n in graph.nodes() if n.op.name == "MaxPool"]:
         while (gradients := _gradients(copy or graph, id)) is not None:
             copy = copy or graph.copy()
             _swap(copy, id, gradients)

@@ -133,7 +133,26 @@ def test_threads_do_not_race(monkeypatch: pytest.MonkeyPatch) -> None:
     close_to_reference(graph, lowered)
 
 
-def test_inside_branches_and_loops() -> None:
+def test_a_bias_that_changes_after_the_convolution_stays_apart() -> None:
+    graph = graph_of("""graph @g {
+  state:
+    %0 b: f32[3] = Param()
+  forward:
+    %1 x: f32[20,2,9,8] = Input()
+    %2 w: f32[3,2,5,3] = Input()
+    %3 d: f32[3] = Input()
+    %4: f32[20,3,5,6] = Conv2D(%1, %2)
+    %5: f32[3] = Add(%0, %3)
+    %6: f32[3] = Assign(%0, %5)
+    %7: f32[20,3,5,6] = BiasAdd(%4, %6)
+    %8: f32[20,3,2,3] = MaxPool(%7) {kernel=(2, 2), stride=(2, 2)}
+  return y=%8
+  update %0 = %6  ; b
+}""")
+    assert "max_pool" in [c.kernel.family for c in calls(lower(graph))]
+
+
+def test_inside_branches() -> None:
     graph = graph_of("""graph @g {
   forward:
     %0 x: f32[20,1,9,8] = Input()
