@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.objects import Compilers
 from graphc_codegen.render import LOAD_FLAG, MOVE, Rendered
 from graphc_codegen.target import Target, machine
 from graphc_codegen.threads import pool
@@ -36,6 +35,8 @@ def compile_objects(
     thread pool is made ready for the program meanwhile, with what `cache_dir` has of it. Raises CodegenError when Numba
     or LLVM refuses a text, naming the kernel.
     """
+    from graphc_codegen.objects import Compilers
+
     program, target = rendered.program, rendered.target
     symbols = list(program.kernels())
     known = {*_SUPPORT, LOAD_FLAG, MOVE, *symbols, *(f.name for f in rendered.functions)}

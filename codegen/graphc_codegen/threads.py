@@ -137,13 +137,15 @@ def render_pool(target: Target) -> str:
 @cache
 def _native(cache_dir: Path | None) -> Any:
     """The loaded functions of the pool; compiled once per machine where there is an object cache."""
-    from graphc_codegen import build, cache, objects
+    from graphc_codegen import build, cache
 
     target = host()
     store = cache.ObjectCache(cache_dir) if cache_dir is not None else None
     name = cache.key(("pool",), target.key)
     code = store.load(name) if store else None
     if code is None:
+        from graphc_codegen import objects
+
         code = [objects.compile_module(render_pool(target), target)]
         if store:
             store.store(name, code, _RUN)

@@ -56,7 +56,7 @@ def gradient(
     record = _forward(recorder, fn, args)
     request = _request(fn, weights, args, options)
     outputs = _first_output(fn, record.result) if options.has_aux else record.result
-    grads = _grad_node(recorder, record, request.tensors(), outputs, sens, given, name_of(fn))
+    grads = _grad_node(recorder, record, request.tensors(), outputs, sens, given, fn)
     accumulate(request.parameters, grads[len(grads) - len(request.parameters) :])
     made = _arranged(request, grads, weights, options)
     if options.with_value:
@@ -210,10 +210,10 @@ def _grad_node(
     outputs: Any,
     sens: Any,
     sens_given: bool,
-    name: str,
+    fn: Any,
 ) -> list[Tensor]:
     """One gradient per wanted tensor; zeros for what has no part in the outputs."""
-    ys, ss = _outputs(recorder, outputs, sens, sens_given, name)
+    ys, ss = _outputs(recorder, outputs, sens, sens_given, fn)
     values = [v for v in record.arguments if isinstance(v, Value)] + list(record.entry.values())
     cut = {v: i for i, v in enumerate(dict.fromkeys(values))}
     wrt: list[int] = []
@@ -245,7 +245,7 @@ def _name(recorder: GraphRecorder, value: Value) -> str:
 
 
 def _outputs(
-    recorder: GraphRecorder, outputs: Any, sens: Any, sens_given: bool, name: str
+    recorder: GraphRecorder, outputs: Any, sens: Any, sens_given: bool, fn: Any
 ) -> tuple[list[Tensor], list[Tensor]]:
     """The outputs that are differentiated, with their weights (ones by default)."""
     results = flatten(outputs)[0]
@@ -253,12 +253,12 @@ def _outputs(
         weights: list[Any] = [F.ones_like(y) for y in results if y.type.dtype != "bool"]
         results = [y for y in results if y.type.dtype != "bool"]
     else:
-        weights = _weights_of(outputs, results, sens, name)
+        weights = _weights_of(outputs, results, sens, fn)
     pairs = [(y, s) for y, s in zip(results, weights, strict=True) if y.type.dtype != "bool"]
     return [recorder.wrap(recorder.resolve(y)) for y, _ in pairs], [s for _, s in pairs]
 
 
-def _weights_of(outputs: Any, results: list[Tensor], sens: Any, name: str) -> list[Any]:
+def _weights_of(outputs: Any, results: list[Tensor], sens: Any, fn: Any) -> list[Any]:
     """The tensors of sens, checked against the outputs."""
     weights = flatten(sens)[0]
     several = not isinstance(outputs, Tensor)
@@ -266,7 +266,7 @@ def _weights_of(outputs: Any, results: list[Tensor], sens: Any, name: str) -> li
         held = f"a {type(sens).__name__} of {len(weights)} tensors" if not isinstance(sens, Tensor) else f"{sens.type}"
         made = f"a {type(outputs).__name__} of {len(results)} tensors" if several else f"{results[0].type}"
         raise ArgumentTypeError(
-            f"sens is {held}, {name} returns {made}",
+            f"sens is {held}, {name_of(fn)} returns {made}",
             code="GC152",
             loc=user_loc(),
             help="give one sens per output, in the same structure",

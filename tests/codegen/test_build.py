@@ -88,7 +88,7 @@ def test_the_caller_says_how_many_threads_compile(monkeypatch: pytest.MonkeyPatc
             asked.append(threads)
             super().__init__(target, known, threads)
 
-    monkeypatch.setattr(build, "Compilers", Noted)
+    monkeypatch.setattr(objects, "Compilers", Noted)
     compile_program(chain(), cache_dir=None)
     compile_program(chain(), cache_dir=None, compile_threads=3)
     assert asked == [1, 3]
