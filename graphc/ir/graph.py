@@ -171,7 +171,7 @@ class Graph:
         self.inputs: tuple[int, ...] = ()
         self.results: tuple[Result, ...] = ()
         self.updates: tuple[Update, ...] = ()
-        self._ends: set[int] = set()  # The nodes of results and updates.
+        self.ends: set[int] = set()  # The nodes of results and updates.
         self._owners: dict[int, None] = {}  # The nodes that have been given subgraphs; some may be gone.
         self._hold(nx.DiGraph())
         self._ids = ids or Ids()
@@ -397,14 +397,14 @@ class Graph:
             for p in node.after:
                 after += producers if p == id else (p,)
             self.set_node(user, inputs=[swap(v) for v in node.inputs], after=after)
-        if id in self._ends:
+        if id in self.ends:
             self.set_results(((n, swap(v)) for n, v in self.results), ((p, swap(v)) for p, v in self.updates))
 
     def set_results(self, results: Iterable[tuple[str, Value]], updates: Iterable[tuple[int, Value]] = ()) -> None:
         self._changing()
         self.results = tuple(Result(*r) for r in results)
         self.updates = tuple(Update(*u) for u in updates)
-        self._ends = {r.value.node for r in self.results} | {u.value.node for u in self.updates}
+        self.ends = {r.value.node for r in self.results} | {u.value.node for u in self.updates}
 
     def prune(self) -> int:
         """Remove the nodes that no result or update depends on; inputs stay. Returns how many went."""
@@ -418,7 +418,7 @@ class Graph:
 
     def dead(self) -> list[int]:
         """Ids of the nodes that no result or update depends on; an input is never one."""
-        stack = [*self.inputs, *self._ends]
+        stack = [*self.inputs, *self.ends]
         live = set(stack)
         while stack:
             for p in self._pred[stack.pop()]:
@@ -430,7 +430,7 @@ class Graph:
     def drop_inputs(self, ids: Iterable[int]) -> None:
         """Remove unused Input or Param nodes from the signature."""
         self._changing()
-        ends = self._ends | {u.param for u in self.updates}
+        ends = self.ends | {u.param for u in self.updates}
         for id in ids:
             if self._succ[id] or id in ends:
                 raise VerifyError(f"%{id} is used and cannot leave the signature of @{self.name}")

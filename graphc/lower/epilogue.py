@@ -11,19 +11,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from graphc.lower.cost import weight
+from graphc.lower.statements import operands, row_major, uses, with_blocks
 from graphc_codegen.program import (
     Access,
     Call,
-    If,
     Instr,
     LoopKernel,
     NamedKernel,
     Stmt,
-    While,
-    blocks,
     may_overwrite,
     result_domain,
-    written,
 )
 
 #: Further operands and instructions of an epilogue: more would not fit into registers beside the results.
@@ -37,28 +34,17 @@ def absorb(body: Sequence[Stmt], results: Iterable[int]) -> tuple[Stmt, ...]:
 
     `results` are buffers that are read after the end.
     """
-    uses = Counter(results)
-    _count(body, uses)
-    return _absorb(body, uses)
+    return _absorb(body, uses(body, results))
 
 
-def _count(body: Sequence[Stmt], uses: Counter[int]) -> None:
-    for stmt in body:
-        uses.update(stmt.args if isinstance(stmt, Call) else (stmt.pred,))
-        for block in blocks(stmt):
-            _count(block, uses)
-
-
-def _absorb(body: Sequence[Stmt], uses: Counter[int]) -> tuple[Stmt, ...]:
+def _absorb(body: Sequence[Stmt], count: Counter[int]) -> tuple[Stmt, ...]:
     done: list[Stmt | None] = []
     made: dict[int, int] = {}  # Where in `done` stands the kernel that made a buffer.
     for stmt in body:
-        if isinstance(stmt, If):
-            stmt = replace(stmt, then=_absorb(stmt.then, uses), orelse=_absorb(stmt.orelse, uses))
-        elif isinstance(stmt, While):
-            stmt = replace(stmt, condition=_absorb(stmt.condition, uses), body=_absorb(stmt.body, uses))
+        if not isinstance(stmt, Call):
+            stmt = with_blocks(stmt, lambda block: _absorb(block, count))
         elif isinstance(stmt.kernel, LoopKernel) and not any(stmt.kernel.reduced):
-            at = _absorb_loop(stmt, done, made, uses)
+            at = _absorb_loop(stmt, done, made, count)
             if at is not None:
                 made = {b: k for b, k in made.items() if k != at}
                 continue
@@ -68,7 +54,7 @@ def _absorb(body: Sequence[Stmt], uses: Counter[int]) -> tuple[Stmt, ...]:
     return tuple(s for s in done if s is not None)
 
 
-def _absorb_loop(loop: Call, done: list[Stmt | None], made: dict[int, int], uses: Counter[int]) -> int | None:
+def _absorb_loop(loop: Call, done: list[Stmt | None], made: dict[int, int], count: Counter[int]) -> int | None:
     """Put a loop and a kernel that makes one of its operands into `done` as one call; where the kernel stood, or None.
 
     Rather at the kernel's place than at the loop's: there the kernel's operands have just been used.
@@ -77,7 +63,7 @@ def _absorb_loop(loop: Call, done: list[Stmt | None], made: dict[int, int], uses
         producer, between = done[at], done[at + 1 :]
         assert isinstance(producer, Call)
         early, late = _may_rise(between, loop), _may_move(between, producer)
-        joined = _joined(producer, loop, uses) if early or late else None
+        joined = _joined(producer, loop, count) if early or late else None
         if joined is None:
             continue
         done[at] = joined if early else None
@@ -93,21 +79,15 @@ def _takes_epilogue(kernel: NamedKernel) -> bool:
 
 def _may_rise(between: Sequence[Stmt | None], loop: Call) -> bool:
     """Whether a loop may run before these statements, after the kernel that makes one of its operands."""
-    read, outputs = _operands(loop)
+    read, outputs = operands(loop)
     for stmt in between:
         if stmt is None:
             continue
         if not isinstance(stmt, Call):
             return False
-        if any(b in outputs for b in stmt.args) or any(b in read for b in _operands(stmt)[1]):
+        if any(b in outputs for b in stmt.args) or any(b in read for b in operands(stmt)[1]):
             return False
     return True
-
-
-def _operands(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What a call reads, and what it writes."""
-    first = len(call.args) - written(call.kernel)
-    return call.args[:first], call.args[first:]
 
 
 def _may_move(between: Sequence[Stmt | None], producer: Call) -> bool:
@@ -118,18 +98,18 @@ def _may_move(between: Sequence[Stmt | None], producer: Call) -> bool:
             continue
         if not isinstance(stmt, Call):
             return False
-        if result in stmt.args or any(b in _operands(stmt)[1] for b in inputs):
+        if result in stmt.args or any(b in operands(stmt)[1] for b in inputs):
             return False
     return True
 
 
-def _joined(producer: Call, loop: Call, uses: Counter[int]) -> Call | None:
+def _joined(producer: Call, loop: Call, count: Counter[int]) -> Call | None:
     """Both calls in one; None where the loop does not fit."""
     kernel, named = loop.kernel, producer.kernel
     assert isinstance(kernel, LoopKernel)
     assert isinstance(named, NamedKernel)
-    inputs, (*scratch, result) = _operands(producer)
-    read, outputs = _operands(loop)
+    inputs, (*scratch, result) = operands(producer)
+    read, outputs = operands(loop)
     domain = result_domain(named)
     if domain is None or read.count(result) != 1 or not _fits(kernel, domain):
         return None
@@ -138,21 +118,21 @@ def _joined(producer: Call, loop: Call, uses: Counter[int]) -> Call | None:
     if set(outputs) & {*inputs, result}:  # The kernel might still read there.
         return None
     own = read.index(result)
-    if _regrouped(kernel.inputs[own], kernel.domain, domain) != _contiguous(domain):
+    if _regrouped(kernel.inputs[own], kernel.domain, domain) != row_major(domain):
         return None
     others = [k for k in range(len(read)) if k != own]
     extras = [_regrouped(kernel.inputs[k], kernel.domain, domain) for k in others]
     if any(e is None or e[-1] not in (0, 1) for e in extras):
         return None
     over = [e for k, e in zip(others, extras, strict=True) if read[k] in outputs]
-    if over and not (may_overwrite(named) and all(e == _contiguous(domain) for e in over)):
+    if over and not (may_overwrite(named) and all(e == row_major(domain) for e in over)):
         return None
     if any(kernel.inputs[k].size != _reach(e, domain) for k, e in zip(others, extras, strict=True) if e is not None):
         return None  # A part of a larger buffer.
     number = {own: 0} | {k: 1 + n for n, k in enumerate(others)}
     body = tuple(replace(i, imm=number[int(i.imm or 0)]) if i.op == "input" else i for i in kernel.body)
     stores, targets = [o.value for o in kernel.outputs], list(outputs)
-    if uses[result] > 2:  # Somebody else reads the result itself.
+    if count[result] > 2:  # Somebody else reads the result itself.
         stores.append(next(k for k, i in enumerate(body) if i.op == "input" and i.imm == 0))
         targets.append(result)
     params = (*named.params, ("epilogue", body), ("extras", tuple(extras)), ("stores", tuple(stores)))
@@ -174,7 +154,7 @@ def _fits(kernel: LoopKernel, domain: Sequence[int]) -> bool:
         and len(kernel.body) <= _MOST_INSTRUCTIONS
         and all(a.dtype == "float32" and a.offset == 0 for a in accesses)
         and all(_supported(i) for i in kernel.body)
-        and all(_regrouped(o.access, kernel.domain, domain) == _contiguous(domain) for o in kernel.outputs)
+        and all(_regrouped(o.access, kernel.domain, domain) == row_major(domain) for o in kernel.outputs)
     )
 
 
@@ -185,12 +165,6 @@ def _reach(strides: Sequence[int], domain: Sequence[int]) -> int:
 
 def _supported(instr: Instr) -> bool:
     return instr.op != "iota" and instr.dtype in ("float32", "bool")
-
-
-def _contiguous(domain: Sequence[int]) -> tuple[int, ...]:
-    """Row-major strides, 0 for axes of size 1."""
-    strides = [math.prod(domain[k + 1 :]) for k in range(len(domain))]
-    return tuple(0 if n == 1 else s for n, s in zip(domain, strides, strict=True))
 
 
 def _regrouped(access: Access, axes: Sequence[int], domain: Sequence[int]) -> tuple[int, ...] | None:

@@ -10,18 +10,16 @@ from dataclasses import replace
 
 from graphc.ir import TensorType
 from graphc.lower.buffers import Buffers
-from graphc_codegen.program import MARKS, Call, If, NamedKernel, Stmt, While, blocks, watches, written
+from graphc.lower.statements import operands, touched, with_blocks
+from graphc_codegen.program import MARKS, Call, NamedKernel, Stmt, watches
 
 
 def watch(body: Sequence[Stmt], buffers: Buffers, threads: int) -> tuple[Stmt, ...]:
     """The statements, their overflow checks moved into products where possible; they may run on so many threads."""
     done: list[Stmt] = []
     for stmt in body:
-        if isinstance(stmt, If):
-            stmt = replace(stmt, then=watch(stmt.then, buffers, threads), orelse=watch(stmt.orelse, buffers, threads))
-        elif isinstance(stmt, While):
-            condition, turn = (watch(block, buffers, threads) for block in blocks(stmt))
-            stmt = replace(stmt, condition=condition, body=turn)
+        if not isinstance(stmt, Call):
+            stmt = with_blocks(stmt, lambda block: watch(block, buffers, threads))
         elif stmt.kernel.family == "float_status":
             stmt = _watched(stmt, done, buffers, threads)
         done.append(stmt)
@@ -38,9 +36,9 @@ def _watched(check: Call, done: list[Stmt], buffers: Buffers, threads: int) -> C
         call = done[at]
         assert isinstance(call, Call)
         assert isinstance(call.kernel, NamedKernel)
-        outputs = call.args[len(call.args) - written(call.kernel) :]
+        place = operands(call)[1].index(buffer)
         checked[k] = buffers.new(TensorType("float32", (threads * MARKS,)))
-        marks = ("marks", (threads, outputs.index(buffer)))
+        marks = ("marks", (threads, place))
         done[at] = replace(
             call, kernel=NamedKernel(call.kernel.name, (*call.kernel.params, marks)), args=(*call.args, checked[k])
         )
@@ -53,14 +51,8 @@ def _maker(buffer: int, done: Sequence[Stmt]) -> int | None:
     for at in reversed(range(len(done))):
         stmt = done[at]
         if isinstance(stmt, Call):
-            if buffer in stmt.args[len(stmt.args) - written(stmt.kernel) :]:
+            if buffer in operands(stmt)[1]:
                 return at if isinstance(stmt.kernel, NamedKernel) and watches(stmt.kernel) else None
-        elif _mentions(stmt, buffer):
+        elif buffer in touched(stmt):
             return None
     return None
-
-
-def _mentions(stmt: Stmt, buffer: int) -> bool:
-    if isinstance(stmt, Call):
-        return buffer in stmt.args
-    return any(_mentions(inner, buffer) for block in blocks(stmt) for inner in block)

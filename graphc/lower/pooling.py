@@ -17,20 +17,16 @@ from typing import Any
 
 from graphc.ir import TensorType
 from graphc.lower.buffers import Buffers
+from graphc.lower.statements import operands, row_major, touched, uses, with_blocks
 from graphc.ops import winograd, winograd_batch
 from graphc.ops.conv_sizes import Sizes
-from graphc.ops.rules import contiguous_strides
 from graphc_codegen.program import (
     Access,
     Call,
-    If,
     LoopKernel,
     NamedKernel,
     Output,
     Stmt,
-    While,
-    blocks,
-    written,
 )
 
 #: The operand of a kernel that may be the gradient of a pooled image.
@@ -44,29 +40,17 @@ def pool_convolutions(body: Sequence[Stmt], results: Iterable[int], buffers: Buf
 
     `results` are buffers that are read after the end.
     """
-    uses = Counter(results)
-    _count(body, uses)
-    return _block(body, uses, buffers)
+    return _block(body, uses(body, results), buffers)
 
 
-def _count(body: Sequence[Stmt], uses: Counter[int]) -> None:
-    for stmt in body:
-        uses.update(stmt.args if isinstance(stmt, Call) else (stmt.pred,))
-        for block in blocks(stmt):
-            _count(block, uses)
-
-
-def _block(body: Sequence[Stmt], uses: Counter[int], buffers: Buffers) -> tuple[Stmt, ...]:
+def _block(body: Sequence[Stmt], count: Counter[int], buffers: Buffers) -> tuple[Stmt, ...]:
     done: list[Stmt | None] = []
     for stmt in body:
-        if isinstance(stmt, If):
-            stmt = replace(stmt, then=_block(stmt.then, uses, buffers), orelse=_block(stmt.orelse, uses, buffers))
-        elif isinstance(stmt, While):
-            condition, inner = _block(stmt.condition, uses, buffers), _block(stmt.body, uses, buffers)
-            stmt = replace(stmt, condition=condition, body=inner)
+        if not isinstance(stmt, Call):
+            stmt = with_blocks(stmt, lambda block: _block(block, count, buffers))
         done.append(stmt)
     for at in range(len(done)):
-        if (found := _Pattern.at(done, at, uses)) is not None:
+        if (found := _Pattern.at(done, at, count)) is not None:
             found.rewrite(done, buffers)
     return tuple(s for s in done if s is not None)
 
@@ -83,17 +67,17 @@ class _Pattern:
     window: tuple[int, int]
 
     @classmethod
-    def at(cls, body: Sequence[Stmt | None], conv: int, uses: Counter[int]) -> _Pattern | None:
+    def at(cls, body: Sequence[Stmt | None], conv: int, count: Counter[int]) -> _Pattern | None:
         """The pattern that begins with this call; None if there is none, or if it is faster as it is."""
         sizes = _sizes(body[conv])
         if sizes is None:
             return None
-        readers = _readers(body, _args(body[conv])[-1], uses)
+        readers = _readers(body, _args(body[conv])[-1], count)
         bias = readers[0] if len(readers) == 1 and _addend(body[readers[0]], sizes) is not None else None
         if bias is not None:
-            readers = _readers(body, _args(body[bias])[-1], uses)
+            readers = _readers(body, _args(body[bias])[-1], count)
         pools = [k for k in readers if _name(body[k]) == "max_pool"]
-        gradients = {k: _readers(body, _args(body[k])[-1], uses) for k in readers if _name(body[k]) == "max_pool_grad"}
+        gradients = {k: _readers(body, _args(body[k])[-1], count) for k in readers if _name(body[k]) == "max_pool_grad"}
         if len(pools) != 1 or len(readers) != 1 + len(gradients) or conv > pools[0]:
             return None
         window = _window(body[pools[0]], sizes)
@@ -154,7 +138,7 @@ class _Pattern:
         at, z = call.args.index(unpooled), self.sizes
         if isinstance(call.kernel, LoopKernel):
             domain = (z.n, z.co, z.oh // self.window[0], z.ow // self.window[1])
-            access = Access("float32", _strides(domain), 0, math.prod(domain))
+            access = Access("float32", row_major(domain), 0, math.prod(domain))
             return replace(
                 call, kernel=replace(call.kernel, domain=domain, inputs=(access,)), args=(instead[0], *call.args[1:])
             )
@@ -162,26 +146,22 @@ class _Pattern:
         return replace(call, kernel=kernel, args=(*call.args[:at], *instead, *call.args[at + 1 :]))
 
 
-def _readers(body: Sequence[Stmt | None], buffer: int, uses: Counter[int]) -> list[int]:
+def _readers(body: Sequence[Stmt | None], buffer: int, count: Counter[int]) -> list[int]:
     """The calls of a block that read what one of its calls writes to a buffer; none if others use the buffer, too."""
     calls = [k for k, stmt in enumerate(body) if buffer in _args(stmt)]
     reads = [k for k in calls if buffer in _inputs(body[k])]
     everything = sum(_args(body[k]).count(buffer) for k in calls)
-    return reads if everything == uses[buffer] == len(reads) + 1 else []
+    return reads if everything == count[buffer] == len(reads) + 1 else []
 
 
 def _touches(stmt: Stmt | None, buffer: int) -> bool:
     """Whether a statement reads or writes a buffer."""
-    if stmt is None or isinstance(stmt, Call):
-        return buffer in _args(stmt)
-    return stmt.pred == buffer or any(_touches(inner, buffer) for block in blocks(stmt) for inner in block)
+    return stmt is not None and buffer in touched(stmt)
 
 
 def _writes(stmt: Stmt | None, buffer: int) -> bool:
     """Whether a statement may write a buffer."""
-    if stmt is None or isinstance(stmt, Call):
-        return buffer in _args(stmt)[len(_inputs(stmt)) :]
-    return _touches(stmt, buffer)
+    return buffer in operands(stmt)[1] if isinstance(stmt, Call) else _touches(stmt, buffer)
 
 
 def _args(stmt: Stmt | None) -> tuple[int, ...]:
@@ -189,7 +169,7 @@ def _args(stmt: Stmt | None) -> tuple[int, ...]:
 
 
 def _inputs(stmt: Stmt | None) -> tuple[int, ...]:
-    return stmt.args[: len(stmt.args) - written(stmt.kernel)] if isinstance(stmt, Call) else ()
+    return operands(stmt)[0] if isinstance(stmt, Call) else ()
 
 
 def _name(stmt: Stmt | None) -> str:
@@ -212,11 +192,6 @@ def _sizes(stmt: Stmt | None) -> Sizes | None:
     return Sizes(*(z[name] for name in Sizes.__dataclass_fields__))
 
 
-def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Of a loop that walks a whole array: 0 for axes of size 1."""
-    return tuple(0 if n == 1 else s for n, s in zip(shape, contiguous_strides(shape), strict=True))
-
-
 def _walks(stmt: Stmt | None, z: Sizes) -> LoopKernel | None:
     """The loop, if it goes over the elements of a convolution's result and has one output."""
     if not isinstance(stmt, Call) or not isinstance(stmt.kernel, LoopKernel):
@@ -232,7 +207,7 @@ def _addend(stmt: Stmt | None, z: Sizes) -> int | None:
     if kernel is None or [(i.op, i.dtype, *i.args) for i in kernel.body] != _ADD:
         return None
     shape = (z.n, z.co, z.oh, z.ow)
-    image = Access("float32", _strides(shape), 0, math.prod(shape))
+    image = Access("float32", row_major(shape), 0, math.prod(shape))
     bias = Access("float32", (0, int(z.co > 1), 0, 0), 0, z.co)
     stores = kernel.outputs[0] == Output(image, 2) and not any(kernel.reduced)
     return _args(stmt)[1] if stores and kernel.inputs == (image, bias) else None
@@ -243,7 +218,7 @@ def _is_sum(stmt: Stmt | None, z: Sizes) -> bool:
     kernel = _walks(stmt, z)
     if kernel is None or [(i.op, i.dtype) for i in kernel.body] != [("input", "float32")]:
         return False
-    image = Access("float32", _strides(kernel.domain), 0, math.prod(kernel.domain))
+    image = Access("float32", row_major(kernel.domain), 0, math.prod(kernel.domain))
     return kernel.inputs == (image,) and kernel.outputs[0].reduce == "sum" and all(kernel.reduced[2:])
 
 

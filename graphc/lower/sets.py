@@ -9,7 +9,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from graphc_codegen.program import Call, If, LoopKernel, Stmt, While, blocks, written
+from graphc.lower.statements import operands, touched, with_blocks
+from graphc_codegen.program import Call, LoopKernel, Stmt
 
 #: Larger loops stay alone: their operands would push each other out of the cache.
 _LARGEST = 1 << 18
@@ -31,12 +32,12 @@ def join(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
     done: list[Stmt | _Set] = []
     for stmt in body:
         if not isinstance(stmt, Call):
-            stmt = _inside(stmt)
-            for buffer in _touched(stmt):
+            stmt = with_blocks(stmt, join)
+            for buffer in touched(stmt):
                 reads[buffer] = writes[buffer] = len(done)
             done.append(stmt)
             continue
-        inputs, outputs = _operands(stmt)
+        inputs, outputs = operands(stmt)
         # Everything that this call depends on stands at or before this place.
         after = max(
             (*(writes.get(b, -1) for b in inputs), *(max(reads.get(b, -1), writes.get(b, -1)) for b in outputs)),
@@ -59,32 +60,15 @@ def join(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
     return tuple(_joined(each) if isinstance(each, _Set) else each for each in done)
 
 
-def _inside(stmt: If | While) -> If | While:
-    if isinstance(stmt, If):
-        return replace(stmt, then=join(stmt.then), orelse=join(stmt.orelse))
-    return replace(stmt, condition=join(stmt.condition), body=join(stmt.body))
-
-
 def _is_small(kernel: LoopKernel) -> bool:
     return 0 < math.prod(kernel.domain) <= _LARGEST
 
 
-def _operands(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    split = len(call.args) - written(call.kernel)
-    return call.args[:split], call.args[split:]
-
-
-def _touched(stmt: Stmt) -> set[int]:
-    if isinstance(stmt, Call):
-        return set(stmt.args)
-    return {stmt.pred}.union(*(_touched(inner) for block in blocks(stmt) for inner in block))
-
-
 def _apart(group: _Set, call: Call) -> bool:
     """Whether a call touches nothing that the calls of the set write, and they nothing that it writes."""
-    inputs, outputs = map(set, _operands(call))
+    inputs, outputs = map(set, operands(call))
     for other in group.calls:
-        read, wrote = map(set, _operands(other))
+        read, wrote = map(set, operands(other))
         if wrote & (inputs | outputs) or outputs & read:
             return False
     return True
@@ -95,7 +79,7 @@ def _joined(group: _Set) -> Call:
     if not others:
         return first
     assert isinstance(first.kernel, LoopKernel)
-    operands = [_operands(call) for call in group.calls]
-    args = [b for inputs, _ in operands for b in inputs] + [b for _, outputs in operands for b in outputs]
+    sets = [operands(call) for call in group.calls]
+    args = [b for inputs, _ in sets for b in inputs] + [b for _, outputs in sets for b in outputs]
     kernel = replace(first.kernel, times=len(group.calls))
     return Call(kernel, tuple(args), f"{first.note} ({len(group.calls)} times)")

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from graphc.lower.cost import best_threads, is_shared, nanoseconds
-from graphc_codegen.program import Call, If, Program, Stmt, exchanges, written
+from graphc.lower.statements import operands
+from graphc_codegen.program import Call, If, Program, Stmt, exchanges
 
 
 class _Touch(NamedTuple):
@@ -88,8 +89,9 @@ class _Sharer:
         sizes = [self.sizes[b] for b in call.args]
         shared = is_shared(call.kernel, nanoseconds(call.kernel, sizes), self.threads)
         kernel = replace(call.kernel, threads=self.threads if shared else 1)
-        inputs = len(call.args) - written(call.kernel)
-        touches = [t for k, b in enumerate(call.args) for t in self._touch(b, k >= inputs, shared)]
+        read, written = operands(call)
+        touches = [t for b in read for t in self._touch(b, False, shared)]
+        touches += [t for b in written for t in self._touch(b, True, shared)]
         if shared and exchanges(call.kernel):
             touches.append(_Touch(*self.scratch, True, True))
         wait, touched = self._meet(touches, touched)

@@ -31,7 +31,7 @@ def _gradients(graph: Graph, id: int) -> list[tuple[Node, Node]] | None:
         return None
     pool = graph.node(id)
     relu = graph.node(pool.inputs[0].node)
-    if relu.op.name != "ReLU" or pool.after or relu.after or relu.id in _ends(graph):
+    if relu.op.name != "ReLU" or pool.after or relu.after or relu.id in graph.ends:
         return None
     users = [graph.node(u) for u in graph.users(relu.id) if u != id]
     pairs = [pair for node in users if (pair := _pair(graph, pool, node)) is not None]
@@ -44,15 +44,11 @@ def _pair(graph: Graph, pool: Node, node: Node) -> tuple[Node, Node] | None:
     if node.op.name != "MaxPoolGrad" or node.attrs != pool.attrs or node.inputs[0] != relu or node.after:
         return None
     users = graph.users(node.id)
-    if relu in node.inputs[1:] or len(users) != 1 or node.id in _ends(graph):
+    if relu in node.inputs[1:] or len(users) != 1 or node.id in graph.ends:
         return None
     reader = graph.node(users[0])
     whole = reader.op.name == "ReluGrad" and reader.inputs == (node.outputs[0], relu) and not reader.after
     return (node, reader) if whole else None
-
-
-def _ends(graph: Graph) -> set[int]:
-    return {r.value.node for r in graph.results} | {u.value.node for u in graph.updates}
 
 
 def _swap(graph: Graph, id: int, gradients: list[tuple[Node, Node]]) -> None:

@@ -13,6 +13,9 @@ from graphc_codegen.writer import Writer
 Params = Mapping[str, Any]
 Array = np.ndarray[Any, np.dtype[Any]]
 
+#: Elements of float32 in a cache line.
+LINE = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Operand:

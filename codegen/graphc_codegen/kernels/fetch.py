@@ -10,11 +10,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from graphc_codegen.kernels.base import LINE
 from graphc_codegen.kernels.microkernel import prefetch
 from graphc_codegen.writer import Writer
-
-#: Floats of a cache line.
-_LINE = 16
 
 
 class Rows(NamedTuple):
@@ -70,21 +68,21 @@ def beside(
 
 def _lines(x: Rows) -> list[int]:
     """An element of each line of a row; rows that begin inside a line reach one more."""
-    last = [x.columns - 1] if x.lead % _LINE else []
-    return sorted({*range(0, x.columns, _LINE), *last})
+    last = [x.columns - 1] if x.lead % LINE else []
+    return sorted({*range(0, x.columns, LINE), *last})
 
 
 def _strip(w: Writer, x: Strip, number: str | int, turns: int) -> None:
     """Ask for what falls to one turn: whole rows if they are contiguous, else lines of columns."""
-    pieces = x.rows if x.along == 1 else x.columns * math.ceil(x.rows / _LINE)
+    pieces = x.rows if x.along == 1 else x.columns * math.ceil(x.rows / LINE)
     # The turn is the share start + number * share / turns.
     done = w.linear((x.start, turns * pieces), (number, x.share * pieces))
     first = w.divided(done, turns * x.all)[0]
     for k in range(math.ceil(x.share * pieces / (turns * x.all))):
         piece = w.add(first, k)
         if x.along == 1:
-            for column in range(0, x.columns, _LINE):
+            for column in range(0, x.columns, LINE):
                 prefetch(w, x.pointer, w.linear((x.first, 1), (piece, x.deep), (column, 1)))
         else:
             line, row = w.divided(piece, x.columns)
-            prefetch(w, x.pointer, w.linear((x.first, 1), (line, _LINE), (row, x.along)))
+            prefetch(w, x.pointer, w.linear((x.first, 1), (line, LINE), (row, x.along)))

@@ -21,7 +21,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from graphc_codegen.kernels import conv, epilogue
-from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.base import LINE, Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import Kind, block_kinds, registers
 from graphc_codegen.kernels.winograd_batch_plan import Batch, into_lanes, out_of_lanes, planes, whole_quads
 from graphc_codegen.kernels.winograd_batch_pool import (
@@ -33,7 +33,7 @@ from graphc_codegen.kernels.winograd_batch_pool import (
     unpooled,
     windows,
 )
-from graphc_codegen.kernels.winograd_plan import LINE, part, whole_lines
+from graphc_codegen.kernels.winograd_plan import part, whole_lines
 from graphc_codegen.kernels.winograd_transforms import clear
 from graphc_codegen.writer import Writer, float_literal, vec
 

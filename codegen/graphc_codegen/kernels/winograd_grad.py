@@ -13,11 +13,10 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.base import LINE, Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import Segment, block_kinds, contiguous, splat_tile
 from graphc_codegen.kernels.winograd_images import Image, transform_image
 from graphc_codegen.kernels.winograd_plan import (
-    LINE,
     TRANSFORM,
     Memory,
     Plan,

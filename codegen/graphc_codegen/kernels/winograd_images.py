@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from graphc_codegen.kernels.base import LINE
 from graphc_codegen.kernels.microkernel import load_pieces
-from graphc_codegen.kernels.winograd_plan import LINE, Memory, Plan, Rows, Run, runs
+from graphc_codegen.kernels.winograd_plan import Memory, Plan, Rows, Run, runs
 from graphc_codegen.kernels.winograd_points import SIX
 from graphc_codegen.kernels.winograd_transforms import OUT, POINTS, shuffle, transpose_quads
 from graphc_codegen.writer import Writer, vec

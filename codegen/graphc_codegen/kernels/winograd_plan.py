@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.kernels.base import Array, Params
+from graphc_codegen.kernels.base import LINE, Array, Params
 from graphc_codegen.kernels.microkernel import blocks, registers, widest
 from graphc_codegen.kernels.pixels import IN_FLIGHT
 from graphc_codegen.kernels.winograd_transforms import OUT, POINTS, PRODUCTS
@@ -19,8 +19,6 @@ from graphc_codegen.writer import Writer
 
 #: Estimated cycles to transform a vector of tiles of one channel.
 TRANSFORM = 140
-#: Tile counts are multiples of this on every machine; a cache line, to which arrays in scratch memory are aligned.
-LINE = 16
 #: Most rows of a register tile.
 _MOST_ROWS = 14
 #: Vectors of a row: (first element, number of equal vectors, first lane inside the image, lanes inside, lanes).
@@ -28,6 +26,7 @@ Run = tuple[int, int, int, int, int]
 
 
 def whole_lines(size: int) -> int:
+    """Tile counts are multiples of a line on every machine, and arrays in scratch memory are aligned to it."""
     return -(-size // LINE) * LINE
 
 

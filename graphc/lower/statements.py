@@ -1,0 +1,46 @@
+"""What those share that read and rewrite a program's statements."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from graphc_codegen.program import Call, If, Stmt, While, blocks, written
+
+
+def operands(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What a call reads, and what it writes."""
+    split = len(call.args) - written(call.kernel)
+    return call.args[:split], call.args[split:]
+
+
+def touched(stmt: Stmt) -> set[int]:
+    """The buffers that a statement reads or writes."""
+    if isinstance(stmt, Call):
+        return set(stmt.args)
+    return {stmt.pred}.union(*(touched(inner) for block in blocks(stmt) for inner in block))
+
+
+def uses(body: Sequence[Stmt], results: Iterable[int]) -> Counter[int]:
+    """How often each buffer is an operand or a predicate; `results`, which are read after the end, count once more."""
+    found = Counter(results)
+    for stmt in body:
+        found.update(stmt.args if isinstance(stmt, Call) else (stmt.pred,))
+        for block in blocks(stmt):
+            found.update(uses(block, ()))
+    return found
+
+
+def with_blocks(stmt: If | While, transform: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> If | While:
+    """The statement, its blocks transformed in the order in which they may run."""
+    if isinstance(stmt, If):
+        return replace(stmt, then=transform(stmt.then), orelse=transform(stmt.orelse))
+    return replace(stmt, condition=transform(stmt.condition), body=transform(stmt.body))
+
+
+def row_major(domain: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a loop over a whole array: 0 for axes of size 1."""
+    strides = [math.prod(domain[k + 1 :]) for k in range(len(domain))]
+    return tuple(0 if n == 1 else s for n, s in zip(domain, strides, strict=True))
