@@ -161,7 +161,8 @@ def _external(name: str, arguments: int, result: str = "void") -> Any:
 
 def render_entry(function: Jitted, threads: int, target: Target) -> str:
     """C functions to stand behind the IR of a function of step.py: what the others call it by; for `step`, `ENTRY`."""
-    from graphc_codegen.render import WORDS, template
+    from graphc_codegen.render import template
+    from graphc_codegen.writer import WORDS
 
     text: str = template("entry.ll.j2").render(
         function=function,

@@ -11,13 +11,10 @@ from graphc_codegen.errors import CodegenError
 from graphc_codegen.functions import Function, Layout, safe, step_functions
 from graphc_codegen.program import Call, Kernel, LoopKernel, Program
 from graphc_codegen.target import Target
-from graphc_codegen.writer import Declarations, Writer
+from graphc_codegen.writer import WORDS, Declarations, Writer
 
 #: Name of the function in kernels.ll behind `load_flag` of step.py.
 LOAD_FLAG = "graphc_load_flag"
-#: The words of a thread's context, CONTEXT bytes in all. "table" must be the first.
-WORDS = {"table": 0, "thread": 1, "barrier": 2, "scratch": 3, "pool": 4, "profile": 5, "patience": 6, "base": 7}
-CONTEXT = 64
 #: Turns of a waiting loop before a thread sleeps: the first number after it had to, more each time it had not, up to the
 #: second, which is some tens of microseconds.
 SPINS = (60, 4000)

@@ -16,10 +16,10 @@ import numpy as np
 from graphc_codegen.errors import CanaryError, CodegenError
 from graphc_codegen.halves import numpy_dtype
 from graphc_codegen.program import ALIGNMENT, Buffer, Call, Program
-from graphc_codegen.render import CONTEXT, WORDS, Rendered, render
+from graphc_codegen.render import Rendered, render
 from graphc_codegen.target import Target, host
 from graphc_codegen.threads import Pool, pool
-from graphc_codegen.writer import SCRATCH
+from graphc_codegen.writer import CONTEXT, SCRATCH, WORDS
 
 Array = np.ndarray[Any, np.dtype[Any]]
 _CANARY = 0xC5
@@ -275,6 +275,8 @@ class NativeBound(Bound):
         """One row of words per thread, see `render.WORDS`; with counters for so many places of the pointer table."""
         count = self._threads
         self._shared = aligned_bytes(2 * ALIGNMENT + count * SCRATCH)
+        # Lines of the first cache are not shared by the tickets of different threads.
+        self._tickets = aligned_bytes(count * -(-self._table.nbytes // ALIGNMENT) * ALIGNMENT).reshape(count, -1)
         self._profile = np.zeros((count, counted, 2), np.int64)
         rows = aligned_bytes(count * CONTEXT).view(np.int64).reshape(count, -1)
         base = int(self._shared.ctypes.data)
@@ -283,6 +285,7 @@ class NativeBound(Bound):
         rows[:, WORDS["barrier"]] = base
         rows[:, WORDS["scratch"]] = base + 2 * ALIGNMENT
         rows[:, WORDS["pool"]] = self._pool.address if self._pool else 0
+        rows[:, WORDS["tickets"]] = [int(t.ctypes.data) for t in self._tickets]
         rows[:, WORDS["profile"]] = [int(p.ctypes.data) for p in self._profile]
         return rows
 

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.render import CONTEXT, template, waiting
+from graphc_codegen.render import template, waiting
 from graphc_codegen.target import Target, host
+from graphc_codegen.writer import CONTEXT
 
 #: The words of a pool's memory, by name. What different threads write lies in cache lines apart. Worker k has
 #: `stride` words from `first` + k * `stride`: whether it sleeps, then a semaphore to wake it.

@@ -20,6 +20,14 @@ MEMORY = {**REGISTER, "bool": "i8", "float16": "i16", "bfloat16": "i16"}
 MANGLED = {"float": "f32", "double": "f64", "i32": "i32", "i64": "i64", "i16": "i16", "i8": "i8", "i1": "i1"}
 #: Bytes of scratch memory per thread.
 SCRATCH = 512
+#: The words of a thread's context, CONTEXT bytes in all. "table" must be the first.
+WORDS = {
+    "table": 0, "thread": 1, "barrier": 2, "scratch": 3, "pool": 4, "profile": 5, "patience": 6, "base": 7, "tickets": 8,
+}  # fmt: skip
+CONTEXT = 128
+#: A loop whose turns are handed out has at least so many per thread; a thread takes some of its own about so many times; so
+#: many threads may take turns from a part, its own one among them.
+_LEAST_TURNS, _TAKES, _ASKERS = 12, 64, 4
 _BYTES = {"ptr": 8, "float": 4, "double": 8, "i32": 4, "i64": 8, "i16": 2, "i8": 1}
 
 #: Instructions whose results depend on their operands alone and cost no vector register to keep.
@@ -88,6 +96,8 @@ class Writer:
         self.fused = fused
         self.threads = threads
         self._divided = False
+        self._handed = False
+        self._depth = 0
         self.lines: list[str] = []
         self._declarations = declarations
         self._names = 0
@@ -266,7 +276,9 @@ class Writer:
         if not carry:
             turn = f"%j{k}"
         values = [f"%c{k}_{j}" for j in range(len(carry))]
+        self._depth += 1
         new = list(body(index, values) or ())
+        self._depth -= 1
         if len(new) != len(carry):
             raise AssertionError("a loop body must return one value per carried value")
         following = self.op(f"add nsw i64 {turn}, {step}")
@@ -293,16 +305,17 @@ class Writer:
 
     # ---- threads
 
-    def shared_range(self, count: int, *, last_first: bool = False) -> tuple[int | str, int | str]:
-        """The first and the end of this thread's part of `range(count)`.
+    def shared_range(
+        self, count: int, *, last_first: bool = False, thread: int | str = "%thread"
+    ) -> tuple[int | str, int | str]:
+        """The first and the end of a thread's part of `range(count)`, this one's by default.
 
         Parts differ by one at most; the longer ones are those of the last threads, or with `last_first` of the first.
         """
         if self.threads == 1:
             return 0, count
-        thread: str | int = "%thread"
         if last_first:
-            thread = self.op(f"sub nsw i64 {self.threads - 1}, %thread")
+            thread = self.op(f"sub nsw i64 {self.threads - 1}, {thread}")
         start = self.op(f"udiv i64 {self.mul(thread, count)}, {self.threads}")
         end = self.op(f"udiv i64 {self.mul(self.add(thread, 1), count)}, {self.threads}")
         return start, end
@@ -312,15 +325,74 @@ class Writer:
         """Whether `share` divides here: there are several threads, and no loop around is divided already."""
         return self.threads > 1 and not self._divided
 
-    def share(self, count: int, body: Callable[[str | int], None], *, last_first: bool = False) -> None:
-        """`repeat`, its turns divided among the threads; inside a divided loop it is just `repeat`."""
+    def share(
+        self, count: int, body: Callable[[str | int], None], *, last_first: bool = False, hand_out: bool = False
+    ) -> None:
+        """`repeat`, its turns divided among the threads; inside a divided loop it is just `repeat`.
+
+        With `hand_out` threads that are ahead may take turns from those behind, where that is possible: in one loop of a
+        kernel between two meetings, which stands in no other. What a turn does must not depend on the thread.
+        """
         if not self.divides:
             self.repeat(count, body)
+        elif hand_out and not self._handed and not self._depth and self.can_hand_out(count):
+            self._divided = self._handed = True
+            self._hand_out(count, body)
+            self._divided = False
         elif count:
             bounds = self.shared_range(count, last_first=last_first)
             self._divided = True
             self.turns(bounds, lambda i, _: body(i))
             self._divided = False
+
+    def can_hand_out(self, count: int) -> bool:
+        """Whether a loop has turns enough for `share` to hand them out."""
+        return count >= _LEAST_TURNS * self.threads
+
+    def _hand_out(self, count: int, body: Callable[[str | int], None]) -> None:
+        """Every thread takes the turns of its own part, some at a time, then those that are left of its neighbours' parts.
+
+        A part has a word that counts how often somebody has asked for turns. All who may take of it ask until there are none;
+        the last one to hear that sets the word back to zero.
+        """
+        some, askers = max(1, count // (_TAKES * self.threads)), min(self.threads, _ASKERS)
+
+        def part(n: str | int) -> None:
+            whose = self.op(f"urem i64 {self.add('%thread', n)}, {self.threads}")
+            start, end = self.shared_range(count, thread=whose)
+            word = self._tickets(whose)
+            asked = self._take(word, start, end, some, body)
+            size = self.op(f"sub nsw i64 {end}, {start}")
+            times = self.op(f"udiv i64 {self.add(size, some - 1)}, {some}")
+            last = self.op(f"icmp eq i64 {asked}, {self.add(times, askers - 1)}")
+            self.when(last, lambda: self.do(f"store atomic i64 0, ptr {word} monotonic, align 8"))
+
+        self.repeat(askers, part)
+
+    def _tickets(self, thread: str) -> str:
+        """The address of a thread's word of this call."""
+        away = self.op(f"sub nsw i64 {thread}, %thread")
+        context = self.at("%context", self.mul(away, CONTEXT), "i8")
+        words = self.load(self.at(context, WORDS["tickets"], "i64"), "ptr")
+        return self.at(words, "%first", "i64")
+
+    def _take(self, word: str, start: str | int, end: str | int, some: int, body: Callable[[str | int], None]) -> str:
+        """Ask for `some` turns of a part and run them, until there are none; returns the number of that question."""
+        self._names += 1
+        k = self._names
+        self.do(f"br label %ask{k}")
+        self._label(f"ask{k}")
+        asked = self.op(f"atomicrmw add ptr {word}, i64 1 monotonic")
+        first = self.add(self.mul(asked, some), start)
+        stop = self.call("llvm.smin.i64", "i64", [("i64", f"{self.add(first, some)}"), ("i64", f"{end}")])
+        left = self.op(f"icmp slt i64 {first}, {end}")
+        self.do(f"br i1 {left}, label %some{k}, label %none{k}")
+        self._label(f"some{k}")
+        with self._conditional():
+            self.loop(stop, lambda i, _: body(i), start=first)
+            self.do(f"br label %ask{k}")
+        self._label(f"none{k}")
+        return asked
 
     def share_pairs(self, outer: int, inner: int, body: Callable[[str | int, str | int], None], **how: bool) -> None:
         """`body(i, j)` for every pair of indices, i outermost; the pairs are divided among the threads."""
@@ -328,6 +400,8 @@ class Writer:
             self.repeat(outer, lambda i: self.repeat(inner, lambda j: body(i, j)))
         elif inner == 1:
             self.share(outer, lambda i: body(i, 0), **how)
+        elif outer == 1:
+            self.share(inner, lambda j: body(0, j), **how)
         else:
             self.share(outer * inner, lambda u: body(*self.divided(u, inner)), **how)
 
@@ -378,6 +452,7 @@ class Writer:
         """Wait until every thread has come here; what they wrote before is visible afterwards."""
         if self.threads > 1:
             self.do("call void @graphc_barrier(ptr %context)")
+            self._handed = False
 
     def scratch(self, thread: int | str) -> str:
         """The address of a thread's SCRATCH bytes for partial results."""
@@ -385,9 +460,11 @@ class Writer:
 
     @contextmanager
     def _conditional(self) -> Iterator[None]:
-        """What is written inside may not be executed."""
+        """What is written inside may not be executed, or more than once."""
         known = dict(self._known)
+        self._depth += 1
         yield
+        self._depth -= 1
         self._known = known
 
     def _label(self, name: str) -> None:

@@ -11,10 +11,9 @@ import numpy as np
 
 from graphc_codegen import build, objects, render, threads
 from graphc_codegen.program import Kernel, symbol
-from graphc_codegen.render import CONTEXT, WORDS
 from graphc_codegen.runtime import aligned_bytes
 from graphc_codegen.target import Target
-from graphc_codegen.writer import SCRATCH
+from graphc_codegen.writer import CONTEXT, SCRATCH, WORDS
 
 THREADS = 3
 
@@ -40,14 +39,17 @@ class Runner:
     def call(self, kernel: Kernel, addresses: Sequence[int]) -> None:
         table = np.array(addresses, np.int64)
         shared = aligned_bytes(128 + THREADS * SCRATCH)
+        tickets = np.zeros((THREADS, len(table)), np.int64)
         rows = aligned_bytes(THREADS * CONTEXT).view(np.int64).reshape(THREADS, -1)
         rows[:, WORDS["table"]] = table.ctypes.data
         rows[:, WORDS["thread"]] = range(THREADS)
         rows[:, WORDS["barrier"]] = shared.ctypes.data
         rows[:, WORDS["scratch"]] = shared.ctypes.data + 128
+        rows[:, WORDS["tickets"]] = [row.ctypes.data for row in tickets]
         name = f"run_{symbol(replace(kernel, threads=THREADS))}"
         run = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int64] * 3)(int(self.pool._memory[threads.WORDS["run"]]))
         assert run(self.pool.address, self.loaded.addresses[name], rows.ctypes.data) == 0
+        assert not tickets.any()
 
 
 def same(got: Any, want: Any) -> None:

@@ -146,7 +146,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             _splat(w, x, panel)
 
     if batch % w.threads == 0 or batch >= 4 * w.threads:
-        w.share(batch, product)
+        w.share(batch, product, hand_out=True)
     else:
         w.repeat(batch, product)
 
@@ -213,7 +213,7 @@ def _packed(w: Writer, x: _Product, kind: Kind, panel: str) -> None:
         _tiles(w, part, (0, 1, 0, widths), whole=True)
 
     if count % w.threads == 0 or count >= 8 * w.threads:
-        w.share(count, strip)
+        w.share(count, strip, hand_out=True)
     else:
         w.repeat(count, strip)
 

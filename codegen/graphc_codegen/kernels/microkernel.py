@@ -114,14 +114,23 @@ def each_tile(w: Writer, outer: Sequence[Kind], inner: Sequence[Kind], body: Cal
         for b in inner:
             w.repeat(b[1], partial(tile, a, b, i))
 
+    if not w.divides:
+        for a in outer:
+            w.repeat(a[1], partial(row, a))
+        return
     turned = False
-    for a in outer:
-        if not w.divides or a[1] % w.threads == 0 or a[1] >= 8 * w.threads:
-            w.share(a[1], partial(row, a))
+    # What there is most of comes last: its turns are handed out, which evens out how far the threads are apart.
+    outer_sorted, inner_sorted = (sorted(kinds, key=lambda kind: kind[1]) for kinds in (outer, inner))
+    for a in outer_sorted:
+        last = a is outer_sorted[-1]
+        evenly = a[1] % w.threads == 0 and not w.can_hand_out(a[1] * inner_sorted[-1][1])
+        if evenly or w.can_hand_out(a[1]):
+            w.share(a[1], partial(row, a), hand_out=last)
             continue
-        for b in inner:
+        for b in inner_sorted:
             # The threads with the longer part of one kind get the shorter part of the next.
-            w.share_pairs(a[1], b[1], partial(tile, a, b), last_first=turned)
+            hand_out = last and b is inner_sorted[-1]
+            w.share_pairs(a[1], b[1], partial(tile, a, b), last_first=turned, hand_out=hand_out)
             turned = not turned
 
 

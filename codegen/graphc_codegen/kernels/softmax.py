@@ -97,7 +97,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
         _each(w, cols, store)
 
-    w.share(p["rows"], row)
+    w.share(p["rows"], row, hand_out=True)
 
 
 def log_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
@@ -117,7 +117,7 @@ def log_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             lambda i, active: w.vstore(w.binary("fsub", shifted(i, active), log_total), w.at(y, i), active),
         )
 
-    w.share(p["rows"], row)
+    w.share(p["rows"], row, hand_out=True)
 
 
 def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
@@ -139,7 +139,7 @@ def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
         _each(w, cols, store)
 
-    w.share(p["rows"], row)
+    w.share(p["rows"], row, hand_out=True)
 
 
 def log_grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
@@ -157,7 +157,7 @@ def log_grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
         _each(w, cols, store)
 
-    w.share(p["rows"], row)
+    w.share(p["rows"], row, hand_out=True)
 
 
 @np.errstate(all="ignore")
@@ -230,7 +230,7 @@ def loss_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             value = _dense_row(w, cols, x, w.at(labels, w.mul(r, cols)), (top, total), out)
         w.store(value, w.at(loss, r))
 
-    w.share(p["rows"], row)
+    w.share(p["rows"], row, hand_out=True)
 
 
 def _wide(w: Writer, label: str, type: str) -> str:
