@@ -39,6 +39,8 @@ _SAME = 'call i64 asm "", "=r,0"(i64 {}) nounwind memory(none)'
 REASSOC = "reassoc nsz arcp contract"
 
 Carry = Sequence[tuple[str, str]]
+#: The turns of a loop that are one thread's own: the first, the end, and what a turn does.
+_Part = tuple[str | int, str | int, Callable[[str | int], None]]
 
 
 def float_literal(x: float) -> str:
@@ -335,10 +337,8 @@ class Writer:
         """
         if not self.divides:
             self.repeat(count, body)
-        elif hand_out and not self._handed and not self._depth and self.can_hand_out(count):
-            self._divided = self._handed = True
-            self._hand_out(count, body)
-            self._divided = False
+        elif hand_out and self.can_hand_out(count):
+            self._hand_out(count, lambda whose: (*self.shared_range(count, thread=whose), body))
         elif count:
             bounds = self.shared_range(count, last_first=last_first)
             self._divided = True
@@ -346,28 +346,30 @@ class Writer:
             self._divided = False
 
     def can_hand_out(self, count: int) -> bool:
-        """Whether a loop has turns enough for `share` to hand them out."""
-        return count >= _LEAST_TURNS * self.threads
+        """Whether `share` would hand out the turns of a loop here."""
+        return self.divides and not self._handed and not self._depth and count >= _LEAST_TURNS * self.threads
 
-    def _hand_out(self, count: int, body: Callable[[str | int], None]) -> None:
+    def _hand_out(self, count: int, part: Callable[[str], _Part]) -> None:
         """Every thread takes the turns of its own part, some at a time, then those that are left of its neighbours' parts.
 
         A part has a word that counts how often somebody has asked for turns. All who may take of it ask until there are none;
-        the last one to hear that sets the word back to zero.
+        the last one to hear that sets the word back to zero. There are `count` turns in all parts.
         """
         some, askers = max(1, count // (_TAKES * self.threads)), min(self.threads, _ASKERS)
 
-        def part(n: str | int) -> None:
+        def take(n: str | int) -> None:
             whose = self.op(f"urem i64 {self.add('%thread', n)}, {self.threads}")
-            start, end = self.shared_range(count, thread=whose)
+            start, end, body = part(whose)
             word = self._tickets(whose)
-            asked = self._take(word, start, end, some, body)
+            asked = self._take(word, (start, end), some, body)
             size = self.op(f"sub nsw i64 {end}, {start}")
             times = self.op(f"udiv i64 {self.add(size, some - 1)}, {some}")
             last = self.op(f"icmp eq i64 {asked}, {self.add(times, askers - 1)}")
             self.when(last, lambda: self.do(f"store atomic i64 0, ptr {word} monotonic, align 8"))
 
-        self.repeat(askers, part)
+        self._divided = self._handed = True
+        self.repeat(askers, take)
+        self._divided = False
 
     def _tickets(self, thread: str) -> str:
         """The address of a thread's word of this call."""
@@ -376,8 +378,11 @@ class Writer:
         words = self.load(self.at(context, WORDS["tickets"], "i64"), "ptr")
         return self.at(words, "%first", "i64")
 
-    def _take(self, word: str, start: str | int, end: str | int, some: int, body: Callable[[str | int], None]) -> str:
+    def _take(
+        self, word: str, bounds: tuple[str | int, str | int], some: int, body: Callable[[str | int], None]
+    ) -> str:
         """Ask for `some` turns of a part and run them, until there are none; returns the number of that question."""
+        start, end = bounds
         self._names += 1
         k = self._names
         self.do(f"br label %ask{k}")
@@ -404,6 +409,21 @@ class Writer:
             self.share(inner, lambda j: body(0, j), **how)
         else:
             self.share(outer * inner, lambda u: body(*self.divided(u, inner)), **how)
+
+    def hand_out_inner(self, outer: int, inner: int, body: Callable[[str | int, str | int], None]) -> None:
+        """`share_pairs` that hands out, where each thread's own part are the pairs of some j."""
+
+        def part(whose: str) -> _Part:
+            first, end = self.shared_range(inner, thread=whose)
+            size = self.op(f"sub nsw i64 {end}, {first}")
+
+            def turn(u: str | int) -> None:
+                i, j = (self.op(f"{op} i64 {u}, {size}") for op in ("udiv", "urem"))
+                body(i, self.add(first, j))
+
+            return 0, self.mul(outer, size), turn
+
+        self._hand_out(outer * inner, part)
 
     def turns(
         self,

@@ -87,3 +87,19 @@ def test_one_loop_between_two_meetings_is_handed_out() -> None:
     w.meet()
     w.share(1000, lambda i: w.do(f"; turn {i}"), hand_out=True)
     assert "\n".join(w.lines).count("atomicrmw") == 2
+
+
+@pytest.mark.parametrize(("outer", "inner"), [(7, 11), (1, 90), (40, 3), (16, 54)])
+def test_pairs_owned_by_the_inner_index_are_all_made(monkeypatch: pytest.MonkeyPatch, outer: int, inner: int) -> None:
+    def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+        def pair(i: str | int, j: str | int) -> None:
+            place = w.at(pointers[0], w.linear((i, inner), (j, 1)))
+            w.store(w.op(f"fadd float {w.load(place)}, 1.0"), place)
+
+        w.hand_out_inner(outer, inner, pair)
+
+    monkeypatch.setitem(EMITTERS, "turns", Emitter(lambda p: (Operand("float32", outer * inner, "out"),), emit, _twin))
+    kernel = NamedKernel("turns", ())
+    made = np.zeros(outer * inner, np.float32)
+    Runner([kernel], host()).call(kernel, [made.ctypes.data])
+    np.testing.assert_array_equal(made, 2)

@@ -220,8 +220,12 @@ def _packed(w: Writer, x: _Product, kind: Kind, panel: str) -> None:
 
 def _tiles(w: Writer, x: _Product, kind: Kind, *, whole: bool = False) -> None:
     """All tiles in strips of one kind."""
-    tile = partial(_tile, w, x, whole)
-    each_tile(w, [kind], block_kinds(x.scalars.size, registers(w.lanes) // len(kind[3])), tile)
+    rows, columns = x.scalars.size, x.vectors.size
+    # Rows of S and C are more than V: each thread has rows of its own, which are near it from the kernel before.
+    tall = rows * (x.k + columns) > x.k * columns
+    each_tile(
+        w, [kind], block_kinds(rows, registers(w.lanes) // len(kind[3])), partial(_tile, w, x, whole), own_inner=tall
+    )
 
 
 def _tiles_by_rows(w: Writer, x: _Product, kinds: Sequence[Kind]) -> None:

@@ -104,8 +104,13 @@ def strip_kinds(total: int, lanes: int, vectors: int) -> list[Kind]:
     return [(start, count, lanes * vectors, widths) for start, count, widths in strips(total, lanes, vectors)]
 
 
-def each_tile(w: Writer, outer: Sequence[Kind], inner: Sequence[Kind], body: Callable[..., None]) -> None:
-    """`body(i, what_i, j, what_j)` for every pair of tiles of two axes, shared among the threads."""
+def each_tile(
+    w: Writer, outer: Sequence[Kind], inner: Sequence[Kind], body: Callable[..., None], *, own_inner: bool = False
+) -> None:
+    """`body(i, what_i, j, what_j)` for every pair of tiles of two axes, shared among the threads.
+
+    A thread's own tiles are those of some i, or with `own_inner` of some j, if they are many.
+    """
 
     def tile(a: Kind, b: Kind, i: str | int, j: str | int) -> None:
         body(w.linear((i, a[2]), (a[0], 1)), a[3], w.linear((j, b[2]), (b[0], 1)), b[3])
@@ -123,13 +128,16 @@ def each_tile(w: Writer, outer: Sequence[Kind], inner: Sequence[Kind], body: Cal
     outer_sorted, inner_sorted = (sorted(kinds, key=lambda kind: kind[1]) for kinds in (outer, inner))
     for a in outer_sorted:
         last = a is outer_sorted[-1]
-        evenly = a[1] % w.threads == 0 and not w.can_hand_out(a[1] * inner_sorted[-1][1])
-        if evenly or w.can_hand_out(a[1]):
+        many = w.can_hand_out(a[1] * inner_sorted[-1][1])
+        if (a[1] % w.threads == 0 and not many) or (w.can_hand_out(a[1]) and not own_inner):
             w.share(a[1], partial(row, a), hand_out=last)
             continue
         for b in inner_sorted:
             # The threads with the longer part of one kind get the shorter part of the next.
             hand_out = last and b is inner_sorted[-1]
+            if hand_out and many and own_inner:
+                w.hand_out_inner(a[1], b[1], partial(tile, a, b))
+                continue
             w.share_pairs(a[1], b[1], partial(tile, a, b), last_first=turned, hand_out=hand_out)
             turned = not turned
 
