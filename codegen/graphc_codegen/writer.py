@@ -19,7 +19,7 @@ MEMORY = {**REGISTER, "bool": "i8", "float16": "i16", "bfloat16": "i16"}
 #: Suffix of overloaded intrinsics.
 MANGLED = {"float": "f32", "double": "f64", "i32": "i32", "i64": "i64", "i16": "i16", "i8": "i8", "i1": "i1"}
 #: Bytes of scratch memory per thread.
-SCRATCH = 512
+SCRATCH = 4096
 #: The words of a thread's context, CONTEXT bytes in all. "table" must be the first.
 WORDS = {
     "table": 0, "thread": 1, "barrier": 2, "scratch": 3, "pool": 4, "profile": 5, "patience": 6, "base": 7, "tickets": 8,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from graphc_codegen import halves, scalar_ops
+from graphc_codegen.loops.by_rows import Split, by_rows
 from graphc_codegen.loops.check import check
 from graphc_codegen.loops.nest import Line, Nest, plan
 from graphc_codegen.program import HALVES, Instr, LoopKernel, Output
@@ -28,11 +29,28 @@ def emit(writer: Writer, kernel: LoopKernel, pointers: Sequence[str]) -> None:
     if any(n == 0 for n, _ in sizes):
         _store_neutral(writer, kernel, pointers)
         return
-    nest = plan(kernel, writer.lanes)
-    if nest.sizes:
-        _Emission(writer, kernel, nest, pointers).run()
+    split = by_rows(kernel, writer.threads) if writer.divides else None
+    if split is not None:
+        _emit_split(writer, kernel, split, pointers)
     else:
-        writer.by_one(_Emission(writer, kernel, nest, pointers).run)
+        _emit_nest(writer, kernel, pointers)
+
+
+def _emit_nest(w: Writer, kernel: LoopKernel, pointers: Sequence[str]) -> None:
+    nest = plan(kernel, w.lanes)
+    if nest.sizes:
+        _Emission(w, kernel, nest, pointers).run()
+    else:
+        w.by_one(_Emission(w, kernel, nest, pointers).run)
+
+
+def _emit_split(w: Writer, kernel: LoopKernel, split: Split, pointers: Sequence[str]) -> None:
+    inputs = len(kernel.inputs)
+    partial = {inputs + k: w.at(w.scratch(0), first) for k, first in split.places}
+    _emit_nest(w, split.first, [partial.get(j, pointer) for j, pointer in enumerate(pointers)])
+    w.meet()
+    for second, (k, _) in zip(split.second, split.places, strict=True):
+        _emit_nest(w, second, [partial[inputs + k], pointers[inputs + k]])
 
 
 def _store_neutral(writer: Writer, kernel: LoopKernel, pointers: Sequence[str]) -> None:
