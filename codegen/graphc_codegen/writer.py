@@ -174,6 +174,12 @@ class Writer:
             return divmod(a, b)
         return self.op(f"udiv i64 {a}, {b}"), self.op(f"urem i64 {a}, {b}")
 
+    def smaller(self, a: str | int, b: str | int) -> str | int:
+        """The smaller of two numbers."""
+        if isinstance(a, int) and isinstance(b, int):
+            return min(a, b)
+        return self.call("llvm.smin.i64", "i64", [("i64", f"{a}"), ("i64", f"{b}")])
+
     def at(self, pointer: str, index: str | int, type: str = "float") -> str:
         """The address of element `index`."""
         if index == 0:
@@ -389,7 +395,7 @@ class Writer:
         self._label(f"ask{k}")
         asked = self.op(f"atomicrmw add ptr {word}, i64 1 monotonic")
         first = self.add(self.mul(asked, some), start)
-        stop = self.call("llvm.smin.i64", "i64", [("i64", f"{self.add(first, some)}"), ("i64", f"{end}")])
+        stop = self.smaller(self.add(first, some), end)
         left = self.op(f"icmp slt i64 {first}, {end}")
         self.do(f"br i1 {left}, label %some{k}, label %none{k}")
         self._label(f"some{k}")

@@ -11,6 +11,7 @@ from graphc.errors import Loc
 from graphc.ir import Graph, TensorType, Value
 from graphc.lower.body import Body, Constants
 from graphc.lower.buffers import Buffers
+from graphc.lower.causal import causal
 from graphc.lower.epilogue import absorb
 from graphc.lower.lifetimes import lives, mark_dead
 from graphc.lower.overflow import watch
@@ -70,13 +71,15 @@ def lower(graph: Graph, *, canary: bool = False, profile: bool = False, threads:
         core = body.source(result.value)
         results.append((copies[core] if core in copies else body.of(result.value), graph.type(result.value)))
     read = [buffer for buffer, _ in results]
-    joined = join(watch(absorb(pool_convolutions(statements, read, buffers), read), buffers, threads))
+    arrays = tuple(n.attrs["value"].array for n in constants.values)
+    absorbed = absorb(pool_convolutions(statements, read, buffers), read)
+    masked = causal(absorbed, read, {b: arrays[k] for b, k in buffers.constants()})
+    joined = join(watch(masked, buffers, threads))
     found = lives(joined, read)
     placed, arena, bound_bytes = buffers.place(found, 64 if canary else 0, reuse=not canary)
     marked = mark_dead(joined, found, {b.id for b in placed if b.space == "arena"})
     program = Program(graph.name, placed, marked, arena, 64 if canary else 0, profile=profile)
     program = spread(program, threads)
-    arrays = tuple(n.attrs["value"].array for n in constants.values)
     memory = {
         "arena": arena,
         "lower_bound": bound_bytes,

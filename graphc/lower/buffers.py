@@ -31,6 +31,10 @@ class Buffers:
     def space(self, buffer: int) -> Space:
         return self.made[buffer][1]
 
+    def constants(self) -> list[tuple[int, int]]:
+        """The buffers that hold constants, each with the number of its array."""
+        return [(b, index) for b, (_, space, index) in enumerate(self.made) if space == "const"]
+
     def place(self, found: Lives, gap: int, reuse: bool) -> tuple[tuple[Buffer, ...], int, int]:
         """The placed buffers, the arena's size and the lower bound of any plan."""
         lifetimes = {

@@ -313,3 +313,72 @@ def test_which_products_take_an_epilogue() -> None:
     others = ({"accumulate": True}, {"ta": True, "tb": True}, {"axes": (5,), "c": (30, 0, 3, 6)})
     domains = [result_domain(NamedKernel("gemm", tuple((params | p).items()))) for p in ({}, *others)]
     assert domains == [(5, 2, 3), None, None, None]
+
+
+#: m, n, k, ta, tb and how 16 and 8 lanes do it, for a that is square (m = k).
+TRIANGLES = {
+    (64, 32, 64, False, False): (Way(), Way()),
+    (64, 32, 64, True, False): (Way(), Way()),
+    (33, 70, 33, False, True): (Way(packs=True), Way(packs=True)),
+    (130, 9, 130, True, False): (Way(swaps=True), Way(swaps=True)),
+    (100, 40, 100, True, True): (Way(swaps=True), Way(packs=True)),
+    (128, 2, 128, False, True): (Way(dots=True), Way(dots=True)),
+    (300, 512, 300, False, False): (Way(), Way(packs=True)),
+    (5, 3, 5, False, False): (Way(), Way()),
+    (1, 1, 1, False, False): (Way(), Way()),
+}
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+@pytest.mark.parametrize("shape", TRIANGLES, ids=str)
+def test_triangle_of_zeros(shape: tuple[int, int, int, bool, bool], accumulate: bool) -> None:
+    """Nothing is lost if what is above the diagonal is zero; far above it, nothing is read."""
+    m, n, k, ta, tb = shape
+    params = _params(m, n, k, ta, tb, accumulate, 2) | {"triangle": "a"}
+    assert (choose(params, 16), choose(params, 8)) == TRIANGLES[shape]
+    a, b = np.tril(random(m, 2, m, m)), random(n, 2, k, n)
+    before = random(9, 2, m, n)
+    left = (a.transpose(0, 2, 1) if ta else a).astype(np.float64)
+    exact = left @ b + accumulate * before
+    for where, (c,) in run_all("gemm", params, a, _stored(b, tb), before=[before]).items():
+        np.testing.assert_allclose(c.reshape(exact.shape), exact, rtol=0, atol=2e-6 * k, err_msg=where)
+
+
+@pytest.mark.parametrize("ta", [False, True])
+def test_far_above_the_diagonal_of_zeros_nothing_is_read(ta: bool) -> None:
+    a, b = np.tril(random(1, 2, 128, 128)), random(2, 2, 128, 40)
+    a[:, :64, 96:] = np.nan
+    params = _params(128, 40, 128, ta, False, False, 2) | {"triangle": "a"}
+    for where, (c,) in run_all("gemm", params, a, b).items():
+        assert np.isfinite(c).all(), where
+
+
+@pytest.mark.parametrize("epilogue", [False, True])
+@pytest.mark.parametrize(
+    ("m", "k", "ta", "tb"),
+    [
+        (64, 32, False, True),
+        (64, 700, False, True),
+        (70, 20, False, False),
+        (100, 9, True, False),
+        (3, 3, False, False),
+        (1, 2, False, True),
+    ],
+)
+def test_triangle_of_results(m: int, k: int, ta: bool, tb: bool, epilogue: bool) -> None:
+    """On the diagonal and below it, a product has its results."""
+    params: dict[str, object] = _params(m, m, k, ta, tb, False, 3) | {"triangle": "c"}
+    if epilogue:
+        twice = Instr("const", (), "float32", 2.0), Instr("mul", (0, 1), "float32")
+        params |= {"epilogue": (Instr("input", (), "float32", 0), *twice), "extras": (), "stores": (2,)}
+    a, b = _operands(m, m, m, k, 3)
+    exact = np.tril((1 + epilogue) * (a.astype(np.float64) @ b))
+    for where, (c,) in run_all("gemm", params, _stored(a, ta), _stored(b, tb)).items():
+        got = np.where(np.tri(m, dtype=bool), c.reshape(exact.shape), np.float32(0))
+        np.testing.assert_allclose(got, exact, rtol=0, atol=2e-6 * k, err_msg=where)
+
+
+def test_far_above_the_diagonal_nothing_is_computed() -> None:
+    a, b = _operands(1, 128, 128, 40, 1)
+    (c,) = run_kernel("gemm", _params(128, 128, 40, False, False, False, 1) | {"triangle": "c"}, a, b)
+    assert np.isnan(c.reshape(128, 128)[:64, 96:]).all()  # As it was before.

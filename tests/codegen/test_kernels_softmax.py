@@ -9,10 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graphc_codegen.program import Instr
+
 from .kernel_harness import Array, random, run_all
 
 ROWS = st.integers(1, 4)
 COLS = st.one_of(st.integers(1, 40), st.sampled_from([64, 100, 130]))
+
+_TWICE = (Instr("input", (), "float32", 0), Instr("const", (), "float32", 2.0), Instr("mul", (0, 1), "float32"))
 
 
 def _softmax(x: Array) -> Array:
@@ -121,3 +125,29 @@ def test_minus_infinity_is_probability_zero() -> None:
     for where, (loss, dlogits) in run_all("softmax_cross_entropy", params, x, labels).items():
         assert loss[0] == np.inf, where
         np.testing.assert_allclose(dlogits, [0.5, -1.0, 0.5], rtol=1e-6, err_msg=where)
+
+
+@settings(max_examples=20, deadline=None)
+@given(cols=st.one_of(st.integers(1, 40), st.sampled_from([48, 64, 70])), matrices=st.integers(1, 3))
+def test_causal_rows(cols: int, matrices: int) -> None:
+    """What stands above the diagonal does not matter, not even NaN; the results there are zero."""
+    p = {"rows": matrices * cols, "cols": cols, "causal": True}
+    counts = np.tile(np.tri(cols, dtype=bool), (matrices, 1))
+    x, dy = random(1, matrices * cols, cols), random(2, matrices * cols, cols)
+    y = _softmax(np.where(counts, x, np.float32(-np.inf)))
+    total = (dy.astype(np.float64) * y).sum(axis=1, keepdims=True)
+    dx = y * (dy - total)
+    rng = np.random.default_rng(3)
+    for garbage in (x, rng.choice(np.float32([np.nan, np.inf, -np.inf, 3e38]), x.shape)):
+        _compare("softmax", p, (np.where(counts, x, garbage),), y)
+        _compare("softmax_grad", p, (y.astype(np.float32), np.where(counts, dy, garbage)), dx)
+    scaled = {"epilogue": _TWICE, "extras": (), "stores": (2,)}
+    _compare("softmax_grad", p | scaled, (y.astype(np.float32), np.where(counts, dy, np.float32(np.nan))), 2 * dx)
+
+
+def test_causal_rows_propagate_nan() -> None:
+    x = random(1, 40, 40)
+    x[7, 3], x[9, 9], x[5, 20] = np.nan, np.inf, np.nan
+    for where, (y,) in run_all("softmax", {"rows": 40, "cols": 40, "causal": True}, x).items():
+        bad = np.isnan(y.reshape(40, 40)).any(axis=1)
+        assert np.flatnonzero(bad).tolist() == [7, 9], where

@@ -22,6 +22,7 @@ from graphc_codegen.kernels.gemm_plan import (
     FINISHES,
     VECTORS,
     View,
+    Way,
     aliases,
     axes_of,
     choose,
@@ -75,12 +76,23 @@ class _Coming(NamedTuple):
     lead: int
 
 
+class _Triangle(NamedTuple):
+    """Which part of a product does not count: tiles above the diagonal of C if `result`; else turns of k, from behind the
+    rows of A that a tile reads, or before them if `behind`. A's rows lie along the vectors if `swapped`.
+    """
+
+    result: bool
+    behind: bool
+    swapped: bool
+
+
 class _Product(NamedTuple):
     """C = S V: of S scalars are read, of V vectors. C's stride is `rows` along S and `lanes` along V.
 
     `finish` applies the epilogue and marks, if there is one to apply; `tile` is memory for tiles that are transposed; `at`
     is where this product begins: batch, i, j; `far` says that C is not near, and `coming` what is fetched for the next product.
     `source` is the operand of vectors that are fetched strip by strip while tiles of the strip before are computed.
+    `triangle` is what a product with that parameter can do less of.
     """
 
     scalars: _Side
@@ -96,6 +108,7 @@ class _Product(NamedTuple):
     far: bool
     coming: tuple[_Coming, ...]
     source: _Side | None = None
+    triangle: _Triangle | None = None
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
@@ -104,6 +117,9 @@ def operands(p: Params) -> tuple[Operand, ...]:
     `accumulate` adds to what c holds. `batch` is 1 by default. An operand is contiguous unless a parameter of its
     name says otherwise: (size, offset, lead, *strides) as in `View`, with a stride for each of `axes`, the sizes
     whose product is `batch`. May have an epilogue and marks, unless it accumulates or c is not contiguous.
+
+    With `triangle` = "a" the matrices of a, as it is stored, are square and hold zeros above their diagonal, which need not be
+    multiplied. With "c" those of c are square, and what is above their diagonal does not count: it may be anything.
     """
     a, b, c = views(p)
     results = (Operand("float32", c.size, "out"),) if "c" in p else epilogue.operands(p, domain(p))
@@ -140,6 +156,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             x = _Product(right, left, p["k"], c, 1, seen[2].lead, p["accumulate"], finish, tile, start, far, coming)
         else:
             x = _Product(left, right, p["k"], c, seen[2].lead, 1, p["accumulate"], finish, tile, start, far, coming)
+        x = x._replace(triangle=_triangle(p, way))
         if way.dots:
             _along_k(w, x)
         else:
@@ -149,6 +166,11 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         w.share(batch, product, hand_out=True)
     else:
         w.repeat(batch, product)
+
+
+def _triangle(p: Params, way: Way) -> _Triangle | None:
+    kind = p.get("triangle")
+    return None if kind is None else _Triangle(kind == "c", bool(p["ta"]), way.swaps)
 
 
 def _coming(w: Writer, p: Params, pointers: Sequence[str]) -> tuple[_Coming, ...]:
@@ -238,21 +260,43 @@ def _tiles_by_rows(w: Writer, x: _Product, kinds: Sequence[Kind]) -> None:
     each_tile(w, block_kinds(x.scalars.size, registers(w.lanes) // wide), kinds, tile)
 
 
+def _unless_above(w: Writer, x: _Product, at: tuple[str | int, str | int], size: int, body: Callable[[], None]) -> None:
+    """Run `body` unless a tile of `size` rows of C lies above the diagonal and that does not count."""
+    _, i, j = _place(w, x, at)
+    if x.triangle is None or not x.triangle.result or x.triangle.swapped:
+        body()
+    elif isinstance(i, int) and isinstance(j, int):
+        if j < i + size:
+            body()
+    else:
+        w.when(w.op(f"icmp slt i64 {j}, {w.add(i, size)}"), body)
+
+
 def _tile(w: Writer, x: _Product, whole: bool, j: str | int, widths: tuple[int, ...], i: str | int, size: int) -> None:
     """One tile. `whole` vectors are loaded, as a panel has them; spare lanes hold anything."""
+    _unless_above(w, x, (i, j), size, lambda: _whole_tile(w, x, whole, (i, size), (j, widths)))
+
+
+def _whole_tile(
+    w: Writer, x: _Product, whole: bool, rows_of: tuple[str | int, int], columns_of: tuple[str | int, tuple[int, ...]]
+) -> None:
+    (i, size), (j, widths) = rows_of, columns_of
     s, v = x.scalars, x.vectors
     ahead = _AHEAD if v.deep > _FAR else 0
     a, b = w.at(s.pointer, w.mul(i, s.along)), w.at(v.pointer, j)
     target = w.at(x.c, w.linear((i, x.rows), (j, x.lanes)))
     vectors = contiguous([w.lanes] * len(widths) if whole else widths, w.lanes)
     rows = [r * s.along for r in range(size)]
+    turns = _counting(w, x, (i, j), size, sum(widths))
     if x.lanes != 1:
-        acc = splat_tile(w, a, b, rows, vectors, (), _turns(w, x), None, ahead)
+        acc = splat_tile(w, a, b, rows, vectors, (), _turns(x, turns), None, ahead)
         _store_transposed(w, x, acc, target, widths)
         return
     columns = sum(widths)
     strip = _next_strip(w, x, (i, j), size, columns)
-    segments = _turns(w, x, beside(w, _wanted(w, x, (i, j), columns), size, x.k, strip))
+    # A triangle's tiles have as many turns as rows at the least.
+    least = x.k if turns == (0, x.k) else size
+    segments = _turns(x, turns, _from(w, turns[0], beside(w, _wanted(w, x, (i, j), columns), size, least, strip)))
     places = [(w.at(target, r * x.rows + u * w.lanes), n) for r in range(size) for u, n in enumerate(widths)]
     before = [w.vload(*place) for place in places] if x.accumulate else None
     acc = splat_tile(w, a, b, rows, vectors, (), segments, before, ahead)
@@ -263,9 +307,30 @@ def _tile(w: Writer, x: _Product, whole: bool, j: str | int, widths: tuple[int, 
         w.vstore(value, *place)
 
 
-def _turns(w: Writer, x: _Product, fetch: Callable[[str | int], None] | None = None) -> tuple[Segment, ...]:
+def _counting(
+    w: Writer, x: _Product, at: tuple[str | int, str | int], size: int, columns: int
+) -> tuple[str | int, str | int]:
+    """The first and the end of the turns of k that count for a tile."""
+    if x.triangle is None or x.triangle.result:
+        return 0, x.k
+    _, i, j = _place(w, x, at)
+    start, count = (j, columns) if x.triangle.swapped else (i, size)
+    return (start, x.k) if x.triangle.behind else (0, w.add(start, count))
+
+
+def _from(w: Writer, first: str | int, fetch: Callable[[str | int], None] | None) -> Callable[[str | int], None] | None:
+    """The same, told the numbers of turns that begin with `first`."""
+    if fetch is None or first == 0:
+        return fetch
+    return lambda number: fetch(w.op(f"sub nsw i64 {number}, {first}"))
+
+
+def _turns(
+    x: _Product, turns: tuple[str | int, str | int], fetch: Callable[[str | int], None] | None = None
+) -> tuple[Segment, ...]:
     """The loop over k, which fetches beside its turns what comes later."""
-    return (Segment(x.k, x.scalars.deep, x.vectors.deep, ((0, 0),), beside=fetch),)
+    first, end = turns
+    return (Segment(end, x.scalars.deep, x.vectors.deep, ((0, 0),), first=first, beside=fetch),)
 
 
 def _store_transposed(w: Writer, x: _Product, acc: Sequence[str], target: str, widths: Sequence[int]) -> None:
@@ -340,6 +405,9 @@ def _along_k(w: Writer, x: _Product) -> None:
     size_m, size_n = dot_sizes(w.lanes)
 
     def tile(j: str | int, columns: int, i: str | int, rows: int) -> None:
+        _unless_above(w, x, (i, j), rows, lambda: whole_tile(j, columns, i, rows))
+
+    def whole_tile(j: str | int, columns: int, i: str | int, rows: int) -> None:
         target = w.at(x.c, w.linear((i, x.rows), (j, 1)))
         left, right = w.at(s.pointer, w.mul(i, s.along)), w.at(v.pointer, w.mul(j, v.along))
         fetch = beside(w, _wanted(w, x, (i, j), columns), rows, rows)
@@ -381,7 +449,8 @@ def _runs(k: int, lanes: int) -> tuple[Segment, ...]:
 @np.errstate(all="ignore")
 def twin(p: Params, a: Array, b: Array, *rest: Array) -> None:
     at_a, at_b, at_c = (_elements(v, axes_of(p), shape) for v, shape in zip(views(p), shapes(p), strict=True))
-    left = a[at_a].swapaxes(-1, -2) if p["ta"] else a[at_a]
+    stored = np.tril(a[at_a]) if p.get("triangle") == "a" else a[at_a]
+    left = stored.swapaxes(-1, -2) if p["ta"] else stored
     right = b[at_b].swapaxes(-1, -2) if p["tb"] else b[at_b]
     product = np.matmul(left, right)
     if "c" in p or p["accumulate"]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from graphc_codegen import vecmath
-from graphc_codegen.kernels import epilogue
+from graphc_codegen.kernels import causal, epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.vectors import across, along, first, iota, maximum
 from graphc_codegen.writer import REGISTER, Writer, float_literal, mask, vec
@@ -71,19 +71,22 @@ def _exponentials(w: Writer, x: str, out: str, cols: int) -> tuple[str, str]:
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
-    """x [rows, cols] -> y [rows, cols], float32."""
+    """x [rows, cols] -> y [rows, cols], float32. May be `causal`."""
     size = p["rows"] * p["cols"]
     return (Operand("float32", size, "in"), Operand("float32", size, "out"))
 
 
 def grad_operands(p: Params) -> tuple[Operand, ...]:
-    """y, dy [rows, cols] -> dx [rows, cols], float32; y is the forward result. May have an epilogue."""
+    """y, dy [rows, cols] -> dx [rows, cols], float32; y is the forward result. May have an epilogue, and be `causal`."""
     domain = (p["rows"], p["cols"])
     size = math.prod(domain)
     return (Operand("float32", size, "in"), Operand("float32", size, "in"), *epilogue.operands(p, domain))
 
 
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    if p.get("causal"):
+        causal.emit(w, p, pointers)
+        return
     cols = p["cols"]
 
     def row(r: str | int) -> None:
@@ -122,6 +125,9 @@ def log_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
 def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """dx = y * (dy - sum(dy * y))"""
+    if p.get("causal"):
+        causal.grad_emit(w, p, pointers)
+        return
     cols = p["cols"]
     finish = epilogue.Finish(w, p, (p["rows"], cols), pointers[2:])
 
@@ -169,7 +175,7 @@ def _log_softmax(x: Array) -> Array:
 
 @np.errstate(all="ignore")
 def twin(p: Params, x: Array, y: Array) -> None:
-    rows = x.reshape(p["rows"], p["cols"])
+    rows = causal.visible(p, x, -math.inf)
     e = np.exp(rows - rows.max(axis=1, keepdims=True))
     y[:] = (e / e.sum(axis=1, keepdims=True)).reshape(-1)
 
@@ -182,7 +188,7 @@ def log_twin(p: Params, x: Array, y: Array) -> None:
 @np.errstate(all="ignore")
 def grad_twin(p: Params, y: Array, dy: Array, *rest: Array) -> None:
     domain = (p["rows"], p["cols"])
-    value, gradient = y.reshape(domain), dy.reshape(domain)
+    value, gradient = (causal.visible(p, given, 0.0) for given in (y, dy))
     total = (value * gradient).sum(axis=1, keepdims=True)
     epilogue.twin(p, domain, (value * (gradient - total)).reshape(-1), *rest)
 
