@@ -26,6 +26,7 @@ from graphc_codegen.program import (
     ITEMSIZE,
     Buffer,
     Call,
+    ChainKernel,
     If,
     Kernel,
     LoopKernel,
@@ -264,12 +265,14 @@ def _where(stmt: Stmt | None) -> str:
 
 def _accumulates(kernel: Kernel) -> bool:
     """Whether the kernel adds to its outputs, so that they are read too."""
-    return not isinstance(kernel, LoopKernel) and dict(kernel.params).get("accumulate") is True
+    return isinstance(kernel, NamedKernel) and dict(kernel.params).get("accumulate") is True
 
 
 def _twin(kernel: Kernel) -> Callable[..., None]:
     if isinstance(kernel, LoopKernel):
         return lambda *arrays: loops.twin(kernel, *arrays)
+    if isinstance(kernel, ChainKernel):
+        return lambda *arrays: loops.chain_twin(kernel, *arrays)
     from graphc_codegen.kernels import EMITTERS
 
     return lambda *arrays: EMITTERS[kernel.name].twin(dict(kernel.params), *arrays)
@@ -301,6 +304,8 @@ def _overlap(a: Array, b: Array) -> bool:
 
 def _same_elements(kernel: Kernel, j: int, k: int) -> bool:
     """Whether a kernel reads operand j and writes operand k in step, element for element."""
+    if isinstance(kernel, ChainKernel):
+        return False
     if not isinstance(kernel, LoopKernel):
         return _is_extra(kernel, j)
     inputs, outputs = len(kernel.inputs), len(kernel.outputs)

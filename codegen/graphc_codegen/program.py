@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -176,7 +176,59 @@ class NamedKernel(_Named):
         return dict(self.params)[key]
 
 
-Kernel = LoopKernel | NamedKernel
+@dataclass(frozen=True)
+class ChainKernel(_Named):
+    """Loops that run one after the other on each row: what one makes is near when the next one reads it.
+
+    The first `rows` axes of all their domains, which are not empty, are the same, and none of them is reduced. What a loop
+    writes no other one writes; only later ones read it, each row of it in the same row (`in_rows`).
+    Operands of a call: what is only read, then what is written. `places` has the numbers of each loop's operands among them.
+    Numbers behind those are of `private` operands: memory for one row, which each thread has for itself.
+    """
+
+    rows: int
+    loops: tuple[LoopKernel, ...]
+    places: tuple[tuple[int, ...], ...]
+    private: int = 0
+    threads: int = 1
+
+    @property
+    def family(self) -> str:
+        return "chain"
+
+    def accesses(self) -> dict[int, list[Access]]:
+        """How operands are accessed, by number."""
+        found: dict[int, list[Access]] = {}
+        for loop, places in zip(self.loops, self.places, strict=True):
+            for place, access in zip(places, (*loop.inputs, *(o.access for o in loop.outputs)), strict=True):
+                found.setdefault(place, []).append(access)
+        return found
+
+    def outputs(self) -> set[int]:
+        """The numbers of the operands that are written, private ones among them."""
+        return {p for loop, places in zip(self.loops, self.places, strict=True) for p in places[len(loop.inputs) :]}
+
+
+Kernel = LoopKernel | ChainKernel | NamedKernel
+
+
+def reach(access: Access, domain: Sequence[int], rows: int) -> tuple[int, int]:
+    """The lowest and the highest element that an access touches in the first row: where the first `rows` indices are 0."""
+    far = [(n - 1) * s for n, s in zip(domain[rows:], access.strides[rows:], strict=True)]
+    return access.offset + sum(min(f, 0) for f in far), access.offset + sum(max(f, 0) for f in far)
+
+
+def in_rows(write: Access, written: Sequence[int], read: Access, domain: Sequence[int], rows: int) -> bool:
+    """Whether what a loop over `written` writes is read over `domain` in the same row only; rows are the first `rows` indices."""
+    pairs = zip(written[:rows], write.strides, read.strides[:rows], strict=False)
+    lead = sorted((abs(s), n, s == t) for n, s, t in pairs if n > 1)
+    spans = reach(write, written, rows), reach(read, domain, rows)
+    size = 1 + max(high for _, high in spans) - min(low for low, _ in spans)
+    for stride, n, same in lead:
+        if not same or stride < size:
+            return False
+        size += (n - 1) * stride
+    return True
 
 
 def symbol(kernel: Kernel) -> str:
@@ -220,6 +272,8 @@ def written(kernel: Kernel) -> int:
     """How many of a call's operands, the last ones, are written. Scratch memory counts."""
     if isinstance(kernel, LoopKernel):
         return kernel.times * len(kernel.outputs)
+    if isinstance(kernel, ChainKernel):
+        return len(kernel.outputs()) - kernel.private
     p: dict[str, Any] = dict(kernel.params)
     more = kernel.name.endswith("_winograd") + bool(p.get("indexed")) + ("marks" in p)
     if "stores" in p:
@@ -229,14 +283,14 @@ def written(kernel: Kernel) -> int:
 
 def divisible(kernel: Kernel) -> bool:
     """Whether threads can share the work. Where the order of writes is the meaning, they cannot."""
-    return isinstance(kernel, LoopKernel) or kernel.name not in ("scatter", "log")
+    return not isinstance(kernel, NamedKernel) or kernel.name not in ("scatter", "log")
 
 
 def exchanges(kernel: Kernel) -> bool:
     """Whether threads that share the work exchange partial results, in memory that the step has once for that."""
     if isinstance(kernel, LoopKernel):
         return any(kernel.reduced) and kernel.times == 1
-    return kernel.name == "float_status"
+    return isinstance(kernel, NamedKernel) and kernel.name == "float_status"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.functions import Function, Layout, safe, step_functions
-from graphc_codegen.program import Call, Kernel, LoopKernel, Program
+from graphc_codegen.program import Call, ChainKernel, Kernel, LoopKernel, Program
 from graphc_codegen.target import Target
 from graphc_codegen.writer import WORDS, Declarations, Writer
 
@@ -189,6 +189,10 @@ def _emit(writer: Writer, kernel: Kernel) -> int:
             return 0
         count = len(kernel.inputs) + len(kernel.outputs)
         loops.emit(writer, kernel, [f"%p{j}" for j in range(count)])
+        return count
+    if isinstance(kernel, ChainKernel):
+        count = len(kernel.accesses()) - kernel.private
+        loops.emit_chain(writer, kernel, [f"%p{j}" for j in range(count)])
         return count
     emitter = EMITTERS.get(kernel.name)
     if emitter is None:

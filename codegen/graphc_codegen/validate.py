@@ -14,6 +14,7 @@ from graphc_codegen.program import (
     ITEMSIZE,
     Buffer,
     Call,
+    ChainKernel,
     Kernel,
     LoopKernel,
     Program,
@@ -39,6 +40,12 @@ def operands(kernel: Kernel) -> tuple[Declared, ...]:
         inputs = [Declared(a.dtype, a.size, "in") for a in kernel.inputs] * kernel.times
         outputs = [Declared(o.access.dtype, o.access.size, "out") for o in kernel.outputs] * kernel.times
         return (*inputs, *outputs)
+    if isinstance(kernel, ChainKernel):
+        accesses, written = kernel.accesses(), kernel.outputs()
+        return tuple(
+            Declared(accesses[k][0].dtype, accesses[k][0].size, "out" if k in written else "in")
+            for k in range(len(accesses) - kernel.private)
+        )
     from graphc_codegen.kernels import EMITTERS
 
     if kernel.name not in EMITTERS:
@@ -63,6 +70,8 @@ def validate(program: Program) -> None:
     for name, kernel in program.kernels().items():
         if isinstance(kernel, LoopKernel):
             loops.check(kernel)
+        elif isinstance(kernel, ChainKernel):
+            loops.check_chain(kernel)
         if kernel.threads not in (1, program.threads) or (kernel.threads > 1 and not divisible(kernel)):
             raise CodegenError(f"kernel {name} cannot run on {kernel.threads} threads of {program.threads}")
         declared[name] = operands(kernel)

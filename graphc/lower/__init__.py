@@ -12,6 +12,7 @@ from graphc.ir import Graph, TensorType, Value
 from graphc.lower.body import Body, Constants
 from graphc.lower.buffers import Buffers
 from graphc.lower.causal import causal
+from graphc.lower.chains import chain
 from graphc.lower.epilogue import absorb
 from graphc.lower.lifetimes import lives, mark_dead
 from graphc.lower.overflow import watch
@@ -74,7 +75,7 @@ def lower(graph: Graph, *, canary: bool = False, profile: bool = False, threads:
     arrays = tuple(n.attrs["value"].array for n in constants.values)
     absorbed = absorb(pool_convolutions(statements, read, buffers), read)
     masked = causal(absorbed, read, {b: arrays[k] for b, k in buffers.constants()})
-    joined = join(watch(masked, buffers, threads))
+    joined = join(chain(watch(masked, buffers, threads), read, buffers, threads))
     found = lives(joined, read)
     placed, arena, bound_bytes = buffers.place(found, 64 if canary else 0, reuse=not canary)
     marked = mark_dead(joined, found, {b.id for b in placed if b.space == "arena"})

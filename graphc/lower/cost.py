@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from graphc_codegen.program import Instr, Kernel, LoopKernel, divisible
+from graphc_codegen.program import ChainKernel, Instr, Kernel, LoopKernel, divisible
 
 #: Scalar operations that cost more than an addition, relative to it.
 _WEIGHT = {
@@ -40,6 +40,8 @@ def nanoseconds(kernel: Kernel, sizes: Sequence[int]) -> float:
     """The estimated time of a call on one thread; `sizes` are its operands' numbers of elements."""
     if isinstance(kernel, LoopKernel):
         return math.prod(kernel.domain) * (_ADD * weight(kernel) * kernel.times + _TOUCH * len(sizes))
+    if isinstance(kernel, ChainKernel):
+        return sum(nanoseconds(k, places) for k, places in zip(kernel.loops, kernel.places, strict=True))
     p: dict[str, Any] = dict(kernel.params)
 
     def product(*names: str) -> int:

@@ -142,6 +142,7 @@ class _Pattern:
             return replace(
                 call, kernel=replace(call.kernel, domain=domain, inputs=(access,)), args=(instead[0], *call.args[1:])
             )
+        assert isinstance(call.kernel, NamedKernel)
         kernel = replace(call.kernel, params=(*call.kernel.params, ("unpool", self.window)))
         return replace(call, kernel=kernel, args=(*call.args[:at], *instead, *call.args[at + 1 :]))
 

@@ -26,6 +26,9 @@ from graphc_codegen.program import Access
 
 #: Smaller loops find their operands in the first cache.
 SMALLEST = 1 << 14
+#: Results of products and convolutions are kept for so many steps more at most: the next such kernel writes where the last one
+#: did, which is still in the cache.
+_NEAR = 8
 #: What reading or writing an element costs, in additions.
 _TOUCH = 4
 
@@ -75,6 +78,7 @@ class _Recomputation:
         for node in graph.nodes():
             for value in set(node.inputs):
                 self.users.setdefault(value, []).append(node.id)
+        self.index = {step: k for k, step in enumerate(steps) if isinstance(step, Group)}
         self._prices: dict[int, int] = {}
         #: The last step that reads what is in the memory of a value.
         self.last: dict[Value, int] = {}
@@ -86,6 +90,9 @@ class _Recomputation:
                     self.groups[node.id] = [step]
 
     def run(self) -> list[Step]:
+        for step in self.steps:
+            if isinstance(step, Group) and math.prod(step.domain) >= SMALLEST:
+                self._replace(step)
         for index, step in enumerate(self.steps):
             if isinstance(step, Group) and math.prod(step.domain) >= SMALLEST:
                 self._improve(step, index)
@@ -93,6 +100,22 @@ class _Recomputation:
             if isinstance(step, Group):
                 self._drop_unneeded(step)
         return [s for s in self.steps if not isinstance(s, Group) or s.nodes]
+
+    def _replace(self, home: Group) -> None:
+        """Have all readers compute what a group makes, where so less must be moved: it is neither stored nor kept then."""
+        for value in [n.outputs[0] for n in home.nodes if n.id not in home.again]:
+            readers = self._readers(value)
+            recipes = [r for r in (self._recipe(value, g) for g in readers) if r is not None]
+            if not readers or len(recipes) < len(readers):
+                continue
+            size, last = self.graph.type(value).size, max(self.index[g] for g in readers)
+            new = [v for g, r in zip(readers, recipes, strict=True) for v in r.reads - g.reads]
+            kept = [v for v in set(new) if not self._is_alive(v, last)]
+            if any(v.node not in self.home and last > self.last.get(self.source(v), -1) + _NEAR for v in kept):
+                continue
+            if (2 + len(readers)) * size + self._freed(value, home) > sum(self.graph.type(v).size for v in new + kept):
+                for group, recipe in zip(readers, recipes, strict=True):
+                    self._add(group, recipe, self.index[group])
 
     def _improve(self, reader: Group, index: int) -> None:
         """Have a group compute what it reads, as far as less must be kept and read for that."""
@@ -119,10 +142,13 @@ class _Recomputation:
 
     def _charge(self, value: Value, index: int) -> int:
         """How many elements are moved if a value is read at a step, too, and for that kept until then."""
-        size, core = self.graph.type(value).size, self.source(value)
-        always = not self.graph.node(core.node).inputs
-        alive = always or self.keep(value) or self.last.get(core, -1) >= index
-        return size if alive else 2 * size
+        size = self.graph.type(value).size
+        return size if self._is_alive(value, index) else 2 * size
+
+    def _is_alive(self, value: Value, index: int) -> bool:
+        """Whether a value is there until a step in any case."""
+        core = self.source(value)
+        return not self.graph.node(core.node).inputs or self.keep(value) or self.last.get(core, -1) >= index
 
     def _recipe(self, value: Value, reader: Group) -> _Recipe | None:
         """How a group can compute what it reads, by nodes of the group that does; None if it cannot, or should not."""
@@ -196,7 +222,11 @@ class _Recomputation:
         """Whether a group has room for a recipe, and what that reads can still be read there."""
         new = recipe.reads - reader.reads
         room = len(reader.nodes) + len(recipe.nodes) <= MAX_NODES and len(reader.reads) + len(new) <= MAX_OPERANDS
-        return room and not any(self.keep(v) for v in new if v.node not in self.home)
+        return room and all(v.node in self.home or self._is_there(v, self.index[reader]) for v in new)
+
+    def _is_there(self, value: Value, index: int) -> bool:
+        """Whether what is from outside the groups may be read at a step: nothing is written over it before, or others read it."""
+        return not self.keep(value) or self.last.get(self.source(value), -1) >= index
 
     def _is_in_step(self, value: Value, reader: Group) -> bool:
         """Whether a group reads a value element by element."""

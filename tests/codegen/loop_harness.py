@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from graphc_codegen import build, loops, objects, render
-from graphc_codegen.program import Access, Instr, LoopKernel, Output, symbol
+from graphc_codegen.program import Access, ChainKernel, Instr, LoopKernel, Output, symbol, written
 from graphc_codegen.target import Target, describe, host
 from tests.codegen.threaded import Runner, same
 
+Loops = LoopKernel | ChainKernel
 Array = np.ndarray[Any, np.dtype[Any]]
 HOST = host()
 #: The same machine without AVX-512: 8 lanes.
@@ -25,7 +26,7 @@ _MARGIN = 64
 
 
 def run(
-    kernel: LoopKernel, arrays: Sequence[Array], target: Target = HOST, shared: dict[int, int] | None = None
+    kernel: Loops, arrays: Sequence[Array], target: Target = HOST, shared: dict[int, int] | None = None
 ) -> list[Array]:
     """Run the kernel natively on copies of flat arrays and return the copies; on several threads it must do the same.
 
@@ -36,7 +37,7 @@ def run(
 
 
 def run_many(
-    jobs: Sequence[tuple[LoopKernel, Sequence[Array]]],
+    jobs: Sequence[tuple[Loops, Sequence[Array]]],
     target: Target = HOST,
     shared: dict[int, int] | None = None,
 ) -> list[list[Array]]:
@@ -48,7 +49,7 @@ def run_many(
     results = []
     for kernel, arrays in jobs:
 
-        def alone(table: Array, k: LoopKernel = kernel) -> None:
+        def alone(table: Array, k: Loops = kernel) -> None:
             context = np.array([table.ctypes.data] + [0] * 7, np.int64)
             function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
             function(loaded.addresses[symbol(k)])(context.ctypes.data, 0)
@@ -62,7 +63,7 @@ def run_many(
 
 
 def _call(
-    function: Callable[[Array], None], kernel: LoopKernel, arrays: Sequence[Array], shared: dict[int, int]
+    function: Callable[[Array], None], kernel: Loops, arrays: Sequence[Array], shared: dict[int, int]
 ) -> list[Array]:
     blocks: list[Array] = []
     views: list[Array] = []
@@ -81,16 +82,19 @@ def _call(
     for block in blocks:
         assert (block[:_MARGIN] == 0xC5).all(), "the bytes before an operand changed"
         assert (block[-_MARGIN:] == 0xC5).all(), "the bytes after an operand changed"
-    for j in range(len(kernel.inputs)):
+    for j in range(len(arrays) - written(kernel)):
         if j not in shared.values():
             assert views[j].tobytes() == arrays[j].tobytes(), "an input changed"
     return views
 
 
-def expected(kernel: LoopKernel, arrays: Sequence[Array]) -> list[Array]:
+def expected(kernel: Loops, arrays: Sequence[Array]) -> list[Array]:
     """What the NumPy twin makes of copies of the arrays."""
     copies = [a.copy() for a in arrays]
-    loops.twin(kernel, *copies)
+    if isinstance(kernel, ChainKernel):
+        loops.chain_twin(kernel, *copies)
+    else:
+        loops.twin(kernel, *copies)
     return copies
 
 

@@ -77,7 +77,25 @@ CASES = {
     ),
     "of two operands": (
         "%3: f32[8,8] = Sub(%1, %0)\n%4: f32[8,8] = Abs(%3)\n" + PRODUCT + "%10: f32[8,8] = Mul(%9, %3)",
-        "return y=%10", [(2, 2), (2, 1)]
+        "return y=%10", [(2, 1), (3, 1)]
+    ),
+    "of what is kept instead, for two loops": (
+        "%3: f32[8,8] = FloorMod(%1, %20)\n%5: f32[8,1] = ReduceMax(%3) {axis=(1,), keep_dims=True}\n%6: f32[8,8] = Sub(%3, %5)\n"
+        "%4: f32[8,8] = Abs(%6)\n" + PRODUCT + "%7: f32[8,8] = Mul(%9, %6)\n%10: f32[8,8] = Sign(%7)\n"
+        f"%11: f32[8,8] = MatMul(%10, %10) {BOTH}\n%12: f32[8,8] = Mul(%11, %6)",
+        "return y=%12", [(1, 2), (2, 1), (3, 1), (3, 1)]
+    ),
+    "of two operands, for three loops": (
+        "%3: f32[8,8] = Sub(%1, %0)\n%4: f32[8,8] = Sign(%3)\n" + PRODUCT +
+        "%7: f32[8,8] = Mul(%9, %3)\n%10: f32[8,8] = Sign(%7)\n"
+        f"%11: f32[8,8] = MatMul(%10, %10) {BOTH}\n%8: f32[8,8] = Mul(%11, %3)\n%12: f32[8,8] = Sign(%8)\n"
+        f"%13: f32[8,8] = MatMul(%12, %12) {BOTH}\n%14: f32[8,8] = Mul(%13, %3)",
+        "return y=%14", [(2, 2), (2, 1), (2, 1), (2, 1)]
+    ),
+    "of a parameter that changes later": (
+        "%3: f32[8,8] = Mul(%1, %0)\n%4: f32[8,8] = Abs(%3)\n" + PRODUCT + "%10: f32[8,8] = Mul(%9, %3)\n"
+        f"%8: f32[8,8] = MatMul(%10, %9) {BOTH}\n%5: f32[8,8] = Add(%0, %8)",
+        "return y=%10\n  update %0 = %5  ; p", [(2, 1), (3, 1), (2, 1)]
     ),
     "of a parameter that changes in between": (
         "%3: f32[8,8] = Neg(%0)\n%4: f32[8,8] = Abs(%3)\n" + PRODUCT + "%5: f32[8,8] = Add(%0, %9)\n"
@@ -102,6 +120,13 @@ def test_what_loops_read_and_store(name: str) -> None:
     nodes, results, wanted = CASES[name]
     found = loops(graph(nodes, results))
     assert wanted is None or found == wanted
+
+
+@pytest.mark.parametrize(("near", "wanted"), [(8, [(2, 1), (3, 1)]), (0, [(2, 2), (2, 1)])])
+def test_the_result_of_a_product_is_kept_for_a_while_only(near: int, wanted: list[tuple[int, int]]) -> None:
+    nodes = f"%3: f32[8,8] = MatMul(%1, %1) {BOTH}\n%5: f32[8,8] = Sub(%3, %2)\n%4: f32[8,8] = Abs(%5)\n{PRODUCT}"
+    with patch.object(recompute, "_NEAR", near):
+        assert loops(graph(nodes + "%10: f32[8,8] = Mul(%9, %5)", "return y=%10")) == wanted
 
 
 @pytest.mark.parametrize("last", ["Mul(%61, %3)", "Neg(%61)"])

@@ -1,10 +1,12 @@
 """Loop kernels: fused elementwise operations and reductions over strided n-dimensional domains.
 
-`emit` writes a kernel as vector IR, `twin` computes the same in NumPy, `check` refuses malformed kernels.
+`emit` writes a kernel as vector IR, `twin` computes the same in NumPy, `check` refuses malformed kernels; `emit_chain` and so
+on do that for chains.
 """
 
+from graphc_codegen.loops.chain import chain_twin, check_chain, emit_chain
 from graphc_codegen.loops.check import check
 from graphc_codegen.loops.emit import emit
 from graphc_codegen.loops.twin import twin
 
-__all__ = ["check", "emit", "twin"]
+__all__ = ["chain_twin", "check", "check_chain", "emit", "emit_chain", "twin"]

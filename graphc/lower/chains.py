@@ -1,0 +1,170 @@
+"""Loops over the same rows become one chain: it takes each row through all of them while it is in the nearest cache.
+
+A layer norm is four loops over its rows; on their own they each walk the whole array, and threads meet between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from graphc.lower.buffers import Buffers
+from graphc.lower.recompute import SMALLEST
+from graphc.lower.statements import operands, touched, uses, with_blocks
+from graphc_codegen.program import (
+    ITEMSIZE,
+    Access,
+    Call,
+    ChainKernel,
+    LoopKernel,
+    Stmt,
+    in_rows,
+    reach,
+)
+
+#: Loops of a chain.
+_MOST_LOOPS = 8
+#: Rows are leading axes, so that each lies together: channels of images, say, are pieces at large powers of two from each other,
+#: which a cache cannot hold. They are shared by threads. Shorter ones would not fill a loop's vectors. In the last loops on a
+#: row a processor begins to read the next one, but only if that is not too many instructions ahead: longer rows gain nothing.
+_LEAST_ROWS, _SHORTEST, _LONGEST = 16, 64, 256
+#: Bytes of rows that a thread has for itself.
+_MOST_PRIVATE = 1 << 14
+
+
+@dataclass(slots=True)
+class _Chain:
+    """Calls that become one, at the place of the first; leading axes that are rows for all, and the turns of the largest loop.
+
+    `written` has how each buffer is written, and over which domain.
+    """
+
+    calls: list[Call]
+    rows: int
+    turns: int
+    read: set[int]
+    written: dict[int, tuple[Access, tuple[int, ...]]]
+
+
+def chain(body: Sequence[Stmt], results: Iterable[int], buffers: Buffers, threads: int) -> tuple[Stmt, ...]:
+    """The statements of a program, loops that read each other's results row by row joined; `results` are read after the end.
+
+    They may run on so many threads.
+    """
+    return _Chains(uses(body, results), buffers, threads).block(body)
+
+
+@dataclass(slots=True)
+class _Chains:
+    count: Counter[int]
+    buffers: Buffers
+    threads: int
+
+    def block(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
+        used: dict[int, int] = {}  # By buffer, the place of the last statement that touches or writes it.
+        wrote: dict[int, int] = {}
+        done: list[Stmt | _Chain] = []
+        open_from = 0  # A loop does not rise over other kernels: its results would be alive for longer.
+        for stmt in body:
+            if not isinstance(stmt, Call):
+                stmt = with_blocks(stmt, self.block)
+            inputs, outputs = operands(stmt) if isinstance(stmt, Call) else (touched(stmt), touched(stmt))
+            if isinstance(stmt, Call) and isinstance(stmt.kernel, LoopKernel):
+                # What the call depends on stands at or before this place.
+                after = max((*(wrote.get(b, -1) for b in inputs), *(used.get(b, -1) for b in outputs)), default=-1)
+                beside = (used.get(b, -1) for b in inputs if self.buffers.type(b).size >= SMALLEST)
+                for at in sorted({after, max((after, *beside))}, reverse=True):
+                    if at >= open_from and self._extended(done[at], stmt, stmt.kernel):
+                        break
+                else:
+                    at = len(done)
+                    done.append(_begun(stmt, stmt.kernel))
+            else:
+                at = len(done)
+                done.append(stmt)
+                open_from = len(done)
+            for b in outputs:
+                wrote[b] = used[b] = at
+            for b in inputs:
+                used[b] = max(used.get(b, -1), at)
+        return tuple(_joined(each, self.count, self.buffers) if isinstance(each, _Chain) else each for each in done)
+
+    def _extended(self, chain: Stmt | _Chain, call: Call, loop: LoopKernel) -> bool:
+        """Add a call to a chain if it fits there."""
+        if not isinstance(chain, _Chain) or len(chain.calls) == _MOST_LOOPS:
+            return False
+        _, domain = next(iter(chain.written.values()))
+        begun = _begun(call, loop)
+        rows = min(chain.rows, begun.rows, _rows(loop, domain))
+        read, turns = chain.read | begun.read, max(chain.turns, begun.turns)
+        if not rows or not (read.isdisjoint(begun.written) and chain.written.keys().isdisjoint(begun.written)):
+            return False
+        for b, access in zip(call.args, loop.inputs, strict=False):
+            while rows and b in chain.written and not in_rows(*chain.written[b], access, loop.domain, rows):
+                rows -= 1
+        if not rows or not self._pays(turns, math.prod(domain[:rows])):
+            return False
+        chain.calls.append(call)
+        chain.rows, chain.turns, chain.read = rows, turns, read
+        chain.written.update(begun.written)
+        return True
+
+    def _pays(self, turns: int, rows: int) -> bool:
+        """Whether there is enough to do, and rows are many, neither short nor long; `turns` are those of the largest loop."""
+        enough = turns >= SMALLEST and rows >= max(_LEAST_ROWS, 4 * self.threads)
+        return enough and _SHORTEST <= turns // rows <= _LONGEST
+
+
+def _begun(call: Call, loop: LoopKernel) -> _Chain:
+    """A chain of one loop; without rows, so that no other one fits, if that cannot be part of a chain."""
+    inputs, outputs = map(set, operands(call))
+    written = {b: (o.access, loop.domain) for b, o in zip(call.args[len(loop.inputs) :], loop.outputs, strict=False)}
+    apart = inputs.isdisjoint(outputs) and len(outputs) == len(loop.outputs)  # Not so with several sets of operands.
+    rows = _rows(loop, loop.domain) if apart and 0 not in loop.domain else 0
+    return _Chain([call], rows, math.prod(loop.domain), inputs, written)
+
+
+def _rows(loop: LoopKernel, domain: Sequence[int]) -> int:
+    """How many leading axes a loop has in common with a domain, reduces in no output, and does not count."""
+    counted = [int(i.imm or 0) for i in loop.body if i.op == "iota"]
+    rows = 0
+    for n, reduced, other in zip(loop.domain, loop.reduced, domain, strict=False):
+        if reduced or n != other or rows in counted:
+            break
+        rows += 1
+    return rows
+
+
+def _joined(group: _Chain, count: Counter[int], buffers: Buffers) -> Call:
+    calls = group.calls
+    if len(calls) == 1:
+        return calls[0]
+    loops = tuple(c.kernel for c in calls if isinstance(c.kernel, LoopKernel))
+    made = [b for c in calls for b in operands(c)[1]]
+    private = _private(calls, loops, group.rows, count, buffers)
+    args = list(dict.fromkeys(b for c in calls for b in operands(c)[0] if b not in made))
+    args += [b for b in made if b not in private]
+    number = {b: k for k, b in enumerate([*args, *private])}
+    kernel = ChainKernel(group.rows, loops, tuple(tuple(number[b] for b in c.args) for c in calls), len(private))
+    return Call(kernel, tuple(args), ", ".join(c.note for c in calls))
+
+
+def _private(
+    calls: Sequence[Call], loops: Sequence[LoopKernel], rows: int, count: Counter[int], buffers: Buffers
+) -> list[int]:
+    """The buffers that only a chain uses, as far as there is private memory for a row of them."""
+    inside = Counter(b for c in calls for b in c.args)
+    sizes: dict[int, int] = {}
+    for call, loop in zip(calls, loops, strict=True):
+        for b, access in zip(call.args, (*loop.inputs, *(o.access for o in loop.outputs)), strict=True):
+            last = reach(access, loop.domain, rows)[1]
+            sizes[b] = max(sizes.get(b, 0), (last + 1) * ITEMSIZE[access.dtype])
+    found: list[int] = []
+    room = _MOST_PRIVATE
+    for b in (b for c in calls for b in operands(c)[1]):
+        if buffers.space(b) == "arena" and inside[b] == count[b] and sizes[b] <= room:
+            found.append(b)
+            room -= sizes[b]
+    return found
