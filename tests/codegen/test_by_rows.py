@@ -87,6 +87,7 @@ def test_where_rows_are_not_divided() -> None:
     assert by_rows(_columns(767, 128), THREADS) is None  # The threads do not divide the rows.
     assert by_rows(_columns(768, 64), THREADS) is None  # It is too small.
     assert by_rows(_columns(9, 1000), THREADS) is None  # There are few rows.
+    assert by_rows(_columns(3 << 16, 1), THREADS) is None  # There is one sum.
     assert by_rows(_columns(768, 1025), THREADS) is None  # The sums do not fit.
     assert by_rows(replace(good, body=(Instr("iota", (), "float32", 0),), inputs=()), THREADS) is None
     along = LoopKernel(

@@ -42,6 +42,7 @@ def by_rows(kernel: LoopKernel, threads: int) -> Split | None:
         axis is None
         or not folded
         or kernel.reduced[-1]
+        or columns == 1  # Bringing one number together takes scratch memory itself.
         or rows * columns < _ELEMENTS
         or rows < _ROWS * threads
         or 4 * columns * len(folded) > SCRATCH

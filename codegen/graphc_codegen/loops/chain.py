@@ -112,7 +112,7 @@ class _Emission:
     def run(self) -> None:
         """The loops, inside a loop over the rows that threads share."""
         counts = [n for n, _ in self.axes]
-        self.w.share(math.prod(counts), lambda k: self._row(self._indices(k, counts)))
+        self.w.share(math.prod(counts), lambda k: self._row(self._indices(k, counts)), hand_out=True)
 
     def _axes(self) -> list[tuple[int, int]]:
         """Axes of rows: neighbours are one where all operands allow it. Each has its size and the axis whose strides it has."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from graphc_codegen import halves, scalar_ops
 from graphc_codegen.loops.by_rows import Split, by_rows
@@ -13,6 +14,8 @@ from graphc_codegen.loops.nest import Line, Nest, plan
 from graphc_codegen.program import HALVES, Instr, LoopKernel, Output
 from graphc_codegen.writer import MEMORY, REGISTER, Writer, literal, vec
 
+#: Turns of a loop for which it pays to see who is free.
+_LARGE = 1 << 16
 #: Accumulators of a reduction whose loop is not the vectorised one.
 _CHAINS = 4
 
@@ -118,6 +121,7 @@ class _Emission:
         self.stored = [k for k, o in enumerate(kernel.outputs) if o.reduce is None]
         self.folded = [k for k, o in enumerate(kernel.outputs) if o.reduce is not None]
         self.divided = _divided(nest, w)
+        self.hand_out = math.prod(kernel.domain) >= _LARGE
         self.start = tuple(
             w.at(p, line.offset, MEMORY[t]) for p, line, t in zip(pointers, self.lines, self.dtypes, strict=True)
         )
@@ -139,7 +143,8 @@ class _Emission:
         elif level == self.nest.vector:
             self._vectors(level, point, [], kept_turn)
         elif level == self.divided:
-            self.w.share(self.nest.sizes[level], lambda i: self._kept(level + 1, self._step(point, level, i)))
+            size, step = self.nest.sizes[level], partial(self._step, point, level)
+            self.w.share(size, lambda i: self._kept(level + 1, step(i)), hand_out=self.hand_out)
         else:
             self.w.repeat(self.nest.sizes[level], lambda i: self._kept(level + 1, self._step(point, level, i)))
 
@@ -234,10 +239,15 @@ class _Emission:
         w, (whole, full, rest) = self.w, cut
         group = w.lanes * self.nest.unroll
 
-        def one(i: str, a: _Accumulators) -> _Accumulators:
+        def one(i: str | int, a: _Accumulators) -> _Accumulators:
             return turn(self._step(point, level, w.mul(i, group), full), a)
 
-        if whole:
+        def alone(i: str | int) -> None:
+            one(i, [])
+
+        if not accumulators:
+            w.share(whole // group, alone, hand_out=self.hand_out)
+        elif whole:
             accumulators = w.turns(w.shared_range(whole // group), one, self._carried(accumulators))
         if not rest:
             return accumulators
