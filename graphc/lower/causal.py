@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -41,25 +41,35 @@ def _block(body: Sequence[Stmt], count: Counter[int], constants: Mapping[int, Ar
         stmt if isinstance(stmt, Call) else with_blocks(stmt, lambda block: _block(block, count, constants))
         for stmt in body
     ]
-    block = _Block(done, count, constants)
-    for at in range(len(done)):
-        block.softmax(at)
+    softmaxes = [at for at, stmt in enumerate(done) if isinstance(stmt, Call) and stmt.kernel.family == "softmax"]
+    if softmaxes:
+        block = _Block(done, count, constants)
+        for at in softmaxes:
+            block.softmax(at)
     return tuple(done)
 
 
 @dataclass(slots=True)
 class _Block:
-    """Statements that are being told."""
+    """Statements that are being told. `writers` and `readers` are the places of those that write and read a buffer."""
 
     body: list[Stmt]
     count: Counter[int]
     constants: Mapping[int, Array]
+    writers: dict[int, list[int]] = field(default_factory=dict)
+    readers: dict[int, list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for at, stmt in enumerate(self.body):
+            read, written = operands(stmt) if isinstance(stmt, Call) else (touched(stmt), touched(stmt))
+            for places, buffers in ((self.readers, read), (self.writers, written)):
+                for b in buffers:
+                    places.setdefault(b, []).append(at)
 
     def softmax(self, at: int) -> None:
-        """If this call is a causal softmax, tell it, its gradients and the products that make and read their operands."""
+        """If this softmax is causal, tell it, its gradients and the products that make and read their operands."""
         call = self.body[at]
-        if not isinstance(call, Call) or call.kernel.family != "softmax":
-            return
+        assert isinstance(call, Call)
         scores, shares = call.args
         size = _params(call)["cols"]
         maker = self._maker(scores, at)
@@ -68,7 +78,8 @@ class _Block:
         self._tell(at, ("causal", True))
         self._skip_results(maker, scores, size)
         self._skip_zeros(shares, at, size)
-        for k, gradient in enumerate(self.body):
+        for k in self.readers.get(shares, ()):
+            gradient = self.body[k]
             if isinstance(gradient, Call) and gradient.kernel.family == "softmax_grad" and gradient.args[0] == shares:
                 self._gradient(k, size)
 
@@ -92,11 +103,8 @@ class _Block:
 
     def _maker(self, buffer: int, reader: int) -> int | None:
         """The call that makes a buffer which nobody reads but `reader`."""
-        made = self._writers(buffer)
+        made = self.writers.get(buffer, ())
         return made[0] if len(made) == 1 and made[0] < reader and self.count[buffer] == 2 else None
-
-    def _writers(self, buffer: int) -> list[int]:
-        return [k for k, s in enumerate(self.body) if buffer in (operands(s)[1] if isinstance(s, Call) else touched(s))]
 
     def _hides(self, maker: int, size: int) -> bool:
         """Whether a call masks what it stores."""
@@ -163,11 +171,11 @@ class _Block:
 
     def _skip_zeros(self, buffer: int, maker: int, size: int) -> None:
         """Let products with matrices that have zeros above the diagonal leave these out, also behind loops that keep them."""
-        if self._writers(buffer) != [maker]:
+        if self.writers[buffer] != [maker]:
             return
-        for at in range(maker + 1, len(self.body)):
+        for at in dict.fromkeys(self.readers.get(buffer, ())):
             call = self.body[at]
-            if not isinstance(call, Call) or buffer not in operands(call)[0]:
+            if at < maker or not isinstance(call, Call):
                 continue
             p = _params(call)
             if call.kernel.family == "gemm" and call.args[0] == buffer:
