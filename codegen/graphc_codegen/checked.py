@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import linecache
-import math
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
@@ -34,6 +33,7 @@ from graphc_codegen.program import (
     Program,
     Stmt,
     While,
+    contiguous_strides,
     may_overwrite,
     result_domain,
     symbol,
@@ -321,5 +321,5 @@ def _is_extra(kernel: NamedKernel, j: int) -> bool:
     domain, extras = result_domain(kernel), dict(kernel.params).get("extras", ())
     if domain is None or not may_overwrite(kernel) or not isinstance(extras, tuple) or not 2 <= j < 2 + len(extras):
         return False
-    steps = (math.prod(domain[i + 1 :]) for i in range(len(domain)))
-    return extras[j - 2] == tuple(0 if n == 1 else step for n, step in zip(domain, steps, strict=True))
+    steps = zip(domain, contiguous_strides(domain), strict=True)
+    return extras[j - 2] == tuple(0 if n == 1 else step for n, step in steps)

@@ -212,6 +212,11 @@ class ChainKernel(_Named):
 Kernel = LoopKernel | ChainKernel | NamedKernel
 
 
+def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of an array of this shape, in elements, whose elements follow each other."""
+    return tuple(math.prod(shape[k + 1 :]) for k in range(len(shape)))
+
+
 def reach(access: Access, domain: Sequence[int], rows: int) -> tuple[int, int]:
     """The lowest and the highest element that an access touches in the first row: where the first `rows` indices are 0."""
     far = [(n - 1) * s for n, s in zip(domain[rows:], access.strides[rows:], strict=True)]

@@ -272,7 +272,7 @@ class NativeBound(Bound):
         self._bound: list[Any] = [None] * self._count
 
     def _make_contexts(self, counted: int) -> Array:
-        """One row of words per thread, see `render.WORDS`; with counters for so many places of the pointer table."""
+        """One row of words per thread, see `writer.WORDS`; with counters for so many places of the pointer table."""
         count = self._threads
         self._shared = aligned_bytes(2 * ALIGNMENT + count * SCRATCH)
         # Lines of the first cache are not shared by the tickets of different threads.

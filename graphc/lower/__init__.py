@@ -73,9 +73,11 @@ def lower(graph: Graph, *, canary: bool = False, profile: bool = False, threads:
         results.append((copies[core] if core in copies else body.of(result.value), graph.type(result.value)))
     read = [buffer for buffer, _ in results]
     arrays = tuple(n.attrs["value"].array for n in constants.values)
-    absorbed = absorb(pool_convolutions(statements, read, buffers), read)
+    pooled = pool_convolutions(statements, read, buffers)
+    absorbed = absorb(pooled, read)
     masked = causal(absorbed, read, {b: arrays[k] for b, k in buffers.constants()})
-    joined = join(chain(watch(masked, buffers, threads), read, buffers, threads))
+    watched = watch(masked, buffers, threads)
+    joined = join(chain(watched, read, buffers, threads))
     found = lives(joined, read)
     placed, arena, bound_bytes = buffers.place(found, 64 if canary else 0, reuse=not canary)
     marked = mark_dead(joined, found, {b.id for b in placed if b.space == "arena"})

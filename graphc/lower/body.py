@@ -17,8 +17,8 @@ from graphc.lower.buffers import Buffers
 from graphc.lower.calls import CallBuilder, LoopBuilder, Operand, kernel_node, note_of, walk
 from graphc.lower.fuse import Group, Step, fuse, uniform_values
 from graphc.lower.recompute import recompute
+from graphc.lower.statements import row_major
 from graphc.lower.views import Views
-from graphc.ops.rules import contiguous_strides
 from graphc_codegen.program import Call, If, Stmt, While
 
 
@@ -217,10 +217,7 @@ class Body:
         if maker.axes is not None:
             return False
         node, type = self.graph.node(reader), self.graph.type(core)
-        whole = (
-            0,
-            tuple(0 if d == 1 else s for d, s in zip(type.shape, contiguous_strides(type.shape), strict=True)),
-        )
+        whole = (0, row_major(type.shape))
         return type.shape == maker.domain and all(
             walk(self.graph, maker.domain, node, i) == whole for i, v in enumerate(node.inputs) if self.source(v) == old
         )

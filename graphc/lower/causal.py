@@ -14,11 +14,10 @@ import math
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
-from graphc.lower.statements import operands, row_major, touched, uses, with_blocks
+from graphc.lower.statements import operands, params_of, row_major, touched, uses, with_blocks
 from graphc.ops.tensor import Array
 from graphc_codegen.program import Access, Call, Instr, LoopKernel, NamedKernel, Param, Stmt
 
@@ -71,7 +70,7 @@ class _Block:
         call = self.body[at]
         assert isinstance(call, Call)
         scores, shares = call.args
-        size = _params(call)["cols"]
+        size = params_of(call)["cols"]
         maker = self._maker(scores, at)
         if size < _LEAST or maker is None or not self._hides(maker, size):
             return
@@ -86,12 +85,12 @@ class _Block:
     def _gradient(self, at: int, size: int) -> None:
         call = self.body[at]
         assert isinstance(call, Call)
-        dy, stores = call.args[1], _params(call).get("stores", (0,))
+        dy, stores = call.args[1], params_of(call).get("stores", (0,))
         maker = self._maker(dy, at)
         self._tell(at, ("causal", True))
         if maker is not None:
             self._skip_results(maker, dy, size)
-        body = _params(call).get("epilogue")
+        body = params_of(call).get("epilogue")
         if len(stores) == 1 and (body is None or _keeps_zero(body, stores[0], (0,))):
             self._skip_zeros(call.args[-1], at, size)
 
@@ -116,7 +115,7 @@ class _Block:
                 return False
             strides = [a.strides if a.offset == 0 else () for a in k.inputs]
             return self._masked(k.body, k.outputs[0].value, list(zip(call.args, strides, strict=False)), size)
-        p = _params(call)
+        p = params_of(call)
         if call.kernel.family != "gemm" or (p["m"], p["n"]) != (size, size) or len(p.get("stores", ())) != 1:
             return False
         own = (-1, ())
@@ -164,7 +163,7 @@ class _Block:
                 if before is not None and _is_elementwise(call.kernel, access, size):
                     self._skip_results(before, read, size)
             return
-        p = _params(call)
+        p = params_of(call)
         whole = call.kernel.family == "gemm" and (p["m"], p["n"]) == (size, size) and "c" not in p
         if whole and not p["accumulate"] and len(p.get("stores", (0,))) == 1 and not {"marks", "triangle"} & p.keys():
             self._tell(maker, ("triangle", "c"))
@@ -177,7 +176,7 @@ class _Block:
             call = self.body[at]
             if at < maker or not isinstance(call, Call):
                 continue
-            p = _params(call)
+            p = params_of(call)
             if call.kernel.family == "gemm" and call.args[0] == buffer:
                 if p["m"] == p["k"] == size and not {"a", "triangle"} & p.keys():
                     self._tell(at, ("triangle", "a"))
@@ -186,10 +185,6 @@ class _Block:
                 same = [n for n, a in enumerate(k.inputs) if call.args[n] == buffer and _is_elementwise(k, a, size)]
                 if _is_elementwise(k, output.access, size) and _keeps_zero(k.body, output.value, same):
                     self._skip_zeros(call.args[-1], at, size)
-
-
-def _params(call: Call) -> dict[str, Any]:
-    return dict(call.kernel.params) if isinstance(call.kernel, NamedKernel) else {}
 
 
 def _is_elementwise(kernel: LoopKernel, access: Access, size: int) -> bool:

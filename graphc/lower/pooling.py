@@ -13,11 +13,10 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from graphc.ir import TensorType
 from graphc.lower.buffers import Buffers
-from graphc.lower.statements import operands, row_major, touched, uses, with_blocks
+from graphc.lower.statements import operands, params_of, row_major, touched, uses, with_blocks
 from graphc.ops import winograd, winograd_batch
 from graphc.ops.conv_sizes import Sizes
 from graphc_codegen.program import (
@@ -81,7 +80,7 @@ class _Pattern:
         if len(pools) != 1 or len(readers) != 1 + len(gradients) or conv > pools[0]:
             return None
         window = _window(body[pools[0]], sizes)
-        if window is None or any(_params(body[k]) != _params(body[pools[0]]) for k in gradients):
+        if window is None or any(params_of(body[k]) != params_of(body[pools[0]]) for k in gradients):
             return None
         found = cls(conv, bias, pools[0], gradients, sizes, window)
         whole = found._is_ordered(body) and all(found._unpools(body, k) for k in gradients)
@@ -177,13 +176,9 @@ def _name(stmt: Stmt | None) -> str:
     return stmt.kernel.name if isinstance(stmt, Call) and isinstance(stmt.kernel, NamedKernel) else ""
 
 
-def _params(stmt: Stmt | None) -> dict[str, Any]:
-    return dict(stmt.kernel.params) if isinstance(stmt, Call) and isinstance(stmt.kernel, NamedKernel) else {}
-
-
 def _sizes(stmt: Stmt | None) -> Sizes | None:
     """Of a convolution that the kernel that pools can make."""
-    name, p = _name(stmt), _params(stmt)
+    name, p = _name(stmt), params_of(stmt)
     if name not in ("conv2d", "conv2d_batch_winograd") or p["transposed"] or "pool" in p:
         return None
     if name == "conv2d" and not p["stride"] == p["dilation"] == 1:
@@ -225,7 +220,7 @@ def _is_sum(stmt: Stmt | None, z: Sizes) -> bool:
 
 def _window(pool: Stmt | None, z: Sizes) -> tuple[int, int] | None:
     """The window of a pooling of the convolution's result, if windows tile it from its first corner."""
-    p = _params(pool)
+    p = params_of(pool)
     window = p["kh"], p["kw"]
     tiles = window == (p["sh"], p["sw"]) and p["pt"] == p["pl"] == 0
     same = (p["planes"], p["h"], p["w"]) == (z.n * z.co, z.oh, z.ow)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
-from graphc_codegen.program import Call, If, Stmt, While, blocks, written
+from graphc_codegen.program import Call, If, NamedKernel, Stmt, While, blocks, contiguous_strides, written
 
 
 def operands(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -42,5 +42,9 @@ def with_blocks(stmt: If | While, transform: Callable[[tuple[Stmt, ...]], tuple[
 
 def row_major(domain: Sequence[int]) -> tuple[int, ...]:
     """The strides of a loop over a whole array: 0 for axes of size 1."""
-    strides = [math.prod(domain[k + 1 :]) for k in range(len(domain))]
-    return tuple(0 if n == 1 else s for n, s in zip(domain, strides, strict=True))
+    return tuple(0 if n == 1 else s for n, s in zip(domain, contiguous_strides(domain), strict=True))
+
+
+def params_of(stmt: Stmt | None) -> dict[str, Any]:
+    """The parameters of a named kernel that is called; empty for anything else."""
+    return dict(stmt.kernel.params) if isinstance(stmt, Call) and isinstance(stmt.kernel, NamedKernel) else {}

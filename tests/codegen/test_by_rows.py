@@ -107,5 +107,5 @@ def test_both_kernels_by_the_twin() -> None:
     loops.twin(kernel, x, want)
     partial = np.zeros(split.first.outputs[0].access.size, np.float32)
     loops.twin(split.first, x, partial)
-    loops.twin(split.second[0], partial, got)
+    loops.twin(split.sums[0].kernel, partial, got)
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)

@@ -23,7 +23,7 @@ from graphc_codegen.kernels.pooling import (
     spread,
     taps,
 )
-from graphc_codegen.kernels.vectors import across, along, fill_zero, first
+from graphc_codegen.kernels.vectors import across_sum, along, fill_zero, first
 from graphc_codegen.writer import Writer, float_literal, vec
 
 
@@ -55,7 +55,7 @@ def _whole_plane(w: Writer, z: Sizes, x: str, y: str) -> None:
         return [w.binary("fadd", values[0], w.vload(w.at(x, i), active))]
 
     (total,) = along(w, z.h * z.w, [(vec("float", w.lanes), "zeroinitializer")], add)
-    total = first(w, across(w, total, lambda a, b: w.binary("fadd", a, b)))
+    total = first(w, across_sum(w, total))
     w.store(w.op(f"fdiv float {total}, {float_literal(z.h * z.w)}"), y)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from graphc_codegen import vecmath
 from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Params
-from graphc_codegen.kernels.vectors import across, iota, maximum
+from graphc_codegen.kernels.vectors import across_maximum, across_sum, iota, maximum
 from graphc_codegen.writer import Carry, Writer, vec
 
 #: What is done with a whole vector of a row: (first column, carried values) -> values.
@@ -28,7 +28,7 @@ class _Row:
     """
 
     def __init__(self, w: Writer, cols: int, diagonal: str | int) -> None:
-        self.w, self.cols = w, cols
+        self.w = w
         self.full, self.tail = divmod(cols, w.lanes)
         self.before, last = w.divided(diagonal, w.lanes)
         self.at = w.mul(self.before, w.lanes)
@@ -77,7 +77,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             return [maximum(w, values[0], w.vload(w.at(x, i)))]
 
         (top,) = this.whole([(v, lowest)], larger)
-        top = across(w, maximum(w, top, end), lambda a, b: maximum(w, a, b))
+        top = across_maximum(w, maximum(w, top, end))
 
         def exponential(value: str) -> str:
             return vecmath.exp_of_negative(w, w.binary("fsub", value, top))
@@ -89,7 +89,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
         (total,) = this.whole([(v, "zeroinitializer")], add)
         end = exponential(end)
-        total = across(w, w.binary("fadd", total, end), lambda a, b: w.binary("fadd", a, b))
+        total = across_sum(w, w.binary("fadd", total, end))
         scale = w.binary("fdiv", w.constant(1.0), total)
 
         def divide(i: str | int, _: list[str]) -> list[str]:
@@ -117,8 +117,7 @@ def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             return [w.binary("fadd", values[0], product)]
 
         (total,) = this.whole([(vec("float", w.lanes), "zeroinitializer")], add)
-        total = w.binary("fadd", total, w.binary("fmul", end, end_gradient))
-        total = across(w, total, lambda a, b: w.binary("fadd", a, b))
+        total = across_sum(w, w.binary("fadd", total, w.binary("fmul", end, end_gradient)))
 
         def made(value: str, gradient: str) -> str:
             return w.binary("fmul", value, w.binary("fsub", gradient, total))

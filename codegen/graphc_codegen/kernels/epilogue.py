@@ -19,15 +19,8 @@ import numpy as np
 from graphc_codegen import scalar_ops
 from graphc_codegen.kernels.base import Array, Operand, Params
 from graphc_codegen.loops.twin import twin as loop_twin
-from graphc_codegen.program import MARKS, Access, Instr, LoopKernel, Output
+from graphc_codegen.program import MARKS, Access, Instr, LoopKernel, Output, contiguous_strides
 from graphc_codegen.writer import REGISTER, Writer, mask, vec
-
-
-def _strides(domain: Sequence[int]) -> tuple[int, ...]:
-    strides = [1] * len(domain)
-    for k in range(len(domain) - 2, -1, -1):
-        strides[k] = strides[k + 1] * domain[k + 1]
-    return tuple(strides)
 
 
 def _size(strides: Sequence[int], domain: Sequence[int]) -> int:
@@ -36,7 +29,7 @@ def _size(strides: Sequence[int], domain: Sequence[int]) -> int:
 
 def operands(p: Params, domain: Sequence[int]) -> tuple[Operand, ...]:
     """The further inputs and the outputs of a kernel whose result has the axes `domain`."""
-    whole = _size(_strides(domain), domain)
+    whole = _size(contiguous_strides(domain), domain)
     extras = [Operand("float32", _size(s, domain), "in") for s in p.get("extras", ())]
     marks = [MARKS * p["marks"][0]] if "marks" in p else []
     return (*extras, *(Operand("float32", size, "out") for size in (*[whole] * len(p.get("stores", (0,))), *marks)))
@@ -70,7 +63,7 @@ class Finish:
     def _stored(self, value: str, at: Sequence[str | int], active: int | None) -> list[str]:
         """Store what belongs to a vector of the result; returns that."""
         w = self.w
-        place = w.linear(*zip(at, _strides(self.domain), strict=True))
+        place = w.linear(*zip(at, contiguous_strides(self.domain), strict=True))
         values = self._evaluate(value, at, active) if "epilogue" in self.p else [value]
         stored = [values[k] for k in self.p.get("stores", (0,))]
         for pointer, x in zip(self.pointers[len(self.p.get("extras", ())) :], stored, strict=False):
@@ -141,7 +134,7 @@ def twin(p: Params, domain: Sequence[int], result: Array, *rest: Array) -> None:
     if "epilogue" not in p:
         rest[0][:] = result
         return
-    whole = Access("float32", _strides(domain), 0, result.size)
+    whole = Access("float32", contiguous_strides(domain), 0, result.size)
     inputs = [Access("float32", tuple(s), 0, _size(s, domain)) for s in p["extras"]]
     body: tuple[Instr, ...] = p["epilogue"]
     outputs = tuple(Output(whole, k) for k in p["stores"])

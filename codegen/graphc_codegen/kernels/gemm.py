@@ -274,25 +274,24 @@ def _unless_above(w: Writer, x: _Product, at: tuple[str | int, str | int], size:
 
 def _tile(w: Writer, x: _Product, whole: bool, j: str | int, widths: tuple[int, ...], i: str | int, size: int) -> None:
     """One tile. `whole` vectors are loaded, as a panel has them; spare lanes hold anything."""
-    _unless_above(w, x, (i, j), size, lambda: _whole_tile(w, x, whole, (i, size), (j, widths)))
+    _unless_above(w, x, (i, j), size, lambda: _seen_tile(w, x, whole, j, widths, i, size))
 
 
-def _whole_tile(
-    w: Writer, x: _Product, whole: bool, rows_of: tuple[str | int, int], columns_of: tuple[str | int, tuple[int, ...]]
+def _seen_tile(
+    w: Writer, x: _Product, whole: bool, j: str | int, widths: tuple[int, ...], i: str | int, size: int
 ) -> None:
-    (i, size), (j, widths) = rows_of, columns_of
     s, v = x.scalars, x.vectors
     ahead = _AHEAD if v.deep > _FAR else 0
     a, b = w.at(s.pointer, w.mul(i, s.along)), w.at(v.pointer, j)
     target = w.at(x.c, w.linear((i, x.rows), (j, x.lanes)))
     vectors = contiguous([w.lanes] * len(widths) if whole else widths, w.lanes)
     rows = [r * s.along for r in range(size)]
-    turns = _counting(w, x, (i, j), size, sum(widths))
+    columns = sum(widths)
+    turns = _counting(w, x, (i, j), size, columns)
     if x.lanes != 1:
         acc = splat_tile(w, a, b, rows, vectors, (), _turns(x, turns), None, ahead)
         _store_transposed(w, x, acc, target, widths)
         return
-    columns = sum(widths)
     strip = _next_strip(w, x, (i, j), size, columns)
     # A triangle's tiles have as many turns as rows at the least.
     least = x.k if turns == (0, x.k) else size
@@ -405,9 +404,9 @@ def _along_k(w: Writer, x: _Product) -> None:
     size_m, size_n = dot_sizes(w.lanes)
 
     def tile(j: str | int, columns: int, i: str | int, rows: int) -> None:
-        _unless_above(w, x, (i, j), rows, lambda: whole_tile(j, columns, i, rows))
+        _unless_above(w, x, (i, j), rows, lambda: seen_tile(j, columns, i, rows))
 
-    def whole_tile(j: str | int, columns: int, i: str | int, rows: int) -> None:
+    def seen_tile(j: str | int, columns: int, i: str | int, rows: int) -> None:
         target = w.at(x.c, w.linear((i, x.rows), (j, 1)))
         left, right = w.at(s.pointer, w.mul(i, s.along)), w.at(v.pointer, w.mul(j, v.along))
         fetch = beside(w, _wanted(w, x, (i, j), columns), rows, rows)

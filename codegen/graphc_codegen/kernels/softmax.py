@@ -14,7 +14,7 @@ import numpy as np
 from graphc_codegen import vecmath
 from graphc_codegen.kernels import causal, epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
-from graphc_codegen.kernels.vectors import across, along, first, iota, maximum
+from graphc_codegen.kernels.vectors import across_maximum, across_sum, along, first, iota, maximum
 from graphc_codegen.writer import REGISTER, Writer, float_literal, mask, vec
 
 
@@ -29,7 +29,7 @@ def _row_maximum(w: Writer, x: str, cols: int) -> str:
         return [maximum(w, values[0], v)]
 
     (value,) = along(w, cols, [(vec("float", w.lanes), lowest)], step)
-    return across(w, value, lambda a, b: maximum(w, a, b))
+    return across_maximum(w, value)
 
 
 def _sum_over(w: Writer, cols: int, term: Callable[[str | int, int], str]) -> str:
@@ -42,7 +42,7 @@ def _sum_over(w: Writer, cols: int, term: Callable[[str | int, int], str]) -> st
         return [w.binary("fadd", values[0], v)]
 
     (value,) = along(w, cols, [(vec("float", w.lanes), "zeroinitializer")], step)
-    return across(w, value, lambda a, b: w.binary("fadd", a, b))
+    return across_sum(w, value)
 
 
 def _each(w: Writer, cols: int, body: Callable[[str | int, int], None]) -> None:

@@ -49,6 +49,16 @@ def maximum_or_nan(w: Writer, a: str, b: str) -> str:
     return w.select(w.binary("fcmp uno", a, a), a, maximum(w, a, b))
 
 
+def across_sum(w: Writer, value: str) -> str:
+    """The sum of all lanes, in every lane."""
+    return across(w, value, lambda a, b: w.binary("fadd", a, b))
+
+
+def across_maximum(w: Writer, value: str) -> str:
+    """The largest of all lanes, in every lane; NaN may be ignored."""
+    return across(w, value, lambda a, b: maximum(w, a, b))
+
+
 def first(w: Writer, value: str, type: str = "float") -> str:
     """Lane 0 as a scalar."""
     return w.op(f"extractelement {vec(type, w.lanes)} {value}, i64 0")

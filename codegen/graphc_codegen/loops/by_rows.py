@@ -7,26 +7,29 @@ that made the row; and short rows have few pieces.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from graphc_codegen.program import Access, Instr, LoopKernel, Output
+from graphc_codegen.program import Access, Instr, LoopKernel, Output, contiguous_strides
 from graphc_codegen.writer import SCRATCH
 
 #: The fewest elements that are worth another meeting, and the fewest rows for each thread.
 _ELEMENTS, _ROWS = 1 << 16, 16
 
 
-class Split(NamedTuple):
-    """A kernel that leaves its reduced outputs in every thread's scratch memory, and one that brings each together.
+class Sum(NamedTuple):
+    """A reduced output: its number among the outputs, the first element in scratch memory, and what brings it together."""
 
-    `places` are the reduced outputs: position among the kernel's outputs, first element in scratch memory.
-    """
+    output: int
+    place: int
+    kernel: LoopKernel
+
+
+class Split(NamedTuple):
+    """A kernel that leaves its reduced outputs in every thread's scratch memory, and what brings these together."""
 
     first: LoopKernel
-    second: tuple[LoopKernel, ...]
-    places: tuple[tuple[int, int], ...]
+    sums: tuple[Sum, ...]
 
 
 def by_rows(kernel: LoopKernel, threads: int) -> Split | None:
@@ -50,13 +53,23 @@ def by_rows(kernel: LoopKernel, threads: int) -> Split | None:
         or any(i.op == "iota" for i in kernel.body)
     ):
         return None
-    places = tuple((k, n * columns) for n, k in enumerate(folded))
-    return Split(_first(kernel, threads, axis), tuple(_second(kernel, threads, k) for k in folded), places)
+    held = [1 if reduced else n for n, reduced in zip(kernel.domain, kernel.reduced, strict=True)]
+    strides = contiguous_strides(held)
+    lead = SCRATCH // 4
+    partial = Access(
+        "float32",
+        (lead, *(0 if reduced else s for s, reduced in zip(strides, kernel.reduced, strict=True))),
+        0,
+        lead * threads,
+    )
+    sums = tuple(
+        Sum(k, n * columns, _second(kernel.outputs[k], (threads, *held), partial)) for n, k in enumerate(folded)
+    )
+    return Split(_first(kernel, threads, axis, partial), sums)
 
 
-def _first(kernel: LoopKernel, threads: int, axis: int) -> LoopKernel:
+def _first(kernel: LoopKernel, threads: int, axis: int, partial: Access) -> LoopKernel:
     size = kernel.domain[axis] // threads
-    partial = Access("float32", (SCRATCH // 4, *_contiguous(kernel)), 0, SCRATCH // 4 * threads)
 
     def cut(access: Access) -> Access:
         return replace(access, strides=(size * access.strides[axis], *access.strides))
@@ -74,23 +87,9 @@ def _first(kernel: LoopKernel, threads: int, axis: int) -> LoopKernel:
     )
 
 
-def _second(kernel: LoopKernel, threads: int, k: int) -> LoopKernel:
-    output = kernel.outputs[k]
-    domain = [1 if reduced else n for n, reduced in zip(kernel.domain, kernel.reduced, strict=True)]
-    partial = Access("float32", (SCRATCH // 4, *_contiguous(kernel)), 0, SCRATCH // 4 * threads)
-    return LoopKernel(
-        (threads, *domain),
-        (True, *(False for _ in domain)),
-        (partial,),
-        (Instr("input", (), "float32", 0),),
-        (replace(output, access=replace(output.access, strides=(0, *output.access.strides)), value=0),),
-    )
-
-
-def _contiguous(kernel: LoopKernel) -> Sequence[int]:
-    """The strides of an array with the axes that are not reduced."""
-    strides, step = [], 1
-    for n, reduced in reversed(list(zip(kernel.domain, kernel.reduced, strict=True))):
-        strides.append(0 if reduced else step)
-        step *= 1 if reduced else n
-    return strides[::-1]
+def _second(output: Output, domain: tuple[int, ...], partial: Access) -> LoopKernel:
+    """Adds up the threads' parts, which lie along the first axis."""
+    access = replace(output.access, strides=(0, *output.access.strides))
+    reduced = (True, *(False for _ in domain[1:]))
+    body = (Instr("input", (), "float32", 0),)
+    return LoopKernel(domain, reduced, (partial,), body, (replace(output, access=access, value=0),))

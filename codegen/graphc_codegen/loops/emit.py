@@ -48,12 +48,13 @@ def _emit_nest(w: Writer, kernel: LoopKernel, pointers: Sequence[str]) -> None:
 
 
 def _emit_split(w: Writer, kernel: LoopKernel, split: Split, pointers: Sequence[str]) -> None:
-    inputs = len(kernel.inputs)
-    partial = {inputs + k: w.at(w.scratch(0), first) for k, first in split.places}
-    _emit_nest(w, split.first, [partial.get(j, pointer) for j, pointer in enumerate(pointers)])
+    inputs, first = len(kernel.inputs), list(pointers)
+    for each in split.sums:
+        first[inputs + each.output] = w.at(w.scratch(0), each.place)
+    _emit_nest(w, split.first, first)
     w.meet()
-    for second, (k, _) in zip(split.second, split.places, strict=True):
-        _emit_nest(w, second, [partial[inputs + k], pointers[inputs + k]])
+    for each in split.sums:
+        _emit_nest(w, each.kernel, [first[inputs + each.output], pointers[inputs + each.output]])
 
 
 def _store_neutral(writer: Writer, kernel: LoopKernel, pointers: Sequence[str]) -> None:
