@@ -7,6 +7,7 @@ and an entry with a C signature. Numba is imported in here only, and only by `co
 from __future__ import annotations
 
 import ctypes
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ ENTRY = "graphc_entry"
 _FLUSH = 0x8040  # MXCSR: flush denormal results to zero, take denormal operands as zero
 #: What generated kernels may call of each other's modules.
 _SUPPORT = ("graphc_meet", "graphc_barrier", "graphc_record")
+_compiling = threading.Lock()
 
 
 def compile_objects(
@@ -105,16 +107,25 @@ def compile_step(source: str, symbols: Iterable[str]) -> list[Jitted]:
 
 
 def _jitted(function: Any, signature: str, options: dict[str, Any]) -> Jitted:
-    """Compile to LLVM IR and no further: Numba neither links nor loads what it has compiled."""
+    """Compile to LLVM IR and no further: Numba neither links nor loads what it has compiled.
+
+    Numba's compiler serves one thread at a time. Its lock keeps the user's jitted functions out, which it does for
+    `Dispatcher.compile`, but it must not be held where a dispatcher is made: the first one makes Numba's contexts,
+    which takes the lock itself, inside a lock of `functools.cached_property` (Python 3.11). So graphc has one as well.
+    """
     import numba
     from numba.core import sigutils
+    from numba.core.compiler_lock import global_compiler_lock
 
-    dispatcher = numba.njit(pipeline_class=_pipeline(), **options)(function)
-    if not hasattr(dispatcher, "_compiler"):
-        raise CodegenError("Numba's compiler is off (NUMBA_DISABLE_JIT); only the checked mode runs without it")
-    arguments, result = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]
-    compiled = dispatcher._compiler.compile(arguments, result)
-    return Jitted(function.__name__, len(arguments), compiled.library.get_llvm_str(), compiled.fndesc.llvm_func_name)
+    with _compiling:
+        dispatcher = numba.njit(pipeline_class=_pipeline(), **options)(function)
+        if not hasattr(dispatcher, "_compiler"):
+            raise CodegenError("Numba's compiler is off (NUMBA_DISABLE_JIT); only the checked mode runs without it")
+        with global_compiler_lock:
+            arguments, result = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]
+            compiled = dispatcher._compiler.compile(arguments, result)
+            ir = compiled.library.get_llvm_str()
+    return Jitted(function.__name__, len(arguments), ir, compiled.fndesc.llvm_func_name)
 
 
 @cache

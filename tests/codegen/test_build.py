@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -69,6 +70,43 @@ def test_a_switched_off_numba_is_reported(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(numba.core.config, "DISABLE_JIT", True)
     with pytest.raises(CodegenError, match="NUMBA_DISABLE_JIT"):
         compile_program(chain(), cache_dir=None)
+
+
+_FIRST_OF_ALL = """
+import os, sys, threading
+import numba
+from graphc_codegen.build import compile_step
+
+def graphs():
+    compile_step('@njit("int32(int64)")\\ndef step(ctx):\\n    kernel(ctx, 1)\\n    return 0', ["kernel"])
+
+def users():
+    assert numba.njit(lambda x: x + 1)(2) == 3
+
+def work(task):
+    gate.wait()
+    try:
+        task()
+    except BaseException as error:
+        print(error)
+
+sys.setswitchinterval(1e-6)
+gate = threading.Barrier(6)
+workers = [threading.Thread(target=work, args=(task,), daemon=True) for task in (graphs, users) * 3]
+for worker in workers:
+    worker.start()
+for worker in workers:
+    worker.join(15)
+print("end", sum(w.is_alive() for w in workers), flush=True)
+os._exit(0)
+"""
+
+
+def test_the_first_steps_compile_on_several_threads_beside_functions_of_the_user() -> None:
+    """Numba makes its contexts with the first function: the order of its locks, and of this package's, is put to the test."""
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", _FIRST_OF_ALL], capture_output=True, text=True, timeout=120)
+        assert done.stdout == "end 0\n", done.stdout + done.stderr
 
 
 def test_modules_compile_to_the_same_objects_on_several_threads() -> None:
