@@ -60,6 +60,8 @@ def _malt() -> Any:
     """malt's API with graphc's hooks in the namespace that converted code calls."""
     # malt uses importlib.util without importing it.
     assert importlib.util
+    # Its modules import each other in circles: threads that came in by different ones would get some of them half made.
+    import malt  # noqa: F401
     from malt.core import converter
     from malt.impl import api
 

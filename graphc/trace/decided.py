@@ -18,6 +18,7 @@ import contextlib
 import inspect
 import linecache
 import os
+import sysconfig
 import textwrap
 import tokenize
 import types
@@ -36,6 +37,8 @@ from graphc.ops.tensor import Tensor
 #: A dotted name: `self.blocks` is ("self", "blocks").
 Path = tuple[str, ...]
 
+#: Folders of what is not the user's. Looked up at import: sysconfig does not bear several threads at first (Python 3.11).
+_LIBRARIES = tuple(sysconfig.get_path(k) + os.sep for k in ("stdlib", "platstdlib", "purelib", "platlib"))
 #: What is converted in any case: it decides by what it makes itself, or means something else once it is converted.
 _OTHERS = (
     ast.While, ast.Try, ast.Match, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom, ast.Await, ast.Lambda, ast.FunctionDef,
@@ -74,17 +77,9 @@ def _parts(fn: Any) -> tuple[Any, Any]:
     return (fn.__func__, fn.__self__) if isinstance(fn, types.MethodType) else (fn, None)
 
 
-@cache
-def _library_folders() -> tuple[str, ...]:
-    import sysconfig
-
-    paths = sysconfig.get_paths()
-    return tuple(paths[k] + os.sep for k in ("stdlib", "platstdlib", "purelib", "platlib"))
-
-
 def _is_users(function: types.FunctionType) -> bool:
     file = function.__code__.co_filename
-    return not (is_library(file) or file.startswith(_library_folders()) or file in SOURCE_MAPS)
+    return not (is_library(file) or file.startswith(_LIBRARIES) or file in SOURCE_MAPS)
 
 
 def _branches(function: types.FunctionType, owner: type, seen: set[types.CodeType]) -> bool:
