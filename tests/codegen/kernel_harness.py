@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -33,8 +32,6 @@ class Compiled:
 
     call: Callable[..., None]
     text: str
-    milliseconds: float
-    object_bytes: int
     keep: tuple[Any, ...]
 
 
@@ -65,17 +62,15 @@ def ir_text(body: Body, pointers: int, lanes: int) -> str:
 def compile_text(text: str, pointers: int, lanes: int) -> Compiled:
     """Verify, compile at codegen level 1 without passes, load."""
     machine = _machine(lanes)
-    start = time.process_time()
     module = llvm.parse_assembly(text)
     module.triple = llvm.get_process_triple()
     module.verify()
     code = machine.emit_object(module)
-    milliseconds = 1e3 * (time.process_time() - start)
     engine = llvm.create_lljit_compiler(machine)
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     library = builder.export_symbol("f").link(engine, f"kernel{next(_names)}")
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * pointers)(library["f"])
-    return Compiled(function, text, milliseconds, len(code), (engine, library))
+    return Compiled(function, text, (engine, library))
 
 
 @cache
