@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from graphc_codegen.kernels.base import Emitter, Operand
 from graphc_codegen.program import SCALAR_OPS, Buffer, Call, LoopKernel, NamedKernel, Program
 from graphc_codegen.target import Target, describe, host, machine
 from graphc_codegen.writer import Writer
+from tests.at_once import at_once
 from tests.codegen.loop_harness import AVX2, HOST, pointwise, run
 from tests.codegen.programs import add, chain, line
 from tests.counting import calls
@@ -73,40 +74,32 @@ def test_a_switched_off_numba_is_reported(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 _FIRST_OF_ALL = """
-import os, sys, threading
 import numba
 from graphc_codegen.build import compile_step
 
+STEP = '''
+@njit("int32(int64)")
+def step(ctx):
+    kernel(ctx, 1)
+    return 0
+'''
+
 def graphs():
-    compile_step('@njit("int32(int64)")\\ndef step(ctx):\\n    kernel(ctx, 1)\\n    return 0', ["kernel"])
+    assert len(compile_step(STEP, ["kernel"])) == 1
 
 def users():
     assert numba.njit(lambda x: x + 1)(2) == 3
 
-def work(task):
-    gate.wait()
-    try:
-        task()
-    except BaseException as error:
-        print(error)
-
-sys.setswitchinterval(1e-6)
-gate = threading.Barrier(6)
-workers = [threading.Thread(target=work, args=(task,), daemon=True) for task in (graphs, users) * 3]
-for worker in workers:
-    worker.start()
-for worker in workers:
-    worker.join(15)
-print("end", sum(w.is_alive() for w in workers), flush=True)
-os._exit(0)
+tasks = [graphs, users] * 3
 """
 
 
-def test_the_first_steps_compile_on_several_threads_beside_functions_of_the_user() -> None:
+@pytest.mark.parametrize("interval", [1e-6, 1e-5, 1e-4])
+def test_the_first_steps_compile_on_several_threads_beside_functions_of_the_user(
+    tmp_path: Path, interval: float
+) -> None:
     """Numba makes its contexts with the first function: the order of its locks, and of this package's, is put to the test."""
-    for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", _FIRST_OF_ALL], capture_output=True, text=True, timeout=120)
-        assert done.stdout == "end 0\n", done.stdout + done.stderr
+    at_once(tmp_path, _FIRST_OF_ALL, interval)
 
 
 def test_modules_compile_to_the_same_objects_on_several_threads() -> None:

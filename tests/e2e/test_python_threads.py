@@ -1,16 +1,14 @@
-"""Several Python threads in a new process, all of them the first: what is imported and made late is made once, and whole."""
+"""Several Python threads, all of them the first to use graphc: what is imported and made late is made once, and whole."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-_SCRIPT = """
-import os, sys, threading, traceback
+from tests.at_once import at_once
+
+_WAYS = """
 import numpy as np
 import graphc
 from graphc import Tensor, nn, ops
@@ -27,7 +25,7 @@ def branching(x):
     return x
 
 x = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
-tasks = {
+ways = {
     "step": lambda: graphc.compile(Net(), x)(x),
     "cell": lambda: Net()(x),
     "jit": lambda: graphc.jit(branching)(x),
@@ -36,30 +34,42 @@ tasks = {
     "plain": lambda: x * 3,
 }
 
-def work(name):
-    gate.wait()
-    try:
-        assert (tasks[name]().asnumpy() == x.asnumpy() * 3).all(), name
-    except BaseException:
-        traceback.print_exc()
+def check(name):
+    assert (ways[name]().asnumpy() == x.asnumpy() * 3).all(), name
 
-sys.setswitchinterval(float(sys.argv[1]))
-gate = threading.Barrier(len(tasks))
-workers = [threading.Thread(target=work, args=(name,), daemon=True) for name in tasks]
-for worker in workers:
-    worker.start()
-for worker in workers:
-    worker.join(15)
-print("end", sum(w.is_alive() for w in workers), flush=True)
-os._exit(0)
+tasks = [lambda name=name: check(name) for name in ways]
+"""
+
+_ONE_CELL = """
+import numpy as np
+from graphc import Parameter, Tensor, nn
+
+class Count(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.total = Parameter(Tensor(np.float32(0)), name="total")
+
+    def construct(self, x):
+        self.total += x
+        return self.total
+
+count, seen = Count(), []
+
+def work():
+    for _ in range(25):
+        seen.append(int(count(Tensor(np.float32(1)))))
+    if len(seen) == 100:
+        assert sorted(seen) == list(range(1, 101)), seen
+
+tasks = [work] * 4
 """
 
 
-@pytest.mark.parametrize("interval", ["1e-5", "1e-4", "1e-3", "5e-3"])
-def test_every_way_in_at_the_same_time(tmp_path: Path, interval: str) -> None:
-    script = tmp_path / "script.py"  # Conditions on tensors are traced in functions whose source can be read.
-    script.write_text(_SCRIPT)
-    environment = os.environ | {"GRAPHC_CACHE_DIR": str(tmp_path / "cache")}
-    command = [sys.executable, str(script), interval]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
-    assert (done.stdout, done.stderr) == ("end 0\n", "")
+@pytest.mark.parametrize("interval", [1e-5, 1e-4, 1e-3, 5e-3])
+def test_every_way_in_at_the_same_time(tmp_path: Path, interval: float) -> None:
+    at_once(tmp_path, _WAYS, interval)
+
+
+@pytest.mark.parametrize("interval", [1e-5, 5e-3])
+def test_calls_of_one_cell_take_turns(tmp_path: Path, interval: float) -> None:
+    at_once(tmp_path, _ONE_CELL, interval)
