@@ -38,7 +38,11 @@ from graphc.ops.tensor import Tensor
 Path = tuple[str, ...]
 
 #: Folders of what is not the user's. Looked up at import: sysconfig does not bear several threads at first (Python 3.11).
-_LIBRARIES = tuple(sysconfig.get_path(k) + os.sep for k in ("stdlib", "platstdlib", "purelib", "platlib"))
+_LIBRARIES = tuple(
+    path + os.sep
+    for name, path in sysconfig.get_paths().items()
+    if name in ("stdlib", "platstdlib", "purelib", "platlib")
+)
 #: What is converted in any case: it decides by what it makes itself, or means something else once it is converted.
 _OTHERS = (
     ast.While, ast.Try, ast.Match, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom, ast.Await, ast.Lambda, ast.FunctionDef,
