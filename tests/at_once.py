@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 _RUN = """
+import os, sys, threading, traceback
 
 def _work(task):
     gate.wait()
@@ -16,7 +17,6 @@ def _work(task):
     except BaseException:
         traceback.print_exc()
 
-import os, sys, threading, traceback
 sys.setswitchinterval(float(sys.argv[1]))
 gate = threading.Barrier(len(tasks))
 workers = [threading.Thread(target=_work, args=(task,), daemon=True) for task in tasks]

@@ -152,6 +152,10 @@ class LoopKernel(_Named):
     def family(self) -> str:
         return "reduce" if any(self.reduced) else "map"
 
+    def accesses(self) -> tuple[Access, ...]:
+        """How the operands of one set are accessed, in their order."""
+        return (*self.inputs, *(o.access for o in self.outputs))
+
 
 #: What a named kernel may have as parameter.
 Param = int | float | bool | str | tuple[int, ...] | tuple[tuple[int, ...], ...] | tuple[Instr, ...]
@@ -200,7 +204,7 @@ class ChainKernel(_Named):
         """How operands are accessed, by number."""
         found: dict[int, list[Access]] = {}
         for loop, places in zip(self.loops, self.places, strict=True):
-            for place, access in zip(places, (*loop.inputs, *(o.access for o in loop.outputs)), strict=True):
+            for place, access in zip(places, loop.accesses(), strict=True):
                 found.setdefault(place, []).append(access)
         return found
 

@@ -158,7 +158,7 @@ def _private(
     inside = Counter(b for c in calls for b in c.args)
     sizes: dict[int, int] = {}
     for call, loop in zip(calls, loops, strict=True):
-        for b, access in zip(call.args, (*loop.inputs, *(o.access for o in loop.outputs)), strict=True):
+        for b, access in zip(call.args, loop.accesses(), strict=True):
             last = reach(access, loop.domain, rows)[1]
             sizes[b] = max(sizes.get(b, 0), (last + 1) * ITEMSIZE[access.dtype])
     found: list[int] = []

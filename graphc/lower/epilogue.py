@@ -145,14 +145,13 @@ def _joined(producer: Call, loop: Call, count: Counter[int]) -> Call | None:
 
 def _fits(kernel: LoopKernel, domain: Sequence[int]) -> bool:
     """Whether a loop is small, all of float32, and stores whole results."""
-    accesses = [*kernel.inputs, *(o.access for o in kernel.outputs)]
     size = math.prod(domain)
     return (
         math.prod(kernel.domain) == size
         and all(o.access.size == size for o in kernel.outputs)
         and len(kernel.inputs) <= 1 + _MOST_EXTRAS
         and len(kernel.body) <= _MOST_INSTRUCTIONS
-        and all(a.dtype == "float32" and a.offset == 0 for a in accesses)
+        and all(a.dtype == "float32" and a.offset == 0 for a in kernel.accesses())
         and all(_supported(i) for i in kernel.body)
         and all(_regrouped(o.access, kernel.domain, domain) == row_major(domain) for o in kernel.outputs)
     )

@@ -88,6 +88,17 @@ def _call(
     return views
 
 
+def as_the_twin(
+    jobs: Sequence[tuple[Loops, Sequence[Array]]],
+    target: Target,
+    compare: Callable[[Array, Array], None] = np.testing.assert_array_equal,
+) -> None:
+    """Every operand of every job is afterwards what the twin makes of it."""
+    for (kernel, arrays), got in zip(jobs, run_many(jobs, target), strict=True):
+        for value, want in zip(got, expected(kernel, arrays), strict=True):
+            compare(value, want)
+
+
 def expected(kernel: Loops, arrays: Sequence[Array]) -> list[Array]:
     """What the NumPy twin makes of copies of the arrays."""
     copies = [a.copy() for a in arrays]

@@ -12,7 +12,8 @@ from graphc_codegen import loops
 from graphc_codegen.loops import by_rows as module
 from graphc_codegen.loops.by_rows import by_rows
 from graphc_codegen.program import Access, Instr, LoopKernel, Output
-from tests.codegen.loop_harness import AVX2, HOST, Array, contiguous, expected, run_many
+from graphc_codegen.target import Target
+from tests.codegen.loop_harness import AVX2, HOST, Array, as_the_twin, contiguous, run_many
 from tests.codegen.threaded import THREADS, same
 
 
@@ -52,16 +53,13 @@ def _operands(kernel: LoopKernel, rng: np.random.Generator) -> list[Array]:
 
 
 @pytest.mark.parametrize("target", [HOST, AVX2], ids=["host", "avx2"])
-def test_random_reductions(monkeypatch: pytest.MonkeyPatch, target: object) -> None:
+def test_random_reductions(monkeypatch: pytest.MonkeyPatch, target: Target) -> None:
     monkeypatch.setattr(module, "_ELEMENTS", 1)
     monkeypatch.setattr(module, "_ROWS", 1)
     rng = np.random.default_rng(3)
     kernels = [_random(rng) for _ in range(60)]
     assert sum(by_rows(k, THREADS) is not None for k in kernels) > 10
-    jobs = [(k, _operands(k, rng)) for k in kernels]
-    for (kernel, arrays), got in zip(jobs, run_many(jobs, target), strict=True):  # type: ignore[arg-type]
-        for value, want in zip(got, expected(kernel, arrays), strict=True):
-            same(value, want)
+    as_the_twin([(k, _operands(k, rng)) for k in kernels], target, same)
 
 
 def _columns(rows: int, columns: int) -> LoopKernel:

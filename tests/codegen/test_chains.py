@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.loops import check_chain, twin
 from graphc_codegen.program import Access, ChainKernel, Instr, LoopKernel, Output, exchanges, in_rows, written
+from graphc_codegen.target import Target
 from graphc_codegen.validate import operands
-from tests.codegen.loop_harness import AVX2, HOST, Array, contiguous, expected, run, run_many
+from tests.codegen.loop_harness import AVX2, HOST, Array, as_the_twin, contiguous, expected, run
 
 ROWS = st.lists(st.sampled_from([1, 2, 3, 5, 13]), min_size=1, max_size=3)
 #: Around the numbers of elements in a vector and in a turn of a loop.
@@ -86,10 +87,7 @@ def data(kernel: ChainKernel, seed: int = 0) -> list[Array]:
 @settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(chains(), min_size=3, max_size=3), st.booleans())
 def test_native_code_agrees_with_the_twin(some: list[ChainKernel], wide: bool) -> None:
-    jobs = [(k, data(k)) for k in some]
-    for (kernel, arrays), got in zip(jobs, run_many(jobs, HOST if wide else AVX2), strict=True):
-        for a, b in zip(got, expected(kernel, arrays), strict=True):
-            np.testing.assert_array_equal(a, b)
+    as_the_twin([(k, data(k)) for k in some], HOST if wide else AVX2)
 
 
 def normalised(rows: tuple[int, ...], n: int, *, private: int = 2) -> ChainKernel:
@@ -109,7 +107,7 @@ def normalised(rows: tuple[int, ...], n: int, *, private: int = 2) -> ChainKerne
 @pytest.mark.parametrize("target", [HOST, AVX2], ids=["host", "avx2"])
 @pytest.mark.parametrize(("rows", "n"), [((1,), 1), ((1,), 40), ((7,), 17), ((3, 5), 64), ((2, 1, 9), 129)])
 @pytest.mark.parametrize("private", [0, 1, 2])
-def test_rows_are_normalised(rows: tuple[int, ...], n: int, private: int, target: object) -> None:
+def test_rows_are_normalised(rows: tuple[int, ...], n: int, private: int, target: Target) -> None:
     kernel = normalised(rows, n, private=private)
     assert (written(kernel), exchanges(kernel)) == (4 - private, False)
     rng = np.random.default_rng(0)
@@ -118,7 +116,7 @@ def test_rows_are_normalised(rows: tuple[int, ...], n: int, private: int, target
     centred = wide - wide.mean(1, keepdims=True)
     with np.errstate(all="ignore"):
         want = centred / np.sqrt((centred**2).mean(1, keepdims=True))
-    got = run(kernel, arrays, target)  # type: ignore[arg-type]
+    got = run(kernel, arrays, target)
     np.testing.assert_allclose(got[1], centred.ravel(), rtol=0, atol=1e-5)
     if n > 1:
         np.testing.assert_allclose(got[2], want.ravel(), rtol=0, atol=1e-4)

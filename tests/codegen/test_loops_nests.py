@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from graphc_codegen import loops, render
 from graphc_codegen.errors import CheckedError, CodegenError
 from graphc_codegen.program import Access, Instr, LoopKernel, Output
-from tests.codegen.loop_harness import AVX2, HOST, contiguous, expected, run, run_many
+from tests.codegen.loop_harness import AVX2, HOST, as_the_twin, contiguous, expected, run
 
 SIZES = st.sampled_from([1, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 50, 65, 130])
 DTYPES = st.sampled_from(["float32", "float32", "float32", "int32", "int64", "bool"])
@@ -102,7 +102,7 @@ def data(kernel: LoopKernel, seed: int = 0) -> list[np.ndarray[Any, Any]]:
     """Small whole numbers, so that every sum of the tests is exact."""
     rng = np.random.default_rng(seed)
     arrays: list[np.ndarray[Any, Any]] = []
-    for access in [*kernel.inputs, *(o.access for o in kernel.outputs)]:
+    for access in kernel.accesses():
         values = rng.integers(-4, 5, access.size)
         arrays.append((values > 0) if access.dtype == "bool" else values.astype(access.dtype))
     return arrays
@@ -111,10 +111,7 @@ def data(kernel: LoopKernel, seed: int = 0) -> list[np.ndarray[Any, Any]]:
 @SETTINGS
 @given(st.lists(kernels(), min_size=4, max_size=4), st.booleans())
 def test_native_code_agrees_with_the_twin(some: list[LoopKernel], wide: bool) -> None:
-    jobs = [(k, data(k)) for k in some]
-    for (kernel, arrays), got in zip(jobs, run_many(jobs, HOST if wide else AVX2), strict=True):
-        for a, b in zip(got, expected(kernel, arrays), strict=True):
-            np.testing.assert_array_equal(a, b)
+    as_the_twin([(k, data(k)) for k in some], HOST if wide else AVX2)
 
 
 def index(access: Access, at: tuple[int, ...]) -> int:

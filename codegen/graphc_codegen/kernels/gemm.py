@@ -262,10 +262,11 @@ def _tiles_by_rows(w: Writer, x: _Product, kinds: Sequence[Kind]) -> None:
 
 def _unless_above(w: Writer, x: _Product, at: tuple[str | int, str | int], size: int, body: Callable[[], None]) -> None:
     """Run `body` unless a tile of `size` rows of C lies above the diagonal and that does not count."""
-    _, i, j = _place(w, x, at)
     if x.triangle is None or not x.triangle.result or x.triangle.swapped:
         body()
-    elif isinstance(i, int) and isinstance(j, int):
+        return
+    _, i, j = _place(w, x, at)
+    if isinstance(i, int) and isinstance(j, int):
         if j < i + size:
             body()
     else:

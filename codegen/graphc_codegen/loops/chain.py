@@ -131,7 +131,7 @@ class _Emission:
         size = max(
             reach(access, loop.domain, rows)[1] + 1
             for loop, places in zip(self.kernel.loops, self.kernel.places, strict=True)
-            for p, access in zip(places, _accesses(loop), strict=True)
+            for p, access in zip(places, loop.accesses(), strict=True)
             if p == place
         )
         return self.w.op(f"alloca [{size} x {MEMORY[dtype]}], align {ALIGNMENT}")
@@ -146,7 +146,7 @@ class _Emission:
 
     def _row(self, indices: Sequence[str | int]) -> None:
         for loop, places in zip(self.kernel.loops, self.kernel.places, strict=True):
-            starts = [self._start(p, a, indices) for p, a in zip(places, _accesses(loop), strict=True)]
+            starts = [self._start(p, a, indices) for p, a in zip(places, loop.accesses(), strict=True)]
             emit(self.w, _on_a_row(loop, self.kernel.rows), starts)
 
     def _start(self, place: int, access: Access, indices: Sequence[str | int]) -> str:
@@ -167,7 +167,3 @@ def _on_a_row(loop: LoopKernel, rows: int) -> LoopKernel:
     body = tuple(replace(i, imm=int(i.imm or 0) - rows) if i.op == "iota" else i for i in loop.body)
     outputs = tuple(replace(o, access=cut(o.access)) for o in loop.outputs)
     return LoopKernel(loop.domain[rows:], loop.reduced[rows:], tuple(map(cut, loop.inputs)), body, outputs)
-
-
-def _accesses(loop: LoopKernel) -> tuple[Access, ...]:
-    return (*loop.inputs, *(o.access for o in loop.outputs))

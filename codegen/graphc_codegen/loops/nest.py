@@ -58,7 +58,7 @@ class _Axis:
 def plan(kernel: LoopKernel, lanes: int) -> Nest:
     """Normalise a kernel with a non-empty domain."""
     live = _live(kernel)
-    accesses = [*kernel.inputs, *(o.access for o in kernel.outputs)]
+    accesses = kernel.accesses()
     offsets = [a.offset for a in accesses]
     strides = [a.strides for a in accesses]
     iotas = [i for i in live if kernel.body[i].op == "iota"]

@@ -35,7 +35,7 @@ def twin(kernel: LoopKernel, *arrays: Array) -> None:
             twin(replace(kernel, times=1), *inputs[k * a : (k + 1) * a], *outputs[k * b : (k + 1) * b])
         return
     check(kernel)
-    accesses = [*kernel.inputs, *(o.access for o in kernel.outputs)]
+    accesses = kernel.accesses()
     if len(arrays) != len(accesses):
         raise CheckedError(f"a loop kernel with {len(accesses)} operands got {len(arrays)}")
     for k, (array, access) in enumerate(zip(arrays, accesses, strict=True)):
