@@ -10,170 +10,110 @@ print(step.graph)
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from graphc import dispatch
 from graphc.collector import importing
-
-with importing:
-    from graphc import ir, nn, ops
-    from graphc.debug import debug
-    from graphc.errors import (
-        ArgumentTypeError,
-        ArgumentValueError,
-        CheckpointError,
-        CompileError,
-        DTypeError,
-        GradientError,
-        GraphcError,
-        LoweringError,
-        ParseError,
-        ShapeError,
-        SignatureError,
-        TraceAttributeError,
-        TraceError,
-        TraceTypeError,
-        VerifyError,
-    )  # fmt: skip
-    from graphc.ops.dtype import DType, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
-    from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
-
-__version__ = "0.1.0"
-
-#: Loaded on first use: what needs the compiler, or libraries beyond the IR's.
-_LAZY = {
-    "compile": "graphc.api",
-    "CompiledStep": "graphc.api",
-    "set_seed": "graphc.ops.seed",
-    "get_seed": "graphc.ops.seed",
-    "save_checkpoint": "graphc.checkpoint",
-    "load_checkpoint": "graphc.checkpoint",
-    "load_param_into_net": "graphc.checkpoint",
-    "Callback": "graphc.train",
-    "set_context": "graphc.context",
-    "get_context": "graphc.context",
-    "GRAPH_MODE": "graphc.context",
-    "PYNATIVE_MODE": "graphc.context",
-    "jit": "graphc.function",
-    "ms_function": "graphc.function",
-    "jit_class": "graphc.function",
-    "grad": "graphc.ops.composite",
-    "value_and_grad": "graphc.ops.composite",
-    "get_grad": "graphc.ops.composite",
-    "mutable": "graphc.ops.mutable",
-    "FixedLossScaleManager": "graphc.amp",
-    "DynamicLossScaleManager": "graphc.amp",
-    "LossScaleManager": "graphc.amp",
-    "build_train_network": "graphc.amp",
-    "ParallelMode": "graphc.parallel",
-    "set_auto_parallel_context": "graphc.parallel",
-    "get_auto_parallel_context": "graphc.parallel",
-    "reset_auto_parallel_context": "graphc.parallel",
-}
-_SUBMODULES = ("amp", "common", "compat", "context", "dataset", "datasets", "parallel", "train")
-
-__all__ = [
-    "GRAPH_MODE",
-    "PYNATIVE_MODE",
-    "ArgumentTypeError",
-    "ArgumentValueError",
-    "Callback",
-    "CheckpointError",
-    "CompileError",
-    "CompiledStep",
-    "DType",
-    "DTypeError",
-    "DynamicLossScaleManager",
-    "FixedLossScaleManager",
-    "GradientError",
-    "GraphcError",
-    "LossScaleManager",
-    "LoweringError",
-    "ParallelMode",
-    "Parameter",
-    "ParameterTuple",
-    "ParseError",
-    "ShapeError",
-    "SignatureError",
-    "Tensor",
-    "TraceAttributeError",
-    "TraceError",
-    "TraceTypeError",
-    "VerifyError",
-    "bfloat16",
-    "bool_",
-    "build_train_network",
-    "compile",
-    "debug",
-    "float16",
-    "float32",
-    "float64",
-    "get_auto_parallel_context",
-    "get_context",
-    "get_grad",
-    "get_seed",
-    "grad",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "ir",
-    "jit",
-    "jit_class",
-    "load_checkpoint",
-    "load_param_into_net",
-    "ms_function",
-    "mutable",
-    "nn",
-    "ops",
-    "reset_auto_parallel_context",
-    "save_checkpoint",
-    "set_auto_parallel_context",
-    "set_context",
-    "set_seed",
-    "uint8",
-    "value_and_grad",
-]  # fmt: skip
+from graphc.debug import debug as debug
+from graphc.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    CheckpointError,
+    CompileError,
+    DTypeError,
+    GradientError,
+    GraphcError,
+    LoweringError,
+    ParseError,
+    ShapeError,
+    SignatureError,
+    TraceAttributeError,
+    TraceError,
+    TraceTypeError,
+    VerifyError,
+)  # fmt: skip
 
 if TYPE_CHECKING:
+    from graphc import amp, common, compat, dataset, ir, nn, ops, parallel, train
     from graphc.amp import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager, build_train_network
     from graphc.api import CompiledStep, compile
     from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
-    from graphc.context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
+    from graphc.context import GRAPH_MODE, PYNATIVE_MODE, ParallelMode, get_context, set_context
     from graphc.function import jit, jit_class, ms_function
-    from graphc.ops.composite import get_grad, grad, value_and_grad
-    from graphc.ops.mutable import mutable
-    from graphc.ops.seed import get_seed, set_seed
-    from graphc.parallel import (
-        ParallelMode,
-        get_auto_parallel_context,
-        reset_auto_parallel_context,
-        set_auto_parallel_context,
+    from graphc.ops.gradients.reverse import get_grad, grad, value_and_grad
+    from graphc.ops.tensor.dtype import (
+        DType,
+        bfloat16,
+        bool_,
+        float16,
+        float32,
+        float64,
+        int8,
+        int16,
+        int32,
+        int64,
+        uint8,
     )
+    from graphc.ops.tensor.mutable import mutable
+    from graphc.ops.tensor.seed import get_seed, set_seed
+    from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
+    from graphc.parallel import get_auto_parallel_context, reset_auto_parallel_context, set_auto_parallel_context
     from graphc.train import Callback
+
+__version__ = "0.1.0"
+
+#: Names by module: what needs more than the standard library is imported when it is first asked for.
+_LAZY = {
+    "graphc": "amp common compat context dataset ir nn ops parallel train",
+    "graphc.amp": "DynamicLossScaleManager FixedLossScaleManager LossScaleManager build_train_network",
+    "graphc.api": "CompiledStep compile",
+    "graphc.checkpoint": "load_checkpoint load_param_into_net save_checkpoint",
+    "graphc.context": "GRAPH_MODE PYNATIVE_MODE ParallelMode get_context set_context",
+    "graphc.function": "jit jit_class ms_function",
+    "graphc.ops.gradients.reverse": "get_grad grad value_and_grad",
+    "graphc.ops.tensor.dtype": "DType bfloat16 bool_ float16 float32 float64 int8 int16 int32 int64 uint8",
+    "graphc.ops.tensor.mutable": "mutable",
+    "graphc.ops.tensor.seed": "get_seed set_seed",
+    "graphc.ops.tensor.tensor": "Parameter ParameterTuple Tensor",
+    "graphc.parallel": "get_auto_parallel_context reset_auto_parallel_context set_auto_parallel_context",
+    "graphc.train": "Callback",
+}
+_MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}
+
+__all__ = [
+    "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "Callback", "CheckpointError", "CompileError",
+    "CompiledStep", "DType", "DTypeError", "DynamicLossScaleManager", "FixedLossScaleManager", "GradientError",
+    "GraphcError", "LossScaleManager", "LoweringError", "ParallelMode", "Parameter", "ParameterTuple", "ParseError",
+    "ShapeError", "SignatureError", "Tensor", "TraceAttributeError", "TraceError", "TraceTypeError", "VerifyError",
+    "amp", "bfloat16", "bool_", "build_train_network", "common", "compat", "compile", "dataset", "debug", "float16",
+    "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad", "get_seed", "grad", "int8", "int16",
+    "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint", "load_param_into_net", "ms_function", "mutable", "nn",
+    "ops", "parallel", "reset_auto_parallel_context", "save_checkpoint", "set_auto_parallel_context", "set_context",
+    "set_seed", "train", "uint8", "value_and_grad",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        from importlib import import_module
-
-        return getattr(import_module(_LAZY[name]), name)
-    if name in _SUBMODULES:
-        from importlib import import_module
-
-        return import_module(f"graphc.{name}")
-    raise AttributeError(f"module 'graphc' has no attribute {name!r}")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'graphc' has no attribute {name!r}")
+    module = _MODULE_OF[name]
+    with importing:
+        value = import_module(f"graphc.{name}") if module == "graphc" else getattr(import_module(module), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_MODULE_OF})
 
 
 def _compiler() -> Any:
     """graphc.api, imported when a Cell or a gradient function is first called."""
-    from graphc import api
+    with importing:
+        return import_module("graphc.api")
 
-    return api
 
-
-ops.dispatch.execute_cell = lambda *call: _compiler().execute_cell(*call)
-ops.dispatch.execute_gradient = lambda *call: _compiler().execute_gradient(*call)
+dispatch.declare_ops = lambda: import_module("graphc.ops.declared")
+dispatch.execute_cell = lambda *call: _compiler().execute_cell(*call)
+dispatch.execute_gradient = lambda *call: _compiler().execute_gradient(*call)

@@ -2,6 +2,6 @@
 
 import sys
 
-from graphc.inspect.cli import main
+from graphc.cli.main import main
 
 sys.exit(main())

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from graphc import collector, context, passes
+from graphc import collector, context, dispatch, passes
 from graphc.debug import cpus, jit, switches, threads
 from graphc.errors import (
     ArgumentTypeError,
@@ -26,12 +26,11 @@ from graphc.errors import (
 from graphc.function import referenced_cells
 from graphc.ir import Graph
 from graphc.lower import lower
-from graphc.nn.cell import Cell
-from graphc.ops import dispatch
-from graphc.ops.mutable import NESTS, NUMBERS, host_number
-from graphc.ops.printing import PrintLog
-from graphc.ops.tensor import Parameter, Tensor
-from graphc.ops.tree import Structure, fixed_values, flatten, unflatten
+from graphc.nn.cell.cell import Cell
+from graphc.ops.functional.printing import PrintLog
+from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
+from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
+from graphc.ops.tensor.tree import Structure, fixed_values, flatten, unflatten
 from graphc.trace import eager, trace
 from graphc_codegen.program import symbol
 
@@ -221,7 +220,7 @@ class CompiledStep:
         if repr(structure) != self._constants or types != self._types or not self._same_references(leaves):
             raise self._mismatch(leaves, structure)
         given = zip(leaves, self._references, strict=True)
-        return [np.asarray(dispatch.require_array(x), order="C") for x, reference in given if reference is None]
+        return [np.asarray(require_array(x), order="C") for x, reference in given if reference is None]
 
     def _same_references(self, leaves: list[Tensor]) -> bool:
         """A Parameter among the arguments is compiled in: the step reads and writes that very one."""

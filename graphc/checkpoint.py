@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, CheckpointError, user_loc
-from graphc.inspect.files import make_directory, write_atomic
+from graphc.files import make_directory, write_atomic
 from graphc.ir import dtype_name
-from graphc.nn.cell import Cell
-from graphc.ops.tensor import Parameter, Tensor
+from graphc.nn.cell.cell import Cell
+from graphc.ops.tensor.tensor import Parameter, Tensor
 
 _METADATA = {"format": "ms"}
 #: Lines of the table in an error before it is cut.

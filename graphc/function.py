@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
-from graphc.nn.cell import Cell
-from graphc.ops import dispatch
-from graphc.ops.composite import GradFunction
+from graphc.nn.cell.cell import Cell
+from graphc.ops.gradients.reverse import GradFunction
 
 
 class FunctionCell(Cell):

@@ -18,7 +18,7 @@ GRAPHC = sorted((ROOT / "graphc").rglob("*.py"))
 CODEGEN = sorted((ROOT / "codegen" / "graphc_codegen").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
-BASE = {"graphc.errors", "graphc.debug"}
+BASE = {"graphc.errors", "graphc.debug", "graphc.dispatch", "graphc.context", "graphc.files"}
 IR = BASE | {"graphc.ir"}
 OPS = IR | {"graphc.ops"}
 NN = OPS | {"graphc.nn"}
@@ -26,7 +26,9 @@ NN = OPS | {"graphc.nn"}
 ALLOWED = {
     "graphc.errors": set(),
     "graphc.debug": set(),
-    "graphc.context": BASE,
+    "graphc.dispatch": set(),
+    "graphc.files": {"graphc.errors"},
+    "graphc.context": {"graphc.errors"},
     "graphc.ir": BASE,
     "graphc.ops": IR,
     "graphc.nn": OPS,
@@ -37,21 +39,21 @@ ALLOWED = {
 }
 #: Files that may import more inside functions, and why.
 LAZY = {
-    "graphc/inspect/": "commands compile the user's cells: they load the compiler when they run, not when they are listed",
+    "graphc/cli/": "commands compile the user's cells: they load the compiler when they run, not when they are listed",
     "graphc/ops/": "a function of tensors and the classes it makes would import each other",
 }
 #: Third parties, and who may import them.
 OUTSIDE = {
     "networkx": ("graphc/ir/", "graphc/ops/", "graphc/passes/", "graphc/inspect/"),
     "numba": ("codegen/",),
-    "llvmlite": ("codegen/", "graphc/inspect/doctor.py"),
+    "llvmlite": ("codegen/", "graphc/cli/doctor.py"),
     "jinja2": ("codegen/",),
     "malt": ("graphc/trace/",),
 }
 #: Reads of the environment outside graphc.debug, and why.
 ENVIRONMENT = {
     "graphc/debug.py": "the switches",
-    "graphc/inspect/commands.py": "NO_COLOR, which is no switch of graphc's",
+    "graphc/cli/commands.py": "NO_COLOR, which is no switch of graphc's",
     "codegen/graphc_codegen/cache.py": "XDG_CACHE_HOME: where caches are kept on this machine",
 }
 
@@ -163,7 +165,7 @@ HEAVY = {"numba", "llvmlite", "jinja2", "codegen", "malt"}
         "import graphc.ir",
         "import graphc",
         "import graphc_codegen.program",
-        "import graphc.inspect.cli",
+        "import graphc.cli.main",
         "import graphc.trace",
     ],
 )

@@ -23,11 +23,11 @@ from graphc.nn import (
     TrainOneStepCell,
     TrainOneStepWithLossScaleCell,
     WithLossCell,
-    checks,
 )
-from graphc.ops.dtype import to_name
-from graphc.ops.tensor import Tensor
-from graphc.ops.tree import map_tensors
+from graphc.nn.cell import checks
+from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tree import map_tensors
 
 LEVELS = ("O0", "O1", "O2", "O3")
 HALVES = ("float16", "bfloat16")

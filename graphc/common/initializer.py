@@ -1,21 +1,9 @@
 """MindSpore's `common.initializer`: the names of `graphc.nn.initializer`."""
 
-from graphc.nn.initializer import (
-    Constant,
-    HeNormal,
-    HeUniform,
-    Initializer,
-    Normal,
-    One,
-    TruncatedNormal,
-    Uniform,
-    XavierUniform,
-    Zero,
-    initializer,
-)  # fmt: skip
-from graphc.nn.more_initializers import Dirac, Identity, Orthogonal, Sparse, VarianceScaling, XavierNormal
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Constant", "Dirac", "HeNormal", "HeUniform", "Identity", "Initializer", "Normal", "One", "Orthogonal", "Sparse",
-    "TruncatedNormal", "Uniform", "VarianceScaling", "XavierNormal", "XavierUniform", "Zero", "initializer",
-]  # fmt: skip
+from graphc.nn import initializer as _initializers
+from graphc.nn.initializer import *
+
+if not TYPE_CHECKING:
+    __all__ = _initializers.__all__

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc.api import CompiledStep, compile
-from graphc.nn.cell import Cell
+from graphc.nn.cell.cell import Cell
 
 
 class _CellGraphExecutor:

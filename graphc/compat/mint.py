@@ -62,7 +62,7 @@ from graphc.ops import (
     where,
     zeros_like,
 )
-from graphc.ops.tensor import Tensor
+from graphc.ops.tensor.tensor import Tensor
 
 eq, ne, gt, ge, lt, le = ops.equal, not_equal, greater, greater_equal, less, less_equal
 

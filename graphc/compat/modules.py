@@ -16,9 +16,9 @@ from types import ModuleType
 from typing import Any
 
 _TOP = "graphc.compat.toplevel"
-_TENSORS = (_TOP, "graphc", "graphc.ops", "graphc.ops.dtype", "graphc.ops.tensor")
+_TENSORS = (_TOP, "graphc", "graphc.ops", "graphc.ops.tensor.dtype", "graphc.ops.tensor.tensor")
 _NN = ("graphc.nn",)
-_OPS = ("graphc.ops", "graphc.ops.composite", _TOP)
+_OPS = ("graphc.ops", "graphc.ops.gradients.reverse", _TOP)
 _PRIMITIVES = ("graphc.ops", "graphc.ops.primitives", _TOP)
 _PARALLEL = ("graphc.parallel", _TOP)
 
@@ -33,7 +33,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         _TOP,
         "graphc",
         "graphc.context",
-        "graphc.ops.dtype",
+        "graphc.ops.tensor.dtype",
         "graphc.amp",
         "graphc.ops",
         "graphc.parallel",
@@ -47,8 +47,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     # ---- networks
     "mindspore.nn": _NN,
     **_within("mindspore.nn", "cell layer loss wrap grad metrics", _NN),
-    "mindspore.nn.learning_rate_schedule": ("graphc.nn.learning_rate_schedule",),
-    "mindspore.nn.dynamic_lr": ("graphc.nn.dynamic_lr",),
+    "mindspore.nn.learning_rate_schedule": ("graphc.nn.rates.schedules",),
+    "mindspore.nn.dynamic_lr": ("graphc.nn.rates.lists",),
     **_within(
         "mindspore.nn.layer",
         "basic activation container conv normalization pooling embedding math combined padding image rnns channel_shuffle",
@@ -78,14 +78,14 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.ops.function": _OPS,
     **_within("mindspore.ops.function", "math_func array_func nn_func random_func clip_func debug_func grad", _OPS),
     **_within("mindspore.ops.function.grad", "grad_func", _OPS),
-    "mindspore.ops.composite": ("graphc.ops.composite", *_OPS),
-    **_within("mindspore.ops.composite", "base math_ops multitype_ops env_ops", ("graphc.ops.composite", *_OPS)),
+    "mindspore.ops.composite": ("graphc.ops.gradients", *_OPS),
+    **_within("mindspore.ops.composite", "base math_ops multitype_ops env_ops", ("graphc.ops.gradients", *_OPS)),
     **_within(
         "mindspore.ops.composite.multitype_ops",
         "zeros_like_impl ones_like_impl add_impl _constexpr_utils",
-        ("graphc.ops.composite", *_OPS),
+        ("graphc.ops.gradients", *_OPS),
     ),
-    "mindspore.ops.primitive": (*_PRIMITIVES, "graphc.ops.composite"),
+    "mindspore.ops.primitive": (*_PRIMITIVES, "graphc.ops.gradients"),
     "mindspore.ops.auto_generate": _PRIMITIVES,
     **_within("mindspore.ops.auto_generate", "gen_ops_prim gen_ops_def", _PRIMITIVES),
     "mindspore.ops._primitive_cache": (_TOP,),
@@ -93,8 +93,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     # ---- tensors and compilation
     "mindspore.common": (*_TENSORS, "graphc.compat.executor"),
     "mindspore.common.api": ("graphc.compat.executor", "graphc", _TOP),
-    **dict.fromkeys(("mindspore.dtype", "mindspore.common.dtype"), ("graphc.ops.dtype", _TOP)),
-    "mindspore.common.initializer": ("graphc.nn.initializer", "graphc.nn.more_initializers"),
+    **dict.fromkeys(("mindspore.dtype", "mindspore.common.dtype"), ("graphc.ops.tensor.dtype", _TOP)),
+    "mindspore.common.initializer": ("graphc.nn.initializer", "graphc.nn.initializer.distributions"),
     **_within(
         "mindspore.common", "parameter tensor sparse_tensor jit_config mutable seed recompute lazy_inline", _TENSORS
     ),

@@ -13,9 +13,9 @@ import numpy as np
 
 from graphc import context as _context
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.nn.cell import Cell
-from graphc.ops.dtype import DType, to_name
-from graphc.ops.tensor import Tensor
+from graphc.nn.cell.cell import Cell
+from graphc.ops.tensor.dtype import DType, to_name
+from graphc.ops.tensor.tensor import Tensor
 
 GRAPH_MODE, PYNATIVE_MODE = _context.GRAPH_MODE, _context.PYNATIVE_MODE
 STRICT, COMPATIBLE, LAX = 0, 1, 2

@@ -1,5 +1,6 @@
-"""Data sets under MindSpore's names. So far only the seed they will draw from; `graphc.datasets` has data to train on."""
+"""Data sets: the digits that come with graphc, and the settings that MindSpore's data sets read. Nothing is downloaded."""
 
 from graphc.dataset import config
+from graphc.dataset.digits import Digits, load_digits
 
-__all__ = ["config"]
+__all__ = ["Digits", "config", "load_digits"]

@@ -18,7 +18,7 @@ import numpy as np
 import graphc
 from graphc import Tensor, nn
 from graphc.checkpoint import save_checkpoint
-from graphc.datasets import Digits, load_digits
+from graphc.dataset import Digits, load_digits
 from graphc.errors import ArgumentValueError
 from graphc.examples.lenet import LeNet5
 

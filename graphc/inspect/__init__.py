@@ -1,4 +1,4 @@
-"""Looking at graphs: dumps on disk (`dump`), slices and the overflow order (`flow`, `show`), `diff`, dot and mermaid
-(`export`), and the `graphc` command (`cli`). Reads the IR only; needs no numba. Nothing is imported here, so that
-`graphc --help` stays quick.
+"""Looking at graphs: dumps on disk (`dump`), slices and the overflow order (`flow`, `show`), `diff`, dot and mermaid (`export`).
+
+Reads the IR only; needs no numba. Nothing is imported here, so that the command line starts quickly.
 """

@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentValueError, ParseError
+from graphc.files import make_directory, write_atomic
 from graphc.inspect import jsonform
-from graphc.inspect.files import make_directory, write_atomic
 from graphc.inspect.flow import shown
 from graphc.ir import REGIONS, Data, Graph, TensorType, dtype_name, parse, to_text, walk
 from graphc.ir.text import INLINE_ELEMENTS

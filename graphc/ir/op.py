@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError
 from graphc.ir.types import TensorType
 
@@ -204,6 +205,8 @@ def op(
 
 def get_op(name: str) -> OpDef:
     """The op of that name; ArgumentValueError with the nearest names if there is none."""
+    if name not in _REGISTRY and dispatch.declare_ops is not None:
+        dispatch.declare_ops()
     try:
         return _REGISTRY[name]
     except KeyError:
@@ -217,4 +220,6 @@ def get_op(name: str) -> OpDef:
 
 def all_ops() -> dict[str, OpDef]:
     """Every registered op by name, in order of declaration."""
+    if dispatch.declare_ops is not None:
+        dispatch.declare_ops()
     return dict(_REGISTRY)

@@ -100,3 +100,11 @@ def parse_type(text: str) -> TensorType:
     if not match or match[1] not in _LONG:
         raise ValueError(f"{text!r} is no type, expected for example f32[32,10]")
     return TensorType(_LONG[match[1]], tuple(map(int, match[2].split(","))) if match[2] else ())
+
+
+def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major strides in elements."""
+    strides = [1] * len(shape)
+    for i in range(len(shape) - 1, 0, -1):
+        strides[i - 1] = strides[i] * shape[i]
+    return tuple(strides)

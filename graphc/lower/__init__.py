@@ -19,7 +19,7 @@ from graphc.lower.overflow import watch
 from graphc.lower.pooling import pool_convolutions
 from graphc.lower.sets import join
 from graphc.lower.threads import spread
-from graphc.ops.tensor import Array
+from graphc.ops.tensor.tensor import Array
 from graphc_codegen.program import Program
 
 __all__ = ["Lowered", "lower"]

@@ -10,12 +10,11 @@ from graphc.errors import GraphcError, LoweringError
 from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.op import Kernel as KernelLowering
 from graphc.ir.op import Reduce, Scalar, Strided
-from graphc.ir.types import HALVES
+from graphc.ir.types import HALVES, contiguous_strides
 from graphc.lower.buffers import Buffers
 from graphc.lower.expression import Expression
 from graphc.lower.fuse import Group
 from graphc.lower.views import View
-from graphc.ops.rules import contiguous_strides
 from graphc_codegen.program import Access, Call, Kernel, LoopKernel, NamedKernel, Output, Stmt
 
 Emit = Callable[[Stmt], None]

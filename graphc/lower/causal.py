@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from graphc.lower.statements import operands, params_of, row_major, touched, uses, with_blocks
-from graphc.ops.tensor import Array
+from graphc.ops.tensor.tensor import Array
 from graphc_codegen.program import Access, Call, Instr, LoopKernel, NamedKernel, Param, Stmt
 
 #: What a mask holds where nothing is to be seen, at the most; and the size of what it holds elsewhere.

@@ -17,11 +17,11 @@ from functools import cache
 
 from graphc.ir import Graph, Node, Value
 from graphc.ir.op import Scalar, Strided
+from graphc.ir.types import contiguous_strides
 from graphc.lower.calls import walk
 from graphc.lower.cost import price
 from graphc.lower.expression import Expression
 from graphc.lower.fuse import MAX_NODES, MAX_OPERANDS, Group, Step
-from graphc.ops.rules import contiguous_strides
 from graphc_codegen.program import Access
 
 #: Smaller loops find their operands in the first cache.

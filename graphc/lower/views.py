@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.op import Alias, Strided
-from graphc.ops.rules import contiguous_strides
+from graphc.ir.types import contiguous_strides
 
 #: Ops whose operands and result may lie anywhere, as long as one of the last two axes is contiguous.
 _TAKERS = frozenset({"MatMul", "BatchMatMul"})

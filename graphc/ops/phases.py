@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from graphc.ir import TensorType
-from graphc.ops.rules import contiguous_strides
+from graphc.ir.types import contiguous_strides
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from graphc.context import ParallelMode, ParallelSettings, parallel_settings, reset_parallel, set_parallel
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.ops.collective import (
-    WORLD,
-    ParallelMode,
-    ParallelSettings,
-    parallel_settings,
-    reset_parallel,
-    set_parallel,
-)
+from graphc.ops.declared.collective import WORLD
 
 __all__ = [
     "GlobalComm",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from graphc.ops.collective import WORLD, ReduceOp
-from graphc.ops.collective import all_reduce as _all_reduce
-from graphc.ops.tensor import Tensor
+from graphc.ops.declared.collective import WORLD
+from graphc.ops.functional.collective import ReduceOp
+from graphc.ops.functional.collective import all_reduce as _all_reduce
+from graphc.ops.tensor.tensor import Tensor
 
 __all__ = ["all_reduce", "barrier"]
 

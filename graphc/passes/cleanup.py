@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc.ir import Data, Graph, Node, Value
-from graphc.ops import reference
+from graphc.ops.declared import reference
 from graphc.passes.tools import in_subgraphs
 
 #: Results of more elements are not computed at compile time, nor such as are larger than their operands.

@@ -14,7 +14,7 @@ from graphc.debug import switches
 from graphc.errors import GraphcError, VerifyError
 from graphc.ir import Graph, verify
 from graphc.ir.verify import Proven
-from graphc.ops import reference
+from graphc.ops.declared import reference
 from graphc.passes.autodiff import autodiff
 from graphc.passes.cleanup import cse, prune, simplify
 from graphc.passes.order import order_writes

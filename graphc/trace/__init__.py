@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from graphc import dispatch
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ir import Graph
-from graphc.nn.cell import Cell
-from graphc.ops import dispatch
-from graphc.ops.tensor import Parameter, Tensor
-from graphc.ops.tree import Structure, flatten, unflatten
+from graphc.nn.cell.cell import Cell
+from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.trace.decided import definition
 from graphc.trace.recorder import GraphRecorder
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from graphc import dispatch
 from graphc.errors import DTypeError, ShapeError, TraceError, user_loc
 from graphc.ir import Value
-from graphc.ops import dispatch
 from graphc.ops import functional as F
-from graphc.ops.tensor import Parameter, Tensor
-from graphc.ops.tree import Fixed, Leaf, Nest, Structure, flatten, unflatten
+from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.tree import Fixed, Leaf, Nest, Structure, flatten, unflatten
 
 if TYPE_CHECKING:
     from graphc.trace.recorder import GraphRecorder

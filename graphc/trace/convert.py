@@ -18,12 +18,12 @@ from functools import cache, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from graphc import dispatch
 from graphc.errors import SKIPPED, SOURCE_MAPS, Loc, TraceError, TraceTypeError, display_path, user_loc
-from graphc.nn.cell import Cell
-from graphc.ops import dispatch
+from graphc.nn.cell.cell import Cell
 from graphc.ops import functional as F
-from graphc.ops.tensor import Parameter, Tensor, as_tensor
-from graphc.ops.tree import flatten, unflatten
+from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
+from graphc.ops.tensor.tree import flatten, unflatten
 from graphc.trace import control, raised
 from graphc.trace.decided import needs_conversion
 from graphc.trace.rewrite import print_, raising, rewritten, set_item

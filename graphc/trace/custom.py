@@ -6,11 +6,11 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from graphc import dispatch
 from graphc.errors import GradientError, TraceError, user_loc
-from graphc.nn.cell import Cell
-from graphc.ops import dispatch
-from graphc.ops.tensor import Tensor
-from graphc.ops.tree import flatten, unflatten
+from graphc.nn.cell.cell import Cell
+from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tree import flatten, unflatten
 
 if TYPE_CHECKING:
     from graphc.trace.recorder import GraphRecorder

@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import SOURCE_MAPS, is_library
-from graphc.nn.cell import Cell
-from graphc.ops.dtype import DType
-from graphc.ops.tensor import Tensor
+from graphc.nn.cell.cell import Cell
+from graphc.ops.tensor.dtype import DType
+from graphc.ops.tensor.tensor import Tensor
 
 #: A dotted name: `self.blocks` is ("self", "blocks").
 Path = tuple[str, ...]

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from graphc import dispatch
 from graphc.ir import Graph, TensorType, Value
-from graphc.nn.cell import Cell
-from graphc.ops import dispatch, reference
-from graphc.ops.float_status import StatusRegister
-from graphc.ops.rules import Array
-from graphc.ops.tensor import Parameter, Tensor, TracedTensor
-from graphc.ops.tree import map_tensors
+from graphc.nn.cell.cell import Cell
+from graphc.ops.declared import reference
+from graphc.ops.declared.rules import Array
+from graphc.ops.primitives.float_status import StatusRegister
+from graphc.ops.tensor.tensor import Parameter, Tensor, TracedTensor, require_array
+from graphc.ops.tensor.tree import map_tensors
 from graphc.trace.recorder import GraphRecorder
 
 
@@ -65,13 +66,13 @@ class EagerRecorder(GraphRecorder):
 
     def constant(self, x: Tensor) -> Value:
         value = super().constant(x)
-        self.values[value] = dispatch.require_array(x)
+        self.values[value] = require_array(x)
         return value
 
     def input(self, name: str, x: Tensor) -> TracedTensor:
         """An argument of the call."""
         node = self.graph.add("Input", types=(x.type,), name=name)
-        self.values[node.outputs[0]] = dispatch.require_array(x)
+        self.values[node.outputs[0]] = require_array(x)
         return self.wrap(node.outputs[0])
 
     def _entry(self, p: Parameter) -> Value:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 from graphc.ir import Value
-from graphc.nn.cell import Cell
+from graphc.nn.cell.cell import Cell
 from graphc.ops import functional as F
-from graphc.ops.collective import accumulate
-from graphc.ops.composite import GradOperation, ValueAndGrad, name_of
-from graphc.ops.custom_grad import hooked_gradient
-from graphc.ops.mutable import NESTS, NUMBERS, host_number
-from graphc.ops.tensor import Parameter, Tensor
-from graphc.ops.tree import flatten, map_tensors, tensors
+from graphc.ops.functional.collective import accumulate
+from graphc.ops.gradients.custom import hooked_gradient
+from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad, name_of
+from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
+from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.tree import flatten, map_tensors, tensors
 
 if TYPE_CHECKING:
     from graphc.trace.recorder import CallRecord, GraphRecorder

@@ -1,17 +1,18 @@
-"""Calls of cells with hooks, see `graphc.nn.hooks`."""
+"""Calls of cells with hooks, see `graphc.nn.cell.hooks`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from graphc import dispatch
 from graphc.errors import GradientError, user_loc
-from graphc.ops import dispatch
-from graphc.ops.tensor import Tensor
-from graphc.ops.tree import tensors
+from graphc.ops.tensor.call import call as call_op
+from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tree import tensors
 
 if TYPE_CHECKING:
-    from graphc.nn.cell import Cell
+    from graphc.nn.cell.cell import Cell
     from graphc.trace.recorder import GraphRecorder
 
 
@@ -98,7 +99,7 @@ def called(recorder: GraphRecorder | None, hook: Callable[..., Any], cell: Cell,
 
 def host_call(function: Callable[..., Any], given: tuple[Any, ...]) -> tuple[Tensor, ...]:
     """What function(*given) returns (None: the same tensors), when the values are there. PYNATIVE_MODE only."""
-    from graphc.ops.custom_grad import HostFunction
+    from graphc.ops.gradients.custom import HostFunction
 
-    made = dispatch.call("HostCall", *given, function=HostFunction(function))
+    made = call_op("HostCall", *given, function=HostFunction(function))
     return made if isinstance(made, tuple) else (made,)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphc.nn.cell import Cell
+from graphc.nn.cell.cell import Cell
 from graphc.ops import functional as F
-from graphc.ops.tensor import Parameter, Tensor
-from graphc.ops.tree import map_tensors
+from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.tree import map_tensors
 
 
 def in_dtype(

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import TraceError, user_loc
-from graphc.ops.functional.extra_print import raise_later
-from graphc.ops.tensor import Tensor
-from graphc.ops.tree import flatten, unflatten
+from graphc.ops.functional.printing import raise_later
+from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tree import flatten, unflatten
 
 #: What a branch that raises leaves in place of its symbols.
 _RAISED = "raised"

@@ -15,10 +15,9 @@ from typing import Any
 
 from graphc.errors import GraphcError, TraceError, user_loc
 from graphc.ir import Data, Graph, Ids, Node, Region, TensorType, Value, get_op
-from graphc.nn.cell import Cell
-from graphc.ops import dispatch
-from graphc.ops.tensor import Parameter, Tensor, TracedTensor
-from graphc.ops.tree import Structure, flatten, map_tensors
+from graphc.nn.cell.cell import Cell
+from graphc.ops.tensor.tensor import Parameter, Tensor, TracedTensor, require_array
+from graphc.ops.tensor.tree import Structure, flatten, map_tensors
 from graphc.trace import control, custom, gradient, hooks, mixed
 from graphc.trace.convert import converted
 
@@ -51,7 +50,7 @@ class DeferredDepend(Tensor):
 
 
 class GraphRecorder:
-    """Implements `graphc.ops.dispatch.Recorder` for one graph; branches of `cond` get recorders of their own."""
+    """Implements `graphc.dispatch.Recorder` for one graph; branches of `cond` get recorders of their own."""
 
     immediate = False
 
@@ -172,7 +171,7 @@ class GraphRecorder:
 
     def constant(self, x: Tensor) -> Value:
         """A tensor that is known now. The same tensor, and equal single numbers, become one node."""
-        array = dispatch.require_array(x)
+        array = require_array(x)
         type = x.type
         key = (type, array.tobytes()) if array.size == 1 else id(x)
         if key not in self._constants:

@@ -13,8 +13,8 @@ import copy
 from typing import Any
 
 from graphc.ops import functional as F
-from graphc.ops.functional.extra_index import updated
-from graphc.ops.tensor import Parameter, Tensor
+from graphc.ops.functional.index import updated
+from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
 def set_item(target: Any, index: Any, value: Any) -> Any:

@@ -8,7 +8,7 @@ import pytest
 import graphc
 from graphc import Parameter, Tensor, nn, ops
 from graphc.debug import debug
-from graphc.ops import reference
+from graphc.ops.declared import reference
 
 HALVES = [graphc.float16, graphc.bfloat16]
 

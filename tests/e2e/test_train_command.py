@@ -15,7 +15,7 @@ import pytest
 import graphc
 from graphc import Tensor
 from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
-from graphc.datasets import load_digits
+from graphc.dataset import load_digits
 from graphc.errors import ArgumentValueError
 from graphc.examples.train_digits import Options, evaluate, train, training_cell
 from graphc.inspect.dump import load

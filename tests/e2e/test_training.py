@@ -11,7 +11,7 @@ import graphc
 from graphc import Tensor, nn
 from graphc.debug import debug
 from graphc.examples.lenet import LeNet5
-from graphc.ops import reference
+from graphc.ops.declared import reference
 
 STEPS, OVERFLOWS = 50, (17, 33)
 

@@ -9,8 +9,8 @@ import pytest
 
 from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
 from graphc.errors import ArgumentTypeError, ArgumentValueError, CheckpointError
-from graphc.nn.cell import Cell
-from graphc.ops.tensor import Parameter, Tensor
+from graphc.nn.cell.cell import Cell
+from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
 class Net(Cell):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from graphc.inspect.cli import main
+from graphc.cli.main import main
 from graphc.inspect.dump import write_dump
 from graphc.ir import to_text
 
@@ -241,7 +241,7 @@ def test_explain(capsys):
 def test_doctor(capsys, monkeypatch, tmp_path):
     (tmp_path / "a.o").write_bytes(b"12345")
     monkeypatch.setenv("GRAPHC_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("graphc.inspect.doctor.cpus", lambda: 7)
+    monkeypatch.setattr("graphc.cli.doctor.cpus", lambda: 7)
     assert main(["doctor", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["cache"] == {"directory": str(tmp_path), "files": 1, "bytes": 5}
@@ -300,7 +300,7 @@ def _python(code: str, *args: str) -> subprocess.CompletedProcess[str]:
 
 _LIGHT = """
 import sys
-from graphc.inspect.cli import main
+from graphc.cli.main import main
 try:
     code = main(sys.argv[1:])
 except SystemExit as stop:

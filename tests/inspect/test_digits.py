@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphc.datasets import load_digits
-from graphc.datasets.digits import _interpolation, _scale_up
+from graphc.dataset import load_digits
+from graphc.dataset.digits import _interpolation, _scale_up
 from graphc.errors import ArgumentTypeError, ArgumentValueError
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from graphc.errors import ArgumentValueError, ParseError
+from graphc.files import write_atomic
 from graphc.inspect import jsonform
 from graphc.inspect.dump import load, load_passes, write_dump
-from graphc.inspect.files import write_atomic
 from graphc.ir import Value, to_text
 
 

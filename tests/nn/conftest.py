@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from graphc.ops import dispatch
+from graphc import dispatch
 
 
 @pytest.fixture(autouse=True)

@@ -12,9 +12,10 @@ import pytest
 
 import graphc
 from graphc import Tensor, nn
-from graphc.nn import initializer as init
-from graphc.nn import more_initializers as more
-from graphc.nn.initializer import initializer
+from graphc.nn.initializer import distributions as init
+from graphc.nn.initializer import structured
+from graphc.nn.initializer.draws import philox
+from graphc.nn.initializer.make import initializer
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "ms_initializers.json").read_text())["cases"]
 
@@ -32,9 +33,9 @@ def test_bits_are_those_recorded_from_mindspore(case: dict[str, Any]) -> None:
 
 def test_philox_gives_the_published_vectors() -> None:
     """Known answers of Random123 for Philox4x32-10; here the key is the seed, the counter (block, seed)."""
-    assert [hex(v) for v in init.philox(0, 0, 4)] == ["0x6627e8d5", "0xe169c58d", "0xbc57ac4c", "0x9b00dbd8"]
-    whole = init.philox(123456789 << 33, 0, 4096)
-    assert np.array_equal(whole[1024:2048], init.philox(123456789 << 33, 1024, 1024))
+    assert [hex(v) for v in philox(0, 0, 4)] == ["0x6627e8d5", "0xe169c58d", "0xbc57ac4c", "0x9b00dbd8"]
+    whole = philox(123456789 << 33, 0, 4096)
+    assert np.array_equal(whole[1024:2048], philox(123456789 << 33, 1024, 1024))
 
 
 @pytest.mark.parametrize(
@@ -150,10 +151,10 @@ def test_custom_initializer() -> None:
 @pytest.mark.parametrize(
     ("made", "deviation", "bound"),
     [
-        (more.XavierNormal(gain=2.0), 2 * (2 / 500) ** 0.5, None),
-        (more.VarianceScaling(2.0, "fan_out", "untruncated_normal"), (2 / 200) ** 0.5, None),
-        (more.VarianceScaling(1.0, "fan_in", "truncated_normal"), (1 / 300) ** 0.5, 2.3 * (1 / 300) ** 0.5),
-        (more.VarianceScaling(3.0, "fan_avg", "uniform"), (3 / 250) ** 0.5, (9 / 250) ** 0.5),
+        (init.XavierNormal(gain=2.0), 2 * (2 / 500) ** 0.5, None),
+        (init.VarianceScaling(2.0, "fan_out", "untruncated_normal"), (2 / 200) ** 0.5, None),
+        (init.VarianceScaling(1.0, "fan_in", "truncated_normal"), (1 / 300) ** 0.5, 2.3 * (1 / 300) ** 0.5),
+        (init.VarianceScaling(3.0, "fan_avg", "uniform"), (3 / 250) ** 0.5, (9 / 250) ** 0.5),
     ],
 )
 def test_deviation(made: init.Initializer, deviation: float, bound: float | None) -> None:
@@ -166,7 +167,7 @@ def test_deviation(made: init.Initializer, deviation: float, bound: float | None
 
 @pytest.mark.parametrize("shape", [(4, 2, 3), (5, 3)])
 def test_orthogonal(shape: tuple[int, ...]) -> None:
-    matrix = initializer(more.Orthogonal(2.0), shape).asnumpy().reshape(shape[0], -1).astype(np.float64)
+    matrix = initializer(structured.Orthogonal(2.0), shape).asnumpy().reshape(shape[0], -1).astype(np.float64)
     rows, columns = matrix.shape
     product = matrix @ matrix.T if rows <= columns else matrix.T @ matrix
     np.testing.assert_allclose(product, 4 * np.eye(min(rows, columns)), atol=1e-5)
@@ -174,11 +175,15 @@ def test_orthogonal(shape: tuple[int, ...]) -> None:
 
 def test_identities_and_sparse() -> None:
     assert initializer("identity", (2, 3)).asnumpy().tolist() == [[1, 0, 0], [0, 1, 0]]
-    kept = initializer(more.Dirac(groups=2), (4, 2, 3)).asnumpy()
+    kept = initializer(structured.Dirac(groups=2), (4, 2, 3)).asnumpy()
     assert kept.sum() == 4
     assert [kept[i, i % 2, 1] for i in range(4)] == [1, 1, 1, 1]
-    assert ((initializer(more.Sparse(0.3), (10, 7)).asnumpy() == 0).sum(0) == 3).all()
-    for wrong, shape in ((more.Identity(), (2, 2, 2)), (more.Sparse(0.1), (3,)), (more.Dirac(3), (4, 2, 3))):
+    assert ((initializer(structured.Sparse(0.3), (10, 7)).asnumpy() == 0).sum(0) == 3).all()
+    for wrong, shape in (
+        (structured.Identity(), (2, 2, 2)),
+        (structured.Sparse(0.1), (3,)),
+        (structured.Dirac(3), (4, 2, 3)),
+    ):
         with pytest.raises(ValueError, match=type(wrong).__name__):
             initializer(wrong, shape)
 

@@ -9,8 +9,8 @@ import pytest
 
 import graphc
 from graphc import Parameter, ParameterTuple, Tensor, nn, ops
-from graphc.ops.random import mix64
-from graphc.ops.seed import generator, new_state
+from graphc.ops.declared.random import mix64
+from graphc.ops.tensor.seed import generator, new_state
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -72,7 +72,7 @@ def test_same_seed_same_masks_in_every_mode(monkeypatch: pytest.MonkeyPatch) -> 
     other = nn.Dropout(p=0.4)
     other.set_train()
     assert (mask(other, (5, 33)) != native[0]).any()
-    from graphc.ops import dispatch
+    from graphc import dispatch
 
     monkeypatch.setattr(dispatch, "execute_cell", lambda cell, args, kwargs: cell.construct(*args, **kwargs))
     np.testing.assert_array_equal(masks(), native)

@@ -9,7 +9,7 @@ import pytest
 
 import graphc
 from graphc import Parameter, Tensor, nn, ops
-from graphc.ops.tree import flatten
+from graphc.ops.tensor.tree import flatten
 from graphc.trace import trace
 
 RNG = np.random.default_rng(3)

@@ -12,7 +12,7 @@ from graphc.ir import Graph, Value, all_ops, parse, verify
 from graphc.ir.op import Kernel, Structural
 from graphc.ir.types import TensorType
 from graphc.lower import lower
-from graphc.ops import reference
+from graphc.ops.declared import reference
 from graphc.passes import autodiff
 from graphc_codegen import compile_program
 from graphc_codegen.program import ITEMSIZE

@@ -63,7 +63,7 @@ VOLUME = array(1, 2, 5, 6, 7)
 @pytest.mark.parametrize("mode", ["valid", "same"])
 @pytest.mark.parametrize("kind", ["max", "avg"])
 def test_pooling_of_volumes(mode, kind):
-    from graphc.ops.functional.extra_solve import pool3d
+    from graphc.ops.functional.pooling import pool3d
 
     kernel, stride = (2, 3, 2), (2, 2, 3)
     got = compiled(lambda x: pool3d(x, kernel, stride, mode, kind=kind), VOLUME)

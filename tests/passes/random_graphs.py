@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphc.ir import Data, Graph, Ids, TensorType, Value
-from graphc.ops.rules import broadcast_shape
+from graphc.ops.declared.rules import broadcast_shape
 
 Pick = Callable[[int], int]
 #: |value| * 2**fraction of a value in the pool stays below LIMIT, of any value below EXACT; float32 is exact to 2**24.

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphc.ir import Graph, parse, verify
 from graphc.lower import Lowered, cost, lower
-from graphc.ops import reference
+from graphc.ops.declared import reference
 from graphc_codegen import compile_program
 from graphc_codegen.program import Call, If, LoopKernel, Program, Stmt, blocks, written
 

@@ -12,7 +12,7 @@ import graphc
 from graphc import Tensor, nn, ops
 from graphc.ir import Graph
 from graphc.lower import Lowered, lower
-from graphc.ops import reference
+from graphc.ops.declared import reference
 from graphc_codegen import compile_program
 from graphc_codegen.program import NamedKernel
 from tests.passes.running import calls, close_to_reference

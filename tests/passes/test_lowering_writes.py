@@ -8,7 +8,7 @@ import pytest
 from graphc.errors import Loc, LoweringError
 from graphc.ir import Graph, TensorType
 from graphc.lower import lower
-from graphc.ops import reference
+from graphc.ops.declared import reference
 from graphc.passes import run
 from graphc_codegen import compile_program
 from tests.passes.running import agree, agree_everywhere, calls, copies, graph_of, small_integers

@@ -7,7 +7,7 @@ import pytest
 
 from graphc.ir import Graph
 from graphc.lower import lower
-from graphc.ops import reference
+from graphc.ops.declared import reference
 from graphc.passes import pool_before_relu
 from graphc_codegen.runtime import compile_program
 from tests.passes.running import calls, close_to_reference, graph_of, races

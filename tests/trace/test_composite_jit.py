@@ -9,7 +9,7 @@ import pytest
 
 import graphc
 from graphc import Parameter, Tensor, nn, ops
-from graphc.ops.mutable import mutable
+from graphc.ops.tensor.mutable import mutable
 
 A = np.array([1.0, -2.0, 3.0], np.float32)
 

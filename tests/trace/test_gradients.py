@@ -7,7 +7,7 @@ import pytest
 
 import graphc
 from graphc import Parameter, Tensor, nn, ops
-from graphc.ops.tree import flatten
+from graphc.ops.tensor.tree import flatten
 from tests.trace.tracing import X, cell, count, traced, weight
 
 # ---- gradients: one forward per step

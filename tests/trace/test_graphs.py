@@ -8,7 +8,7 @@ import pytest
 import graphc
 from graphc import Parameter, Tensor, nn, ops
 from graphc.ir import walk
-from graphc.ops.tree import flatten
+from graphc.ops.tensor.tree import flatten
 from graphc.trace import trace
 from tests.trace.tracing import X, cell, count, names, traced, weight
 

@@ -9,7 +9,7 @@ import graphc
 from graphc import GRAPH_MODE, PYNATIVE_MODE, Parameter, Tensor, nn, ops
 from graphc.debug import debug
 from graphc.ir import parse, verify, walk
-from graphc.ops.tree import flatten
+from graphc.ops.tensor.tree import flatten
 
 
 def tensor(*values):

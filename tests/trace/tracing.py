@@ -6,7 +6,7 @@ import numpy as np
 
 from graphc import Parameter, Tensor, nn
 from graphc.ir import verify, walk
-from graphc.ops.tree import flatten
+from graphc.ops.tensor.tree import flatten
 from graphc.trace import trace
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

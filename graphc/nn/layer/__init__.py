@@ -1,183 +1,59 @@
-"""Layers: Cells with parameters, activations, pooling, containers."""
+"""Layers: Cells with parameters, activations, pooling, containers. No losses, no optimizers."""
 
-from graphc.nn.layer.activation import (
-    CELU,
-    ELU,
-    GELU,
-    GLU,
-    FastGelu,
-    Hardtanh,
-    HShrink,
-    HSigmoid,
-    HSwish,
-    LeakyReLU,
-    LogSigmoid,
-    LogSoftmax,
-    Mish,
-    PReLU,
-    ReLU,
-    ReLU6,
-    SeLU,
-    Sigmoid,
-    SiLU,
-    Softmax,
-    Softmin,
-    Softplus,
-    SoftShrink,
-    Softsign,
-    Tanh,
-    Tanhshrink,
-    Threshold,
-    get_activation,
-)  # fmt: skip
-from graphc.nn.layer.attention import MultiheadAttention, TransformerEncoderLayer
-from graphc.nn.layer.basic import Dense, Flatten, Identity
-from graphc.nn.layer.container import CellDict, CellList, SequentialCell
-from graphc.nn.layer.conv import Conv1d, Conv2d
-from graphc.nn.layer.dropout import Dropout, Dropout1d, Dropout2d, Dropout3d
-from graphc.nn.layer.embedding import Embedding
-from graphc.nn.layer.more_pooling import (
-    AdaptiveAvgPool1d,
-    AdaptiveAvgPool2d,
-    AdaptiveAvgPool3d,
-    AdaptiveMaxPool1d,
-    AdaptiveMaxPool2d,
-    AdaptiveMaxPool3d,
-    AvgPool1d,
-    MaxPool1d,
-)
-from graphc.nn.layer.normalization import (
-    BatchNorm1d,
-    BatchNorm2d,
-    BatchNorm3d,
-    GroupNorm,
-    InstanceNorm1d,
-    InstanceNorm2d,
-    InstanceNorm3d,
-    LayerNorm,
-    SyncBatchNorm,
-)
-from graphc.nn.layer.padding import (
-    ConstantPad1d,
-    ConstantPad2d,
-    ConstantPad3d,
-    Pad,
-    ReflectionPad1d,
-    ReflectionPad2d,
-    ReflectionPad3d,
-    ReplicationPad1d,
-    ReplicationPad2d,
-    ReplicationPad3d,
-    ZeroPad2d,
-)
-from graphc.nn.layer.pooling import AvgPool2d, MaxPool2d
-from graphc.nn.layer.rearrange import (
-    BiDense,
-    ChannelShuffle,
-    EmbeddingLookup,
-    L1Regularizer,
-    ParameterUpdate,
-    PixelShuffle,
-    PixelUnshuffle,
-    Softmax2d,
-    Unflatten,
-    Upsample,
-)
-from graphc.nn.layer.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
-from graphc.nn.layer.transposed import Conv1dTranspose, Conv2dTranspose
-from graphc.nn.layer.volume import Conv3d
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CELU",
-    "ELU",
-    "GELU",
-    "GLU",
-    "GRU",
-    "LSTM",
-    "RNN",
-    "AdaptiveAvgPool1d",
-    "AdaptiveAvgPool2d",
-    "AdaptiveAvgPool3d",
-    "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d",
-    "AdaptiveMaxPool3d",
-    "AvgPool1d",
-    "AvgPool2d",
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "BiDense",
-    "CellDict",
-    "CellList",
-    "ChannelShuffle",
-    "ConstantPad1d",
-    "ConstantPad2d",
-    "ConstantPad3d",
-    "Conv1d",
-    "Conv1dTranspose",
-    "Conv2d",
-    "Conv2dTranspose",
-    "Conv3d",
-    "Dense",
-    "Dropout",
-    "Dropout1d",
-    "Dropout2d",
-    "Dropout3d",
-    "Embedding",
-    "EmbeddingLookup",
-    "FastGelu",
-    "Flatten",
-    "GRUCell",
-    "GroupNorm",
-    "HShrink",
-    "HSigmoid",
-    "HSwish",
-    "Hardtanh",
-    "Identity",
-    "InstanceNorm1d",
-    "InstanceNorm2d",
-    "InstanceNorm3d",
-    "L1Regularizer",
-    "LSTMCell",
-    "LayerNorm",
-    "LeakyReLU",
-    "LogSigmoid",
-    "LogSoftmax",
-    "MaxPool1d",
-    "MaxPool2d",
-    "Mish",
-    "MultiheadAttention",
-    "PReLU",
-    "Pad",
-    "ParameterUpdate",
-    "PixelShuffle",
-    "PixelUnshuffle",
-    "RNNCell",
-    "ReLU",
-    "ReLU6",
-    "ReflectionPad1d",
-    "ReflectionPad2d",
-    "ReflectionPad3d",
-    "ReplicationPad1d",
-    "ReplicationPad2d",
-    "ReplicationPad3d",
-    "SeLU",
-    "SequentialCell",
-    "SiLU",
-    "Sigmoid",
-    "SoftShrink",
-    "Softmax",
-    "Softmax2d",
-    "Softmin",
-    "Softplus",
-    "Softsign",
-    "SyncBatchNorm",
-    "Tanh",
-    "Tanhshrink",
-    "Threshold",
-    "TransformerEncoderLayer",
-    "Unflatten",
-    "Upsample",
-    "ZeroPad2d",
-    "get_activation",
-]  # fmt: skip
+from graphc.nn.layer import (
+    activation,
+    adaptive_pooling,
+    attention,
+    basic,
+    container,
+    conv,
+    conv3d,
+    conv_transpose,
+    dropout,
+    embedding,
+    normalization,
+    padding,
+    pooling,
+    rearrange,
+    recurrent,
+)
+from graphc.nn.layer.activation import *
+from graphc.nn.layer.adaptive_pooling import *
+from graphc.nn.layer.attention import *
+from graphc.nn.layer.basic import *
+from graphc.nn.layer.container import *
+from graphc.nn.layer.conv import *
+from graphc.nn.layer.conv3d import *
+from graphc.nn.layer.conv_transpose import *
+from graphc.nn.layer.dropout import *
+from graphc.nn.layer.embedding import *
+from graphc.nn.layer.normalization import *
+from graphc.nn.layer.padding import *
+from graphc.nn.layer.pooling import *
+from graphc.nn.layer.rearrange import *
+from graphc.nn.layer.recurrent import *
+
+if not TYPE_CHECKING:
+    __all__ = [
+        name
+        for module in (
+            activation,
+            adaptive_pooling,
+            attention,
+            basic,
+            container,
+            conv,
+            conv3d,
+            conv_transpose,
+            dropout,
+            embedding,
+            normalization,
+            padding,
+            pooling,
+            rearrange,
+            recurrent,
+        )
+        for name in module.__all__
+    ]

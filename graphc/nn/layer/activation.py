@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc import ops
-from graphc.nn import checks
-from graphc.nn.cell import Cell
-from graphc.nn.initializer import Constant, initializer
-from graphc.ops.tensor import Parameter, Tensor
+from graphc.nn.cell import checks
+from graphc.nn.cell.cell import Cell
+from graphc.nn.initializer.distributions import Constant
+from graphc.nn.initializer.make import initializer
+from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
 def _plain(name: str, function: Callable[[Any], Tensor]) -> type[Cell]:
@@ -258,3 +259,35 @@ def get_activation(name: str | None, prim_name: str | None = None) -> Cell | Non
     if name is None:
         return None
     return _BY_NAME[checks.one_of(prim_name or "get_activation", "name", name, tuple(_BY_NAME))]()
+
+
+__all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "FastGelu",
+    "HShrink",
+    "HSigmoid",
+    "HSwish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "ReLU",
+    "ReLU6",
+    "SeLU",
+    "SiLU",
+    "Sigmoid",
+    "SoftShrink",
+    "Softmax",
+    "Softmin",
+    "Softplus",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Threshold",
+    "get_activation",
+]

@@ -8,14 +8,15 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import ShapeError, user_loc
-from graphc.nn import checks
-from graphc.nn.cell import Cell
-from graphc.nn.initializer import Uniform, XavierUniform, fans, initializer
+from graphc.nn.cell import checks
+from graphc.nn.cell.cell import Cell
+from graphc.nn.initializer.distributions import Uniform, XavierUniform, fans
+from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.activation import get_activation
 from graphc.nn.layer.basic import Dense
 from graphc.nn.layer.dropout import Dropout
 from graphc.nn.layer.normalization import LayerNorm
-from graphc.ops.tensor import Parameter, Tensor
+from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
 class MultiheadAttention(Cell):

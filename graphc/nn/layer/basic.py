@@ -8,11 +8,12 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import DTypeError, ShapeError, user_loc
-from graphc.nn import checks
-from graphc.nn.cell import Cell
-from graphc.nn.initializer import HeUniform, Uniform, initializer
+from graphc.nn.cell import checks
+from graphc.nn.cell.cell import Cell
+from graphc.nn.initializer.distributions import HeUniform, Uniform
+from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.activation import get_activation
-from graphc.ops.tensor import Parameter, Tensor, as_tensor
+from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 
 
 def input_dtype_error(owner: str, x: Tensor, weight: Parameter) -> DTypeError:
@@ -112,3 +113,6 @@ class Identity(Cell):
 
     def construct(self, x: Any) -> Any:
         return x
+
+
+__all__ = ["Dense", "Flatten", "Identity"]

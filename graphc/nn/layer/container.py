@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
+from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
-from graphc.nn.cell import Cell
-from graphc.nn.structure import NameTakenError
-from graphc.ops import dispatch
+from graphc.nn.cell.cell import Cell
+from graphc.nn.cell.structure import NameTakenError
 
 
 class _Container(Cell):
@@ -234,3 +234,6 @@ class CellDict(_Container):
         raise ArgumentTypeError(
             "a CellDict cannot be called: it holds cells and computes nothing itself", loc=user_loc()
         )
+
+
+__all__ = ["CellDict", "CellList", "SequentialCell"]

@@ -7,12 +7,13 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import ShapeError, user_loc
-from graphc.nn import checks
-from graphc.nn.cell import Cell
-from graphc.nn.initializer import HeUniform, Uniform, fans, initializer
+from graphc.nn.cell import checks
+from graphc.nn.cell.cell import Cell
+from graphc.nn.initializer.distributions import HeUniform, Uniform, fans
+from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.basic import input_dtype_error
 from graphc.ops.functional.conv import Pad, Pair, same_pad
-from graphc.ops.tensor import Parameter, Tensor, as_tensor
+from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 
 
 class _Conv(Cell):
@@ -183,3 +184,6 @@ def _padding(padding: Any, pad_mode: str) -> Pad:
     if pad_mode != "pad" and (top or bottom or left or right):
         raise checks.wrong_value("Conv2d", "padding", f"0 with pad_mode {pad_mode!r}", padding, 'use pad_mode="pad"')
     return top, bottom, left, right
+
+
+__all__ = ["Conv1d", "Conv2d"]

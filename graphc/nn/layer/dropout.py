@@ -6,11 +6,11 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import ShapeError, user_loc
-from graphc.nn import checks
-from graphc.nn.cell import Cell
+from graphc.nn.cell import checks
+from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.random import drop
-from graphc.ops.seed import new_state
-from graphc.ops.tensor import Parameter, Tensor, as_tensor
+from graphc.ops.tensor.seed import new_state
+from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 
 
 class Dropout(Cell):
@@ -80,3 +80,6 @@ class Dropout2d(_ChannelDropout):
 class Dropout3d(_ChannelDropout):
     __doc__ = f"{_ChannelDropout.__doc__} x is [N, C, D, H, W]."
     _ranks = (5,)
+
+
+__all__ = ["Dropout", "Dropout1d", "Dropout2d", "Dropout3d"]

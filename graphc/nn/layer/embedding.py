@@ -6,12 +6,12 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import DTypeError, user_loc
-from graphc.nn import checks
-from graphc.nn.cell import Cell
-from graphc.nn.initializer import initializer
-from graphc.ops.dtype import to_name
-from graphc.ops.functional.shape import one_hot
-from graphc.ops.tensor import Parameter, Tensor, as_tensor
+from graphc.nn.cell import checks
+from graphc.nn.cell.cell import Cell
+from graphc.nn.initializer.make import initializer
+from graphc.ops.functional.index import one_hot_rows
+from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 
 
 class Embedding(Cell):
@@ -58,7 +58,7 @@ class Embedding(Cell):
             )
         if not self.use_one_hot:
             return ops.gather(self.embedding_table, ids, 0)
-        rows = one_hot(ops.reshape(ids, (-1,)), self.vocab_size, dtype=self.embedding_table.dtype)
+        rows = one_hot_rows(ops.reshape(ids, (-1,)), self.vocab_size, dtype=self.embedding_table.dtype)
         return ops.reshape(ops.matmul(rows, self.embedding_table), (*ids.shape, self.embedding_size))
 
     def extend_repr(self) -> str:
@@ -66,3 +66,6 @@ class Embedding(Cell):
             f"vocab_size={self.vocab_size}, embedding_size={self.embedding_size}, use_one_hot={self.use_one_hot}"
             f", padding_idx={self.padding_idx}"
         )
+
+
+__all__ = ["Embedding"]

@@ -7,10 +7,10 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
-from graphc.nn import checks
-from graphc.nn.cell import Cell
-from graphc.nn.initializer import initializer
-from graphc.ops.tensor import Parameter, Tensor, as_tensor
+from graphc.nn.cell import checks
+from graphc.nn.cell.cell import Cell
+from graphc.nn.initializer.make import initializer
+from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 
 
 class _BatchNorm(Cell):
@@ -266,3 +266,16 @@ class GroupNorm(Cell):
 
     def extend_repr(self) -> str:
         return f"num_groups={self.num_groups}, num_channels={self.num_channels}, affine={self.affine}"
+
+
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "GroupNorm",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LayerNorm",
+    "SyncBatchNorm",
+]

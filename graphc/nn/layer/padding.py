@@ -9,10 +9,10 @@ import numpy as np
 
 from graphc import ops
 from graphc.errors import ShapeError, user_loc
-from graphc.nn import checks
-from graphc.nn.cell import Cell
-from graphc.ops.functional.shape import pad
-from graphc.ops.tensor import Tensor, as_tensor
+from graphc.nn.cell import checks
+from graphc.nn.cell.cell import Cell
+from graphc.ops.functional.padding import bordered
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 Ends = Sequence[tuple[int, int]]
 
@@ -26,7 +26,7 @@ def padded(x: Tensor, ends: Ends, mode: str = "constant", value: float = 0.0) ->
         x = x[cut]
     ends = [(max(a, 0), max(b, 0)) for a, b in ends]
     if mode == "constant":
-        return pad(x, ends, value)
+        return bordered(x, ends, value)
     for axis, (before, after) in enumerate(ends):
         size = x.shape[axis]
         if mode == "reflect" and max(before, after) >= size:

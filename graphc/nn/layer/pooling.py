@@ -1,4 +1,4 @@
-"""Pooling over windows of an image."""
+"""Pooling over windows of sequences and images."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import ShapeError, user_loc
-from graphc.nn import checks
-from graphc.nn.cell import Cell
+from graphc.nn.cell import checks
+from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.conv import Pad, same_pad
-from graphc.ops.tensor import Tensor, as_tensor
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 class _Pool2d(Cell):
@@ -67,3 +67,42 @@ class AvgPool2d(_Pool2d):
         images, pad = self.images(x)
         y = ops.avg_pool2d(images, self.kernel_size, self.stride, pad, count_include_pad=False)
         return y if x.ndim == 4 else ops.squeeze(y, 0)
+
+
+class _Pool1d(Cell):
+    """A pool over images of one row."""
+
+    _kind: type[Cell] = Cell
+
+    def __init__(self, kernel_size: int = 1, stride: int = 1, pad_mode: str = "valid") -> None:
+        super().__init__()
+        owner = type(self).__name__
+        self.kernel_size = checks.integer(owner, "kernel_size", kernel_size)
+        self.stride = checks.integer(owner, "stride", stride)
+        pad_mode = pad_mode.lower() if isinstance(pad_mode, str) else pad_mode
+        self.pad_mode = checks.one_of(owner, "pad_mode", pad_mode, ("same", "valid"))
+        self.pool: Any = type(self)._kind((1, self.kernel_size), (1, self.stride), self.pad_mode)  # type: ignore[call-arg, arg-type]
+
+    def construct(self, x: Any) -> Tensor:
+        x = as_tensor(x, f"{type(self).__name__}: x")
+        if x.ndim not in (2, 3):
+            raise ShapeError(
+                f"{type(self).__name__}: x is {x.type}, expected [N, channels, L] or [channels, L]", loc=user_loc()
+            )
+        y: Tensor = ops.squeeze(self.pool(ops.expand_dims(x, -2)), -2)
+        return y
+
+
+class MaxPool1d(_Pool1d):
+    """Largest element of each window of [N, C, L] or [C, L] (MindSpore: nn.MaxPool1d); arguments as for MaxPool2d."""
+
+    _kind = MaxPool2d
+
+
+class AvgPool1d(_Pool1d):
+    """Mean of each window of [N, C, L] or [C, L] (MindSpore: nn.AvgPool1d); arguments as for AvgPool2d."""
+
+    _kind = AvgPool2d
+
+
+__all__ = ["AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d"]

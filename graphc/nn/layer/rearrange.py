@@ -6,11 +6,12 @@ import math
 from typing import Any
 
 from graphc import ops
-from graphc.nn import checks
-from graphc.nn.cell import Cell
-from graphc.nn.initializer import Uniform, initializer
+from graphc.nn.cell import checks
+from graphc.nn.cell.cell import Cell
+from graphc.nn.initializer.distributions import Uniform
+from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.activation import Softmax
-from graphc.ops.tensor import Parameter, Tensor, as_tensor
+from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 
 
 class Unflatten(Cell):

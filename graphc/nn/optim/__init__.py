@@ -1,17 +1,22 @@
-"""Optimizers: Cells that write parameters."""
+"""Optimizers: Cells that write parameters. Learning rates that change are in `graphc.nn.rates`."""
 
-from graphc.nn.optim.adafactor import AdaFactor
-from graphc.nn.optim.adam import Adam, AdaMax
-from graphc.nn.optim.adaptive import FTRL, Adadelta, Adagrad, ProximalAdagrad, RMSProp, Rprop
-from graphc.nn.optim.asgd import ASGD
-from graphc.nn.optim.base import Optimizer
-from graphc.nn.optim.decoupled import AdamW, AdamWeightDecay, Lamb
-from graphc.nn.optim.lars import LARS
-from graphc.nn.optim.lazy import AdamOffload, LazyAdam
-from graphc.nn.optim.momentum import Momentum
-from graphc.nn.optim.sgd import SGD
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ASGD", "FTRL", "LARS", "SGD", "AdaFactor", "AdaMax", "Adadelta", "Adagrad", "Adam", "AdamOffload", "AdamW",
-    "AdamWeightDecay", "Lamb", "LazyAdam", "Momentum", "Optimizer", "ProximalAdagrad", "RMSProp", "Rprop",
-]  # fmt: skip
+from graphc.nn.optim import adafactor, adam, adaptive, asgd, base, decoupled, lars, lazy, momentum, sgd
+from graphc.nn.optim.adafactor import *
+from graphc.nn.optim.adam import *
+from graphc.nn.optim.adaptive import *
+from graphc.nn.optim.asgd import *
+from graphc.nn.optim.base import *
+from graphc.nn.optim.decoupled import *
+from graphc.nn.optim.lars import *
+from graphc.nn.optim.lazy import *
+from graphc.nn.optim.momentum import *
+from graphc.nn.optim.sgd import *
+
+if not TYPE_CHECKING:
+    __all__ = [
+        name
+        for module in (adafactor, adam, adaptive, asgd, base, decoupled, lars, lazy, momentum, sgd)
+        for name in module.__all__
+    ]

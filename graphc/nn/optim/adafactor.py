@@ -8,10 +8,10 @@ import numpy as np
 
 from graphc import ops
 from graphc.errors import ArgumentValueError, user_loc
-from graphc.nn import checks
+from graphc.nn.cell import checks
 from graphc.nn.optim.base import Optimizer
 from graphc.ops.primitives import FusedAdaFactor
-from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
+from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
 
 
 class AdaFactor(Optimizer):

@@ -8,9 +8,9 @@ import numpy as np
 
 from graphc import ops
 from graphc.errors import ArgumentValueError, user_loc
-from graphc.nn import checks
+from graphc.nn.cell import checks
 from graphc.nn.optim.base import Optimizer
-from graphc.ops.tensor import Parameter, Tensor
+from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
 class Adam(Optimizer):
@@ -132,3 +132,6 @@ def fraction(owner: str, name: str, value: Any) -> float:
 def rest(beta: float) -> float:
     """1 - beta of the float32 that beta becomes."""
     return float(np.float32(1) - np.float32(beta))
+
+
+__all__ = ["AdaMax", "Adam"]

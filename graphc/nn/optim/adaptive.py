@@ -6,10 +6,10 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import ArgumentValueError, user_loc
-from graphc.nn import checks
+from graphc.nn.cell import checks
 from graphc.nn.optim.adam import fraction
 from graphc.nn.optim.base import Optimizer
-from graphc.ops.tensor import Tensor
+from graphc.ops.tensor.tensor import Tensor
 
 
 class Adagrad(Optimizer):
@@ -245,3 +245,6 @@ class Rprop(Optimizer):
         g = ops.select(turned, 0.0, gradient)
         w = weight - ops.sign(g) * s
         return ops.assign(prev, g), ops.assign(size, s), ops.assign(weight, w)
+
+
+__all__ = ["FTRL", "Adadelta", "Adagrad", "ProximalAdagrad", "RMSProp", "Rprop"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
-from graphc.nn import checks
+from graphc.nn.cell import checks
 from graphc.nn.optim.base import Optimizer
-from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
+from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
 
 
 class ASGD(Optimizer):
@@ -56,3 +56,6 @@ class ASGD(Optimizer):
         w = weight * kept - eta * gradient
         a = ops.select(first, w, average + (w - average) * mu)
         return ops.assign(average, a), ops.assign(weight, w), ops.assign(last_eta, next_eta), ops.assign(mu, next_mu)
+
+
+__all__ = ["ASGD"]

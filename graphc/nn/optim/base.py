@@ -7,18 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from graphc import ops
+from graphc import dispatch, ops
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ir import Region
-from graphc.nn import checks
-from graphc.nn.cell import Cell
+from graphc.nn.cell import checks
+from graphc.nn.cell.cell import Cell
 from graphc.nn.layer.container import CellList
-from graphc.nn.learning_rate_schedule import LearningRateSchedule
 from graphc.nn.optim.groups import Member, members
 from graphc.nn.optim.parts import Parts
 from graphc.nn.optim.rates import FixedRate, Rate, RateList, as_decay, as_rate, held
-from graphc.ops import dispatch
-from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
+from graphc.nn.rates.schedules import LearningRateSchedule
+from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
 
 
 class Optimizer(Parts, Cell):

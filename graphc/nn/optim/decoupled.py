@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
-from graphc.nn import checks
+from graphc.nn.cell import checks
 from graphc.nn.optim.adam import fraction, rest
 from graphc.nn.optim.base import Optimizer
-from graphc.ops.tensor import Tensor
+from graphc.ops.tensor.tensor import Tensor
 
 Decay = Tensor | float
 
@@ -173,3 +173,6 @@ class Lamb(_Decoupled):
         ratio = ops.select(usable, w_norm / ops.select(usable, u_norm, 1.0), 1.0)
         made: Tensor = weight - lr * ratio * update
         return made
+
+
+__all__ = ["AdamW", "AdamWeightDecay", "Lamb"]

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc import ops
-from graphc.nn import checks
-from graphc.nn.cell import Cell
+from graphc.nn.cell import checks
+from graphc.nn.cell.cell import Cell
 from graphc.nn.optim.base import Optimizer
-from graphc.ops.tensor import Parameter, Tensor
+from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
 def _usual(parameter: Parameter) -> bool:
@@ -67,3 +67,6 @@ class LARS(Optimizer):
         if lr is not None:
             trust = ops.minimum(trust / lr, 1.0)
         return trust * (gradient + decay * weight)
+
+
+__all__ = ["LARS"]

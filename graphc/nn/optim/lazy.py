@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphc.nn.optim.adam import Adam
-from graphc.ops.tensor import Parameter, Tensor
+from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
 class AdamOffload(Adam):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
-from graphc.nn import checks
+from graphc.nn.cell import checks
 from graphc.nn.optim.base import Optimizer
-from graphc.ops.tensor import Parameter, Tensor
+from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
 class Momentum(Optimizer):
@@ -41,3 +41,6 @@ class Momentum(Optimizer):
         step = gradient + self.momentum * v if self.use_nesterov else v
         w = weight - lr * step
         return ops.assign(moment, v), ops.assign(weight, w)
+
+
+__all__ = ["Momentum"]

@@ -10,7 +10,7 @@ from typing import Any
 from graphc import ops
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.primitives import AssignAdd
-from graphc.ops.tensor import Parameter, ParameterTuple, Tensor
+from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
 
 
 class Parts:

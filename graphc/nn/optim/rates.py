@@ -10,10 +10,10 @@ import numpy as np
 
 from graphc import ops
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.nn import checks
-from graphc.nn.cell import Cell
-from graphc.nn.learning_rate_schedule import LearningRateSchedule
-from graphc.ops.tensor import Array, Parameter, Tensor
+from graphc.nn.cell import checks
+from graphc.nn.cell.cell import Cell
+from graphc.nn.rates.schedules import LearningRateSchedule
+from graphc.ops.tensor.tensor import Array, Parameter, Tensor
 
 #: A learning rate as checked: one number, one per step, or a formula.
 Rate = float | Array | LearningRateSchedule

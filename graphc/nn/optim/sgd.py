@@ -6,9 +6,9 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import ArgumentTypeError, user_loc
-from graphc.nn import checks
+from graphc.nn.cell import checks
 from graphc.nn.optim.base import Optimizer
-from graphc.ops.tensor import Parameter, Tensor
+from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
 class SGD(Optimizer):
@@ -57,3 +57,6 @@ class SGD(Optimizer):
         # 0 from the first step on: the same as a zero tensor, but made by the loop that reads it.
         done = ops.select(first, 0.0, stat)
         return ops.assign(accum, v), ops.assign(stat, done), ops.assign(weight, w)
+
+
+__all__ = ["SGD"]

@@ -1,137 +1,141 @@
-"""The ops as functions, with MindSpore's names, promotion of operands and defaults.
+"""The ops as functions, with MindSpore's names, promotion of operands and defaults, one subject a module.
 
-They work on Tensors at once (by the NumPy reference), and record nodes while a Cell is traced.
+They work on Tensors at once (by the NumPy reference), and record nodes while a Cell is traced. No gradients of functions
+(`graphc.ops.gradients`), no ops as objects (`graphc.ops.primitives`).
 """
 
-from graphc.ops.functional import activation, conv, extra, loss, normalization, random
-from graphc.ops.functional.activation import *  # noqa: F403
-from graphc.ops.functional.control import cond, fori_loop, scan, while_loop
-from graphc.ops.functional.conv import *  # noqa: F403
-from graphc.ops.functional.core import Axis, Number, Operand, cast, cast_to
-from graphc.ops.functional.create import fill, full, ones, ones_like, zeros, zeros_like
-from graphc.ops.functional.extra import *  # noqa: F403
-from graphc.ops.functional.loss import *  # noqa: F403
-from graphc.ops.functional.math import (
-    abs_,
-    add,
-    addn,
-    bias_add,
-    ceil,
-    clip_by_value,
-    cos,
-    div,
-    equal,
-    erf,
-    exp,
-    expm1,
-    floor,
-    floor_div,
-    floor_mod,
-    greater,
-    greater_equal,
-    isfinite,
-    isinf,
-    isnan,
-    less,
-    less_equal,
-    log,
-    log1p,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    masked_fill,
-    maximum,
-    minimum,
-    mul,
-    neg,
-    not_equal,
-    pow_,
-    reciprocal,
-    relu,
-    round_,
-    rsqrt,
-    select,
-    sigmoid,
-    sign,
-    sin,
-    sqrt,
-    square,
-    sub,
-    tanh,
-    where,
-)  # fmt: skip
-from graphc.ops.functional.network import (
-    avg_pool2d,
-    log_softmax,
-    matmul,
-    max_pool2d,
-    softmax,
-    softmax_cross_entropy_with_logits,
-    sparse_softmax_cross_entropy_with_logits,
-)  # fmt: skip
-from graphc.ops.functional.normalization import *  # noqa: F403
-from graphc.ops.functional.random import *  # noqa: F403
-from graphc.ops.functional.reduce import (
-    all_,
-    any_,
-    argmax,
-    mean,
-    reduce_all,
-    reduce_any,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_sum,
-    sum_,
-)  # fmt: skip
-from graphc.ops.functional.shape import (
-    as_shape,
-    broadcast_to,
-    cat,
-    chunk,
-    concat,
-    cumsum,
-    expand_dims,
-    flatten,
-    gather,
-    getitem,
-    one_hot,
-    pad,
-    reshape,
-    size,
-    split,
-    squeeze,
-    stack,
-    swapaxes,
-    tile,
-    transpose,
-    unsqueeze,
-)  # fmt: skip
-from graphc.ops.functional.state import (
-    all_finite,
-    assign,
-    assign_add,
-    assign_sub,
-    clear_float_status,
-    depend,
-    get_float_status,
-    stop_gradient,
-)  # fmt: skip
+from __future__ import annotations
 
-__all__ = [
-    "Axis", "Number", "Operand", "abs_", "add", "addn", "all_", "all_finite", "any_", "argmax", "as_shape", "assign",
-    "assign_add", "assign_sub", "avg_pool2d", "bias_add", "broadcast_to", "cast", "cast_to", "cat", "ceil", "chunk",
-    "clear_float_status", "clip_by_value", "concat", "cond", "cos", "cumsum", "depend", "div", "equal", "erf", "exp",
-    "expand_dims", "expm1", "fill", "flatten", "floor", "floor_div", "floor_mod", "fori_loop", "full", "gather",
-    "get_float_status", "getitem", "greater", "greater_equal", "isfinite", "isinf", "isnan", "less", "less_equal",
-    "log", "log1p", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor", "masked_fill", "matmul",
-    "max_pool2d", "maximum", "mean", "minimum", "mul", "neg", "not_equal", "one_hot", "ones", "ones_like", "pad",
-    "pow_", "reciprocal", "reduce_all", "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_sum", "relu",
-    "reshape", "round_", "rsqrt", "scan", "select", "sigmoid", "sign", "sin", "size", "softmax",
-    "softmax_cross_entropy_with_logits", "sparse_softmax_cross_entropy_with_logits", "split", "sqrt", "square",
-    "squeeze", "stack", "stop_gradient", "sub", "sum_", "swapaxes", "tanh", "tile", "transpose", "unsqueeze", "where",
-    "while_loop", "zeros", "zeros_like",
-]  # fmt: skip
-__all__ += activation.__all__ + conv.__all__ + loss.__all__ + normalization.__all__ + random.__all__
-__all__ += extra.NAMES
+from typing import TYPE_CHECKING
+
+from graphc.ops.functional import (
+    activation,
+    arithmetic,
+    blocks,
+    boxes,
+    clipping,
+    collective,
+    control,
+    conv,
+    core,
+    create,
+    cumulative,
+    describe,
+    diagonals,
+    dynamic,
+    elementwise,
+    extrema,
+    index,
+    integers,
+    joining,
+    logic,
+    loss,
+    names,
+    normalization,
+    padding,
+    pooling,
+    printing,
+    products,
+    python_values,
+    random,
+    reduce,
+    reordering,
+    resizing,
+    scattering,
+    shapes,
+    slicing,
+    solve,
+    sorting,
+    special,
+    state,
+    statistics,
+    transcendental,
+)
+from graphc.ops.functional import methods as methods
+from graphc.ops.functional.activation import *
+from graphc.ops.functional.arithmetic import *
+from graphc.ops.functional.blocks import *
+from graphc.ops.functional.boxes import *
+from graphc.ops.functional.clipping import *
+from graphc.ops.functional.collective import *
+from graphc.ops.functional.control import *
+from graphc.ops.functional.conv import *
+from graphc.ops.functional.core import *
+from graphc.ops.functional.create import *
+from graphc.ops.functional.cumulative import *
+from graphc.ops.functional.describe import *
+from graphc.ops.functional.diagonals import *
+from graphc.ops.functional.dynamic import *
+from graphc.ops.functional.elementwise import *
+from graphc.ops.functional.extrema import *
+from graphc.ops.functional.index import *
+from graphc.ops.functional.integers import *
+from graphc.ops.functional.joining import *
+from graphc.ops.functional.logic import *
+from graphc.ops.functional.loss import *
+from graphc.ops.functional.names import *
+from graphc.ops.functional.normalization import *
+from graphc.ops.functional.padding import *
+from graphc.ops.functional.pooling import *
+from graphc.ops.functional.printing import *
+from graphc.ops.functional.products import *
+from graphc.ops.functional.python_values import *
+from graphc.ops.functional.random import *
+from graphc.ops.functional.reduce import *
+from graphc.ops.functional.reordering import *
+from graphc.ops.functional.resizing import *
+from graphc.ops.functional.scattering import *
+from graphc.ops.functional.shapes import *
+from graphc.ops.functional.slicing import *
+from graphc.ops.functional.solve import *
+from graphc.ops.functional.sorting import *
+from graphc.ops.functional.special import *
+from graphc.ops.functional.state import *
+from graphc.ops.functional.statistics import *
+from graphc.ops.functional.transcendental import *
+
+if not TYPE_CHECKING:
+    _MODULES = (
+        core,
+        activation,
+        arithmetic,
+        blocks,
+        boxes,
+        clipping,
+        collective,
+        control,
+        conv,
+        create,
+        cumulative,
+        describe,
+        diagonals,
+        dynamic,
+        elementwise,
+        extrema,
+        index,
+        integers,
+        joining,
+        logic,
+        loss,
+        names,
+        normalization,
+        padding,
+        pooling,
+        printing,
+        products,
+        python_values,
+        random,
+        reduce,
+        reordering,
+        resizing,
+        scattering,
+        shapes,
+        slicing,
+        solve,
+        sorting,
+        special,
+        state,
+        statistics,
+        transcendental,
+    )
+    __all__ = [name for module in _MODULES for name in module.__all__]

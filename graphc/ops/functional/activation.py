@@ -1,4 +1,4 @@
-"""Activations, as compositions of elementwise functions that fuse into one loop."""
+"""Activations, as compositions of elementwise functions that fuse into one loop; softmax."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import math
 
 from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import FLOATS
+from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Number, call
-from graphc.ops.functional.math import (
+from graphc.ops.functional.elementwise import (
     abs_,
     erf,
     expm1,
@@ -15,14 +16,17 @@ from graphc.ops.functional.math import (
     less_equal,
     maximum,
     minimum,
+    mul,
+    neg,
     relu,
-    select,
     sigmoid,
     tanh,
 )
-from graphc.ops.functional.shape import reshape, split
-from graphc.ops.shape import check_axis
-from graphc.ops.tensor import Tensor, as_tensor
+from graphc.ops.functional.joining import split, tensor_split
+from graphc.ops.functional.logic import select
+from graphc.ops.functional.shapes import reshape, swapaxes
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 def _float(op: str, x: Tensor) -> Tensor:
@@ -142,12 +146,14 @@ def hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0) -> Te
     return minimum(max_val, maximum(min_val, input))
 
 
+@method()
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x where |x| > lambd, else 0."""
     x = _float("hardshrink", input)
     return select(less_equal(abs_(x), lambd), 0.0, x)
 
 
+@method("soft_shrink")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, 0 within it."""
     x = _float("softshrink", input)
@@ -174,8 +180,62 @@ def glu(x: Tensor, axis: int = -1) -> Tensor:
     return a * sigmoid(b)
 
 
-__all__: list[str] = [
-    "celu", "elu", "fast_gelu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu",
-    "logsigmoid", "mish", "prelu", "relu6", "selu", "silu", "softplus", "softshrink", "softsign", "tanhshrink",
+def _over_last(op: str, x: Tensor, axis: int) -> Tensor:
+    at = check_axis(op, axis, x.ndim)
+    if at == x.ndim - 1:
+        return call(op, x)
+    return swapaxes(call(op, swapaxes(x, at, -1)), at, -1)
+
+
+@method()
+def softmax(x: Tensor, axis: int = -1) -> Tensor:
+    """exp(x) / sum exp(x) along an axis."""
+    return _over_last("Softmax", x, axis)
+
+
+@method()
+def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
+    """log of softmax along an axis."""
+    return _over_last("LogSoftmax", x, axis)
+
+
+def softmin(x: Tensor, axis: int = -1) -> Tensor:
+    """softmax of -x."""
+    return softmax(neg(x), axis)
+
+
+def swiglu(input: Tensor, dim: int = -1) -> Tensor:
+    """silu(a) b of the halves a, b of an axis."""
+    from graphc.ops.functional.activation import silu
+
+    a, b = tensor_split(input, 2, dim)
+    return mul(silu(a), b)
+
+
+__all__ = [
+    "celu",
+    "elu",
+    "fast_gelu",
+    "gelu",
+    "glu",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "leaky_relu",
+    "log_softmax",
+    "logsigmoid",
+    "mish",
+    "prelu",
+    "relu6",
+    "selu",
+    "silu",
+    "softmax",
+    "softmin",
+    "softplus",
+    "softshrink",
+    "softsign",
+    "swiglu",
+    "tanhshrink",
     "threshold",
-]  # fmt: skip
+]

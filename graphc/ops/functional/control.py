@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.ops import dispatch
 from graphc.ops.functional.core import Operand, as_bool, is_number
-from graphc.ops.functional.shape import reshape, stack
-from graphc.ops.tensor import Tensor, as_tensor
+from graphc.ops.functional.joining import stack
+from graphc.ops.functional.shapes import reshape
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 def cond(pred: Operand, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any) -> Any:
@@ -76,3 +77,11 @@ def scan(loop_func: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Tensor
         carry, y = loop_func(carry, xs[i])
         ys.append(y)
     return carry, stack(ys)
+
+
+__all__ = [
+    "cond",
+    "fori_loop",
+    "scan",
+    "while_loop",
+]

@@ -1,18 +1,25 @@
-"""Convolutions of every stride, dilation and grouping, over the op Conv2D."""
+"""Convolutions of images and volumes, of every stride, dilation and grouping, over the op Conv2D."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ops.functional.arithmetic import bias_add
 from graphc.ops.functional.core import call
-from graphc.ops.functional.math import add, bias_add, mul
-from graphc.ops.functional.shape import concat, expand_dims, getitem, pad, reshape, split
-from graphc.ops.tensor import Tensor
+from graphc.ops.functional.elementwise import add, mul
+from graphc.ops.functional.joining import concat, split
+from graphc.ops.functional.padding import bordered
+from graphc.ops.functional.shapes import expand_dims, reshape, transpose
+from graphc.ops.functional.slicing import getitem
+from graphc.ops.tensor.tensor import Tensor
 
 Pad = tuple[int, int, int, int]
+
 Pair = tuple[int, int]
+
 #: A depthwise convolution with more taps than this would make too many nodes.
 _MAX_TAPS = 64
 
@@ -77,7 +84,7 @@ def spread(weight: Tensor, vertical: int, horizontal: int) -> Tensor:
     """A weight or image with zeros between its elements, so that neighbours are so many pixels apart."""
     out, channels, kh, kw = weight.shape
     w = reshape(weight, (out * channels, kh, 1, kw, 1))
-    w = pad(w, [(0, 0), (0, 0), (0, vertical - 1), (0, 0), (0, horizontal - 1)])
+    w = bordered(w, [(0, 0), (0, 0), (0, vertical - 1), (0, 0), (0, horizontal - 1)])
     w = reshape(w, (out, channels, kh * vertical, kw * horizontal))
     return getitem(w, (..., slice((kh - 1) * vertical + 1), slice((kw - 1) * horizontal + 1)))
 
@@ -86,7 +93,7 @@ def _depthwise(x: Tensor, weight: Tensor, pads: Pad, stride: Pair, dilation: Pai
     """One window per channel: a sum over the taps of shifted images, which fuse into few loops."""
     out, _, kh, kw = weight.shape
     if any(pads):
-        x = pad(x, [(0, 0), (0, 0), pads[:2], pads[2:]])
+        x = bordered(x, [(0, 0), (0, 0), pads[:2], pads[2:]])
     n, channels, h, w = x.shape
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, (kh, kw), strict=True)]
     if reach[0] > h or reach[1] > w:
@@ -159,4 +166,90 @@ def conv2d(
     return y if bias is None else bias_add(y, bias)
 
 
-__all__ = ["conv2d", "convolution", "same_pad"]
+# ---- volumes
+
+Triple = tuple[int, int, int]
+
+
+def triple(value: Any) -> Triple:
+    sizes = tuple(value) if isinstance(value, (tuple, list)) else (value,) * 3
+    a, b, c = sizes[-3:]
+    return int(a), int(b), int(c)
+
+
+def padded_ends(
+    sizes: Sequence[int], kernel: Triple, stride: Triple, dilation: Triple, mode: str, padding: Any
+) -> list[Any]:
+    """(before, after) of the three axes."""
+    if mode == "same":
+        pairs = zip(sizes, kernel, stride, dilation, strict=True)
+        return [same_pad((n, n), (k, k), (s, s), (d, d))[:2] for n, k, s, d in pairs]
+    if mode == "valid":
+        return [(0, 0)] * 3
+    given = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * 6
+    given = tuple(p for p in given for _ in (0, 1)) if len(given) == 3 else given
+    return [given[2 * i : 2 * i + 2] for i in range(3)]
+
+
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    pad_mode: str = "valid",
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation of volumes [N,C,D,H,W] with windows [out,C/groups,kd,kh,kw], as a sum over the windows' slices."""
+    strides, dilations, mode = triple(stride), triple(dilation), pad_mode.lower()
+    ends = padded_ends(input.shape[2:], triple(weight.shape[2:]), strides, dilations, mode, padding)
+    x = bordered(input, [(0, 0), (0, 0), *ends])
+    n, channels, depth, h, w = x.shape
+    kd = weight.shape[2]
+    count = (depth - dilations[0] * (kd - 1) - 1) // strides[0] + 1
+    if count < 1:
+        raise ShapeError(f"conv3d: the window is deeper than the padded volume, {x.type}", loc=user_loc())
+    total: Any = None
+    for i in range(kd):
+        start = i * dilations[0]
+        part = getitem(x, (slice(None), slice(None), slice(start, start + (count - 1) * strides[0] + 1, strides[0])))
+        images = reshape(transpose(part, (0, 2, 1, 3, 4)), (n * count, channels, h, w))
+        window = getitem(weight, (slice(None), slice(None), i))
+        y = convolution(images, window, (0, 0, 0, 0), strides[1:], dilations[1:], groups)
+        total = y if total is None else add(total, y)
+    made = transpose(reshape(total, (n, count, *total.shape[1:])), (0, 2, 1, 3, 4))
+    return made if bias is None else add(made, reshape(bias, (1, -1, 1, 1, 1)))
+
+
+def conv2d_transpose(
+    dy: Tensor,
+    weight: Tensor,
+    shape: Sequence[int],
+    pads: Sequence[int],
+    stride: Sequence[int],
+    dilation: Sequence[int],
+) -> Tensor:
+    """The gradient for the images of a convolution whose results have the gradient dy.
+
+    The kernel has equal strides and dilations: others become zeros between the elements of dy and of the weight.
+    """
+    if dilation[0] != dilation[1]:
+        weight, dilation = spread(weight, dilation[0], dilation[1]), (1, 1)
+    if stride[0] != stride[1]:
+        dy = spread(dy, stride[0], stride[1])
+        reach = [d * (k - 1) + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
+        wanted = [n + sum(p) - r + 1 for n, p, r in zip(shape[2:], (pads[:2], pads[2:]), reach, strict=True)]
+        ends = [(0, w - n) for w, n in zip(wanted, dy.shape[2:], strict=True)]
+        dy, stride = bordered(dy, [(0, 0), (0, 0), *ends]), (1, 1)
+    attrs = {"pad": tuple(pads), "stride": tuple(stride), "dilation": tuple(dilation)}
+    return call("Conv2DBackpropInput", dy, weight, shape=tuple(shape), **attrs)
+
+
+__all__ = [
+    "conv2d",
+    "conv2d_transpose",
+    "conv3d",
+    "convolution",
+    "same_pad",
+]

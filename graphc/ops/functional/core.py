@@ -9,10 +9,10 @@ from typing import cast as _typed
 import numpy as np
 
 from graphc.errors import ArgumentValueError, user_loc
-from graphc.ir.types import numpy_dtype
-from graphc.ops import dispatch
-from graphc.ops.dtype import promote, promote_scalar, to_name
-from graphc.ops.tensor import Tensor, as_tensor
+from graphc.ir.types import FLOATS, numpy_dtype
+from graphc.ops.tensor.call import call as call_op
+from graphc.ops.tensor.dtype import promote, promote_scalar, to_name
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 Axis = int | Sequence[int] | None
 
@@ -26,11 +26,12 @@ class IndexRangeError(ArgumentValueError, IndexError):
 
 
 IndexRangeError.__module__ = "graphc"
+
 IndexRangeError.__name__ = "IndexError"
 
 
 def call(op: str, *operands: Tensor, **attrs: Any) -> Tensor:
-    return _typed(Tensor, dispatch.call(op, *operands, **attrs))
+    return _typed(Tensor, call_op(op, *operands, **attrs))
 
 
 def is_number(x: Any) -> bool:
@@ -87,3 +88,28 @@ def cast(input: Operand, dtype: Any) -> Tensor:
 
 def as_bool(x: Operand) -> Tensor:
     return cast_to(as_tensor(x), "bool")
+
+
+# ---- one operand
+
+
+def as_float(x: Operand) -> Tensor:
+    """x itself if it is a float tensor, else in float32."""
+    tensor = as_tensor(x)
+    return tensor if tensor.type.dtype in FLOATS else cast_to(tensor, "float32")
+
+
+def type_as(input: Tensor, other: Tensor) -> Tensor:
+    """x in the dtype of another tensor."""
+    return cast(input, other.dtype)
+
+
+def cast_pair(results: Any) -> tuple[Tensor, Tensor]:
+    first, second = results
+    return first, second
+
+
+__all__ = [
+    "cast",
+    "type_as",
+]

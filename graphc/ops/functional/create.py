@@ -1,14 +1,19 @@
-"""Tensors of one number."""
+"""Tensors made of numbers: filled, counted, spaced."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from graphc.ops.dtype import to_name
-from graphc.ops.functional.core import Number, call
-from graphc.ops.tensor import Tensor
-from graphc.ops.tree import map_tensors
+import numpy as np
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.ops.functional.core import Number, Operand, call, cast
+from graphc.ops.functional.shapes import broadcast_to
+from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tree import map_tensors
 
 
 def fill(type: Any, shape: Sequence[int], value: Number) -> Tensor:
@@ -45,3 +50,96 @@ def _like(x: Any, value: Number, dtype: Any) -> Any:
     if isinstance(x, (tuple, list, dict)):
         return map_tensors(lambda t: fill(dtype or t.dtype, t.shape, value), x)
     return fill(dtype or x.dtype, x.shape, value)
+
+
+# ---- making
+
+
+def _number(x: Any) -> Any:
+    if isinstance(x, Tensor):
+        return x.item()
+    return x.item() if isinstance(x, np.generic) else x
+
+
+def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Tensor:
+    """start, start + step, ... before end; int64, or float32 if a float is among them. The numbers are known when compiling."""
+    first, last, by = (_number(v) for v in ((0, start, step) if end is None else (start, end, step)))
+    if by == 0:
+        raise ArgumentValueError("arange: step must not be 0", loc=user_loc())
+    if dtype is None:
+        dtype = "float32" if any(isinstance(v, float) for v in (first, last, by)) else "int64"
+    return Tensor.wrap(np.arange(first, last, by).astype(to_name(dtype)))
+
+
+def range_(start: Any, end: Any = None, step: Any = 1, maxlen: int = 1000000, *, dtype: Any = None) -> Tensor:
+    """start, start + step, ... before end."""
+    return arange(start, end, step, dtype=dtype)
+
+
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Tensor:
+    """`steps` numbers at equal distances from start to end; float32 by default."""
+    made = np.linspace(_number(start), _number(end), _number(steps))
+    return Tensor.wrap(made.astype(to_name(dtype) if dtype is not None else "float32"))
+
+
+def eye(n: int, m: int | None = None, dtype: Any = None) -> Tensor:
+    """Ones on the diagonal of n rows and m columns; float32 by default."""
+    return Tensor.wrap(np.eye(n, m, dtype=to_name(dtype) if dtype is not None else "float32"))
+
+
+def full_like(input: Tensor, fill_value: Number, *, dtype: Any = None) -> Tensor:
+    """One number in the shape, and by default the dtype, of a tensor."""
+    return full(input.shape, fill_value, dtype=dtype if dtype is not None else input.dtype)
+
+
+@method()
+def fills(x: Tensor, value: Operand) -> Tensor:
+    """One number in the shape and dtype of a tensor."""
+    return broadcast_to(cast(value, x.dtype), x.shape)
+
+
+def scalar_to_tensor(input_x: Number, dtype: Any = "float32") -> Tensor:
+    """A number as a tensor without axes; float32 by default, also for integers."""
+    return Tensor(input_x, dtype)
+
+
+def tuple_to_array(input_x: Sequence[Number]) -> Tensor:
+    """Numbers of one type as a vector: int32 or float32."""
+    if len({type(x) for x in input_x}) != 1:
+        raise ArgumentTypeError(f"tuple_to_array needs numbers of one type, got {input_x}", loc=user_loc())
+    return Tensor(list(input_x), "int32" if isinstance(input_x[0], int) else "float32")
+
+
+def logspace(start: float, end: float, steps: int, base: int = 10, *, dtype: Any = "float32") -> Tensor:
+    """base to the power of `steps` numbers at equal distances."""
+    return cast(Tensor(np.float32(base) ** np.linspace(start, end, steps).astype(np.float32)), dtype)
+
+
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = "int64") -> Tensor:
+    """[2, count]: rows and columns on and below a diagonal."""
+    return cast(Tensor(np.stack(np.tril_indices(row, offset, col))), dtype)
+
+
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = "int64") -> Tensor:
+    """[2, count]: rows and columns on and above a diagonal."""
+    return cast(Tensor(np.stack(np.triu_indices(row, offset, col))), dtype)
+
+
+__all__ = [
+    "arange",
+    "eye",
+    "fill",
+    "fills",
+    "full",
+    "full_like",
+    "linspace",
+    "logspace",
+    "ones",
+    "ones_like",
+    "scalar_to_tensor",
+    "tril_indices",
+    "triu_indices",
+    "tuple_to_array",
+    "zeros",
+    "zeros_like",
+]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
-from graphc.ops.functional.activation import softplus
-from graphc.ops.functional.core import cast_to
+from graphc.ops.functional.activation import log_softmax, softplus
+from graphc.ops.functional.arithmetic import div
+from graphc.ops.functional.core import cast_pair, cast_to
 from graphc.ops.functional.create import full, zeros_like
-from graphc.ops.functional.math import (
+from graphc.ops.functional.elementwise import (
     abs_,
     add,
-    div,
     equal,
     greater,
     greater_equal,
@@ -22,15 +22,16 @@ from graphc.ops.functional.math import (
     logical_or,
     maximum,
     mul,
-    select,
     sqrt,
     square,
     sub,
 )
-from graphc.ops.functional.network import log_softmax, sparse_softmax_cross_entropy_with_logits
+from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_mean, reduce_sum
-from graphc.ops.functional.shape import expand_dims, gather, reshape
-from graphc.ops.tensor import Tensor, as_tensor
+from graphc.ops.functional.shapes import expand_dims, reshape
+from graphc.ops.functional.slicing import gather
+from graphc.ops.tensor.call import call as call_op
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 _REDUCTIONS = ("none", "mean", "sum")
 
@@ -274,8 +275,31 @@ def nll_loss(
     return reduced("nll_loss", loss, reduction)
 
 
+def softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """(loss per row, its gradient for the logits) with labels that are probabilities."""
+    return cast_pair(call_op("SoftmaxCrossEntropyWithLogits", logits, labels))
+
+
+def sparse_softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """(loss per row, its gradient for the logits) with labels that are class numbers."""
+    return cast_pair(call_op("SparseSoftmaxCrossEntropyWithLogits", logits, labels))
+
+
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
-    "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss", "nll_loss",
-    "reduced", "smooth_l1_loss", "soft_margin_loss",
-]  # fmt: skip
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "cosine_embedding_loss",
+    "cross_entropy",
+    "hinge_embedding_loss",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "margin_ranking_loss",
+    "mse_loss",
+    "nll_loss",
+    "reduced",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+    "softmax_cross_entropy_with_logits",
+    "sparse_softmax_cross_entropy_with_logits",
+]

@@ -1,40 +1,21 @@
-"""Normalizations: over a batch, over the last axes, over groups of channels; norms and moments."""
+"""Normalizations: over a batch, over the last axes, over groups of channels."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
-from graphc.ops.functional.core import Axis, Number, call, cast
-from graphc.ops.functional.math import abs_, add, mul, not_equal, pow_, rsqrt, sqrt, square
-from graphc.ops.functional.reduce import reduce_max, reduce_mean, reduce_min, reduce_sum
-from graphc.ops.functional.shape import reshape
+from graphc.errors import ArgumentValueError, ShapeError, user_loc
+from graphc.ops.functional.arithmetic import div
+from graphc.ops.functional.core import cast
+from graphc.ops.functional.elementwise import add, mul, pow_, rsqrt, sqrt, square
+from graphc.ops.functional.padding import bordered
+from graphc.ops.functional.reduce import reduce_mean
+from graphc.ops.functional.shapes import reshape
+from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.state import assign
-from graphc.ops.rules import normalize_axes
-from graphc.ops.tensor import Parameter, Tensor
-
-
-def moments(x: Tensor, axes: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """(mean, variance) over axes, which stay with size 1. The variance divides by the count, in two passes."""
-    mean = reduce_mean(x, axes, True)
-    return mean, reduce_mean(call("SquaredDeviation", x, mean), axes, True)
-
-
-def var(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """Sum of squared deviations from the mean over axes, divided by count - ddof."""
-    axes = normalize_axes("var", axis, input.ndim)
-    _, variance = moments(input, axes)
-    count = math.prod(input.shape[a] for a in axes)
-    if ddof:
-        variance = mul(variance, count / (count - ddof) if count != ddof else math.nan)
-    return variance if keepdims else reshape(variance, [d for i, d in enumerate(input.shape) if i not in axes])
-
-
-def std(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """Root of `var`."""
-    return sqrt(var(input, axis, ddof, keepdims))
+from graphc.ops.functional.statistics import moments
+from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
 def standardize(x: Tensor, mean: Tensor, variance: Tensor, eps: float, gamma: Tensor | None) -> Tensor:
@@ -144,35 +125,38 @@ def group_norm(
     return y if bias is None else add(y, _per_channel(bias, input.ndim))
 
 
-def norm(A: Tensor, ord: Any = None, dim: Axis = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The norm (sum |x|^ord)^(1/ord) over axes (all by default); ord 2 for None and "fro".
+def lrn(
+    x: Tensor,
+    depth_radius: int = 5,
+    bias: float = 1.0,
+    alpha: float = 1.0,
+    beta: float = 0.5,
+    norm_region: str = "ACROSS_CHANNELS",
+) -> Tensor:
+    """x / (bias + alpha sum of squares)^beta, the sum over depth_radius channels on either side (Krizhevsky et al., 2012)."""
+    if norm_region != "ACROSS_CHANNELS":
+        raise ArgumentValueError(f"lrn: norm_region must be 'ACROSS_CHANNELS', got {norm_region!r}", loc=user_loc())
+    channels = x.shape[1]
+    squares = bordered(square(x), [(0, 0), (depth_radius, depth_radius), *[(0, 0)] * (x.ndim - 2)])
+    total = getitem(squares, (slice(None), slice(0, channels)))
+    for i in range(1, 2 * depth_radius + 1):
+        total = add(total, getitem(squares, (slice(None), slice(i, i + channels))))
+    return mul(x, pow_(add(mul(total, alpha), bias), -beta))
 
-    ord: None, "fro", a number, or +-inf for the largest or smallest |x|; 0 counts the elements that are not zero. Norms
-    of matrices other than "fro" are not supported: ArgumentValueError.
-    """
-    x = A if dtype is None else cast(A, dtype)
-    axes = normalize_axes("norm", dim, x.ndim)
-    if ord is None or ord == "fro" or (ord == 2 and len(axes) == 1):
-        return sqrt(reduce_sum(square(x), axes, keepdim))
-    if isinstance(ord, bool) or not isinstance(ord, (int, float)):
-        raise ArgumentTypeError(f"norm: ord must be None, 'fro' or a number, got {ord!r}", loc=user_loc())
-    if len(axes) != 1 and dim is not None:
-        raise ArgumentValueError(f"norm: ord = {ord!r} over {len(axes)} axes is not supported", loc=user_loc())
-    return _vector_norm(x, ord, axes, keepdim)
 
-
-def _vector_norm(x: Tensor, ord: Number, axes: Sequence[int], keepdim: bool) -> Tensor:
-    if ord == math.inf:
-        return reduce_max(abs_(x), tuple(axes), keepdim)
-    if ord == -math.inf:
-        return reduce_min(abs_(x), tuple(axes), keepdim)
-    if ord == 0:
-        return reduce_sum(cast(not_equal(x, 0.0), x.dtype), tuple(axes), keepdim)
-    if ord == 1:
-        return reduce_sum(abs_(x), tuple(axes), keepdim)
-    return pow_(reduce_sum(pow_(abs_(x), float(ord)), tuple(axes), keepdim), 1.0 / ord)
+def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, Tensor]:
+    """(x / sqrt(mean x^2 + epsilon) gamma, the factor) over the axes of gamma."""
+    axes = tuple(range(x.ndim - gamma.ndim, x.ndim))
+    factor = div(1.0, sqrt(add(reduce_mean(square(x), axes, True), epsilon)))
+    return mul(mul(x, factor), gamma), factor
 
 
 __all__ = [
-    "batch_norm", "group_norm", "layer_norm", "layer_norm_over", "moments", "norm", "standardize", "std", "var",
-]  # fmt: skip
+    "batch_norm",
+    "group_norm",
+    "layer_norm",
+    "layer_norm_over",
+    "lrn",
+    "rms_norm",
+    "standardize",
+]

@@ -1,14 +1,18 @@
-"""Reductions."""
+"""Reductions over axes."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from graphc.ops.dtype import to_name
-from graphc.ops.functional.core import Axis, as_bool, call, cast_to
-from graphc.ops.rules import normalize_axes
-from graphc.ops.shape import check_axis
-from graphc.ops.tensor import Tensor
+from graphc.ops.declared.rules import normalize_axes
+from graphc.ops.functional.core import Axis, Operand, as_bool, call, cast, cast_to
+from graphc.ops.functional.elementwise import abs_, add, equal, exp, isnan, log, mul, not_equal, sub
+from graphc.ops.functional.logic import select
+from graphc.ops.functional.shapes import as_shape, reshape
+from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 def _reduction(op: str, x: Tensor, axis: Axis, keep_dims: bool) -> Tensor:
@@ -21,6 +25,7 @@ def reduce_sum(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
     return _reduction("ReduceSum", cast_to(x, "int64") if x.type.dtype == "bool" else x, axis, keep_dims)
 
 
+@method("mean")
 def reduce_mean(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
     """Mean over axes (all by default)."""
     return _reduction("ReduceMean", x, axis, keep_dims)
@@ -36,19 +41,75 @@ def reduce_min(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
     return _reduction("ReduceMin", x, axis, keep_dims)
 
 
+@method("all")
 def reduce_all(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
     """Logical and over axes (all by default)."""
     return _reduction("ReduceAll", as_bool(x), axis, keep_dims)
 
 
+@method("any")
 def reduce_any(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
     """Logical or over axes (all by default)."""
     return _reduction("ReduceAny", as_bool(x), axis, keep_dims)
 
 
-sum_, mean, all_, any_ = reduce_sum, reduce_mean, reduce_all, reduce_any
+@method()
+def prod(input: Tensor, axis: Axis = None, keep_dims: bool = False, dtype: Any = None) -> Tensor:
+    """The product over axes."""
+    x = as_tensor(input) if dtype is None else cast(input, dtype)
+    x = cast_to(x, "int64") if x.type.dtype == "bool" else x
+    return call("ReduceProd", x, axis=normalize_axes("prod", axis, x.ndim), keep_dims=bool(keep_dims))
 
 
-def argmax(x: Tensor, axis: int = -1, output_type: Any = "int32") -> Tensor:
-    """Index of the first largest element along an axis."""
-    return call("Argmax", x, axis=check_axis("Argmax", axis, x.ndim), dtype=to_name(output_type))
+@method()
+def logsumexp(input: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
+    """log(sum(exp(x))) over axes, without overflow."""
+    from graphc.ops.functional.state import stop_gradient
+
+    most = stop_gradient(reduce_max(input, axis, True))
+    most = select(equal(abs_(most), math.inf), 0.0, most)
+    made = add(log(reduce_sum(exp(sub(input, most)), axis, True)), most)
+    return made if keep_dims else reduce_sum(made, axis, False)
+
+
+@method()
+def count_nonzero(x: Tensor, axis: Axis = (), keep_dims: bool = False, dtype: Any = "int32") -> Tensor:
+    """How many elements are not zero."""
+    return reduce_sum(cast(not_equal(x, 0) if x.type.dtype != "bool" else x, to_name(dtype)), axis, keep_dims)
+
+
+@method()
+def nansum(input: Tensor, axis: Axis = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum of the elements that are not NaN."""
+    x = select(isnan(input), 0.0, input)
+    return reduce_sum(x if dtype is None else cast(x, dtype), axis, keepdims)
+
+
+def l2_loss(x: Operand) -> Tensor:
+    """Half the sum of squares."""
+    return mul(reduce_sum(mul(x, x)), 0.5)
+
+
+@method()
+def sum_to_size(x: Tensor, *size: Any) -> Tensor:
+    """x summed over the axes along which a shape would have to be repeated."""
+    shape = as_shape(size)
+    lead = x.ndim - len(shape)
+    axes = (*range(lead), *(i + lead for i, d in enumerate(shape) if d == 1 and x.shape[i + lead] != 1))
+    return reshape(reduce_sum(x, axes), shape) if axes else x
+
+
+__all__ = [
+    "count_nonzero",
+    "l2_loss",
+    "logsumexp",
+    "nansum",
+    "prod",
+    "reduce_all",
+    "reduce_any",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_sum",
+    "sum_to_size",
+]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from graphc import dispatch
 from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
-from graphc.ops import dispatch
 from graphc.ops.functional.core import Operand, call, cast_to, is_number, number
-from graphc.ops.functional.math import add, sub
-from graphc.ops.functional.shape import reshape
-from graphc.ops.tensor import Parameter, Tensor, as_tensor
+from graphc.ops.functional.elementwise import add, sub
+from graphc.ops.functional.shapes import reshape
+from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 
 
 def assign(variable: Parameter, value: Operand) -> Tensor:
@@ -91,3 +91,15 @@ def get_float_status(status: Tensor, outputs: Sequence[Tensor]) -> Tensor:
 def all_finite(inputs: Sequence[Tensor]) -> Tensor:
     """bool: every element of every tensor is finite."""
     return call("AllFinite", *inputs)
+
+
+__all__ = [
+    "all_finite",
+    "assign",
+    "assign_add",
+    "assign_sub",
+    "clear_float_status",
+    "depend",
+    "get_float_status",
+    "stop_gradient",
+]

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from graphc.ops.primitives import arrays, base, further, fused, maths, more, network, outside, states
-from graphc.ops.primitives.arrays import *  # noqa: F403
-from graphc.ops.primitives.base import *  # noqa: F403
-from graphc.ops.primitives.further import *  # noqa: F403
-from graphc.ops.primitives.fused import *  # noqa: F403
-from graphc.ops.primitives.maths import *  # noqa: F403
-from graphc.ops.primitives.more import *  # noqa: F403
-from graphc.ops.primitives.network import *  # noqa: F403
-from graphc.ops.primitives.outside import *  # noqa: F403
-from graphc.ops.primitives.states import *  # noqa: F403
+from typing import TYPE_CHECKING
 
-#: What the modules above define. There is no `__all__` here: checkers of types cannot read a computed one.
-NAMES = [
-    *arrays.__all__, *base.__all__, *further.__all__, *fused.__all__, *maths.__all__, *more.__all__,
-    *network.__all__, *outside.__all__, *states.__all__,
-]  # fmt: skip
+from graphc.ops.functional.elementwise import *
+from graphc.ops.primitives.arithmetic import *
+from graphc.ops.primitives.arrays import *
+from graphc.ops.primitives.collective import *
+from graphc.ops.primitives.float_status import *
+from graphc.ops.primitives.fused import *
+from graphc.ops.primitives.gradients import *
+from graphc.ops.primitives.images import *
+from graphc.ops.primitives.network import *
+from graphc.ops.primitives.optimizers import *
+from graphc.ops.primitives.outside import *
+from graphc.ops.primitives.products import *
+from graphc.ops.primitives.reduction import *
+from graphc.ops.primitives.state import *
+from graphc.ops.tensor.primitive import *
+
+if not TYPE_CHECKING:
+    __all__ = [
+        "prim_attr_register",
+        *(n for n, v in globals().items() if isinstance(v, type) and issubclass(v, Primitive)),
+    ]

@@ -8,13 +8,18 @@ import numpy as np
 
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops import functional as F
-from graphc.ops.functional import extra_index, extra_shape
-from graphc.ops.primitives.base import REQUIRED, declare
-from graphc.ops.tensor import Tensor
+from graphc.ops.functional.blocks import batch_to_space_nd, space_to_batch_nd
+from graphc.ops.functional.create import range_
+from graphc.ops.functional.index import marked, scattered
+from graphc.ops.functional.padding import bordered
+from graphc.ops.functional.slicing import slice_
+from graphc.ops.tensor.primitive import REQUIRED, declare
+from graphc.ops.tensor.tensor import Tensor
 
 # ---- making
 
 Fill = declare("Fill", F.fill)
+
 FillV2 = declare(
     "FillV2",
     lambda shape, value: (
@@ -22,15 +27,22 @@ FillV2 = declare(
     ),
     "A tensor filled with one number.",
 )
+
 Zeros = declare("Zeros", lambda size, dtype=None: F.zeros(size, dtype or "float32"), "Zeros.")
+
 Ones = declare("Ones", lambda shape, dtype=None: F.ones(shape, dtype or "float32"), "Ones.")
+
 ZerosLike, OnesLike, Eye = declare("ZerosLike", F.zeros_like), declare("OnesLike", F.ones_like), declare("Eye", F.eye)
-Range = declare("Range", extra_shape.range_, maxlen=1000000)
+
+Range = declare("Range", range_, maxlen=1000000)
+
 LinSpace = declare("LinSpace", F.linspace)
+
 ScalarToTensor, ScalarToArray = (
     declare("ScalarToTensor", F.scalar_to_tensor),
     declare("ScalarToArray", F.scalar_to_tensor),
 )
+
 TupleToArray, ScalarCast = declare("TupleToArray", F.tuple_to_array), declare("ScalarCast", F.scalar_cast)
 
 # ---- what a tensor is
@@ -40,6 +52,7 @@ Shape, TensorShape, DynamicShape = (
     declare("TensorShape", F.dyn_shape),
     declare("DynamicShape", F.dyn_shape),
 )
+
 Size, Rank, DType = declare("Size", F.size), declare("Rank", F.rank), declare("DType", F.dtype)
 
 # ---- rearranging
@@ -51,11 +64,17 @@ def _identity(x: Any) -> Any:
 
 
 Identity, Cast, Reshape = declare("Identity", _identity), declare("Cast", F.cast), declare("Reshape", F.reshape)
+
 Transpose, ExpandDims = declare("Transpose", F.transpose), declare("ExpandDims", F.expand_dims)
+
 Squeeze = declare("Squeeze", lambda x, axis: F.squeeze(x, None if axis == () else axis), F.squeeze.__doc__, axis=())
+
 Flatten, Tile = declare("Flatten", F.flatten), declare("Tile", F.tile)
+
 BroadcastTo = declare("BroadcastTo", F.broadcast_to, shape=REQUIRED)
+
 Concat = declare("Concat", F.concat, axis=0)
+
 Stack, Pack = declare("Stack", F.stack, axis=0), declare("Pack", F.stack, axis=0)
 
 
@@ -78,6 +97,7 @@ def _split(x: Tensor, axis: int, output_num: int) -> tuple[Tensor, ...]:
 
 
 Split = declare("Split", _split, axis=0, output_num=1)
+
 SplitV = declare(
     "SplitV",
     lambda x, size_splits, split_dim, num_split: F.split(x, list(size_splits), split_dim),
@@ -86,7 +106,9 @@ SplitV = declare(
     split_dim=0,
     num_split=None,
 )
-Slice = declare("Slice", extra_shape.slice_)
+
+Slice = declare("Slice", slice_)
+
 StridedSlice = declare(
     "StridedSlice",
     F.strided_slice,
@@ -96,24 +118,31 @@ StridedSlice = declare(
     new_axis_mask=0,
     shrink_axis_mask=0,
 )
+
 ReverseV2 = declare(
     "ReverseV2",
     lambda x, axis: F.flip(x, axis if isinstance(axis, int) else tuple(axis)),
     F.flip.__doc__,
     axis=REQUIRED,
 )
+
 Roll = declare("Roll", F.roll, shifts=REQUIRED, dims=None)
+
 Meshgrid = declare(
     "Meshgrid", lambda vectors, indexing: F.meshgrid(*vectors, indexing=indexing), F.meshgrid.__doc__, indexing="xy"
 )
-Tril, Triu = declare("Tril", F.tril, diagonal=0), declare("Triu", F.triu, diagonal=0)
-Diag, DiagPart, Trace = declare("Diag", F.diag), declare("DiagPart", F.diag), declare("Trace", F.trace)
-DepthToSpace = declare("DepthToSpace", F.depth_to_space, block_size=REQUIRED)
-SpaceToDepth = declare("SpaceToDepth", F.space_to_depth, block_size=REQUIRED)
-Pad = declare(
-    "Pad", lambda x, paddings: F.pad(x, paddings), "x with (before, after) more zeros per axis.", paddings=REQUIRED
-)
 
+Tril, Triu = declare("Tril", F.tril, diagonal=0), declare("Triu", F.triu, diagonal=0)
+
+Diag, DiagPart, Trace = declare("Diag", F.diag), declare("DiagPart", F.diag), declare("Trace", F.trace)
+
+DepthToSpace = declare("DepthToSpace", F.depth_to_space, block_size=REQUIRED)
+
+SpaceToDepth = declare("SpaceToDepth", F.space_to_depth, block_size=REQUIRED)
+
+Pad = declare(
+    "Pad", lambda x, paddings: bordered(x, paddings), "x with (before, after) more zeros per axis.", paddings=REQUIRED
+)
 
 MirrorPad = declare("MirrorPad", F.mirror_pad, mode="REFLECT")
 
@@ -128,21 +157,14 @@ InvertPermutation = declare("InvertPermutation", _invert_permutation)
 # ---- choosing
 
 Select, MaskedFill = declare("Select", F.select), declare("MaskedFill", F.masked_fill)
+
 MaskedSelect, NonZero, Unique = (
     declare("MaskedSelect", F.masked_select),
     declare("NonZero", F.nonzero),
     declare("Unique", F.unique),
 )
 
-
-def _one_hot(indices: Tensor, depth: int, on_value: Any, off_value: Any, axis: int = -1) -> Tensor:
-    """on_value at the index along a new axis, off_value elsewhere."""
-    hit = F.one_hot(indices, depth, 1, 0, "int32")
-    made = F.select(F.greater(hit, 0), on_value, off_value)
-    return made if axis == -1 else extra_shape.moveaxis(made, -1, axis)
-
-
-OneHot = declare("OneHot", _one_hot, axis=-1)
+OneHot = declare("OneHot", marked, axis=-1)
 
 
 def _gather(x: Tensor, indices: Tensor, axis: int = 0, batch_dims: int = 0) -> Tensor:
@@ -154,7 +176,9 @@ def _gather(x: Tensor, indices: Tensor, axis: int = 0, batch_dims: int = 0) -> T
 
 
 Gather, GatherV2 = declare("Gather", _gather, batch_dims=0), declare("GatherV2", _gather, batch_dims=0)
+
 SparseGatherV2 = declare("SparseGatherV2", _gather, batch_dims=0)
+
 GatherD, GatherNd = declare("GatherD", F.gather_elements), declare("GatherNd", F.gather_nd)
 
 
@@ -164,19 +188,24 @@ def _embedding_lookup(x: Tensor, indices: Tensor, offset: int) -> Tensor:
 
 
 EmbeddingLookup = declare("EmbeddingLookup", _embedding_lookup)
+
 ScatterNd = declare("ScatterNd", F.scatter_nd)
+
 TensorScatterUpdate, TensorScatterAdd = (
     declare("TensorScatterUpdate", F.tensor_scatter_update),
     declare("TensorScatterAdd", F.tensor_scatter_add),
 )
+
 TensorScatterSub, TensorScatterMul = (
     declare("TensorScatterSub", F.tensor_scatter_sub),
     declare("TensorScatterMul", F.tensor_scatter_mul),
 )
+
 TensorScatterMax, TensorScatterMin = (
     declare("TensorScatterMax", F.tensor_scatter_max),
     declare("TensorScatterMin", F.tensor_scatter_min),
 )
+
 TensorScatterElements = declare("TensorScatterElements", F.tensor_scatter_elements, axis=0, reduction="none")
 
 
@@ -186,7 +215,9 @@ def _scatter(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str = 
 
 
 Scatter = declare("Scatter", _scatter)
+
 UnsortedSegmentSum = declare("UnsortedSegmentSum", F.unsorted_segment_sum)
+
 UnsortedSegmentMax, UnsortedSegmentMin = (
     declare("UnsortedSegmentMax", F.unsorted_segment_max),
     declare("UnsortedSegmentMin", F.unsorted_segment_min),
@@ -199,13 +230,14 @@ def _index_add(x: Any, indices: Tensor, y: Tensor, axis: int, use_lock: bool, ch
 
 
 IndexAdd = declare("IndexAdd", _index_add, axis=REQUIRED, use_lock=True, check_index_bound=True)
+
 IndexFill = declare("IndexFill", F.index_fill)
 
 
 def _inplace(mode: str) -> Any:
     def run(x: Tensor, v: Tensor, indices: Any) -> Tensor:
         rows = Tensor(np.atleast_1d(np.asarray(indices, np.int32)))
-        return extra_index.scattered(mode, x, rows, v)
+        return scattered(mode, x, rows, v)
 
     run.__doc__ = f"x with rows combined with those of v ({mode})."
     return run
@@ -216,15 +248,12 @@ InplaceUpdate, InplaceAdd, InplaceSub = (
     for n, m in (("InplaceUpdate", "update"), ("InplaceAdd", "add"), ("InplaceSub", "sub"))
 )
 
-__all__ = [
-    "BroadcastTo", "Cast", "Concat", "DType", "DepthToSpace", "Diag", "DiagPart", "DynamicShape", "EmbeddingLookup",
-    "ExpandDims", "Eye", "Fill", "FillV2", "Flatten", "Gather", "GatherD", "GatherNd", "GatherV2", "Identity",
-    "IndexAdd", "IndexFill", "InplaceAdd", "InplaceSub", "InplaceUpdate", "InvertPermutation", "LinSpace",
-    "MaskedFill", "MaskedSelect", "Meshgrid", "MirrorPad", "NonZero", "OneHot", "Ones", "OnesLike", "Pack", "Pad",
-    "Range", "Rank", "Reshape", "ReverseV2", "Roll", "ScalarCast", "ScalarToArray", "ScalarToTensor", "Scatter", "ScatterNd",
-    "Select", "Shape", "Size", "Slice", "SpaceToDepth", "SparseGatherV2", "Split", "SplitV", "Squeeze", "Stack",
-    "StridedSlice", "TensorScatterAdd", "TensorScatterElements", "TensorScatterMax", "TensorScatterMin",
-    "TensorScatterMul", "TensorScatterSub", "TensorScatterUpdate", "TensorShape", "Tile", "Trace", "Transpose",
-    "Tril", "Triu", "TupleToArray", "Unique", "Unpack", "UnsortedSegmentMax", "UnsortedSegmentMin",
-    "UnsortedSegmentSum", "Unstack", "Zeros", "ZerosLike",
-]  # fmt: skip
+Expand, UnsortedSegmentProd = declare("Expand", F.expand), declare("UnsortedSegmentProd", F.unsorted_segment_prod)
+
+TensorScatterDiv = declare("TensorScatterDiv", F.tensor_scatter_div)
+
+ReverseSequence = declare("ReverseSequence", F.reverse_sequence, seq_dim=REQUIRED, batch_dim=0)
+
+SpaceToBatchND = declare("SpaceToBatchND", space_to_batch_nd, block_size=REQUIRED, paddings=REQUIRED)
+
+BatchToSpaceND = declare("BatchToSpaceND", batch_to_space_nd, block_shape=REQUIRED, crops=REQUIRED)

@@ -6,9 +6,9 @@ from typing import Any
 
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops import functional as F
-from graphc.ops.primitives.base import declare
-from graphc.ops.primitives.states import AdamWeightDecay
-from graphc.ops.tensor import Parameter, Tensor
+from graphc.ops.primitives.optimizers import AdamWeightDecay
+from graphc.ops.tensor.primitive import declare
+from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
 def _root_mean_square(x: Tensor) -> Tensor:
@@ -95,5 +95,3 @@ def _adam_decay_of_clipped(
 
 
 FusedCastAdamWeightDecay = declare("FusedCastAdamWeightDecay", _adam_decay_of_clipped, use_locking=False)
-
-__all__ = ["FusedAdaFactor", "FusedCastAdamWeightDecay"]

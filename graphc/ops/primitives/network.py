@@ -7,10 +7,11 @@ from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops import functional as F
-from graphc.ops.functional import extra_shape
-from graphc.ops.primitives.base import REQUIRED, declare
-from graphc.ops.seed import generator
-from graphc.ops.tensor import Tensor
+from graphc.ops.functional.describe import numel
+from graphc.ops.functional.normalization import lrn
+from graphc.ops.tensor.primitive import REQUIRED, declare
+from graphc.ops.tensor.seed import generator
+from graphc.ops.tensor.tensor import Tensor
 
 # ---- activations
 
@@ -20,13 +21,21 @@ ReLU, ReLU6, Sigmoid, Tanh = (
     declare("Sigmoid", F.sigmoid),
     declare("Tanh", F.tanh),
 )
+
 Elu, SeLU, CeLU = declare("Elu", F.elu, alpha=1.0), declare("SeLU", F.selu), declare("CeLU", F.celu, alpha=1.0)
+
 GeLU = declare("GeLU", lambda x: F.gelu(x, "tanh"), "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).")
+
 Gelu, FastGeLU, FastGelu = declare("Gelu", GeLU()), declare("FastGeLU", F.fast_gelu), declare("FastGelu", F.fast_gelu)
+
 HSigmoid, HSwish = declare("HSigmoid", F.hardsigmoid), declare("HSwish", F.hardswish)
+
 HShrink, SoftShrink = declare("HShrink", F.hardshrink, lambd=0.5), declare("SoftShrink", F.softshrink, lambd=0.5)
+
 Mish, PReLU, SiLU = declare("Mish", F.mish), declare("PReLU", F.prelu), declare("SiLU", F.silu)
+
 Softplus, Softsign = declare("Softplus", F.softplus), declare("Softsign", F.softsign)
+
 GLU = declare("GLU", F.glu, axis=-1)
 
 
@@ -52,7 +61,7 @@ Softmax, LogSoftmax = (
 BiasAdd = declare("BiasAdd", F.bias_add, data_format="NCHW")
 
 
-def _pair(owner: str, name: str, value: Any) -> tuple[int, int]:
+def pair_of(owner: str, name: str, value: Any) -> tuple[int, int]:
     """An int, a pair, or MindSpore's (1, 1, vertical, horizontal)."""
     sizes = (value, value) if isinstance(value, int) else tuple(value)[-2:]
     if len(sizes) != 2 or any(isinstance(v, bool) or not isinstance(v, int) or v < 1 for v in sizes):
@@ -75,7 +84,7 @@ def _conv2d(
     """Cross-correlation of [N, C, H, W] with [out, C / group, kh, kw]."""
     if mode != 1:
         raise ArgumentValueError(f"Conv2D: mode {mode} is not supported, only 1 (cross-correlation)", loc=user_loc())
-    strides, dilations = _pair("Conv2D", "stride", stride), _pair("Conv2D", "dilation", dilation)
+    strides, dilations = pair_of("Conv2D", "stride", stride), pair_of("Conv2D", "dilation", dilation)
     return F.conv2d(x, weight, None, strides, pad_mode, pad, dilations, group)
 
 
@@ -96,7 +105,7 @@ Conv2D = declare(
 
 def _pool(kind: str) -> Any:
     def run(x: Tensor, kernel_size: Any, strides: Any, pad_mode: str) -> Tensor:
-        kernel, stride = _pair(kind, "kernel_size", kernel_size), _pair(kind, "strides", strides)
+        kernel, stride = pair_of(kind, "kernel_size", kernel_size), pair_of(kind, "strides", strides)
         mode = pad_mode.lower()
         if mode not in ("same", "valid"):
             raise ArgumentValueError(f"{kind}: pad_mode must be 'same' or 'valid', got {pad_mode!r}", loc=user_loc())
@@ -150,8 +159,7 @@ def _layer_norm(
     first = begin_params_axis % x.ndim
     shape = (*(1,) * first, *x.shape[first:])
     gamma, beta = (
-        F.reshape(p, shape) if p.shape != shape and p.size == extra_shape.numel(x[(0,) * first]) else p
-        for p in (gamma, beta)
+        F.reshape(p, shape) if p.shape != shape and p.size == numel(x[(0,) * first]) else p for p in (gamma, beta)
     )
     return F.layer_norm_over(x, gamma, beta, begin, epsilon), mean, variance
 
@@ -204,9 +212,11 @@ def _truncated_normal(shape: Sequence[int], dtype: Any, seed: int, seed2: int) -
 
 
 TruncatedNormal = declare("TruncatedNormal", _truncated_normal, dtype="float32", seed=0, seed2=0)
+
 RandomShuffle = declare(
     "RandomShuffle", lambda x, seed, seed2: F.shuffle(x, seed or seed2), F.shuffle.__doc__, seed=0, seed2=0
 )
+
 StandardNormal = declare(
     "StandardNormal",
     lambda shape, seed, seed2: F.standard_normal(shape, seed or seed2),
@@ -214,7 +224,9 @@ StandardNormal = declare(
     seed=0,
     seed2=0,
 )
+
 UniformReal = declare("UniformReal", _uniform, seed=0, seed2=0)
+
 UniformInt = declare("UniformInt", _uniform_int, seed=0, seed2=0)
 
 # ---- losses
@@ -239,9 +251,13 @@ def _sigmoid_entropy(logits: Tensor, label: Tensor) -> Tensor:
 
 
 SigmoidCrossEntropyWithLogits = declare("SigmoidCrossEntropyWithLogits", _sigmoid_entropy)
+
 SmoothL1Loss = declare("SmoothL1Loss", F.smooth_l1_loss, beta=1.0, reduction="none")
+
 SoftMarginLoss = declare("SoftMarginLoss", F.soft_margin_loss, reduction="mean")
+
 BinaryCrossEntropy = declare("BinaryCrossEntropy", F.binary_cross_entropy, reduction="mean")
+
 BCEWithLogitsLoss = declare(
     "BCEWithLogitsLoss",
     lambda x, y, weight=None, pos_weight=None, *, reduction: F.binary_cross_entropy_with_logits(
@@ -270,50 +286,4 @@ def _nll(logits: Tensor, labels: Tensor, weight: Tensor, reduction: str, ignore_
 
 NLLLoss = declare("NLLLoss", _nll, reduction="mean", ignore_index=-100)
 
-__all__ = [
-    "GLU",
-    "AvgPool",
-    "BCEWithLogitsLoss",
-    "BatchNorm",
-    "BiasAdd",
-    "BinaryCrossEntropy",
-    "CeLU",
-    "Conv2D",
-    "Dropout",
-    "Elu",
-    "FastGeLU",
-    "FastGelu",
-    "GeLU",
-    "Gelu",
-    "HShrink",
-    "HSigmoid",
-    "HSwish",
-    "KLDivLoss",
-    "L2Normalize",
-    "LayerNorm",
-    "LogSoftmax",
-    "MaxPool",
-    "Mish",
-    "NLLLoss",
-    "PReLU",
-    "RandomShuffle",
-    "ReLU",
-    "ReLU6",
-    "SeLU",
-    "SiLU",
-    "Sigmoid",
-    "SigmoidCrossEntropyWithLogits",
-    "SmoothL1Loss",
-    "SoftMarginLoss",
-    "SoftShrink",
-    "Softmax",
-    "SoftmaxCrossEntropyWithLogits",
-    "Softplus",
-    "Softsign",
-    "SparseSoftmaxCrossEntropyWithLogits",
-    "StandardNormal",
-    "Tanh",
-    "TruncatedNormal",
-    "UniformInt",
-    "UniformReal",
-]  # fmt: skip
+LRN = declare("LRN", lrn, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS")

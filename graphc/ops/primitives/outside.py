@@ -6,8 +6,8 @@ from typing import Any
 
 from graphc.errors import ArgumentValueError, TraceError, user_loc
 from graphc.ops import functional as F
-from graphc.ops.primitives.base import Primitive, declare
-from graphc.ops.tensor import Tensor
+from graphc.ops.tensor.primitive import Primitive, declare
+from graphc.ops.tensor.tensor import Tensor
 
 
 class Print(Primitive):
@@ -43,6 +43,7 @@ def _nothing(*operands: Any) -> Any:
 
 
 ScalarSummary, TensorSummary = declare("ScalarSummary", _nothing), declare("TensorSummary", _nothing)
+
 ImageSummary, HistogramSummary = declare("ImageSummary", _nothing), declare("HistogramSummary", _nothing)
 
 
@@ -50,11 +51,6 @@ class Partial(Primitive):
     """A function with its first arguments given: called with (function, *arguments)."""
 
     def __call__(self, fn: Any, *args: Any) -> Any:
-        from graphc.ops.multitype import partial
+        from graphc.ops.gradients.hypermap import partial
 
         return partial(fn, *args)
-
-
-__all__ = [
-    "Assert", "HistogramSummary", "ImageSummary", "Partial", "Print", "ScalarSummary", "TensorSummary",
-]  # fmt: skip

@@ -1,0 +1,72 @@
+"""`graphc doctor`: versions, the processor, the switches and the cache, for a bug report."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from graphc.debug import cpus, switches
+
+_PACKAGES = ("graphc", "numpy", "networkx", "jinja2", "numba", "llvmlite", "safetensors")
+
+#: The features that decide which code is generated.
+_FEATURES = ("avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "f16c", "amx-bf16", "neon", "sve")
+
+
+def report() -> dict[str, Any]:
+    """All of it as plain data. Versions are read from the installed metadata; numba is not imported."""
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "cpu": _cpu(),
+        "switches": {k: str(v) if isinstance(v, Path) else v for k, v in asdict(switches()).items()},
+        "cache": _cache(),
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _cpu() -> dict[str, Any]:
+    about: dict[str, Any] = {"machine": platform.machine(), "cores": cpus()}
+    try:
+        from llvmlite import binding
+    except ImportError as error:
+        return about | {"error": f"llvmlite cannot be imported: {error}"}
+    have = binding.get_host_cpu_features()
+    return about | {"name": binding.get_host_cpu_name(), "features": [f for f in _FEATURES if have.get(f)]}
+
+
+def _cache() -> dict[str, Any]:
+    if not switches().cache:
+        return {"directory": None, "files": 0, "bytes": 0}
+    try:
+        from graphc_codegen.cache import default_directory
+    except ImportError as error:
+        return {"directory": None, "files": 0, "bytes": 0, "error": f"graphc_codegen cannot be imported: {error}"}
+    directory = Path(switches().cache_dir or default_directory())
+    files = [p.stat().st_size for p in directory.rglob("*") if p.is_file()] if directory.is_dir() else []
+    return {"directory": str(directory), "files": len(files), "bytes": sum(files)}
+
+
+def report_text(report: dict[str, Any]) -> str:
+    """The report as aligned lines."""
+    lines = [f"{'python':<12} {report['python']}", f"{'platform':<12} {report['platform']}"]
+    lines += [f"{name:<12} {version or 'not installed'}" for name, version in report["packages"].items()]
+    cpu, cache = report["cpu"], report["cache"]
+    lines.append(f"{'cpu':<12} {cpu.get('name', cpu['machine'])}, {cpu['cores']} cores usable")
+    lines.append(f"{'features':<12} {cpu.get('error') or ' '.join(cpu['features']) or 'none of those that matter'}")
+    lines.append(f"{'switches':<12} {', '.join(f'{k}={v}' for k, v in report['switches'].items())}")
+    if cache["directory"] is None:
+        lines.append(f"{'cache':<12} {cache.get('error', 'switched off')}")
+    else:
+        lines.append(f"{'cache':<12} {cache['directory']}: {cache['files']} files, {cache['bytes'] / 1e6:.1f} MB")
+    return "\n".join(lines)

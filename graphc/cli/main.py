@@ -1,0 +1,231 @@
+"""The `graphc` command. Parsing only: what the commands do is in graphc.cli.commands, imported when one runs.
+
+Exit codes: 0 done (for `diff`: no difference), 1 `diff` found differences, 2 bad arguments or a failure, 130
+interrupted, 141 the reader of the output has gone (as if by SIGPIPE).
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from graphc.errors import GraphcError
+
+_DESCRIPTION = "Compile MindSpore-style training cells for the CPU, and look at every node of the compiled step."
+
+_TARGETS = """
+TARGET is a dump directory, a .ir file, a graph.json, or FILE.py:ATTR. ATTR is a function without
+arguments that returns (cell, inputs), or a compiled step; it is compiled when the command runs.
+
+examples:
+  graphc train --epochs 5 --out out/digits      train LeNet-5 on handwritten digits
+  graphc show out/digits/dump --order           in which order the overflow check runs
+  graphc show model.py:build --region backward  the gradient nodes of your own cell
+  graphc dump model.py:build --out out/model    graph, passes, generated code
+  graphc explain GC101                          what an error code means
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command with the given arguments (default: those of the process). Returns the exit code."""
+    args = parser().parse_args(argv)
+    try:
+        code: int = args.run(args)
+        sys.stdout.flush()
+        return code
+    except GraphcError as error:
+        print(f"graphc: {error}", file=sys.stderr)
+    except BrokenPipeError:
+        # The reader, `head` for instance, has gone. Python would complain once more when it flushes stdout at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except OSError as error:
+        print(f"graphc: {error.strerror or error}: {error.filename}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("graphc: interrupted", file=sys.stderr)
+        return 130
+    return 2
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = argparse.ArgumentParser(
+        prog="graphc", description=_DESCRIPTION, epilog=_TARGETS, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    top.add_argument("--version", action=_Version, help="print the version and exit")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_train(commands)
+    _add_dump(commands)
+    _add_show(commands)
+    _add_others(commands)
+    _add_run(commands)
+    return top
+
+
+def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
+    run = _command(commands, "run", "run a Python script, where `import mindspore` may mean graphc")
+    run.add_argument("--mindspore", action="store_true", help="let `import mindspore` of the script mean graphc")
+    run.add_argument("script", metavar="FILE.py", help="the script")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *unused: object) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print(f"graphc {version('graphc')}")
+        except PackageNotFoundError:
+            print("graphc (not installed: running from a checkout)")
+        parser.exit()
+
+
+_Commands = argparse._SubParsersAction  # argparse has no public name for it.
+
+
+def _command(commands: _Commands[argparse.ArgumentParser], name: str, help: str) -> argparse.ArgumentParser:
+    made = commands.add_parser(
+        name,
+        help=help,
+        description=help[0].upper() + help[1:] + ".",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_TARGETS.split("\n\n")[0] if name in ("dump", "show", "passes", "diff") else None,
+    )
+    made.set_defaults(run=_run(name))
+    return made
+
+
+def _run(name: str) -> Callable[[argparse.Namespace], int]:
+    def run(args: argparse.Namespace) -> int:
+        from graphc.cli import commands
+
+        function: Callable[[argparse.Namespace], int] = getattr(commands, name)
+        return function(args)
+
+    return run
+
+
+def _add_train(commands: _Commands[argparse.ArgumentParser]) -> None:
+    train = _command(
+        commands, "train", "train LeNet-5 on handwritten digits with dynamic loss scaling, as a demonstration"
+    )
+    train.add_argument(
+        "--epochs", type=_integer(1), default=20, metavar="N", help="passes over the data (default %(default)s)"
+    )
+    train.add_argument(
+        "--batch-size", type=_integer(1), default=32, metavar="N", help="images per step (default %(default)s)"
+    )
+    train.add_argument(
+        "--lr",
+        type=_number(0, open=True),
+        default=0.02,
+        metavar="X",
+        help="learning rate of the first epoch (default %(default)s)",
+    )
+    train.add_argument(
+        "--momentum", type=_number(0, 1), default=0.9, metavar="X", help="momentum, 0 to 1 (default %(default)s)"
+    )
+    train.add_argument(
+        "--loss-scale", type=_number(1), default=1024.0, metavar="X", help="the first loss scale (default %(default)s)"
+    )
+    train.add_argument(
+        "--scale-window", type=_integer(1), default=200, metavar="N",
+        help="steps without overflow after which the loss scale doubles (default %(default)s)",
+    )  # fmt: skip
+    train.add_argument(
+        "--seed", type=_integer(0, 2**32 - 1), default=1, metavar="N", help="of weights and order (default %(default)s)"
+    )
+    train.add_argument("--limit-steps", type=_integer(1), metavar="N", help="stop after that many steps")
+    train.add_argument(
+        "--out",
+        default=os.path.join("out", "digits"),
+        metavar="DIR",
+        help="for the checkpoint and the dump (default %(default)s)",
+    )
+
+
+def _add_dump(commands: _Commands[argparse.ArgumentParser]) -> None:
+    dump = _command(commands, "dump", "write everything about a compiled step into a directory, or print its graph")
+    dump.add_argument("target", metavar="TARGET", help="what to dump")
+    dump.add_argument(
+        "--out", metavar="DIR", help="where to write (default out/ATTR, unless --as prints); needs FILE.py:ATTR"
+    )
+    dump.add_argument(
+        "--as", dest="form", choices=("text", "json", "dot", "mermaid"), help="print the graph in this form"
+    )
+
+
+def _add_show(commands: _Commands[argparse.ArgumentParser]) -> None:
+    show = _command(commands, "show", "print a graph, or a part of it, as text IR")
+    show.add_argument("target", metavar="TARGET", help="what to show")
+    show.add_argument("--region", metavar="NAME", help="only state, forward, backward, overflow or optimizer nodes")
+    show.add_argument("--scope", metavar="PATH", help="only nodes of this Cell path and below, e.g. network.conv1")
+    show.add_argument("--op", metavar="NAME", help="only nodes of this op")
+    show.add_argument("--from", dest="start", type=_node_id, metavar="ID", help="only what depends on this node")
+    show.add_argument("--to", dest="end", type=_node_id, metavar="ID", help="only what this node depends on")
+    what = show.add_mutually_exclusive_group()
+    what.add_argument(
+        "--order", action="store_true", help="the order that the overflow check imposes, from loss to update"
+    )
+    what.add_argument("--stats", action="store_true", help="how many nodes, by region and op")
+    show.add_argument("--json", action="store_true", help="as JSON")
+
+
+def _add_others(commands: _Commands[argparse.ArgumentParser]) -> None:
+    passes = _command(commands, "passes", "list the passes with the nodes each removed and added")
+    passes.add_argument("target", metavar="TARGET", help="a dump directory or FILE.py:ATTR")
+    diff = _command(commands, "diff", "compare two graphs node by node, by id; exit code 1 if they differ")
+    diff.add_argument("a", metavar="A", help="a TARGET")
+    diff.add_argument("b", metavar="B", help="a TARGET")
+    explain = _command(commands, "explain", "say what an error code means; without a code, list them")
+    explain.add_argument("error_code", nargs="?", metavar="CODE", help="for example GC101")
+    doctor = _command(commands, "doctor", "print versions, CPU features, switches and the cache, for a bug report")
+    for command in (passes, diff, explain, doctor):
+        command.add_argument("--json", action="store_true", help="as JSON")
+
+
+def _integer(low: int, high: int | None = None) -> Callable[[str], int]:
+    def integer(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+        if value < low or (high is not None and value > high):
+            raise argparse.ArgumentTypeError(f"{value} is out of range: {_range(low, high)}")
+        return value
+
+    return integer
+
+
+def _number(low: float, high: float | None = None, *, open: bool = False) -> Callable[[str], float]:
+    def number(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+        if not math.isfinite(value) or value < low or (open and value == low) or (high is not None and value > high):
+            raise argparse.ArgumentTypeError(
+                f"{text} is out of range: {'more than ' if open else ''}{_range(low, high)}"
+            )
+        return value
+
+    return number
+
+
+def _range(low: float, high: float | None) -> str:
+    return f"{low} to {high}" if high is not None else f"at least {low}" if low else f"{low}"
+
+
+def _node_id(text: str) -> int:
+    digits = text.removeprefix("%")
+    if not digits.isascii() or not digits.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is no node id, expected for example %12")
+    return int(digits)

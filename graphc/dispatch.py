@@ -1,0 +1,83 @@
+"""Hooks: who declares the ops, the recorder that traces, and who runs Cells and gradients that are called outside a trace.
+
+What stands higher installs itself here, so that `ir`, `ops` and `nn` never import it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from graphc.ir import Region
+    from graphc.ops.tensor.tensor import Tensor
+
+
+class Recorder(Protocol):
+    """What a tracer does with the calls made while it is active."""
+
+    #: Whether what is recorded is computed at once (PYNATIVE_MODE).
+    immediate: bool
+
+    def record(
+        self, op: str, operands: Sequence[Tensor], attrs: dict[str, Any], after: Any = ()
+    ) -> tuple[Tensor, ...]: ...
+
+    def call_cell(self, cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
+
+    def cond(
+        self, pred: Tensor, then: Callable[..., Any], orelse: Callable[..., Any], operands: tuple[Any, ...]
+    ) -> Any: ...
+
+    def while_loop(
+        self, test: Callable[..., Any], body: Callable[..., Any], carried: tuple[Any, ...]
+    ) -> tuple[Any, ...]: ...
+
+    def depend(self, value: Any, on: Any) -> Any: ...
+
+    def depend_on(self, value: Tensor, after: tuple[int, ...]) -> Tensor: ...
+
+    def assign(self, variable: Any, value: Tensor) -> Tensor: ...
+
+    def gradient(self, fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: Any) -> Any: ...
+
+    def custom_gradient(self, name: str, args: tuple[Any, ...], result: Any, bprop: Callable[..., Any]) -> Any: ...
+
+    def prepared(self, fn: Callable[..., Any]) -> Callable[..., Any]: ...
+
+    def region(self, name: Region) -> AbstractContextManager[None]: ...
+
+
+#: The active tracer of this thread, or None.
+recorder: ContextVar[Recorder | None] = ContextVar("graphc_recorder", default=None)
+
+#: Fills the registry of ops; set by graphc, called when an op is not there.
+declare_ops: Callable[[], object] | None = None
+
+#: Runs a Cell that is called outside a trace; set by graphc.api.
+execute_cell: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
+
+#: Runs a gradient function that is called outside a trace; set by graphc.api.
+execute_gradient: Callable[[Callable[..., Any], Any, tuple[Any, ...], Any], Any] | None = None
+
+#: Grows whenever a Cell's structure, training mode or a parameter's requires_grad changes; see `touch`.
+version = 0
+
+
+def touch() -> None:
+    """Note that compiled steps of some Cell may no longer fit it."""
+    global version
+    version += 1
+
+
+@contextmanager
+def region(name: Region) -> Iterator[None]:
+    """Nodes recorded inside belong to this part of the training step. Nothing happens outside a trace."""
+    active = recorder.get()
+    if active is None:
+        yield
+        return
+    with active.region(name):
+        yield

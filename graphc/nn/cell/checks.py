@@ -1,0 +1,96 @@
+"""Checks of constructor arguments. Each returns the argument in one form, or raises with the owner's name in
+front.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.ops.tensor.tensor import Parameter, Tensor
+
+
+def is_int(value: Any) -> bool:
+    """An int that is not a bool."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """An int or float that is not a bool."""
+    return is_int(value) or isinstance(value, (float, np.floating))
+
+
+def wrong_type(owner: str, name: str, expected: str, value: Any) -> ArgumentTypeError:
+    return ArgumentTypeError(f"{owner}: {name} must be {expected}, got {type(value).__name__}", loc=user_loc())
+
+
+def wrong_value(owner: str, name: str, expected: str, value: Any, help: str | None = None) -> ArgumentValueError:
+    return ArgumentValueError(f"{owner}: {name} must be {expected}, got {value!r}", loc=user_loc(), help=help)
+
+
+def integer(owner: str, name: str, value: Any, least: int = 1) -> int:
+    """An int of at least `least`."""
+    if not is_int(value):
+        raise wrong_type(owner, name, "an int", value)
+    if value < least:
+        raise wrong_value(owner, name, f"at least {least}", value)
+    return int(value)
+
+
+def boolean(owner: str, name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise wrong_type(owner, name, "a bool", value)
+    return value
+
+
+def real(owner: str, name: str, value: Any, *, least: float = -math.inf, above: float = -math.inf) -> float:
+    """A finite int or float, at least `least` and greater than `above`."""
+    if not is_number(value):
+        raise wrong_type(owner, name, "a number", value)
+    if not math.isfinite(value) or value < least or value <= above:
+        bounds = f" > {above:g}" if above > -math.inf else f" >= {least:g}" if least > -math.inf else ""
+        raise wrong_value(owner, name, f"a finite number{bounds}", value)
+    return float(value)
+
+
+def exact_float(
+    owner: str, name: str, value: Any, *, least: float = -math.inf, above: float = -math.inf, most: float = math.inf
+) -> float:
+    """A finite float (an int is refused, as by MindSpore), at least `least`, greater than `above`, at most `most`."""
+    if not isinstance(value, (float, np.floating)):
+        raise wrong_type(owner, name, "a float", value)
+    if value > most:
+        raise wrong_value(owner, name, f"at most {most:g}", value)
+    return real(owner, name, value, least=least, above=above)
+
+
+def one_of(owner: str, name: str, value: Any, known: Sequence[str]) -> str:
+    """One of the strings, in lower case."""
+    if not isinstance(value, str):
+        raise wrong_type(owner, name, "a string", value)
+    if value.lower() not in known:
+        raise wrong_value(owner, name, f"one of {', '.join(map(repr, known))}", value)
+    return value.lower()
+
+
+def pair(owner: str, name: str, value: Any) -> tuple[int, int]:
+    """A positive int, or two of them: (vertical, horizontal)."""
+    if is_int(value):
+        value = (value, value)
+    if not isinstance(value, (tuple, list)):
+        raise wrong_type(owner, name, "an int or a tuple of two", value)
+    if len(value) == 1:
+        value = (value[0], value[0])
+    if len(value) != 2:
+        raise wrong_value(owner, name, "an int or a tuple of two", value)
+    first, second = (integer(owner, name, v) for v in value)
+    return first, second
+
+
+def named(x: Tensor, fallback: str = "x") -> str:
+    """`fc.weight f32[4,5]`: a tensor as the user knows it."""
+    return f"{x.name if isinstance(x, Parameter) else fallback} {x.type}"

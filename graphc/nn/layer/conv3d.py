@@ -1,0 +1,91 @@
+"""Convolution of volumes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from graphc import ops
+from graphc.errors import ShapeError, user_loc
+from graphc.nn.cell import checks
+from graphc.nn.cell.cell import Cell
+from graphc.nn.initializer.distributions import HeUniform, Uniform, fans
+from graphc.nn.initializer.make import initializer
+from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
+
+Triple = tuple[int, int, int]
+
+
+def _triple(name: str, value: Any, least: int = 1) -> Triple:
+    sizes = (value,) * 3 if checks.is_int(value) else value
+    if not isinstance(sizes, (tuple, list)):
+        raise checks.wrong_type("Conv3d", name, "an int or a tuple of three", value)
+    if len(sizes) != 3:
+        raise checks.wrong_value("Conv3d", name, "an int or three ints", value)
+    a, b, c = (checks.integer("Conv3d", name, s, least) for s in sizes)
+    return a, b, c
+
+
+class Conv3d(Cell):
+    """Cross-correlation of volumes with windows (MindSpore: nn.Conv3d).
+
+    x is [N, in_channels, D, H, W]; `weight` is [out_channels, in_channels / group, kd, kh, kw], `bias` [out_channels]. Arguments
+    as for Conv2d: kernel_size, stride, dilation are ints or (depth, vertical, horizontal); padding an int or (front, back, top,
+    bottom, left, right).
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        pad_mode: str = "same",
+        padding: Any = 0,
+        dilation: Any = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        data_format: str = "NCDHW",
+        dtype: Any = "float32",
+    ) -> None:
+        super().__init__()
+        self.in_channels = checks.integer("Conv3d", "in_channels", in_channels)
+        self.out_channels = checks.integer("Conv3d", "out_channels", out_channels)
+        self.kernel_size, self.stride = _triple("kernel_size", kernel_size), _triple("stride", stride)
+        self.dilation = _triple("dilation", dilation)
+        self.pad_mode = checks.one_of("Conv3d", "pad_mode", pad_mode, ("same", "valid", "pad"))
+        self.group = checks.integer("Conv3d", "group", group)
+        self.has_bias = checks.boolean("Conv3d", "has_bias", has_bias)
+        if data_format != "NCDHW":
+            raise checks.wrong_value("Conv3d", "data_format", "'NCDHW'", data_format)
+        for name, count in (("in_channels", in_channels), ("out_channels", out_channels)):
+            if count % group:
+                raise checks.wrong_value("Conv3d", name, f"a multiple of group = {group}", count)
+        ends = (padding,) * 6 if checks.is_int(padding) else tuple(padding)
+        if len(ends) != 6 or (any(ends) and self.pad_mode != "pad"):
+            raise checks.wrong_value("Conv3d", "padding", 'six numbers, and 0 unless pad_mode is "pad"', padding)
+        self.padding = ends
+        shape = (out_channels, in_channels // group, *self.kernel_size)
+        init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
+        self.weight = Parameter(initializer(init, shape, dtype), name="weight")
+        self.bias: Parameter | None = None
+        if has_bias:
+            init = Uniform(1 / math.sqrt(fans(shape)[0])) if bias_init is None else bias_init
+            self.bias = Parameter(initializer(init, shape[:1], dtype), name="bias")
+
+    def construct(self, x: Any) -> Tensor:
+        x = as_tensor(x, "Conv3d: x")
+        if x.ndim != 5 or x.shape[1] != self.in_channels:
+            raise ShapeError(
+                f"Conv3d: x is {x.type}, expected five axes and {self.in_channels} channels (axis 1)", loc=user_loc()
+            )
+        return ops.conv3d(
+            x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group
+        )
+
+
+__all__ = [
+    "Conv3d",
+]

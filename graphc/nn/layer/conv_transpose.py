@@ -1,0 +1,125 @@
+"""Transposed convolution: the gradient of a convolution for its images, as a layer."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from graphc import ops
+from graphc.nn.cell import checks
+from graphc.nn.initializer.distributions import HeUniform, Uniform, fans
+from graphc.nn.initializer.make import initializer
+from graphc.nn.layer.conv import _Conv, _padding
+from graphc.ops.functional.conv import Pad, Pair, same_pad
+from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
+
+
+class Conv2dTranspose(_Conv):
+    """Transposed convolution of images (MindSpore: nn.Conv2dTranspose).
+
+    x is [N, in_channels, H, W]; `weight` is [in_channels, out_channels / group, kh, kw], `bias` [out_channels]. Arguments as
+    for Conv2d. Rows of the result: "same" H stride; "valid" (H - 1) stride + reach with the reach dilation (kh - 1) + 1 of
+    the window, at least H stride; "pad" (H - 1) stride + reach - top - bottom + output_padding.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        pad_mode: str = "same",
+        padding: Any = 0,
+        output_padding: Any = 0,
+        dilation: Any = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        dtype: Any = "float32",
+    ) -> None:
+        super().__init__()
+        owner = type(self).__name__
+        self.kernel_size = checks.pair(owner, "kernel_size", kernel_size)
+        self.stride, self.dilation = checks.pair(owner, "stride", stride), checks.pair(owner, "dilation", dilation)
+        extra = (output_padding,) * 2 if checks.is_int(output_padding) else tuple(output_padding)
+        self.output_padding = tuple(checks.integer(owner, "output_padding", p, least=0) for p in extra)
+        inits = ("zeros", "zeros")
+        self._setup((in_channels, out_channels), self.kernel_size, pad_mode, group, has_bias, inits, dtype)
+        self.padding = _padding(padding, self.pad_mode)
+        if any(self.output_padding) and self.pad_mode != "pad":
+            raise checks.wrong_value(owner, "output_padding", f"0 with pad_mode {pad_mode!r}", output_padding)
+        shape = (self.in_channels, self.out_channels // self.group, *self.kernel_size)
+        weight = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
+        self.weight = Parameter(initializer(weight, shape, dtype), name="weight")
+        if self.has_bias:
+            bias = Uniform(1 / math.sqrt(fans(shape)[0])) if bias_init is None else bias_init
+            self.bias = Parameter(initializer(bias, (self.out_channels,), dtype), name="bias")
+
+    def construct(self, x: Any) -> Tensor:
+        x = as_tensor(x, "Conv2dTranspose: x")
+        self._check(x, "[N, channels, H, W]")
+        size, pads = self._placed((x.shape[2], x.shape[3]))
+        xs: list[Tensor] = [x]
+        ws: list[Tensor] = [self.weight]
+        if self.group > 1:
+            xs = list(ops.split(x, x.shape[1] // self.group, 1))
+            ws = list(ops.split(self.weight, x.shape[1] // self.group, 0))
+        shape = (x.shape[0], self.out_channels // self.group, *size)
+        parts = [
+            ops.conv2d_transpose(a, w, shape, pads, self.stride, self.dilation) for a, w in zip(xs, ws, strict=True)
+        ]
+        y = parts[0] if len(parts) == 1 else ops.concat(parts, 1)
+        return y if self.bias is None else ops.bias_add(y, self.bias)
+
+    def _placed(self, size: Pair) -> tuple[Pair, Pad]:
+        """Height and width of the result, and the padding of the convolution that it is the gradient of."""
+        reach = [d * (k - 1) + 1 for k, d in zip(self.kernel_size, self.dilation, strict=True)]
+        if self.pad_mode == "same":
+            made = (size[0] * self.stride[0], size[1] * self.stride[1])
+            return made, same_pad(made, self.kernel_size, self.stride, self.dilation)
+        total = [sum(self.padding[:2]), sum(self.padding[2:])]
+        extra = list(self.output_padding)
+        if self.pad_mode == "valid":
+            extra = [max(s - r, 0) for s, r in zip(self.stride, reach, strict=True)]
+        rows, columns = (
+            (n - 1) * s + r - p + e for n, s, r, p, e in zip(size, self.stride, reach, total, extra, strict=True)
+        )
+        return (rows, columns), self.padding
+
+
+class Conv1dTranspose(Conv2dTranspose):
+    """Transposed convolution of sequences [N, in_channels, L] (MindSpore: nn.Conv1dTranspose).
+
+    `weight` is [in_channels, out_channels / group, 1, kernel_size]; arguments are ints, as for Conv1d.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int,
+        stride: int = 1,
+        pad_mode: str = "same",
+        padding: int = 0,
+        dilation: int = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        dtype: Any = "float32",
+    ) -> None:
+        sizes = {"kernel_size": kernel_size, "stride": stride, "dilation": dilation}
+        window, step, spread = ((1, checks.integer("Conv1dTranspose", n, v)) for n, v in sizes.items())
+        ends = (0, 0, *(checks.integer("Conv1dTranspose", "padding", padding, least=0),) * 2)
+        inits: dict[str, Any] = {"weight_init": weight_init, "bias_init": bias_init, "dtype": dtype}
+        super().__init__(in_channels, out_channels, window, step, pad_mode, ends, 0, spread, group, has_bias, **inits)
+
+    def construct(self, x: Any) -> Tensor:
+        return ops.squeeze(super().construct(ops.expand_dims(as_tensor(x, "Conv1dTranspose: x"), 2)), 2)
+
+
+__all__ = [
+    "Conv1dTranspose",
+    "Conv2dTranspose",
+]

@@ -1,0 +1,47 @@
+"""What all losses share: weights and the reduction of one loss per element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphc import ops
+from graphc.errors import ArgumentTypeError
+from graphc.nn.cell import checks
+from graphc.nn.cell.cell import Cell
+from graphc.ops.tensor.tensor import Tensor
+
+
+class LossBase(Cell):
+    """Base of the losses (MindSpore: nn.LossBase).
+
+    reduction: "mean", "sum" or "none". Raises ArgumentValueError for any other.
+    """
+
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__()
+        self.reduction = checks.one_of(type(self).__name__, "reduction", reduction, ("mean", "sum", "none"))
+
+    def get_axis(self, x: Tensor) -> tuple[int, ...]:
+        """All axes of x."""
+        return tuple(range(x.ndim))
+
+    def get_loss(self, x: Tensor, weights: float | Tensor = 1.0) -> Tensor:
+        """`x * weights` reduced, in x's dtype. float16 is multiplied and summed in float32."""
+        narrow = x.type.dtype == "float16"
+        y = ops.cast(x, "float32") if narrow else x
+        if isinstance(weights, Tensor) or weights != 1.0:
+            y = y * weights
+        if self.reduction == "mean":
+            y = ops.reduce_mean(y)
+        elif self.reduction == "sum":
+            y = ops.reduce_sum(y)
+        return ops.cast(y, "float16") if narrow else y
+
+    def construct(self, logits: Any, labels: Any) -> Tensor:
+        raise ArgumentTypeError(f"{type(self).__name__} does not define construct")
+
+    def extend_repr(self) -> str:
+        return f"reduction={self.reduction}"
+
+
+__all__ = ["LossBase"]

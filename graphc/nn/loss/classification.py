@@ -1,0 +1,263 @@
+"""Losses of classes and of probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphc import ops
+from graphc.errors import ShapeError, user_loc
+from graphc.nn.cell import checks
+from graphc.nn.loss.base import LossBase
+from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
+
+
+class SoftMarginLoss(LossBase):
+    """log(1 + exp(-labels logits)), reduced; labels are 1 or -1."""
+
+    def construct(self, logits: Any, labels: Any) -> Tensor:
+        return self.get_loss(ops.soft_margin_loss(logits, labels, "none"))
+
+
+class KLDivLoss(LossBase):
+    """labels (log labels - logits), 0 where labels are not positive; reduced. "batchmean" divides the sum by axis 0."""
+
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__("none")
+        self.reduction = checks.one_of("KLDivLoss", "reduction", reduction, ("none", "mean", "batchmean", "sum"))
+
+    def construct(self, logits: Any, labels: Any) -> Tensor:
+        return ops.kl_div(logits, labels, self.reduction)
+
+
+class BCELoss(LossBase):
+    """-weight (labels log p + (1 - labels) log(1 - p)) of probabilities p, reduced. weight: a Tensor or None."""
+
+    def __init__(self, weight: Tensor | None = None, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.weight = weight
+
+    def construct(self, logits: Any, labels: Any) -> Tensor:
+        return self.get_loss(ops.binary_cross_entropy(logits, labels, self.weight, "none"))
+
+
+class BCEWithLogitsLoss(LossBase):
+    """BCELoss of sigmoid(input), without overflow; pos_weight multiplies the part of label 1.
+
+    weight, pos_weight: None, or Tensors that broadcast; ArgumentTypeError for a Parameter.
+    """
+
+    def __init__(self, reduction: str = "mean", weight: Tensor | None = None, pos_weight: Tensor | None = None) -> None:
+        super().__init__(reduction)
+        for name, given in (("weight", weight), ("pos_weight", pos_weight)):
+            if isinstance(given, Parameter):
+                raise checks.wrong_type("BCEWithLogitsLoss", name, "a Tensor or None", given)
+        self.weight, self.pos_weight = weight, pos_weight
+
+    def construct(self, input: Any, target: Any) -> Tensor:
+        loss = ops.binary_cross_entropy_with_logits(input, target, self.weight, self.pos_weight, "none")
+        return self.get_loss(loss)
+
+
+class _Classes(LossBase):
+    def __init__(self, weight: Tensor | None, ignore_index: int, reduction: str) -> None:
+        super().__init__(reduction)
+        owner = type(self).__name__
+        if not checks.is_int(ignore_index):
+            raise checks.wrong_type(owner, "ignore_index", "an int", ignore_index)
+        if weight is not None and not isinstance(weight, Tensor):
+            raise checks.wrong_type(owner, "weight", "a Tensor or None", weight)
+        self.weight, self.ignore_index = weight, ignore_index
+
+
+class CrossEntropyLoss(_Classes):
+    """-log softmax(logits)[label] along the class axis, with labels that are class numbers or probabilities (MindSpore:
+    nn.CrossEntropyLoss); see `ops.cross_entropy`.
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(weight, ignore_index, reduction)
+        if not isinstance(label_smoothing, float):
+            raise checks.wrong_type("CrossEntropyLoss", "label_smoothing", "a float", label_smoothing)
+        if not 0 <= label_smoothing <= 1:
+            raise checks.wrong_value("CrossEntropyLoss", "label_smoothing", "in [0, 1]", label_smoothing)
+        self.label_smoothing = label_smoothing
+
+    def construct(self, logits: Any, labels: Any) -> Tensor:
+        options = (self.weight, self.ignore_index, self.reduction, self.label_smoothing)
+        return ops.cross_entropy(as_tensor(logits, "logits"), as_tensor(labels, "labels"), *options)
+
+
+class NLLLoss(_Classes):
+    """-logits[label] along the class axis of log probabilities; see `ops.nll_loss`."""
+
+    def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean") -> None:
+        super().__init__(weight, ignore_index, reduction)
+
+    def construct(self, logits: Any, labels: Any) -> Tensor:
+        options = (self.weight, self.ignore_index, self.reduction)
+        return ops.nll_loss(as_tensor(logits, "logits"), as_tensor(labels, "labels"), *options)
+
+
+class SoftmaxCrossEntropyWithLogits(LossBase):
+    """-sum(labels * log softmax(logits)) of each row, reduced (MindSpore: nn.SoftmaxCrossEntropyWithLogits).
+
+    logits are [N, classes]. With `sparse` labels are class numbers [N], int32 or int64, and a number out of
+    range gives NaN; otherwise probabilities [N, classes] of the logits' dtype. Labels get no gradient.
+    Raises ShapeError or DTypeError (GC111) for other labels.
+    """
+
+    def __init__(self, sparse: bool = False, reduction: str = "none") -> None:
+        super().__init__(reduction)
+        self.sparse = checks.boolean("SoftmaxCrossEntropyWithLogits", "sparse", sparse)
+
+    def construct(self, logits: Any, labels: Any) -> Tensor:
+        if self.sparse:
+            loss, _ = ops.sparse_softmax_cross_entropy_with_logits(logits, labels)
+        else:
+            loss, _ = ops.softmax_cross_entropy_with_logits(logits, labels)
+        return self.get_loss(loss)
+
+    def extend_repr(self) -> str:
+        return f"sparse={self.sparse}, reduction={self.reduction}"
+
+
+class FocalLoss(LossBase):
+    """-(1 - p)^gamma log(p) with p the softmax at the label, reduced (Lin et al., 2017).
+
+    logits [N, C] or [N, C, ...]; labels [N, 1] or [N, 1, ...] of class numbers, or in the logits' shape (then as weights of
+    the classes). weight: one number per class. "mean" is over all places.
+    """
+
+    def __init__(self, weight: Any = None, gamma: float = 2.0, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.gamma = checks.real("FocalLoss", "gamma", gamma)
+        if weight is not None and not isinstance(weight, Tensor):
+            raise checks.wrong_type("FocalLoss", "weight", "a Tensor or None", weight)
+        self.weight = weight
+
+    def construct(self, logits: Any, labels: Any) -> Tensor:
+        if logits.ndim != labels.ndim or logits.ndim < 2:
+            raise ShapeError(f"FocalLoss: logits are {logits.type}, labels {labels.type}", loc=user_loc())
+        classes = logits.shape[1]
+        log_p = ops.log_softmax(logits, 1)
+        if labels.shape[1] == 1:
+            chosen = ops.one_hot(ops.squeeze(labels, 1), classes, Tensor(1.0, logits.dtype), Tensor(0.0, logits.dtype))
+            labels = ops.moveaxis(chosen, -1, 1)
+        loss = -ops.pow(1 - ops.exp(log_p), self.gamma) * log_p * labels
+        if self.weight is not None:
+            loss = loss * ops.reshape(self.weight, (1, classes, *[1] * (logits.ndim - 2)))
+        return self.get_loss(ops.reduce_sum(loss, 1))
+
+
+class MultiLabelSoftMarginLoss(LossBase):
+    """The mean over classes of -target log sigmoid(x) - (1 - target) log sigmoid(-x), reduced over samples."""
+
+    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.weight = weight
+
+    def construct(self, x: Any, target: Any) -> Tensor:
+        loss = ops.relu(x) - x * target + ops.log1p(ops.exp(-ops.abs(x)))
+        loss = loss if self.weight is None else loss * self.weight
+        return self.get_loss(ops.reduce_mean(loss, -1))
+
+
+class MultiMarginLoss(LossBase):
+    """sum over the other classes j of max(0, margin - x[target] + x[j])^p, divided by the number of classes, reduced.
+
+    x [N, C], target [N]; weight: one number per class, for that of the target. p is 1 or 2.
+    """
+
+    def __init__(self, p: int = 1, margin: float = 1.0, reduction: str = "mean", weight: Any = None) -> None:
+        super().__init__(reduction)
+        if p not in (1, 2):
+            raise checks.wrong_value("MultiMarginLoss", "p", "1 or 2", p)
+        self.p, self.margin, self.weight = p, checks.real("MultiMarginLoss", "margin", margin), weight
+
+    def construct(self, x: Any, target: Any, weight: Any = None) -> Tensor:
+        weight = self.weight if weight is None else weight
+        own = ops.one_hot(target, x.shape[1], Tensor(1.0, x.dtype), Tensor(0.0, x.dtype))
+        at_target = ops.reduce_sum(x * own, 1, keep_dims=True)
+        loss = ops.relu(self.margin - at_target + x)
+        loss = (loss if self.p == 1 else ops.square(loss)) * (1 - own)
+        if weight is not None:
+            loss = loss * ops.expand_dims(ops.gather(weight, target, 0), 1)
+        return self.get_loss(ops.reduce_sum(loss, 1) / x.shape[1])
+
+
+class SampledSoftmaxLoss(LossBase):
+    """Softmax cross entropy over the label and a sample of num_sampled other classes (Jean et al., 2015).
+
+    construct(weights [classes, d], biases [classes], labels [N] or [N, 1], inputs [N, d]). sampled_values: (classes,
+    expected counts of the labels, expected counts of the classes); drawn log-uniformly when the cell is made if None.
+    remove_accidental_hits leaves out sampled classes that are the sample's label. num_true must be 1.
+    """
+
+    def __init__(
+        self,
+        num_sampled: int,
+        num_classes: int,
+        num_true: int = 1,
+        sampled_values: Any = None,
+        remove_accidental_hits: bool = True,
+        seed: int = 0,
+        reduction: str = "none",
+    ) -> None:
+        super().__init__(reduction)
+        self.num_sampled = checks.integer("SampledSoftmaxLoss", "num_sampled", num_sampled)
+        self.num_classes = checks.integer("SampledSoftmaxLoss", "num_classes", num_classes)
+        if num_true != 1:
+            raise checks.wrong_value("SampledSoftmaxLoss", "num_true", "1", num_true)
+        if num_sampled > num_classes:
+            raise checks.wrong_value("SampledSoftmaxLoss", "num_sampled", f"at most {num_classes}", num_sampled)
+        self.remove_accidental_hits = checks.boolean(
+            "SampledSoftmaxLoss", "remove_accidental_hits", remove_accidental_hits
+        )
+        ranks = np.arange(num_classes)
+        share = np.log((ranks + 2) / (ranks + 1)) / np.log(num_classes + 1)
+        self.share = Tensor(share.astype(np.float32))
+        if sampled_values is None:
+            drawn = np.random.default_rng(seed).choice(num_classes, num_sampled, replace=False, p=share)
+            sampled_values = (
+                Tensor(drawn.astype(np.int32)),
+                None,
+                Tensor((share[drawn] * num_sampled).astype("float32")),
+            )
+        self.sampled, self.true_expected, self.sampled_expected = sampled_values
+
+    def construct(self, weights: Any, biases: Any, labels: Any, inputs: Any) -> Tensor:  # type: ignore[override]
+        labels = ops.cast(ops.reshape(labels, (-1,)), "int32")
+        expected = self.true_expected
+        if expected is None:
+            expected = ops.gather(self.share, labels, 0) * self.num_sampled
+        own = ops.reduce_sum(ops.gather(weights, labels, 0) * inputs, 1) + ops.gather(biases, labels, 0)
+        own = ops.expand_dims(own - ops.log(ops.reshape(expected, (-1,))), 1)
+        rest = ops.matmul(inputs, ops.gather(weights, self.sampled, 0), transpose_b=True)
+        rest = rest + ops.gather(biases, self.sampled, 0) - ops.log(self.sampled_expected)
+        if self.remove_accidental_hits:
+            hit = ops.equal(ops.expand_dims(labels, 1), ops.expand_dims(ops.cast(self.sampled, "int32"), 0))
+            rest = ops.select(hit, ops.full_like(rest, -1e37), rest)
+        return self.get_loss(-ops.log_softmax(ops.concat((own, rest), 1), 1)[:, 0])
+
+
+__all__ = [
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CrossEntropyLoss",
+    "FocalLoss",
+    "KLDivLoss",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
+    "NLLLoss",
+    "SampledSoftmaxLoss",
+    "SoftMarginLoss",
+    "SoftmaxCrossEntropyWithLogits",
+]

@@ -1,0 +1,24 @@
+"""The registry of ops: one declaration each, and the NumPy interpreter that runs them. Knows the IR; no tensors, no functions.
+
+Importing this package fills the registry.
+"""
+
+from graphc.ops.declared import (  # noqa: F401
+    casts,
+    collective,
+    control,
+    convolution,
+    custom_grad,
+    elementwise,
+    indexing,
+    log,
+    matmul,
+    pooling,
+    random,
+    reduce,
+    shape,
+    softmax,
+    state,
+    transcendental,
+    windows,
+)

@@ -1,0 +1,245 @@
+"""Ops that follow indices: rows gathered and scattered, one-hot rows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ArgumentValueError, ShapeError
+from graphc.ir import NO_GRAD, REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
+from graphc.ir.op import Attrs, Kernel, Scalar, Types
+from graphc.ops.declared.rules import Array, booleans, check_dtype, floats, integers, same_dtype
+
+INDEX_DTYPES = ("int32", "int64")
+
+# ---- indices
+
+
+def _one_hot_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    (indices,) = types
+    check_dtype("OneHot", "indices", indices, INDEX_DTYPES)
+    if attrs["depth"] < 1:
+        raise ArgumentValueError(f"OneHot: depth must be positive, got {attrs['depth']}")
+    return (TensorType(attrs["dtype"], (*indices.shape, attrs["depth"])),)
+
+
+def _one_hot_scalar(e: Any, indices: Any, depth: int, on: float, off: float, dtype: str) -> Any:
+    hit = e.eq(indices, e.iota(-1, indices))
+    return e.select(hit, e.number(on, dtype), e.number(off, dtype))
+
+
+op(
+    "OneHot",
+    "indices",
+    attrs={"depth": REQUIRED, "on": 1.0, "off": 0.0, "dtype": "float32"},
+    infer=_one_hot_infer,
+    ref=lambda indices, depth, on, off, dtype: np.where(
+        indices[..., None] == np.arange(depth), np.asarray(on, dtype), np.asarray(off, dtype)
+    ),
+    grad=NO_GRAD,
+    lower=Scalar(
+        _one_hot_scalar,
+        align=lambda types, attrs: ((*range(types[0].rank), None),),
+    ),
+    samples=lambda: [
+        Sample((integers(7, low=0, high=9),), {"depth": 10}),
+        Sample((integers(2, 3, low=-1, high=20, dtype="int64"),), {"depth": 18, "on": 0.9, "off": 0.1}),
+        Sample((integers(low=0, high=2),), {"depth": 3, "dtype": "int32"}),
+    ],
+    doc="`on` where the last axis equals the index, else `off`; an index out of range gives only `off`",
+)
+
+
+def _gather_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    x, indices = types
+    check_dtype("Gather", "indices", indices, INDEX_DTYPES)
+    if not 0 <= attrs["axis"] < x.rank:
+        raise ArgumentValueError(f"Gather: axis {attrs['axis']} is out of range for {x}")
+    return (TensorType(x.dtype, x.shape[: attrs["axis"]] + indices.shape + x.shape[attrs["axis"] + 1 :]),)
+
+
+def _gather_ref(x: Array, indices: Array, axis: int) -> Array:
+    size = x.shape[axis]
+    inside = (indices >= 0) & (indices < size)
+    if size == 0:
+        return np.zeros(x.shape[:axis] + indices.shape + x.shape[axis + 1 :], x.dtype)
+    y = np.take(x, np.where(inside, indices, 0), axis)
+    mask = inside.reshape((1,) * axis + inside.shape + (1,) * (x.ndim - axis - 1))
+    return np.where(mask, y, np.zeros((), x.dtype))
+
+
+def _gather_params(x: TensorType, indices: TensorType, axis: int) -> dict[str, Any]:
+    return {
+        "outer": math.prod(x.shape[:axis]),
+        "size": x.shape[axis],
+        "inner": math.prod(x.shape[axis + 1 :]),
+        "count": indices.size,
+        "dtype": x.dtype,
+        "index_dtype": indices.dtype,
+    }
+
+
+def _gather_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
+    k.call("gather", inputs, outputs, **_gather_params(k.type(inputs[0]), k.type(inputs[1]), attrs["axis"]))
+
+
+def _gather_grad_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
+    k.call("gather_grad", inputs, outputs, **_gather_params(k.type(outputs[0]), k.type(inputs[1]), attrs["axis"]))
+
+
+def _gather_grad_ref(dy: Array, indices: Array, shape: tuple[int, ...], axis: int) -> Array:
+    dx = np.zeros(shape, dy.dtype)
+    flat = indices.ravel()
+    inside = (flat >= 0) & (flat < shape[axis])
+    spread = dy.reshape(*shape[:axis], flat.size, *shape[axis + 1 :])
+    np.add.at(np.moveaxis(dx, axis, 0), flat[inside], np.moveaxis(spread, axis, 0)[inside])
+    return dx
+
+
+op(
+    "Gather",
+    "x indices",
+    attrs={"axis": 0},
+    infer=_gather_infer,
+    ref=_gather_ref,
+    grad=lambda g, n, dy: [g.GatherGrad(dy, n.indices, shape=n.type(n.x).shape, axis=n.axis), None],
+    lower=Kernel(_gather_lower, ("float32", "int32", "int64")),
+    samples=lambda: [
+        Sample((floats(9, 17), integers(4, 3, low=0, high=8)), grad=(0,)),
+        Sample((floats(3, 5, 2), integers(7, low=-1, high=5, dtype="int64")), {"axis": 1}, grad=(0,)),
+        Sample((integers(6), integers(low=0, high=5))),
+    ],
+    doc="rows of x at the indices along an axis; an index out of range gives zeros, as MindSpore does on a CPU",
+)
+
+op(
+    "GatherGrad",
+    "dy indices",
+    attrs={"shape": REQUIRED, "axis": 0},
+    infer=lambda types, attrs: (TensorType(types[0].dtype, attrs["shape"]),),
+    ref=_gather_grad_ref,
+    grad=lambda g, n, d: [g.Gather(d, n.indices, axis=n.axis), None],
+    lower=Kernel(_gather_grad_lower),
+    samples=lambda: [
+        Sample((floats(4, 3, 17), integers(4, 3, low=0, high=8)), {"shape": (9, 17)}, grad=(0,)),
+        Sample((floats(3, 7, 2), integers(7, low=-1, high=5)), {"shape": (3, 5, 2), "axis": 1}, grad=(0,)),
+    ],
+    doc="zeros with dy's rows added at the indices",
+)
+
+MODES = ("update", "add", "mul", "max", "min")
+
+_COMBINE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
+def _infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    x, indices, updates = types
+    axis = attrs["axis"]
+    check_dtype("Scatter", "indices", indices, INDEX_DTYPES)
+    same_dtype("Scatter", (x, updates))
+    if attrs["mode"] not in MODES:
+        raise ArgumentValueError(f"Scatter: mode must be one of {', '.join(MODES)}, got {attrs['mode']!r}")
+    if not 0 <= axis < x.rank:
+        raise ArgumentValueError(f"Scatter: axis {axis} is out of range for {x}")
+    wanted = x.shape[:axis] + indices.shape + x.shape[axis + 1 :]
+    if updates.shape != wanted:
+        raise ShapeError(f"Scatter: updates are {updates}, expected shape {wanted} for {x} and indices {indices}")
+    return (x,)
+
+
+def _ref(x: Array, indices: Array, updates: Array, axis: int, mode: str) -> Array:
+    y = x.copy()
+    flat = indices.ravel()
+    rows = np.moveaxis(updates.reshape(*x.shape[:axis], flat.size, *x.shape[axis + 1 :]), axis, 0)
+    out = np.moveaxis(y, axis, 0)
+    for k, index in enumerate(flat.tolist()):
+        if 0 <= index < x.shape[axis]:
+            combine = _COMBINE.get(mode)
+            out[index] = rows[k] if combine is None else combine(out[index], rows[k])
+    return y
+
+
+def _grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
+    at = {"axis": n.axis}
+    if n.mode == "add":
+        return [dy, None, g.Gather(dy, n.indices, **at)]
+    if n.mode == "update":
+        zeros = g.Fill(dtype=g.type(dy).dtype, shape=n.type(n.updates).shape, value=0)
+        return [g.Scatter(dy, n.indices, zeros, mode="update", **at), None, g.Gather(dy, n.indices, **at)]
+    if n.mode == "mul":
+        return [g.Scatter(dy, n.indices, n.updates, mode="mul", **at), None, _factor_grad(g, n, dy)]
+    # All elements that are equal to the extremum share its gradient equally.
+    dtype = n.type(n.x).dtype
+    kept = g.Cast(g.Equal(n.x, n.out()), dtype=dtype)
+    taken = g.Cast(g.Equal(n.updates, g.Gather(n.out(), n.indices, **at)), dtype=dtype)
+    share = g.Div(dy, g.Scatter(kept, n.indices, taken, mode="add", **at))
+    return [g.Mul(share, kept), None, g.Mul(g.Gather(share, n.indices, **at), taken)]
+
+
+def _factor_grad(g: Builder, n: NodeView, dy: Value) -> Value:
+    """dy times all other factors of the same element: by division, and around a zero the product of what is not zero."""
+    at = {"axis": n.axis}
+    one, none = g.like(1.0, n.updates), g.like(0.0, n.updates)
+    zero = g.Equal(n.updates, none)
+    others, zeros = g.Select(zero, one, n.updates), g.Select(zero, one, none)
+    product = g.Mul(dy, g.Scatter(n.x, n.indices, others, mode="mul", **at))
+    start = g.Fill(dtype=n.type(n.x).dtype, shape=n.type(n.x).shape, value=0)
+    count = g.Scatter(start, n.indices, zeros, mode="add", **at)
+    alone = g.Equal(g.Sub(g.Gather(count, n.indices, **at), zeros), none)
+    made: Value = g.Select(alone, g.Div(g.Gather(product, n.indices, **at), others), none)
+    return made
+
+
+def _lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
+    x, indices, axis = k.type(inputs[0]), k.type(inputs[1]), attrs["axis"]
+    if not indices.size or not k.type(inputs[2]).size:
+        k.duplicate(inputs[0], outputs[0])
+        return
+    k.call(
+        "scatter",
+        inputs,
+        outputs,
+        outer=math.prod(x.shape[:axis]),
+        size=x.shape[axis],
+        inner=math.prod(x.shape[axis + 1 :]),
+        count=indices.size,
+        dtype=x.dtype,
+        index_dtype=indices.dtype,
+        mode=attrs["mode"],
+    )
+
+
+def _samples() -> list[Sample]:
+    distinct = np.array([[3, 0], [6, 1]], np.int32)
+    made = [
+        Sample((floats(9, 17), distinct, floats(2, 2, 17, seed=3)), {"mode": mode}, grad=(0, 2))
+        for mode in ("update", "add", "mul", "max")
+    ]
+    repeated = integers(7, low=-1, high=5, dtype="int64")
+    made += [
+        Sample((floats(3, 5, 2), repeated, floats(3, 7, 2, seed=1)), {"axis": 1, "mode": "add"}, grad=(0, 2)),
+        Sample((floats(3, 5, 2), repeated, floats(3, 7, 2, seed=1)), {"axis": 1, "mode": "min"}, grad=(0, 2)),
+        Sample((floats(3, 5, 2), repeated, floats(3, 7, 2, seed=1)), {"axis": 1, "mode": "mul"}, grad=(0, 2)),
+        Sample((floats(3, 5), repeated, floats(3, 7, seed=1)), {"axis": 1, "mode": "update"}),
+        Sample((integers(6), np.array([1, 1, 4], np.int32), integers(3)), {"mode": "max"}),
+        Sample((booleans(4, 3), np.array([2], np.int32), booleans(1, 3, seed=1)), {"mode": "update"}),
+        Sample((floats(4), np.zeros((0,), np.int32), floats(0)), {"mode": "update"}),
+    ]
+    return made
+
+
+op(
+    "Scatter",
+    "x indices updates",
+    attrs={"axis": 0, "mode": REQUIRED},
+    infer=_infer,
+    ref=_ref,
+    grad=_grad,
+    lower=Kernel(_lower, ("float32", "int32", "int64", "bool")),
+    samples=_samples,
+    doc="x with rows along an axis replaced (`update`: the last one wins), or combined (`add`, `mul`, `max`, `min`), in the"
+    " order of the indices; an index out of range is left out. Where indices repeat, the gradient of `update` goes to every"
+    " row for that place, as in MindSpore",
+)

@@ -1,0 +1,142 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ShapeError
+from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
+from graphc.ir.op import Attrs, Kernel, Types
+from graphc.ir.types import FLOATS
+from graphc.ops.declared.rules import Array, check_dtype, floats, same_dtype
+
+
+def _sides(types: Types, attrs: Attrs) -> tuple[int, int, int, int]:
+    """m, k of a; k, n of b; after transposition."""
+    a, b = types[0].shape[-2:], types[1].shape[-2:]
+    if attrs["transpose_a"]:
+        a = a[::-1]
+    if attrs["transpose_b"]:
+        b = b[::-1]
+    return (*a, *b)  # type: ignore[return-value]
+
+
+def _infer(name: str, batched: bool) -> Any:
+    def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+        x, y = types
+        dtype = same_dtype(name, types)
+        check_dtype(name, "x", x, FLOATS)
+        wanted = "the same rank of at least 3" if batched else "rank 2"
+        if (x.rank < 3 or x.rank != y.rank) if batched else (x.rank != 2 or y.rank != 2):
+            raise ShapeError(f"{name}: operands are {x} and {y}, expected {wanted}")
+        if x.shape[:-2] != y.shape[:-2]:
+            raise ShapeError(f"{name}: leading dimensions differ, {x.shape[:-2]} (x) != {y.shape[:-2]} (y)")
+        m, k, k2, n = _sides(types, attrs)
+        if k != k2:
+            flags = ", ".join(f"{f}=True" for f in ("transpose_a", "transpose_b") if attrs[f])
+            raise ShapeError(
+                f"{name}: inner dimensions differ, {k} (from x) != {k2} (from y)",
+                details=[f"with {flags}"] if flags else (),
+            )
+        return (TensorType(dtype, (*x.shape[:-2], m, n)),)
+
+    return infer
+
+
+def _ref(x: Array, y: Array, transpose_a: bool, transpose_b: bool) -> Array:
+    if transpose_a:
+        x = x.swapaxes(-1, -2)
+    if transpose_b:
+        y = y.swapaxes(-1, -2)
+    return np.asarray(np.matmul(x, y))
+
+
+def _grad(name: str) -> Any:
+    def grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
+        product = getattr(g, name)
+        ta, tb = n.transpose_a, n.transpose_b
+        # d(a b) : da = dy b', db = a' dy; a transposed operand swaps the factors.
+        dx = (
+            product(n.y, dy, transpose_a=tb, transpose_b=True)
+            if ta
+            else product(dy, n.y, transpose_a=False, transpose_b=not tb)
+        )
+        dw = (
+            product(dy, n.x, transpose_a=True, transpose_b=ta)
+            if tb
+            else product(n.x, dy, transpose_a=not ta, transpose_b=False)
+        )
+        return [dx, dw]
+
+    return grad
+
+
+def _lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
+    """Operands may be views; a result whose columns are contiguous is that of the transposed product B' A'."""
+    m, kk, _, n = _sides([k.type(x) for x in inputs], attrs)
+    (a, ta), (b, tb), (c, turned) = (_matrix(k, x) for x in (*inputs, *outputs))
+    ta, tb = ta ^ attrs["transpose_a"], tb ^ attrs["transpose_b"]
+    if turned:
+        inputs, a, b, ta, tb, m, n = inputs[::-1], b, a, not tb, not ta, n, m
+    axes = k.type(outputs[0]).shape[:-2]
+    views = {name: x for name, x in (("a", a), ("b", b), ("c", c)) if x is not None}
+    k.call(
+        "gemm",
+        inputs,
+        outputs,
+        m=m,
+        n=n,
+        k=kk,
+        ta=ta,
+        tb=tb,
+        accumulate=False,
+        batch=math.prod(axes),
+        **({"axes": axes} if views else {}),
+        **views,
+    )
+
+
+def _matrix(k: Any, operand: Any) -> tuple[tuple[int, ...] | None, bool]:
+    """How the kernel finds the matrices of an operand, None if contiguous; and whether their columns are contiguous.
+
+    Of a view, as the kernel has it: (size, offset, lead, *strides of the leading axes).
+    """
+    view = k.view(operand)
+    if view is None:
+        return None, False
+    *batch, row, column = view.strides
+    columns = k.type(operand).shape[-1]
+    turned = column != 1 and columns > 1
+    return (view.size, view.offset, column if turned else row, *batch), turned
+
+
+def _samples(batch: tuple[int, ...]) -> list[Sample]:
+    made = []
+    for m, k, n in ((5, 7, 19), (1, 1, 1), (33, 3, 16)):
+        for ta in (False, True):
+            for tb in (False, True):
+                x = floats(*batch, *((k, m) if ta else (m, k)))
+                y = floats(*batch, *((n, k) if tb else (k, n)), seed=3)
+                small = m * k * n < 1000
+                made.append(Sample((x, y), {"transpose_a": ta, "transpose_b": tb}, grad=(0, 1) if small else ()))
+    return made
+
+
+_FAMILY: tuple[tuple[str, bool, tuple[int, ...]], ...] = (("MatMul", False, ()), ("BatchMatMul", True, (2, 3)))
+
+for _name, _batched, _batch in _FAMILY:
+    op(
+        _name,
+        "x y",
+        attrs={"transpose_a": False, "transpose_b": False},
+        infer=_infer(_name, _batched),
+        ref=_ref,
+        grad=_grad(_name),
+        lower=Kernel(_lower),
+        samples=partial(_samples, _batch),
+        doc="matrix product" + (" per leading index" if _batched else ""),
+    )

@@ -1,0 +1,190 @@
+"""Reductions over axes. Attribute `axis` is a sorted tuple of non-negative axes; `keep_dims` keeps them with size 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ArgumentValueError, ShapeError
+from graphc.ir import NO_GRAD, REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
+from graphc.ir.op import Attrs, Kernel, Reduce, Types
+from graphc.ir.types import FLOATS
+from graphc.ops.declared.rules import (
+    NUMERIC,
+    Array,
+    booleans,
+    check_dtype,
+    floats,
+    integers,
+    normalize_axes,
+    reduced_shape,
+)
+
+
+def _infer(name: str, allowed: Sequence[str], empty_ok: bool) -> Callable[[Types, Attrs], tuple[TensorType, ...]]:
+    def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+        (x,) = types
+        check_dtype(name, "x", x, allowed)
+        axes = attrs["axis"]
+        if axes and normalize_axes(name, axes, x.rank) != axes:
+            raise ArgumentValueError(f"{name}: axis {axes} must be sorted and non-negative")
+        if not empty_ok and any(x.shape[a] == 0 for a in axes):
+            raise ShapeError(f"{name}: {x} has nothing to reduce along axis {axes}")
+        return (TensorType(x.dtype, reduced_shape(x.shape, axes, attrs["keep_dims"])),)
+
+    return infer
+
+
+def _spread(g: Builder, n: NodeView, value: Value) -> Value:
+    """A reduced value broadcast back to the operand's shape."""
+    shape = n.type(n.x).shape
+    kept = reduced_shape(shape, n.axis, True)
+    if g.type(value).shape != kept:
+        value = g.Reshape(value, shape=kept)
+    spread: Value = g.BroadcastTo(value, shape=shape)
+    return spread
+
+
+def _mean_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
+    count = n.type(n.x).size / max(g.type(dy).size, 1)
+    return [_spread(g, n, g.Mul(dy, g.like(1.0 / count, dy)))]
+
+
+def _extremum_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
+    # Equal extrema share the gradient equally, as in MindSpore.
+    hit = g.Cast(g.Equal(n.x, _spread(g, n, n.out())), dtype=n.type(n.x).dtype)
+    count = _spread(g, n, g.ReduceSum(hit, axis=n.axis, keep_dims=True))
+    return [g.Mul(g.Div(hit, count), _spread(g, n, dy))]
+
+
+def _product_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
+    """dy times the product of the others: by division, and around a zero the product of what is not zero."""
+    one, none = g.like(1.0, n.x), g.like(0.0, n.x)
+    zero = g.Equal(n.x, none)
+    others = g.Select(zero, one, n.x)
+    product = _spread(g, n, g.ReduceProd(others, axis=n.axis, keep_dims=True))
+    zeros = g.Cast(zero, dtype=n.type(n.x).dtype)
+    count = _spread(g, n, g.ReduceSum(zeros, axis=n.axis, keep_dims=True))
+    alone = g.Equal(g.Sub(count, zeros), none)
+    return [g.Mul(_spread(g, n, dy), g.Select(alone, g.Div(product, others), none))]
+
+
+def _reduction(
+    name: str,
+    ref: Callable[..., Any],
+    lower: Reduce,
+    grad: Any,
+    allowed: Sequence[str] = NUMERIC,
+    empty_ok: bool = True,
+    doc: str = "",
+) -> None:
+    def samples() -> list[Sample]:
+        shapes: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+            ((4, 35), (1,)),
+            ((4, 35), (0,)),
+            ((35, 4), (0, 1)),
+            ((2, 3, 5, 7), (0, 2, 3)),
+            ((2, 3, 5, 7), (1,)),
+            ((1, 1), (0,)),
+            ((6,), (0,)),
+            ((3, 4), ()),
+        ]
+        made = []
+        for shape, axis in shapes:
+            for keep in (False, True):
+                attrs = {"axis": axis, "keep_dims": keep}
+                if "bool" in allowed:
+                    made.append(Sample((booleans(*shape),), attrs))
+                else:
+                    made.append(Sample((floats(*shape),), attrs, grad=(0,) if grad is not NO_GRAD else ()))
+                    if "int32" in allowed:
+                        made.append(Sample((integers(*shape),), attrs))
+        if "int64" in allowed:
+            made.append(Sample((integers(3, 19, dtype="int64"),), {"axis": (1,), "keep_dims": False}))
+        return made
+
+    op(
+        name,
+        "x",
+        attrs={"axis": REQUIRED, "keep_dims": False},
+        infer=_infer(name, allowed, empty_ok),
+        ref=lambda x, axis, keep_dims: np.asarray(ref(x, axis=axis, keepdims=keep_dims)).astype(x.dtype),
+        grad=grad,
+        lower=lower,
+        samples=samples,
+        doc=doc,
+    )
+
+
+_reduction("ReduceSum", np.sum, Reduce("sum"), lambda g, n, dy: [_spread(g, n, dy)], doc="sum over axes")
+
+_reduction("ReduceMean", np.mean, Reduce("sum", mean=True), _mean_grad, FLOATS, False, doc="mean over axes")
+
+_reduction(
+    "ReduceMax",
+    np.max,
+    Reduce("max"),
+    _extremum_grad,
+    empty_ok=False,
+    doc="largest element, NaN if there is one",
+)
+
+_reduction(
+    "ReduceMin",
+    np.min,
+    Reduce("min"),
+    _extremum_grad,
+    empty_ok=False,
+    doc="smallest element, NaN if there is one",
+)
+
+_reduction("ReduceProd", np.prod, Reduce("prod"), _product_grad, doc="product over axes")
+
+_reduction("ReduceAll", np.all, Reduce("all"), NO_GRAD, ("bool",), doc="logical and over axes")
+
+_reduction("ReduceAny", np.any, Reduce("any"), NO_GRAD, ("bool",), doc="logical or over axes")
+
+
+def _arg_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    (x,) = types
+    check_dtype("Argmax", "x", x, ("int32", "int64", "float32"))
+    if not 0 <= attrs["axis"] < x.rank:
+        raise ArgumentValueError(f"Argmax: axis {attrs['axis']} is out of range for {x}")
+    if x.shape[attrs["axis"]] == 0:
+        raise ShapeError(f"Argmax: {x} has nothing along axis {attrs['axis']}")
+    return (TensorType(attrs["dtype"], reduced_shape(x.shape, (attrs["axis"],), False)),)
+
+
+def _arg_ref(x: Array, axis: int, dtype: str) -> Array:
+    return np.asarray(np.argmax(x, axis=axis)).astype(dtype)
+
+
+def _arg_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
+    type, axis = k.type(inputs[0]), attrs["axis"]
+    outer, inner = (
+        TensorType(type.dtype, type.shape[:axis]).size,
+        TensorType(type.dtype, type.shape[axis + 1 :]).size,
+    )
+    params = {"outer": outer, "size": type.shape[axis], "inner": inner, "dtype": type.dtype}
+    k.call("argmax", inputs, outputs, **params, mode="max", out_dtype=attrs["dtype"])
+
+
+op(
+    "Argmax",
+    "x",
+    attrs={"axis": REQUIRED, "dtype": "int32"},
+    infer=_arg_infer,
+    ref=_arg_ref,
+    grad=NO_GRAD,
+    lower=Kernel(_arg_lower, ("int32", "int64", "float32")),
+    samples=lambda: [
+        Sample((floats(5, 33),), {"axis": 1}),
+        Sample((floats(5, 33),), {"axis": 0, "dtype": "int64"}),
+        Sample((floats(2, 3, 4),), {"axis": 1}),
+        Sample((integers(19, low=0, high=3),), {"axis": 0}),
+        Sample((np.array([1, np.nan, 3, np.nan], np.float32),), {"axis": 0}),
+    ],
+    doc="index of the first largest element; NaN counts as largest",
+)

@@ -1,0 +1,134 @@
+"""Helpers that op declarations share: type rules, the one undoing of broadcasting, sample makers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ArgumentValueError, DTypeError, ShapeError
+from graphc.ir import Builder, TensorType, Value
+from graphc.ir.op import Attrs, Types
+from graphc.ir.types import FLOATS, INTEGERS
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+Shape = tuple[int, ...]
+
+NUMERIC = INTEGERS + FLOATS
+
+
+def check_dtype(op: str, operand: str, type: TensorType, allowed: Sequence[str]) -> None:
+    """Raise DTypeError unless `type` has one of the dtypes."""
+    if type.dtype not in allowed:
+        raise DTypeError(
+            f"{op}: {operand} is {type}, expected dtype {' or '.join(allowed)}",
+            help=f"cast it first: ops.cast({operand}, graphc.{allowed[-1]})",
+        )
+
+
+def broadcast_shape(op: str, types: Types) -> Shape:
+    """The shape that NumPy broadcasting gives; ShapeError with the shapes in columns."""
+    shapes = tuple([t.shape for t in types])
+    shape = _broadcast(shapes)
+    if shape is None:
+        padded = _padded(shapes)
+        width = max(len(str(s)) for p in padded for s in p)
+        rows = ["  ".join(str(s).rjust(width) for s in p) for p in padded]
+        bad = ["^" * width if len({*c} - {1}) > 1 else " " * width for c in zip(*padded, strict=True)]
+        raise ShapeError(
+            f"{op}: shapes {' and '.join(map(str, shapes))} cannot be broadcast together",
+            code="GC102",
+            details=[*rows, "  ".join(bad).rstrip()],
+        )
+    return shape
+
+
+@lru_cache(maxsize=4096)
+def _broadcast(shapes: tuple[Shape, ...]) -> Shape | None:
+    """The shape to which all broadcast, or None."""
+    columns = [{*sizes} - {1} for sizes in zip(*_padded(shapes), strict=True)]
+    return None if any(len(c) > 1 for c in columns) else tuple(c.pop() if c else 1 for c in columns)
+
+
+def _padded(shapes: tuple[Shape, ...]) -> list[Shape]:
+    """The shapes with axes of size 1 in front, so that all have the same rank."""
+    rank = max(map(len, shapes))
+    return [(1,) * (rank - len(s)) + s for s in shapes]
+
+
+def same_dtype(op: str, types: Types) -> str:
+    """The common dtype; DTypeError if they differ."""
+    if len({t.dtype for t in types}) > 1:
+        raise DTypeError(
+            f"{op}: operands have different dtypes: {', '.join(map(str, types))}",
+            help=f"cast one of them, for example with ops.cast(x, graphc.{types[0].dtype})",
+        )
+    return types[0].dtype
+
+
+def elementwise(
+    op: str, allowed: Sequence[str] = NUMERIC, result: str | None = None
+) -> Callable[[Types, Attrs], tuple[TensorType, ...]]:
+    """Type rule: operands of one dtype among `allowed`, broadcast; the result has dtype `result` or theirs."""
+
+    def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+        dtype = same_dtype(op, types)
+        check_dtype(op, "x", types[0], allowed)
+        return (TensorType(result or dtype, broadcast_shape(op, types)),)
+
+    return infer
+
+
+def normalize_axes(op: str, axis: Any, rank: int) -> tuple[int, ...]:
+    """Axes as sorted non-negative numbers; None or () means all. ArgumentValueError if out of range or repeated."""
+    if axis is None or axis == ():
+        return tuple(range(rank))
+    axes = (axis,) if isinstance(axis, (int, np.integer)) else tuple(axis)
+    for a in axes:
+        if not -rank <= a < rank:
+            raise ArgumentValueError(f"{op}: axis {a} is out of range for a tensor of rank {rank}")
+    normal = sorted(int(a) % rank for a in axes)
+    if len(set(normal)) != len(normal):
+        raise ArgumentValueError(f"{op}: an axis is given twice in {axis}")
+    return tuple(normal)
+
+
+def reduced_shape(shape: Shape, axes: Sequence[int], keep_dims: bool) -> Shape:
+    if keep_dims:
+        return tuple(1 if i in axes else d for i, d in enumerate(shape))
+    return tuple(d for i, d in enumerate(shape) if i not in axes)
+
+
+def unbroadcast(g: Builder, dy: Value, x: Value) -> Value:
+    """Sum a gradient over the axes along which `x` was broadcast, so that it has x's shape."""
+    want, have = g.type(x).shape, g.type(dy).shape
+    if want == have:
+        return dy
+    lead = len(have) - len(want)
+    axes = (*range(lead), *(i + lead for i, d in enumerate(want) if d == 1 and have[i + lead] != 1))
+    if axes:
+        dy = g.ReduceSum(dy, axis=axes, keep_dims=False)
+    return dy if g.type(dy).shape == want else g.Reshape(dy, shape=want)
+
+
+# ---- samples
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def floats(*shape: int, low: float = -2.0, high: float = 2.0, seed: int = 0) -> Array:
+    """Uniform float32 numbers."""
+    return rng(seed + 7 * len(shape) + sum(shape)).uniform(low, high, shape).astype(np.float32)
+
+
+def integers(*shape: int, low: int = -9, high: int = 9, dtype: str = "int32", seed: int = 0) -> Array:
+    return rng(seed + sum(shape)).integers(low, high + 1, shape).astype(dtype)
+
+
+def booleans(*shape: int, seed: int = 0) -> Array:
+    return rng(seed + sum(shape)).integers(0, 2, shape).astype(bool)

@@ -1,0 +1,245 @@
+"""Inputs, parameters, order, float status, gradients: the ops that make a graph a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from graphc.errors import DTypeError, GraphcError, ShapeError, VerifyError
+from graphc.ir import NO_GRAD, REQUIRED, Graph, Node, Sample, TensorType, Value, op
+from graphc.ir.op import Alias, Attrs, Kernel, Scalar, Structural, Types
+from graphc.ir.types import FLOATS
+from graphc.ops.declared.rules import Array, floats, integers
+
+# ---- leaves: their types are declared
+
+op(
+    "Input",
+    infer=None,
+    grad=NO_GRAD,
+    lower=Structural(),
+    doc="an input of the step, or a captured value of a subgraph",
+)
+
+op(
+    "Param",
+    attrs={"trainable": True},
+    infer=None,
+    grad=NO_GRAD,
+    lower=Structural(),
+    doc="the value of a parameter when the step begins",
+)
+
+op(
+    "Constant",
+    attrs={"value": REQUIRED},
+    infer=None,
+    ref=lambda value: value.array,
+    grad=NO_GRAD,
+    lower=Structural(),
+    doc="a value known at compile time",
+)
+
+# ---- state and order
+
+
+def _assign_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    variable, value = types
+    if variable.dtype != value.dtype:
+        raise DTypeError(f"Assign: the parameter is {variable}, the value {value}; a parameter keeps its dtype")
+    if variable.shape != value.shape:
+        raise ShapeError(f"Assign: the parameter is {variable}, the value {value}; a parameter keeps its shape")
+    return (variable,)
+
+
+def _assign_check(graph: Graph, node: Node) -> Iterator[str]:
+    producer = graph.node(node.inputs[0].node)
+    if producer.op.name not in ("Param", "Assign", "If", "While", "Input", "Depend"):
+        yield f"operand 0 is the result of {producer.op.name}, not a version of a parameter"
+
+
+op(
+    "Assign",
+    "variable value",
+    infer=_assign_infer,
+    ref=lambda variable, value: value,
+    # Each later read sees `value`; the old version has no part in it.
+    grad=lambda g, n, dy: [None, dy],
+    lower=Structural(),
+    check=_assign_check,
+    effect=True,
+    samples=lambda: [Sample((floats(3, 18), floats(3, 18, seed=4))), Sample((integers(), integers(seed=5)))],
+    doc="a new version of a parameter: `value`. Which parameter, operand 0 and the graph's updates say",
+)
+
+
+def _identity(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    return (types[0],)
+
+
+op(
+    "Depend",
+    "x",
+    infer=_identity,
+    ref=lambda x: x,
+    grad=lambda g, n, dy: [dy],
+    lower=Alias(),
+    effect=True,
+    samples=lambda: [Sample((floats(4, 5),), grad=(0,)), Sample((integers(),))],
+    doc="x, not before the nodes it is `after`",
+)
+
+op(
+    "StopGradient",
+    "x",
+    infer=_identity,
+    ref=lambda x: x,
+    grad=NO_GRAD,
+    lower=Alias(),
+    samples=lambda: [Sample((floats(4, 5),))],
+    doc="x as a constant of differentiation",
+)
+
+# ---- float status
+
+
+def _clear_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    return (TensorType("int32", (8,)),)
+
+
+op(
+    "ClearFloatStatus",
+    infer=_clear_infer,
+    ref=lambda: np.zeros(8, np.int32),
+    grad=NO_GRAD,
+    lower=Scalar(lambda e: e.number(0, "int32")),
+    effect=True,
+    samples=lambda: [Sample(())],
+    doc="a cleared status. What is to be checked comes after it",
+)
+
+
+def _status_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    if types[0] != TensorType("int32", (8,)):
+        raise DTypeError(f"GetFloatStatus: status is {types[0]}, expected the i32[8] of ClearFloatStatus")
+    for t in types[1:]:
+        if not t.is_float:
+            raise DTypeError(f"GetFloatStatus: cannot check {t}: only floats overflow to infinity")
+    return (TensorType("bool", ()),)
+
+
+def _cleared(graph: Graph, value: Value) -> Node:
+    """The node a status comes from, behind Depend."""
+    node = graph.node(value.node)
+    while node.op.name == "Depend":
+        node = graph.node(node.inputs[0].node)
+    return node
+
+
+def _status_check(graph: Graph, node: Node) -> Iterator[str | GraphcError]:
+    source = _cleared(graph, node.inputs[0])
+    if source.op.name == "Input":
+        return  # Cleared outside this subgraph.
+    if source.op.name != "ClearFloatStatus":
+        yield f"its status is the result of {source.op.name}, not of ClearFloatStatus"
+        return
+    after = nx.descendants(graph.nx, source.id)
+    early = [v for v in node.inputs[1:] if v.node not in after]
+    if early:
+        cleared = f"the clearing of the status (%{source.id}{_at(source)})"
+        yield VerifyError(
+            "the overflow check does not cover what it tests: nothing orders that after the clearing of the status",
+            code="GC161",
+            loc=node.loc,
+            details=[
+                f"{v} {graph.node(v.node).op.name}{_at(graph.node(v.node))} may run before {cleared}" for v in early[:4]
+            ],
+            help="compute the gradients from what start_overflow_check returns, or from ops.depend(value, status)",
+        )
+
+
+def _at(node: Node) -> str:
+    return f" at {node.loc}" if node.loc else ""
+
+
+def _any_nonfinite(status: Array, *outs: Array) -> Array:
+    return np.asarray(bool(np.any(status)) or any(not np.isfinite(x).all() for x in outs))
+
+
+def _status_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
+    outs = [x for x in inputs[1:] if k.type(x).size]
+    k.call("float_status", (inputs[0], *outs), outputs, sizes=tuple(k.type(x).size for x in outs))
+
+
+op(
+    "GetFloatStatus",
+    "status *outs",
+    infer=_status_infer,
+    ref=_any_nonfinite,
+    grad=NO_GRAD,
+    lower=Kernel(_status_lower, ("int32", "float32")),
+    check=_status_check,
+    effect=True,
+    doc="true when the status is set or any element of `outs` is infinite or NaN",
+)
+
+
+def _finite_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    for t in types:
+        if t.dtype not in FLOATS:
+            raise DTypeError(f"AllFinite: cannot check {t}: only floats overflow to infinity")
+    return (TensorType("bool", ()),)
+
+
+def _finite_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
+    status, flag = k.temp(TensorType("int32", (8,))), k.temp(TensorType("bool", ()))
+    k.fill(status, 0)
+    outs = [x for x in inputs if k.type(x).size]
+    k.call("float_status", (status, *outs), (flag,), sizes=tuple(k.type(x).size for x in outs))
+    k.elementwise(lambda e, x: e.logical_not(x), (flag,), outputs[0])
+
+
+_WITH_INF = np.array([1, np.inf, 2], np.float32)
+
+op(
+    "AllFinite",
+    "*xs",
+    infer=_finite_infer,
+    ref=lambda *xs: np.asarray(all(np.isfinite(x).all() for x in xs)),
+    grad=NO_GRAD,
+    lower=Kernel(_finite_lower),
+    samples=lambda: [
+        Sample((floats(3, 40), floats(2))),
+        Sample((floats(3, 40), _WITH_INF)),
+        Sample((-_WITH_INF,)),
+        Sample((np.array([0, np.nan], np.float32),)),
+        Sample(()),
+    ],
+    doc="whether every element of every operand is finite",
+)
+
+# ---- gradient request, expanded by the autodiff pass
+
+
+def _grad_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    count = attrs["ys"]
+    ys, sens, cut = types[:count], types[count : 2 * count], types[2 * count :]
+    for y, s in zip(ys, sens, strict=True):
+        if y.dtype != s.dtype:
+            raise DTypeError(f"the sens of a gradient is {s}, the output it belongs to is {y}", code="GC152")
+        if y.shape != s.shape:
+            raise ShapeError(f"the sens of a gradient is {s}, the output it belongs to is {y}", code="GC152")
+    return tuple(cut[i] for i in attrs["wrt"])
+
+
+op(
+    "Grad",
+    "*operands",
+    attrs={"ys": REQUIRED, "wrt": REQUIRED, "names": ()},
+    infer=_grad_infer,
+    doc="gradients of the first `ys` operands, weighted by the next `ys` (sens), for the values wrt[i] of the rest (cut)."
+    " The autodiff pass walks from the ys back to the cut and replaces the node",
+)

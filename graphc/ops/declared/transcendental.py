@@ -1,0 +1,377 @@
+"""Roots, exponentials, logarithms, trigonometric and hyperbolic functions, the error function.
+
+The polynomials for arcus tangent and arcus sine in float32 are those of Cephes (S. L. Moshier); the complementary error
+function is the Chebyshev fit of Numerical Recipes, 6.2 (relative error 1.2e-7).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphc.ir import Sample, op
+from graphc.ir.op import Scalar
+from graphc.ir.types import FLOATS
+from graphc.ops.declared.elementwise import unary
+from graphc.ops.declared.rules import Array, elementwise, floats, unbroadcast
+
+
+def _sigmoid(x: Array) -> Array:
+    # The form that does not overflow on either side.
+    z = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + z), z / (1 + z)).astype(x.dtype)
+
+
+def _erf(x: Array) -> Array:
+    import math
+
+    return np.asarray(np.vectorize(math.erf, otypes=[x.dtype])(x))
+
+
+unary("Exp", np.exp, lambda e, x: e.exp(x), lambda g, n, dy: [g.Mul(dy, n.out())], doc="e^x")
+
+unary("Log", np.log, lambda e, x: e.log(x), lambda g, n, dy: [g.Div(dy, n.x)], 0.1, 9, doc="natural logarithm")
+
+unary(
+    "Sqrt",
+    np.sqrt,
+    lambda e, x: e.sqrt(x),
+    lambda g, n, dy: [g.Div(g.Mul(dy, g.like(0.5, n.x)), n.out())],
+    0.1,
+    9,
+    doc="square root",
+)
+
+unary(
+    "Rsqrt",
+    lambda x: 1 / np.sqrt(x),
+    lambda e, x: e.rsqrt(x),
+    lambda g, n, dy: [g.Mul(g.Mul(dy, g.like(-0.5, n.x)), g.Div(n.out(), n.x))],
+    0.1,
+    9,
+    doc="1 / sqrt(x)",
+)
+
+unary(
+    "Reciprocal",
+    lambda x: 1 / x,
+    lambda e, x: e.div(e.constant(1.0, x), x),
+    lambda g, n, dy: [g.Neg(g.Mul(dy, g.Square(n.out())))],
+    0.2,
+    3,
+    doc="1 / x",
+)
+
+unary(
+    "Tanh",
+    np.tanh,
+    lambda e, x: e.tanh(x),
+    lambda g, n, dy: [g.Mul(dy, g.Sub(g.like(1.0, n.x), g.Square(n.out())))],
+    doc="hyperbolic tangent",
+)
+
+unary(
+    "Sigmoid",
+    _sigmoid,
+    lambda e, x: e.sigmoid(x),
+    lambda g, n, dy: [g.Mul(dy, g.Mul(n.out(), g.Sub(g.like(1.0, n.x), n.out())))],
+    doc="1 / (1 + e^-x)",
+)
+
+unary(
+    "Erf",
+    _erf,
+    lambda e, x: e.erf(x),
+    lambda g, n, dy: [g.Mul(g.Mul(dy, g.like(2 / np.pi**0.5, n.x)), g.Exp(g.Neg(g.Square(n.x))))],
+    doc="error function",
+)
+
+unary("Sin", np.sin, lambda e, x: e.sin(x), lambda g, n, dy: [g.Mul(dy, g.Cos(n.x))], -9, 9, doc="sine of radians")
+
+unary(
+    "Cos",
+    np.cos,
+    lambda e, x: e.cos(x),
+    lambda g, n, dy: [g.Neg(g.Mul(dy, g.Sin(n.x)))],
+    -9,
+    9,
+    doc="cosine of radians",
+)
+
+
+def _log1p(e: Any, x: Any) -> Any:
+    """log(u) x / (u - 1) with u = 1 + x: the rounding of u cancels (W. Kahan)."""
+    one = e.constant(1.0, x)
+    u = e.add(x, one)
+    d = e.sub(u, one)
+    corrected = e.mul(e.log(u), e.div(x, d))
+    return e.select(e.eq(d, e.constant(0.0, x)), x, e.select(e.eq(u, x), e.log(u), corrected))
+
+
+def _expm1(e: Any, x: Any) -> Any:
+    """2 t / (1 - t) with t = tanh(x / 2) near zero, where exp(x) - 1 would cancel."""
+    t = e.tanh(e.mul(x, e.constant(0.5, x)))
+    near = e.div(e.add(t, t), e.sub(e.constant(1.0, x), t))
+    far = e.sub(e.exp(x), e.constant(1.0, x))
+    return e.select(e.lt(e.abs(x), e.constant(1.0, x)), near, far)
+
+
+unary(
+    "Log1p",
+    np.log1p,
+    _log1p,
+    lambda g, n, dy: [g.Div(dy, g.Add(n.x, g.like(1.0, n.x)))],
+    -0.9,
+    9,
+    doc="log(1 + x), exact for small x",
+)
+
+unary(
+    "Expm1",
+    np.expm1,
+    _expm1,
+    lambda g, n, dy: [g.Mul(dy, g.Add(n.out(), g.like(1.0, n.x)))],
+    doc="exp(x) - 1, exact for small x",
+)
+
+unary(
+    "Softplus",
+    lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
+    lambda e, x: e.add(e.max(x, e.constant(0.0, x)), _log1p(e, e.exp(e.neg(e.abs(x))))),
+    lambda g, n, dy: [g.Mul(dy, g.Sigmoid(n.x))],
+    -9,
+    9,
+    doc="log(1 + e^x)",
+)
+
+# ---- expressions; `c` makes a constant of the dtype of x
+
+
+def polynomial(e: Any, x: Any, coefficients: Sequence[float]) -> Any:
+    """Horner's rule, the highest power first."""
+    value = e.constant(coefficients[0], x)
+    for c in coefficients[1:]:
+        value = e.add(e.mul(value, x), e.constant(c, x))
+    return value
+
+
+def _atan_positive(e: Any, x: Any) -> Any:
+    one = e.constant(1.0, x)
+    large, middle = e.gt(x, e.constant(math.tan(3 * math.pi / 8), x)), e.gt(x, e.constant(math.tan(math.pi / 8), x))
+    shift = e.select(
+        large, e.constant(math.pi / 2, x), e.select(middle, e.constant(math.pi / 4, x), e.constant(0.0, x))
+    )
+    inner = e.select(middle, e.div(e.sub(x, one), e.add(x, one)), x)
+    t = e.select(large, e.neg(e.div(one, x)), inner)
+    z = e.mul(t, t)
+    tail = polynomial(e, z, (8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1))
+    return e.add(shift, e.add(e.mul(e.mul(tail, z), t), t))
+
+
+def _signed(e: Any, x: Any, magnitude: Any) -> Any:
+    return e.select(e.lt(x, e.constant(0.0, x)), e.neg(magnitude), magnitude)
+
+
+def _atan(e: Any, x: Any) -> Any:
+    return _signed(e, x, _atan_positive(e, e.abs(x)))
+
+
+def _asin_parts(e: Any, x: Any) -> tuple[Any, Any]:
+    """(|x| > 1/2, r) with asin |x| = r, or pi/2 - 2 r where |x| > 1/2."""
+    a = e.abs(x)
+    far = e.gt(a, e.constant(0.5, x))
+    half = e.mul(e.constant(0.5, x), e.sub(e.constant(1.0, x), a))
+    z = e.select(far, half, e.mul(a, a))
+    root = e.select(far, e.sqrt(half), a)
+    tail = polynomial(e, z, (4.2163199048e-2, 2.4181311049e-2, 4.5470025998e-2, 7.4953002686e-2, 1.6666752422e-1))
+    return far, e.add(e.mul(e.mul(tail, z), root), root)
+
+
+def _asin(e: Any, x: Any) -> Any:
+    far, r = _asin_parts(e, x)
+    return _signed(e, x, e.select(far, e.sub(e.constant(math.pi / 2, x), e.add(r, r)), r))
+
+
+def _acos(e: Any, x: Any) -> Any:
+    far, r = _asin_parts(e, x)
+    negative = e.lt(x, e.constant(0.0, x))
+    outer = e.select(negative, e.sub(e.constant(math.pi, x), e.add(r, r)), e.add(r, r))
+    return e.select(far, outer, e.sub(e.constant(math.pi / 2, x), _signed(e, x, r)))
+
+
+def _is_negative(e: Any, x: Any) -> Any:
+    """Whether the sign bit is set; 1 / -0 is minus infinity."""
+    zero = e.constant(0.0, x)
+    return e.lt(e.select(e.eq(x, zero), e.div(e.constant(1.0, x), x), x), zero)
+
+
+def _atan2(e: Any, y: Any, x: Any) -> Any:
+    a, b, zero, one = e.abs(y), e.abs(x), e.constant(0.0, x), e.constant(1.0, x)
+    large, small = e.max(a, b), e.min(a, b)
+    ratio = e.select(e.eq(large, zero), zero, e.select(e.eq(small, e.constant(math.inf, x)), one, e.div(small, large)))
+    angle = _atan_positive(e, ratio)
+    angle = e.select(e.gt(a, b), e.sub(e.constant(math.pi / 2, x), angle), angle)
+    angle = e.select(_is_negative(e, x), e.sub(e.constant(math.pi, x), angle), angle)
+    return e.select(_is_negative(e, y), e.neg(angle), angle)
+
+
+def _sinh(e: Any, x: Any) -> Any:
+    # exp(|x|) overflows only where the result does, up to a factor of two.
+    a = e.abs(x)
+    near = e.mul(e.constant(0.5, x), e.sub(_expm1(e, a), _expm1(e, e.neg(a))))
+    return _signed(e, x, e.select(e.gt(a, e.constant(60.0, x)), _half_exp(e, a), near))
+
+
+def _half_exp(e: Any, a: Any) -> Any:
+    root = e.exp(e.mul(e.constant(0.5, a), a))
+    return e.mul(e.mul(e.constant(0.5, a), root), root)
+
+
+def _cosh(e: Any, x: Any) -> Any:
+    a = e.abs(x)
+    return e.add(_half_exp(e, a), e.mul(e.constant(0.5, x), e.exp(e.neg(a))))
+
+
+def _asinh(e: Any, x: Any) -> Any:
+    a, one = e.abs(x), e.constant(1.0, x)
+    large = e.gt(a, e.constant(1e9, x))
+    safe = e.select(large, one, a)
+    square = e.mul(safe, safe)
+    near = _log1p(e, e.add(safe, e.div(square, e.add(one, e.sqrt(e.add(square, one))))))
+    return _signed(e, x, e.select(large, e.add(e.log(a), e.constant(math.log(2), x)), near))
+
+
+def _acosh(e: Any, x: Any) -> Any:
+    large = e.gt(x, e.constant(1e9, x))
+    t = e.sub(e.select(large, e.constant(2.0, x), x), e.constant(1.0, x))
+    near = _log1p(e, e.add(t, e.sqrt(e.add(e.add(t, t), e.mul(t, t)))))
+    return e.select(large, e.add(e.log(x), e.constant(math.log(2), x)), near)
+
+
+def _atanh(e: Any, x: Any) -> Any:
+    a = e.abs(x)
+    inside = e.div(e.add(a, a), e.sub(e.constant(1.0, x), a))
+    return _signed(e, x, e.mul(e.constant(0.5, x), _log1p(e, inside)))
+
+
+_ERFC = (
+    0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807, -0.18628806, 0.09678418, 0.37409196, 1.00002368,
+    -1.26551223,
+)  # fmt: skip
+
+
+def _erfc(e: Any, x: Any) -> Any:
+    z, one = e.abs(x), e.constant(1.0, x)
+    t = e.div(one, e.add(one, e.mul(e.constant(0.5, x), z)))
+    y = e.mul(t, e.exp(e.sub(polynomial(e, t, _ERFC), e.mul(z, z))))
+    return e.select(e.lt(x, e.constant(0.0, x)), e.sub(e.constant(2.0, x), y), y)
+
+
+def _erfc_ref(x: Array) -> Array:
+    return np.asarray(np.vectorize(math.erfc, otypes=[x.dtype])(x))
+
+
+# ---- declarations
+
+
+def _one_over(root: Callable[[Any, Any], Any]) -> Callable[..., list[Any]]:
+    """Gradient dy / root(g, x)."""
+    return lambda g, n, dy: [g.Div(dy, root(g, n))]
+
+
+def _quadratic(sign: float, constant: float) -> Callable[[Any, Any], Any]:
+    """constant + sign x^2."""
+    return lambda g, n: g.Add(g.like(constant, n.x), g.Mul(g.like(sign, n.x), g.Square(n.x)))
+
+
+unary(
+    "Tan",
+    np.tan,
+    lambda e, x: e.div(e.sin(x), e.cos(x)),
+    lambda g, n, dy: [g.Mul(dy, g.Add(g.like(1.0, n.x), g.Square(n.out())))],
+    -1.3,
+    1.3,
+    doc="tangent of radians",
+)
+
+unary("Atan", np.arctan, _atan, _one_over(_quadratic(1.0, 1.0)), -9, 9, doc="the angle whose tangent is x")
+
+unary(
+    "Asin",
+    np.arcsin,
+    _asin,
+    _one_over(lambda g, n: g.Sqrt(_quadratic(-1.0, 1.0)(g, n))),
+    -0.95,
+    0.95,
+    doc="the angle whose sine is x",
+)
+
+unary(
+    "Acos",
+    np.arccos,
+    _acos,
+    lambda g, n, dy: [g.Neg(g.Div(dy, g.Sqrt(_quadratic(-1.0, 1.0)(g, n))))],
+    -0.95,
+    0.95,
+    doc="the angle whose cosine is x",
+)
+
+unary("Sinh", np.sinh, _sinh, lambda g, n, dy: [g.Mul(dy, g.Cosh(n.x))], doc="hyperbolic sine")
+
+unary("Cosh", np.cosh, _cosh, lambda g, n, dy: [g.Mul(dy, g.Sinh(n.x))], doc="hyperbolic cosine")
+
+unary(
+    "Asinh",
+    np.arcsinh,
+    _asinh,
+    _one_over(lambda g, n: g.Sqrt(_quadratic(1.0, 1.0)(g, n))),
+    doc="inverse of the hyperbolic sine",
+)
+
+unary(
+    "Acosh",
+    np.arccosh,
+    _acosh,
+    _one_over(lambda g, n: g.Sqrt(_quadratic(1.0, -1.0)(g, n))),
+    1.1,
+    5,
+    doc="inverse of the hyperbolic cosine",
+)
+
+unary(
+    "Atanh",
+    np.arctanh,
+    _atanh,
+    _one_over(_quadratic(-1.0, 1.0)),
+    -0.9,
+    0.9,
+    doc="inverse of the hyperbolic tangent",
+)
+
+unary(
+    "Erfc",
+    _erfc_ref,
+    _erfc,
+    lambda g, n, dy: [g.Mul(g.Mul(dy, g.like(-2 / math.pi**0.5, n.x)), g.Exp(g.Neg(g.Square(n.x))))],
+    doc="1 - erf(x), exact for large x",
+)
+
+op(
+    "Atan2",
+    "y x",
+    infer=elementwise("Atan2", FLOATS),
+    ref=np.arctan2,
+    grad=lambda g, n, dy: [
+        unbroadcast(g, g.Div(g.Mul(dy, n.x), g.Add(g.Square(n.x), g.Square(n.y))), n.y),
+        unbroadcast(g, g.Neg(g.Div(g.Mul(dy, n.y), g.Add(g.Square(n.x), g.Square(n.y)))), n.x),
+    ],
+    lower=Scalar(_atan2),
+    samples=lambda: [
+        Sample((floats(5, 7), floats(5, 7, seed=3)), grad=(0, 1)),
+        Sample((floats(3, 1), floats(4, seed=1)), grad=(0, 1)),
+    ],
+    doc="the angle of the point (x, y), in [-pi, pi]",
+)

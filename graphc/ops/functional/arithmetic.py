@@ -1,0 +1,235 @@
+"""Sums, products, quotients and roundings, and what is composed of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from graphc.errors import ArgumentTypeError, user_loc
+from graphc.ir.types import FLOATS
+from graphc.ops.functional.core import Operand, as_float, call, cast_to, is_number, pair
+from graphc.ops.functional.create import ones_like, zeros_like
+from graphc.ops.functional.elementwise import (
+    abs_,
+    add,
+    equal,
+    floor_mod,
+    isnan,
+    less,
+    maximum,
+    minimum,
+    mul,
+    neg,
+    pow_,
+    sign,
+    square,
+    sub,
+)
+from graphc.ops.functional.logic import select, signbit
+from graphc.ops.functional.plain import unary
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor, as_tensor
+
+_round_to_even, _ = unary("Round", methods="")
+
+
+@method()
+def round_(input: Operand, *, decimals: int = 0) -> Tensor:
+    """The nearest multiple of 10**-decimals, halves to the even one."""
+    return _round_to_even(input) if decimals == 0 else div(_round_to_even(mul(input, 10.0**decimals)), 10.0**decimals)
+
+
+@method("floor_divide")
+def floor_div(x: Operand, y: Operand) -> Tensor:
+    """x / y rounded down; x / 0 is 0 for integers. A bool tensor and a Python bool give bool, as in MindSpore."""
+    a, b = pair("FloorDiv", x, y)
+    if a.type.dtype == "bool":
+        return cast_to(call("FloorDiv", cast_to(a, "int32"), cast_to(b, "int32")), "bool")
+    return call("FloorDiv", a, b)
+
+
+@method("div", "divide", "true_divide")
+def div(x: Operand, y: Operand) -> Tensor:
+    """x / y; two integer tensors give float32."""
+    a, b = as_tensor(x), as_tensor(y)
+    if a.type.dtype not in FLOATS and b.type.dtype not in FLOATS:
+        return call("Div", cast_to(a, "float32"), cast_to(b, "float32"))
+    return call("Div", *pair("Div", x, y))
+
+
+def addn(x: Sequence[Tensor]) -> Tensor:
+    """The sum of all tensors of a sequence."""
+    if isinstance(x, Tensor) or not x:
+        raise ArgumentTypeError("addn: x must be a tuple or list of at least one tensor", loc=user_loc())
+    total = as_tensor(x[0], "addn: x[0]")
+    for y in x[1:]:
+        total = add(total, y)
+    return total
+
+
+def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
+    """input_x plus one number per channel (axis 1)."""
+    return call("BiasAdd", input_x, bias)
+
+
+@method()
+def trunc(input: Operand) -> Tensor:
+    """x without its fraction; integers as they are."""
+    x = as_tensor(input)
+    return call("Trunc", x) if x.type.is_float else x
+
+
+@method()
+def frac(x: Tensor) -> Tensor:
+    """The fraction of x, with the sign of x."""
+    return sub(x, trunc(x))
+
+
+@method()
+def deg2rad(x: Tensor) -> Tensor:
+    """Degrees as radians."""
+    return mul(x, math.pi / 180)
+
+
+@method()
+def rad2deg(x: Tensor) -> Tensor:
+    """Radians as degrees."""
+    return mul(x, 180 / math.pi)
+
+
+@method()
+def positive(input: Tensor) -> Tensor:
+    """x itself."""
+    return input
+
+
+@method()
+def nan_to_num(
+    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """x with NaN replaced (by 0) and infinities (by the largest finite numbers of its dtype)."""
+    import numpy as np
+
+    name = input.type.dtype
+    most = float(np.finfo(name).max) if name != "bfloat16" else 3.3895313892515355e38
+    x = select(isnan(input), 0.0 if nan is None else nan, input)
+    x = select(equal(x, math.inf), most if posinf is None else posinf, x)
+    return select(equal(x, -math.inf), -most if neginf is None else neginf, x)
+
+
+def squared_difference(x: Operand, y: Operand) -> Tensor:
+    """(x - y)^2."""
+    return square(sub(x, y))
+
+
+def div_no_nan(x: Operand, y: Operand) -> Tensor:
+    """x / y, 0 where y is 0."""
+    a, b = pair("div_no_nan", x, y)
+    zero = equal(b, 0)
+    return select(zero, 0.0, div(a, select(zero, 1, b)))
+
+
+def mul_no_nan(x: Operand, y: Operand) -> Tensor:
+    """x y, 0 where y is 0 even if x is infinite or NaN."""
+    a, b = pair("mul_no_nan", x, y)
+    zero = equal(b, 0)
+    return select(zero, 0, mul(select(zero, 0, a), b))
+
+
+def truncate_div(x: Operand, y: Operand) -> Tensor:
+    """x / y without its fraction."""
+    a, b = pair("truncate_div", x, y)
+    if a.type.is_float:
+        return trunc(div(a, b))
+    quotient = floor_div(abs_(a), abs_(b))
+    return mul(quotient, mul(sign(a), sign(b)))
+
+
+@method()
+def fmod(input: Operand, other: Operand) -> Tensor:
+    """x - trunc(x / y) y: the remainder with the sign of x."""
+    a, b = pair("fmod", input, other)
+    rest = floor_mod(abs_(a), abs_(b))
+    return select(less(a, 0), neg(rest), rest)
+
+
+@method()
+def float_power(input: Operand, exponent: Operand) -> Tensor:
+    """x to the power y in float32; the dtype is float64 in MindSpore."""
+    return pow_(as_float(input), exponent if is_number(exponent) else as_float(exponent))
+
+
+@method()
+def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
+    """start + weight (end - start)."""
+    return add(input, mul(weight, sub(end, input)))
+
+
+@method()
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Operand = 1) -> Tensor:
+    """input + value tensor1 tensor2."""
+    return add(input, mul(mul(tensor1, tensor2), value))
+
+
+@method()
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Operand = 1) -> Tensor:
+    """input + value tensor1 / tensor2."""
+    return add(input, mul(div(tensor1, tensor2), value))
+
+
+@method()
+def copysign(x: Operand, other: Operand) -> Tensor:
+    """|x| with the sign of other."""
+    a, b = pair("copysign", x, other)
+    magnitude = abs_(as_float(a))
+    return select(signbit(b), neg(magnitude), magnitude)
+
+
+@method()
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 where x is negative, `values` where it is zero, else 1."""
+    return select(equal(input, 0), values, select(less(input, 0), zeros_like(input), ones_like(input)))
+
+
+def rint(x: Tensor) -> Tensor:
+    """The nearest integer, halves to the even one."""
+    from graphc.ops.functional.arithmetic import round_
+
+    return round_(x)
+
+
+def scalar_max(x: Any, y: Any) -> Any:
+    """The larger of two numbers."""
+    return maximum(x, y) if isinstance(x, Tensor) or isinstance(y, Tensor) else max(x, y)
+
+
+def scalar_min(x: Any, y: Any) -> Any:
+    """The smaller of two numbers."""
+    return minimum(x, y) if isinstance(x, Tensor) or isinstance(y, Tensor) else min(x, y)
+
+
+__all__ = [
+    "addcdiv",
+    "addcmul",
+    "addn",
+    "bias_add",
+    "copysign",
+    "deg2rad",
+    "div",
+    "div_no_nan",
+    "float_power",
+    "floor_div",
+    "fmod",
+    "frac",
+    "heaviside",
+    "lerp",
+    "mul_no_nan",
+    "nan_to_num",
+    "positive",
+    "rad2deg",
+    "rint",
+    "squared_difference",
+    "trunc",
+    "truncate_div",
+]

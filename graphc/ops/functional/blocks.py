@@ -1,0 +1,153 @@
+"""Blocks and windows of images, moved into other axes and back."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from graphc.errors import ArgumentValueError, ShapeError, user_loc
+from graphc.ops.functional.elementwise import add
+from graphc.ops.functional.joining import stack
+from graphc.ops.functional.padding import bordered
+from graphc.ops.functional.shapes import expand_dims, reshape, transpose
+from graphc.ops.functional.slicing import getitem
+from graphc.ops.tensor.tensor import Tensor
+
+# ---- images
+
+
+def depth_to_space(x: Tensor, block_size: int) -> Tensor:
+    """Channels of [N, C, H, W] spread into blocks of pixels."""
+    n, c, h, w = x.shape
+    split = reshape(x, (n, block_size, block_size, c // block_size**2, h, w))
+    return reshape(transpose(split, (0, 3, 4, 1, 5, 2)), (n, c // block_size**2, h * block_size, w * block_size))
+
+
+def space_to_depth(x: Tensor, block_size: int) -> Tensor:
+    """Blocks of pixels of [N, C, H, W] as channels."""
+    n, c, h, w = x.shape
+    split = reshape(x, (n, c, h // block_size, block_size, w // block_size, block_size))
+    return reshape(transpose(split, (0, 3, 5, 1, 2, 4)), (n, c * block_size**2, h // block_size, w // block_size))
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Channels of [..., C r r, H, W] spread into r x r pixels."""
+    *lead, c, h, w = input.shape
+    r, k = upscale_factor, len(lead)
+    split = reshape(input, (*lead, c // r**2, r, r, h, w))
+    moved = transpose(split, (*range(k), k, k + 3, k + 1, k + 4, k + 2))
+    return reshape(moved, (*lead, c // r**2, h * r, w * r))
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """r x r pixels of [..., C, H, W] as channels."""
+    *lead, c, h, w = input.shape
+    r, k = downscale_factor, len(lead)
+    split = reshape(input, (*lead, c, h // r, r, w // r, r))
+    moved = transpose(split, (*range(k), k, k + 2, k + 4, k + 1, k + 3))
+    return reshape(moved, (*lead, c * r**2, h // r, w // r))
+
+
+# ---- blocks and windows
+
+
+def space_to_batch_nd(input_x: Tensor, block_size: Any, paddings: Any) -> Tensor:
+    """Blocks of the padded axes behind the second as entries of axis 0 (MindSpore: ops.space_to_batch_nd)."""
+    blocks, n = _blocks(input_x, block_size)
+    x = bordered(input_x, [(0, 0)] * (input_x.ndim - len(blocks)) + [(int(a), int(b)) for a, b in paddings])
+    lead, spatial = x.shape[:n], x.shape[n:]
+    if any(s % b for s, b in zip(spatial, blocks, strict=True)):
+        raise ShapeError(f"space_to_batch_nd: blocks {blocks} do not divide {spatial}", loc=user_loc())
+    parts = tuple(d for s, b in zip(spatial, blocks, strict=True) for d in (s // b, b))
+    x = reshape(x, (*lead, *parts))
+    inner = [n + 2 * i + 1 for i in range(len(blocks))]
+    outer = [n + 2 * i for i in range(len(blocks))]
+    x = transpose(x, (*inner, *range(n), *outer))
+    return reshape(x, (math.prod(blocks) * lead[0], *lead[1:], *parts[::2]))
+
+
+def batch_to_space_nd(input_x: Tensor, block_shape: Any, crops: Any) -> Tensor:
+    """The reverse of space_to_batch_nd; (before, after) elements of each axis are taken away at the end."""
+    blocks, n = _blocks(input_x, block_shape)
+    batch, lead, spatial = input_x.shape[0] // math.prod(blocks), input_x.shape[1:n], input_x.shape[n:]
+    x = reshape(input_x, (*blocks, batch, *lead, *spatial))
+    k = len(blocks)
+    order = [*range(k, k + n)]
+    for i in range(k):
+        order += [k + n + i, i]
+    sizes = tuple(s * b for s, b in zip(spatial, blocks, strict=True))
+    x = reshape(transpose(x, tuple(order)), (batch, *lead, *sizes))
+    cut = tuple(slice(int(a), s - int(b)) for (a, b), s in zip(crops, sizes, strict=True))
+    return getitem(x, (*[slice(None)] * n, *cut))
+
+
+def _blocks(x: Tensor, block: Any) -> tuple[tuple[int, ...], int]:
+    """Sizes of a block, and how many axes stand before those that are divided."""
+    blocks = tuple(block) if isinstance(block, (tuple, list)) else (block,) * (x.ndim - 2)
+    if len(blocks) >= x.ndim or any(b < 1 for b in blocks):
+        raise ArgumentValueError(f"blocks of {blocks} do not fit {x.type}", loc=user_loc())
+    return blocks, x.ndim - len(blocks)
+
+
+def two_sizes(value: Any) -> tuple[int, int]:
+    sizes = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
+    return (sizes[0], sizes[-1])
+
+
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """The windows of [N, C, H, W] as columns: [N, C kh kw, number of windows]."""
+    (kh, kw), (dh, dw), (ph, pw), (sh, sw) = map(two_sizes, (kernel_size, dilation, padding, stride))
+    x = bordered(input, [(0, 0), (0, 0), (ph, ph), (pw, pw)])
+    n, c, h, w = x.shape
+    oh, ow = (h - dh * (kh - 1) - 1) // sh + 1, (w - dw * (kw - 1) - 1) // sw + 1
+    every = (slice(None), slice(None))
+    parts = [
+        getitem(
+            x, (*every, slice(i * dh, i * dh + (oh - 1) * sh + 1, sh), slice(j * dw, j * dw + (ow - 1) * sw + 1, sw))
+        )
+        for i in range(kh)
+        for j in range(kw)
+    ]
+    return reshape(stack(parts, 2), (n, c * kh * kw, oh * ow))
+
+
+def fold(
+    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
+    """Columns [N, C kh kw, number of windows] added up where their windows lie: [N, C, H, W]."""
+    (kh, kw), (dh, dw), (ph, pw), (sh, sw) = map(two_sizes, (kernel_size, dilation, padding, stride))
+    height, width = two_sizes(output_size)
+    h, w = height + 2 * ph, width + 2 * pw
+    oh, ow = (h - dh * (kh - 1) - 1) // sh + 1, (w - dw * (kw - 1) - 1) // sw + 1
+    n, c = input.shape[0], input.shape[1] // (kh * kw)
+    x = reshape(input, (n, c, kh, kw, oh, ow))
+    total: Any = None
+    for i in range(kh):
+        for j in range(kw):
+            part = _apart(_apart(getitem(x, (slice(None), slice(None), i, j)), 2, sh), 3, sw)
+            rest = (h - i * dh - part.shape[2], w - j * dw - part.shape[3])
+            part = bordered(part, [(0, 0), (0, 0), (i * dh, rest[0]), (j * dw, rest[1])])
+            total = part if total is None else add(total, part)
+    return getitem(total, (slice(None), slice(None), slice(ph, ph + height), slice(pw, pw + width)))
+
+
+def _apart(x: Tensor, axis: int, step: int) -> Tensor:
+    """x with step - 1 zeros between the entries of an axis."""
+    if step == 1:
+        return x
+    shape = x.shape
+    spread = bordered(expand_dims(x, axis + 1), [(0, step - 1) if i == axis + 1 else (0, 0) for i in range(x.ndim + 1)])
+    joined = reshape(spread, (*shape[:axis], shape[axis] * step, *shape[axis + 1 :]))
+    return getitem(joined, (*[slice(None)] * axis, slice(0, (shape[axis] - 1) * step + 1)))
+
+
+__all__ = [
+    "batch_to_space_nd",
+    "depth_to_space",
+    "fold",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "space_to_batch_nd",
+    "space_to_depth",
+    "unfold",
+]

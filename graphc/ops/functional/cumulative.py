@@ -1,0 +1,135 @@
+"""Sums, products and extrema up to each element of an axis; differences."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from graphc.ops.declared.shape import check_axis
+from graphc.ops.functional.core import Operand, call, cast
+from graphc.ops.functional.create import arange, zeros_like
+from graphc.ops.functional.elementwise import add, equal, exp, less, log, maximum, minimum, mul, sub
+from graphc.ops.functional.extrema import arange_along
+from graphc.ops.functional.joining import concat
+from graphc.ops.functional.logic import select
+from graphc.ops.functional.padding import bordered
+from graphc.ops.functional.reduce import reduce_max, reduce_sum
+from graphc.ops.functional.reordering import flip
+from graphc.ops.functional.shapes import broadcast_to, expand_dims
+from graphc.ops.functional.slicing import getitem
+from graphc.ops.functional.state import stop_gradient
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor
+
+
+def _shifted(x: Tensor, axis: int, by: int) -> Tensor:
+    """x moved up along an axis, zeros coming in."""
+    kept = tuple(d - by if i == axis else d for i, d in enumerate(x.shape))
+    head = call("Slice", x, begin=(0,) * x.ndim, size=kept, step=(1,) * x.ndim)
+    return bordered(head, [(by, 0) if i == axis else (0, 0) for i in range(x.ndim)])
+
+
+def cumsum(x: Tensor, axis: int, dtype: Any = None) -> Tensor:
+    """Sums of the elements up to each along an axis, by log2(size) shifted additions (Hillis and Steele, 1986)."""
+    if dtype is not None:
+        x = cast(x, dtype)
+    at = check_axis("cumsum", axis, x.ndim)
+    by = 1
+    while by < x.shape[at]:
+        x = call("Add", x, _shifted(x, at, by))
+        by *= 2
+    return x
+
+
+def _scanned(name: str, x: Tensor, axis: int, combine: Any, neutral: float) -> Tensor:
+    """Results up to each element, by log2(size) shifted steps (Hillis and Steele, 1986)."""
+    at = check_axis(name, axis, x.ndim)
+    by = 1
+    while by < x.shape[at]:
+        before = (slice(None),) * at
+        head = getitem(x, (*before, slice(0, x.shape[at] - by)))
+        lead = zeros_like(getitem(x, (*before, slice(0, by))))
+        x = combine(x, concat((add(lead, neutral), head), at))
+        by *= 2
+    return x
+
+
+@method()
+def cumprod(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """Products of the elements up to each along an axis."""
+    return _scanned("cumprod", input if dtype is None else cast(input, dtype), dim, mul, 1)
+
+
+@method()
+def cummax(input: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    """(largest element so far, its last place so far, int64) along an axis."""
+    return _running("cummax", input, axis, True)
+
+
+@method()
+def cummin(input: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    """(smallest element so far, its last place so far, int32) along an axis."""
+    values, places = _running("cummin", input, axis, False)
+    return values, cast(places, "int32")
+
+
+def _running(name: str, x: Tensor, axis: int, largest: bool) -> tuple[Tensor, Tensor]:
+    at = check_axis(name, axis, x.ndim)
+    values = _scanned(name, x, at, maximum if largest else minimum, -math.inf if largest else math.inf)
+    here = select(equal(x, values), broadcast_to(arange_along(x, at, "int64"), x.shape), 0)
+    return values, _scanned(name, here, at, maximum, 0)
+
+
+def reverse_cumsum(x: Tensor, axis: int) -> Tensor:
+    """Sums of the elements from each to the last along an axis."""
+    from graphc.ops.functional.cumulative import cumsum
+
+    return flip(cumsum(flip(x, (axis,)), axis), (axis,))
+
+
+def logcumsumexp(input: Tensor, axis: int) -> Tensor:
+    """log of the cumulative sum of exp(x) along an axis."""
+    top = stop_gradient(reduce_max(input, axis, keep_dims=True))
+    return add(log(cumsum(exp(sub(input, top)), axis)), top)
+
+
+@method()
+def diff(x: Tensor, n: int = 1, axis: int = -1) -> Tensor:
+    """Differences of neighbours along an axis, n times."""
+    at = check_axis("diff", axis, x.ndim)
+    before = (slice(None),) * at
+    for _ in range(n):
+        x = sub(getitem(x, (*before, slice(1, None))), getitem(x, (*before, slice(0, -1))))
+    return x
+
+
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:
+    """The integral over an axis by the trapezoidal rule, at distances dx or places x."""
+    at = check_axis("trapz", dim, y.ndim)
+    before = (slice(None),) * at
+    means = mul(add(getitem(y, (*before, slice(1, None))), getitem(y, (*before, slice(0, -1)))), 0.5)
+    widths: Operand = dx if x is None else diff(x, 1, -1 if x.ndim == 1 and at == y.ndim - 1 else at)
+    return reduce_sum(mul(means, widths), at)
+
+
+def sequence_mask(lengths: Tensor, maxlen: int | None = None) -> Tensor:
+    """bool: along a new last axis, the places below each length. Without maxlen the lengths must be known."""
+    if maxlen is None:
+        from graphc.ops.functional.dynamic import known_values
+
+        maxlen = int(np.max(known_values("sequence_mask", lengths)))
+    return less(arange(0, maxlen, dtype=lengths.dtype), expand_dims(lengths, -1))
+
+
+__all__ = [
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
+    "diff",
+    "logcumsumexp",
+    "sequence_mask",
+    "trapz",
+]

@@ -1,0 +1,76 @@
+"""What is known of a tensor without computing it: shape, rank, size, dtype."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphc.ops.tensor.dtype import DType
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor, as_tensor
+
+# ---- what a tensor is
+
+
+def shape(input_x: Tensor) -> tuple[int, ...]:
+    """The shape, a tuple of Python integers."""
+    return as_tensor(input_x).shape
+
+
+@method("ndimension", "dim")
+def rank(input_x: Tensor) -> int:
+    """The number of axes."""
+    return as_tensor(input_x).ndim
+
+
+@method("numel", "nelement")
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return as_tensor(input).size
+
+
+def dtype(input_x: Tensor) -> DType:
+    """The dtype."""
+    return as_tensor(input_x).dtype
+
+
+def dyn_shape(input_x: Tensor) -> Tensor:
+    """The shape as an int64 vector."""
+    return Tensor(np.array(as_tensor(input_x).shape, np.int64))
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether it is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+@method()
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a float."""
+    return input.type.is_float
+
+
+def size(input_x: Tensor) -> int:
+    """The number of elements."""
+    return as_tensor(input_x).size
+
+
+def shape_mul(shape: Sequence[int]) -> int:
+    """The product of the sizes of a shape."""
+    return math.prod(shape)
+
+
+__all__ = [
+    "dtype",
+    "dyn_shape",
+    "is_floating_point",
+    "is_tensor",
+    "numel",
+    "rank",
+    "shape",
+    "shape_mul",
+    "size",
+]

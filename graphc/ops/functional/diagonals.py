@@ -1,0 +1,134 @@
+"""Triangles and diagonals of matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphc.ops.functional.core import call
+from graphc.ops.functional.create import arange
+from graphc.ops.functional.elementwise import add, equal, greater_equal, less_equal, mul
+from graphc.ops.functional.joining import concat
+from graphc.ops.functional.logic import select
+from graphc.ops.functional.padding import bordered
+from graphc.ops.functional.reduce import reduce_sum
+from graphc.ops.functional.shapes import expand_dims, moveaxis, reshape
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor
+
+# ---- matrices
+
+
+def triangle(x: Tensor, diagonal: int, lower: bool) -> Tensor:
+    """x with zeros above, or below, a diagonal of the last two axes."""
+    rows = reshape(arange(0, x.shape[-2], dtype="int32"), (x.shape[-2], 1))
+    columns = arange(0, x.shape[-1], dtype="int32")
+    kept = (less_equal if lower else greater_equal)(columns, add(rows, diagonal))
+    return select(kept, x, Tensor(0, x.dtype))
+
+
+@method()
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    """Zeros above a diagonal."""
+    return triangle(input, diagonal, True)
+
+
+@method()
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    """Zeros below a diagonal."""
+    return triangle(input, diagonal, False)
+
+
+@method()
+def diag(input: Tensor) -> Tensor:
+    """A vector on the diagonal of a matrix of zeros, or the diagonal of a matrix."""
+    if input.ndim == 1:
+        hit = equal(reshape(arange(0, input.size, dtype="int32"), (-1, 1)), arange(0, input.size, dtype="int32"))
+        return select(hit, input, Tensor(0, input.dtype))
+    return diagonal(input)
+
+
+@method()
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal of two axes, as a new last axis."""
+    x = moveaxis(input, (dim1, dim2), (-2, -1))
+    rows, columns = x.shape[-2:]
+    count = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
+    start = offset if offset >= 0 else -offset * columns
+    flat = reshape(x, (*x.shape[:-2], rows * columns))
+    places = Tensor.wrap((start + np.arange(count) * (columns + 1)).astype(np.int32))
+    return call("Gather", flat, places, axis=flat.ndim - 1)
+
+
+@method()
+def trace(input: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix."""
+    return reduce_sum(diagonal(input), -1)
+
+
+@method()
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """The flattened tensor on a diagonal of a matrix of zeros."""
+    made = diag(reshape(input, (-1,)))
+    pads = ((max(-offset, 0), max(offset, 0)), (max(offset, 0), max(-offset, 0)))
+    return made if not offset else call("Pad", made, paddings=pads, value=0)
+
+
+# ---- diagonals
+
+
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The last axis as a diagonal of matrices over two new axes; the rest zeros."""
+    n = input.shape[-1]
+    size = n + abs(offset)
+    before = (abs(offset) if offset < 0 else 0, offset if offset > 0 else 0)
+    eye = Tensor(np.eye(n, dtype=input.type.numpy))
+    square_ = mul(expand_dims(input, -1), eye)
+    ends = [(0, 0)] * (input.ndim - 1) + [(b, size - n - b) for b in before]
+    made = bordered(square_, ends)
+    rank = made.ndim
+    return moveaxis(made, (-2, -1), (dim1 % rank, dim2 % rank))
+
+
+def matrix_diag(x: Tensor) -> Tensor:
+    """The last axis as the main diagonal of square matrices."""
+    return diag_embed(x)
+
+
+def matrix_diag_part(x: Tensor) -> Tensor:
+    """The main diagonals of the last two axes."""
+    return diagonal(x, 0, -2, -1)
+
+
+def matrix_set_diag(x: Tensor, diagonal: Tensor) -> Tensor:
+    """x with other main diagonals of its last two axes."""
+    rows, columns = x.shape[-2:]
+    mask = np.eye(rows, columns, dtype=bool)
+    square_ = mul(expand_dims(diagonal, -1), Tensor(np.eye(diagonal.shape[-1], dtype=x.type.numpy)))
+    ends = [(0, 0)] * (x.ndim - 2) + [(0, n - diagonal.shape[-1]) for n in (rows, columns)]
+    return select(Tensor(np.broadcast_to(mask, x.shape).copy()), bordered(square_, ends), x)
+
+
+def block_diag(*inputs: Tensor) -> Tensor:
+    """Matrices along the diagonal of a larger one, zeros elsewhere."""
+    matrices = [reshape(x, (1,) * (2 - x.ndim) + x.shape) for x in inputs]
+    columns = sum(m.shape[1] for m in matrices)
+    rows, at = [], 0
+    for m in matrices:
+        rows.append(bordered(m, [(0, 0), (at, columns - at - m.shape[1])]))
+        at += m.shape[1]
+    return concat(rows, 0)
+
+
+__all__ = [
+    "block_diag",
+    "diag",
+    "diag_embed",
+    "diagflat",
+    "diagonal",
+    "matrix_diag",
+    "matrix_diag_part",
+    "matrix_set_diag",
+    "trace",
+    "tril",
+    "triu",
+]

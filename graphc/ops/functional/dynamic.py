@@ -1,0 +1,57 @@
+"""Functions whose result's shape depends on values: they run outside compiled steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import TraceError, user_loc
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor
+
+# ---- results whose shape depends on values
+
+
+def known_values(name: str, x: Tensor) -> Any:
+    """The array; TraceError while a Cell is compiled."""
+    if x.array is None:
+        raise TraceError(
+            f"the shape of what {name} returns depends on the values of {x.type}: a compiled step has fixed shapes",
+            code="GC120",
+            loc=user_loc(),
+            help="call it outside the compiled Cell, or keep the shape with ops.select",
+        )
+    return x.array
+
+
+@method("nonzero", "argwhere")
+def nonzero(input: Tensor) -> Tensor:
+    """int64 [count, axes]: the places of what is not zero. Not in a compiled Cell."""
+    return Tensor(np.argwhere(known_values("nonzero", input)))
+
+
+@method()
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where the mask holds, as a vector. Not in a compiled Cell."""
+    known_values("masked_select", input)
+    x, m = np.broadcast_arrays(input.asnumpy(), known_values("masked_select", mask))
+    return Tensor(x[m])
+
+
+@method()
+def unique(input: Tensor) -> tuple[Tensor, Tensor]:
+    """(the distinct elements in order of appearance, int32 place of each element among them). Not in a compiled Cell."""
+    array = known_values("unique", input)
+    values, first, inverse = np.unique(array, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    places = np.empty_like(order)
+    places[order] = np.arange(order.size)
+    return Tensor(values[order]), Tensor(places[inverse.reshape(array.shape)].astype(np.int32))
+
+
+__all__ = [
+    "masked_select",
+    "nonzero",
+    "unique",
+]

@@ -1,0 +1,325 @@
+"""Indexing as NumPy does it, reading and writing; entries of axes and at coordinates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphc import dispatch
+from graphc.errors import ArgumentTypeError, ShapeError, TraceError, user_loc
+from graphc.ops.declared.shape import check_axis
+from graphc.ops.functional.core import IndexRangeError, Number, Operand, as_bool, call, cast, cast_to
+from graphc.ops.functional.create import arange
+from graphc.ops.functional.elementwise import add, greater, less, mul, neg
+from graphc.ops.functional.extrema import arange_along
+from graphc.ops.functional.logic import select
+from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
+from graphc.ops.functional.slicing import getitem
+from graphc.ops.functional.state import assign
+from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor, require_array
+
+Indices = Tensor | Sequence[Any]
+
+
+def _gathered(x: Tensor, indices: Tensor, axis: int) -> Tensor:
+    """Rows along an axis, of any dtype."""
+    if x.type.dtype == "bool":
+        return as_bool(call("Gather", cast_to(x, "int32"), indices, axis=axis))
+    return call("Gather", x, indices, axis=axis)
+
+
+def scattered(mode: str, x: Tensor, indices: Tensor, updates: Tensor, axis: int = 0) -> Tensor:
+    """x with rows along an axis combined with `updates`, which are cast to x's dtype. indices: int32 or int64."""
+    updates = cast_to(updates, x.type.dtype)
+    if mode == "sub":
+        mode, updates = "add", neg(updates)
+    return call("Scatter", x, indices, updates, axis=axis, mode=mode)
+
+
+def as_index(x: Any) -> Tensor:
+    """An index of any integer dtype in one that kernels know."""
+    index = as_tensor(x if isinstance(x, Tensor) else np.asarray(x))
+    return index if index.type.dtype in ("int32", "int64") else cast_to(index, "int32")
+
+
+def wrapped(index: Tensor, size: int) -> Tensor:
+    """Negative indices counted from the end."""
+    if index.array is not None and type(index) is Tensor:
+        return Tensor.wrap(np.where(index.array < 0, index.array + size, index.array).astype(index.array.dtype))
+    return select(less(index, 0), add(index, size), index)
+
+
+# ---- x[index]
+
+
+def index_(x: Tensor, index: Any) -> Tensor:
+    """x[index] for integers, slices, `...`, None, bools, lists, integer tensors, and tuples of them, as in NumPy.
+
+    A bool tensor is an index only where its value is known, because the result's shape depends on it: TraceError GC101 in
+    a compiled Cell.
+    """
+    items = [_plain(i) for i in (index if isinstance(index, tuple) else (index,))]
+    if any(isinstance(i, Tensor) and i.type.dtype == "bool" for i in items):
+        items = [part for i in items for part in _places_of(i)]
+    if not any(isinstance(i, Tensor) for i in items):
+        return getitem(x, tuple(items))
+    return _advanced(x, items)
+
+
+def _plain(item: Any) -> Any:
+    if isinstance(item, (list, np.ndarray)):
+        if any(isinstance(i, Tensor) for i in item):
+            from graphc.ops.functional.joining import stack
+
+            return stack([as_tensor(i) for i in item])
+        array = np.asarray(item)
+        return Tensor.wrap(array if array.size else array.astype(np.int32))
+    if isinstance(item, (bool, np.bool_)):
+        if not item:
+            raise ArgumentTypeError("False is no index: it would take nothing", loc=user_loc())
+        return None
+    if isinstance(item, slice):
+        return slice(*(_known(v) for v in (item.start, item.stop, item.step)))
+    if isinstance(item, Tensor) and not item.shape and item.type.dtype != "bool" and type(item) is Tensor:
+        return item.item()
+    return item
+
+
+def _known(bound: Any) -> Any:
+    if isinstance(bound, Tensor):
+        if bound.array is None:
+            raise TraceError(
+                "the bounds of a slice must be known when the Cell is compiled, one is a traced tensor",
+                code="GC120",
+                loc=user_loc(),
+                help="take the elements with ops.gather, or choose among them with ops.select",
+            )
+        return int(bound.array.item())
+    return bound
+
+
+def _places_of(item: Any) -> list[Any]:
+    """A bool index as integer ones, one per axis."""
+    if not isinstance(item, Tensor) or item.type.dtype != "bool":
+        return [item]
+    if item.array is None:
+        raise TraceError(
+            "a bool tensor as an index makes a result whose shape depends on its values",
+            code="GC120",
+            loc=user_loc(),
+            details=[f"the index is {item.type}"],
+            help="keep the shape: ops.select(mask, x, 0), or ops.masked_fill",
+        )
+    if not item.shape:
+        return [_plain(bool(item.array))]
+    return [Tensor.wrap(places) for places in np.nonzero(item.array)]
+
+
+def _advanced(x: Tensor, items: list[Any]) -> Tensor:
+    """An index with integer tensors: slices first, then one gather over the axes that tensors walk."""
+    used = sum(1 for i in items if i is not None and i is not Ellipsis)
+    if used > x.ndim:
+        raise IndexRangeError(f"too many indices ({used}) for {x.type}", loc=user_loc())
+    at = next((k for k, i in enumerate(items) if i is Ellipsis), len(items))
+    kinds = (Tensor, int, np.integer)
+    # As in NumPy: what stands between two such indices sends their axes to the front, even `...` for no axes.
+    parted = any(isinstance(i, kinds) for i in items[:at]) and any(isinstance(i, kinds) for i in items[at + 1 :])
+    items[at : at + 1] = [slice(None)] * (x.ndim - used)
+    walked = [isinstance(i, kinds) for i in items]
+    x = getitem(x, tuple(slice(None) if w else i for i, w in zip(items, walked, strict=True)))
+    axes = [k for k, w in enumerate(walked) if w]
+    indices = [as_index(items[k]) for k in axes]
+    shape = np.broadcast_shapes(*(i.shape for i in indices))
+    flat: Tensor | None = None
+    for axis, index in zip(axes, indices, strict=True):
+        step = wrapped(index, x.shape[axis])
+        flat = step if flat is None else add(mul(flat, x.shape[axis]), step)
+    assert flat is not None
+    if flat.shape != shape:
+        flat = broadcast_to(flat, shape)
+    first = axes[0] if axes == list(range(axes[0], axes[-1] + 1)) and not parted else 0
+    x = moveaxis(x, tuple(axes), tuple(range(first, first + len(axes))))
+    lead, rest = x.shape[:first], x.shape[first + len(axes) :]
+    return _gathered(reshape(x, (*lead, math.prod(x.shape[first : first + len(axes)]), *rest)), flat, first)
+
+
+# ---- x[index] = value
+
+
+def updated(x: Tensor, index: Any, value: Operand | Sequence[Any]) -> Tensor:
+    """A copy of x in which x[index] is `value`, broadcast and cast to x's dtype."""
+    new = value if isinstance(value, Tensor) else Tensor(np.asarray(value).astype(x.type.numpy))
+    new = cast_to(new, x.type.dtype)
+    if isinstance(index, Tensor) and index.type.dtype == "bool" and (index.array is None or new.size == 1):
+        mask = reshape(index, index.shape + (1,) * (x.ndim - index.ndim))
+        return select(mask, new, x)
+    if x.size == 0:
+        return x
+    places = index_(reshape(arange(0, x.size, dtype="int32"), x.shape), index)
+    lead = max(new.ndim - places.ndim, 0)
+    if any(d != 1 for d in new.shape[:lead]):
+        raise ShapeError(f"a value {new.type} cannot be written to elements of shape {places.shape}", loc=user_loc())
+    new = broadcast_to(reshape(new, new.shape[lead:]), places.shape)
+    flat = scattered("update", reshape(x, (-1,)), reshape(places, (-1,)), reshape(new, (-1,)))
+    return reshape(flat, x.shape)
+
+
+def write(x: Tensor, index: Any, value: Any) -> None:
+    """x[index] = value in place. In a compiled Cell the name stands for the new tensor; a Parameter is assigned."""
+    made = updated(x, index, value)
+    if isinstance(x, Parameter):
+        assign(x, made)
+    elif dispatch.recorder.get() is None:
+        array = require_array(x)
+        array[...] = made.asnumpy()
+    else:
+        replace(x, made)
+
+
+def replace(x: Tensor, made: Tensor) -> None:
+    """Let the object x stand for another tensor of its type."""
+    active: Any = dispatch.recorder.get()
+    if not hasattr(made, "handle"):
+        made = active.wrap(active.resolve(made))
+    if not hasattr(x, "handle"):
+        raise TraceError(
+            "a tensor that is a constant of the compiled Cell cannot be changed",
+            code="GC133",
+            loc=user_loc(),
+            help="make a copy first, x = x + 0, or hold the state in a Parameter",
+        )
+    x.handle = made.handle  # type: ignore[attr-defined]
+    x._array = made.array
+
+
+# ---- along an axis
+
+
+@method()
+def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """y[i][j][k] = x[i][index[i][j][k]][k] for dim 1, and so on: x's elements at places along an axis."""
+    axis = check_axis("gather_elements", dim, input.ndim)
+    flat = element_places(input.shape, axis, as_index(index))
+    return reshape(_gathered(reshape(input, (-1,)), reshape(flat, (-1,)), 0), index.shape)
+
+
+def gather_d(x: Tensor, dim: int, index: Tensor) -> Tensor:
+    """As gather_elements."""
+    return gather_elements(x, dim, index)
+
+
+def element_places(shape: tuple[int, ...], axis: int, index: Tensor) -> Tensor:
+    """The flat places in a tensor of `shape` that an index along an axis means."""
+    if index.ndim != len(shape):
+        raise ShapeError(f"the index is {index.type}, expected {len(shape)} axes for shape {shape}", loc=user_loc())
+    flat: Operand = 0
+    for k, size in enumerate(shape):
+        step = wrapped(index, size) if k == axis else arange_along(index, k, index.type.dtype)
+        flat = step if k == 0 else add(mul(flat, size), step)
+    return broadcast_to(as_tensor(flat), index.shape)
+
+
+@method()
+def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
+    """Entries of an axis."""
+    at = check_axis("index_select", axis, input.ndim)
+    return _gathered(input, wrapped(as_index(index), input.shape[at]), at)
+
+
+@method()
+def take(input: Tensor, index: Any, axis: int | None = None, mode: str = "clip") -> Tensor:
+    """Entries of an axis, of the flattened tensor by default."""
+    x = reshape(input, (-1,)) if axis is None else input
+    return index_select(x, 0 if axis is None else axis, as_index(index))
+
+
+def index_add(x: Tensor, indices: Indices, y: Tensor, axis: int, **_: Any) -> Tensor:
+    """x with entries of y added to those of an axis; a Parameter is assigned."""
+    at = check_axis("index_add", axis, x.ndim)
+    made = scattered("add", x, wrapped(as_index(indices), x.shape[at]), y, at)
+    return assign(x, made) if isinstance(x, Parameter) else made
+
+
+@method()
+def index_fill(x: Tensor, axis: int, index: Any, value: Operand) -> Tensor:
+    """x with entries of an axis filled with a number."""
+    at = check_axis("index_fill", axis, x.ndim)
+    where = as_index(index)
+    where = reshape(where, (-1,))
+    shape = (*x.shape[:at], where.size, *x.shape[at + 1 :])
+    return scattered("update", x, wrapped(where, x.shape[at]), broadcast_to(cast(value, x.dtype), shape), at)
+
+
+# ---- by coordinates
+
+
+def coordinates(shape: tuple[int, ...], indices: Indices) -> tuple[Tensor, int]:
+    """Flat places of coordinates (the last axis of `indices`), and how many axes they name."""
+    index = as_index(indices)
+    depth = index.shape[-1] if index.ndim else 1
+    if not index.ndim or depth > len(shape):
+        raise ShapeError(f"coordinates are {index.type}, shape {shape} has {len(shape)} axes", loc=user_loc())
+    flat: Operand = 0
+    for k in range(depth):
+        step = wrapped(getitem(index, (..., k)), shape[k])
+        flat = step if k == 0 else add(mul(flat, shape[k]), step)
+    return as_tensor(flat), depth
+
+
+@method()
+def gather_nd(input_x: Tensor, indices: Indices) -> Tensor:
+    """The slices of x at coordinates."""
+    flat, depth = coordinates(input_x.shape, indices)
+    return _gathered(reshape(input_x, (math.prod(input_x.shape[:depth]), *input_x.shape[depth:])), flat, 0)
+
+
+def one_hot_rows(
+    indices: Tensor, depth: int, on_value: Number = 1.0, off_value: Number = 0.0, dtype: Any = "float32"
+) -> Tensor:
+    """on_value at the index along a new last axis, off_value elsewhere."""
+    return call("OneHot", indices, depth=depth, on=on_value, off=off_value, dtype=to_name(dtype))
+
+
+def marked(indices: Tensor, depth: int, on_value: Operand, off_value: Operand, axis: int = -1) -> Tensor:
+    """on_value at the index along a new axis, off_value elsewhere; of their dtype."""
+    made = select(greater(one_hot_rows(indices, depth, 1, 0, "int32"), 0), on_value, off_value)
+    return made if axis == -1 else moveaxis(made, -1, axis)
+
+
+def one_hot(indices: Tensor, depth: int, on_value: Any = 1, off_value: Any = 0, axis: int = -1) -> Tensor:
+    """on_value at the index along a new axis, off_value elsewhere; int64 by default."""
+    return marked(indices, depth, as_tensor(on_value), as_tensor(off_value), axis)
+
+
+def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
+    """input with the entry `index` of an axis replaced."""
+    at = check_axis("select_scatter", axis, input.ndim)
+    i = index % input.shape[at]
+    return slice_scatter(input, expand_dims(src, at), at, i, i + 1)
+
+
+def slice_scatter(
+    input: Tensor, src: Tensor, axis: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """input with the entries start:end:step of an axis replaced."""
+    at = check_axis("slice_scatter", axis, input.ndim)
+    return updated(input, (*[slice(None)] * at, slice(start, end, step)), src)
+
+
+__all__ = [
+    "gather_d",
+    "gather_elements",
+    "gather_nd",
+    "index_add",
+    "index_fill",
+    "index_select",
+    "one_hot",
+    "select_scatter",
+    "slice_scatter",
+    "take",
+]

@@ -1,0 +1,128 @@
+"""Functions of integers: bits, shifts, common divisors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphc.errors import DTypeError, user_loc
+from graphc.ops.functional.arithmetic import floor_div
+from graphc.ops.functional.control import while_loop
+from graphc.ops.functional.core import Operand, call, cast, pair
+from graphc.ops.functional.elementwise import (
+    abs_,
+    add,
+    equal,
+    floor_mod,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    maximum,
+    mul,
+    pow_,
+    sub,
+)
+from graphc.ops.functional.logic import select
+from graphc.ops.functional.reduce import reduce_max
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor, as_tensor
+
+
+def _integers(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
+    a, b = as_tensor(x), as_tensor(y)
+    if a.type.dtype == b.type.dtype == "bool":
+        return a, b
+    a, b = pair(op, x, y)
+    if a.type.is_float:
+        raise DTypeError(f"{op}: operands are {a.type} and {b.type}, expected integers or bools", loc=user_loc())
+    return a, b
+
+
+@method()
+def bitwise_and(input: Operand, other: Operand) -> Tensor:
+    """The bits that both have; logical and of bools."""
+    x, y = _integers("BitwiseAnd", input, other)
+    return logical_and(x, y) if x.type.dtype == "bool" else call("BitwiseAnd", x, y)
+
+
+@method()
+def bitwise_or(input: Operand, other: Operand) -> Tensor:
+    """The bits that either has; logical or of bools."""
+    x, y = _integers("BitwiseOr", input, other)
+    return logical_or(x, y) if x.type.dtype == "bool" else call("BitwiseOr", x, y)
+
+
+@method()
+def bitwise_xor(input: Operand, other: Operand) -> Tensor:
+    """The bits that differ; exclusive or of bools."""
+    x, y = _integers("BitwiseXor", input, other)
+    return logical_xor(x, y) if x.type.dtype == "bool" else call("BitwiseXor", x, y)
+
+
+@method("bitwise_not", "invert")
+def bitwise_not(input: Tensor) -> Tensor:
+    """Every bit inverted; logical not of bools."""
+    x = as_tensor(input)
+    return logical_not(x) if x.type.dtype == "bool" else sub(-1, x)
+
+
+@method()
+def bitwise_left_shift(input: Operand, other: Operand) -> Tensor:
+    """x 2^other of integers."""
+    a, b = _integers("bitwise_left_shift", input, other)
+    return mul(a, pow_(2, b))
+
+
+@method()
+def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
+    """floor(x / 2^other) of integers."""
+    a, b = _integers("bitwise_right_shift", input, other)
+    return floor_div(a, pow_(2, b))
+
+
+invert = bitwise_not
+
+# ---- integers
+
+
+def gcd(input: Tensor, other: Tensor) -> Tensor:
+    """The greatest common divisor of integers, by Euclid's algorithm."""
+    a, b = abs_(add(input, mul(other, 0))), abs_(add(other, mul(input, 0)))
+
+    def step(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        done = equal(b, 0)
+        return select(done, a, b), select(done, b, floor_mod(a, maximum(b, 1)))
+
+    made: tuple[Tensor, Tensor] = while_loop(lambda _, b: reduce_max(b) > 0, step, a, b)
+    return made[0]
+
+
+def lcm(input: Tensor, other: Tensor) -> Tensor:
+    """The least common multiple of integers; 0 with a zero."""
+    return mul(abs_(floor_div(input, maximum(gcd(input, other), 1))), abs_(other))
+
+
+def population_count(input_x: Tensor) -> Tensor:
+    """How many bits of each integer are set: uint8."""
+    width = input_x.type.numpy.itemsize * 8
+    wide = cast(input_x, "int64" if width == 64 else "int32")
+    one = Tensor(np.ones((), wide.type.numpy))
+    total = bitwise_and(wide, one)
+    for k in range(1, width):
+        shifted = bitwise_right_shift(wide, Tensor(np.full((), k, wide.type.numpy)))
+        total = add(total, bitwise_and(shifted, one))
+    return cast(total, "uint8")
+
+
+__all__ = [
+    "bitwise_and",
+    "bitwise_left_shift",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "gcd",
+    "invert",
+    "lcm",
+    "population_count",
+]

@@ -1,0 +1,214 @@
+"""Tensors joined, split and repeated along axes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ArgumentValueError, user_loc
+from graphc.ops.declared.shape import check_axis
+from graphc.ops.functional.core import call
+from graphc.ops.functional.shapes import (
+    as_shape,
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_to,
+    expand_dims,
+    ravel,
+    reshape,
+)
+from graphc.ops.functional.slicing import getitem, select_at
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor
+
+
+def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
+    """Tensors one after the other along an axis."""
+    if not tensors:
+        raise ArgumentValueError("concat needs at least one tensor", loc=user_loc())
+    return call("Concat", *tensors, axis=check_axis("concat", axis, tensors[0].ndim))
+
+
+cat = concat
+
+
+def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
+    """Tensors of one shape along a new axis."""
+    return concat([expand_dims(x, axis) for x in tensors], axis)
+
+
+def split(x: Tensor, split_size_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of a size (the last may be smaller), or of the given sizes, along an axis."""
+    at = check_axis("split", axis, x.ndim)
+    total = x.shape[at]
+    if isinstance(split_size_or_sections, int):
+        each = split_size_or_sections
+        if each < 1:
+            raise ArgumentValueError(f"split: the size of a piece must be positive, got {each}", loc=user_loc())
+        sizes = [min(each, total - i) for i in range(0, total, each)]
+    else:
+        sizes = list(split_size_or_sections)
+        if sum(sizes) != total:
+            raise ArgumentValueError(f"split: sizes {sizes} do not add up to {total} of {x.type}", loc=user_loc())
+    pieces, start = [], 0
+    for size in sizes:
+        begin = tuple(start if i == at else 0 for i in range(x.ndim))
+        shape = tuple(size if i == at else d for i, d in enumerate(x.shape))
+        pieces.append(call("Slice", x, begin=begin, size=shape, step=(1,) * x.ndim))
+        start += size
+    return tuple(pieces)
+
+
+@method()
+def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` pieces of equal size along an axis; the last may be smaller."""
+    if chunks < 1:
+        raise ArgumentValueError(f"chunk: chunks must be positive, got {chunks}", loc=user_loc())
+    return split(input, -(-input.shape[check_axis("chunk", axis, input.ndim)] // chunks), axis)
+
+
+@method()
+def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
+    """input repeated `dims[i]` times along axis i; leading axes of size 1 are added where `dims` is longer."""
+    times = as_shape(dims if isinstance(dims, (tuple, list)) else (dims,))
+    if any(t < 1 for t in times):
+        raise ArgumentValueError(f"tile: repetitions must be positive, got {times}", loc=user_loc())
+    rank = max(len(times), input.ndim)
+    sizes = (1,) * (rank - input.ndim) + input.shape
+    times = (1,) * (rank - len(times)) + times
+    spread = reshape(input, tuple(n for d in sizes for n in (1, d)))
+    spread = broadcast_to(spread, tuple(n for t, d in zip(times, sizes, strict=True) for n in (t, d)))
+    return reshape(spread, tuple(t * d for t, d in zip(times, sizes, strict=True)))
+
+
+# ---- joining and repeating
+
+
+@method("unbind")
+def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
+    """The entries of an axis as tensors of their own."""
+    at = check_axis("unstack", axis, input_x.ndim)
+    return tuple(select_at(input_x, at, i) for i in range(input_x.shape[at]))
+
+
+def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
+    """Every entry of an axis `rep` times in a row."""
+    at = check_axis("repeat_elements", axis, x.ndim)
+    spread = expand_dims(x, at + 1)
+    spread = broadcast_to(spread, (*x.shape[: at + 1], rep, *x.shape[at + 1 :]))
+    return reshape(spread, (*x.shape[:at], x.shape[at] * rep, *x.shape[at + 1 :]))
+
+
+@method()
+def repeat_interleave(input: Tensor, repeats: Any, axis: int | None = None) -> Tensor:
+    """Every entry of an axis (of the flattened tensor by default) as often as `repeats` says: one number, or one each."""
+    x = ravel(input) if axis is None else input
+    at = check_axis("repeat_interleave", 0 if axis is None else axis, x.ndim)
+    if isinstance(repeats, int):
+        return repeat_elements(x, repeats, at)
+    counts = [int(n) for n in (repeats.asnumpy() if isinstance(repeats, Tensor) else repeats)]
+    if len(counts) == 1:
+        return repeat_elements(x, counts[0], at)
+    index = np.repeat(np.arange(x.shape[at]), counts).astype(np.int32)
+    return call("Gather", x, Tensor.wrap(index), axis=at)
+
+
+def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
+    """Vectors as coordinates of a grid: with "ij" input k varies along axis k, with "xy" the first two are swapped."""
+    vectors = tuple(inputs[0]) if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)) else inputs
+    order = list(range(len(vectors)))
+    if indexing == "xy" and len(order) > 1:
+        order[0], order[1] = 1, 0
+    elif indexing not in ("xy", "ij"):
+        raise ArgumentValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}", loc=user_loc())
+    sizes = tuple(vectors[k].size for k in order)
+    made = []
+    for k, v in enumerate(vectors):
+        own = tuple(v.size if order[i] == k else 1 for i in range(len(order)))
+        made.append(broadcast_to(reshape(v, own), sizes))
+    return tuple(made)
+
+
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors side by side: along axis 1, vectors along axis 0."""
+    made = [atleast_1d(x) for x in tensors]
+    return concat(made, 0 if made[0].ndim == 1 else 1)
+
+
+def vstack(inputs: Sequence[Tensor]) -> Tensor:
+    """Tensors below each other, along axis 0; vectors as rows."""
+    return concat([atleast_2d(x) for x in inputs], 0)
+
+
+def dstack(inputs: Sequence[Tensor]) -> Tensor:
+    """Tensors along axis 2."""
+    return concat([atleast_3d(x) for x in inputs], 2)
+
+
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """Vectors as the columns of a matrix; matrices side by side."""
+    return concat([expand_dims(x, 1) if x.ndim == 1 else x for x in tensors], 1)
+
+
+@method()
+def tensor_split(input: Tensor, indices_or_sections: Any, axis: int = 0) -> tuple[Tensor, ...]:
+    """n pieces as equal as possible, the larger ones first, or pieces that end before the given places."""
+    at = check_axis("tensor_split", axis, input.ndim)
+    size = input.shape[at]
+    if isinstance(indices_or_sections, int):
+        count = indices_or_sections
+        if count < 1:
+            raise ArgumentValueError(
+                f"tensor_split: the number of pieces must be positive, got {count}", loc=user_loc()
+            )
+        each, larger = divmod(size, count)
+        ends = np.cumsum([each + 1] * larger + [each] * (count - larger)).tolist()[:-1]
+    else:
+        ends = list(indices_or_sections)
+    before = (slice(None),) * at
+    bounds = [0, *ends, size]
+    return tuple(getitem(input, (*before, slice(a, b))) for a, b in itertools.pairwise(bounds))
+
+
+@method()
+def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Pieces along axis 1, of a vector along axis 0."""
+    return tensor_split(input, indices_or_sections, 0 if input.ndim == 1 else 1)
+
+
+@method()
+def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Pieces along axis 0."""
+    return tensor_split(input, indices_or_sections, 0)
+
+
+@method()
+def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Pieces along axis 2."""
+    return tensor_split(input, indices_or_sections, 2)
+
+
+__all__ = [
+    "cat",
+    "chunk",
+    "column_stack",
+    "concat",
+    "dsplit",
+    "dstack",
+    "hsplit",
+    "hstack",
+    "meshgrid",
+    "repeat_elements",
+    "repeat_interleave",
+    "split",
+    "stack",
+    "tensor_split",
+    "tile",
+    "unstack",
+    "vsplit",
+    "vstack",
+]

@@ -1,0 +1,95 @@
+"""Truth values and choices: logical functions, tests, selection."""
+
+from __future__ import annotations
+
+import math
+
+from graphc.ops.functional.core import Operand, as_bool, call, cast_to, number, pair
+from graphc.ops.functional.elementwise import (
+    abs_,
+    add,
+    equal,
+    isfinite,
+    isnan,
+    less,
+    less_equal,
+    logical_and,
+    logical_or,
+    mul,
+    reciprocal,
+    sub,
+)
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor, as_tensor
+
+
+def select(condition: Operand, x: Operand, y: Operand) -> Tensor:
+    """x where the condition holds, else y, elementwise with broadcasting."""
+    if isinstance(x, Tensor) and isinstance(y, Tensor) and x.type.dtype == y.type.dtype:
+        return call("Select", as_bool(condition), x, y)
+    return call("Select", as_bool(condition), *pair("Select", x, y))
+
+
+where = select
+
+
+@method()
+def masked_fill(input_x: Tensor, mask: Tensor, value: Operand) -> Tensor:
+    """value where the mask holds, else input_x."""
+    filled = value if isinstance(value, Tensor) else number(value, input_x.type.dtype)
+    return call("Select", as_bool(mask), cast_to(filled, input_x.type.dtype), input_x)
+
+
+@method()
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+    """|x - y| <= atol + rtol |y|, or both the same infinity, or both NaN if `equal_nan`."""
+    near = less_equal(abs_(sub(input, other)), add(mul(abs_(other), rtol), atol))
+    if input.type.is_float:
+        near = logical_or(equal(input, other), logical_and(near, logical_and(isfinite(input), isfinite(other))))
+        if equal_nan:
+            near = logical_or(near, logical_and(isnan(input), isnan(other)))
+    return near
+
+
+@method()
+def isneginf(input: Tensor) -> Tensor:
+    """Whether x is minus infinity."""
+    return equal(input, -math.inf)
+
+
+@method()
+def isposinf(input: Tensor) -> Tensor:
+    """Whether x is plus infinity."""
+    return equal(input, math.inf)
+
+
+@method()
+def signbit(input: Tensor) -> Tensor:
+    """Whether x is negative; minus zero too."""
+    x = as_tensor(input)
+    if not x.type.is_float:
+        return less(x, 0)
+    return logical_or(less(x, 0.0), logical_and(equal(x, 0.0), less(reciprocal(x), 0.0)))
+
+
+@method()
+def approximate_equal(x: Tensor, y: Tensor, tolerance: float = 1e-5) -> Tensor:
+    """|x - y| < tolerance."""
+    return less(abs_(sub(x, y)), tolerance)
+
+
+def bool_(x: Operand) -> Tensor:
+    """x in dtype bool."""
+    return as_bool(x)
+
+
+__all__ = [
+    "approximate_equal",
+    "isclose",
+    "isneginf",
+    "isposinf",
+    "masked_fill",
+    "select",
+    "signbit",
+    "where",
+]

@@ -1,0 +1,231 @@
+"""Products of vectors, matrices and tensors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ArgumentValueError, ShapeError, user_loc
+from graphc.ops.declared.rules import broadcast_shape
+from graphc.ops.declared.shape import check_axis
+from graphc.ops.functional.core import Number, call
+from graphc.ops.functional.elementwise import add, mul, sub
+from graphc.ops.functional.joining import concat
+from graphc.ops.functional.reduce import reduce_sum
+from graphc.ops.functional.shapes import broadcast_to, expand_dims, reshape, swapaxes, transpose
+from graphc.ops.functional.slicing import getitem
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor
+
+
+@method("matmul", "mm", "bmm", "mv")
+def matmul(x: Tensor, y: Tensor, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
+    """Matrix product; leading axes are broadcast, and vectors are treated as NumPy does."""
+    if x.ndim == 0 or y.ndim == 0:
+        raise ShapeError(f"matmul: operands are {x.type} and {y.type}, expected at least one axis", loc=user_loc())
+    if x.ndim == 1 or y.ndim == 1:
+        a = expand_dims(x, 0) if x.ndim == 1 else x
+        b = expand_dims(y, 1) if y.ndim == 1 else y
+        product = matmul(a, b, transpose_a and x.ndim > 1, transpose_b and y.ndim > 1)
+        shape = product.shape
+        if y.ndim == 1:
+            shape = shape[:-1]
+        if x.ndim == 1:
+            shape = (*shape[: product.ndim - 2], *shape[product.ndim - 1 :])
+        return reshape(product, shape)
+    if not (x.type.is_float or y.type.is_float):
+        return _integer_product(x, y, transpose_a, transpose_b)
+    flags = {"transpose_a": bool(transpose_a), "transpose_b": bool(transpose_b)}
+    if x.ndim == y.ndim == 2:
+        return call("MatMul", x, y, **flags)
+    if y.ndim == 2 and not transpose_a:
+        # One product for all leading indices.
+        product = call("MatMul", reshape(x, (-1, x.shape[-1])), y, **flags)
+        return reshape(product, (*x.shape[:-1], product.shape[-1]))
+    lead = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    x = x if x.shape[:-2] == lead else broadcast_to(x, (*lead, *x.shape[-2:]))
+    y = y if y.shape[:-2] == lead else broadcast_to(y, (*lead, *y.shape[-2:]))
+    return call("BatchMatMul", x, y, **flags)
+
+
+def _integer_product(x: Tensor, y: Tensor, transpose_a: bool, transpose_b: bool) -> Tensor:
+    """A matrix product as a sum of products: there is no matrix kernel for integers."""
+    x = swapaxes(x, -1, -2) if transpose_a else x
+    y = swapaxes(y, -1, -2) if transpose_b else y
+    if x.shape[-1] != y.shape[-2]:
+        raise ShapeError(
+            f"matmul: {x.type} has rows of {x.shape[-1]}, {y.type} has columns of {y.shape[-2]}", loc=user_loc()
+        )
+    return reduce_sum(mul(expand_dims(x, -1), expand_dims(y, -3)), -2)
+
+
+@method("outer", "ger")
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """x[i] y[j]."""
+    return mul(reshape(input, (-1, 1)), reshape(vec2, (1, -1)))
+
+
+@method()
+def dot(input: Tensor, other: Tensor) -> Tensor:
+    """Products over the last axis of x and the last but one of y."""
+    if input.ndim <= 2 and other.ndim <= 2:
+        return matmul(input, other)
+    return tensor_dot(input, other, ([input.ndim - 1], [max(other.ndim - 2, 0)]))
+
+
+@method()
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """Products over the last axes."""
+    if not input.ndim or not other.ndim:
+        return mul(input, other)
+    return tensor_dot(input, other, ([input.ndim - 1], [other.ndim - 1]))
+
+
+def tensor_dot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
+    """Products over axes: the last n of x1 with the first n of x2, or the given pairs of lists."""
+    if isinstance(axes, int):
+        first, second = list(range(x1.ndim - axes, x1.ndim)), list(range(axes))
+    else:
+        first, second = ([a] if isinstance(a, int) else list(a) for a in axes)
+    first = [check_axis("tensor_dot", a, x1.ndim) for a in first]
+    second = [check_axis("tensor_dot", a, x2.ndim) for a in second]
+    if [x1.shape[a] for a in first] != [x2.shape[a] for a in second]:
+        raise ShapeError(f"tensor_dot: axes {first} of {x1.type} do not fit axes {second} of {x2.type}", loc=user_loc())
+    free1, free2 = ([i for i in range(x.ndim) if i not in a] for x, a in ((x1, first), (x2, second)))
+    common = math.prod(x1.shape[a] for a in first)
+    left = reshape(transpose(x1, (*free1, *first)), (-1, common))
+    right = reshape(transpose(x2, (*second, *free2)), (common, -1))
+    return reshape(matmul(left, right), (*(x1.shape[i] for i in free1), *(x2.shape[i] for i in free2)))
+
+
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Product of two matrices."""
+    return matmul(input, mat2)
+
+
+@method("addmm", "baddbmm", "addmv")
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """beta input + alpha mat1 mat2; also for batches and vectors (baddbmm, addmv)."""
+    return add(mul(input, beta), mul(matmul(mat1, mat2), alpha))
+
+
+@method()
+def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """beta x + alpha times the outer product."""
+    return add(mul(x, beta), mul(outer(vec1, vec2), alpha))
+
+
+@method()
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """beta input + alpha times the sum of the products of the batch."""
+    return add(mul(input, beta), mul(reduce_sum(matmul(batch1, batch2), 0), alpha))
+
+
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """Kronecker product."""
+    n = max(input.ndim, other.ndim)
+    a, b = ((1,) * (n - x.ndim) + x.shape for x in (input, other))
+    left = reshape(input, tuple(d for s in a for d in (s, 1)))
+    right = reshape(other, tuple(d for s in b for d in (1, s)))
+    return reshape(mul(left, right), tuple(s * t for s, t in zip(a, b, strict=True)))
+
+
+def einsum(equation: str, *operands: Any) -> Tensor:
+    """Einstein's sum over named axes, by products and sums; no repeated name within an operand."""
+    tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else list(operands)
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(tensors) or any(
+        len(s) != x.ndim or len(set(s)) != len(s) for s, x in zip(terms, tensors, strict=False)
+    ):
+        types = ", ".join(str(x.type) for x in tensors)
+        raise ArgumentValueError(f"einsum: {equation!r} does not fit operands {types}", loc=user_loc())
+    if not arrow:
+        right = "".join(sorted(c for c in set("".join(terms)) if "".join(terms).count(c) == 1))
+    names, value = terms[0], tensors[0]
+    for i, (term, x) in enumerate(zip(terms[1:], tensors[1:], strict=True), 1):
+        later = set("".join(terms[i + 1 :])) | set(right)
+        names, value = _contracted(names, value, term, x, later)
+    gone = tuple(k for k, c in enumerate(names) if c not in right)
+    if gone:
+        value, names = reduce_sum(value, gone), "".join(c for c in names if c in right)
+    return transpose(value, tuple(names.index(c) for c in right)) if right != names else value
+
+
+def _contracted(a: str, x: Tensor, b: str, y: Tensor, later: set[str]) -> tuple[str, Tensor]:
+    """Two operands of an einsum as one: a product of matrices per shared index that stays."""
+    batch = [c for c in a if c in b and c in later]
+    common = [c for c in a if c in b and c not in later]
+    mine, yours = [c for c in a if c not in b], [c for c in b if c not in a]
+    size = {**dict(zip(a, x.shape, strict=True)), **dict(zip(b, y.shape, strict=True))}
+
+    def arranged(names: str, value: Tensor, order: list[list[str]]) -> Tensor:
+        moved = transpose(value, tuple(names.index(c) for group in order for c in group))
+        return reshape(moved, tuple(math.prod(size[c] for c in group) for group in order))
+
+    product = matmul(arranged(a, x, [batch, mine, common]), arranged(b, y, [batch, common, yours]))
+    names = [*batch, *mine, *yours]
+    return "".join(names), reshape(product, tuple(size[c] for c in names))
+
+
+@method()
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The vector product along an axis of size 3, the first such axis by default."""
+    x, y = broadcast_to_each_other(input, other)
+    found = [i for i, d in enumerate(x.shape) if d == 3] if dim is None else [check_axis("cross", dim, x.ndim)]
+    if not found or x.shape[found[0]] != 3:
+        raise ShapeError(f"cross: {input.type} and {other.type} have no such axis of size 3", loc=user_loc())
+    before = (slice(None),) * found[0]
+    a, b = ([getitem(v, (*before, slice(k, k + 1))) for k in range(3)] for v in (x, y))
+    parts = [sub(mul(a[i], b[j]), mul(a[j], b[i])) for i, j in ((1, 2), (2, 0), (0, 1))]
+    return concat(parts, found[0])
+
+
+def broadcast_to_each_other(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in their common shape."""
+    shape = broadcast_shape("broadcast", (x.type, y.type))
+    return broadcast_to(x, shape), broadcast_to(y, shape)
+
+
+bmm, mv, baddbmm, addmv = matmul, matmul, addmm, addmm
+
+
+def ger(input: Tensor, vec2: Tensor) -> Tensor:
+    """The outer product of two vectors."""
+    return mul(expand_dims(input, 1), expand_dims(vec2, 0))
+
+
+def vecdot(x: Tensor, y: Tensor, *, axis: int = -1) -> Tensor:
+    """Products summed over an axis."""
+    return reduce_sum(mul(x, y), axis)
+
+
+def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x weight^T + bias."""
+    y = matmul(input, weight, False, True)
+    return y if bias is None else add(y, bias)
+
+
+__all__ = [
+    "addbmm",
+    "addmm",
+    "addmv",
+    "addr",
+    "baddbmm",
+    "bmm",
+    "cross",
+    "dense",
+    "dot",
+    "einsum",
+    "ger",
+    "inner",
+    "kron",
+    "matmul",
+    "mm",
+    "mv",
+    "outer",
+    "tensor_dot",
+    "vecdot",
+]

@@ -1,0 +1,184 @@
+"""Functions of numbers, tuples, lists and dicts that MindSpore's graphs know as ops."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.tensor import Tensor
+
+scalar_add, scalar_sub, scalar_mul = operator.add, operator.sub, operator.mul
+
+scalar_div, scalar_floordiv, scalar_mod, scalar_pow = operator.truediv, operator.floordiv, operator.mod, operator.pow
+
+scalar_eq, scalar_ne, scalar_lt, scalar_le = operator.eq, operator.ne, operator.lt, operator.le
+
+scalar_gt, scalar_ge = operator.gt, operator.ge
+
+scalar_uadd, scalar_usub = operator.pos, operator.neg
+
+tuple_getitem = list_getitem = dict_getitem = operator.getitem
+
+tuple_len = list_len = operator.length_hint
+
+string_eq = tuple_equal = list_equal = bool_eq = operator.eq
+
+string_concat = operator.add
+
+is_, is_not = operator.is_, operator.is_not
+
+
+def bool_not(x: Any) -> bool:
+    """not x."""
+    return not x
+
+
+def bool_and(x: Any, y: Any) -> Any:
+    """x and y."""
+    return x and y
+
+
+def bool_or(x: Any, y: Any) -> Any:
+    """x or y."""
+    return x or y
+
+
+def make_tuple(*items: Any) -> tuple[Any, ...]:
+    """The items as a tuple."""
+    return items
+
+
+def make_list(*items: Any) -> list[Any]:
+    """The items as a list."""
+    return list(items)
+
+
+def make_dict(keys: Any, values: Any) -> dict[Any, Any]:
+    """A dict of keys and values."""
+    return dict(zip(keys, values, strict=True))
+
+
+def make_slice(*bounds: Any) -> slice:
+    """A slice."""
+    return slice(*bounds)
+
+
+def make_range(*bounds: int) -> tuple[int, ...]:
+    """The integers of a range as a tuple."""
+    return tuple(range(*bounds))
+
+
+def tuple_setitem(data: tuple[Any, ...], index: int, value: Any) -> tuple[Any, ...]:
+    """A tuple with one item replaced."""
+    items = list(data)
+    items[index] = value
+    return tuple(items)
+
+
+def list_setitem(data: list[Any], index: int, value: Any) -> list[Any]:
+    """A list with one item replaced."""
+    return [*tuple_setitem(tuple(data), index, value)]
+
+
+def dict_setitem(data: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
+    """A dict with one item replaced or added."""
+    return {**data, key: value}
+
+
+def tuple_reversed(data: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The items from the last to the first."""
+    return tuple(reversed(data))
+
+
+def in_dict(key: Any, data: dict[Any, Any]) -> bool:
+    """Whether the dict has the key."""
+    return key in data
+
+
+def not_in_dict(key: Any, data: dict[Any, Any]) -> bool:
+    """Whether the dict lacks the key."""
+    return key not in data
+
+
+def scalar_cast(input_x: Any, input_y: Any) -> Any:
+    """A number as int, float or bool, by a dtype."""
+    name = to_name(input_y)
+    return bool(input_x) if name == "bool" else float(input_x) if "float" in name else int(input_x)
+
+
+def array_to_scalar(x: Tensor) -> Any:
+    """The single element of a tensor, as a Python number where it is known."""
+    return x.item() if x.array is not None else x
+
+
+def typeof(x: Any) -> Any:
+    """The dtype of a tensor, the type of anything else."""
+    return x.dtype if isinstance(x, Tensor) else type(x)
+
+
+def isconstant(x: Any) -> bool:
+    """Whether the value is known when a Cell is compiled."""
+    return not (isinstance(x, Tensor) and x.array is None)
+
+
+def tail(sequence: Sequence[Any]) -> tuple[Any, ...]:
+    """All items but the first."""
+    return tuple(sequence[1:])
+
+
+def zip_operation(*sequences: Any) -> tuple[Any, ...]:
+    """The items of sequences in groups: the first of each, the second of each, ... up to the shortest."""
+    return tuple(zip(*sequences, strict=False))
+
+
+__all__ = [
+    "array_to_scalar",
+    "bool_and",
+    "bool_eq",
+    "bool_not",
+    "bool_or",
+    "dict_getitem",
+    "dict_setitem",
+    "in_dict",
+    "is_",
+    "is_not",
+    "isconstant",
+    "list_equal",
+    "list_getitem",
+    "list_len",
+    "list_setitem",
+    "make_dict",
+    "make_list",
+    "make_range",
+    "make_slice",
+    "make_tuple",
+    "not_in_dict",
+    "scalar_add",
+    "scalar_cast",
+    "scalar_div",
+    "scalar_eq",
+    "scalar_floordiv",
+    "scalar_ge",
+    "scalar_gt",
+    "scalar_le",
+    "scalar_lt",
+    "scalar_mod",
+    "scalar_mul",
+    "scalar_ne",
+    "scalar_pow",
+    "scalar_sub",
+    "scalar_uadd",
+    "scalar_usub",
+    "string_concat",
+    "string_eq",
+    "tail",
+    "tuple_equal",
+    "tuple_getitem",
+    "tuple_len",
+    "tuple_reversed",
+    "tuple_setitem",
+    "typeof",
+    "zip_operation",
+]

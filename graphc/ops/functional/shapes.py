@@ -1,0 +1,184 @@
+"""The same elements under another shape or order of axes; broadcasting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ops.declared.rules import normalize_axes
+from graphc.ops.declared.shape import check_axis
+from graphc.ops.functional.core import Axis, call
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor
+
+
+def as_shape(shape: Sequence[Any]) -> tuple[int, ...]:
+    if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+        shape = shape[0]
+    for d in shape:
+        if isinstance(d, bool) or not isinstance(d, (int, np.integer)):
+            raise ArgumentTypeError(f"a shape consists of integers, got {d!r}", loc=user_loc())
+    return tuple(int(d) for d in shape)
+
+
+def reshape(x: Tensor, shape: Sequence[int] | int) -> Tensor:
+    """The same elements under another shape; one size may be -1."""
+    wanted = as_shape(shape if isinstance(shape, (tuple, list)) else (shape,))
+    if wanted.count(-1) == 1:
+        known = -math.prod(wanted)
+        if known == 0 or x.size % known:
+            raise ShapeError(f"Reshape: {x.type} cannot be divided into shape {wanted}", code="GC103", loc=user_loc())
+        wanted = tuple(x.size // known if d == -1 else d for d in wanted)
+    return x if wanted == x.shape else call("Reshape", x, shape=wanted)
+
+
+def transpose(x: Tensor, *perm: Any) -> Tensor:
+    """Axes in another order; reversed by default."""
+    wanted = as_shape(perm) if perm and perm != (None,) else tuple(range(x.ndim))[::-1]
+    return call("Transpose", x, perm=tuple(p % x.ndim if -x.ndim <= p < x.ndim else p for p in wanted))
+
+
+@method("swapaxes", "swapdims")
+def swapaxes(x: Tensor, axis0: int, axis1: int) -> Tensor:
+    perm = list(range(x.ndim))
+    a, b = check_axis("swapaxes", axis0, x.ndim), check_axis("swapaxes", axis1, x.ndim)
+    perm[a], perm[b] = perm[b], perm[a]
+    return call("Transpose", x, perm=tuple(perm))
+
+
+@method()
+def broadcast_to(x: Tensor, shape: Sequence[int]) -> Tensor:
+    """x repeated to a shape; -1 keeps the size of x."""
+    wanted = as_shape(shape)
+    lead = len(wanted) - x.ndim
+    wanted = tuple(x.shape[i - lead] if d == -1 and i >= lead else d for i, d in enumerate(wanted))
+    return call("BroadcastTo", x, shape=wanted)
+
+
+@method()
+def expand_dims(x: Tensor, axis: int) -> Tensor:
+    """x with a new axis of size 1."""
+    at = check_axis("expand_dims", axis, x.ndim + 1)
+    return call("Reshape", x, shape=(*x.shape[:at], 1, *x.shape[at:]))
+
+
+@method()
+def squeeze(x: Tensor, axis: Axis = None) -> Tensor:
+    """x without axes of size 1."""
+    axes = normalize_axes("squeeze", axis, x.ndim) if axis is not None else [i for i, d in enumerate(x.shape) if d == 1]
+    if any(x.shape[a] != 1 for a in axes):
+        raise ArgumentValueError(
+            f"squeeze: {x.type} has an axis among {tuple(axes)} whose size is not 1", loc=user_loc()
+        )
+    return call("Reshape", x, shape=tuple(d for i, d in enumerate(x.shape) if i not in axes))
+
+
+def flatten(x: Tensor, start_dim: int = 1, end_dim: int = -1) -> Tensor:
+    """Axes from start_dim to end_dim as one; the first axis is kept by default."""
+    a, b = check_axis("flatten", start_dim, max(x.ndim, 2)), check_axis("flatten", end_dim, max(x.ndim, 2))
+    return reshape(x, (*x.shape[:a], math.prod(x.shape[a : b + 1]), *x.shape[b + 1 :]))
+
+
+@method()
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """input with a new axis of size 1."""
+    return expand_dims(input, dim)
+
+
+# ---- moving axes
+
+
+def permute(input: Tensor, *axis: Any) -> Tensor:
+    """Axes in another order."""
+    return transpose(input, *axis)
+
+
+@method("moveaxis", "movedim")
+def moveaxis(x: Tensor, source: Any, destination: Any) -> Tensor:
+    """Axes moved to other places; the others keep their order."""
+    sources, targets = ((a,) if isinstance(a, int) else tuple(a) for a in (source, destination))
+    if len(sources) != len(targets):
+        raise ArgumentValueError(f"moveaxis: {len(sources)} axes cannot go to {len(targets)} places", loc=user_loc())
+    given = [check_axis("moveaxis", a, x.ndim) for a in sources]
+    wanted = dict(zip((check_axis("moveaxis", a, x.ndim) for a in targets), given, strict=True))
+    rest = iter(i for i in range(x.ndim) if i not in given)
+    perm = tuple(wanted[i] if i in wanted else next(rest) for i in range(x.ndim))
+    return x if perm == tuple(range(x.ndim)) else transpose(x, perm)
+
+
+@method()
+def t(input: Tensor) -> Tensor:
+    """A matrix transposed; less than two axes as they are."""
+    if input.ndim > 2:
+        raise ShapeError(f"t: {input.type} has more than two axes", loc=user_loc())
+    return transpose(input) if input.ndim == 2 else input
+
+
+@method()
+def ravel(input: Tensor) -> Tensor:
+    """All elements as a vector."""
+    return reshape(input, (-1,))
+
+
+def expand(input_x: Tensor, size: Any) -> Tensor:
+    """x repeated to a shape; -1 keeps a size."""
+    return broadcast_to(input_x, as_shape(size if isinstance(size, (tuple, list)) else (size,)))
+
+
+@method()
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """x repeated to the shape of another tensor."""
+    return broadcast_to(input, other.shape)
+
+
+def atleast_1d(inputs: Any) -> Any:
+    """With at least one axis."""
+    if isinstance(inputs, (tuple, list)):
+        return tuple(atleast_1d(x) for x in inputs)
+    return inputs if inputs.ndim else reshape(inputs, (1,))
+
+
+def atleast_2d(inputs: Any) -> Any:
+    """With at least two axes, new ones in front."""
+    if isinstance(inputs, (tuple, list)):
+        return tuple(atleast_2d(x) for x in inputs)
+    return inputs if inputs.ndim > 1 else reshape(inputs, (1, inputs.size))
+
+
+def atleast_3d(inputs: Any) -> Any:
+    """With at least three axes."""
+    if isinstance(inputs, (tuple, list)):
+        return tuple(atleast_3d(x) for x in inputs)
+    if inputs.ndim < 2:
+        return reshape(inputs, (1, inputs.size, 1))
+    return expand_dims(inputs, 2) if inputs.ndim == 2 else inputs
+
+
+def same_shape(input: Tensor, other: Tensor) -> Tensor:
+    """x under the shape of another tensor."""
+    return reshape(input, other.shape)
+
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_to",
+    "expand",
+    "expand_as",
+    "expand_dims",
+    "flatten",
+    "moveaxis",
+    "permute",
+    "ravel",
+    "reshape",
+    "squeeze",
+    "swapaxes",
+    "t",
+    "transpose",
+    "unsqueeze",
+]

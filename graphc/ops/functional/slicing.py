@@ -1,0 +1,111 @@
+"""Parts of axes: ranges, single entries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.ops.declared.shape import check_axis
+from graphc.ops.functional.core import IndexRangeError, call
+from graphc.ops.functional.shapes import reshape
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor, as_tensor
+
+
+def getitem(x: Tensor, index: Any) -> Tensor:
+    """x[index] for integers, slices, `...`, None and one integer tensor (rows)."""
+    if isinstance(index, Tensor):
+        return gather(x, index, 0)
+    items = list(index) if isinstance(index, tuple) else [index]
+    if items.count(Ellipsis) > 1:
+        raise ArgumentValueError("an index may hold one `...` only", loc=user_loc())
+    used = sum(1 for i in items if i is not None and i is not Ellipsis)
+    if used > x.ndim:
+        raise IndexRangeError(f"too many indices ({used}) for {x.type}", loc=user_loc())
+    at = items.index(Ellipsis) if Ellipsis in items else len(items)
+    items[at : at + 1] = [slice(None)] * (x.ndim - used)
+    begin, size, step, shape = [], [], [], []
+    axis = 0
+    for item in items:
+        if item is None:
+            shape.append(1)
+            continue
+        extent = x.shape[axis]
+        if isinstance(item, slice):
+            start, stop, by = item.indices(extent)
+            count = len(range(start, stop, by))
+            shape.append(count)
+        elif isinstance(item, (int, np.integer)) and not isinstance(item, bool):
+            if not -extent <= item < extent:
+                raise IndexRangeError(f"index {item} is out of range for axis {axis} of {x.type}", loc=user_loc())
+            start, count, by = int(item) % extent, 1, 1
+        else:
+            raise ArgumentTypeError(f"cannot index a tensor with {type(item).__name__}", loc=user_loc())
+        begin.append(start if count else 0)
+        size.append(count)
+        step.append(by)
+        axis += 1
+    if tuple(size) != x.shape or any(s != 1 for s in step):
+        x = call("Slice", x, begin=tuple(begin), size=tuple(size), step=tuple(step))
+    return reshape(x, tuple(shape))
+
+
+@method()
+def narrow(input: Tensor, axis: int, start: int, length: int) -> Tensor:
+    """`length` entries of an axis from `start`."""
+    at = check_axis("narrow", axis, input.ndim)
+    return getitem(input, (*(slice(None),) * at, slice(start, start + length)))
+
+
+def select_at(input: Tensor, dim: int, index: int) -> Tensor:
+    """One entry of an axis, which goes away."""
+    return getitem(input, (*(slice(None),) * check_axis("select", dim, input.ndim), index))
+
+
+def slice_(input_x: Tensor, begin: Sequence[int], size: Sequence[int]) -> Tensor:
+    """`size` entries of each axis from `begin`; -1 takes what is left."""
+    last = [b + n if n != -1 else d for b, n, d in zip(begin, size, input_x.shape, strict=True)]
+    for b, e, d in zip(begin, last, input_x.shape, strict=True):
+        if not 0 <= b <= e <= d:
+            raise ArgumentValueError(f"slice: begin {begin} with size {size} leaves {input_x.type}", loc=user_loc())
+    return getitem(input_x, tuple(slice(b, e) for b, e in zip(begin, last, strict=True)))
+
+
+def strided_slice(
+    input_x: Tensor,
+    begin: Sequence[int],
+    end: Sequence[int],
+    strides: Sequence[int],
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> Tensor:
+    """x[begin:end:strides]. Bit i of a mask says of axis i: no begin, no end, `...`, a new axis, an index that removes it."""
+    items: list[Any] = []
+    for i, (b, e, s) in enumerate(zip(begin, end, strides, strict=True)):
+        if ellipsis_mask >> i & 1:
+            items.append(Ellipsis)
+        elif new_axis_mask >> i & 1:
+            items.append(None)
+        elif shrink_axis_mask >> i & 1:
+            items.append(int(b))
+        else:
+            items.append(slice(None if begin_mask >> i & 1 else int(b), None if end_mask >> i & 1 else int(e), int(s)))
+    return getitem(input_x, tuple(items))
+
+
+def gather(input_params: Tensor, input_indices: Tensor, axis: int = 0) -> Tensor:
+    """Rows at the indices along an axis; an index out of range gives zeros."""
+    return call("Gather", input_params, as_tensor(input_indices), axis=check_axis("gather", axis, input_params.ndim))
+
+
+__all__ = [
+    "gather",
+    "narrow",
+    "strided_slice",
+]

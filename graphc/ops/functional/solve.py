@@ -1,0 +1,103 @@
+"""Small linear systems: inverse, determinant, Cholesky's factor, by elimination in a fixed number of steps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphc.errors import ShapeError, user_loc
+from graphc.ops.functional.arithmetic import div
+from graphc.ops.functional.elementwise import abs_, add, equal, mul, sqrt, sub
+from graphc.ops.functional.joining import concat, stack
+from graphc.ops.functional.logic import select
+from graphc.ops.functional.products import matmul
+from graphc.ops.functional.reduce import reduce_max, reduce_sum
+from graphc.ops.functional.shapes import expand_dims, transpose
+from graphc.ops.functional.slicing import getitem
+from graphc.ops.tensor.tensor import Tensor
+
+# ---- linear algebra
+
+
+def _matrices(owner: str, x: Tensor) -> int:
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2] or not x.type.is_float:
+        raise ShapeError(f"{owner}: x is {x.type}, expected square float matrices", loc=user_loc())
+    return x.shape[-1]
+
+
+def _eliminated(x: Tensor, right: Tensor | None) -> tuple[list[Tensor], list[Tensor], Tensor | None]:
+    """Gauss and Jordan's elimination with the largest pivot of each column: pivots, signs of the exchanges, solution."""
+    n = x.shape[-1]
+    rows = np.arange(n)
+    pivots, signs = [], []
+    for k in range(n):
+        column = abs_(getitem(x, (..., k)))
+        below = Tensor(np.where(rows >= k, 0, -np.inf).astype(x.type.numpy))
+        candidates = add(column, below)
+        largest = equal(candidates, reduce_max(candidates, -1, keep_dims=True))
+        # The first of equal ones.
+        order = select(largest, Tensor((n - rows).astype(np.int32)), Tensor(np.zeros(n, np.int32)))
+        chosen = expand_dims(equal(order, reduce_max(order, -1, keep_dims=True)), -1)
+        here = Tensor((rows == k)[:, None])
+        signs.append(
+            select(getitem(chosen, (..., k, 0)), Tensor(np.array(1, x.type.numpy)), Tensor(np.array(-1, x.type.numpy)))
+        )
+        x = _exchanged(x, chosen, here)
+        pivot = getitem(x, (..., slice(k, k + 1), slice(k, k + 1)))
+        pivots.append(getitem(pivot, (..., 0, 0)))
+        factors = div(getitem(x, (..., slice(k, k + 1))), pivot)
+        factors = select(here, Tensor(np.zeros(1, x.type.numpy)), factors)
+        if right is not None:
+            right = _exchanged(right, chosen, here)
+            right = sub(right, mul(factors, getitem(right, (..., slice(k, k + 1), slice(None)))))
+        x = sub(x, mul(factors, getitem(x, (..., slice(k, k + 1), slice(None)))))
+    return pivots, signs, right
+
+
+def _exchanged(x: Tensor, chosen: Tensor, here: Tensor) -> Tensor:
+    """x with two rows exchanged."""
+    zero = Tensor(np.zeros((), x.type.numpy))
+    first = reduce_sum(select(here, x, zero), -2, keep_dims=True)
+    second = reduce_sum(select(chosen, x, zero), -2, keep_dims=True)
+    return select(here, second, select(chosen, first, x))
+
+
+def inverse(input: Tensor) -> Tensor:
+    """The inverse of square matrices, by elimination."""
+    n = _matrices("inverse", input)
+    eye = Tensor(np.broadcast_to(np.eye(n, dtype=input.type.numpy), input.shape).copy())
+    pivots, _, made = _eliminated(input, eye)
+    assert made is not None
+    return div(made, expand_dims(stack(pivots, -1), -1))
+
+
+def det(input: Tensor) -> Tensor:
+    """The determinant of square matrices, by elimination."""
+    n = _matrices("det", input)
+    pivots, signs, _ = _eliminated(input, None)
+    value = mul(pivots[0], signs[0])
+    for k in range(1, n):
+        value = mul(value, mul(pivots[k], signs[k]))
+    return value
+
+
+def cholesky(input_x: Tensor, upper: bool = False) -> Tensor:
+    """The lower triangular L with L L^T the given symmetric positive definite matrices; upper: its transpose."""
+    n = _matrices("cholesky", input_x)
+    x, columns = input_x, []
+    for k in range(n):
+        root = sqrt(getitem(x, (..., slice(k, k + 1), slice(k, k + 1))))
+        column = mul(
+            div(getitem(x, (..., slice(k, k + 1))), root), Tensor((np.arange(n) >= k).astype(x.type.numpy)[:, None])
+        )
+        columns.append(column)
+        x = sub(x, matmul(column, column, False, True))
+    made = concat(columns, -1)
+    order = (*range(made.ndim - 2), made.ndim - 1, made.ndim - 2)
+    return transpose(made, order) if upper else made
+
+
+__all__ = [
+    "cholesky",
+    "det",
+    "inverse",
+]

@@ -1,0 +1,145 @@
+"""Order along axes: sorting, ranking, searching."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.ops.declared.shape import check_axis
+from graphc.ops.functional.core import cast, cast_to
+from graphc.ops.functional.create import arange, zeros_like
+from graphc.ops.functional.elementwise import equal, greater, isnan, less, less_equal, logical_and, logical_or
+from graphc.ops.functional.index import gather_elements
+from graphc.ops.functional.logic import select
+from graphc.ops.functional.reduce import reduce_sum
+from graphc.ops.functional.shapes import expand_dims, moveaxis, reshape
+from graphc.ops.functional.slicing import getitem
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor, as_tensor
+
+# ---- order
+
+
+def _ranks(x: Tensor, descending: bool) -> Tensor:
+    """The place that each element takes when the last axis is sorted; equal ones keep their order, NaN goes to the end.
+
+    Counts for each element those before it: the square of the axis in comparisons, fused into one loop.
+    """
+    count = x.shape[-1]
+    mine, other = expand_dims(x, -1), expand_dims(x, -2)
+    before = greater(other, mine) if descending else less(other, mine)
+    same = equal(other, mine)
+    if x.type.is_float:
+        nan = logical_and(isnan(mine), isnan(other))
+        before = logical_or(before, logical_and(isnan(mine), equal(other, other)))
+        same = logical_or(same, nan)
+    index = arange(0, count, dtype="int32")
+    earlier = less(reshape(index, (1, count)), reshape(index, (count, 1)))
+    return reduce_sum(cast_to(logical_or(before, logical_and(same, earlier)), "int32"), -1)
+
+
+@method()
+def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+    """(sorted elements, int32 places they came from) along an axis; equal elements keep their order."""
+    x = as_tensor(input_x)
+    if x.ndim == 0:
+        return x, zeros_like(x, "int32")
+    at = check_axis("sort", axis, x.ndim)
+    values, places = ordered(moveaxis(x, at, -1), x.shape[at], descending)
+    return moveaxis(values, -1, at), moveaxis(places, -1, at)
+
+
+def ordered(x: Tensor, count: int, descending: bool) -> tuple[Tensor, Tensor]:
+    """The first `count` elements of the sorted last axis, and their places."""
+    ranks = _ranks(x, descending)
+    wanted = reshape(arange(0, count, dtype="int32"), (count, 1))
+    hit = equal(expand_dims(ranks, -2), wanted)
+    values = reduce_sum(select(hit, expand_dims(x, -2), 0), -1)
+    places = reduce_sum(select(hit, arange(0, x.shape[-1], dtype="int32"), 0), -1)
+    return values, places
+
+
+@method()
+def argsort(input: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
+    """int32: the places that sort an axis."""
+    return sort(input, axis, descending)[1]
+
+
+@method("topk", "top_k")
+def topk(
+    input: Tensor, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True
+) -> tuple[Tensor, Tensor]:
+    """(the k largest elements in descending order, their int32 places) along an axis, the last by default."""
+    if isinstance(k, bool) or not isinstance(k, int):
+        raise ArgumentTypeError(f"topk: k must be an int, got {type(k).__name__}", loc=user_loc())
+    at = check_axis("topk", -1 if dim is None else dim, input.ndim)
+    if not 0 <= k <= input.shape[at]:
+        raise ArgumentValueError(f"topk: k is {k}, axis {at} of {input.type} has {input.shape[at]}", loc=user_loc())
+    values, places = ordered(moveaxis(input, at, -1), k, largest)
+    return moveaxis(values, -1, at), moveaxis(places, -1, at)
+
+
+@method()
+def median(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
+    """(the lower median, its int64 place) along an axis."""
+    at = check_axis("median", axis, input.ndim)
+    values, places = ordered(moveaxis(input, at, -1), (input.shape[at] + 1) // 2, False)
+    value, index = getitem(values, (..., -1)), cast(getitem(places, (..., -1)), "int64")
+    return (expand_dims(value, at), expand_dims(index, at)) if keepdims else (value, index)
+
+
+def in_top_k(x1: Tensor, x2: Tensor, k: int) -> Tensor:
+    """bool: whether the element of each row at the given place is among the k largest."""
+    chosen = equal(arange(0, x1.shape[1], dtype=x2.dtype), expand_dims(x2, 1))
+    target = reduce_sum(select(chosen, x1, 0), 1, True)
+    return less(reduce_sum(cast_to(greater(x1, target), "int32"), 1), k)
+
+
+@method()
+def msort(input: Tensor) -> Tensor:
+    """Axis 0 sorted."""
+    return sort(input, 0)[0]
+
+
+# ---- searching and sums
+
+
+def searchsorted(
+    sorted_sequence: Tensor,
+    values: Tensor,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """How many elements along the last axis are less than each value (right: not greater)."""
+    if sorter is not None:
+        sorted_sequence = gather_elements(sorted_sequence, -1, sorter)
+    strict = not (right or side == "right")
+    if sorted_sequence.ndim == 1:
+        table: Tensor = sorted_sequence
+    else:
+        table = expand_dims(sorted_sequence, -2)
+    below = less(table, expand_dims(values, -1)) if strict else less_equal(table, expand_dims(values, -1))
+    return cast(reduce_sum(cast(below, "int32"), -1), "int32" if out_int32 else "int64")
+
+
+def bucketize(input: Tensor, boundaries: Sequence[float], *, right: bool = False) -> Tensor:
+    """How many boundaries are less than each element (right: not greater): int32."""
+    edges = Tensor(np.asarray(boundaries, np.float32))
+    return searchsorted(edges, cast(input, "float32"), out_int32=True, right=right)
+
+
+__all__ = [
+    "argsort",
+    "bucketize",
+    "in_top_k",
+    "median",
+    "msort",
+    "searchsorted",
+    "sort",
+    "topk",
+]

@@ -1,0 +1,154 @@
+"""Moments, norms and distances."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.ops.declared.rules import normalize_axes
+from graphc.ops.declared.shape import check_axis
+from graphc.ops.functional.arithmetic import div
+from graphc.ops.functional.core import Axis, Number, call, cast
+from graphc.ops.functional.elementwise import abs_, add, greater, maximum, mul, not_equal, pow_, sqrt, square, sub
+from graphc.ops.functional.logic import select
+from graphc.ops.functional.products import matmul
+from graphc.ops.functional.reduce import reduce_max, reduce_mean, reduce_min, reduce_sum
+from graphc.ops.functional.shapes import broadcast_to, expand_dims, reshape
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor
+
+
+def moments(x: Tensor, axes: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """(mean, variance) over axes, which stay with size 1. The variance divides by the count, in two passes."""
+    mean = reduce_mean(x, axes, True)
+    return mean, reduce_mean(call("SquaredDeviation", x, mean), axes, True)
+
+
+@method()
+def var(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+    """Sum of squared deviations from the mean over axes, divided by count - ddof."""
+    axes = normalize_axes("var", axis, input.ndim)
+    _, variance = moments(input, axes)
+    count = math.prod(input.shape[a] for a in axes)
+    if ddof:
+        variance = mul(variance, count / (count - ddof) if count != ddof else math.nan)
+    return variance if keepdims else reshape(variance, [d for i, d in enumerate(input.shape) if i not in axes])
+
+
+@method()
+def std(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+    """Root of `var`."""
+    return sqrt(var(input, axis, ddof, keepdims))
+
+
+@method()
+def norm(A: Tensor, ord: Any = None, dim: Axis = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The norm (sum |x|^ord)^(1/ord) over axes (all by default); ord 2 for None and "fro".
+
+    ord: None, "fro", a number, or +-inf for the largest or smallest |x|; 0 counts the elements that are not zero. Norms
+    of matrices other than "fro" are not supported: ArgumentValueError.
+    """
+    x = A if dtype is None else cast(A, dtype)
+    axes = normalize_axes("norm", dim, x.ndim)
+    if ord is None or ord == "fro" or (ord == 2 and len(axes) == 1):
+        return sqrt(reduce_sum(square(x), axes, keepdim))
+    if isinstance(ord, bool) or not isinstance(ord, (int, float)):
+        raise ArgumentTypeError(f"norm: ord must be None, 'fro' or a number, got {ord!r}", loc=user_loc())
+    if len(axes) != 1 and dim is not None:
+        raise ArgumentValueError(f"norm: ord = {ord!r} over {len(axes)} axes is not supported", loc=user_loc())
+    return _vector_norm(x, ord, axes, keepdim)
+
+
+def _vector_norm(x: Tensor, ord: Number, axes: Sequence[int], keepdim: bool) -> Tensor:
+    if ord == math.inf:
+        return reduce_max(abs_(x), tuple(axes), keepdim)
+    if ord == -math.inf:
+        return reduce_min(abs_(x), tuple(axes), keepdim)
+    if ord == 0:
+        return reduce_sum(cast(not_equal(x, 0.0), x.dtype), tuple(axes), keepdim)
+    if ord == 1:
+        return reduce_sum(abs_(x), tuple(axes), keepdim)
+    return pow_(reduce_sum(pow_(abs_(x), float(ord)), tuple(axes), keepdim), 1.0 / ord)
+
+
+def var_mean(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
+    """(variance, mean) over axes."""
+    return var(input, axis, ddof, keepdims), reduce_mean(input, axis, keepdims)
+
+
+def std_mean(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
+    """(standard deviation, mean) over axes."""
+    return std(input, axis, ddof, keepdims), reduce_mean(input, axis, keepdims)
+
+
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of input - other."""
+    difference = abs_(sub(input, other))
+    if p == math.inf:
+        return reduce_max(difference)
+    return pow_(reduce_sum(pow_(difference, p)), 1 / p)
+
+
+def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
+    """The covariances of the rows of a matrix, whose columns are observations with weights."""
+    x = input if input.ndim == 2 else reshape(input, (1, -1))
+    n = x.shape[1]
+    weights: Any = None
+    for given in (fweights, aweights):
+        if given is not None:
+            weights = cast(given, x.dtype) if weights is None else mul(weights, given)
+    if weights is None:
+        centred = sub(x, reduce_mean(x, 1, keep_dims=True))
+        total: Any = float(n - correction)
+        right = centred
+    else:
+        whole = reduce_sum(weights)
+        centred = sub(x, div(reduce_sum(mul(x, weights), 1, keep_dims=True), whole))
+        right = mul(centred, weights)
+        spread = whole if aweights is None else div(reduce_sum(mul(weights, aweights)), whole)
+        total = sub(whole, mul(spread, float(correction)))
+    made = div(matmul(centred, right, False, True), total)
+    return made if input.ndim == 2 else reshape(made, ())
+
+
+def renorm(input: Tensor, p: float, axis: int, maxnorm: float) -> Tensor:
+    """Each entry of an axis scaled down to the p-norm maxnorm if it is larger."""
+    at = check_axis("renorm", axis, input.ndim)
+    others = tuple(i for i in range(input.ndim) if i != at)
+    norm = pow_(reduce_sum(pow_(abs_(input), p), others, keep_dims=True), 1 / p)
+    scale = div(maxnorm, add(maximum(norm, maxnorm), 1e-7))
+    return select(broadcast_to(greater(norm, maxnorm), input.shape), mul(input, scale), input)
+
+
+def vector_norm(x: Tensor, ord: Any = 2, axis: Axis = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
+    """(sum |x|^ord)^(1/ord) over axes."""
+    return norm(x, ord, axis, keepdims, dtype=dtype)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """x1 x2 / (|x1| |x2|) over an axis; the lengths are at least eps."""
+    lengths = mul(maximum(norm(x1, None, dim), eps), maximum(norm(x2, None, dim), eps))
+    return div(reduce_sum(mul(x1, x2), dim), lengths)
+
+
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
+    """The p-norms of all differences of a row of x1 and a row of x2."""
+    return norm(sub(expand_dims(x1, -2), expand_dims(x2, -3)), p, -1)
+
+
+__all__ = [
+    "cdist",
+    "cosine_similarity",
+    "cov",
+    "dist",
+    "moments",
+    "norm",
+    "renorm",
+    "std",
+    "std_mean",
+    "var",
+    "var_mean",
+    "vector_norm",
+]

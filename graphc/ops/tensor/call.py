@@ -1,0 +1,31 @@
+"""Where an op call goes: to the recorder that is tracing, else to the NumPy reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graphc.dispatch import recorder
+from graphc.errors import TraceError
+from graphc.ir import get_op
+from graphc.ops.declared import reference
+from graphc.ops.tensor.tensor import Tensor, require_array
+
+
+def call(op: str, *operands: Tensor, **attrs: Any) -> Any:
+    """Apply an op to tensors; returns a Tensor, or a tuple when the op has several results."""
+    active = recorder.get()
+    results = active.record(op, operands, attrs) if active is not None else _eager(op, operands, attrs)
+    return results[0] if len(results) == 1 else results
+
+
+def _eager(op: str, operands: Sequence[Tensor], attrs: dict[str, Any]) -> tuple[Tensor, ...]:
+    definition = get_op(op)
+    definition.check_arity(len(operands))
+    full = definition.complete(attrs)
+    arrays = [require_array(x) for x in operands]
+    if definition.infer is None:
+        raise TraceError(f"{op} has no meaning outside a compiled Cell")
+    types = definition.infer([x.type for x in operands], full)
+    made = reference.apply(definition, types, arrays, full, exact=False)
+    return tuple(Tensor.wrap(a) for a in made)

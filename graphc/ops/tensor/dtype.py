@@ -1,0 +1,84 @@
+"""dtype objects with MindSpore's names, and its promotion of operands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from graphc.errors import DTypeError
+from graphc.ir.types import DTYPES, FLOATS, INTEGERS, dtype_name
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """A dtype as users name it: `graphc.float32`. Prints as MindSpore's `Float32`."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return (
+            self.name.replace("uint", "UInt").capitalize() if not self.name.startswith("u") else "UInt" + self.name[4:]
+        )
+
+
+bool_ = DType("bool")
+
+int8, int16, int32, int64 = DType("int8"), DType("int16"), DType("int32"), DType("int64")
+
+uint8 = DType("uint8")
+
+float16, bfloat16, float32, float64 = DType("float16"), DType("bfloat16"), DType("float32"), DType("float64")
+
+BY_NAME = {name: DType(name) for name in DTYPES}
+
+
+def to_name(dtype: Any) -> str:
+    """The IR's name of a dtype given as DType, NumPy dtype, Python type or string; DTypeError if it is none."""
+    if isinstance(dtype, DType):
+        return dtype.name
+    if dtype in (bool, int, float):
+        return {bool: "bool", int: "int64", float: "float32"}[dtype]
+    # NumPy may not know bfloat16 by its name.
+    name = dtype if isinstance(dtype, str) and dtype in DTYPES else dtype_name(dtype)
+    if name is None:
+        raise DTypeError(f"{dtype!r} is no dtype that graphc knows", details=[f"dtypes are {', '.join(DTYPES)}"])
+    return name
+
+
+_WIDTH = {
+    "int8": 8,
+    "uint8": 8,
+    "int16": 16,
+    "int32": 32,
+    "int64": 64,
+    "float16": 16,
+    "bfloat16": 16,
+    "float32": 32,
+    "float64": 64,
+}
+
+
+def promote(op: str, a: str, b: str) -> str:
+    """The dtype in which MindSpore computes two tensors of dtypes a and b; DTypeError for two bools."""
+    if a == b == "bool":
+        raise DTypeError(f"{op} is not defined for two bool tensors", help="cast one: ops.cast(x, graphc.int32)")
+    if a == b or b == "bool":
+        return a
+    if a == "bool":
+        return b
+    if (a in FLOATS) != (b in FLOATS):
+        return a if a in FLOATS else b
+    if {a, b} == {"uint8", "int8"}:
+        return "int16"
+    if {a, b} == {"float16", "bfloat16"}:
+        return "float32"
+    return a if _WIDTH[a] >= _WIDTH[b] else b
+
+
+def promote_scalar(dtype: str, scalar: bool | int | float) -> str:
+    """The dtype of tensor and Python number: the tensor's, but a float lifts integers and an int lifts bools."""
+    if isinstance(scalar, bool):
+        return dtype
+    if isinstance(scalar, int):
+        return "int64" if dtype == "bool" else dtype
+    return "float32" if dtype in INTEGERS or dtype == "bool" else dtype

@@ -1,0 +1,184 @@
+"""What primitives are: ops as objects, with attributes fixed at construction."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "required"
+
+
+#: Default of an attribute that must be given.
+REQUIRED = _Required()
+
+
+class Primitive:
+    """Base: an op with its attributes fixed at construction (MindSpore: ops.Primitive).
+
+    A subclass that defines `__call__` over functions of graphc.ops is an op. One that only names an op or gives type rules
+    (`infer_shape`, `infer_dtype`, `__infer__`) has nothing that could run: calling it is TraceError GC110.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        self._given_name = name
+
+    @property
+    def name(self) -> str:
+        """Its name: the one given, else that of the class."""
+        return getattr(self, "_given_name", None) or type(self).__name__
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """The attributes."""
+        return {k: v for k, v in vars(self).items() if not k.startswith("_")}
+
+    def add_prim_attr(self, name: str, value: Any) -> Primitive:
+        """Set an attribute; it has no meaning to graphc unless `__call__` reads it. Returns self."""
+        setattr(self, name, value)
+        return self
+
+    add_attr = add_prim_attr
+
+    def del_prim_attr(self, name: str) -> Primitive:
+        """Remove an attribute. Returns self."""
+        vars(self).pop(name, None)
+        return self
+
+    def init_prim_io_names(self, inputs: Any, outputs: Any) -> None:
+        """Accepted: names of operands and results have no meaning here."""
+
+    def set_prim_instance_name(self, name: str) -> Primitive:
+        """Name this object. Returns self."""
+        self._given_name = name
+        return self
+
+    def _placed(self, *_: Any, **__: Any) -> Primitive:
+        """Accepted: where an op runs is decided by the compiler. Returns self."""
+        return self
+
+    shard = set_device = set_stage = recompute = place = _placed
+
+    def __call__(self, *operands: Any) -> Any:
+        raise TraceError(
+            f"primitive {self.name!r} says what it is, not what it computes: graphc has no kernel of that name",
+            code="GC101",
+            loc=user_loc(),
+            help="define __call__ in its class with functions of graphc.ops, or use a primitive of graphc.ops",
+        )
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{k}={v!r}" for k, v in self.attrs.items())
+        return f"{type(self).__name__}({inside})"
+
+
+class PrimitiveWithInfer(Primitive):
+    """As Primitive; users give `infer_shape` and `infer_dtype`, which graphc does not need."""
+
+
+class PrimitiveWithCheck(Primitive):
+    """As Primitive; users give `check_shape` and `check_dtype`, which graphc does not need."""
+
+
+def prim_attr_register(fn: Callable[..., None]) -> Callable[..., None]:
+    """A decorator for `__init__` of a Primitive: its arguments become attributes."""
+    signature = inspect.signature(fn)
+
+    @functools.wraps(fn)
+    def init(self: Primitive, *args: Any, **kwargs: Any) -> None:
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        Primitive.__init__(self)
+        for name, value in list(bound.arguments.items())[1:]:
+            setattr(self, name, value)
+        fn(self, *args, **kwargs)
+
+    return init
+
+
+def _bound(name: str, attrs: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of a new primitive, from what its constructor was given."""
+    given = dict(zip(attrs, args, strict=False))
+    unknown = [k for k in kwargs if k not in attrs or k in given]
+    values = {**attrs, **given, **kwargs}
+    missing = [k for k, v in values.items() if v is REQUIRED]
+    if len(args) > len(attrs) or unknown or missing:
+        known = ", ".join(k if v is REQUIRED else f"{k}={v!r}" for k, v in attrs.items())
+        problem = (
+            f"needs {', '.join(missing)}"
+            if missing
+            else f"got {', '.join(map(repr, unknown)) or f'{len(args)} arguments'}"
+        )
+        raise ArgumentTypeError(f"{name}: {problem}; its attributes are ({known})", loc=user_loc())
+    return values
+
+
+_INTS: tuple[type, ...] = (int, tuple, list, np.integer)
+
+#: The types that MindSpore's primitives accept for an attribute, where their constructors check it.
+_KINDS: dict[tuple[str, str], tuple[type, ...]] = {
+    ("Softmax", "axis"): _INTS,
+    ("Squeeze", "axis"): _INTS,
+    ("Stack", "axis"): (int, np.integer),
+    ("Unstack", "axis"): (int, np.integer),
+    ("TopK", "sorted"): (bool,),
+    ("Pad", "paddings"): (tuple, list),
+    ("Conv2D", "out_channel"): (int, np.integer),
+    **{(name, "kernel_size"): _INTS for name in ("Conv2D", "MaxPool", "AvgPool")},
+    **{(name, "strides"): _INTS for name in ("MaxPool", "AvgPool")},
+    **{(name, "pad_mode"): (str,) for name in ("Conv2D", "MaxPool", "AvgPool")},
+}
+
+_MODES = ("valid", "same", "pad")
+
+
+def _check(name: str, key: str, value: Any) -> None:
+    """ArgumentTypeError or ArgumentValueError for an attribute of the wrong kind."""
+    kinds = _KINDS.get((name, key))
+    if kinds is None:
+        return
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        wanted = " or ".join(k.__name__ for k in kinds if k.__module__ == "builtins")
+        raise ArgumentTypeError(f"{name}: {key} must be {wanted}, got {type(value).__name__}", loc=user_loc())
+    if key == "pad_mode" and str(value).lower() not in _MODES:
+        raise ArgumentValueError(f"{name}: pad_mode must be one of {_MODES}, got {value!r}", loc=user_loc())
+
+
+def declare(name: str, function: Callable[..., Any], doc: str | None = None, **attrs: Any) -> type[Any]:
+    """A primitive class: its constructor takes `attrs` by position or name, a call gives them to `function` by name."""
+    hidden = {"use_locking", "data_format", "maxlen", "skip_mode", "mode_"}
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        Primitive.__init__(self)
+        for key, value in _bound(name, attrs, args, kwargs).items():
+            _check(name, key, value)
+            setattr(self, key, value)
+
+    def call(self: Any, *operands: Any, **kwargs: Any) -> Any:
+        chosen = {k: getattr(self, k) for k in attrs if k not in hidden}
+        return function(*operands, **chosen, **kwargs)
+
+    members = {
+        "__init__": init,
+        "__call__": call,
+        "__doc__": doc or function.__doc__,
+        "__module__": "graphc.ops.primitives",
+    }
+    made: type[Any] = type(name, (Primitive,), members)
+    return made
+
+
+__all__ = [
+    "Primitive",
+    "PrimitiveWithCheck",
+    "PrimitiveWithInfer",
+    "prim_attr_register",
+]

@@ -1,0 +1,475 @@
+"""Tensor and Parameter. A Tensor holds a NumPy array, or stands for a value while a Cell is traced."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphc import dispatch
+from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, TraceTypeError, is_library, user_loc
+from graphc.ir.types import TensorType, contiguous_strides, dtype_name, numpy_dtype
+from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
+from graphc.ops.tensor.operators import Operators
+from graphc.ops.tensor.param_info import ParameterExtras, ParamInfo
+
+if TYPE_CHECKING:
+    from graphc.ops.functional.methods import Methods
+else:
+    Methods = object  # Its members are installed when that module is imported.
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_ALIGNMENT = 64
+
+
+def aligned(type: TensorType) -> Array:
+    """An uninitialised array whose data start at a multiple of 64 bytes."""
+    raw = np.empty(type.nbytes + _ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % _ALIGNMENT
+    return raw[start : start + type.nbytes].view(type.numpy).reshape(type.shape)
+
+
+def to_array(data: Any, dtype: Any = None) -> Array:
+    """Anything array-like as an array of a dtype the IR knows: Python floats become float32, ints int64."""
+    if isinstance(data, Tensor):
+        array = data.asnumpy()
+    elif isinstance(data, (np.ndarray, np.generic)):
+        array = np.asarray(data)
+    else:
+        try:
+            array = np.asarray(data)
+        except ValueError as error:
+            raise ArgumentValueError(f"these data are no tensor: {error}") from None
+        if array.dtype == np.float64:
+            array = array.astype(np.float32)
+    if dtype is not None:
+        array = array.astype(numpy_dtype(to_name(dtype)))
+    elif dtype_name(array.dtype) is None:
+        raise ArgumentTypeError(f"a tensor cannot hold {type(data).__name__} of dtype {array.dtype}")
+    return array
+
+
+class Tensor(Operators, Methods):
+    """An n-dimensional array with MindSpore's methods.
+
+    input_data: array, number, nested list or Tensor. Python floats become float32 and ints int64; NumPy arrays keep their
+    dtype. Instead of data, shape and init: an initializer that is called with the array to fill. const_arg has no meaning
+    here. Raises ArgumentTypeError or DTypeError where no supported dtype holds the data.
+    """
+
+    __array_priority__ = 1000
+
+    #: Whether it stands for a Python number: weak in promotion, and a Python number again where a step returns it.
+    is_number = False
+    #: Whether it is a Parameter.
+    is_parameter = False
+
+    def __init__(
+        self, input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None, const_arg: bool = False
+    ) -> None:
+        if input_data is None and init is not None and shape is not None:
+            array = np.zeros(shape, np.float32)
+            init(array)
+            input_data = array
+        elif input_data is None:
+            raise ArgumentTypeError("Tensor: input_data must be given, or shape and init", loc=user_loc())
+        array = to_array(input_data, dtype)
+        self._array: Array | None = np.ascontiguousarray(array).reshape(array.shape).copy()
+
+    @classmethod
+    def wrap(cls, array: Array) -> Tensor:
+        """A Tensor around an array, without a copy."""
+        self = Tensor.__new__(Tensor)
+        self._array = np.asarray(array)
+        return self
+
+    if TYPE_CHECKING:
+        # Most methods are written beside the functions that they are, which install them: `graphc.ops.tensor.methods`.
+        def __getattr__(self, name: str) -> Callable[..., Any]: ...
+
+    # ---- what it is
+
+    @property
+    def array(self) -> Array | None:
+        """The contents without a copy; None for a traced tensor."""
+        return self._array
+
+    @property
+    def type(self) -> TensorType:
+        assert self._array is not None
+        return TensorType.of(self._array)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.shape
+
+    @property
+    def dtype(self) -> DType:
+        return BY_NAME[self.type.dtype]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return self.type.size
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ArgumentTypeError("a tensor without axes has no length")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[i] for i in range(len(self)))
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return self.asnumpy().tolist()
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.type.numpy.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.type.nbytes
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next, per axis."""
+        return tuple(s * self.itemsize for s in contiguous_strides(self.shape))
+
+    @property
+    def has_init(self) -> bool:
+        """Whether the values are still to be made by an initializer: never."""
+        return False
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in order: always."""
+        return True
+
+    # ---- its value
+
+    def asnumpy(self) -> Array:
+        """A copy of the contents."""
+        return self._value("asnumpy()").copy()
+
+    def init_data(self) -> Tensor:
+        """The tensor itself: its data are made at once (MindSpore: Tensor.init_data)."""
+        return self
+
+    def value(self) -> Tensor:
+        """The tensor itself; of a Parameter what it holds now."""
+        return self
+
+    def item(self) -> Any:
+        """The single element as a Python number; ArgumentValueError if there are more."""
+        array = self._value("item()")
+        if array.size != 1:
+            raise ArgumentValueError(f"item() needs one element, the tensor is {self.type}")
+        return array.item()
+
+    def _value(self, asked: str) -> Array:
+        if self._array is None and dispatch.recorder.get() is None:
+            require_array(self)
+        if self._array is None or self._is_state():
+            raise TraceTypeError(
+                f"{asked} on a traced tensor: its value is not known while the Cell is compiled",
+                loc=user_loc(),
+                details=[f"the tensor is {self.type}"],
+                help="return it from construct and read it there, or keep the computation in graphc.ops",
+            )
+        return self._array
+
+    def _is_state(self) -> bool:
+        """Whether this is a Parameter that a step reads and writes which is being traced."""
+        return False
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if self._array is None:
+            raise TraceTypeError(
+                "a NumPy function was applied to a traced tensor",
+                code="GC131",
+                loc=user_loc(),
+                help="use the function of the same name in graphc.ops",
+            )
+        return np.array(self._array, dtype=dtype) if copy is not False else np.asarray(self._array, dtype=dtype)
+
+    def __array_function__(self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """NumPy's functions work on the contents; on a traced tensor, which has none, they are refused (GC131)."""
+        return func(*map(_contents, args), **{k: _contents(v) for k, v in kwargs.items()})
+
+    def __float__(self) -> float:
+        return float(self._value("float()").item())
+
+    def __int__(self) -> int:
+        return int(self._value("int()").item())
+
+    def __index__(self) -> int:
+        array = self._value("an index")
+        if array.dtype.kind not in "iub":
+            raise ArgumentTypeError(f"only an integer tensor can be an index, this one is {self.type}")
+        return int(array.item())
+
+    def __bool__(self) -> bool:
+        if self._array is None or self._is_state():
+            raise TraceTypeError(
+                "the truth value of a traced tensor is not known while the Cell is compiled",
+                code="GC120",
+                loc=user_loc(),
+                details=[f"the tensor is {self.type}"],
+                help="choose between values with ops.select(cond, x, y), or between computations with ops.cond(cond, f, g)",
+            )
+        if self._array.size != 1:
+            raise ArgumentValueError(f"the truth value of {self._array.size} elements is ambiguous")
+        return bool(self._array.item())
+
+    def __repr__(self) -> str:
+        if self._array is None:
+            return f"<traced {self.type}>"
+        return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={_value_text(self._array)})"
+
+    def __str__(self) -> str:
+        return repr(self) if self._array is None else str(self._array)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def _contents(x: Any) -> Any:
+    """Tensors, in tuples and lists too, as arrays."""
+    if isinstance(x, (tuple, list)):
+        return type(x)(map(_contents, x))
+    return np.asarray(x) if isinstance(x, Tensor) else x
+
+
+def _value_text(array: Array) -> str:
+    if not array.shape and array.dtype.kind == "f":
+        return f" {array.item():g}"
+    text = np.array2string(array, separator=", ", formatter={"float_kind": lambda x: f"{x: .8e}"})
+    return f"\n{text}" if array.ndim > 1 else f" {text}"
+
+
+_numbers = itertools.count()
+
+
+class Parameter(ParameterExtras, Tensor):
+    """A tensor that a Cell owns and a step may write.
+
+    It keeps its memory for life: compiled steps update it in place. `asnumpy` copies, `set_data` writes into it; data of
+    another shape move it, and steps that use it are bound anew.
+    """
+
+    is_parameter = True
+    #: Grows whenever some parameter's memory moves; compiled steps compare it.
+    moves = 0
+    #: Whether it is a `copy.deepcopy` of another, whose name it has.
+    is_copy = False
+    #: Where its gradients are added up in automatic parallel modes, see `graphc.ops.functional.collective.accumulate`.
+    accumulator: Parameter | None = None
+
+    def __init__(
+        self,
+        default_input: Any,
+        name: str | None = None,
+        requires_grad: bool = True,
+        layerwise_parallel: bool = False,
+    ) -> None:
+        active: Any = dispatch.recorder.get()
+        if active is not None and not active.immediate and not is_library(sys._getframe(1).f_code.co_filename):
+            raise TraceError(
+                "a Parameter is made inside construct: construct runs once, when the Cell is compiled",
+                code="GC141",
+                loc=user_loc(),
+                help="make it in __init__ and keep it in an attribute; a value of one step needs no Parameter",
+            )
+        data = to_array(
+            default_input,
+            "int32" if isinstance(default_input, int) and not isinstance(default_input, bool) else None,
+        )
+        self._array = aligned(TensorType.of(data))
+        self._array[...] = data
+        self.is_named = name is not None
+        self.name = name if name is not None else f"Parameter#{next(_numbers)}"
+        self.requires_grad = requires_grad
+        self.layerwise_parallel = layerwise_parallel
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @name.setter
+    def name(self, value: str) -> None:
+        if not isinstance(value, str) or not value:
+            raise ArgumentTypeError(f"a parameter's name must be a non-empty string, got {value!r}")
+        self._name = value
+
+    def _is_state(self) -> bool:
+        active = dispatch.recorder.get()
+        return active is not None and not active.immediate
+
+    @property
+    def storage(self) -> Array:
+        """The memory itself, 64-byte aligned; compiled steps read and write it."""
+        assert self._array is not None
+        return self._array
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether `trainable_params` includes it."""
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise ArgumentTypeError(f"requires_grad must be a bool, got {type(value).__name__}", loc=user_loc())
+        self._requires_grad = value
+        dispatch.touch()
+
+    @property
+    def data(self) -> Tensor:
+        return self
+
+    def value(self) -> Tensor:
+        """The contents as they are now, as a Tensor."""
+        active: Any = dispatch.recorder.get()
+        if active is not None:
+            snapshot: Tensor = active.wrap(active.resolve(self))
+            return snapshot
+        return Tensor(self.storage)
+
+    def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
+        """Write new contents, cast to the parameter's dtype. Another shape is accepted, as in MindSpore. Returns self."""
+        array = to_array(data).astype(self.storage.dtype)
+        if array.shape == self.storage.shape:
+            self.storage[...] = array
+        else:
+            self._array = aligned(TensorType.of(array))
+            self._array[...] = array
+            Parameter.moves += 1
+        return self
+
+    def clone(self, init: str = "same") -> Parameter:
+        """A new parameter of the same name, with the same data, or "zeros" or "ones"."""
+        makers: dict[str, Callable[[Array], Array]] = {
+            "same": np.asarray,
+            "zeros": np.zeros_like,
+            "ones": np.ones_like,
+        }
+        if init not in makers:
+            raise ArgumentValueError(f"init must be one of {', '.join(makers)}, got {init!r}")
+        return Parameter(makers[init](self.storage), name=self.name, requires_grad=self.requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        made = Parameter(self.storage, self.name, self.requires_grad, self.layerwise_parallel)
+        made.is_copy = True
+        return made
+
+    @property
+    def param_info(self) -> ParamInfo:
+        """Name and flags; writing it names this parameter and sets its flags."""
+        info: ParamInfo | None = getattr(self, "_param_info", None)
+        if info is None:
+            self._param_info = info = ParamInfo(self.name, self.requires_grad, self.layerwise_parallel)
+        info.name, info.requires_grad, info.layerwise_parallel = self.name, self.requires_grad, self.layerwise_parallel
+        return info
+
+    @param_info.setter
+    def param_info(self, info: ParamInfo) -> None:
+        self._param_info = info
+        self.name, self.is_named, self.requires_grad = info.name, True, info.requires_grad
+        self.layerwise_parallel = info.layerwise_parallel
+
+    def __repr__(self) -> str:
+        flags = f"requires_grad={self.requires_grad}"
+        return f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype}, {flags})"
+
+    __str__ = __repr__
+
+    __hash__ = Tensor.__hash__
+
+
+class ParameterTuple(tuple[Parameter, ...]):
+    """Parameters with distinct names; ArgumentTypeError for anything else, ArgumentValueError for a repeated name."""
+
+    def __new__(cls, parameters: Any) -> ParameterTuple:
+        made = tuple(parameters)
+        names: set[str] = set()
+        for p in made:
+            if not isinstance(p, Parameter):
+                raise ArgumentTypeError(f"a ParameterTuple holds Parameters, got {type(p).__name__}")
+            if p.name in names:
+                raise ArgumentValueError(
+                    f"two parameters are named {p.name!r}", code="GC141", help="give each its own name"
+                )
+            names.add(p.name)
+        return super().__new__(cls, made)
+
+    def clone(self, prefix: str, init: str = "same") -> ParameterTuple:
+        """Copies named `prefix.name`."""
+        copies = [p.clone(init) for p in self]
+        for p, copy in zip(self, copies, strict=True):
+            copy.name = f"{prefix}.{copy.name}"
+            if prefix == "accu_grads":
+                p.accumulator = copy
+        return ParameterTuple(copies)
+
+
+class TracedTensor(Tensor):
+    """Stands for a value while a Cell is traced. `handle` is the recorder's own record of it."""
+
+    def __init__(self, type: TensorType, handle: Any) -> None:
+        self._array = None
+        self._type = type
+        self.handle = handle
+
+    @property
+    def type(self) -> TensorType:
+        return self._type
+
+    __hash__ = Tensor.__hash__
+
+
+def require_array(x: Tensor) -> Any:
+    """The contents of a tensor; TraceError if it is a traced one that outlived its trace."""
+    array = x.array
+    if array is None:
+        raise TraceError(
+            "a traced tensor is used outside the trace that made it: its value exists only inside the compiled step",
+            code="GC132",
+            loc=user_loc(),
+            help="return it from construct, or assign it to a Parameter",
+        )
+    return array
+
+
+def as_tensor(x: Any, what: str = "operand") -> Tensor:
+    """A Tensor from a Tensor, array or number; ArgumentTypeError for anything else."""
+    if isinstance(x, Tensor):
+        return x
+    if isinstance(x, (bool, int, float)):
+        made = Tensor.wrap(to_array(x))
+        made.is_number = True
+        return made
+    if isinstance(x, (np.ndarray, np.generic)):
+        return Tensor.wrap(to_array(x))
+    raise ArgumentTypeError(f"{what} must be a Tensor or a number, got {type(x).__name__}", loc=user_loc())
+
+
+__all__ = [
+    "Array",
+    "Parameter",
+    "ParameterTuple",
+    "Tensor",
+    "TracedTensor",
+    "aligned",
+    "as_tensor",
+    "to_array",
+]

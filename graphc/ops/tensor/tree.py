@@ -1,0 +1,83 @@
+"""Nested tuples, lists and dicts of tensors, taken apart and put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from graphc.ops.tensor.mutable import MutableDict, MutableList, MutableTuple
+from graphc.ops.tensor.tensor import Tensor
+
+
+class Leaf(NamedTuple):
+    """The place of tensor `number`."""
+
+    number: int
+
+
+class Fixed(NamedTuple):
+    """A Python value that is no tensor."""
+
+    value: Any
+
+
+class Nest(NamedTuple):
+    """A container: its type ("tuple", "list", "dict", "mutable tuple", ...), keys of a dict, and the structures inside."""
+
+    kind: str
+    keys: tuple[Any, ...]
+    items: tuple[Any, ...]
+
+
+Structure = Leaf | Fixed | Nest
+
+_MUTABLE = {MutableTuple: "mutable tuple", MutableList: "mutable list", MutableDict: "mutable dict"}
+
+_MAKERS = {"tuple": tuple, "list": list, "dict": dict, **{kind: maker for maker, kind in _MUTABLE.items()}}
+
+
+def flatten(tree: Any, leaves: list[Tensor] | None = None) -> tuple[list[Tensor], Structure]:
+    """The tensors of a nest in order, and its structure. Everything that is no container or tensor is part of the structure."""
+    leaves = [] if leaves is None else leaves
+    if isinstance(tree, Tensor):
+        leaves.append(tree)
+        return leaves, Leaf(len(leaves) - 1)
+    if isinstance(tree, (tuple, list)):
+        kind = _MUTABLE.get(type(tree), "tuple" if isinstance(tree, tuple) else "list")
+        return leaves, Nest(kind, (), tuple(flatten(x, leaves)[1] for x in tree))
+    if isinstance(tree, dict):
+        return leaves, Nest(
+            _MUTABLE.get(type(tree), "dict"), tuple(tree), tuple(flatten(x, leaves)[1] for x in tree.values())
+        )
+    return leaves, Fixed(tree)
+
+
+def unflatten(structure: Structure, leaves: list[Any] | tuple[Any, ...]) -> Any:
+    """The inverse of `flatten`."""
+    if isinstance(structure, Leaf):
+        return leaves[structure.number]
+    if isinstance(structure, Fixed):
+        return structure.value
+    items = [unflatten(s, leaves) for s in structure.items]
+    make: Any = _MAKERS[structure.kind]
+    return make(zip(structure.keys, items, strict=True)) if structure.kind.endswith("dict") else make(items)
+
+
+def tensors(tree: Any) -> Iterator[Tensor]:
+    """The tensors of a nest in order."""
+    return iter(flatten(tree)[0])
+
+
+def map_tensors(fn: Callable[[Tensor], Any], tree: Any) -> Any:
+    """The nest with fn applied to every tensor."""
+    leaves, structure = flatten(tree)
+    return unflatten(structure, [fn(x) for x in leaves])
+
+
+def fixed_values(structure: Structure) -> Iterable[Any]:
+    """The Python values of a structure, in order."""
+    if isinstance(structure, Fixed):
+        yield structure.value
+    elif isinstance(structure, Nest):
+        for item in structure.items:
+            yield from fixed_values(item)
