@@ -64,7 +64,10 @@ class CompiledStep:
     cache_hit        whether the machine code came from the object cache
     """
 
-    def __init__(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], turns: threading.RLock | None = None
+    ) -> None:
+        """`turns` is held by every run: steps that share it run one at a time."""
         start = time.perf_counter()
         leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
         self.cell = cell
@@ -88,7 +91,7 @@ class CompiledStep:
         self._numbers = [i for i, is_number in enumerate(traced.numbers) if is_number]
         self._params = [traced.params[i] for i in self._lowered.params]
         self._prints = [p for p in self._params if isinstance(p, PrintLog)]
-        self._lock = threading.Lock()
+        self._lock = threading.RLock() if turns is None else turns
         self._canary = on.canary
         self._bind()
         self.compile_seconds = {
@@ -262,9 +265,15 @@ def compile(cell: Cell, *inputs: Any, **kwargs: Any) -> CompiledStep:
     """
     if not isinstance(cell, Cell):
         raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
+    return _compile(cell, inputs, kwargs)
+
+
+def _compile(
+    cell: Cell, inputs: tuple[Any, ...], kwargs: dict[str, Any], turns: threading.RLock | None = None
+) -> CompiledStep:
     try:
         with collector.compiling:
-            return CompiledStep(cell, inputs, kwargs)
+            return CompiledStep(cell, inputs, kwargs, turns)
     except GraphcError as error:
         raise _shortened(error) from error.__cause__
 
@@ -326,12 +335,15 @@ class _Steps:
     """The compiled steps of one cell, by signature."""
 
     def __init__(self) -> None:
+        #: Held by every call while it runs and its results are copied: all the steps write the same parameters.
+        #: In PYNATIVE_MODE a hook may call the cell that it belongs to.
+        self.turns = threading.RLock()
         self.version = -1
         self.modes: tuple[Any, ...] = ()
         self.kept: dict[int, Any] = {}
         self.steps: dict[Any, CompiledStep] = {}
-        self.latest: CompiledStep | None = None
-        self.conditions: tuple[Any, ...] = ()
+        #: The step of the last call and when it serves the next one; one tuple, so that threads see them together.
+        self.latest: tuple[CompiledStep | None, tuple[Any, ...]] = (None, ())
         self.containers: list[tuple[Any, str]] = []
 
     def contents_changed(self) -> bool:
@@ -389,22 +401,26 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     """Run a cell that is called outside a trace: compiled once per signature, modes and parameters."""
     conditions = (dispatch.version, Parameter.moves, jit(), context.get_context("mode"))
     steps = _compiled.get(cell)
-    if steps is not None and steps.latest is not None and steps.conditions == conditions and not kwargs:
+    if steps is None:
+        steps = _compiled.setdefault(cell, _Steps())
+    step, known = steps.latest
+    if step is not None and known == conditions and not kwargs:
         # The quick way: nothing has changed since the last call, and the inputs are like those of the last call.
-        arrays = steps.latest.plain_arrays(args)
+        arrays = step.plain_arrays(args)
         if arrays is not None and not steps.contents_changed():
-            return steps.latest.run(arrays)
+            return step.run(arrays)
     inputs = as_inputs((args, kwargs))
     if context.get_context("mode") == context.PYNATIVE_MODE:
-        return eager.run(cell, inputs[0], inputs[1], passes.autodiff)
+        with steps.turns:
+            return eager.run(cell, inputs[0], inputs[1], passes.autodiff)
     leaves, structure = flatten(inputs)
-    steps = _compiled.setdefault(cell, _Steps())
     key = steps.key(cell, leaves, structure)
     step = steps.steps.get(key)
     if step is None:
-        step = steps.steps[key] = compile(cell, *inputs[0], **inputs[1])
+        # Threads that come together each compile one, the first to end is kept.
+        step = steps.steps.setdefault(key, _compile(cell, inputs[0], inputs[1], steps.turns))
     # Compiling may have touched cells that construct makes.
-    steps.latest, steps.conditions = step, (dispatch.version, *conditions[1:])
+    steps.latest = step, (dispatch.version, *conditions[1:])
     return step(*inputs[0], **inputs[1])
 
 
@@ -427,9 +443,10 @@ _gradients: WeakKeyDictionary[Any, dict[Any, _GradientCell]] = WeakKeyDictionary
 def execute_gradient(fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: Any) -> Any:
     cells = _gradients.setdefault(fn, {})
     key = (options, tuple(map(id, weights)) if isinstance(weights, (tuple, list)) else id(weights))
-    if key not in cells:
-        cells[key] = _GradientCell(fn, weights, options)
-    return cells[key](*args)
+    cell = cells.get(key)
+    if cell is None:
+        cell = cells.setdefault(key, _GradientCell(fn, weights, options))
+    return cell(*args)
 
 
 dispatch.execute_cell = execute_cell

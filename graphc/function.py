@@ -133,9 +133,10 @@ def _compiled(function: Any) -> Any:
         """The Cell to run, and its arguments: a method becomes that of its object."""
         if args and _is_own_method(function, args[0]):
             owner = args[0]
-            if owner not in methods:
-                methods[owner] = FunctionCell(types.MethodType(function, owner))
-            return methods[owner], args[1:]
+            cell = methods.get(owner)
+            if cell is None:
+                cell = methods.setdefault(owner, FunctionCell(types.MethodType(function, owner)))
+            return cell, args[1:]
         if not alone:
             alone.append(FunctionCell(function))
         return alone[0], args

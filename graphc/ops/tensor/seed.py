@@ -59,7 +59,7 @@ def generator(seed: int | None = None) -> Parameter:
     """The state that the random functions share, or the one of those that are given this seed."""
     if seed not in _generators:
         name = "random.state" if seed is None else f"random.state.seed{seed}"
-        _generators[seed] = Parameter(_start(seed), name=name, requires_grad=False)
+        _generators.setdefault(seed, Parameter(_start(seed), name=name, requires_grad=False))
     return _generators[seed]
 
 
