@@ -9,16 +9,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from graphc import dispatch
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ir import Graph
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Parameter, Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.trace.decided import definition
-from graphc.trace.recorder import GraphRecorder
+from graphc.trace.tracer import Tracer
 
-__all__ = ["GraphRecorder", "Traced", "trace"]
+__all__ = ["Traced", "trace"]
 
 
 @dataclass(frozen=True)
@@ -38,29 +37,23 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
 
     Raises what ops and users' code raise, with the user's line. The cell is not changed.
     """
-    recorder = GraphRecorder(type(cell).__name__)
+    tracer = Tracer(type(cell).__name__)
     names = _input_names(cell, structure, leaves)
     symbols: list[Tensor] = []
     for name, x in zip(names, leaves, strict=True):
         if isinstance(x, Parameter):
             symbols.append(x)  # A reference: the cell may write it.
             continue
-        node = recorder.graph.add("Input", types=(x.type,), name=name)
-        symbols.append(recorder.wrap(node.outputs[0], x.is_number))
+        node = tracer.graph.add("Input", types=(x.type,), name=name)
+        symbols.append(tracer.wrap(node.outputs[0], x.is_number))
     args, kwargs = unflatten(structure, symbols)
-    token = dispatch.recorder.set(recorder)
-    try:
-        recorder.cells.append(cell)
-        with recorder.region(cell.region or "forward"):
-            outputs = recorder.construct_of(cell)(*args, **kwargs)
-        results, out_structure = flatten(outputs)
+    with tracer.active():
+        results, out_structure = flatten(tracer.run(cell, args, kwargs))
         # A returned Parameter is a reference: what it holds when the step ends.
-        values = [recorder.resolve(x) for x in results]
-    finally:
-        dispatch.recorder.reset(token)
-    updates = [(node_id, recorder.state[id(p)]) for node_id, p in recorder.params.items() if id(p) in recorder.written]
-    recorder.graph.set_results(zip(_result_names(cell, len(values)), values, strict=True), updates)
-    return Traced(recorder.graph, recorder.params, tuple(names), out_structure, tuple(x.is_number for x in results))
+        values = [tracer.resolve(x) for x in results]
+    updates = [(node_id, tracer.state[id(p)]) for node_id, p in tracer.params.items() if id(p) in tracer.written]
+    tracer.graph.set_results(zip(_result_names(cell, len(values)), values, strict=True), updates)
+    return Traced(tracer.graph, tracer.params, tuple(names), out_structure, tuple(x.is_number for x in results))
 
 
 def _input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list[str]:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from graphc import dispatch
 from graphc.errors import DTypeError, ShapeError, TraceError, user_loc
 from graphc.ir import Value
 from graphc.ops import functional as F
 from graphc.ops.tensor.tensor import Parameter, Tensor
 from graphc.ops.tensor.tree import Fixed, Leaf, Nest, Structure, flatten, unflatten
+from graphc.trace.recorder import GraphRecorder
 
-if TYPE_CHECKING:
-    from graphc.trace.recorder import GraphRecorder
-
-Branch = tuple["GraphRecorder", list[Tensor], Structure]
+#: A traced branch: its recorder, and the tensors and structure of what it returns.
+Branch = tuple[GraphRecorder, list[Tensor], Structure]
 
 
 def cond(
@@ -76,13 +74,10 @@ def merge(recorder: GraphRecorder, pred: Tensor, then: Branch, orelse: Branch) -
 
 def _with_axis(branch: GraphRecorder, leaves: list[Tensor], others: list[Tensor]) -> list[Tensor]:
     """A branch's results; one without axes gets the axis of length 1 that the other branch's has."""
-    token = dispatch.recorder.set(branch)
-    try:
+    with branch.active():
         return [
             F.reshape(x, (1,)) if not x.shape and y.shape == (1,) else x for x, y in zip(leaves, others, strict=True)
         ]
-    finally:
-        dispatch.recorder.reset(token)
 
 
 def _check_types(first: GraphRecorder, second: GraphRecorder, count: int) -> None:
@@ -153,19 +148,16 @@ def _trace_loop(
     leaves: list[Tensor],
     structure: Structure,
     written: list[Parameter],
-) -> tuple[GraphRecorder, list[Tensor], Structure]:
+) -> Branch:
     """Trace one part of a loop with Input nodes for the carried tensors and parameters, in this order."""
-    inner = type(recorder)(name, recorder)
+    inner = recorder.branch(name)
     symbols = [inner.carry(x) for x in leaves]
     for p in written:
         inner.carry_parameter(p)
-    token = dispatch.recorder.set(inner)
-    try:
+    with inner.active():
         made, made_structure = flatten(fn(*unflatten(structure, symbols)))
         if name == "cond":
             made = [F.reshape(F.cast(x, "bool"), ()) for x in made]
-    finally:
-        dispatch.recorder.reset(token)
     return inner, made, made_structure
 
 
@@ -182,13 +174,10 @@ def _align_loop(loop: GraphRecorder, check: GraphRecorder, carried: int) -> list
 
 
 def trace_branch(recorder: GraphRecorder, name: str, fn: Callable[[], Any]) -> Branch:
-    """Trace fn() into a subgraph: its recorder, and the tensors and structure of what it returns."""
-    branch = type(recorder)(name, recorder)
-    token = dispatch.recorder.set(branch)
-    try:
+    """Trace fn() into a subgraph."""
+    branch = recorder.branch(name)
+    with branch.active():
         leaves, structure = flatten(fn())
-    finally:
-        dispatch.recorder.reset(token)
     return branch, leaves, structure
 
 

@@ -26,6 +26,7 @@ from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 from graphc.ops.tensor.tree import flatten, unflatten
 from graphc.trace import control, raised
 from graphc.trace.decided import needs_conversion
+from graphc.trace.recorder import GraphRecorder
 from graphc.trace.rewrite import print_, raising, rewritten, set_item
 
 
@@ -209,7 +210,7 @@ def _joined(
     entry: tuple[Any, ...],
 ) -> tuple[Any, ...]:
     """The symbols after both branches have been traced: equal Python values stay, tensors become results of an If."""
-    recorder: Any = dispatch.recorder.get()
+    recorder = _recorder()
     pred = F.reshape(F.cast(_one_element(cond), "bool"), ())
     parts = (("then", body), ("else", orelse))
     branches = [control.trace_branch(recorder, name, raised.caught(part, recorder)) for name, part in parts]
@@ -231,6 +232,13 @@ def _joined(
     for i, value in zip(moved, merged, strict=True):
         results[i] = value
     return tuple(results)
+
+
+def _recorder() -> GraphRecorder:
+    """The active recorder: converted code runs only while one traces."""
+    active = dispatch.recorder.get()
+    assert isinstance(active, GraphRecorder)
+    return active
 
 
 def _one_element(cond: Tensor) -> Tensor:
@@ -348,7 +356,7 @@ def while_stmt(
         made = get_state()
         return tuple(_numeric(made[i], numbers.get(i)) for i in carried)
 
-    recorder: Any = dispatch.recorder.get()
+    recorder = _recorder()
     place(recorder.while_loop(check, turn, tuple(numbers.get(i, entry[i]) for i in carried)))
 
 
@@ -367,7 +375,7 @@ def _after_one_turn(
     entry: tuple[Any, ...],
 ) -> tuple[Any, ...]:
     """The symbols after a turn of a loop that is traced and thrown away."""
-    recorder: Any = dispatch.recorder.get()
+    recorder = _recorder()
     after: list[tuple[Any, ...]] = []
 
     def probe() -> None:

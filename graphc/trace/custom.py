@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from graphc import dispatch
 from graphc.errors import GradientError, TraceError, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import flatten, unflatten
-
-if TYPE_CHECKING:
-    from graphc.trace.recorder import GraphRecorder
+from graphc.trace.recorder import GraphRecorder
 
 
 def bprop_of(cell: Cell) -> Callable[..., Any] | None:
@@ -33,15 +30,11 @@ def custom_gradient(
     outputs, output_structure = flatten(result)
     if not inputs or not outputs:
         return result
-    branch = _branch(recorder)
+    branch = recorder.branch("bprop")
     xs, ys, dys = ([branch.carry(t) for t in group] for group in (inputs, outputs, outputs))
     arguments = unflatten(input_structure, xs)
-    token = dispatch.recorder.set(branch)
-    try:
-        with branch.region("backward"):
-            made = bprop(*arguments, unflatten(output_structure, ys), unflatten(output_structure, dys))
-    finally:
-        dispatch.recorder.reset(token)
+    with branch.active(), branch.region("backward"):
+        made = bprop(*arguments, unflatten(output_structure, ys), unflatten(output_structure, dys))
     if branch.written:
         written = ", ".join(repr(branch.known[k].name) for k in branch.written)
         raise GradientError(
@@ -68,13 +61,6 @@ def custom_gradient(
     attrs = {"outs": len(outputs), "ins": len(inputs), "wrt": wrt, "bprop": branch.graph}
     results = recorder.record("CustomGrad", [*outputs, *inputs, *captures], attrs)
     return unflatten(output_structure, results)
-
-
-def _branch(recorder: GraphRecorder) -> GraphRecorder:
-    # Not type(recorder): in PYNATIVE_MODE the gradient is recorded, and evaluated where it is asked for.
-    from graphc.trace.recorder import GraphRecorder
-
-    return GraphRecorder("bprop", recorder)
 
 
 def _per_tensor(name: str, args: tuple[Any, ...], made: Any) -> list[Tensor | None]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import dis
 import inspect
 import linecache
 import os
@@ -106,8 +107,6 @@ def _codes(code: types.CodeType) -> Iterable[types.CodeType]:
 
 @cache
 def _jumps(code: types.CodeType) -> bool:
-    import dis
-
     def decides(name: str) -> bool:
         return ("JUMP" in name and "IF" in name) or name in ("FOR_ITER", "UNARY_NOT")
 

@@ -1,6 +1,6 @@
 """PYNATIVE_MODE: `construct` runs in plain Python, op by op on the NumPy reference, with values one can print and step through.
 
-The recorder still writes the graph, so that gradients are the very ones of graph mode: a gradient is taken by the autodiff
+The tracer still writes the graph, so that gradients are the very ones of graph mode: a gradient is taken by the autodiff
 pass over what has been recorded, and evaluated at once. A call that was already made is not made again for its gradient.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphc import dispatch
 from graphc.ir import Graph, TensorType, Value
 from graphc.nn.cell.cell import Cell
 from graphc.ops.declared import reference
@@ -17,7 +16,7 @@ from graphc.ops.declared.rules import Array
 from graphc.ops.primitives.float_status import StatusRegister
 from graphc.ops.tensor.tensor import Parameter, Tensor, TracedTensor, require_array
 from graphc.ops.tensor.tree import map_tensors
-from graphc.trace.recorder import GraphRecorder
+from graphc.trace.tracer import Tracer
 
 
 class EagerTensor(TracedTensor):
@@ -30,7 +29,7 @@ class EagerTensor(TracedTensor):
     __hash__ = Tensor.__hash__
 
 
-class EagerRecorder(GraphRecorder):
+class EagerTracer(Tracer):
     """Records and evaluates. `expand` is the pass that replaces Grad nodes."""
 
     #: Effects on the outside, such as printing, happen when they are called.
@@ -115,18 +114,13 @@ class EagerRecorder(GraphRecorder):
 
 def run(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], expand: Callable[[Graph], Graph]) -> Any:
     """Run a cell in plain Python; returns its results as Tensors."""
-    recorder = EagerRecorder(type(cell).__name__, expand)
+    tracer = EagerTracer(type(cell).__name__, expand)
 
     def known(x: Tensor) -> Any:
         # A number marked by `mutable` is what it is here: a number.
-        return x if isinstance(x, Parameter) else x.item() if x.is_number else recorder.input("", x)
+        return x if isinstance(x, Parameter) else x.item() if x.is_number else tracer.input("", x)
 
     args, kwargs = map_tensors(known, (args, kwargs))
-    token = dispatch.recorder.set(recorder)
-    try:
-        recorder.cells.append(cell)
-        with recorder.region(cell.region or "forward"):
-            outputs = recorder.construct_of(cell)(*args, **kwargs)
-    finally:
-        dispatch.recorder.reset(token)
+    with tracer.active():
+        outputs = tracer.run(cell, args, kwargs)
     return map_tensors(lambda x: Tensor(x.array) if x.array is not None else x, outputs)

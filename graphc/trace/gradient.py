@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 from graphc.ir import Value
@@ -17,9 +17,7 @@ from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad, name_of
 from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
 from graphc.ops.tensor.tensor import Parameter, Tensor
 from graphc.ops.tensor.tree import flatten, map_tensors, tensors
-
-if TYPE_CHECKING:
-    from graphc.trace.recorder import CallRecord, GraphRecorder
+from graphc.trace.recorder import CallRecord, GraphRecorder
 
 
 class PositionError(ArgumentValueError, IndexError):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphc import dispatch
 from graphc.errors import GradientError, user_loc
+from graphc.nn.cell.cell import Cell
+from graphc.ops.gradients.custom import HostFunction
 from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import tensors
-
-if TYPE_CHECKING:
-    from graphc.nn.cell.cell import Cell
-    from graphc.trace.recorder import GraphRecorder
+from graphc.trace.recorder import GraphRecorder
 
 
 def hooked(recorder: GraphRecorder, cell: Cell, run: Callable[..., Any]) -> Callable[..., Any]:
@@ -99,7 +98,5 @@ def called(recorder: GraphRecorder | None, hook: Callable[..., Any], cell: Cell,
 
 def host_call(function: Callable[..., Any], given: tuple[Any, ...]) -> tuple[Tensor, ...]:
     """What function(*given) returns (None: the same tensors), when the values are there. PYNATIVE_MODE only."""
-    from graphc.ops.gradients.custom import HostFunction
-
     made = call_op("HostCall", *given, function=HostFunction(function))
     return made if isinstance(made, tuple) else (made,)

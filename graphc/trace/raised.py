@@ -11,12 +11,13 @@ from graphc.errors import TraceError, user_loc
 from graphc.ops.functional.printing import raise_later
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import flatten, unflatten
+from graphc.trace.recorder import GraphRecorder
 
 #: What a branch that raises leaves in place of its symbols.
 _RAISED = "raised"
 
 
-def caught(part: Callable[[], Any], recorder: Any) -> Callable[[], Any]:
+def caught(part: Callable[[], Any], recorder: GraphRecorder) -> Callable[[], Any]:
     """A part of a conditional; where it ends with a `raise` statement of the user's, that is recorded.
 
     TraceError GC124 inside a loop over tensors, which would go on.
@@ -41,11 +42,12 @@ def caught(part: Callable[[], Any], recorder: Any) -> Callable[[], Any]:
     return run
 
 
-def _loops(recorder: Any) -> bool:
-    while recorder is not None:
-        if recorder.graph.name == "body":
+def _loops(recorder: GraphRecorder) -> bool:
+    around: GraphRecorder | None = recorder
+    while around is not None:
+        if around.graph.name == "body":
             return True
-        recorder = recorder.parent
+        around = around.parent
     return False
 
 

@@ -1,4 +1,5 @@
-"""The recorder: turns the op calls of a running `construct` into nodes of a graph.
+"""The recorder: turns the op calls of a running `construct` into nodes of a graph. What calls of cells, control flow and
+gradients mean is the tracer's, which stands on it.
 
 State is SSA. Each Parameter is mapped to its current Value: a read resolves when the value is used, `assign` and the results
 of `cond` replace it. Every Cell call leaves a record of its arguments, its results and the versions of the states it touched,
@@ -8,18 +9,18 @@ so that a gradient asked for later reuses that forward instead of tracing it aga
 from __future__ import annotations
 
 import sys
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
+from graphc import dispatch
 from graphc.errors import GraphcError, TraceError, user_loc
 from graphc.ir import Data, Graph, Ids, Node, Region, TensorType, Value, get_op
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Parameter, Tensor, TracedTensor, require_array
-from graphc.ops.tensor.tree import Structure, flatten, map_tensors
-from graphc.trace import control, custom, gradient, hooks, mixed
-from graphc.trace.convert import converted
+from graphc.ops.tensor.tree import flatten, map_tensors
 
 
 @dataclass(slots=True)
@@ -49,8 +50,8 @@ class DeferredDepend(Tensor):
     __hash__ = Tensor.__hash__
 
 
-class GraphRecorder:
-    """Implements `graphc.dispatch.Recorder` for one graph; branches of `cond` get recorders of their own."""
+class GraphRecorder(dispatch.Recorder):
+    """The part of `graphc.dispatch.Recorder` that records, for one graph; branches of `cond` get recorders of their own."""
 
     immediate = False
 
@@ -65,14 +66,27 @@ class GraphRecorder:
         self.captures: dict[Value, Value] = {}  # value of the parent -> Input here
         self.touched: list[tuple[int, Value, bool]] = []  # (parameter, version, written), in order
         self.calls: list[CallRecord] = []
-        self.cells: list[Cell] = parent.cells[-1:] if parent else []
         self.scopes: list[str] = [parent.scopes[-1] if parent else ""]
         self.regions: list[Region] = [parent.regions[-1] if parent else "forward"]
         self._constants: dict[Any, tuple[Value, Any]] = {}
 
     @property
     def root(self) -> GraphRecorder:
+        """The recorder of the whole graph, of which this one may record a branch."""
         return self if self.parent is None else self.parent.root
+
+    @abstractmethod
+    def branch(self, name: str) -> GraphRecorder:
+        """A recorder for a subgraph of this graph."""
+
+    @contextmanager
+    def active(self) -> Iterator[Self]:
+        """Calls of ops made inside are recorded here."""
+        token = dispatch.recorder.set(self)
+        try:
+            yield self
+        finally:
+            dispatch.recorder.reset(token)
 
     # ---- nodes
 
@@ -288,72 +302,10 @@ class GraphRecorder:
         finally:
             self.regions.pop()
 
-    # ---- control flow and gradients
-
-    def cond(
-        self, pred: Tensor, then: Callable[..., Any], orelse: Callable[..., Any], operands: tuple[Any, ...]
-    ) -> Any:
-        return control.cond(self, pred, then, orelse, operands)
-
-    def while_loop(
-        self, test: Callable[..., Any], body: Callable[..., Any], carried: tuple[Any, ...]
-    ) -> tuple[Any, ...]:
-        return control.while_loop(self, test, body, carried)
-
-    def gradient(self, fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: Any) -> Any:
-        return gradient.gradient(self, fn, weights, args, options)
-
-    def custom_gradient(self, name: str, args: tuple[Any, ...], result: Any, bprop: Callable[..., Any]) -> Any:
-        return custom.custom_gradient(self, name, args, result, bprop)
-
     # ---- calls
 
-    def call_cell(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Trace a Cell inside another; leaves a record for `gradient`."""
-        region = cell.region or self.regions[-1]
-        path = self._path(cell)
-        self.scopes.append(path)
-        self.cells.append(cell)
-        try:
-            with self.region(region):
-                return self.recorded_call(cell, self.construct_of(cell), args, kwargs)
-        finally:
-            self.scopes.pop()
-            self.cells.pop()
-
-    def construct_of(self, cell: Cell) -> Callable[..., Any]:
-        """The cell's construct, ready to run: in the dtype of `to_float`, with the gradient of the cell's own `bprop`, and
-        between its hooks.
-        """
-        return hooks.hooked(self, cell, self._own_construct(cell))
-
-    def _own_construct(self, cell: Cell) -> Callable[..., Any]:
-        construct = self.prepared(cell.construct)
-        if cell.compute_dtype is not None:
-            construct = mixed.in_dtype(cell, cell.compute_dtype, self.prepared)
-        bprop = custom.bprop_of(cell)
-        if bprop is None:
-            return construct
-
-        def run(*args: Any, **kwargs: Any) -> Any:
-            args = custom.by_position(cell.construct, args, kwargs)
-            return self.custom_gradient(type(cell).__name__, args, construct(*args), self.prepared(bprop))
-
-        return run
-
-    def prepared(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """A user's function as it is to be run: with its control flow on tensors converted."""
-        return converted(fn)
-
-    def _path(self, cell: Cell) -> str:
-        """The cell's path: its attribute name in the cell that calls it, or its class name."""
-        parent = self.cells[-1] if self.cells else None
-        name = type(cell).__name__
-        if parent is not None:
-            name = next((n for n, c in parent._cells.items() if c is cell), name)
-        return f"{self.scopes[-1]}.{name}" if self.scopes[-1] else name
-
     def recorded_call(self, fn: Any, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """run(*args, **kwargs), remembered as the call of fn that it is."""
         record = CallRecord(fn, self.argument_key((args, kwargs), fn))
         start = len(self.touched)
         record.result = run(*args, **kwargs)
@@ -370,7 +322,8 @@ class GraphRecorder:
         leaves, structure = flatten(tree)
         parts: list[Any] = [self._leaf_key(x) for x in leaves]
         modes = tuple(c.training for _, c in fn.cells_and_names()) if isinstance(fn, Cell) else ()
-        return (*parts, _comparable(structure), modes)
+        # The Python values of a structure need not be hashable; their repr tells 1 from 1.0 and True.
+        return (*parts, repr(structure), modes)
 
     def _leaf_key(self, x: Tensor) -> Any:
         if isinstance(x, Parameter):
@@ -378,8 +331,3 @@ class GraphRecorder:
         if isinstance(x, (TracedTensor, DeferredDepend)):
             return self.resolve(x)
         return ("constant", self.constant(x))
-
-
-def _comparable(structure: Structure) -> str:
-    # The Python values of a structure need not be hashable; their repr tells 1 from 1.0 and True.
-    return repr(structure)

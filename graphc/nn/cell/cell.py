@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from graphc import dispatch
-from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceAttributeError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceAttributeError, TraceError, user_loc
 from graphc.ir import Region
 from graphc.nn.cell.hooks import Hooks
 from graphc.nn.cell.structure import Structure
+from graphc.ops.functional.state import assign
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
 
 
-class Cell(Hooks, Structure):
+class Cell(Hooks, Structure["Cell"]):
     """Base of all layers, losses, optimizers and training steps (MindSpore: nn.Cell).
 
     auto_prefix: whether parameters of child cells are named after the attribute that holds the child.
@@ -29,6 +28,11 @@ class Cell(Hooks, Structure):
     compute_dtype: str | None = None
     #: The dtype that float results of a cell with a compute_dtype are cast to; None: as they come out.
     result_dtype: str | None = None
+    #: What `set_grad` has set; it changes nothing.
+    requires_grad = False
+    #: What MindSpore keeps beside a cell: prefix of its parameters' names in a checkpoint, phase and options of compilation.
+    param_prefix = ""
+    phase = ""
 
     def __init__(self, auto_prefix: bool = True) -> None:
         object.__setattr__(self, "_params", {})
@@ -72,15 +76,11 @@ class Cell(Hooks, Structure):
         """In construct a tensor set as an attribute that holds a Parameter is assigned to it, as in MindSpore. Whether the
         attribute is dealt with; False for a cell that construct itself has made, and where Python runs at every step.
         """
-        from graphc.errors import TraceError
-
         held = self.__dict__.get(name)
         if value is held and name in self.__dict__:
             return True
         if isinstance(held, Parameter) and isinstance(value, (Tensor, bool, int, float)):
-            from graphc.ops import functional
-
-            functional.assign(held, value)
+            assign(held, value)
             return True
         if self.__dict__.get("_made_in_construct") or getattr(dispatch.recorder.get(), "immediate", False):
             return False
@@ -121,67 +121,6 @@ class Cell(Hooks, Structure):
         assert dispatch.execute_cell is not None
         return dispatch.execute_cell(self, args, kwargs)
 
-    # ---- structure
-
-    def cells(self) -> Iterable[Cell]:
-        """The child cells."""
-        return self._cells.values()  # type: ignore[no-any-return]
-
-    def name_cells(self) -> dict[str, Cell]:
-        """The child cells by attribute name."""
-        return dict(self._cells)
-
-    def cells_and_names(self, prefix: str = "") -> Iterator[tuple[str, Cell]]:
-        """This cell and all below it with their paths, each once."""
-        seen: set[int] = set()
-        stack: list[tuple[str, Cell]] = [(prefix, self)]
-        while stack:
-            path, cell = stack.pop()
-            if id(cell) in seen:
-                continue
-            seen.add(id(cell))
-            yield path, cell
-            children = [(f"{path}.{n}" if path else n, c) for n, c in cell._cells.items()]
-            stack += reversed(children)
-
-    def parameters_and_names(self, expand: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their paths from this cell, each once; `expand` includes those of child cells.
-
-        Those that only a ParameterTuple holds come last, with their names in place of attribute names.
-        """
-        seen: set[int] = set()
-        cells = list(self.cells_and_names()) if expand else [("", self)]
-        own = ((path, name, p) for path, cell in cells for name, p in cell._params.items())
-        held = ((path, p.name, p) for path, cell in cells for p in cell._in_tuples())
-        for path, name, param in itertools.chain(own, held):
-            if id(param) not in seen:
-                seen.add(id(param))
-                yield (f"{path}.{name}" if path else name), param
-
-    def _in_tuples(self) -> Iterator[Parameter]:
-        return (p for value in vars(self).values() if isinstance(value, ParameterTuple) for p in value)
-
-    def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
-        """The parameters, each once."""
-        return (p for _, p in self.parameters_and_names(expand))
-
-    def trainable_params(self, recurse: bool = True) -> list[Parameter]:
-        """The parameters with `requires_grad`."""
-        return [p for p in self.get_parameters(recurse) if p.requires_grad]
-
-    def untrainable_params(self, recurse: bool = True) -> list[Parameter]:
-        """The parameters without `requires_grad`."""
-        return [p for p in self.get_parameters(recurse) if not p.requires_grad]
-
-    def parameters_dict(self, recurse: bool = True) -> dict[str, Parameter]:
-        """The parameters by name."""
-        return {p.name: p for p in self.get_parameters(recurse)}
-
-    def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
-        """Name every parameter `prefix` + its path from this cell."""
-        for path, param in self.parameters_and_names(recurse):
-            param.name, param.is_named = prefix + path, True
-
     # ---- modes
 
     def set_train(self, mode: bool = True) -> Cell:
@@ -216,6 +155,40 @@ class Cell(Hooks, Structure):
         return self
 
     # ---- marks of MindSpore's
+
+    def set_param_ps(self, recurse: bool = True, init_in_server: bool = False) -> None:
+        """Accepted: there are no parameter servers."""
+
+    def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Self:
+        """Note on the trainable parameters which of them are summed together over processes. Returns self."""
+        for p in self.trainable_params(recurse):
+            p.comm_fusion = fusion_type
+        return self
+
+    def recompute(self, **options: Any) -> None:
+        """Accepted: what to keep for the gradient is decided by the compiler."""
+
+    def set_jit_config(self, jit_config: Any) -> None:
+        """Accepted: there is one way of compiling."""
+
+    def set_boost(self, boost_type: str) -> Self:
+        """Accepted. Returns self."""
+        return self
+
+    def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
+        """Accepted: a cell is compiled for the shapes it is called with."""
+
+    def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Parameter, Parameter]:
+        """Each parameter, mapped to itself: data are made at once."""
+        return {p: p for p in self.get_parameters()}
+
+    def compile_and_run(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the cell."""
+        return self(*args, **kwargs)
+
+    def cast_param(self, param: Tensor) -> Tensor:
+        """The parameter: `to_float` casts parameters where they are used."""
+        return param
 
     @property
     def cls_name(self) -> str:

@@ -1,16 +1,16 @@
-"""The part of Cell that adds children by name and walks over them, and marks that only MindSpore's compiler needs."""
+"""The tree of a network: a Cell holds Parameters and child Cells by name. Adds to it, walks over it, names what it finds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self, cast
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, Self, TypeVar, cast
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.tensor import Parameter, ParameterTuple
 
-if TYPE_CHECKING:
-    from graphc.nn.cell.cell import Cell
+Child = TypeVar("Child", bound="Structure[Any]")
 
 
 class NameTakenError(ArgumentValueError, KeyError):
@@ -22,14 +22,14 @@ class NameTakenError(ArgumentValueError, KeyError):
 NameTakenError.__module__ = "graphc"
 
 
-class Structure:
-    """Children by name. See Cell."""
+class Structure(Generic[Child]):
+    """Parameters and children by name, the children of the class that derives from it: Cell, a structure of Cells."""
 
-    #: What `set_grad` has set; it changes nothing.
-    requires_grad = False
-    #: What MindSpore keeps beside a cell: prefix of its parameters' names in a checkpoint, phase and options of compilation.
-    param_prefix = ""
-    phase = ""
+    _params: dict[str, Parameter]
+    _cells: dict[str, Child]
+    _auto_prefix: bool
+
+    # ---- adding
 
     def _free_name(self, kind: str, name: Any) -> str:
         """The name, if it can be one and is not taken."""
@@ -44,29 +44,25 @@ class Structure:
         """Add a child under a name that need not be an identifier; None holds a place. NameTakenError, an ArgumentValueError
         and KeyError, if the name is taken, empty or has a dot.
         """
-        from graphc.nn.cell.cell import Cell
-
-        me = cast("Cell", self)
         name = self._free_name("child", child_name)
-        if name in me._cells or name in self.__dict__:
+        if name in self._cells or name in self.__dict__:
             raise NameTakenError(f"{type(self).__name__} already has a child or attribute {name!r}", loc=user_loc())
         if child_cell is None:
             return
-        if not isinstance(child_cell, Cell):
+        if not isinstance(child_cell, Structure):
             raise ArgumentTypeError(f"child {name!r} must be a Cell, got {type(child_cell).__name__}", loc=user_loc())
-        if me._auto_prefix:
+        if self._auto_prefix:
             child_cell.update_parameters_name(name + ".")
-        me._cells[name] = child_cell
+        self._cells[name] = cast(Child, child_cell)
         dispatch.touch()
 
     def insert_param_to_cell(self, param_name: str, param: Any, check_name_contain_dot: bool = True) -> None:
         """Add a parameter as the attribute of this name; a parameter of this name is replaced. Errors as for
         insert_child_to_cell.
         """
-        me = cast("Cell", self)
         if check_name_contain_dot or not param_name:
             self._free_name("parameter", param_name)
-        if param_name in self.__dict__ and param_name not in me._params:
+        if param_name in self.__dict__ and param_name not in self._params:
             raise NameTakenError(f"{type(self).__name__} already has an attribute {param_name!r}", loc=user_loc())
         if not isinstance(param, Parameter):
             raise ArgumentTypeError(
@@ -74,9 +70,70 @@ class Structure:
             )
         setattr(self, param_name, param)
 
+    # ---- what it holds
+
+    def cells(self) -> Iterable[Child]:
+        """The child cells."""
+        return self._cells.values()
+
+    def name_cells(self) -> dict[str, Child]:
+        """The child cells by attribute name."""
+        return dict(self._cells)
+
+    def cells_and_names(self, prefix: str = "") -> Iterator[tuple[str, Child]]:
+        """This cell and all below it with their paths, each once."""
+        seen: set[int] = set()
+        stack: list[tuple[str, Child]] = [(prefix, cast(Child, self))]
+        while stack:
+            path, cell = stack.pop()
+            if id(cell) in seen:
+                continue
+            seen.add(id(cell))
+            yield path, cell
+            children = [(f"{path}.{n}" if path else n, c) for n, c in cell._cells.items()]
+            stack += reversed(children)
+
+    def parameters_and_names(self, expand: bool = True) -> Iterator[tuple[str, Parameter]]:
+        """The parameters with their paths from this cell, each once; `expand` includes those of child cells.
+
+        Those that only a ParameterTuple holds come last, with their names in place of attribute names.
+        """
+        seen: set[int] = set()
+        cells = list(self.cells_and_names()) if expand else [("", cast(Child, self))]
+        own = ((path, name, p) for path, cell in cells for name, p in cell._params.items())
+        held = ((path, p.name, p) for path, cell in cells for p in cell._in_tuples())
+        for path, name, param in itertools.chain(own, held):
+            if id(param) not in seen:
+                seen.add(id(param))
+                yield (f"{path}.{name}" if path else name), param
+
+    def _in_tuples(self) -> Iterator[Parameter]:
+        return (p for value in vars(self).values() if isinstance(value, ParameterTuple) for p in value)
+
+    def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
+        """The parameters, each once."""
+        return (p for _, p in self.parameters_and_names(expand))
+
+    def trainable_params(self, recurse: bool = True) -> list[Parameter]:
+        """The parameters with `requires_grad`."""
+        return [p for p in self.get_parameters(recurse) if p.requires_grad]
+
+    def untrainable_params(self, recurse: bool = True) -> list[Parameter]:
+        """The parameters without `requires_grad`."""
+        return [p for p in self.get_parameters(recurse) if not p.requires_grad]
+
+    def parameters_dict(self, recurse: bool = True) -> dict[str, Parameter]:
+        """The parameters by name."""
+        return {p.name: p for p in self.get_parameters(recurse)}
+
+    def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
+        """Name every parameter `prefix` + its path from this cell."""
+        for path, param in self.parameters_and_names(recurse):
+            param.name, param.is_named = prefix + path, True
+
     def apply(self, fn: Callable[[Any], Any]) -> Self:
         """Call fn with every cell below, children before parents, and with this one. Returns self."""
-        for cell in cast("Cell", self).cells():
+        for cell in self.cells():
             cell.apply(fn)
         fn(self)
         return self
@@ -84,7 +141,7 @@ class Structure:
     def check_names(self) -> None:
         """ArgumentValueError if two parameters have one name."""
         names: set[str] = set()
-        for p in cast("Cell", self).get_parameters():
+        for p in self.get_parameters():
             if p.name in names:
                 raise ArgumentValueError(
                     f"two parameters are named {p.name!r}",
@@ -93,40 +150,6 @@ class Structure:
                     help="give each parameter its own name",
                 )
             names.add(p.name)
-
-    def set_param_ps(self, recurse: bool = True, init_in_server: bool = False) -> None:
-        """Accepted: there are no parameter servers."""
-
-    def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Self:
-        """Note on the trainable parameters which of them are summed together over processes. Returns self."""
-        for p in cast("Cell", self).trainable_params(recurse):
-            p.comm_fusion = fusion_type
-        return self
-
-    def recompute(self, **options: Any) -> None:
-        """Accepted: what to keep for the gradient is decided by the compiler."""
-
-    def set_jit_config(self, jit_config: Any) -> None:
-        """Accepted: there is one way of compiling."""
-
-    def set_boost(self, boost_type: str) -> Self:
-        """Accepted. Returns self."""
-        return self
-
-    def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
-        """Accepted: a cell is compiled for the shapes it is called with."""
-
-    def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Parameter, Parameter]:
-        """Each parameter, mapped to itself: data are made at once."""
-        return {p: p for p in cast("Cell", self).get_parameters()}
-
-    def compile_and_run(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the cell."""
-        return cast("Cell", self)(*args, **kwargs)
-
-    def cast_param(self, param: Tensor) -> Tensor:
-        """The parameter: `to_float` casts parameters where they are used."""
-        return param
 
 
 __all__ = [

@@ -11,6 +11,7 @@ from graphc.nn.cell import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import Uniform
 from graphc.nn.initializer.make import initializer
+from graphc.nn.layer.dropout import Dropout
 from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 
 State = Any
@@ -146,8 +147,6 @@ class _Recurrent(Cell):
         self.dropout = checks.real(owner, "dropout", dropout, least=0)
         if not 0 <= dropout < 1:
             raise checks.wrong_value(owner, "dropout", "in [0, 1)", dropout)
-        from graphc.nn.layer.dropout import Dropout
-
         self.drop = Dropout(p=float(dropout))
         init, rows = Uniform(1 / math.sqrt(hidden_size)), self._gates * hidden_size
         wide = hidden_size * (2 if bidirectional else 1)

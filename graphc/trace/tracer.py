@@ -1,0 +1,95 @@
+"""The tracer: what calls of cells, control flow on tensors and gradients become in the graph that is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from graphc.nn.cell.cell import Cell
+from graphc.ops.tensor.tensor import Tensor
+from graphc.trace import control, custom, gradient, hooks, mixed
+from graphc.trace.convert import converted
+from graphc.trace.recorder import GraphRecorder
+
+
+class Tracer(GraphRecorder):
+    """Implements `graphc.dispatch.Recorder` for graph mode."""
+
+    def __init__(self, name: str, parent: Tracer | None = None) -> None:
+        super().__init__(name, parent)
+        self.cells: list[Cell] = parent.cells[-1:] if parent else []
+
+    def branch(self, name: str) -> Tracer:
+        # In PYNATIVE_MODE, too: what stands in a subgraph is recorded, and evaluated where its results are asked for.
+        return Tracer(name, self)
+
+    # ---- control flow and gradients
+
+    def cond(
+        self, pred: Tensor, then: Callable[..., Any], orelse: Callable[..., Any], operands: tuple[Any, ...]
+    ) -> Any:
+        return control.cond(self, pred, then, orelse, operands)
+
+    def while_loop(
+        self, test: Callable[..., Any], body: Callable[..., Any], carried: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        return control.while_loop(self, test, body, carried)
+
+    def gradient(self, fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: Any) -> Any:
+        return gradient.gradient(self, fn, weights, args, options)
+
+    def custom_gradient(self, name: str, args: tuple[Any, ...], result: Any, bprop: Callable[..., Any]) -> Any:
+        return custom.custom_gradient(self, name, args, result, bprop)
+
+    # ---- calls
+
+    def run(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the outermost cell's construct; what it returns."""
+        self.cells.append(cell)
+        with self.region(cell.region or "forward"):
+            return self._construct_of(cell)(*args, **kwargs)
+
+    def call_cell(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Trace a Cell inside another; leaves a record for `gradient`."""
+        region = cell.region or self.regions[-1]
+        path = self._path(cell)
+        self.scopes.append(path)
+        self.cells.append(cell)
+        try:
+            with self.region(region):
+                return self.recorded_call(cell, self._construct_of(cell), args, kwargs)
+        finally:
+            self.scopes.pop()
+            self.cells.pop()
+
+    def _construct_of(self, cell: Cell) -> Callable[..., Any]:
+        """The cell's construct, ready to run: in the dtype of `to_float`, with the gradient of the cell's own `bprop`, and
+        between its hooks.
+        """
+        return hooks.hooked(self, cell, self._own_construct(cell))
+
+    def _own_construct(self, cell: Cell) -> Callable[..., Any]:
+        construct = self.prepared(cell.construct)
+        if cell.compute_dtype is not None:
+            construct = mixed.in_dtype(cell, cell.compute_dtype, self.prepared)
+        bprop = custom.bprop_of(cell)
+        if bprop is None:
+            return construct
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            args = custom.by_position(cell.construct, args, kwargs)
+            return self.custom_gradient(type(cell).__name__, args, construct(*args), self.prepared(bprop))
+
+        return run
+
+    def prepared(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """A user's function as it is to be run: with its control flow on tensors converted."""
+        return converted(fn)
+
+    def _path(self, cell: Cell) -> str:
+        """The cell's path: its attribute name in the cell that calls it, or its class name."""
+        parent = self.cells[-1] if self.cells else None
+        name = type(cell).__name__
+        if parent is not None:
+            name = next((n for n, c in parent._cells.items() if c is cell), name)
+        return f"{self.scopes[-1]}.{name}" if self.scopes[-1] else name
