@@ -152,7 +152,7 @@ class CompiledStep:
 
     def dump(self, directory: str | Path) -> list[Path]:
         """Write graph, changed passes, generated step and kernels into a directory. Returns the files written."""
-        from graphc.inspect.dump import write_dump
+        from graphc.inspect.dump import write_dump  # Here, so that a start without dumps is quick.
 
         return write_dump(
             Path(directory),
@@ -265,17 +265,17 @@ def compile(cell: Cell, *inputs: Any, **kwargs: Any) -> CompiledStep:
     """
     if not isinstance(cell, Cell):
         raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
-    return _compile(cell, inputs, kwargs)
+    try:
+        return _compile(cell, inputs, kwargs)
+    except GraphcError as error:
+        raise _shortened(error) from error.__cause__
 
 
 def _compile(
     cell: Cell, inputs: tuple[Any, ...], kwargs: dict[str, Any], turns: threading.RLock | None = None
 ) -> CompiledStep:
-    try:
-        with collector.compiling:
-            return CompiledStep(cell, inputs, kwargs, turns)
-    except GraphcError as error:
-        raise _shortened(error) from error.__cause__
+    with collector.compiling:
+        return CompiledStep(cell, inputs, kwargs, turns)
 
 
 def as_inputs(tree: Any) -> Any:
@@ -299,6 +299,7 @@ def _is_plain(structure: Structure, count: int) -> bool:
 
 
 def _build(program: Any, *, checked: bool) -> Executable:
+    # Here, so that a start is quick: it brings numba along.
     from graphc_codegen import CodegenError, cache, compile_program
 
     on = switches()
@@ -417,8 +418,12 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     key = steps.key(cell, leaves, structure)
     step = steps.steps.get(key)
     if step is None:
+        try:
+            made = _compile(cell, inputs[0], inputs[1], steps.turns)
+        except GraphcError as error:
+            raise _shortened(error) from error.__cause__
         # Threads that come together each compile one, the first to end is kept.
-        step = steps.steps.setdefault(key, _compile(cell, inputs[0], inputs[1], steps.turns))
+        step = steps.steps.setdefault(key, made)
     # Compiling may have touched cells that construct makes.
     steps.latest = step, (dispatch.version, *conditions[1:])
     return step(*inputs[0], **inputs[1])

@@ -171,7 +171,18 @@ class GraphcError(Exception):
     help: one concrete suggestion. nodes: ids of IR nodes. Attributes of the same names; `code` is stable.
     """
 
+    __module__ = "graphc"
     default_code = "GC100"
+
+    def __init_subclass__(cls, *, shown_as: str | None = None) -> None:
+        """The classes below belong to `graphc`, where users find them. `shown_as` is what `type(error).__name__` says: scripts
+        made for MindSpore that look at it find the builtin's name; tracebacks show the qualified name.
+        """
+        super().__init_subclass__()
+        if cls.__module__ == __name__:
+            cls.__module__ = "graphc"
+        if shown_as is not None:
+            cls.__name__ = shown_as
 
     def __init__(
         self,
@@ -236,17 +247,17 @@ class ShapeError(GraphcError, ValueError):
     default_code = "GC101"
 
 
-class DTypeError(GraphcError, TypeError):
+class DTypeError(GraphcError, TypeError, shown_as="TypeError"):
     """A dtype that an op does not accept."""
 
     default_code = "GC110"
 
 
-class ArgumentTypeError(GraphcError, TypeError):
+class ArgumentTypeError(GraphcError, TypeError, shown_as="TypeError"):
     """An argument of the wrong kind."""
 
 
-class ArgumentValueError(GraphcError, ValueError):
+class ArgumentValueError(GraphcError, ValueError, shown_as="ValueError"):
     """An argument of the right kind with a value that is not accepted."""
 
 
@@ -256,7 +267,7 @@ class TraceError(GraphcError, RuntimeError):
     default_code = "GC130"
 
 
-class TraceTypeError(TraceError, TypeError):
+class TraceTypeError(TraceError, TypeError, shown_as="TypeError"):
     """Python that cannot be traced because a traced tensor stands where a Python value is needed."""
 
 
@@ -296,7 +307,7 @@ class CompileError(GraphcError, RuntimeError):
     default_code = "GC180"
 
 
-class SignatureError(GraphcError, TypeError):
+class SignatureError(GraphcError, TypeError, shown_as="TypeError"):
     """A compiled step called with inputs it was not compiled for."""
 
     default_code = "GC170"
@@ -306,12 +317,3 @@ class CheckpointError(GraphcError, ValueError):
     """A checkpoint that does not match."""
 
     default_code = "GC190"
-
-
-# Users see `graphc.ShapeError`, which is where these are exported. Scripts made for MindSpore that look at the name of an
-# exception's class find the builtin's for the plain argument errors; tracebacks show the qualified name.
-for _cls in list(globals().values()):
-    if isinstance(_cls, type) and issubclass(_cls, GraphcError):
-        _cls.__module__ = "graphc"
-ArgumentTypeError.__name__ = DTypeError.__name__ = TraceTypeError.__name__ = SignatureError.__name__ = "TypeError"
-ArgumentValueError.__name__ = "ValueError"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 _TOP = "graphc.compat.toplevel"
@@ -115,6 +115,15 @@ MODULES: dict[str, tuple[str, ...]] = {
 }
 
 
+def _imports_from(frame: FrameType) -> bool:
+    """Whether a frame is at `from module import name`.
+
+    Only the instruction tells: Python drops an AttributeError there, and what it says of the nearest name with it, while
+    hasattr() and getattr() need one.
+    """
+    return frame.f_code.co_code[frame.f_lasti] == opcode.opmap["IMPORT_FROM"]
+
+
 class Shadow(ModuleType):
     """A module of MindSpore's name whose contents are graphc's."""
 
@@ -131,14 +140,9 @@ class Shadow(ModuleType):
                 setattr(self, name, value)
                 return value
         message = f"graphc has no {self.__name__}.{name}{_nearest(self.__name__, name)}"
-        # `from module import name` hides what an AttributeError says.
-        frame = sys._getframe(1)
-        importing = frame.f_code.co_code[frame.f_lasti] == opcode.opmap["IMPORT_FROM"]
-        raise (
-            ImportError(message, name=self.__name__)
-            if importing and not name.startswith("__")
-            else AttributeError(message)
-        )
+        if _imports_from(sys._getframe(1)) and not name.startswith("__"):
+            raise ImportError(message, name=self.__name__)
+        raise AttributeError(message)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Modules such as mindspore.common.mutable, which stand for the function of the same name in them."""

@@ -13,7 +13,9 @@ import numpy as np
 
 from graphc import context as _context
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.ir.types import numpy_dtype
 from graphc.nn.cell.cell import Cell
+from graphc.ops.gradients.hypermap import RowTensor
 from graphc.ops.tensor.dtype import DType, to_name
 from graphc.ops.tensor.tensor import Tensor
 
@@ -128,8 +130,6 @@ def from_numpy(array: Any) -> Tensor:
 
 def dtype_to_nptype(type_: Any) -> Any:
     """The NumPy type of a dtype."""
-    from graphc.ir.types import numpy_dtype
-
     return numpy_dtype(to_name(type_)).type
 
 
@@ -167,19 +167,12 @@ Type, TensorType = DType, Tensor
 tensor_type = Tensor
 
 
-class RowTensor:
-    """Stands for MindSpore's sparse gradients, of which there are none here: making one is ArgumentTypeError."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise ArgumentTypeError(f"graphc has no sparse tensors: {type(self).__name__} cannot be made", loc=user_loc())
-
-
 class COOTensor(RowTensor):
-    """As RowTensor."""
+    """As ops.RowTensor: MindSpore's sparse tensors, of which there are none here. Making one is ArgumentTypeError."""
 
 
 class CSRTensor(RowTensor):
-    """As RowTensor."""
+    """As COOTensor."""
 
 
 SparseTensor = RowTensorInner = RowTensor

@@ -34,8 +34,6 @@ class UnboundError(TraceError, UnboundLocalError):
     """A name that only one branch sets is used after the conditional."""
 
 
-UnboundError.__module__ = "graphc"
-
 _converted: WeakKeyDictionary[types.FunctionType, Callable[..., Any]] = WeakKeyDictionary()
 
 

@@ -24,9 +24,6 @@ class PositionError(ArgumentValueError, IndexError):
     """A gradient is asked for an input that the call does not have."""
 
 
-PositionError.__module__ = "graphc"
-
-
 @dataclass(frozen=True)
 class _Request:
     """What to differentiate for: inputs (tensors, or mutable nests of them) and parameters."""

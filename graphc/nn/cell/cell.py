@@ -94,13 +94,14 @@ class Cell(Hooks, Structure["Cell"]):
     def __getattr__(self, name: str) -> Any:
         if name == "_params":
             raise AttributeError(name)
+        help: str | None
         if "_params" not in self.__dict__:
             help = "call super().__init__() first in __init__"
         else:
-            import difflib
+            import difflib  # Here, so that a start is quick: only mistakes need it.
 
             near = difflib.get_close_matches(name, [*self.__dict__, *dir(type(self))], n=1)
-            help = f"did you mean self.{near[0]}?" if near else None  # type: ignore[assignment]
+            help = f"did you mean self.{near[0]}?" if near else None
         raise TraceAttributeError(f"{type(self).__name__} has no attribute {name!r}", loc=user_loc(), help=help)
 
     def __delattr__(self, name: str) -> None:

@@ -19,9 +19,6 @@ class NameTakenError(ArgumentValueError, KeyError):
     __str__ = ArgumentValueError.__str__
 
 
-NameTakenError.__module__ = "graphc"
-
-
 class Structure(Generic[Child]):
     """Parameters and children by name, the children of the class that derives from it: Cell, a structure of Cells."""
 

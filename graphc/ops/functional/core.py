@@ -21,13 +21,8 @@ Number = bool | int | float
 Operand = Tensor | Number
 
 
-class IndexRangeError(ArgumentValueError, IndexError):
+class IndexRangeError(ArgumentValueError, IndexError, shown_as="IndexError"):
     """An index that an axis does not have. An IndexError, which also ends Python's own iteration."""
-
-
-IndexRangeError.__module__ = "graphc"
-
-IndexRangeError.__name__ = "IndexError"
 
 
 def call(op: str, *operands: Tensor, **attrs: Any) -> Tensor:

@@ -240,7 +240,9 @@ class RowTensor:
 
     def __init__(self, *parts: Any, **named: Any) -> None:
         raise ArgumentTypeError(
-            "graphc has no RowTensor", loc=user_loc(), help="gradients are Tensors here, also those of an Embedding"
+            f"graphc has no {type(self).__name__}",
+            loc=user_loc(),
+            help="gradients are Tensors here, also those of an Embedding",
         )
 
 
