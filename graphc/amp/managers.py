@@ -5,8 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from graphc.errors import TraceError, user_loc
-from graphc.nn import Cell, DynamicLossScaleUpdateCell, FixedLossScaleUpdateCell
-from graphc.nn.cell import checks
+from graphc.nn import Cell, DynamicLossScaleUpdateCell, FixedLossScaleUpdateCell, checks
 
 
 class LossScaleManager(ABC):

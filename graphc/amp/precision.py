@@ -23,8 +23,8 @@ from graphc.nn import (
     TrainOneStepCell,
     TrainOneStepWithLossScaleCell,
     WithLossCell,
+    checks,
 )
-from graphc.nn.cell import checks
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import map_tensors

@@ -56,7 +56,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     **_within("mindspore.nn.loss", "loss", _NN),
     "mindspore.nn.optim": ("graphc.nn.optim",),
-    "mindspore.nn.optim.optimizer": ("graphc.nn.optim", "graphc.nn.optim.parts"),
+    "mindspore.nn.optim.optimizer": ("graphc.nn.optim", "graphc.nn.optim.mindspore_base"),
     **_within(
         "mindspore.nn.optim",
         "momentum sgd adam lamb lars rmsprop adagrad ftrl lazyadam proximal_ada_grad asgd rprop adamax adadelta"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ShapeError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.initializer.base import Initializer, named
 from graphc.nn.initializer.draws import Shape, normal, truncated_normal, uniform
 from graphc.ops.tensor.tensor import Array

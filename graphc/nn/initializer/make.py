@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.initializer import structured  # noqa: F401, its classes are known by name
 from graphc.nn.initializer.base import BY_NAME, Initializer
 from graphc.nn.initializer.distributions import Constant

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from graphc.errors import ArgumentValueError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.initializer.base import Initializer, named
 from graphc.nn.initializer.draws import Shape, normal
 from graphc.ops.tensor.tensor import Array

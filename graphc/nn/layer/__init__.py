@@ -6,34 +6,34 @@ from graphc.nn.layer import (
     activation,
     adaptive_pooling,
     attention,
-    basic,
     container,
     conv,
     conv3d,
     conv_transpose,
-    dropout,
     embedding,
+    linear,
     normalization,
     padding,
     pooling,
     rearrange,
     recurrent,
+    regularization,
 )
 from graphc.nn.layer.activation import *
 from graphc.nn.layer.adaptive_pooling import *
 from graphc.nn.layer.attention import *
-from graphc.nn.layer.basic import *
 from graphc.nn.layer.container import *
 from graphc.nn.layer.conv import *
 from graphc.nn.layer.conv3d import *
 from graphc.nn.layer.conv_transpose import *
-from graphc.nn.layer.dropout import *
 from graphc.nn.layer.embedding import *
+from graphc.nn.layer.linear import *
 from graphc.nn.layer.normalization import *
 from graphc.nn.layer.padding import *
 from graphc.nn.layer.pooling import *
 from graphc.nn.layer.rearrange import *
 from graphc.nn.layer.recurrent import *
+from graphc.nn.layer.regularization import *
 
 if not TYPE_CHECKING:
     __all__ = [
@@ -42,18 +42,18 @@ if not TYPE_CHECKING:
             activation,
             adaptive_pooling,
             attention,
-            basic,
             container,
             conv,
             conv3d,
             conv_transpose,
-            dropout,
             embedding,
+            linear,
             normalization,
             padding,
             pooling,
             rearrange,
             recurrent,
+            regularization,
         )
         for name in module.__all__
     ]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc import ops
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import Constant
 from graphc.nn.initializer.make import initializer
@@ -214,6 +214,13 @@ class Softmin(_Over):
         return ops.softmax(-x, self.axis)
 
 
+class Softmax2d(Softmax):
+    """Softmax over the channels of [N, C, H, W] (MindSpore: nn.Softmax2d)."""
+
+    def __init__(self) -> None:
+        super().__init__(axis=-3)
+
+
 class LogSoftmax(_Over):
     """log of softmax along an axis."""
 
@@ -283,6 +290,7 @@ __all__ = [
     "Sigmoid",
     "SoftShrink",
     "Softmax",
+    "Softmax2d",
     "Softmin",
     "Softplus",
     "Softsign",

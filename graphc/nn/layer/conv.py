@@ -7,11 +7,11 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import ShapeError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import HeUniform, Uniform, fans
 from graphc.nn.initializer.make import initializer
-from graphc.nn.layer.basic import input_dtype_error
+from graphc.nn.layer.linear import input_dtype_error
 from graphc.ops.functional.conv import Pad, Pair, same_pad
 from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 

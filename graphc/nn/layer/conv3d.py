@@ -7,7 +7,7 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import ShapeError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import HeUniform, Uniform, fans
 from graphc.nn.initializer.make import initializer

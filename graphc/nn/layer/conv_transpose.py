@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from graphc import ops
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.initializer.distributions import HeUniform, Uniform, fans
 from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.conv import _Conv, _padding

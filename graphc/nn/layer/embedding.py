@@ -1,4 +1,4 @@
-"""Embedding."""
+"""Rows of a trainable table: Embedding, EmbeddingLookup."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import DTypeError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.make import initializer
 from graphc.ops.functional.index import one_hot_rows
@@ -68,4 +68,35 @@ class Embedding(Cell):
         )
 
 
-__all__ = ["Embedding"]
+class EmbeddingLookup(Cell):
+    """Rows of a trainable table at the given numbers (MindSpore: nn.EmbeddingLookup on one device)."""
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embedding_size: int,
+        param_init: Any = "normal",
+        target: str = "CPU",
+        slice_mode: str = "batch_slice",
+        manual_shapes: Any = None,
+        max_norm: float | None = None,
+        sparse: bool = True,
+        dtype: Any = "float32",
+    ) -> None:
+        super().__init__()
+        self.vocab_size = checks.integer("EmbeddingLookup", "vocab_size", vocab_size)
+        self.embedding_size = checks.integer("EmbeddingLookup", "embedding_size", embedding_size)
+        self.target = checks.one_of("EmbeddingLookup", "target", target, ("cpu", "device"))
+        self.max_norm = None if max_norm is None else checks.real("EmbeddingLookup", "max_norm", max_norm, above=0)
+        table = initializer(param_init, (vocab_size, embedding_size), dtype)
+        self.embedding_table = Parameter(table, name="embedding_table")
+
+    def construct(self, indices: Any) -> Tensor:
+        rows = ops.gather(self.embedding_table, indices, 0)
+        if self.max_norm is None:
+            return rows
+        norms = ops.sqrt(ops.reduce_sum(ops.square(rows), -1, keep_dims=True))
+        return rows * (self.max_norm / ops.maximum(norms, self.max_norm))
+
+
+__all__ = ["Embedding", "EmbeddingLookup"]

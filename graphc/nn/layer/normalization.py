@@ -7,7 +7,7 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.make import initializer
 from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphc import ops
 from graphc.errors import ShapeError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.padding import bordered
 from graphc.ops.tensor.tensor import Tensor, as_tensor

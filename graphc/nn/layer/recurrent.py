@@ -7,11 +7,11 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import ShapeError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import Uniform
 from graphc.nn.initializer.make import initializer
-from graphc.nn.layer.dropout import Dropout
+from graphc.nn.layer.regularization import Dropout
 from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 
 State = Any

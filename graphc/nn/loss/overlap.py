@@ -6,7 +6,7 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import ShapeError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.layer.activation import get_activation
 from graphc.nn.loss.base import LossBase
 from graphc.ops.tensor.tensor import Tensor

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from graphc import ops
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.loss.base import LossBase
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 

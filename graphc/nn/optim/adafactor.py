@@ -8,7 +8,7 @@ import numpy as np
 
 from graphc import ops
 from graphc.errors import ArgumentValueError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.optim.base import Optimizer
 from graphc.ops.primitives import FusedAdaFactor
 from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor

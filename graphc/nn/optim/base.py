@@ -10,17 +10,17 @@ import numpy as np
 from graphc import dispatch, ops
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ir import Region
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.layer.container import CellList
 from graphc.nn.optim.groups import Member, members
-from graphc.nn.optim.parts import Parts
+from graphc.nn.optim.mindspore_base import MindSporeBase
 from graphc.nn.optim.rates import FixedRate, Rate, RateList, as_decay, as_rate, held
 from graphc.nn.rates.schedules import LearningRateSchedule
 from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
 
 
-class Optimizer(Parts, Cell):
+class Optimizer(MindSporeBase, Cell):
     """Base of the optimizers (MindSpore: nn.Optimizer).
 
     learning_rate: a number >= 0 or a tensor without axes, kept as the float32 Parameter "learning_rate"; or a list (any
@@ -62,7 +62,7 @@ class Optimizer(Parts, Cell):
         if isinstance(self.learning_rate, tuple):
             self._own(self.learning_rate)
         self._hold_decays(weight_decay, made)
-        self._prepare_parts()
+        self._prepare_base()
 
     def _rates(self, rate: Rate, made: list[Member]) -> Any:
         """One holder for all parameters; or a tuple of Parameters, or a CellList of schedules, one per parameter."""

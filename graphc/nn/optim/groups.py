@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.optim.rates import Decay, Rate, as_decay, as_rate
 from graphc.ops.tensor.tensor import Parameter

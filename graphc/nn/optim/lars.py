@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc import ops
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.optim.base import Optimizer
 from graphc.ops.tensor.tensor import Parameter, Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.optim.base import Optimizer
 from graphc.ops.tensor.tensor import Parameter, Tensor
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphc import ops
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.rates.schedules import LearningRateSchedule
 from graphc.ops.tensor.tensor import Array, Parameter, Tensor

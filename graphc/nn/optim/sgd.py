@@ -6,7 +6,7 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import ArgumentTypeError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.optim.base import Optimizer
 from graphc.ops.tensor.tensor import Parameter, Tensor
 

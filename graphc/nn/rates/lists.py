@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from graphc.errors import ArgumentValueError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 
 
 def piecewise_constant_lr(milestone: Sequence[int], learning_rates: Sequence[float]) -> list[float]:

@@ -6,7 +6,7 @@ import math
 
 from graphc import ops
 from graphc.errors import ArgumentTypeError
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Tensor
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import ArgumentValueError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.rates.schedules import LearningRateSchedule
 from graphc.ops.tensor.tensor import Tensor
 

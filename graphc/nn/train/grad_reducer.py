@@ -8,7 +8,7 @@ from graphc import ops
 from graphc.context import ParallelMode, parallel_settings
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ir import Region
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.ops.declared.collective import WORLD
 from graphc.ops.functional.collective import all_reduce

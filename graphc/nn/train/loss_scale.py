@@ -9,7 +9,7 @@ from typing import Any
 from graphc import dispatch, ops
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ir import Region
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.train.grad_reducer import is_data_parallel
 from graphc.nn.train.wrap import TrainOneStepCell, check_loss

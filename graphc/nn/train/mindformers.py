@@ -7,7 +7,7 @@ from typing import Any
 
 from graphc import dispatch, ops
 from graphc.errors import ArgumentTypeError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.train.clip import ClipGradNorm
 from graphc.nn.train.loss_scale import DynamicLossScaleUpdateCell, TrainOneStepWithLossScaleCell

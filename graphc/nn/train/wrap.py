@@ -8,11 +8,11 @@ from typing import Any
 from graphc import dispatch, ops
 from graphc.context import parallel_settings
 from graphc.errors import ArgumentTypeError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.train.grad_reducer import DistributedGradReducer, is_data_parallel
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
-from graphc.ops.tensor.tensor import ParameterTuple, Tensor
+from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
 from graphc.ops.tensor.tree import map_tensors
 
 
@@ -217,4 +217,18 @@ class TrainOneStepCell(Cell):
         return loss
 
 
-__all__ = ["ForwardValueAndGrad", "TrainOneStepCell", "WithEvalCell", "WithGradCell", "WithLossCell"]
+class ParameterUpdate(Cell):
+    """Assigns its input to a parameter, and returns it (MindSpore: nn.ParameterUpdate). ArgumentTypeError for no Parameter."""
+
+    def __init__(self, param: Parameter) -> None:
+        super().__init__(auto_prefix=False)
+        if not isinstance(param, Parameter):
+            raise checks.wrong_type("ParameterUpdate", "param", "a Parameter", param)
+        self._param = param
+
+    def construct(self, x: Any) -> Tensor:
+        made: Tensor = ops.depend(x, ops.assign(self._param, x))
+        return made
+
+
+__all__ = ["ForwardValueAndGrad", "ParameterUpdate", "TrainOneStepCell", "WithEvalCell", "WithGradCell", "WithLossCell"]

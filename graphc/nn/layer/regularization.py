@@ -1,4 +1,4 @@
-"""Dropout."""
+"""What keeps a network from learning its samples by heart: Dropout, of elements and of channels, L1Regularizer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import ShapeError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.random import drop
 from graphc.ops.tensor.seed import new_state
@@ -82,4 +82,15 @@ class Dropout3d(_ChannelDropout):
     _ranks = (5,)
 
 
-__all__ = ["Dropout", "Dropout1d", "Dropout2d", "Dropout3d"]
+class L1Regularizer(Cell):
+    """scale times the sum of absolute values (MindSpore: nn.L1Regularizer)."""
+
+    def __init__(self, scale: float) -> None:
+        super().__init__()
+        self.scale = checks.real("L1Regularizer", "scale", scale, above=0)
+
+    def construct(self, weights: Any) -> Tensor:
+        return ops.reduce_sum(ops.abs(weights)) * self.scale
+
+
+__all__ = ["Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "L1Regularizer"]

@@ -1,4 +1,4 @@
-"""What optimizers written against MindSpore's base class find there, beside graphc's own."""
+"""Members of MindSpore's Optimizer that optimizers written for it use: there for them, without meaning for graphc's own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphc.ops.primitives import AssignAdd
 from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
 
 
-class Parts:
+class MindSporeBase:
     """Mapping functions, constants and marks of MindSpore's Optimizer, for subclasses that define `construct`.
 
     In one process every parameter is updated here (`optim_filter`), and there is nobody to send it to.
@@ -30,7 +30,7 @@ class Parts:
     grad_centralization = False
     _unique = True
 
-    def _prepare_parts(self) -> None:
+    def _prepare_base(self) -> None:
         """Set what depends on the parameters."""
         self._parameters = self.parameters
         self.param_length = len(self.parameters)
@@ -98,4 +98,4 @@ def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
     return init
 
 
-__all__ = ["Parts", "opt_init_args_register"]
+__all__ = ["MindSporeBase", "opt_init_args_register"]

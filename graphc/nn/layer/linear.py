@@ -1,4 +1,4 @@
-"""Dense, Flatten, Identity."""
+"""Linear maps: Dense, BiDense, Identity."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import DTypeError, ShapeError, user_loc
-from graphc.nn.cell import checks
+from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import HeUniform, Uniform
 from graphc.nn.initializer.make import initializer
@@ -88,21 +88,44 @@ class Dense(Cell):
         return f"in_channels={self.in_channels}, out_channels={self.out_channels}, has_bias={self.has_bias}"
 
 
-class Flatten(Cell):
-    """The axes start_dim to end_dim as one (MindSpore: nn.Flatten); by default all but the first."""
+class BiDense(Cell):
+    """y[o] = x1^T weight[o] x2 + bias[o] (MindSpore: nn.BiDense).
 
-    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+    weight is [out_channels, in1_channels, in2_channels]; weight and bias are uniform within 1 / sqrt(in1_channels).
+    """
+
+    def __init__(
+        self,
+        in1_channels: int,
+        in2_channels: int,
+        out_channels: int,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        has_bias: bool = True,
+        dtype: Any = "float32",
+    ) -> None:
         super().__init__()
-        for name, value in (("start_dim", start_dim), ("end_dim", end_dim)):
-            if not checks.is_int(value):
-                raise checks.wrong_type("Flatten", name, "an int", value)
-        self.start_dim, self.end_dim = int(start_dim), int(end_dim)
+        self.in1_channels = checks.integer("BiDense", "in1_channels", in1_channels)
+        self.in2_channels = checks.integer("BiDense", "in2_channels", in2_channels)
+        self.out_channels = checks.integer("BiDense", "out_channels", out_channels)
+        self.has_bias = checks.boolean("BiDense", "has_bias", has_bias)
+        near = Uniform(1 / math.sqrt(in1_channels))
+        shape = (out_channels, in1_channels, in2_channels)
+        init = near if weight_init is None else weight_init
+        self.weight = Parameter(initializer(init, shape, dtype), name="weight")
+        self.bias: Parameter | None = None
+        if has_bias:
+            init = near if bias_init is None else bias_init
+            self.bias = Parameter(initializer(init, (out_channels,), dtype), name="bias")
 
-    def construct(self, x: Any) -> Tensor:
-        return ops.flatten(x, self.start_dim, self.end_dim)
-
-    def extend_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+    def construct(self, input1: Any, input2: Any) -> Tensor:
+        a = ops.reshape(input1, (-1, self.in1_channels))
+        b = ops.reshape(input2, (-1, self.in2_channels))
+        rows = ops.reshape(ops.transpose(self.weight, (1, 0, 2)), (self.in1_channels, -1))
+        half = ops.reshape(ops.matmul(a, rows), (-1, self.out_channels, self.in2_channels))
+        y = ops.reduce_sum(half * ops.expand_dims(b, 1), 2)
+        y = y if self.bias is None else ops.bias_add(y, self.bias)
+        return ops.reshape(y, (*input1.shape[:-1], self.out_channels))
 
 
 class Identity(Cell):
@@ -115,4 +138,4 @@ class Identity(Cell):
         return x
 
 
-__all__ = ["Dense", "Flatten", "Identity"]
+__all__ = ["BiDense", "Dense", "Identity"]
