@@ -2,7 +2,7 @@
 ms_learning_rates.json`, with MindSpore 2.10, NumPy, and WHEEL the file of MindFormers 1.3.2 (`pip download
 mindformers==1.3.2 --no-deps`), of which three modules are read without importing the package.
 
-tests/nn/test_lr.py, test_optim2.py and test_clip.py compare.
+tests/nn/test_rates.py, test_optimizer_rates.py, test_optimizer_groups.py and test_clip.py compare.
 """
 
 import json

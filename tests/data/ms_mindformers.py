@@ -2,7 +2,7 @@
 
 `python ms_mindformers.py FOLDER > ms_mindformers.json`, with MindSpore 2.10, NumPy 1.26, and FOLDER the package folder of an
 unpacked MindFormers 1.3.2, records them (the packages yaml and psutil must be there, too).
-tests/nn/test_training_cells_mf_recorded.py runs the cases with graphc's own cells, tests/compat/test_mindformers.py with
+tests/nn/test_mindformers_cells_recorded.py runs the cases with graphc's own cells, tests/compat/test_mindformers.py with
 MindFormers' files on graphc.
 """
 

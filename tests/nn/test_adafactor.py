@@ -1,4 +1,4 @@
-"""nn.AdaFactor: its arguments, groups and state. Its numbers are in test_training_cells_mf_recorded.py and, for the rule,
+"""nn.AdaFactor: its arguments, groups and state. Its numbers are in test_mindformers_cells_recorded.py and, for the rule,
 in tests/ops/test_parameters.py.
 """
 

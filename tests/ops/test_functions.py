@@ -109,3 +109,14 @@ def test_batch_norm_with_plain_tensors_changes_nothing(training: bool) -> None:
 def test_refused(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def test_searching():
+    edges, x = [-0.5, 0.0, 0.25], np.array([-0.5, -0.1, 0.25, 3.0], np.float32)
+    assert ops.bucketize(Tensor(x), edges).asnumpy().tolist() == np.searchsorted(edges, x, "left").tolist()
+    assert ops.bucketize(Tensor(x), edges, right=True).asnumpy().tolist() == np.searchsorted(edges, x, "right").tolist()
+    order = np.array([2, 0, 1])
+    found = ops.searchsorted(
+        Tensor(np.array(edges, np.float32)[[1, 2, 0]]), Tensor(x), sorter=Tensor(order), side="right"
+    )
+    assert found.asnumpy().tolist() == np.searchsorted(edges, x, "right").tolist()

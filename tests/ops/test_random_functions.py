@@ -7,6 +7,7 @@ import pytest
 
 import graphc
 from graphc import PYNATIVE_MODE, Tensor, nn, ops
+from graphc.ops.tensor.seed import generator
 
 N = 20000
 DRAWS = {
@@ -60,3 +61,26 @@ def test_dtypes_and_shapes_like_others():
     assert ops.randint_like(x, 0, 3).dtype == graphc.int64
     assert ops.StandardNormal(seed=3)((4,)).shape == (4,)
     assert ops.UniformInt()((5,), Tensor(0, "int32"), Tensor(3, "int32")).dtype == graphc.int32
+
+
+def test_random_functions() -> None:
+    graphc.set_seed(2)
+    x = Tensor(np.ones((40, 50), np.float32))
+    first, second = ops.dropout(x, 0.3).asnumpy(), ops.dropout(x, 0.3).asnumpy()
+    assert (first != second).any()
+    graphc.set_seed(2)
+    np.testing.assert_array_equal(ops.dropout(x, 0.3).asnumpy(), first)
+    of_seed = ops.dropout(x, 0.3, seed=7).asnumpy()
+    assert (of_seed != first).any()
+    assert generator(7) is generator(7)
+    assert ops.dropout(x, 0.3, training=False) is x
+    assert not ops.dropout(x, 1.0).asnumpy().any()
+    numbers = ops.rand(100, 200).asnumpy()
+    assert numbers.min() >= 0
+    assert numbers.max() < 1
+    assert abs(numbers.mean() - 0.5) < 5 / np.sqrt(12 * numbers.size)
+    assert np.histogram(numbers, 16, (0, 1))[0].min() > numbers.size / 16 * 0.85
+    with pytest.raises(graphc.ArgumentValueError, match=r"p must lie in \[0, 1\], got 1.5"):
+        ops.dropout(x, 1.5)
+    with pytest.raises(graphc.ArgumentTypeError, match="p must be a number, got str"):
+        ops.dropout(x, "0.5")  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import pytest
 import graphc
 from graphc import Tensor, nn, ops
 from graphc.ops import primitives as P
-from tests.data.ms_more_functions import array
+from tests.data.ms_functions import array
 
 
 def compiled(function, *arrays):

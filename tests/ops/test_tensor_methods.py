@@ -7,6 +7,7 @@ import pytest
 
 import graphc
 from graphc import Parameter, Tensor, nn, ops
+from tests.data.ms_functions import X as ROWS
 
 X = np.array([[3.25, 1.0, 2.0], [5.5, -5.0, 0.5]], np.float32)
 
@@ -253,3 +254,25 @@ def test_primitives_of_users():
         Net(Named())(Tensor(X))
     with pytest.raises(graphc.TraceError, match="primitive 'Other'"):
         ops.Primitive("Other")(Tensor(X))
+
+
+def test_an_index_that_an_axis_does_not_have():
+    class Beyond(nn.Cell):
+        def construct(self, x):
+            return x[5]
+
+    for call in (lambda: Beyond()(Tensor(ROWS)), lambda: Tensor(ROWS)[0, 0, 0]):
+        with pytest.raises(IndexError) as caught:
+            call()
+        assert isinstance(caught.value, graphc.GraphcError)
+        assert "test_tensor_methods.py" in str(caught.value)
+
+
+def test_the_methods_that_give_places_and_values_give_values_first():
+    values, places = Tensor(ROWS).argmax_with_value(1)
+    assert (values.asnumpy() == ROWS.max(1)).all()
+    assert (places.asnumpy() == ROWS.argmax(1)).all()
+    assert places.dtype == graphc.int64
+    values, places = Tensor(ROWS).argmin_with_value(0, keep_dims=True)
+    assert (values.asnumpy() == ROWS.min(0, keepdims=True)).all()
+    assert places.shape == (1, 4)

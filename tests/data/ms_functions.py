@@ -1,6 +1,6 @@
-"""Numbers of further functions and primitives from MindSpore, for tests/ops/test_more_functions.py.
+"""Numbers of functions and primitives from MindSpore, for tests/ops/test_functions_recorded.py.
 
-Run with MindSpore's Python in an empty folder: python ms_more_functions.py OUTPUT.json
+Run with MindSpore's Python in an empty folder: python ms_functions.py OUTPUT.json
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Arithmetic of tensors of every dtype in compiled cells: the dtypes are MindSpore's, the numbers NumPy's."""
+"""Casts and arithmetic of tensors of every dtype in compiled cells: the dtypes are MindSpore's, the numbers NumPy's."""
 
 import numpy as np
 import pytest
@@ -146,3 +146,19 @@ def test_a_gradient_in_doubles():
     got = graphc.grad(loss)(Tensor(x)).asnumpy()
     assert got.dtype == np.float64
     np.testing.assert_allclose(got, np.tanh(x) + x * (1 - np.tanh(x) ** 2), rtol=1e-13, atol=1e-15)
+
+
+def test_casts_outside_a_step_saturate_as_those_in_it():
+    x = np.array([2.7, -2.7, 1e20, -1e20, np.nan, np.inf], np.float32)
+    for dtype in ("int8", "uint8", "int32", "int64"):
+        assert (
+            ops.cast(Tensor(x), dtype).asnumpy() == graphc.jit(lambda t, d=dtype: ops.cast(t, d))(Tensor(x)).asnumpy()
+        ).all()
+
+
+def test_integer_products():
+    a, b = np.arange(6).reshape(2, 3), np.arange(12).reshape(3, 4)
+    assert (ops.matmul(Tensor(a), Tensor(b)).asnumpy() == a @ b).all()
+    assert (Tensor(a[0]) @ Tensor(b)).asnumpy().tolist() == (a[0] @ b).tolist()
+    with pytest.raises(ValueError, match="rows of 3"):
+        ops.matmul(Tensor(a), Tensor(a))

@@ -153,7 +153,7 @@ def test_refused(make: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message) as caught:
         make()
     assert isinstance(caught.value, graphc.GraphcError)
-    assert caught.value.loc is None or caught.value.loc.file.endswith("test_lr.py")
+    assert caught.value.loc is None or caught.value.loc.file.endswith("test_rates.py")
 
 
 def test_polynomial_list_behind_its_end_grows_or_stays() -> None:

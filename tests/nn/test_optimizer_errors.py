@@ -98,7 +98,7 @@ def test_refused(make: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message) as caught:
         make(make_params())
     assert isinstance(caught.value, graphc.GraphcError)
-    assert caught.value.loc is None or caught.value.loc.file.endswith("test_optim2_errors.py")
+    assert caught.value.loc is None or caught.value.loc.file.endswith("test_optimizer_errors.py")
 
 
 @pytest.mark.parametrize("name", ["AdamWeightDecay", "RMSProp", "Rprop"])

@@ -1,6 +1,6 @@
-"""Numbers of further layers and losses from MindSpore, for tests/nn/test_more_layers.py.
+"""Numbers of layers and losses, and of their gradients, from MindSpore, for tests/nn/test_layer_gradients_recorded.py.
 
-Run with MindSpore's Python in an empty folder: python ms_more_layers.py OUTPUT.json
+Run with MindSpore's Python in an empty folder: python ms_layer_gradients.py OUTPUT.json
 """
 
 from __future__ import annotations

@@ -1,0 +1,50 @@
+"""Gradients of functions against finite differences; functions that undo each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphc import Tensor, nn, ops
+from tests.data.ms_functions import IMAGES, X, array
+
+
+@pytest.mark.parametrize(
+    ("function", "x"),
+    [
+        (ops.lgamma, array(3, 4, low=0.2, high=5.0)),
+        (ops.digamma, array(3, 4, low=0.6, high=5.0)),
+        (lambda x: ops.lrn(ops.reshape(x, (1, 12, 1, 1)), 2), X),
+        (lambda x: ops.logcumsumexp(x, 1), X),
+        (lambda x: ops.diag_embed(x, -1), X),
+        (lambda x: ops.space_to_batch_nd(ops.reshape(x, (1, 1, 3, 4)), [3, 2], [[0, 0], [1, 1]]), X),
+        (lambda x: ops.unfold(ops.reshape(x, (1, 1, 3, 4)), 2, padding=1), X),
+        (lambda x: ops.cov(x), X),
+        (lambda x: ops.renorm(x, 2, 0, 0.7), X),
+        (lambda x: ops.matrix_set_diag(x, x[:, 0] * 2), X),
+    ],
+)
+def test_gradients(function, x):
+    class Total(nn.Cell):
+        def construct(self, x):
+            y = function(x)
+            return ops.reduce_sum(y * ops.cos(ops.reshape(ops.cast(ops.arange(y.size), "float32"), y.shape)))
+
+    got = ops.grad(Total())(Tensor(x)).asnumpy()
+    for at in ((0, 0), (1, 3), (2, 1)):
+        ends = []
+        for step in (-1e-2, 1e-2):
+            moved = x.copy()
+            moved[at] += step
+            ends.append(float(Total()(Tensor(moved))))
+        assert got[at] == pytest.approx((ends[1] - ends[0]) / 2e-2, rel=2e-2, abs=5e-3)
+
+
+def test_what_undoes_what():
+    there = ops.space_to_batch_nd(Tensor(IMAGES), [2, 2], [[0, 0], [0, 0]])
+    assert (ops.batch_to_space_nd(there, [2, 2], [[0, 0], [0, 0]]).asnumpy() == IMAGES).all()
+    columns = ops.unfold(Tensor(IMAGES), 2, stride=2)
+    assert (ops.fold(columns, (4, 6), 2, stride=2).asnumpy() == IMAGES).all()
+    counts = ops.fold(ops.ones_like(ops.unfold(Tensor(IMAGES), 3)), (4, 6), 3).asnumpy()
+    assert counts.max() == 6
+    assert counts.sum() == 2 * 3 * 9 * 2 * 4
+    assert (ops.matrix_diag_part(ops.matrix_diag(Tensor(X))).asnumpy() == X).all()
