@@ -1,4 +1,7 @@
-"""Mixed precision: loss-scale managers, scalers, and casting a network to half precision by level."""
+"""Mixed precision: loss-scale managers, scalers, and casting a network to half precision by level.
+
+The training cells that use a loss scale are in `graphc.nn.train`.
+"""
 
 from graphc.amp.managers import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
 from graphc.amp.precision import (

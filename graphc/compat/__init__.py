@@ -1,4 +1,4 @@
-"""`import mindspore` of an unchanged script resolves to graphc.
+"""`import mindspore` of an unchanged script resolves to graphc: where its names are found, and those that mean nothing here.
 
 On request only: `install()`, or `graphc run --mindspore FILE`.
 """

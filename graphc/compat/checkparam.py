@@ -107,7 +107,8 @@ def check_is_number(arg_value: Any, arg_type: type, arg_name: Any = None, prim_n
 
 def check_int(arg_value: Any, value: int, rel: str, arg_name: Any = None, prim_name: Any = None) -> int:
     """An int in a relation to another number."""
-    return _check_number(arg_value, value, rel, int, arg_name, prim_name)  # type: ignore[no-any-return]
+    made: int = _check_number(arg_value, value, rel, int, arg_name, prim_name)
+    return made
 
 
 def check_is_int(arg_value: Any, arg_name: str = "", prim_name: str = "") -> int:
@@ -136,7 +137,8 @@ def check_non_negative_int(arg_value: Any, arg_name: Any = None, prim_name: Any 
 
 def check_float(arg_value: Any, value: float, rel: str, arg_name: Any = None, prim_name: Any = None) -> float:
     """A float in a relation to another number."""
-    return _check_number(arg_value, value, rel, float, arg_name, prim_name)  # type: ignore[no-any-return]
+    made: float = _check_number(arg_value, value, rel, float, arg_name, prim_name)
+    return made
 
 
 def check_positive_float(arg_value: Any, arg_name: Any = None, prim_name: Any = None) -> float:
@@ -183,14 +185,16 @@ def check_int_range(
     arg_value: Any, lower_limit: int, upper_limit: int, rel: str, arg_name: Any = None, prim_name: Any = None
 ) -> int:
     """An int in an interval."""
-    return check_number_range(arg_value, lower_limit, upper_limit, rel, int, arg_name, prim_name)  # type: ignore[no-any-return]
+    made: int = check_number_range(arg_value, lower_limit, upper_limit, rel, int, arg_name, prim_name)
+    return made
 
 
 def check_float_range(
     arg_value: Any, lower_limit: float, upper_limit: float, rel: str, arg_name: Any = None, prim_name: Any = None
 ) -> float:
     """A float in an interval."""
-    return check_number_range(arg_value, lower_limit, upper_limit, rel, float, arg_name, prim_name)  # type: ignore[no-any-return]
+    made: float = check_number_range(arg_value, lower_limit, upper_limit, rel, float, arg_name, prim_name)
+    return made
 
 
 def args_type_check(*type_args: Any, **type_kwargs: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

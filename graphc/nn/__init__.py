@@ -1,4 +1,4 @@
-"""Cells: layers, losses, optimizers, training steps, with MindSpore's names.
+"""Cells with MindSpore's names: layers, losses, optimizers, training steps. No ops of their own, and no compiler.
 
 Each is an ordinary Cell over `graphc.ops`. Initial values of parameters are in `graphc.nn.initializer`.
 """

@@ -1,16 +1,28 @@
 """Parallel training, as far as one process goes: MindSpore's settings, and the group functions of its communication module.
 
 graphc trains in one process: it has rank 0 of 1, gradients are reduced over that one, and settings that need more raise.
+Reducing itself is an op, `graphc.ops.AllReduce`.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable
-from typing import Any
-
-from graphc.context import ParallelMode, ParallelSettings, parallel_settings, reset_parallel, set_parallel
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.ops.declared.collective import WORLD
+from graphc.parallel.communication import (
+    GlobalComm,
+    create_group,
+    destroy_group,
+    get_group_rank_from_world_rank,
+    get_group_size,
+    get_local_rank,
+    get_local_rank_size,
+    get_rank,
+    get_world_rank_from_group_rank,
+    init,
+    release,
+)
+from graphc.parallel.settings import (
+    ParallelMode,
+    get_auto_parallel_context,
+    reset_auto_parallel_context,
+    set_auto_parallel_context,
+)
 
 __all__ = [
     "GlobalComm",
@@ -29,180 +41,3 @@ __all__ = [
     "reset_auto_parallel_context",
     "set_auto_parallel_context",
 ]
-
-
-class GlobalComm:
-    """The group of all processes: this one."""
-
-    BACKEND = "graphc"
-    WORLD_COMM_GROUP = WORLD
-    INITED = True
-
-
-def set_auto_parallel_context(**settings: Any) -> None:
-    """Set parallel_mode, gradients_mean, ... (MindSpore: set_auto_parallel_context).
-
-    In modes data_parallel and hybrid_parallel training cells reduce their gradients. ArgumentValueError for settings that
-    graphc does not have, and for values that need several processes.
-    """
-    set_parallel(**settings)
-
-
-def get_auto_parallel_context(name: str) -> Any:
-    """A setting by name; ArgumentValueError if there is none of that name."""
-    if name not in ParallelSettings.__dataclass_fields__:
-        known = ", ".join(ParallelSettings.__dataclass_fields__)
-        raise ArgumentValueError(f"there is no parallel setting {name!r}; there are {known}", loc=user_loc())
-    return getattr(parallel_settings(), name)
-
-
-def reset_auto_parallel_context() -> None:
-    """All settings as they are at the start."""
-    reset_parallel()
-
-
-# ---- mindspore.communication
-
-
-def init(backend_name: str | None = None) -> None:
-    """Accepted: one process has nothing to connect."""
-
-
-def release() -> None:
-    """Accepted: one process has nothing to disconnect."""
-
-
-def get_rank(group: str = WORLD) -> int:
-    """This process's number in a group: 0."""
-    return 0
-
-
-def get_group_size(group: str = WORLD) -> int:
-    """How many processes a group has: 1."""
-    return 1
-
-
-def get_local_rank(group: str = WORLD) -> int:
-    """This process's number on its machine: 0."""
-    return 0
-
-
-def get_local_rank_size(group: str = WORLD) -> int:
-    """How many processes of a group run on this machine: 1."""
-    return 1
-
-
-def create_group(group: str, rank_ids: Iterable[int], options: Any = None) -> None:
-    """Accepted for the group of this process alone; ArgumentValueError for ranks other than [0]."""
-    if not isinstance(group, str):
-        raise ArgumentTypeError(f"create_group: group must be a string, got {type(group).__name__}", loc=user_loc())
-    ranks = list(rank_ids)
-    if ranks != [0]:
-        raise ArgumentValueError(
-            f"create_group: rank_ids must be [0], got {ranks}: graphc trains in one process", loc=user_loc()
-        )
-
-
-def destroy_group(group: str) -> None:
-    """Accepted: a group of one process holds nothing."""
-
-
-def _only_rank(name: str, rank: int) -> int:
-    if rank != 0:
-        raise ArgumentValueError(f"{name}: there is no rank {rank}, only 0", loc=user_loc())
-    return 0
-
-
-def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
-    """0 for rank 0; ArgumentValueError for others."""
-    return _only_rank("get_world_rank_from_group_rank", group_rank_id)
-
-
-def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
-    """0 for rank 0; ArgumentValueError for others."""
-    return _only_rank("get_group_rank_from_world_rank", world_rank_id)
-
-
-# ---- mindspore.parallel._auto_parallel_context
-
-
-class _AutoParallelContext:
-    """The settings behind a method each: `get_<name>()` and `set_<name>(value)`."""
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        verb, _, setting = name.partition("_")
-        if verb == "get" and setting in ParallelSettings.__dataclass_fields__:
-            return lambda: get_auto_parallel_context(setting)
-        if verb == "set" and setting in ParallelSettings.__dataclass_fields__:
-            return lambda value: set_auto_parallel_context(**{setting: value})
-        raise AttributeError(f"there is no parallel setting {setting or name!r}")
-
-
-_settings_object = _AutoParallelContext()
-
-
-def auto_parallel_context() -> _AutoParallelContext:
-    """The settings as an object with a getter and a setter for each."""
-    return _settings_object
-
-
-# ---- mindspore.parallel._utils, by which training cells read the settings
-
-
-def _get_parallel_mode() -> str:
-    return parallel_settings().parallel_mode
-
-
-def _get_gradients_mean() -> bool:
-    return parallel_settings().gradients_mean
-
-
-def _get_device_num() -> int:
-    return parallel_settings().device_num
-
-
-def _get_global_rank() -> int:
-    return parallel_settings().global_rank
-
-
-def _get_parameter_broadcast() -> bool:
-    return parallel_settings().parameter_broadcast
-
-
-def _get_enable_parallel_optimizer() -> bool:
-    return parallel_settings().enable_parallel_optimizer
-
-
-def _get_full_batch() -> bool:
-    return parallel_settings().full_batch
-
-
-def _get_pipeline_stages() -> int:
-    return parallel_settings().pipeline_stages
-
-
-def _get_stage_device_num() -> int:
-    return parallel_settings().device_num
-
-
-def _is_pynative_parallel() -> bool:
-    return False
-
-
-def _is_sharding_propagation() -> bool:
-    return False
-
-
-def _is_in_auto_parallel_mode() -> bool:
-    return parallel_settings().parallel_mode in (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL)
-
-
-def _parallel_predict_check() -> None:
-    """Nothing to check in one process."""
-
-
-def _set_cost(*values: Any) -> None:
-    """Accepted: there are no strategies whose costs could be compared."""
-
-
-_set_multi_subgraphs = _set_rp_matmul_mem_coef = _set_cost

@@ -87,9 +87,10 @@ def _malt() -> Any:
 
     class Transpiler(api.PyToPy):  # type: ignore[misc]
         def get_extra_locals(self) -> dict[str, Any]:
-            if self._extra_locals is None:
-                super().get_extra_locals()
-                space: Any = self._extra_locals["ag__"]  # type: ignore[index]
+            fresh = self._extra_locals is None
+            made: dict[str, Any] = super().get_extra_locals()
+            if fresh:
+                space = made["ag__"]
                 space.FunctionScope = Scope
                 for hook in (
                     if_stmt,
@@ -105,9 +106,9 @@ def _malt() -> Any:
                     raising,
                 ):
                     setattr(space, hook.__name__, hook)
-            return self._extra_locals  # type: ignore[no-any-return]
+            return made
 
-        def transform_ast(self, node: Any, ctx: Any) -> Any:
+        def transform_ast(self, node: ast.AST, ctx: Any) -> Any:
             return super().transform_ast(rewritten(node), ctx)
 
     options = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=())

@@ -16,13 +16,14 @@ from graphc.ops.declared.rules import Array
 from graphc.ops.primitives.float_status import StatusRegister
 from graphc.ops.tensor.tensor import Parameter, Tensor, TracedTensor, require_array
 from graphc.ops.tensor.tree import map_tensors
+from graphc.trace.recorder import GraphRecorder
 from graphc.trace.tracer import Tracer
 
 
 class EagerTensor(TracedTensor):
     """A value of a recorded graph that is known already."""
 
-    def __init__(self, type: TensorType, handle: Any, array: Array) -> None:
+    def __init__(self, type: TensorType, handle: tuple[GraphRecorder, Value], array: Array) -> None:
         super().__init__(type, handle)
         self._array = array
 

@@ -61,7 +61,7 @@ def gradient(
     return made
 
 
-def _split_sens(fn: Any, args: tuple[Any, ...], sens_param: bool) -> tuple[tuple[Any, ...], Any, bool]:
+def _split_sens(fn: Callable[..., Any], args: tuple[Any, ...], sens_param: bool) -> tuple[tuple[Any, ...], Any, bool]:
     """The arguments of fn, and sens where there is one."""
     if not sens_param:
         _check_arguments(fn, args, None)
@@ -75,7 +75,7 @@ def _split_sens(fn: Any, args: tuple[Any, ...], sens_param: bool) -> tuple[tuple
     return args[:-1], args[-1], True
 
 
-def _check_arguments(fn: Any, args: tuple[Any, ...], help: str | None) -> None:
+def _check_arguments(fn: Callable[..., Any], args: tuple[Any, ...], help: str | None) -> None:
     try:
         signature = inspect.signature(fn.construct if isinstance(fn, Cell) else fn)
     except (TypeError, ValueError):
@@ -104,7 +104,7 @@ def _variables(x: Any) -> Any:
 # ---- what is asked for
 
 
-def _request(fn: Any, weights: Any, args: tuple[Any, ...], options: ValueAndGrad) -> _Request:
+def _request(fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: ValueAndGrad) -> _Request:
     selection = options.selection
     if selection is not None:
         everything = selection.get_all or not selection.get_by_list
@@ -142,7 +142,7 @@ def _parameters(weights: Any) -> tuple[Parameter, ...]:
     return made
 
 
-def _first_output(fn: Any, result: Any) -> Any:
+def _first_output(fn: Callable[..., Any], result: Any) -> Any:
     if not isinstance(result, tuple) or len(result) < 2:
         raise TraceError(
             f"has_aux needs a function that returns several outputs, {name_of(fn)} returns one",
@@ -205,7 +205,7 @@ def _grad_node(
     outputs: Any,
     sens: Any,
     sens_given: bool,
-    fn: Any,
+    fn: Callable[..., Any],
 ) -> list[Tensor]:
     """One gradient per wanted tensor; zeros for what has no part in the outputs."""
     ys, ss = _outputs(recorder, outputs, sens, sens_given, fn)
@@ -240,7 +240,7 @@ def _name(recorder: GraphRecorder, value: Value) -> str:
 
 
 def _outputs(
-    recorder: GraphRecorder, outputs: Any, sens: Any, sens_given: bool, fn: Any
+    recorder: GraphRecorder, outputs: Any, sens: Any, sens_given: bool, fn: Callable[..., Any]
 ) -> tuple[list[Tensor], list[Tensor]]:
     """The outputs that are differentiated, with their weights (ones by default)."""
     results = flatten(outputs)[0]
@@ -253,7 +253,7 @@ def _outputs(
     return [recorder.wrap(recorder.resolve(y)) for y, _ in pairs], [s for _, s in pairs]
 
 
-def _weights_of(outputs: Any, results: list[Tensor], sens: Any, fn: Any) -> list[Any]:
+def _weights_of(outputs: Any, results: list[Tensor], sens: Any, fn: Callable[..., Any]) -> list[Any]:
     """The tensors of sens, checked against the outputs."""
     weights = flatten(sens)[0]
     several = not isinstance(outputs, Tensor)

@@ -27,7 +27,7 @@ from graphc.ops.tensor.tree import flatten, map_tensors
 class CallRecord:
     """One call made while tracing: what went in, what came out, and the versions of the states it touched."""
 
-    fn: Any
+    fn: Callable[..., Any]
     arguments: tuple[Any, ...]
     result: Any = None
     entry: dict[int, Value] = field(default_factory=dict)
@@ -154,7 +154,7 @@ class GraphRecorder(dispatch.Recorder):
             return self.capture(recorder, value)
         return self.constant(x)
 
-    def capture(self, recorder: Any, value: Value) -> Value:
+    def capture(self, recorder: GraphRecorder, value: Value) -> Value:
         """A value of this graph or, through Input nodes, of a graph around it."""
         if recorder is self:
             return value
@@ -304,7 +304,9 @@ class GraphRecorder(dispatch.Recorder):
 
     # ---- calls
 
-    def recorded_call(self, fn: Any, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def recorded_call(
+        self, fn: Callable[..., Any], run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """run(*args, **kwargs), remembered as the call of fn that it is."""
         record = CallRecord(fn, self.argument_key((args, kwargs), fn))
         start = len(self.touched)
@@ -317,7 +319,7 @@ class GraphRecorder(dispatch.Recorder):
         self.calls.append(record)
         return record.result
 
-    def argument_key(self, tree: Any, fn: Any) -> tuple[Any, ...]:
+    def argument_key(self, tree: Any, fn: Callable[..., Any]) -> tuple[Any, ...]:
         """What must be equal for two calls to compute the same: traced values, constants by identity, structure, mode."""
         leaves, structure = flatten(tree)
         parts: list[Any] = [self._leaf_key(x) for x in leaves]
@@ -325,7 +327,7 @@ class GraphRecorder(dispatch.Recorder):
         # The Python values of a structure need not be hashable; their repr tells 1 from 1.0 and True.
         return (*parts, repr(structure), modes)
 
-    def _leaf_key(self, x: Tensor) -> Any:
+    def _leaf_key(self, x: Tensor) -> Value | tuple[str, int | Value]:
         if isinstance(x, Parameter):
             return ("parameter", id(x))
         if isinstance(x, (TracedTensor, DeferredDepend)):

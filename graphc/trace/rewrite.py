@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import ast
 import copy
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 from graphc.ops import functional as F
 from graphc.ops.functional.index import updated
 from graphc.ops.tensor.tensor import Parameter, Tensor
+
+Node = TypeVar("Node", bound=ast.AST)
 
 
 def set_item(target: Any, index: Any, value: Any) -> Any:
@@ -42,59 +44,61 @@ def raising(error: Any) -> Any:
     return made
 
 
-def rewritten(function: Any) -> Any:
+def rewritten(function: ast.AST) -> ast.AST:
     """The syntax tree of a function with its stores to items, prints, raises and assertions replaced."""
-    return _Rewriter().visit(function)
+    made: ast.AST = _Rewriter().visit(function)
+    return made
 
 
 class _Rewriter(ast.NodeTransformer):
     def __init__(self) -> None:
         self.locals: list[set[str]] = []
 
-    def visit_FunctionDef(self, node: Any) -> Any:
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.locals.append(_local_names(node))
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         self.locals.pop()
         return node
 
-    def visit_Call(self, node: Any) -> Any:
-        node = self.generic_visit(node)
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id == "print" and not any("print" in n for n in self.locals):
             hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="print_", ctx=ast.Load())
             node.func = _located(hook, node)
         return node
 
-    def visit_Raise(self, node: Any) -> Any:
-        node = self.generic_visit(node)
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        self.generic_visit(node)
         if node.exc is not None:
             hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="raising", ctx=ast.Load())
             node.exc = ast.Call(func=hook, args=[node.exc], keywords=[])
         return _located(node, node)
 
-    def visit_Assert(self, node: Any) -> Any:
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
         error = ast.Call(
             func=ast.Name(id="AssertionError", ctx=ast.Load()),
             args=[node.msg] if node.msg is not None else [],
             keywords=[],
         )
         test = ast.UnaryOp(op=ast.Not(), operand=node.test)
-        check = _located(ast.If(test=test, body=[ast.Raise(exc=error, cause=None)], orelse=[]), node)
-        return self.visit(check)
+        check = ast.If(test=test, body=[ast.Raise(exc=error, cause=None)], orelse=[])
+        made: ast.AST = self.visit(_located(check, node))
+        return made
 
-    def visit_Assign(self, node: Any) -> Any:
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
         if len(node.targets) != 1 or not self._is_store(node.targets[0]):
             return self.generic_visit(node)
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         return _located(_stored(node.targets[0], node.value), node)
 
-    def visit_AugAssign(self, node: Any) -> Any:
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         if not self._is_store(node.target):
             return self.generic_visit(node)
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         value = ast.BinOp(left=_loaded(node.target), op=node.op, right=node.value)
         return _located(_stored(node.target, value), node)
 
-    def _is_store(self, target: Any) -> bool:
+    def _is_store(self, target: ast.expr) -> TypeGuard[ast.Subscript]:
         if not isinstance(target, ast.Subscript):
             return False
         base = target.value
@@ -103,11 +107,11 @@ class _Rewriter(ast.NodeTransformer):
         return isinstance(base, ast.Name) and bool(self.locals) and base.id in self.locals[-1]
 
 
-def _local_names(function: Any) -> set[str]:
+def _local_names(function: ast.FunctionDef) -> set[str]:
     """The parameters of a function and the names it assigns, without those of functions inside it."""
     names = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
     outer: set[str] = set()
-    stack = list(function.body)
+    stack: list[ast.AST] = [*function.body]
     while stack:
         node = stack.pop()
         if isinstance(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
@@ -120,7 +124,7 @@ def _local_names(function: Any) -> set[str]:
     return names - outer
 
 
-def _stored(target: Any, value: Any) -> Any:
+def _stored(target: ast.Subscript, value: ast.expr) -> ast.Assign:
     """The assignment to the name under a chain of subscripts."""
     base = target.value
     made = ast.Call(
@@ -130,18 +134,20 @@ def _stored(target: Any, value: Any) -> Any:
     )
     if isinstance(base, ast.Subscript):
         return _stored(base, made)
+    assert isinstance(base, ast.Name)
     return ast.Assign(targets=[ast.Name(id=base.id, ctx=ast.Store())], value=made, type_comment=None)
 
 
-def _loaded(target: Any) -> Any:
+def _loaded(target: ast.expr) -> ast.expr:
     """The same target, as an expression that reads it."""
     if isinstance(target, ast.Subscript):
         # A copy: malt notes on each node what it finds out about it.
         return ast.Subscript(value=_loaded(target.value), slice=copy.deepcopy(target.slice), ctx=ast.Load())
+    assert isinstance(target, ast.Name)
     return ast.Name(id=target.id, ctx=ast.Load())
 
 
-def _index(index: Any) -> Any:
+def _index(index: ast.expr) -> ast.expr:
     """An index as an expression: slices become calls of `slice`."""
     if isinstance(index, ast.Tuple):
         return ast.Tuple(elts=[_index(i) for i in index.elts], ctx=ast.Load())
@@ -151,7 +157,7 @@ def _index(index: Any) -> Any:
     return index
 
 
-def _located(made: Any, origin: Any) -> Any:
+def _located(made: Node, origin: ast.AST) -> Node:
     """`made` with the place in the source that `origin` has."""
     from malt.pyct import anno
 

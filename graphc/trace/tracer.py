@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc.nn.cell.cell import Cell
+from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
 from graphc.ops.tensor.tensor import Tensor
 from graphc.trace import control, custom, gradient, hooks, mixed
 from graphc.trace.convert import converted
@@ -35,7 +36,9 @@ class Tracer(GraphRecorder):
     ) -> tuple[Any, ...]:
         return control.while_loop(self, test, body, carried)
 
-    def gradient(self, fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: Any) -> Any:
+    def gradient(
+        self, fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: GradOperation | ValueAndGrad
+    ) -> Any:
         return gradient.gradient(self, fn, weights, args, options)
 
     def custom_gradient(self, name: str, args: tuple[Any, ...], result: Any, bprop: Callable[..., Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Cell: a network or a part of one, and what it is made of. No layers."""
+"""Cell: a network or a part of one, its tree of parameters and children, its hooks. No layers."""
 
 from graphc.nn.cell.cell import Cell
 

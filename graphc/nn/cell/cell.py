@@ -124,14 +124,14 @@ class Cell(Hooks, Structure["Cell"]):
 
     # ---- modes
 
-    def set_train(self, mode: bool = True) -> Cell:
+    def set_train(self, mode: bool = True) -> Self:
         """Set training (or evaluation) mode for this cell and all below it. Returns self."""
         for _, cell in self.cells_and_names():
             object.__setattr__(cell, "training", bool(mode))
         dispatch.touch()
         return self
 
-    def set_grad(self, requires_grad: bool = True) -> Cell:
+    def set_grad(self, requires_grad: bool = True) -> Self:
         """Set the flag `requires_grad` here and in all cells below. It changes nothing: graphc differentiates whatever is
         asked for. Returns self.
         """
@@ -139,7 +139,7 @@ class Cell(Hooks, Structure["Cell"]):
             object.__setattr__(cell, "requires_grad", bool(requires_grad))
         return self
 
-    def to_float(self, dst_type: Any) -> Cell:
+    def to_float(self, dst_type: Any) -> Self:
         """Compute in float16, bfloat16 or float32, here and in all cells below: float inputs and trainable parameters are
         cast when the cell is called; parameters themselves keep their dtype. Returns self (MindSpore: Cell.to_float).
 
@@ -196,7 +196,7 @@ class Cell(Hooks, Structure["Cell"]):
         """The name of the class, as messages have it."""
         return type(self).__name__
 
-    def add_flags(self, **flags: Any) -> Cell:
+    def add_flags(self, **flags: Any) -> Self:
         """Set attributes, and remember them as flags; to the compiler they mean nothing. Returns self."""
         object.__setattr__(self, "_flags", {**self.get_flags(), **flags})
         for name, value in flags.items():
@@ -204,7 +204,7 @@ class Cell(Hooks, Structure["Cell"]):
         dispatch.touch()
         return self
 
-    def add_flags_recursive(self, **flags: Any) -> Cell:
+    def add_flags_recursive(self, **flags: Any) -> Self:
         """`add_flags` for this cell and all below it. Returns self."""
         for _, cell in self.cells_and_names():
             cell.add_flags(**flags)

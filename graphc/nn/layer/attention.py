@@ -155,17 +155,20 @@ class TransformerEncoderLayer(Cell):
 
     def construct(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None) -> Tensor:
         def attend(x: Tensor) -> Tensor:
-            return self.dropout1(self.self_attn(x, x, x, src_key_padding_mask, False, src_mask)[0])  # type: ignore[no-any-return]
+            made: Tensor = self.dropout1(self.self_attn(x, x, x, src_key_padding_mask, False, src_mask)[0])
+            return made
 
-        x = src
+        x: Tensor = src
         if self.norm_first:
             x = x + attend(self.norm1(x))
-            return x + self._forward(self.norm2(x))  # type: ignore[no-any-return]
+            return x + self._forward(self.norm2(x))
         x = self.norm1(x + attend(x))
-        return self.norm2(x + self._forward(x))  # type: ignore[no-any-return]
+        x = self.norm2(x + self._forward(x))
+        return x
 
     def _forward(self, x: Tensor) -> Tensor:
-        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))  # type: ignore[no-any-return]
+        made: Tensor = self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return made
 
 
 __all__ = ["MultiheadAttention", "TransformerEncoderLayer"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, Self
 
 from graphc import dispatch
@@ -171,7 +171,7 @@ class CellDict(_Container):
         if args:
             self.update(args[0])
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Cell:
         """The cell of that name; KeyError if there is none."""
         if key not in self._cells:
             raise KeyError(key)
@@ -198,15 +198,15 @@ class CellDict(_Container):
     def __contains__(self, key: Any) -> bool:
         return key in self._cells
 
-    def keys(self) -> Any:
+    def keys(self) -> KeysView[str]:
         """The names."""
         return self._cells.keys()
 
-    def values(self) -> Any:
+    def values(self) -> ValuesView[Cell]:
         """The cells."""
         return self._cells.values()
 
-    def items(self) -> Any:
+    def items(self) -> ItemsView[str, Cell]:
         """Names and cells."""
         return self._cells.items()
 
@@ -217,7 +217,7 @@ class CellDict(_Container):
 
     def pop(self, key: str) -> Cell:
         """Take a cell out."""
-        cell: Cell = self[key]
+        cell = self[key]
         del self[key]
         return cell
 

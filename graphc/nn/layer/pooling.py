@@ -72,7 +72,7 @@ class AvgPool2d(_Pool2d):
 class _Pool1d(Cell):
     """A pool over images of one row."""
 
-    _kind: type[Cell] = Cell
+    _kind: type[_Pool2d]
 
     def __init__(self, kernel_size: int = 1, stride: int = 1, pad_mode: str = "valid") -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class _Pool1d(Cell):
         self.stride = checks.integer(owner, "stride", stride)
         pad_mode = pad_mode.lower() if isinstance(pad_mode, str) else pad_mode
         self.pad_mode = checks.one_of(owner, "pad_mode", pad_mode, ("same", "valid"))
-        self.pool: Any = type(self)._kind((1, self.kernel_size), (1, self.stride), self.pad_mode)  # type: ignore[call-arg, arg-type]
+        self.pool = type(self)._kind((1, self.kernel_size), (1, self.stride), self.pad_mode)
 
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, f"{type(self).__name__}: x")

@@ -1,4 +1,4 @@
-"""Losses as Cells, over the functions of the same names."""
+"""Losses as Cells, over the functions of the same names. No cells that train with them."""
 
 from typing import TYPE_CHECKING
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from graphc import ops
-from graphc.errors import ArgumentTypeError
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Tensor
@@ -36,9 +33,6 @@ class LossBase(Cell):
         elif self.reduction == "sum":
             y = ops.reduce_sum(y)
         return ops.cast(y, "float16") if narrow else y
-
-    def construct(self, logits: Any, labels: Any) -> Tensor:
-        raise ArgumentTypeError(f"{type(self).__name__} does not define construct")
 
     def extend_repr(self) -> str:
         return f"reduction={self.reduction}"

@@ -233,7 +233,7 @@ class SampledSoftmaxLoss(LossBase):
             )
         self.sampled, self.true_expected, self.sampled_expected = sampled_values
 
-    def construct(self, weights: Any, biases: Any, labels: Any, inputs: Any) -> Tensor:  # type: ignore[override]
+    def construct(self, weights: Any, biases: Any, labels: Any, inputs: Any) -> Tensor:
         labels = ops.cast(ops.reshape(labels, (-1,)), "int32")
         expected = self.true_expected
         if expected is None:

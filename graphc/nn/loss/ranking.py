@@ -17,7 +17,7 @@ class MarginRankingLoss(LossBase):
         super().__init__(reduction)
         self.margin = checks.real("MarginRankingLoss", "margin", margin)
 
-    def construct(self, x1: Any, x2: Any, labels: Any) -> Tensor:  # type: ignore[override]
+    def construct(self, x1: Any, x2: Any, labels: Any) -> Tensor:
         return self.get_loss(ops.margin_ranking_loss(x1, x2, labels, self.margin, "none"))
 
 
@@ -46,7 +46,7 @@ class CosineEmbeddingLoss(LossBase):
             raise checks.wrong_value("CosineEmbeddingLoss", "margin", "in [-1, 1]", margin)
         self.margin = margin
 
-    def construct(self, logits_x1: Any, logits_x2: Any, labels: Any) -> Tensor:  # type: ignore[override]
+    def construct(self, logits_x1: Any, logits_x2: Any, labels: Any) -> Tensor:
         return self.get_loss(ops.cosine_embedding_loss(logits_x1, logits_x2, labels, self.margin, "none"))
 
 
@@ -65,7 +65,7 @@ class TripletMarginLoss(LossBase):
         self.eps = checks.exact_float("TripletMarginLoss", "eps", eps)
         self.margin = margin
 
-    def construct(self, x: Any, positive: Any, negative: Any, margin: Any = None) -> Tensor:  # type: ignore[override]
+    def construct(self, x: Any, positive: Any, negative: Any, margin: Any = None) -> Tensor:
         far = self._distance(x, negative)
         if self.swap:
             far = ops.minimum(far, self._distance(positive, negative))

@@ -69,7 +69,7 @@ class GaussianNLLLoss(LossBase):
         self.full = checks.boolean("GaussianNLLLoss", "full", full)
         self.eps = checks.exact_float("GaussianNLLLoss", "eps", eps, above=0)
 
-    def construct(self, logits: Any, labels: Any, var: Any) -> Tensor:  # type: ignore[override]
+    def construct(self, logits: Any, labels: Any, var: Any) -> Tensor:
         var = as_tensor(var)
         # The bound is no part of the function that is differentiated.
         bounded = var + ops.stop_gradient(ops.maximum(var, self.eps) - var)

@@ -1,4 +1,4 @@
-"""Cells around a network: loss, gradient, one training step, loss scale, accumulation, clipping."""
+"""Cells around a network: loss, gradient, one training step, loss scale, accumulation, clipping. No loop over data."""
 
 from typing import TYPE_CHECKING
 
