@@ -299,7 +299,6 @@ def _is_plain(structure: Structure, count: int) -> bool:
 
 
 def _build(program: Any, *, checked: bool) -> Executable:
-    # Here, so that a start is quick: it brings numba along.
     from graphc_codegen import CodegenError, cache, compile_program
 
     on = switches()
