@@ -13,7 +13,7 @@ from graphc.ops.functional.create import range_
 from graphc.ops.functional.index import marked, scattered
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.slicing import slice_
-from graphc.ops.tensor.primitive import REQUIRED, declare
+from graphc.ops.tensor.primitive import REQUIRED, Hint, declare
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- making
@@ -34,7 +34,7 @@ Ones = declare("Ones", lambda shape, dtype=None: F.ones(shape, dtype or "float32
 
 ZerosLike, OnesLike, Eye = declare("ZerosLike", F.zeros_like), declare("OnesLike", F.ones_like), declare("Eye", F.eye)
 
-Range = declare("Range", range_, maxlen=1000000)
+Range = declare("Range", range_, maxlen=Hint(1000000))
 
 LinSpace = declare("LinSpace", F.linspace)
 

@@ -25,7 +25,12 @@ def _over(function: Any) -> Any:
     return reduction
 
 
-ReduceSum = declare("ReduceSum", _over(F.reduce_sum), keep_dims=False, skip_mode=False)
+def _sum(x: Tensor, axis: Any = (), keep_dims: bool = False, skip_mode: bool = False) -> Tensor:
+    """The sum over axes, of no axis over all; with skip_mode over none."""
+    return x if skip_mode and isinstance(axis, (tuple, list)) and not axis else _over(F.reduce_sum)(x, axis, keep_dims)
+
+
+ReduceSum = declare("ReduceSum", _sum, keep_dims=False, skip_mode=False)
 
 ReduceMean = declare("ReduceMean", _over(F.reduce_mean), keep_dims=False)
 
