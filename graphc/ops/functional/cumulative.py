@@ -84,8 +84,6 @@ def _running(name: str, x: Tensor, axis: int, largest: bool) -> tuple[Tensor, Te
 
 def reverse_cumsum(x: Tensor, axis: int) -> Tensor:
     """Sums of the elements from each to the last along an axis."""
-    from graphc.ops.functional.cumulative import cumsum
-
     return flip(cumsum(flip(x, (axis,)), axis), (axis,))
 
 

@@ -9,6 +9,7 @@ from graphc.ops.functional.cumulative import logcumsumexp
 from graphc.ops.functional.extrema import arg_with_value, place
 from graphc.ops.functional.sorting import bucketize, searchsorted
 from graphc.ops.functional.statistics import renorm
+from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.primitive import REQUIRED, declare
 from graphc.ops.tensor.tensor import Tensor
 
@@ -72,8 +73,6 @@ SquareSumAll, L2Loss = declare("SquareSumAll", _square_sums), declare("L2Loss", 
 
 def _arg(largest: bool) -> Any:
     def find(x: Tensor, axis: int, output_type: Any) -> Tensor:
-        from graphc.ops.tensor.dtype import to_name
-
         return place(x, axis, False, largest, to_name(output_type))
 
     find.__doc__ = f"The place of the first {'largest' if largest else 'smallest'} element along an axis."
