@@ -15,6 +15,7 @@ from graphc.ops.functional.core import IndexRangeError, Number, Operand, as_bool
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.elementwise import add, greater, less, mul, neg
 from graphc.ops.functional.extrema import arange_along
+from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
 from graphc.ops.functional.slicing import getitem
@@ -74,8 +75,6 @@ def index_(x: Tensor, index: Any) -> Tensor:
 def _plain(item: Any) -> Any:
     if isinstance(item, (list, np.ndarray)):
         if any(isinstance(i, Tensor) for i in item):
-            from graphc.ops.functional.joining import stack
-
             return stack([as_tensor(i) for i in item])
         array = np.asarray(item)
         return Tensor.wrap(array if array.size else array.astype(np.int32))
