@@ -35,7 +35,15 @@ from graphc.errors import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from graphc import amp, common, compat, dataset, ir, nn, ops, parallel, train
+    from graphc import amp as amp
+    from graphc import common as common
+    from graphc import compat as compat
+    from graphc import dataset as dataset
+    from graphc import ir as ir
+    from graphc import nn as nn
+    from graphc import ops as ops
+    from graphc import parallel as parallel
+    from graphc import train as train
     from graphc.amp import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager, build_train_network
     from graphc.api import CompiledStep, compile
     from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
