@@ -56,8 +56,9 @@ ReduceStd = declare("ReduceStd", _reduce_std, axis=(), unbiased=True, keep_dims=
 
 
 def _lp_norm(x: Tensor, axis: Any, p: float, keep_dims: bool, epsilon: float) -> Tensor:
-    """(sum |x|^p)^(1/p) over axes."""
-    return F.norm(x, p, tuple(axis) if isinstance(axis, list) else axis, keep_dims)
+    """(sum |x|^p)^(1/p) over axes, at least epsilon."""
+    made = F.norm(x, p, tuple(axis) if isinstance(axis, list) else axis, keep_dims)
+    return F.maximum(made, epsilon)
 
 
 LpNorm = declare("LpNorm", _lp_norm, axis=REQUIRED, p=2, keep_dims=False, epsilon=1e-12)
