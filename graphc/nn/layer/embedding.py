@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
+from graphc.arguments import only
 from graphc.errors import DTypeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
@@ -69,7 +70,10 @@ class Embedding(Cell):
 
 
 class EmbeddingLookup(Cell):
-    """Rows of a trainable table at the given numbers (MindSpore: nn.EmbeddingLookup on one device)."""
+    """Rows of a trainable table at the given numbers (MindSpore: nn.EmbeddingLookup on one device).
+
+    target, sparse: how, not what; gradients are dense. One device has no other slice_mode, no manual_shapes (GC112).
+    """
 
     def __init__(
         self,
@@ -86,6 +90,9 @@ class EmbeddingLookup(Cell):
         super().__init__()
         self.vocab_size = checks.integer("EmbeddingLookup", "vocab_size", vocab_size)
         self.embedding_size = checks.integer("EmbeddingLookup", "embedding_size", embedding_size)
+        only("EmbeddingLookup", "slice_mode", slice_mode, "batch_slice")
+        only("EmbeddingLookup", "manual_shapes", manual_shapes, None)
+        self.sparse = checks.boolean("EmbeddingLookup", "sparse", sparse)
         self.target = checks.one_of("EmbeddingLookup", "target", target, ("cpu", "device"))
         self.max_norm = None if max_norm is None else checks.real("EmbeddingLookup", "max_norm", max_norm, above=0)
         table = initializer(param_init, (vocab_size, embedding_size), dtype)

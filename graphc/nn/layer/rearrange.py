@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
+from graphc.arguments import only
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -94,6 +95,8 @@ class Upsample(Cell):
         recompute_scale_factor: bool | None = None,
     ) -> None:
         super().__init__()
+        only("Upsample", "align_corners", align_corners, None)
+        only("Upsample", "recompute_scale_factor", recompute_scale_factor, None, False)
         self.size, self.scale_factor = size, scale_factor
         self.mode = checks.one_of("Upsample", "mode", mode, ("nearest",))
 
