@@ -56,7 +56,7 @@ def converted(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def _malt() -> Any:
-    """malt's API with graphc's hooks in the namespace that converted code calls."""
+    """malt's API with graphc's hooks in the namespace that converted code calls; imported here, as most cells need none."""
     # malt uses importlib.util without importing it.
     assert importlib.util
     # Its modules import each other in circles: threads that came in by different ones would get some of them half made.

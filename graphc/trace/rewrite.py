@@ -159,7 +159,7 @@ def _index(index: ast.expr) -> ast.expr:
 
 def _located(made: Node, origin: ast.AST) -> Node:
     """`made` with the place in the source that `origin` has."""
-    from malt.pyct import anno
+    from malt.pyct import anno  # It is there by now: malt calls this.
 
     for node in ast.walk(made):
         if anno.hasanno(origin, anno.Basic.ORIGIN) and not anno.hasanno(node, anno.Basic.ORIGIN):
