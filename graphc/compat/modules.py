@@ -20,7 +20,7 @@ _TENSORS = (_TOP, "graphc", "graphc.ops", "graphc.ops.tensor.dtype", "graphc.ops
 _NN = ("graphc.nn",)
 _OPS = ("graphc.ops", "graphc.ops.gradients.reverse", _TOP)
 _PRIMITIVES = ("graphc.ops", "graphc.ops.primitives", _TOP)
-_PARALLEL = ("graphc.parallel", "graphc.parallel.settings", _TOP)
+_PARALLEL = ("graphc.parallel", _TOP)
 
 
 def _within(parent: str, names: str, providers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
