@@ -52,7 +52,7 @@ OUTSIDE = {
 ENVIRONMENT = {
     "graphc/debug.py": "the switches",
     "graphc/inspect/commands.py": "NO_COLOR, which is no switch of graphc's",
-    "codegen/graphc_codegen/cache.py": "XDG_CACHE_HOME: where caches are kept on this machine",
+    "codegen/graphc_codegen/object_code/cache.py": "XDG_CACHE_HOME: where caches are kept on this machine",
 }
 
 

@@ -8,7 +8,6 @@ from typing import Literal
 
 from graphc_codegen import loops
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.functions import safe
 from graphc_codegen.program import (
     ALIGNMENT,
     ITEMSIZE,
@@ -23,6 +22,7 @@ from graphc_codegen.program import (
     divisible,
     symbol,
 )
+from graphc_codegen.text.functions import safe
 
 
 @dataclass(frozen=True, slots=True)

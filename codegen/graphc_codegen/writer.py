@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-#: LLVM type of one element in a register, and in memory. `graphc_codegen.halves` converts the 16-bit floats.
+#: LLVM type of one element in a register, and in memory. `graphc_codegen.scalars.halves` converts the 16-bit floats.
 REGISTER = {
     "float32": "float", "float64": "double", "float16": "float", "bfloat16": "float", "bool": "i1",
     "int8": "i8", "uint8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",

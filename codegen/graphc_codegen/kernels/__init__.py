@@ -5,25 +5,25 @@ Operands of a call must not overlap. Every size is at least 1.
 
 from __future__ import annotations
 
-from graphc_codegen.kernels.avg_pool import AVG_POOL, AVG_POOL_GRAD
 from graphc_codegen.kernels.base import Emitter
-from graphc_codegen.kernels.conv import CONV2D
-from graphc_codegen.kernels.conv_grad import CONV2D_FILTER_GRAD
-from graphc_codegen.kernels.gemm import GEMM
+from graphc_codegen.kernels.conv.filter_grad import CONV2D_FILTER_GRAD
+from graphc_codegen.kernels.conv.forward import CONV2D
+from graphc_codegen.kernels.gemm.product import GEMM
 from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
-from graphc_codegen.kernels.max_pool import MAX_POOL, MAX_POOL_GRAD
+from graphc_codegen.kernels.pool.average import AVG_POOL, AVG_POOL_GRAD
+from graphc_codegen.kernels.pool.maximum import MAX_POOL, MAX_POOL_GRAD
 from graphc_codegen.kernels.scatter import LOG, SCATTER
-from graphc_codegen.kernels.softmax import (
+from graphc_codegen.kernels.softmax.rows import (
     LOG_SOFTMAX,
     LOG_SOFTMAX_GRAD,
     SOFTMAX,
     SOFTMAX_CROSS_ENTROPY,
     SOFTMAX_GRAD,
 )
-from graphc_codegen.kernels.winograd import CONV2D_WINOGRAD
-from graphc_codegen.kernels.winograd_batch import CONV2D_BATCH_WINOGRAD
-from graphc_codegen.kernels.winograd_batch_grad import CONV2D_FILTER_GRAD_BATCH_WINOGRAD
-from graphc_codegen.kernels.winograd_grad import CONV2D_FILTER_GRAD_WINOGRAD
+from graphc_codegen.kernels.winograd.batch import CONV2D_BATCH_WINOGRAD
+from graphc_codegen.kernels.winograd.batch_filter_grad import CONV2D_FILTER_GRAD_BATCH_WINOGRAD
+from graphc_codegen.kernels.winograd.filter_grad import CONV2D_FILTER_GRAD_WINOGRAD
+from graphc_codegen.kernels.winograd.forward import CONV2D_WINOGRAD
 
 EMITTERS: dict[str, Emitter] = {
     "gemm": GEMM,

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.halves import numpy_dtype
 from graphc_codegen.loops.check import check
 from graphc_codegen.loops.emit import emit
 from graphc_codegen.loops.twin import Array, twin
@@ -23,6 +22,7 @@ from graphc_codegen.program import (
     reach,
     symbol,
 )
+from graphc_codegen.scalars.halves import numpy_dtype
 from graphc_codegen.writer import MEMORY, Writer
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from graphc_codegen.errors import CheckedError
-from graphc_codegen.halves import nearest, numpy_dtype
 from graphc_codegen.loops.check import check
 from graphc_codegen.program import HALVES, Access, Instr, LoopKernel, Output
+from graphc_codegen.scalars.halves import nearest, numpy_dtype
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
