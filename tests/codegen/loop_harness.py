@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphc_codegen import loops
-from graphc_codegen.object_code import compiling, llvm_modules
+from graphc_codegen.object_code import llvm_modules, loading
 from graphc_codegen.program import Access, ChainKernel, Instr, LoopKernel, Output, symbol, written
 from graphc_codegen.target import Target, describe, host
 from graphc_codegen.text import render
@@ -46,7 +46,7 @@ def run_many(
     """`run` for several kernels that are compiled into one module."""
     kernels = {symbol(k): k for k, _ in jobs}
     code = llvm_modules.compile_module(render.render_kernels(dict(kernels), target), target)
-    loaded = compiling.load([code], list(kernels), target)
+    loaded = loading.load([code], list(kernels), target)
     runner = Runner([k for k, _ in jobs], target)
     results = []
     for kernel, arrays in jobs:

@@ -28,7 +28,6 @@ from graphc_codegen.program import (
     Kernel,
     LoopKernel,
     NamedKernel,
-    Program,
     Stmt,
     While,
     contiguous_strides,
@@ -36,9 +35,10 @@ from graphc_codegen.program import (
     result_domain,
     symbol,
 )
-from graphc_codegen.run.executable import Array, Bound, Executable
+from graphc_codegen.run.bound import Array, Bound
 from graphc_codegen.scalars.halves import numpy_dtype
 from graphc_codegen.text.functions import safe
+from graphc_codegen.text.render import Rendered
 from graphc_codegen.validate import Declared, operands
 
 _POISON = 0xA5
@@ -48,14 +48,13 @@ _NOBODY = -1
 class CheckedBound(Bound):
     """A bound program that runs in Python and raises CheckedError at the first wrong access."""
 
-    def __init__(self, executable: Executable, params: Sequence[Array], consts: Sequence[Array]) -> None:
-        super().__init__(executable, params, consts)
-        program = executable.program
+    def __init__(self, rendered: Rendered, params: Sequence[Array], consts: Sequence[Array]) -> None:
+        super().__init__(rendered, params, consts)
         self._given: list[Array] = []
-        self._operands = {name: operands(kernel) for name, kernel in program.kernels().items()}
+        self._operands = {name: operands(kernel) for name, kernel in rendered.program.kernels().items()}
         namespace: dict[str, Any] = {name: _kernel(name) for name in self._operands}
         namespace |= {"njit": _no_compiler, "load_flag": _load_flag, "move": _move, "__name__": "graphc_step"}
-        exec(compile(executable.source, _remember(executable.source), "exec"), namespace)
+        exec(compile(rendered.source, _remember(rendered.source), "exec"), namespace)
         self._step: Callable[[_Step], None] = namespace["step"]
 
     def run(self, inputs: Sequence[Array]) -> None:
@@ -64,7 +63,7 @@ class CheckedBound(Bound):
             raise RuntimeError("another thread is running this bound program")
         try:
             self._take(inputs)
-            step = _Step(self.executable, self._operands, self._buffers, self._view, self._arena)
+            step = _Step(self._rendered, self._operands, self._buffers, self._view, self._arena)
             self._step(step)
             step.finish()
         finally:
@@ -118,15 +117,15 @@ class _Step:
 
     def __init__(
         self,
-        executable: Executable,
+        rendered: Rendered,
         declared: dict[str, tuple[Declared, ...]],
         buffers: dict[int, Buffer],
         view: Callable[[Buffer], Array],
         arena: Array,
     ) -> None:
         self.base = 0
-        self._program: Program = executable.program
-        self._slots = executable._rendered.slots
+        self._program = rendered.program
+        self._slots = rendered.slots
         self._declared = declared
         self._buffers = buffers
         self._view = view

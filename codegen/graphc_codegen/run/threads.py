@@ -13,11 +13,11 @@ import os
 import threading
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from graphc_codegen.errors import CodegenError
+from graphc_codegen.object_code.loading import Loaded, load
 from graphc_codegen.target import Target, host
 from graphc_codegen.text.render import template, waiting
 from graphc_codegen.writer import CONTEXT
@@ -136,9 +136,9 @@ def render_pool(target: Target) -> str:
 
 
 @cache
-def _native(cache_dir: Path | None) -> Any:
+def _native(cache_dir: Path | None) -> Loaded:
     """The loaded functions of the pool; compiled once per machine where there is an object cache."""
-    from graphc_codegen.object_code import cache, compiling
+    from graphc_codegen.object_code import cache
 
     target = host()
     store = cache.ObjectCache(cache_dir) if cache_dir is not None else None
@@ -150,4 +150,4 @@ def _native(cache_dir: Path | None) -> Any:
         code = [llvm_modules.compile_module(render_pool(target), target)]
         if store:
             store.store(name, code, _RUN)
-    return compiling.load(code, [_RUN, _WORK], target)
+    return load(code, [_RUN, _WORK], target)

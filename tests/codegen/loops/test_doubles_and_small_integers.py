@@ -10,7 +10,7 @@ import pytest
 
 from graphc_codegen import CanaryError, CheckedError, CodegenError, compile_program
 from graphc_codegen.program import ALIGNMENT, ITEMSIZE, Access, Buffer, Call, Instr, LoopKernel, Output, Program
-from graphc_codegen.run.executable import Bound
+from graphc_codegen.run.bound import Bound
 from graphc_codegen.target import Target
 from tests.codegen.kernel_harness import run_all
 from tests.codegen.loop_harness import HOST, contiguous, expected, pointwise, run, run_many

@@ -13,7 +13,7 @@ import pytest
 from graphc_codegen import CodegenError, compile_program, symbol
 from graphc_codegen.kernels import EMITTERS
 from graphc_codegen.kernels.base import Emitter, Operand
-from graphc_codegen.object_code import compiling, llvm_modules
+from graphc_codegen.object_code import compiling, llvm_modules, loading, numba_step
 from graphc_codegen.program import SCALAR_OPS, Buffer, Call, LoopKernel, NamedKernel, Program
 from graphc_codegen.target import Target, describe, host, machine
 from graphc_codegen.text import render
@@ -64,7 +64,7 @@ def test_kernels_may_not_call_the_c_library(monkeypatch: pytest.MonkeyPatch) -> 
 def test_numba_failures_say_what_was_refused() -> None:
     for source in ("def step(:", '@njit("void(int64)")\ndef step(ctx):\n    ctx + ""\n', "x = y"):
         with pytest.raises(CodegenError, match=r"Numba refused the generated step: .*Error"):
-            compiling.compile_step(source, [])
+            numba_step.compile_step(source, [])
 
 
 def test_a_switched_off_numba_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +77,7 @@ def test_a_switched_off_numba_is_reported(monkeypatch: pytest.MonkeyPatch) -> No
 
 _FIRST_OF_ALL = """
 import numba
-from graphc_codegen.object_code.compiling import compile_step
+from graphc_codegen.object_code.numba_step import compile_step
 
 STEP = '''
 @njit("int32(int64)")
@@ -121,7 +121,7 @@ def test_the_caller_says_how_many_threads_compile(monkeypatch: pytest.MonkeyPatc
             asked.append(threads)
             super().__init__(target, known, threads)
 
-    monkeypatch.setattr(llvm_modules, "Compilers", Noted)
+    monkeypatch.setattr(compiling, "Compilers", Noted)
     compile_program(chain(), cache_dir=None)
     compile_program(chain(), cache_dir=None, compile_threads=3)
     assert asked == [1, 3]
@@ -161,7 +161,7 @@ def test_the_modules_of_a_program_hold_each_kernel_once(monkeypatch: pytest.Monk
 
 def test_damaged_objects_do_not_load() -> None:
     with pytest.raises(CodegenError, match="cannot load"):
-        compiling.load([b"nonsense"], [compiling.ENTRY], HOST)
+        loading.load([b"nonsense"], [numba_step.ENTRY], HOST)
 
 
 def test_compile_seconds_name_the_stages() -> None:

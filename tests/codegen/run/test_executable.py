@@ -14,7 +14,8 @@ import pytest
 
 from graphc_codegen import CanaryError, CodegenError, Executable, Program, compile_program
 from graphc_codegen.program import Access, Buffer, Call, If, Instr, LoopKernel, NamedKernel, Output
-from graphc_codegen.run.executable import NativeBound, aligned_bytes
+from graphc_codegen.run.bound import aligned_bytes
+from graphc_codegen.run.native import NativeBound
 from tests.codegen.programs import add, chain, line
 
 MODES = pytest.mark.parametrize("checked", [False, True], ids=["native", "checked"])

@@ -13,7 +13,7 @@ import pytest
 
 from graphc_codegen import CanaryError, CheckedError, CodegenError, compile_program
 from graphc_codegen.program import ALIGNMENT, Access, Buffer, Call, If, Instr, LoopKernel, Output, Program
-from graphc_codegen.run.executable import Bound
+from graphc_codegen.run.bound import Bound
 from graphc_codegen.scalars import halves
 from graphc_codegen.target import Target
 from tests.codegen.loop_harness import HOST, contiguous

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from graphc_codegen.object_code import compiling, llvm_modules
+from graphc_codegen.object_code import llvm_modules, loading
 from graphc_codegen.program import Instr, LoopKernel, Output, symbol
 from graphc_codegen.scalars.halves import nearest, numpy_dtype
 from graphc_codegen.target import Target, describe
@@ -165,7 +165,7 @@ def test_no_conversion_calls_a_function() -> None:
         text = render.render_kernels({symbol(kernel): kernel}, target)
         assert (" half" in text) == (target.lanes >= 8)
         # Loading refuses an object with a symbol that does not exist.
-        compiling.load([llvm_modules.compile_module(text, target)], [symbol(kernel)], target)
+        loading.load([llvm_modules.compile_module(text, target)], [symbol(kernel)], target)
         assert ulps(run(kernel, [x, np.zeros_like(x)], target)[-1], np.tanh(x)) <= 1
 
 

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from graphc_codegen.scalars import maths_float32
 from graphc_codegen.writer import Writer
 from tests.codegen.kernel_harness import Array, Compiled, compile_text, ir_text
 
