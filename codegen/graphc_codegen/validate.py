@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from graphc_codegen import loops
+from graphc_codegen.dtypes import ITEMSIZE
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.program import (
     ALIGNMENT,
-    ITEMSIZE,
     Buffer,
     Call,
     ChainKernel,
@@ -46,11 +46,9 @@ def operands(kernel: Kernel) -> tuple[Declared, ...]:
             Declared(accesses[k][0].dtype, accesses[k][0].size, "out" if k in written else "in")
             for k in range(len(accesses) - kernel.private)
         )
-    from graphc_codegen.kernels import EMITTERS
+    from graphc_codegen.kernels import emitter
 
-    if kernel.name not in EMITTERS:
-        raise CodegenError(f"there is no kernel named {kernel.name!r}; known are {', '.join(sorted(EMITTERS))}")
-    found = EMITTERS[kernel.name].operands(dict(kernel.params))
+    found = emitter(kernel).operands(dict(kernel.params))
     return tuple(Declared(o.dtype, o.size, o.role) for o in found)
 
 

@@ -5,6 +5,7 @@ Operands of a call must not overlap. Every size is at least 1.
 
 from __future__ import annotations
 
+from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.base import Emitter
 from graphc_codegen.kernels.conv.filter_grad import CONV2D_FILTER_GRAD
 from graphc_codegen.kernels.conv.forward import CONV2D
@@ -24,7 +25,9 @@ from graphc_codegen.kernels.winograd.batch import CONV2D_BATCH_WINOGRAD
 from graphc_codegen.kernels.winograd.batch_filter_grad import CONV2D_FILTER_GRAD_BATCH_WINOGRAD
 from graphc_codegen.kernels.winograd.filter_grad import CONV2D_FILTER_GRAD_WINOGRAD
 from graphc_codegen.kernels.winograd.forward import CONV2D_WINOGRAD
+from graphc_codegen.program import NamedKernel
 
+#: By name; `kernel_facts` has a row for each.
 EMITTERS: dict[str, Emitter] = {
     "gemm": GEMM,
     "conv2d": CONV2D,
@@ -49,3 +52,10 @@ EMITTERS: dict[str, Emitter] = {
     "scatter": SCATTER,
     "log": LOG,
 }
+
+
+def emitter(kernel: NamedKernel) -> Emitter:
+    """What writes a kernel. Raises CodegenError for an unknown one."""
+    if kernel.name not in EMITTERS:
+        raise CodegenError(f"there is no kernel named {kernel.name!r}; known are {', '.join(sorted(EMITTERS))}")
+    return EMITTERS[kernel.name]

@@ -19,7 +19,7 @@ import numpy as np
 from graphc_codegen.kernels.base import Array, Operand, Params
 from graphc_codegen.loops.twin import twin as loop_twin
 from graphc_codegen.program import MARKS, Access, Instr, LoopKernel, Output, contiguous_strides
-from graphc_codegen.scalars import operations
+from graphc_codegen.scalars import arithmetic, operations
 from graphc_codegen.writer import REGISTER, Writer, mask, vec
 
 
@@ -113,7 +113,7 @@ class Finish:
                 args = []
                 for a in instr.args:
                     number = body[a].imm if body[a].op == "const" else None
-                    args.append(operations.Operand(values[a], body[a].dtype, number))
+                    args.append(arithmetic.Operand(values[a], body[a].dtype, number))
                 values.append(operations.emit(w, instr, args))
         return values
 

@@ -7,11 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from graphc_codegen.dtypes import HALVES
 from graphc_codegen.loops.by_rows import Split, by_rows
 from graphc_codegen.loops.check import check
 from graphc_codegen.loops.nest import Line, Nest, plan
-from graphc_codegen.program import HALVES, Instr, LoopKernel, Output
+from graphc_codegen.program import Instr, LoopKernel, Output
 from graphc_codegen.scalars import halves, operations
+from graphc_codegen.scalars.arithmetic import Operand
+from graphc_codegen.scalars.conversion import cast
 from graphc_codegen.writer import MEMORY, REGISTER, Writer, literal, vec
 
 #: Turns of a loop for which it pays to see who is free.
@@ -377,7 +380,7 @@ class _Emission:
         for a in instr.args:
             source = self.kernel.body[a]
             number = _number(source) if source.op == "const" else None
-            args.append(operations.Operand(self._value(point, a, slot), source.dtype, number))
+            args.append(Operand(self._value(point, a, slot), source.dtype, number))
         return operations.emit(self.w, instr, args)
 
     def _iota(self, i: int, point: _Point, slot: int) -> str:
@@ -392,7 +395,7 @@ class _Emission:
         if step:
             lanes = ", ".join(f"{t} {lane * step}" for lane in range(w.lanes))
             vector = w.binary("add", vector, f"<{lanes}>", t)
-        return operations.cast(w, vector, "int64" if wide else "int32", dtype)
+        return cast(w, vector, "int64" if wide else "int32", dtype)
 
     # ---- memory
 

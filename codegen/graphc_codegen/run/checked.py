@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 
 from graphc_codegen import loops
+from graphc_codegen.dtypes import FLOATS, ITEMSIZE
 from graphc_codegen.errors import CheckedError
 from graphc_codegen.program import (
     ALIGNMENT,
-    FLOATS,
-    ITEMSIZE,
     Buffer,
     Call,
     ChainKernel,
@@ -272,9 +271,9 @@ def _twin(kernel: Kernel) -> Callable[..., None]:
         return lambda *arrays: loops.twin(kernel, *arrays)
     if isinstance(kernel, ChainKernel):
         return lambda *arrays: loops.chain_twin(kernel, *arrays)
-    from graphc_codegen.kernels import EMITTERS
+    from graphc_codegen.kernels import emitter
 
-    return lambda *arrays: EMITTERS[kernel.name].twin(dict(kernel.params), *arrays)
+    return lambda *arrays: emitter(kernel).twin(dict(kernel.params), *arrays)
 
 
 def _separate(call: Call, declared: tuple[Declared, ...], views: Sequence[Array]) -> list[Array]:

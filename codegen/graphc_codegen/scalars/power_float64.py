@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from graphc_codegen.scalars import maths_float64, power_float32
+from graphc_codegen.scalars import maths_float64, power
 from graphc_codegen.writer import MANGLED, Writer, vec
 
 _D = "double"
@@ -23,7 +23,7 @@ def pow(w: Writer, x: str, y: str) -> str:
     # Beyond the range of exp the tail does not matter, and may be NaN.
     inside = w.binary("fcmp olt", w.unary("fabs", t, _D), w.constant(800.0, _D), _D)
     tail = w.select(inside, tail, "zeroinitializer", _D)
-    return power_float32.special_cases(w, x, y, size, maths_float64.exp(w, t, tail), _D)
+    return power.special_cases(w, x, y, size, maths_float64.exp(w, t, tail), _D)
 
 
 def _log(w: Writer, x: str) -> tuple[str, str]:
@@ -57,7 +57,7 @@ def _log(w: Writer, x: str) -> tuple[str, str]:
 
 def floor_divide(w: Writer, a: str, b: str) -> tuple[str, str]:
     """Floored quotient and remainder, as NumPy's `floor_divide` and `remainder` define them."""
-    return power_float32.floored(w, a, b, _fmod(w, a, b), _D)
+    return power.floored(w, a, b, _fmod(w, a, b), _D)
 
 
 def _fmod(w: Writer, a: str, b: str) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
-from graphc_codegen.errors import CodegenError
 from graphc_codegen.program import Call, ChainKernel, Kernel, LoopKernel, Program
 from graphc_codegen.target import Target
 from graphc_codegen.text.functions import Function, Layout, safe, step_functions
@@ -181,7 +180,7 @@ def _emit(writer: Writer, kernel: Kernel) -> int:
     """Write a kernel's body; returns its number of operands."""
     # Kernels are written only where the cache does not have their code.
     from graphc_codegen import loops
-    from graphc_codegen.kernels import EMITTERS
+    from graphc_codegen.kernels import emitter
 
     if isinstance(kernel, LoopKernel):
         if kernel.times > 1:
@@ -194,12 +193,9 @@ def _emit(writer: Writer, kernel: Kernel) -> int:
         count = len(kernel.accesses()) - kernel.private
         loops.emit_chain(writer, kernel, [f"%p{j}" for j in range(count)])
         return count
-    emitter = EMITTERS.get(kernel.name)
-    if emitter is None:
-        raise CodegenError(f"there is no kernel named {kernel.name!r}; known are {', '.join(sorted(EMITTERS))}")
-    params = dict(kernel.params)
-    count = len(emitter.operands(params))
-    emitter.emit(writer, params, [f"%p{j}" for j in range(count)])
+    named, params = emitter(kernel), dict(kernel.params)
+    count = len(named.operands(params))
+    named.emit(writer, params, [f"%p{j}" for j in range(count)])
     return count
 
 

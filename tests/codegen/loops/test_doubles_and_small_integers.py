@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from graphc_codegen import CanaryError, CheckedError, CodegenError, compile_program
-from graphc_codegen.program import ALIGNMENT, ITEMSIZE, Access, Buffer, Call, Instr, LoopKernel, Output, Program
+from graphc_codegen.dtypes import ITEMSIZE
+from graphc_codegen.program import ALIGNMENT, Access, Buffer, Call, Instr, LoopKernel, Output, Program
 from graphc_codegen.run.bound import Bound
 from graphc_codegen.target import Target
 from tests.codegen.kernel_harness import run_all

@@ -14,7 +14,8 @@ from graphc_codegen import CodegenError, compile_program, symbol
 from graphc_codegen.kernels import EMITTERS
 from graphc_codegen.kernels.base import Emitter, Operand
 from graphc_codegen.object_code import compiling, llvm_modules, loading, numba_step
-from graphc_codegen.program import SCALAR_OPS, Buffer, Call, LoopKernel, NamedKernel, Program
+from graphc_codegen.program import Buffer, Call, LoopKernel, NamedKernel, Program
+from graphc_codegen.scalars.table import SCALAR_OPS
 from graphc_codegen.target import Target, describe, host, machine
 from graphc_codegen.text import render
 from graphc_codegen.writer import Writer
@@ -196,14 +197,14 @@ ARM = describe("aarch64-unknown-linux-gnu", "generic", {})
 def every_operation() -> dict[str, LoopKernel]:
     """A kernel for each operation on floats or, where it has none, on booleans and integers."""
     kernels = []
-    for op, count in SCALAR_OPS.items():
+    for op, row in SCALAR_OPS.items():
         if op in ("input", "const", "iota"):
             continue
         kinds = ["int64"] if op in ("and", "or", "not", "xor", "shr") else ["float32", "int32"]
         for kind in kinds:
             if kind == "int32" and op not in ("add", "floordiv", "mod", "pow", "max", "abs", "sign", "cast"):
                 continue
-            args = ["bool", kind, kind] if op == "select" else [kind] * count
+            args = ["bool", kind, kind] if op == "select" else [kind] * row.operands
             result = "bool" if op in ("eq", "ne", "lt", "le", "gt", "ge", "isfinite") else kind
             result = "int64" if op == "cast" else result
             kernels.append(pointwise(op, args, result, 37))

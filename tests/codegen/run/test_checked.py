@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from graphc_codegen import CheckedError, CodegenError, Program, compile_program
+from graphc_codegen.kernel_facts import KERNEL_FACTS, KernelFacts
 from graphc_codegen.kernels import EMITTERS
 from graphc_codegen.kernels.base import Emitter, Operand
 from graphc_codegen.program import Access, Buffer, Call, If, Instr, LoopKernel, NamedKernel, Output
@@ -117,6 +118,7 @@ def _named(monkeypatch: pytest.MonkeyPatch, twin: Any) -> NamedKernel:
 
     emitter = Emitter(two, lambda w, p, pointers: None, twin)
     monkeypatch.setitem(EMITTERS, "test_kernel", emitter)
+    monkeypatch.setitem(KERNEL_FACTS, "test_kernel", KernelFacts())
     return NamedKernel("test_kernel", (("accumulate", False),))
 
 

@@ -10,8 +10,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from graphc_codegen.dtypes import ITEMSIZE
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.program import ITEMSIZE, Instr, LoopKernel, Output
+from graphc_codegen.program import Instr, LoopKernel, Output
 from graphc_codegen.target import Target, describe
 from tests.codegen.loop_harness import AVX2, HOST, contiguous, expected, pointwise, run, run_many
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.loops.twin import cast
 from graphc_codegen.program import Instr, LoopKernel, Output
+from graphc_codegen.scalars.twins import cast
 from graphc_codegen.target import Target
 from tests.codegen.loop_harness import AVX2, HOST, contiguous, expected, pointwise, run, run_many
 
