@@ -35,9 +35,6 @@ _REUSED = ("add nsw i64", "mul nsw i64", "getelementptr")
 #: Gives a number back unchanged, but LLVM cannot see that.
 _SAME = 'call i64 asm "", "=r,0"(i64 {}) nounwind memory(none)'
 
-#: Fast-math flags that keep NaN and infinity exact. Never `nnan`, `ninf`, `fast`: those fold `isfinite`.
-REASSOC = "reassoc nsz arcp contract"
-
 Carry = Sequence[tuple[str, str]]
 #: The turns of a loop that are one thread's own: the first, the end, and what a turn does.
 _Part = tuple[str | int, str | int, Callable[[str | int], None]]
@@ -134,10 +131,6 @@ class Writer:
     def call_void(self, intrinsic: str, args: Sequence[tuple[str, str]]) -> None:
         self._declarations.add("void", intrinsic, *(t for t, _ in args))
         self.do(f"call void @{intrinsic}({', '.join(f'{t} {v}' for t, v in args)})")
-
-    def comment(self, text: str) -> None:
-        """A comment. Only text made by the generator itself may come here."""
-        self.lines.append(f"  ; {text}")
 
     # ---- integers and addresses (i64 values; an int is folded)
 
@@ -249,12 +242,6 @@ class Writer:
     def convert(self, op: str, value: str, source: str, target: str) -> str:
         """A conversion of a vector, e.g. "bitcast", "sitofp", "sext"."""
         return self.op(f"{op} {vec(source, self.lanes)} {value} to {vec(target, self.lanes)}")
-
-    def sum_lanes(self, value: str) -> str:
-        """The sum of the lanes of a float vector, as a scalar."""
-        v = vec("float", self.lanes)
-        name = f"llvm.vector.reduce.fadd.v{self.lanes}f32"
-        return self.call(name, "float", [("float", float_literal(-0.0)), (v, value)], REASSOC)
 
     # ---- control
 

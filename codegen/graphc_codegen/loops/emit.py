@@ -15,7 +15,7 @@ from graphc_codegen.program import Instr, LoopKernel, Output
 from graphc_codegen.scalars import halves, operations
 from graphc_codegen.scalars.arithmetic import Operand
 from graphc_codegen.scalars.conversion import cast
-from graphc_codegen.writer import MEMORY, REGISTER, Writer, literal, vec
+from graphc_codegen.writer import MEMORY, REGISTER, Writer, mask, vec
 
 #: Turns of a loop for which it pays to see who is free.
 _LARGE = 1 << 16
@@ -311,7 +311,7 @@ class _Emission:
                 if lanes_are_folded and active < self.w.lanes:
                     t = REGISTER[dtype]
                     outside = self.w.constant(operations.neutral(how, dtype), t)
-                    value = self.w.select(self._mask(active), value, outside, t)
+                    value = self.w.select(mask(active, self.w.lanes), value, outside, t)
                 at = n * copies + first + slot
                 result[at] = operations.combine(self.w, how, result[at], value, dtype)
         return result
@@ -398,9 +398,6 @@ class _Emission:
         return cast(w, vector, "int64" if wide else "int32", dtype)
 
     # ---- memory
-
-    def _mask(self, active: int) -> str:
-        return "<" + ", ".join(f"i1 {literal(lane < active, 'i1')}" for lane in range(self.w.lanes)) + ">"
 
     def _load(self, operand: int, point: _Point, slot: int) -> str:
         w, dtype = self.w, self.dtypes[operand]

@@ -140,7 +140,8 @@ def _emit(emitter: Any, module: Any) -> bytes:
     from llvmlite.binding import ffi
 
     emit = ffi.lib.LLVMPY_TargetMachineEmitToMemory
-    emit = getattr(emit, "_cfn", emit)  # the function without llvmlite's lock
+    # The function without llvmlite's lock. There is no public way around that; without `_cfn` modules compile one by one.
+    emit = getattr(emit, "_cfn", emit)
     with ffi.OutputString() as error:
         buffer = emit(emitter, module, 1, error)
         if not buffer:

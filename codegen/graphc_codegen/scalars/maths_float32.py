@@ -9,8 +9,8 @@ split as in musl.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
+from graphc_codegen.scalars.pieces import polynomial, with_sign
 from graphc_codegen.writer import Writer, vec
 
 _LN2_HIGH, _LN2_LOW = 0.693359375, -2.12194440e-4
@@ -37,24 +37,6 @@ _SQRT_HALF_BITS = 0x3F3504F3
 _SMALLEST_NORMAL = 2.0**-126
 
 
-def _polynomial(w: Writer, x: str, coefficients: Sequence[float]) -> str:
-    """Horner's rule, highest power first."""
-    y = w.constant(coefficients[0])
-    for c in coefficients[1:]:
-        y = w.fma(y, x, w.constant(c))
-    return y
-
-
-def _absolute(w: Writer, x: str) -> str:
-    v = vec("float", w.lanes)
-    return w.call(f"llvm.fabs.v{w.lanes}f32", v, [(v, x)])
-
-
-def _with_sign(w: Writer, magnitude: str, sign: str) -> str:
-    v = vec("float", w.lanes)
-    return w.call(f"llvm.copysign.v{w.lanes}f32", v, [(v, magnitude), (v, sign)])
-
-
 def _power_of_two(w: Writer, n: str) -> str:
     """2**n for i32 lanes in [-126, 127]."""
     biased = w.binary("add", n, w.constant(127, "i32"), "i32")
@@ -73,7 +55,7 @@ def _exp_parts(w: Writer, x: str) -> tuple[str, str]:
     n = w.binary("fsub", shifted, w.constant(_ROUND))
     r = w.fma(n, w.constant(-_LN2_HIGH), x)
     r = w.fma(n, w.constant(-_LN2_LOW), r)
-    p = _polynomial(w, r, _EXP)
+    p = polynomial(w, r, _EXP)
     return w.binary("fadd", w.fma(p, w.binary("fmul", r, r), r), w.constant(1.0)), shifted
 
 
@@ -106,7 +88,7 @@ def log(w: Writer, x: str) -> str:
     e = w.convert("sitofp", exponent, "i32", "float")
     r = w.binary("fsub", w.convert("bitcast", mantissa, "i32", "float"), w.constant(1.0))
     z = w.binary("fmul", r, r)
-    y = w.binary("fmul", w.binary("fmul", _polynomial(w, r, _LOG), z), r)
+    y = w.binary("fmul", w.binary("fmul", polynomial(w, r, _LOG), z), r)
     y = w.fma(e, w.constant(_LN2_LOW), y)
     y = w.fma(z, w.constant(-0.5), y)
     y = w.fma(e, w.constant(_LN2_HIGH), w.binary("fadd", r, y))
@@ -118,16 +100,16 @@ def log(w: Writer, x: str) -> str:
 
 def tanh(w: Writer, x: str) -> str:
     """Hyperbolic tangent, 3 ulp: m/(m + 2) with m = exp(2|x|) - 1, which is 2**n (exp(r) - 1) + (2**n - 1)."""
-    a = _absolute(w, x)
+    a = w.unary("fabs", x)
     # Beyond this it is 1, and m stays small: one factor holds 2**n, and one float is enough of log(2).
     a = w.select(w.binary("fcmp ogt", a, w.constant(_TANH_ONE)), w.constant(_TANH_ONE), a)
     shifted = w.fma(a, w.constant(2 * math.log2(math.e)), w.constant(_ROUND))
     n = w.binary("fsub", shifted, w.constant(_ROUND))
     r = w.fma(n, w.constant(-math.log(2.0)), w.binary("fadd", a, a))
-    p = w.fma(_polynomial(w, r, _EXP), w.binary("fmul", r, r), r)
+    p = w.fma(polynomial(w, r, _EXP), w.binary("fmul", r, r), r)
     power = _shifted_power(w, shifted)
     m = w.fma(p, power, w.binary("fsub", power, w.constant(1.0)))
-    return _with_sign(w, w.binary("fdiv", m, w.binary("fadd", m, w.constant(2.0))), x)
+    return with_sign(w, w.binary("fdiv", m, w.binary("fadd", m, w.constant(2.0))), x)
 
 
 def sigmoid(w: Writer, x: str) -> str:
@@ -138,14 +120,14 @@ def sigmoid(w: Writer, x: str) -> str:
 
 def erf(w: Writer, x: str) -> str:
     """Error function: relative error 2e-7 for |x| < 1, absolute error 3e-7 elsewhere."""
-    a = _absolute(w, x)
+    a = w.unary("fabs", x)
     z = w.binary("fmul", x, x)
-    small = w.binary("fmul", _polynomial(w, z, _ERF), x)
+    small = w.binary("fmul", polynomial(w, z, _ERF), x)
     t = w.binary("fdiv", w.constant(1.0), w.fma(a, w.constant(_ERFC_P), w.constant(1.0)))
     bell = exp(w, w.op(f"fneg {vec('float', w.lanes)} {z}"))
-    tail = w.binary("fmul", w.binary("fmul", _polynomial(w, t, _ERFC), t), bell)
+    tail = w.binary("fmul", w.binary("fmul", polynomial(w, t, _ERFC), t), bell)
     large = w.binary("fsub", w.constant(1.0), tail)
-    return _with_sign(w, w.select(w.binary("fcmp olt", a, w.constant(1.0)), small, large), x)
+    return with_sign(w, w.select(w.binary("fcmp olt", a, w.constant(1.0)), small, large), x)
 
 
 def rsqrt(w: Writer, x: str) -> str:

@@ -10,9 +10,9 @@ one to 1e-14.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
-from graphc_codegen.writer import MANGLED, Writer, vec
+from graphc_codegen.scalars.pieces import polynomial, with_sign
+from graphc_codegen.writer import Writer, vec
 
 _D = "double"
 #: Adding 1.5 * 2**52 rounds a double to an integer that stands in its low bits.
@@ -51,19 +51,6 @@ def _number(w: Writer, x: float) -> str:
     return w.constant(x, _D)
 
 
-def _polynomial(w: Writer, x: str, coefficients: Sequence[float]) -> str:
-    """Horner's rule, highest power first."""
-    y = _number(w, coefficients[0])
-    for c in coefficients[1:]:
-        y = w.fma(y, x, _number(w, c), _D)
-    return y
-
-
-def _with_sign(w: Writer, magnitude: str, sign: str) -> str:
-    v = vec(_D, w.lanes)
-    return w.call(f"llvm.copysign.v{w.lanes}{MANGLED[_D]}", v, [(v, magnitude), (v, sign)])
-
-
 def power_of_two(w: Writer, n: str) -> str:
     """2**n for i64 lanes in [-1022, 1023]."""
     biased = w.binary("add", n, w.constant(1023, "i64"), "i64")
@@ -85,7 +72,7 @@ def _reduced_exp(w: Writer, x: str, tail: str | None) -> tuple[str, str]:
     r = w.fma(n, _number(w, -LN2_LOW), r, _D)
     if tail is not None:
         r = w.binary("fadd", r, tail, _D)
-    p = w.fma(_polynomial(w, r, _EXP), w.binary("fmul", r, r, _D), r, _D)
+    p = w.fma(polynomial(w, r, _EXP, _D), w.binary("fmul", r, r, _D), r, _D)
     bits = w.convert("bitcast", shifted, _D, "i64")
     return p, w.binary("sub", bits, w.constant(_ROUND_BITS, "i64"), "i64")
 
@@ -112,7 +99,7 @@ def split(w: Writer, x: str) -> tuple[str, str]:
 def log_series(w: Writer, s: str) -> str:
     """(log((1 + s) / (1 - s)) - 2 s) / s for the s of a mantissa."""
     z = w.binary("fmul", s, s, _D)
-    return w.binary("fmul", _polynomial(w, z, _LOG), z, _D)
+    return w.binary("fmul", polynomial(w, z, _LOG, _D), z, _D)
 
 
 def log(w: Writer, x: str) -> str:
@@ -137,7 +124,7 @@ def tanh(w: Writer, x: str) -> str:
     p, n = _reduced_exp(w, _clamped(w, w.binary("fadd", a, a, _D), None, 44.0), None)
     scale = power_of_two(w, n)
     e = w.fma(scale, p, w.binary("fsub", scale, _number(w, 1.0), _D), _D)
-    return _with_sign(w, w.binary("fdiv", e, w.binary("fadd", e, _number(w, 2.0), _D), _D), x)
+    return with_sign(w, w.binary("fdiv", e, w.binary("fadd", e, _number(w, 2.0), _D), _D), x, _D)
 
 
 def sigmoid(w: Writer, x: str) -> str:
@@ -154,13 +141,13 @@ def rsqrt(w: Writer, x: str) -> str:
 def erf(w: Writer, x: str) -> str:
     """Error function, 4 ulp."""
     a = w.unary("fabs", x, _D)
-    small = w.binary("fmul", _polynomial(w, w.binary("fmul", x, x, _D), _ERF), x, _D)
+    small = w.binary("fmul", polynomial(w, w.binary("fmul", x, x, _D), _ERF, _D), x, _D)
     b = _clamped(w, a, None, 6.0)  # beyond it the result is 1
     u = w.binary("fdiv", _number(w, 1.0), w.binary("fadd", b, _number(w, 3.0), _D), _D)
     u = w.fma(u, _number(w, 14.4), _number(w, -2.6), _D)
     bell = exp(w, w.op(f"fneg {vec(_D, w.lanes)} {w.binary('fmul', b, b, _D)}"))
-    large = w.binary("fsub", _number(w, 1.0), w.binary("fmul", _polynomial(w, u, _ERFC), bell, _D), _D)
-    return _with_sign(w, w.select(w.binary("fcmp olt", a, _number(w, 1.0), _D), small, large, _D), x)
+    large = w.binary("fsub", _number(w, 1.0), w.binary("fmul", polynomial(w, u, _ERFC, _D), bell, _D), _D)
+    return with_sign(w, w.select(w.binary("fcmp olt", a, _number(w, 1.0), _D), small, large, _D), x, _D)
 
 
 def sin(w: Writer, x: str) -> str:
@@ -181,8 +168,8 @@ def _quarter_turns(w: Writer, x: str, shift: int) -> str:
     for part in _QUARTER:
         rest = _less(w, rest, count, part)
     square = w.binary("fmul", rest, rest, _D)
-    sine = w.binary("fmul", _polynomial(w, square, _SIN), rest, _D)  # keeps the sign of a zero
-    cosine = _polynomial(w, square, _COS)
+    sine = w.binary("fmul", polynomial(w, square, _SIN, _D), rest, _D)  # keeps the sign of a zero
+    cosine = polynomial(w, square, _COS, _D)
     bits = w.convert("bitcast", turns, _D, "i64")
     quarter = w.binary("add", bits, w.constant(shift, "i64"), "i64")
     odd = w.binary("icmp ne", w.binary("and", quarter, w.constant(1, "i64"), "i64"), "zeroinitializer", "i64")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from graphc_codegen.writer import MANGLED, Writer, vec
+from graphc_codegen.scalars.pieces import with_sign
+from graphc_codegen.writer import Writer, vec
 
 #: The integer type that holds the bits of a float type.
 BITS = {"float": "i32", "double": "i64"}
@@ -91,13 +92,12 @@ def floored(w: Writer, a: str, b: str, m: str, type: str) -> tuple[str, str]:
     q = w.binary("fdiv", w.binary("fsub", a, m, type), b, type)
     q = w.select(adjust, w.binary("fsub", q, one, type), q, type)
     m = w.select(adjust, w.binary("fadd", m, b, type), m, type)
-    v, copysign = vec(type, w.lanes), f"llvm.copysign.v{w.lanes}{MANGLED[type]}"
-    signed_zero = w.call(copysign, v, [(v, zero), (v, b)])
+    signed_zero = with_sign(w, zero, b, type)
     m = w.select(nonzero, m, signed_zero, type)
     floor = w.unary("floor", q, type)
     up = w.binary("fcmp ogt", w.binary("fsub", q, floor, type), w.constant(0.5, type), type)
     floor = w.select(up, w.binary("fadd", floor, one, type), floor, type)
     ratio = w.binary("fdiv", a, b, type)
-    tiny = w.call(copysign, v, [(v, zero), (v, ratio)])
+    tiny = with_sign(w, zero, ratio, type)
     floor = w.select(w.binary("fcmp oeq", q, zero, type), tiny, floor, type)
     return w.select(w.binary("fcmp oeq", b, zero, type), ratio, floor, type), m

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from graphc_codegen.scalars import power
+from graphc_codegen.scalars.pieces import with_sign
 from graphc_codegen.writer import Writer, vec
 
 _MANTISSA = (1 << 52) - 1
@@ -96,5 +97,4 @@ def _fmod(w: Writer, a: str, b: str) -> str:
     infinity = w.constant(math.inf, d)
     plain = w.binary("and", w.binary("fcmp oeq", divisor, infinity, d), w.binary("fcmp olt", start, infinity, d), "i1")
     r = w.convert("fptrunc", w.select(plain, start, r, d), d, "float")
-    f = vec("float", lanes)
-    return w.call(f"llvm.copysign.v{lanes}f32", f, [(f, r), (f, a)])
+    return with_sign(w, r, a)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from graphc_codegen.scalars import maths_float64, power
-from graphc_codegen.writer import MANGLED, Writer, vec
+from graphc_codegen.scalars.pieces import with_sign
+from graphc_codegen.writer import Writer, vec
 
 _D = "double"
 _MANTISSA = (1 << 52) - 1
@@ -63,7 +64,7 @@ def floor_divide(w: Writer, a: str, b: str) -> tuple[str, str]:
 def _fmod(w: Writer, a: str, b: str) -> str:
     """C's fmod, exact: a division of whole numbers with 11 bits of the quotient per turn."""
     i, lanes = "i64", w.lanes
-    v, f = vec(i, lanes), vec(_D, lanes)
+    v = vec(i, lanes)
     sizes = [w.unary("fabs", x, _D) for x in (a, b)]
     exponents: list[str] = []
     mantissas: list[str] = []
@@ -95,4 +96,4 @@ def _fmod(w: Writer, a: str, b: str) -> str:
     valid = w.binary("fcmp olt", sizes[0], infinity, _D)
     valid = w.binary("and", valid, w.binary("fcmp oge", sizes[1], w.constant(2.0**-1022, _D), _D), "i1")
     value = w.select(valid, value, w.constant(math.nan, _D), _D)
-    return w.call(f"llvm.copysign.v{lanes}{MANGLED[_D]}", f, [(f, value), (f, a)])
+    return with_sign(w, value, a, _D)

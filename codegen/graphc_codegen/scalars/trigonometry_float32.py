@@ -7,8 +7,8 @@ The argument is reduced to [-pi/4, pi/4] by two-part multiples of pi/2 (Cody and
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
+from graphc_codegen.scalars.pieces import polynomial
 from graphc_codegen.writer import Writer, vec
 
 #: Adding 1.5 * 2**52 rounds a double to an integer that stands in its low bits.
@@ -31,13 +31,6 @@ def cos(w: Writer, x: str) -> str:
     return _quarter_turns(w, x, 1)
 
 
-def _polynomial(w: Writer, x: str, coefficients: Sequence[float]) -> str:
-    y = w.constant(coefficients[0], "double")
-    for c in coefficients[1:]:
-        y = w.fma(y, x, w.constant(c, "double"), "double")
-    return y
-
-
 def _quarter_turns(w: Writer, x: str, shift: int) -> str:
     """sin(x + shift * pi/2)."""
     d, v = "double", vec("double", w.lanes)
@@ -47,8 +40,8 @@ def _quarter_turns(w: Writer, x: str, shift: int) -> str:
     rest = w.fma(count, w.constant(-_HIGH, d), angle, d)
     rest = w.fma(count, w.constant(-_LOW, d), rest, d)
     square = w.op(f"fmul {v} {rest}, {rest}")
-    sine = w.op(f"fmul {v} {rest}, {_polynomial(w, square, _SIN)}")
-    cosine = _polynomial(w, square, _COS)
+    sine = w.op(f"fmul {v} {rest}, {polynomial(w, square, _SIN, 'double')}")
+    cosine = polynomial(w, square, _COS, "double")
     bits = w.convert("bitcast", turns, d, "i64")
     quarter = w.binary("add", bits, w.constant(shift, "i64"), "i64")
     odd = w.binary("icmp ne", w.binary("and", quarter, w.constant(1, "i64"), "i64"), w.constant(0, "i64"), "i64")

@@ -12,9 +12,10 @@ from functools import partial
 
 from graphc_codegen.kernels.base import LINE
 from graphc_codegen.kernels.microkernel import load_pieces
+from graphc_codegen.kernels.vectors import shuffle
 from graphc_codegen.kernels.winograd.plan import Memory, Plan, Rows, Run, runs
 from graphc_codegen.kernels.winograd.points import SIX
-from graphc_codegen.kernels.winograd.transforms import OUT, POINTS, shuffle, transpose_quads
+from graphc_codegen.kernels.winograd.transforms import OUT, POINTS, transpose_quads
 from graphc_codegen.writer import Writer, vec
 
 

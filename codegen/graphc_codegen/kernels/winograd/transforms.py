@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from graphc_codegen.kernels.vectors import shuffle
 from graphc_codegen.kernels.winograd.points import SIX
 from graphc_codegen.writer import Writer, vec
 
@@ -18,13 +19,6 @@ PRODUCTS = POINTS * POINTS
 
 #: Runs a body for a thread's part of so many turns.
 Part = Callable[[int, Callable[[str | int], None]], None]
-
-
-def shuffle(w: Writer, a: str, b: str, indices: Sequence[int]) -> str:
-    """Lanes of two vectors of floats; those of `b` are counted on from those of `a`."""
-    v = vec("float", w.lanes)
-    choice = ", ".join(f"i32 {i}" for i in indices)
-    return w.op(f"shufflevector {v} {a}, {v} {b}, {vec('i32', w.lanes)} <{choice}>")
 
 
 def transpose_quads(w: Writer, x: Sequence[str]) -> list[str]:
