@@ -114,7 +114,7 @@ class Finish:
                 for a in instr.args:
                     number = body[a].imm if body[a].op == "const" else None
                     args.append(arithmetic.Operand(values[a], body[a].dtype, number))
-                values.append(operations.emit(w, instr, args))
+                values.append(operations.emit(w, instr.op, args, instr.dtype))
         return values
 
     def _load(self, k: int, at: Sequence[str | int], active: int | None) -> str:

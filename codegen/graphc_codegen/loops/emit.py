@@ -381,7 +381,7 @@ class _Emission:
             source = self.kernel.body[a]
             number = _number(source) if source.op == "const" else None
             args.append(Operand(self._value(point, a, slot), source.dtype, number))
-        return operations.emit(self.w, instr, args)
+        return operations.emit(self.w, instr.op, args, instr.dtype)
 
     def _iota(self, i: int, point: _Point, slot: int) -> str:
         w, dtype = self.w, self.kernel.body[i].dtype

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from graphc_codegen.dtypes import FLOATS, HALVES, integer_limits
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.program import Instr
 from graphc_codegen.scalars import halves
 from graphc_codegen.scalars.arithmetic import Operand
 from graphc_codegen.scalars.conversion import cast
@@ -15,19 +14,19 @@ from graphc_codegen.scalars.table import SCALAR_OPS
 from graphc_codegen.writer import Writer
 
 
-def emit(w: Writer, instr: Instr, args: Sequence[Operand]) -> str:
-    """Write `instr` on vectors and return the result's name.
+def emit(w: Writer, op: str, args: Sequence[Operand], dtype: str) -> str:
+    """Write an operation on vectors and return the name of the result, which is of `dtype`.
 
     Raises CodegenError when the operation has no meaning for the dtypes.
     """
-    if instr.op == "cast":
-        return cast(w, args[0].name, args[0].dtype, instr.dtype)
-    op = SCALAR_OPS.get(instr.op)
-    write = op.emitter(args[-1].dtype) if op is not None else None
-    if op is None or write is None:
-        raise CodegenError(f"loop operation {instr.op!r} is not defined for {args[-1].dtype}")
+    if op == "cast":
+        return cast(w, args[0].name, args[0].dtype, dtype)
+    row = SCALAR_OPS.get(op)
+    write = row.emitter(args[-1].dtype) if row is not None else None
+    if row is None or write is None:
+        raise CodegenError(f"loop operation {op!r} is not defined for {args[-1].dtype}")
     result = write(w, args)
-    return halves.rounded(w, result, instr.dtype) if instr.dtype in HALVES and not op.exact else result
+    return halves.rounded(w, result, dtype) if dtype in HALVES and not row.exact else result
 
 
 def combine(w: Writer, how: str, a: str, b: str, dtype: str) -> str:
@@ -35,7 +34,7 @@ def combine(w: Writer, how: str, a: str, b: str, dtype: str) -> str:
     if dtype in HALVES:
         dtype = "float32"
     op = {"sum": "add", "prod": "mul", "any": "or", "all": "and"}.get(how, how)
-    return emit(w, Instr(op, (0, 1), dtype), (Operand(a, dtype), Operand(b, dtype)))
+    return emit(w, op, (Operand(a, dtype), Operand(b, dtype)), dtype)
 
 
 def neutral(how: str, dtype: str) -> float | int:
