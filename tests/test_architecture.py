@@ -35,6 +35,11 @@ ALLOWED = {
     "graphc.lower": OPS | {"graphc_codegen.program"},
     "graphc.inspect": OPS,
 }
+#: The generator's rooms and single files: each imports only what stands before it, inside functions too.
+ROOMS = (
+    "errors", "dtypes", "target", "writer", "kernel_facts", "scalars", "program", "loops", "kernels", "text", "validate",
+    "object_code", "run",
+)  # fmt: skip
 #: Files that may import more inside functions, and why.
 LAZY = {
     "graphc/inspect/": "commands compile the user's cells: they load the compiler when they run, not when they are listed",
@@ -128,6 +133,18 @@ def test_the_check_of_imports_can_fail():
 @pytest.mark.parametrize("path", CODEGEN, ids=name)
 def test_the_generator_never_imports_graphc(path):
     assert not [d for d, _, _ in imports(path) if d.split(".")[0] == "graphc"]
+
+
+@pytest.mark.parametrize("path", CODEGEN, ids=name)
+def test_rooms_of_the_generator_import_one_way(path):
+    order = {room: k for k, room in enumerate(ROOMS)}
+    own = path.relative_to(ROOT / "codegen" / "graphc_codegen").with_suffix("").parts[0]
+    if own == "__init__":
+        return
+    for dotted, line, _ in imports(path):
+        if dotted.split(".")[0] == "graphc_codegen":
+            target = dotted.split(".")[1]  # never from the package itself, which stands above all rooms
+            assert order[target] <= order[own], f"{name(path)}:{line} imports {dotted}"
 
 
 @pytest.mark.parametrize("path", GRAPHC + CODEGEN, ids=name)

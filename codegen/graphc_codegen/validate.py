@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from graphc_codegen import loops
 from graphc_codegen.dtypes import ITEMSIZE
 from graphc_codegen.errors import CodegenError
+from graphc_codegen.loops import check, check_chain
 from graphc_codegen.program import (
     ALIGNMENT,
     Buffer,
@@ -67,9 +67,9 @@ def validate(program: Program) -> None:
     declared: dict[str, tuple[Declared, ...]] = {}
     for name, kernel in program.kernels().items():
         if isinstance(kernel, LoopKernel):
-            loops.check(kernel)
+            check(kernel)
         elif isinstance(kernel, ChainKernel):
-            loops.check_chain(kernel)
+            check_chain(kernel)
         if kernel.threads not in (1, program.threads) or (kernel.threads > 1 and not divisible(kernel)):
             raise CodegenError(f"kernel {name} cannot run on {kernel.threads} threads of {program.threads}")
         declared[name] = operands(kernel)

@@ -1,4 +1,4 @@
-"""The named kernels, by the name a `NamedKernel` gives.
+"""The named kernels, by the name a `NamedKernel` gives. Not here: what planners must know of them (`kernel_facts`).
 
 Operands of a call must not overlap. Every size is at least 1.
 """

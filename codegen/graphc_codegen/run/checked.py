@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from graphc_codegen import loops
 from graphc_codegen.dtypes import FLOATS, ITEMSIZE
 from graphc_codegen.errors import CheckedError
+from graphc_codegen.loops import chain_twin, twin
 from graphc_codegen.program import (
     ALIGNMENT,
     Buffer,
@@ -268,9 +268,9 @@ def _accumulates(kernel: Kernel) -> bool:
 
 def _twin(kernel: Kernel) -> Callable[..., None]:
     if isinstance(kernel, LoopKernel):
-        return lambda *arrays: loops.twin(kernel, *arrays)
+        return lambda *arrays: twin(kernel, *arrays)
     if isinstance(kernel, ChainKernel):
-        return lambda *arrays: loops.chain_twin(kernel, *arrays)
+        return lambda *arrays: chain_twin(kernel, *arrays)
     from graphc_codegen.kernels import emitter
 
     return lambda *arrays: emitter(kernel).twin(dict(kernel.params), *arrays)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
@@ -179,44 +179,24 @@ def version() -> str:
 def _emit(writer: Writer, kernel: Kernel) -> int:
     """Write a kernel's body; returns its number of operands."""
     # Kernels are written only where the cache does not have their code.
-    from graphc_codegen import loops
     from graphc_codegen.kernels import emitter
+    from graphc_codegen.loops import emit, emit_chain, emit_sets
 
     if isinstance(kernel, LoopKernel):
         if kernel.times > 1:
-            _emit_sets(writer, kernel)
+            emit_sets(writer, kernel)
             return 0
         count = len(kernel.inputs) + len(kernel.outputs)
-        loops.emit(writer, kernel, [f"%p{j}" for j in range(count)])
+        emit(writer, kernel, [f"%p{j}" for j in range(count)])
         return count
     if isinstance(kernel, ChainKernel):
         count = len(kernel.accesses()) - kernel.private
-        loops.emit_chain(writer, kernel, [f"%p{j}" for j in range(count)])
+        emit_chain(writer, kernel, [f"%p{j}" for j in range(count)])
         return count
     named, params = emitter(kernel), dict(kernel.params)
     count = len(named.operands(params))
     named.emit(writer, params, [f"%p{j}" for j in range(count)])
     return count
-
-
-def _emit_sets(w: Writer, kernel: LoopKernel) -> None:
-    """The loop on one set of operands after the other; threads share the sets, or the work on each."""
-    from graphc_codegen import loops
-
-    inputs, outputs = len(kernel.inputs), len(kernel.outputs)
-
-    def pointer(place: str | int) -> str:
-        return w.load(w.at("%operands", place, "i64"), "ptr")
-
-    def one(k: str | int) -> None:
-        first = w.linear((k, outputs), (kernel.times * inputs, 1))
-        pointers = [pointer(w.linear((k, inputs), (j, 1))) for j in range(inputs)]
-        loops.emit(w, replace(kernel, times=1), pointers + [pointer(w.add(first, j)) for j in range(outputs)])
-
-    if any(kernel.reduced) or kernel.times % w.threads == 0 or kernel.times >= 4 * w.threads:
-        w.share(kernel.times, one)
-    else:
-        w.repeat(kernel.times, one)
 
 
 @cache

@@ -195,19 +195,15 @@ ARM = describe("aarch64-unknown-linux-gnu", "generic", {})
 
 
 def every_operation() -> dict[str, LoopKernel]:
-    """A kernel for each operation on floats or, where it has none, on booleans and integers."""
+    """A kernel for each operation on floats and integers, as far as it is defined for them."""
     kernels = []
     for op, row in SCALAR_OPS.items():
-        if op in ("input", "const", "iota"):
-            continue
-        kinds = ["int64"] if op in ("and", "or", "not", "xor", "shr") else ["float32", "int32"]
-        for kind in kinds:
-            if kind == "int32" and op not in ("add", "floordiv", "mod", "pow", "max", "abs", "sign", "cast"):
-                continue
-            args = ["bool", kind, kind] if op == "select" else [kind] * row.operands
-            result = "bool" if op in ("eq", "ne", "lt", "le", "gt", "ge", "isfinite") else kind
-            result = "int64" if op == "cast" else result
-            kernels.append(pointwise(op, args, result, 37))
+        for kind in ("float32", "int32", "int64"):
+            args = ["bool", kind, kind] if row.result == "choice" else [kind] * row.operands
+            if op == "cast":
+                kernels.append(pointwise(op, args, "int64", 37))
+            elif row.emitter(kind) is not None:
+                kernels.append(pointwise(op, args, row.result_dtype(args), 37))
     return {symbol(k): k for k in kernels}
 
 
