@@ -2,9 +2,8 @@
 
 Every function takes a writer and the SSA name of a `<lanes x double>` value and returns another. NaN gives
 NaN. Denormal arguments and results may be flushed to zero, as the step runs with flush-to-zero on.
-exp and log are power series after the usual reductions; sine and cosine reduce by three-part multiples of pi/2
-(Cody and Waite); erf is a pair of Chebyshev fits. With a fused multiply-add all are good to a few ulp, without
-one to 1e-14.
+exp and log are power series after the usual reductions; erf is a pair of Chebyshev fits. With a fused multiply-add
+all are good to a few ulp, without one to 1e-14.
 """
 
 from __future__ import annotations
@@ -27,11 +26,6 @@ _LOG = tuple(2 / k for k in range(19, 1, -2))
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 _MANTISSA = (1 << 52) - 1
 SMALLEST_NORMAL = 2.0**-1022
-#: pi/2 in three parts of 53 bits, none of them negative, so that -0 stays -0.
-_QUARTER = (1.5707963267948966, 6.123233995736765e-17, 1.082856673921914e-32)
-_LIMIT = 2.0**51
-_SIN = tuple((-1) ** (k // 2) / math.factorial(k) for k in range(17, 0, -2))
-_COS = tuple((-1) ** (k // 2) / math.factorial(k) for k in range(18, -1, -2))
 #: erf(x)/x on [0, 1] as a polynomial in x*x: relative error 5e-17.
 _ERF = (
     -7.795898827002142e-10, 1.3720064546777686e-08, -1.6208483801871705e-07, 1.6447424703317362e-06,
@@ -148,53 +142,6 @@ def erf(w: Writer, x: str) -> str:
     bell = exp(w, w.op(f"fneg {vec(_D, w.lanes)} {w.binary('fmul', b, b, _D)}"))
     large = w.binary("fsub", _number(w, 1.0), w.binary("fmul", polynomial(w, u, _ERFC, _D), bell, _D), _D)
     return with_sign(w, w.select(w.binary("fcmp olt", a, _number(w, 1.0), _D), small, large, _D), x, _D)
-
-
-def sin(w: Writer, x: str) -> str:
-    """Sine; NaN from 2**51 on, as for infinity."""
-    return _quarter_turns(w, x, 0)
-
-
-def cos(w: Writer, x: str) -> str:
-    """Cosine; NaN from 2**51 on, as for infinity."""
-    return _quarter_turns(w, x, 1)
-
-
-def _quarter_turns(w: Writer, x: str, shift: int) -> str:
-    """sin(x + shift * pi/2)."""
-    turns = w.fma(x, _number(w, 2 / math.pi), _number(w, _ROUND), _D)
-    count = w.binary("fsub", turns, _number(w, _ROUND), _D)
-    rest = x
-    for part in _QUARTER:
-        rest = _less(w, rest, count, part)
-    square = w.binary("fmul", rest, rest, _D)
-    sine = w.binary("fmul", polynomial(w, square, _SIN, _D), rest, _D)  # keeps the sign of a zero
-    cosine = polynomial(w, square, _COS, _D)
-    bits = w.convert("bitcast", turns, _D, "i64")
-    quarter = w.binary("add", bits, w.constant(shift, "i64"), "i64")
-    odd = w.binary("icmp ne", w.binary("and", quarter, w.constant(1, "i64"), "i64"), "zeroinitializer", "i64")
-    value = w.select(odd, cosine, sine, _D)
-    low = w.binary("icmp ne", w.binary("and", quarter, w.constant(2, "i64"), "i64"), "zeroinitializer", "i64")
-    value = w.select(low, w.op(f"fneg {vec(_D, w.lanes)} {value}"), value, _D)
-    known = w.binary("fcmp olt", w.unary("fabs", x, _D), _number(w, _LIMIT), _D)
-    return w.select(known, value, _number(w, math.nan), _D)
-
-
-def _less(w: Writer, x: str, n: str, c: float) -> str:
-    """x - n * c rounded once, for whole |n| < 2**51.
-
-    Without a fused multiply-add n and c are split into halves whose products are exact (Dekker).
-    """
-    if w.fused:
-        return w.fma(n, _number(w, -c), x, _D)
-    high = w.convert("bitcast", n, _D, "i64")
-    high = w.convert("bitcast", w.binary("and", high, w.constant(-(1 << 27), "i64"), "i64"), "i64", _D)
-    low = w.binary("fsub", n, high, _D)
-    fraction, exponent = math.frexp(c)
-    top = math.ldexp(math.floor(math.ldexp(fraction, 26)), exponent - 26)
-    for part, factor in ((high, top), (high, c - top), (low, top), (low, c - top)):
-        x = w.binary("fsub", x, w.binary("fmul", part, _number(w, factor), _D), _D)
-    return x
 
 
 def to_float(w: Writer, x: str) -> str:

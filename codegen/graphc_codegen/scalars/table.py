@@ -32,6 +32,7 @@ from graphc_codegen.scalars import (
     power_float32,
     power_float64,
     trigonometry_float32,
+    trigonometry_float64,
     twins,
 )
 from graphc_codegen.scalars.arithmetic import Write, extremum, integer_extremum, intrinsic, one_of_two, plain, unary
@@ -145,8 +146,8 @@ _ROWS = (
         floats=unary(maths_float32.sigmoid), float64=unary(maths_float64.sigmoid),
     ),
     ScalarOp("erf", 1, twins.erf, 34, floats=unary(maths_float32.erf), float64=unary(maths_float64.erf)),
-    ScalarOp("sin", 1, np.sin, 30, floats=unary(trigonometry_float32.sin), float64=unary(maths_float64.sin)),
-    ScalarOp("cos", 1, np.cos, 30, floats=unary(trigonometry_float32.cos), float64=unary(maths_float64.cos)),
+    ScalarOp("sin", 1, np.sin, 30, floats=unary(trigonometry_float32.sin), float64=unary(trigonometry_float64.sin)),
+    ScalarOp("cos", 1, np.cos, 30, floats=unary(trigonometry_float32.cos), float64=unary(trigonometry_float64.cos)),
     # Tests; floats are ordered except for "ne".
     _comparison("eq", np.equal, "oeq", "eq", "eq"),
     _comparison("ne", np.not_equal, "une", "ne", "ne"),
