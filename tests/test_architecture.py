@@ -19,7 +19,7 @@ GRAPHC = sorted((ROOT / "graphc").rglob("*.py"))
 CODEGEN = sorted((ROOT / "codegen" / "graphc_codegen").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
-BASE = {"graphc.errors", "graphc.debug", "graphc.dispatch", "graphc.context", "graphc.files"}
+BASE = {f"graphc.{m}" for m in ("errors", "debug", "dispatch", "arguments", "context", "files")}
 IR = BASE | {"graphc.ir"}
 OPS = IR | {"graphc.ops"}
 NN = OPS | {"graphc.nn"}
@@ -28,6 +28,7 @@ ALLOWED = {
     "graphc.errors": set(),
     "graphc.debug": set(),
     "graphc.dispatch": set(),
+    "graphc.arguments": {"graphc.errors"},
     "graphc.files": {"graphc.errors"},
     "graphc.context": {"graphc.errors"},
     "graphc.ir": BASE,
@@ -44,12 +45,17 @@ LATE = {
     ("graphc/api.py", "graphc_codegen"): "the generator is loaded when there is something to generate",
     ("graphc/cli/commands.py", "graphc.compat"): "only `run --mindspore` needs it",
     ("graphc/cli/commands.py", "graphc.examples.train_digits"): "only `train` needs it",
-    ("graphc/cli/doctor.py", "graphc_codegen.cache"): "`doctor` tells where the cache is, and what fails on the way",
+    ("graphc/cli/doctor.py", "graphc_codegen.object_code.cache"): "`doctor` tells where the cache is, and what fails on the way",
     ("graphc/cli/main.py", "graphc.cli"): "`graphc --help` imports no command",
     ("graphc/cli/targets.py", "graphc.api"): "only a FILE.py:ATTR is compiled",
     ("graphc/cli/targets.py", "graphc.nn.cell.cell"): "only a FILE.py:ATTR has Cells",
     ("graphc/ir/graph.py", "graphc.ir.text"): "a graph prints itself",
 }
+#: The generator's rooms and single files: each imports only what stands before it, inside functions too.
+ROOMS = (
+    "errors", "dtypes", "target", "writer", "kernel_facts", "scalars", "program", "loops", "kernels", "text", "validate",
+    "object_code", "run",
+)  # fmt: skip
 #: Modules that import each other, inside functions included. There are no others.
 CIRCLES = {("graphc.ir.graph", "graphc.ir.text"): "a graph prints itself"}
 #: Third parties, and who may import them.
@@ -64,7 +70,7 @@ OUTSIDE = {
 ENVIRONMENT = {
     "graphc/debug.py": "the switches",
     "graphc/cli/commands.py": "NO_COLOR, which is no switch of graphc's",
-    "codegen/graphc_codegen/cache.py": "XDG_CACHE_HOME: where caches are kept on this machine",
+    "codegen/graphc_codegen/object_code/cache.py": "XDG_CACHE_HOME: where caches are kept on this machine",
 }
 
 
@@ -188,6 +194,18 @@ def test_the_check_of_imports_can_fail():
 @pytest.mark.parametrize("path", CODEGEN, ids=name)
 def test_the_generator_never_imports_graphc(path):
     assert not [d for d, *_ in imports(path) if d.split(".")[0] == "graphc"]
+
+
+@pytest.mark.parametrize("path", CODEGEN, ids=name)
+def test_rooms_of_the_generator_import_one_way(path):
+    order = {room: k for k, room in enumerate(ROOMS)}
+    own = path.relative_to(ROOT / "codegen" / "graphc_codegen").with_suffix("").parts[0]
+    if own == "__init__":
+        return
+    for dotted, line, *_ in imports(path):
+        if dotted.split(".")[0] == "graphc_codegen":
+            target = dotted.split(".")[1]  # never from the package itself, which stands above all rooms
+            assert order[target] <= order[own], f"{name(path)}:{line} imports {dotted}"
 
 
 @pytest.mark.parametrize("path", GRAPHC + CODEGEN, ids=name)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphc.ir.types import FLOATS
-from graphc_codegen.program import Access, Instr
+from graphc_codegen.program import SCALAR_OPS, Access, Instr
 
 
 @dataclass(slots=True)
@@ -51,116 +51,117 @@ class Expression:
 
     # ---- arithmetic
 
-    def _same(self, op: str, *args: int) -> int:
-        return self._add(op, self.dtype(args[0]), *args)
+    def apply(self, op: str, *args: int) -> int:
+        """An operation of `SCALAR_OPS` that gets its dtype from its operands. The methods below are names for some of them."""
+        return self._add(op, SCALAR_OPS[op].result_dtype([self.dtype(a) for a in args]), *args)
 
     def add(self, x: int, y: int) -> int:
-        return self._same("add", x, y)
+        return self.apply("add", x, y)
 
     def sub(self, x: int, y: int) -> int:
-        return self._same("sub", x, y)
+        return self.apply("sub", x, y)
 
     def mul(self, x: int, y: int) -> int:
-        return self._same("mul", x, y)
+        return self.apply("mul", x, y)
 
     def div(self, x: int, y: int) -> int:
-        return self._same("div", x, y)
+        return self.apply("div", x, y)
 
     def floordiv(self, x: int, y: int) -> int:
-        return self._same("floordiv", x, y)
+        return self.apply("floordiv", x, y)
 
     def mod(self, x: int, y: int) -> int:
-        return self._same("mod", x, y)
+        return self.apply("mod", x, y)
 
     def pow(self, x: int, y: int) -> int:
-        return self._same("pow", x, y)
+        return self.apply("pow", x, y)
 
     def max(self, x: int, y: int) -> int:
-        return self._same("max", x, y)
+        return self.apply("max", x, y)
 
     def min(self, x: int, y: int) -> int:
-        return self._same("min", x, y)
+        return self.apply("min", x, y)
 
     def neg(self, x: int) -> int:
-        return self._same("neg", x)
+        return self.apply("neg", x)
 
     def abs(self, x: int) -> int:
-        return self._same("abs", x)
+        return self.apply("abs", x)
 
     def sign(self, x: int) -> int:
-        return self._same("sign", x)
+        return self.apply("sign", x)
 
     def exp(self, x: int) -> int:
-        return self._same("exp", x)
+        return self.apply("exp", x)
 
     def log(self, x: int) -> int:
-        return self._same("log", x)
+        return self.apply("log", x)
 
     def sqrt(self, x: int) -> int:
-        return self._same("sqrt", x)
+        return self.apply("sqrt", x)
 
     def rsqrt(self, x: int) -> int:
-        return self._same("rsqrt", x)
+        return self.apply("rsqrt", x)
 
     def tanh(self, x: int) -> int:
-        return self._same("tanh", x)
+        return self.apply("tanh", x)
 
     def sigmoid(self, x: int) -> int:
-        return self._same("sigmoid", x)
+        return self.apply("sigmoid", x)
 
     def erf(self, x: int) -> int:
-        return self._same("erf", x)
+        return self.apply("erf", x)
 
     def floor(self, x: int) -> int:
-        return self._same("floor", x)
+        return self.apply("floor", x)
 
     def round(self, x: int) -> int:
         """To the nearest integer, halves to the even one."""
-        return self._same("round", x)
+        return self.apply("round", x)
 
     def sin(self, x: int) -> int:
-        return self._same("sin", x)
+        return self.apply("sin", x)
 
     def cos(self, x: int) -> int:
-        return self._same("cos", x)
+        return self.apply("cos", x)
 
     # ---- bits of integers
 
     def xor(self, x: int, y: int) -> int:
-        return self._same("xor", x, y)
+        return self.apply("xor", x, y)
 
     def bit_and(self, x: int, y: int) -> int:
-        return self._same("and", x, y)
+        return self.apply("and", x, y)
 
     def bit_or(self, x: int, y: int) -> int:
-        return self._same("or", x, y)
+        return self.apply("or", x, y)
 
     def shift_right(self, x: int, bits: int) -> int:
         """x shifted right, zeros coming in."""
-        return self._same("shr", x, self.constant(bits, x))
+        return self.apply("shr", x, self.constant(bits, x))
 
     # ---- comparison and choice
 
     def isfinite(self, x: int) -> int:
-        return self._add("isfinite", "bool", x)
+        return self.apply("isfinite", x)
 
     def eq(self, x: int, y: int) -> int:
-        return self._add("eq", "bool", x, y)
+        return self.apply("eq", x, y)
 
     def ne(self, x: int, y: int) -> int:
-        return self._add("ne", "bool", x, y)
+        return self.apply("ne", x, y)
 
     def lt(self, x: int, y: int) -> int:
-        return self._add("lt", "bool", x, y)
+        return self.apply("lt", x, y)
 
     def le(self, x: int, y: int) -> int:
-        return self._add("le", "bool", x, y)
+        return self.apply("le", x, y)
 
     def gt(self, x: int, y: int) -> int:
-        return self._add("gt", "bool", x, y)
+        return self.apply("gt", x, y)
 
     def ge(self, x: int, y: int) -> int:
-        return self._add("ge", "bool", x, y)
+        return self.apply("ge", x, y)
 
     def logical_and(self, x: int, y: int) -> int:
         return self._add("and", "bool", x, y)
@@ -172,7 +173,7 @@ class Expression:
         return self._add("not", "bool", x)
 
     def select(self, condition: int, x: int, y: int) -> int:
-        return self._add("select", self.dtype(x), condition, x, y)
+        return self.apply("select", condition, x, y)
 
     def cast(self, x: int, dtype: str) -> int:
         return x if self.dtype(x) == dtype else self._add("cast", dtype, x)
