@@ -67,7 +67,7 @@ def run_many(
 def _call(
     function: Callable[[Array], None], kernel: Loops, arrays: Sequence[Array], shared: dict[int, int]
 ) -> list[Array]:
-    blocks: list[Array] = []
+    blocks: list[tuple[Array, Array]] = []
     views: list[Array] = []
     for j, array in enumerate(arrays):
         if j in shared:
@@ -78,12 +78,13 @@ def _call(
         block = np.full(array.nbytes + 2 * margin, 0xC5, np.uint8)
         view = block[margin : margin + array.nbytes].view(array.dtype)
         view[:] = array
-        blocks.append(block)
+        blocks.append((block, view))
         views.append(view)
     function(np.array([v.ctypes.data for v in views], np.int64))
-    for block in blocks:
-        assert (block[:_MARGIN] == 0xC5).all(), "the bytes before an operand changed"
-        assert (block[-_MARGIN:] == 0xC5).all(), "the bytes after an operand changed"
+    for block, view in blocks:
+        margin = _MARGIN + view.itemsize
+        assert (block[:margin] == 0xC5).all(), "the bytes before an operand changed"
+        assert (block[margin + view.nbytes :] == 0xC5).all(), "the bytes after an operand changed"
     for j in range(len(arrays) - written(kernel)):
         if j not in shared.values():
             assert views[j].tobytes() == arrays[j].tobytes(), "an input changed"

@@ -19,7 +19,9 @@ def kernel(dtype: str, n: int, column: bool) -> LoopKernel:
     """x + x, or not x, for n elements; of the first of 8 columns, so that the result is narrower than what is read."""
     read = Access(dtype, (8,), 0, 8 * (n - 1) + 1) if column else Access(dtype, (1,), 0, n)
     made = Instr("not", (0,), dtype=dtype) if dtype == "bool" else Instr("add", (0, 0), dtype=dtype)
-    return LoopKernel((n,), (False,), (read,), (Instr("input", imm=0, dtype=dtype), made), (Output(Access(dtype, (1,), 0, n), 1),))
+    return LoopKernel(
+        (n,), (False,), (read,), (Instr("input", imm=0, dtype=dtype), made), (Output(Access(dtype, (1,), 0, n), 1),)
+    )
 
 
 @pytest.mark.parametrize("target", [HOST, AVX2], ids=["host", "avx2"])
