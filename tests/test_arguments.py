@@ -82,10 +82,7 @@ UNREAD = {
     "nn/optim/base.py Optimizer.update gradient": _ABSTRACT,
     "nn/optim/base.py Optimizer.update lr": _ABSTRACT,
     "nn/optim/base.py Optimizer._hold_decays weight_decay": _ABSTRACT,
-    **{
-        f"nn/optim/base.py Optimizer.update_parameters_name {n}": "state is named after the parameters it belongs to"
-        for n in ("prefix", "recurse")
-    },
+    "nn/optim/base.py Optimizer._put_under prefix": "state is named after the parameters it belongs to",
     "nn/optim/decoupled.py _Decoupled.moved weight": _ABSTRACT,
     "nn/optim/decoupled.py _Decoupled.moved m": _ABSTRACT,
     "nn/optim/decoupled.py _Decoupled.moved v": _ABSTRACT,

@@ -65,7 +65,7 @@ class Cell(Hooks, Structure["Cell"]):
             params[name] = value
         elif isinstance(value, Cell):
             if self._auto_prefix:
-                value.update_parameters_name(name + ".")
+                value._put_under(name + ".")
             cells[name] = value
         elif isinstance(value, ParameterTuple):
             for p in value:
@@ -122,6 +122,10 @@ class Cell(Hooks, Structure["Cell"]):
             return active.call_cell(self, args, kwargs)
         assert dispatch.execute_cell is not None
         return dispatch.execute_cell(self, args, kwargs)
+
+    def _put_under(self, prefix: str) -> None:
+        """Name the parameters by the place that another cell gives this one."""
+        self.update_parameters_name(prefix)
 
     # ---- modes
 

@@ -49,7 +49,7 @@ class Structure(Generic[Child]):
         if not isinstance(child_cell, Structure):
             raise ArgumentTypeError(f"child {name!r} must be a Cell, got {type(child_cell).__name__}", loc=user_loc())
         if self._auto_prefix:
-            child_cell.update_parameters_name(name + ".")
+            child_cell._put_under(name + ".")
         self._cells[name] = cast(Child, child_cell)
         dispatch.touch()
 
@@ -127,6 +127,10 @@ class Structure(Generic[Child]):
         """Name every parameter `prefix` + its path from this cell."""
         for path, param in self.parameters_and_names(recurse):
             param.name, param.is_named = prefix + path, True
+
+    def _put_under(self, prefix: str) -> None:
+        """Name the parameters by the place that another cell gives this one."""
+        self.update_parameters_name(prefix)
 
     def apply(self, fn: Callable[[Any], Any]) -> Self:
         """Call fn with every cell below, children before parents, and with this one. Returns self."""

@@ -183,7 +183,7 @@ class CellDict(_Container):
             raise NameTakenError(f"CellDict: {name!r} is the name of something it has already", loc=user_loc())
         self._cells[name] = self._checked(cell)
         if self._auto_prefix:
-            cell.update_parameters_name(f"{self._prefix()}{name}.")
+            cell._put_under(f"{self._prefix()}{name}.")
         dispatch.touch()
 
     def __delitem__(self, key: Any) -> None:

@@ -109,7 +109,15 @@ class Optimizer(MindSporeBase, Cell):
         return made
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
-        """State is named after the parameters it belongs to: the cell that holds the optimizer adds no prefix."""
+        """Put a prefix before the names of the state, and of the parameters that are optimized, as MindSpore does.
+
+        So that two optimizers fit into one training step, whose parameters must have names of their own.
+        """
+        for p in {id(p): p for p in (*self.get_parameters(recurse), *self.parameters)}.values():
+            p.name, p.is_named = prefix + p.name, True
+
+    def _put_under(self, prefix: str) -> None:
+        """Nothing: state is named after the parameters it belongs to, wherever the optimizer is held."""
 
     # ---- one step
 
