@@ -43,7 +43,10 @@ ALLOWED = {
 LATE = {
     ("graphc/api.py", "graphc.inspect.dump"): "dumps are rare",
     ("graphc/api.py", "graphc_codegen"): "the generator is loaded when there is something to generate",
-    ("graphc/api.py", "graphc_codegen.object_code.cache"): "the generator is loaded when there is something to generate",
+    (
+        "graphc/api.py",
+        "graphc_codegen.object_code.cache",
+    ): "the generator is loaded when there is something to generate",
     ("graphc/cli/commands.py", "graphc.compat"): "only `run --mindspore` needs it",
     ("graphc/cli/commands.py", "graphc.examples.train_digits"): "only `train` needs it",
     (
