@@ -34,7 +34,7 @@ ALLOWED = {
     "graphc.nn": OPS,
     "graphc.trace": NN,
     "graphc.passes": OPS,
-    "graphc.lower": OPS | {"graphc_codegen.program"},
+    "graphc.lower": IR | {"graphc_codegen.program"},
     "graphc.inspect": OPS,
 }
 #: Files that may import more inside functions, and why.

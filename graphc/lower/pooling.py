@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from graphc.ir import TensorType
 from graphc.lower.buffers import Buffers
 from graphc.lower.convolution import batch, choice
 from graphc.lower.convolution.sizes import Sizes, Window
+from graphc.lower.rewrite import Context, Statements
 from graphc.lower.statements import operands, params_of, row_major, touched, uses, with_blocks
 from graphc_codegen.program import (
     Access,
@@ -34,15 +35,19 @@ _UNPOOLS = {"conv2d_batch_winograd": 0, "conv2d_filter_grad_batch_winograd": 1}
 _ADD = [("input", "float32"), ("input", "float32"), ("add", "float32", 0, 1)]
 
 
-def pool_convolutions(body: Sequence[Stmt], results: Iterable[int], buffers: Buffers) -> tuple[Stmt, ...]:
-    """The statements of a program, pooling and its gradient taken into convolutions where that is possible and pays.
+def pool_convolutions(body: Statements, context: Context) -> Statements:
+    """Take pooling and its gradient into convolutions where that is possible and pays.
 
-    `results` are buffers that are read after the end.
+    before:  b3 = conv2d(b0, b1)                            b4 = max_pool(b3)
+             b5 = max_pool_grad(b3, b2)                     b6 = conv2d_filter_grad(b0, b5)
+    after:   b7, b8, b4 = conv2d_batch_winograd(b0, b1)     b6 = conv2d_filter_grad(b0, b2, b8)
+
+    b8 has the place of each maximum, b7 is scratch memory.
     """
-    return _block(body, uses(body, results), buffers)
+    return _block(body, uses(body, context.results), context.buffers)
 
 
-def _block(body: Sequence[Stmt], count: Counter[int], buffers: Buffers) -> tuple[Stmt, ...]:
+def _block(body: Statements, count: Counter[int], buffers: Buffers) -> Statements:
     done: list[Stmt | None] = []
     for stmt in body:
         if not isinstance(stmt, Call):
