@@ -43,7 +43,8 @@ class _Checker:
                 self.read(stmt.pred, where)
                 before = set(self.full)
                 self.block(stmt.then)
-                after, self.full = self.full, before
+                # What dies in one branch is not needed in the other either.
+                after, self.full = self.full, before - self.dead
                 self.block(stmt.orelse)
                 self.full &= after
             else:
@@ -51,7 +52,7 @@ class _Checker:
                 self.read(stmt.pred, where)
                 before = set(self.full)
                 self.block(stmt.body)
-                self.full = before  # There may be no turn.
+                self.full = before - self.dead  # There may be no turn.
             self.dead |= set(stmt.dead)
             self.full -= set(stmt.dead)
 
