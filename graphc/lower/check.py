@@ -41,6 +41,8 @@ class _Checker:
                 self._call(stmt, where)
             elif isinstance(stmt, If):
                 self.read(stmt.pred, where)
+                # A predicate that dies here is not needed any more once it is known which branch runs.
+                self.full -= {stmt.pred} & set(stmt.dead)
                 before = set(self.full)
                 self.block(stmt.then)
                 # What dies in one branch is not needed in the other either.
