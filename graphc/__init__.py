@@ -35,7 +35,15 @@ from graphc.errors import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from graphc import amp, common, compat, dataset, ir, nn, ops, parallel, train
+    from graphc import amp as amp
+    from graphc import common as common
+    from graphc import compat as compat
+    from graphc import dataset as dataset
+    from graphc import ir as ir
+    from graphc import nn as nn
+    from graphc import ops as ops
+    from graphc import parallel as parallel
+    from graphc import train as train
     from graphc.amp import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager, build_train_network
     from graphc.api import CompiledStep, compile
     from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
@@ -86,11 +94,11 @@ __all__ = [
     "CompiledStep", "DType", "DTypeError", "DynamicLossScaleManager", "FixedLossScaleManager", "GradientError",
     "GraphcError", "LossScaleManager", "LoweringError", "ParallelMode", "Parameter", "ParameterTuple", "ParseError",
     "ShapeError", "SignatureError", "Tensor", "TraceAttributeError", "TraceError", "TraceTypeError", "VerifyError",
-    "amp", "bfloat16", "bool_", "build_train_network", "common", "compat", "compile", "dataset", "debug", "float16",
+    "bfloat16", "bool_", "build_train_network", "compile", "debug", "float16",
     "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad", "get_seed", "grad", "int8", "int16",
     "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint", "load_param_into_net", "ms_function", "mutable", "nn",
-    "ops", "parallel", "reset_auto_parallel_context", "save_checkpoint", "set_auto_parallel_context", "set_context",
-    "set_seed", "train", "uint8", "value_and_grad",
+    "ops", "reset_auto_parallel_context", "save_checkpoint", "set_auto_parallel_context", "set_context",
+    "set_seed", "uint8", "value_and_grad",
 ]  # fmt: skip
 
 

@@ -305,7 +305,8 @@ def _is_plain(structure: Structure, count: int) -> bool:
 
 
 def _build(program: Any, *, checked: bool) -> Executable:
-    from graphc_codegen import CodegenError, cache, compile_program
+    from graphc_codegen import CodegenError, compile_program
+    from graphc_codegen.object_code import cache
 
     on = switches()
     directory = None if not on.cache else on.cache_dir or cache.default_directory()

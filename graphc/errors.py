@@ -137,6 +137,7 @@ CODES: dict[str, str] = {
     "GC104": "A convolution or pooling window does not fit its input.",
     "GC110": "A dtype that the op does not accept, or two dtypes that do not go together.",
     "GC111": "Labels of a cross entropy have the wrong dtype or shape.",
+    "GC112": "A value of an argument that means something in MindSpore, but is not implemented here.",
     "GC120": "The truth value of a traced tensor was asked for (`if`, `while`, `and`, `not`).",
     "GC122": "The branches of a conditional return different structures, shapes or dtypes.",
     "GC121": "A name is set in one branch of a conditional only.",

@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from graphc import dispatch
+from graphc.arguments import no_effect, only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradFunction
@@ -85,7 +86,8 @@ def jit(
     function: a function, a method of a Cell or of any object, or a Cell. Arguments and results may be tensors, nests of them
     and Python values, which are constants of the compiled step. Inside a compiled Cell the function is part of that Cell.
     capture_mode "ast", "bytecode" or "trace", jit_level "O0" or "O1", dynamic 0 or 1, fullgraph and backend "" or
-    "ms_backend" are accepted, as are further options: graphc has one way of capturing and one back end.
+    "ms_backend" are accepted; of further options it is said once that they have no effect: graphc has one way of capturing
+    and one back end.
     Raises ArgumentValueError or ArgumentTypeError for other values, TraceError for another backend.
     """
     if capture_mode not in ("ast", "bytecode", "trace"):
@@ -98,6 +100,8 @@ def jit(
         raise ArgumentValueError(f"jit: dynamic must be 0 or 1, got {dynamic!r}", loc=user_loc())
     if not isinstance(fullgraph, bool):
         raise ArgumentTypeError(f"jit: fullgraph must be a bool, got {type(fullgraph).__name__}", loc=user_loc())
+    for name in options:
+        no_effect("jit", name, "graphc has one way of capturing and one back end")
     if backend not in ("", "ms_backend"):
         raise TraceError(f"jit: there is no backend {backend!r}", code="GC100", loc=user_loc(), help="leave it out")
     return _compiled if function is None else _compiled(function)
@@ -106,7 +110,10 @@ def jit(
 def ms_function(
     fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_args: Any = None, jit_config: Any = None
 ) -> Any:
-    """The older name of `jit`; its further arguments have no effect."""
+    """The older name of `jit`. Raises ArgumentValueError GC112 for an input_signature: shapes are those of the call."""
+    only("ms_function", "input_signature", input_signature, None)
+    if hash_args is not None or jit_config is not None:
+        no_effect("ms_function", "hash_args, jit_config", "there is one way of compiling")
     return _compiled if fn is None else _compiled(fn)
 
 

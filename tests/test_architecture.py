@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from graphc.errors import CODES
@@ -18,7 +19,7 @@ GRAPHC = sorted((ROOT / "graphc").rglob("*.py"))
 CODEGEN = sorted((ROOT / "codegen" / "graphc_codegen").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
-BASE = {"graphc.errors", "graphc.debug", "graphc.dispatch", "graphc.context", "graphc.files"}
+BASE = {f"graphc.{m}" for m in ("errors", "debug", "dispatch", "arguments", "context", "files")}
 IR = BASE | {"graphc.ir"}
 OPS = IR | {"graphc.ops"}
 NN = OPS | {"graphc.nn"}
@@ -27,6 +28,7 @@ ALLOWED = {
     "graphc.errors": set(),
     "graphc.debug": set(),
     "graphc.dispatch": set(),
+    "graphc.arguments": {"graphc.errors"},
     "graphc.files": {"graphc.errors"},
     "graphc.context": {"graphc.errors"},
     "graphc.ir": BASE,
@@ -37,11 +39,28 @@ ALLOWED = {
     "graphc.lower": IR | {"graphc_codegen.program"},
     "graphc.inspect": OPS,
 }
-#: Files that may import more inside functions, and why.
-LAZY = {
-    "graphc/cli/": "commands compile the user's cells: they load the compiler when they run, not when they are listed",
-    "graphc/ops/": "a function of tensors and the classes it makes would import each other",
+#: Imports of graphc inside functions: what is imported, where, and why it is late.
+LATE = {
+    ("graphc/api.py", "graphc.inspect.dump"): "dumps are rare",
+    ("graphc/api.py", "graphc_codegen"): "the generator is loaded when there is something to generate",
+    ("graphc/cli/commands.py", "graphc.compat"): "only `run --mindspore` needs it",
+    ("graphc/cli/commands.py", "graphc.examples.train_digits"): "only `train` needs it",
+    (
+        "graphc/cli/doctor.py",
+        "graphc_codegen.object_code.cache",
+    ): "`doctor` tells where the cache is, and what fails on the way",
+    ("graphc/cli/main.py", "graphc.cli"): "`graphc --help` imports no command",
+    ("graphc/cli/targets.py", "graphc.api"): "only a FILE.py:ATTR is compiled",
+    ("graphc/cli/targets.py", "graphc.nn.cell.cell"): "only a FILE.py:ATTR has Cells",
+    ("graphc/ir/graph.py", "graphc.ir.text"): "a graph prints itself",
 }
+#: The generator's rooms and single files: each imports only what stands before it, inside functions too.
+ROOMS = (
+    "errors", "dtypes", "target", "writer", "kernel_facts", "scalars", "program", "loops", "kernels", "text", "validate",
+    "object_code", "run",
+)  # fmt: skip
+#: Modules that import each other, inside functions included. There are no others.
+CIRCLES = {("graphc.ir.graph", "graphc.ir.text"): "a graph prints itself"}
 #: Third parties, and who may import them.
 OUTSIDE = {
     "networkx": ("graphc/ir/", "graphc/ops/", "graphc/passes/", "graphc/inspect/"),
@@ -54,7 +73,7 @@ OUTSIDE = {
 ENVIRONMENT = {
     "graphc/debug.py": "the switches",
     "graphc/cli/commands.py": "NO_COLOR, which is no switch of graphc's",
-    "codegen/graphc_codegen/cache.py": "XDG_CACHE_HOME: where caches are kept on this machine",
+    "codegen/graphc_codegen/object_code/cache.py": "XDG_CACHE_HOME: where caches are kept on this machine",
 }
 
 
@@ -68,8 +87,8 @@ def part(path: Path) -> str:
     return "graphc" if inside[1] == "__init__" else ".".join(inside[:2])
 
 
-def imports(path: Path) -> Iterator[tuple[str, int, bool]]:
-    """(dotted name, line, whether inside a function) of everything a file imports."""
+def imports(path: Path) -> Iterator[tuple[str, int, bool, tuple[str, ...]]]:
+    """(dotted name, line, whether inside a function, names taken from it) of everything a file imports."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     lazy = {
         id(inner)
@@ -87,22 +106,39 @@ def imports(path: Path) -> Iterator[tuple[str, int, bool]]:
         if id(node) in checking:
             continue
         if isinstance(node, ast.Import):
-            yield from ((alias.name, node.lineno, id(node) in lazy) for alias in node.names)
+            yield from ((alias.name, node.lineno, id(node) in lazy, ()) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             if node.level:
                 assert path in TESTS, f"{name(path)}:{node.lineno}: a relative import"
                 continue
             whole = node.module or ""
-            names = [f"{whole}.{a.name}" for a in node.names] if whole == "graphc" else [whole]
-            yield from ((n, node.lineno, id(node) in lazy) for n in names)
+            taken = tuple(a.name for a in node.names)
+            if whole == "graphc":
+                yield from ((f"graphc.{n}", node.lineno, id(node) in lazy, ()) for n in taken)
+            else:
+                yield whole, node.lineno, id(node) in lazy, taken
 
 
 def imported_part(dotted: str) -> str:
     return ".".join(dotted.split(".")[:2])
 
 
-def excused(path: Path, lazy: bool) -> bool:
-    return lazy and any(name(path).startswith(folder) for folder in LAZY)
+def modules() -> dict[str, Path]:
+    """Every module of both packages by its dotted name; a package by that of its folder."""
+    found = {}
+    for path in GRAPHC + CODEGEN:
+        parts = path.relative_to(ROOT / "codegen" if path in CODEGEN else ROOT).with_suffix("").parts
+        found[".".join(parts).removesuffix(".__init__")] = path
+    return found
+
+
+def imported_modules(path: Path, known: dict[str, Path]) -> Iterator[tuple[str, bool]]:
+    """(module, whether inside a function) of what a file imports; `from package import module` is the module."""
+    for dotted, _, lazy, names in imports(path):
+        inner = [f"{dotted}.{n}" for n in names if f"{dotted}.{n}" in known]
+        for module in inner or [dotted]:
+            if module in known and known[module] != path:
+                yield module, lazy
 
 
 @pytest.mark.parametrize("path", GRAPHC, ids=name)
@@ -110,8 +146,8 @@ def test_import_direction(path):
     own = part(path)
     allowed = ALLOWED.get(own)
     wrong = []
-    for dotted, line, lazy in imports(path):
-        if dotted.split(".")[0] not in ("graphc", "graphc_codegen") or allowed is None or excused(path, lazy):
+    for dotted, line, _, _ in imports(path):
+        if dotted.split(".")[0] not in ("graphc", "graphc_codegen") or allowed is None:
             continue
         target = imported_part(dotted)
         if target != own and target not in allowed:
@@ -119,9 +155,40 @@ def test_import_direction(path):
     assert not wrong
 
 
+def test_imports_inside_functions_have_a_reason():
+    known = modules()
+    found = {(name(path), module) for path in GRAPHC for module, lazy in imported_modules(path, known) if lazy}
+    assert found == set(LATE)
+
+
+def circles(edges: dict[str, set[str]]) -> list[list[str]]:
+    """The strongly connected components of more than one module."""
+    return sorted(sorted(c) for c in nx.strongly_connected_components(nx.DiGraph(edges)) if len(c) > 1)
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    """A package's __init__ hands names on: whoever imports one of its modules runs it, so it closes no circle of its own."""
+    known = modules()
+    inner = {m: p for m, p in known.items() if p.name != "__init__.py"}
+    edges = {m: {o for o, _ in imported_modules(p, known) if o in inner} for m, p in inner.items()}
+    assert circles(edges) == [list(pair) for pair in CIRCLES]
+    assert circles({**edges, "graphc.errors": {"graphc.ir.op"}}) != circles(edges)
+
+
+WORDLESS = re.compile(r"(^|[_/])(extra|more|further|misc|utils?)([_.]|$)")
+
+
+def test_names_of_files_and_folders_say_something():
+    """`common` is MindSpore's own name for the alias package."""
+    entries = [*(ROOT / "graphc").rglob("*"), *(ROOT / "codegen").rglob("*"), *(ROOT / "tests").rglob("*")]
+    wordless = [name(p) for p in entries if "__pycache__" not in p.parts and WORDLESS.search(p.name)]
+    assert wordless == []
+    assert [name(p) for p in entries if "common" in p.name and p.is_dir()] == ["graphc/common"]
+
+
 def test_the_check_of_imports_can_fail():
     path = ROOT / "graphc" / "api.py"
-    found = {imported_part(dotted) for dotted, _, _ in imports(path)}
+    found = {imported_part(dotted) for dotted, *_ in imports(path)}
     assert {"graphc.trace", "graphc.lower", "graphc.passes"} <= found - ALLOWED["graphc.lower"]
     assert part(path) == "graphc.api"
     assert part(ROOT / "graphc" / "__init__.py") == "graphc"
@@ -129,12 +196,24 @@ def test_the_check_of_imports_can_fail():
 
 @pytest.mark.parametrize("path", CODEGEN, ids=name)
 def test_the_generator_never_imports_graphc(path):
-    assert not [d for d, _, _ in imports(path) if d.split(".")[0] == "graphc"]
+    assert not [d for d, *_ in imports(path) if d.split(".")[0] == "graphc"]
+
+
+@pytest.mark.parametrize("path", CODEGEN, ids=name)
+def test_rooms_of_the_generator_import_one_way(path):
+    order = {room: k for k, room in enumerate(ROOMS)}
+    own = path.relative_to(ROOT / "codegen" / "graphc_codegen").with_suffix("").parts[0]
+    if own == "__init__":
+        return
+    for dotted, line, *_ in imports(path):
+        if dotted.split(".")[0] == "graphc_codegen":
+            target = dotted.split(".")[1]  # never from the package itself, which stands above all rooms
+            assert order[target] <= order[own], f"{name(path)}:{line} imports {dotted}"
 
 
 @pytest.mark.parametrize("path", GRAPHC + CODEGEN, ids=name)
 def test_third_parties(path):
-    for dotted, line, _ in imports(path):
+    for dotted, line, *_ in imports(path):
         allowed = OUTSIDE.get(dotted.split(".")[0])
         if allowed is not None:
             assert name(path).startswith(allowed), f"{name(path)}:{line} imports {dotted}"
@@ -142,7 +221,7 @@ def test_third_parties(path):
 
 @pytest.mark.parametrize("path", GRAPHC + CODEGEN + TESTS, ids=name)
 def test_nobody_imports_the_folder_instead_of_the_package(path):
-    assert not [d for d, _, _ in imports(path) if d.split(".")[0] == "codegen"]
+    assert not [d for d, *_ in imports(path) if d.split(".")[0] == "codegen"]
 
 
 # ---- what an import loads

@@ -21,7 +21,8 @@ from graphc_codegen.program import (
     While,
     symbol,
 )
-from graphc_codegen.runtime import Bound, Executable, compile_program
+from graphc_codegen.run.bound import Bound
+from graphc_codegen.run.executable import Executable, compile_program
 
 __all__ = [
     "Access",

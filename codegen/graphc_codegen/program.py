@@ -16,31 +16,27 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from graphc_codegen.dtypes import ITEMSIZE
+from graphc_codegen.errors import CodegenError
+from graphc_codegen.kernel_facts import KERNEL_FACTS, KernelFacts
+from graphc_codegen.scalars.table import SCALAR_OPS
+
+#: The contract: what lies in other modules is handed on.
+__all__ = [
+    "ALIGNMENT", "ITEMSIZE", "MARKS", "SCALAR_OPS",
+    "Access", "Buffer", "Call", "ChainKernel", "If", "Instr", "Kernel", "LoopKernel", "NamedKernel", "Output", "Param",
+    "Program", "Space", "Stmt", "While",
+    "blocks", "contiguous_strides", "divisible", "exchanges", "facts", "in_rows", "may_overwrite", "reach", "result_domain",
+    "symbol", "watches", "written",
+]  # fmt: skip
+
 Space = Literal["input", "param", "const", "arena"]
-
-#: Bytes per element of every dtype that kernels know. Booleans are one byte, 0 or 1.
-ITEMSIZE = {
-    "float32": 4, "int32": 4, "int64": 8, "bool": 1, "float16": 2, "bfloat16": 2,
-    "float64": 8, "int8": 1, "int16": 2, "uint8": 1,
-}  # fmt: skip
-
-#: Floats of 16 bits. Loop kernels compute them in float32 and round after every instruction.
-HALVES = ("float16", "bfloat16")
-FLOATS = ("float32", "float64", *HALVES)
-UNSIGNED = ("uint8",)
-INTEGERS = ("int8", "int16", "int32", "int64", *UNSIGNED)
 
 #: Elements in each thread's row of marks (`kernels.epilogue`): a cache line, so that threads do not share one.
 MARKS = 16
 
 #: Every arena buffer starts at a multiple of this many bytes.
 ALIGNMENT = 64
-
-
-def integer_limits(dtype: str) -> tuple[int, int]:
-    """The smallest and the largest number of an integer dtype."""
-    bits = 8 * ITEMSIZE[dtype]
-    return (0, (1 << bits) - 1) if dtype in UNSIGNED else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +79,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Instr:
-    """One scalar operation of a loop body; its result is named by its position in the body.
+    """One scalar operation of a loop body (`SCALAR_OPS`); its result is named by its position in the body.
 
     `args` are positions of earlier instructions. `dtype` is the result's. `imm` is the operand index of
     "input", the value of "const", the axis of "iota". A result of a half type is computed in float32 and
@@ -108,17 +104,6 @@ class Output:
     value: int
     reduce: str | None = None
     scale: float = 1.0
-
-
-#: The scalar operations of a loop body, with their number of arguments. See `graphc_codegen.loops` for meanings.
-SCALAR_OPS = {
-    "input": 0, "const": 0, "iota": 0,
-    "add": 2, "sub": 2, "mul": 2, "div": 2, "floordiv": 2, "mod": 2, "pow": 2, "max": 2, "min": 2,
-    "neg": 1, "abs": 1, "sign": 1, "exp": 1, "log": 1, "sqrt": 1, "rsqrt": 1, "tanh": 1, "sigmoid": 1,
-    "floor": 1, "round": 1, "sin": 1, "cos": 1, "erf": 1, "isfinite": 1,
-    "eq": 2, "ne": 2, "lt": 2, "le": 2, "gt": 2, "ge": 2, "and": 2, "or": 2, "xor": 2, "shr": 2, "not": 1,
-    "select": 3, "cast": 1,
-}  # fmt: skip
 
 
 class _Named:
@@ -245,36 +230,26 @@ def symbol(kernel: Kernel) -> str:
     return f"{kernel.family}_{kernel.digest[:12]}"
 
 
-def result_domain(kernel: NamedKernel) -> tuple[int, ...] | None:
-    """The axes of a kernel's only result, as an epilogue sees them (`kernels.epilogue`); None for a kernel that takes none.
+def facts(kernel: NamedKernel) -> KernelFacts:
+    """The row of a named kernel. Raises CodegenError for an unknown one."""
+    if kernel.name not in KERNEL_FACTS:
+        raise CodegenError(f"there is no kernel named {kernel.name!r}; known are {', '.join(sorted(KERNEL_FACTS))}")
+    return KERNEL_FACTS[kernel.name]
 
-    Elements follow each other as in an array of this shape.
-    """
-    p: dict[str, Any] = dict(kernel.params)
-    if kernel.name in ("conv2d", "conv2d_winograd", "conv2d_batch_winograd"):
-        down, across = p.get("pool", (1, 1))
-        return (p["n"], p["co"], p["oh"] // down * (p["ow"] // across))
-    if kernel.name == "gemm" and not ("c" in p or p["accumulate"] or (p["ta"] and p["tb"])):
-        return (p.get("batch", 1), p["m"], p["n"])
-    if kernel.name == "max_pool":
-        return (p["planes"] * p["oh"] * p["ow"],)
-    if kernel.name in ("softmax_grad", "log_softmax_grad"):
-        return (p["rows"], p["cols"])
-    if kernel.name == "max_pool_grad":
-        tiles = (p["oh"] * p["sh"], p["ow"] * p["sw"]) == (p["h"], p["w"]) and (p["sh"], p["sw"]) == (p["kh"], p["kw"])
-        if tiles and p["sw"] <= 2 and p["kh"] * p["kw"] <= 16 and p["pt"] == p["pl"] == 0:
-            return (p["planes"] * p["h"] * p["w"],)
-    return None
+
+def result_domain(kernel: NamedKernel) -> tuple[int, ...] | None:
+    """The axes of a kernel's only result, as an epilogue sees them; None for a kernel that takes none."""
+    return facts(kernel).result(dict(kernel.params))
 
 
 def watches(kernel: NamedKernel) -> bool:
-    """Whether the kernel can mark what is not finite as it stores its result (`marks` in `kernels.epilogue`)."""
-    return kernel.name == "gemm" and result_domain(kernel) is not None and "marks" not in dict(kernel.params)
+    """Whether the kernel can be told to mark what is not finite as it stores its result, and has not been yet."""
+    return facts(kernel).watches and result_domain(kernel) is not None and "marks" not in dict(kernel.params)
 
 
 def may_overwrite(kernel: NamedKernel) -> bool:
-    """Whether the epilogue may write over a further operand that it reads like the result: each element once, just before."""
-    return kernel.name == "gemm"
+    """Whether the epilogue may write over a further operand that it reads like the result."""
+    return facts(kernel).overwrites
 
 
 def written(kernel: Kernel) -> int:
@@ -284,22 +259,20 @@ def written(kernel: Kernel) -> int:
     if isinstance(kernel, ChainKernel):
         return len(kernel.outputs()) - kernel.private
     p: dict[str, Any] = dict(kernel.params)
-    more = kernel.name.endswith("_winograd") + bool(p.get("indexed")) + ("marks" in p)
-    if "stores" in p:
-        return more + len(p["stores"])
-    return 2 if kernel.name == "softmax_cross_entropy" else 1 + more
+    stored = len(p["stores"]) if "stores" in p else facts(kernel).outputs
+    return stored + facts(kernel).scratch + bool(p.get("indexed")) + ("marks" in p)
 
 
 def divisible(kernel: Kernel) -> bool:
-    """Whether threads can share the work. Where the order of writes is the meaning, they cannot."""
-    return not isinstance(kernel, NamedKernel) or kernel.name not in ("scatter", "log")
+    """Whether threads can share the work."""
+    return not isinstance(kernel, NamedKernel) or facts(kernel).divisible
 
 
 def exchanges(kernel: Kernel) -> bool:
     """Whether threads that share the work exchange partial results, in memory that the step has once for that."""
     if isinstance(kernel, LoopKernel):
         return any(kernel.reduced) and kernel.times == 1
-    return isinstance(kernel, NamedKernel) and kernel.name == "float_status"
+    return isinstance(kernel, NamedKernel) and facts(kernel).exchanges
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from graphc_codegen import loops
+from graphc_codegen.dtypes import ITEMSIZE
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.functions import safe
+from graphc_codegen.loops import check, check_chain
 from graphc_codegen.program import (
     ALIGNMENT,
-    ITEMSIZE,
     Buffer,
     Call,
     ChainKernel,
@@ -23,6 +22,7 @@ from graphc_codegen.program import (
     divisible,
     symbol,
 )
+from graphc_codegen.text.functions import safe
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,9 @@ def operands(kernel: Kernel) -> tuple[Declared, ...]:
             Declared(accesses[k][0].dtype, accesses[k][0].size, "out" if k in written else "in")
             for k in range(len(accesses) - kernel.private)
         )
-    from graphc_codegen.kernels import EMITTERS
+    from graphc_codegen.kernels import emitter
 
-    if kernel.name not in EMITTERS:
-        raise CodegenError(f"there is no kernel named {kernel.name!r}; known are {', '.join(sorted(EMITTERS))}")
-    found = EMITTERS[kernel.name].operands(dict(kernel.params))
+    found = emitter(kernel).operands(dict(kernel.params))
     return tuple(Declared(o.dtype, o.size, o.role) for o in found)
 
 
@@ -69,9 +67,9 @@ def validate(program: Program) -> None:
     declared: dict[str, tuple[Declared, ...]] = {}
     for name, kernel in program.kernels().items():
         if isinstance(kernel, LoopKernel):
-            loops.check(kernel)
+            check(kernel)
         elif isinstance(kernel, ChainKernel):
-            loops.check_chain(kernel)
+            check_chain(kernel)
         if kernel.threads not in (1, program.threads) or (kernel.threads > 1 and not divisible(kernel)):
             raise CodegenError(f"kernel {name} cannot run on {kernel.threads} threads of {program.threads}")
         declared[name] = operands(kernel)

@@ -49,7 +49,7 @@ def _cache() -> dict[str, Any]:
     if not switches().cache:
         return {"directory": None, "files": 0, "bytes": 0}
     try:
-        from graphc_codegen.cache import default_directory
+        from graphc_codegen.object_code.cache import default_directory
     except ImportError as error:
         return {"directory": None, "files": 0, "bytes": 0, "error": f"graphc_codegen cannot be imported: {error}"}
     directory = Path(switches().cache_dir or default_directory())

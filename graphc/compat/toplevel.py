@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphc import context as _context
+from graphc.arguments import no_effect, only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.dtype import DType, to_name
@@ -43,16 +44,34 @@ def get_context(attr_key: str) -> Any:
 
 
 def set_device(device_target: str, device_id: int | None = None) -> None:
-    """As set_context(device_target=...)."""
+    """As set_context(device_target=...); there is one device, number 0."""
+    only("set_device", "device_id", device_id, None, 0)
     set_context(device_target=device_target)
 
 
-def _ignore(*args: Any, **kwargs: Any) -> None:
-    """Accepted: has no meaning here."""
+def _without_effect(name: str, why: str) -> Callable[..., None]:
+    """A function that takes anything, and says once that it does nothing."""
+
+    def function(*args: Any, **kwargs: Any) -> None:
+        no_effect("mindspore", name, why)
+
+    function.__name__ = name
+    function.__doc__ = f"Nothing, said once: {why}."
+    return function
 
 
-set_deterministic = set_recursion_limit = set_algo_parameters = reset_algo_parameters = set_ps_context = _ignore
-reset_ps_context = set_dump = set_cpu_affinity = set_memory = empty_cache = synchronize = _ignore
+_ONE_PLAN = "how a step is compiled is decided by the compiler"
+set_deterministic = _without_effect("set_deterministic", "a step of a number of threads always gives the same bits")
+set_recursion_limit = _without_effect("set_recursion_limit", "Python's own limit holds")
+set_algo_parameters = _without_effect("set_algo_parameters", _ONE_PLAN)
+reset_algo_parameters = _without_effect("reset_algo_parameters", _ONE_PLAN)
+set_ps_context = _without_effect("set_ps_context", "there are no parameter servers")
+reset_ps_context = _without_effect("reset_ps_context", "there are no parameter servers")
+set_dump = _without_effect("set_dump", "step.dump() writes what there is to see")
+set_cpu_affinity = _without_effect("set_cpu_affinity", "the process's own affinity holds")
+set_memory = _without_effect("set_memory", "a step's memory is planned when it is compiled")
+empty_cache = _without_effect("empty_cache", "a step's memory is freed with it")
+synchronize = _without_effect("synchronize", "a call returns when it is done")
 
 
 def run_check() -> None:
@@ -109,11 +128,18 @@ def recompute(block: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return block(*args, **kwargs)
 
 
-def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None, **_: Any) -> Tensor:
+def tensor(
+    input_data: Any = None,
+    dtype: Any = None,
+    shape: Any = None,
+    init: Any = None,
+    internal: bool = False,
+    const_arg: bool = False,
+) -> Tensor:
     """A Tensor."""
-    if input_data is None:
-        raise ArgumentTypeError("tensor: input_data is needed", loc=user_loc())
-    return Tensor(input_data, dtype)
+    only("tensor", "internal", internal, False)
+    only("tensor", "const_arg", const_arg, False)
+    return Tensor(input_data, dtype, shape, init)
 
 
 def from_numpy(array: Any) -> Tensor:

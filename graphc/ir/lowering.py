@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, NamedTuple, Protocol
+from typing import Any, Concatenate, NamedTuple, NewType, Protocol
 
 from graphc.ir.types import TensorType
 
 #: A scalar value while an expression is built: the position of the instruction that makes it.
-Handle = int
+Handle = NewType("Handle", int)
 
 
 class ExpressionBuilder(Protocol):
@@ -35,6 +35,10 @@ class ExpressionBuilder(Protocol):
         ...
 
     # ---- arithmetic
+
+    def apply(self, op: str, *args: Handle) -> Handle:
+        """Any operation of the code generator's table by name. The methods below are names for some of them."""
+        ...
 
     def add(self, x: Handle, y: Handle) -> Handle: ...
     def sub(self, x: Handle, y: Handle) -> Handle: ...

@@ -8,7 +8,7 @@ from typing import Any
 
 from graphc.errors import GraphcError, LoweringError
 from graphc.ir import Graph, Node, TensorType, Value
-from graphc.ir.lowering import CallBuilder, Geometry, Operand, ScalarRule
+from graphc.ir.lowering import CallBuilder, Geometry, Handle, Operand, ScalarRule
 from graphc.ir.op import Kernel as KernelLowering
 from graphc.ir.op import Reduce, Scalar, Strided
 from graphc.ir.types import HALVES, contiguous_strides
@@ -202,11 +202,11 @@ class LoopBuilder:
         self.expression = Expression(len(group.domain))
         self.operands: list[int] = []
         self._places: dict[tuple[Any, ...], int] = {}
-        self.made: dict[Value, int] = {}
+        self.made: dict[Value, Handle] = {}
 
     def build(self, outputs: Sequence[Value], targets: Sequence[int]) -> tuple[LoopKernel, tuple[int, ...]]:
         """The kernel that computes the group and stores `outputs` in buffers `targets`, and the operands of its call."""
-        results: dict[Value, tuple[int, str | None, float]] = {}
+        results: dict[Value, tuple[Handle, str | None, float]] = {}
         for node in self.group.nodes:
             value = node.outputs[0]
             lower = node.op.lower
@@ -233,7 +233,7 @@ class LoopBuilder:
         kernel = LoopKernel(domain, reduced, tuple(e.inputs), tuple(e.body), tuple(stores))
         return kernel, (*self.operands, *targets)
 
-    def _scalar(self, node: Node) -> int:
+    def _scalar(self, node: Node) -> Handle:
         lower = node.op.lower
         handles = [self._operand(node, i) for i in range(len(node.inputs))]
         if isinstance(lower, Strided):
@@ -241,7 +241,7 @@ class LoopBuilder:
         assert isinstance(lower, Scalar)
         return lower.fn(self.expression, *handles, **node.attrs)
 
-    def _operand(self, node: Node, index: int) -> int:
+    def _operand(self, node: Node, index: int) -> Handle:
         value = node.inputs[index]
         type = self.graph.type(value)
         if value in self.uniform:

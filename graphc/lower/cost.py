@@ -8,15 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
-from graphc_codegen.program import ChainKernel, Instr, Kernel, LoopKernel, divisible
+from graphc_codegen.program import SCALAR_OPS, ChainKernel, Instr, Kernel, LoopKernel, divisible, facts
 
-#: Scalar operations that cost more than an addition, relative to it.
-_WEIGHT = {
-    "input": 0, "const": 0, "div": 4, "sqrt": 4, "rsqrt": 8, "exp": 14, "log": 20, "tanh": 24, "sigmoid": 18,
-    "erf": 34, "sin": 30, "cos": 30, "pow": 60, "floordiv": 60, "mod": 60,
-}  # fmt: skip
 #: Nanoseconds: of an addition per element, of an operand per element, of a multiply-add in a matrix product or convolution,
 #: of an operand's element in any other named kernel, of a pixel that Winograd's convolution transforms.
 _ADD, _TOUCH, _MULTIPLY_ADD, _ELEMENT, _TRANSFORM = 0.02, 0.04, 0.02, 0.3, 0.25
@@ -33,7 +27,7 @@ def weight(kernel: LoopKernel) -> int:
 
 def price(body: Sequence[Instr]) -> int:
     """What instructions cost, in additions."""
-    return sum(_WEIGHT.get(i.op, 1) for i in body)
+    return sum(SCALAR_OPS[i.op].weight for i in body)
 
 
 def nanoseconds(kernel: Kernel, sizes: Sequence[int]) -> float:
@@ -42,19 +36,11 @@ def nanoseconds(kernel: Kernel, sizes: Sequence[int]) -> float:
         return math.prod(kernel.domain) * (_ADD * weight(kernel) * kernel.times + _TOUCH * len(sizes))
     if isinstance(kernel, ChainKernel):
         return sum(nanoseconds(k, places) for k, places in zip(kernel.loops, kernel.places, strict=True))
-    p: dict[str, Any] = dict(kernel.params)
-
-    def product(*names: str) -> int:
-        return math.prod(p[name] for name in names)
-
-    if kernel.name == "gemm":
-        return _MULTIPLY_ADD * product("m", "n", "k") * int(p.get("batch", 1))
-    if kernel.name.endswith("_winograd"):  # a quarter of the products, but transforms of both images
-        pixels = product("n", "ci", "oh", "ow") + product("n", "co", "oh", "ow")
-        return _MULTIPLY_ADD * product("n", "co", "ci", "kh", "kw", "oh", "ow") / 4 + _TRANSFORM * pixels
-    if kernel.name.startswith("conv2d"):
-        return _MULTIPLY_ADD * product("n", "co", "ci", "kh", "kw", "oh", "ow")
-    return _ELEMENT * sum(sizes)
+    work = facts(kernel).work
+    if work is None:
+        return _ELEMENT * sum(sizes)
+    done = work(dict(kernel.params))
+    return _MULTIPLY_ADD * done.products + _TRANSFORM * done.transformed
 
 
 def _meeting(threads: int) -> float:

@@ -28,7 +28,7 @@ from graphc.api import CompiledStep
 from graphc.debug import debug
 from graphc.ir import Graph, Node
 from graphc_codegen.program import Call
-from graphc_codegen.runtime import NativeBound
+from graphc_codegen.run.native import NativeBound
 
 TURNS, CALLS = 15, 2000
 

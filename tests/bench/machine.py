@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from graphc.debug import threads
-from graphc_codegen import build, objects
+from graphc_codegen.object_code import llvm_modules, loading
 from graphc_codegen.target import Target, host
 from graphc_codegen.writer import Declarations, Writer, vec
 
@@ -51,7 +51,7 @@ def reads(w: Writer, i: str, sums: list[str]) -> list[str]:
 
 def best_seconds(target: Target, text: str, arrays: Sequence[np.ndarray]) -> float:
     """The least time in which as many threads as there are arrays run the function, each on its own."""
-    loaded = build.load([objects.compile_module(text, target)], ["run"], target)
+    loaded = loading.load([llvm_modules.compile_module(text, target)], ["run"], target)
     run = loaded.function("run")
     addresses = [int(a.ctypes.data) for a in arrays]
     seconds = []

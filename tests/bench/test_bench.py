@@ -114,6 +114,6 @@ def test_the_peak_is_that_of_the_loops(bench):
     data = np.arange(2 * floats, dtype=np.float32)
     expected = data.reshape(-1, target.lanes).sum(0)
     text = machine.function(target, data.size, floats, machine.reads)
-    loaded = machine.build.load([machine.objects.compile_module(text, target)], ["run"], target)
+    loaded = machine.loading.load([machine.llvm_modules.compile_module(text, target)], ["run"], target)
     assert loaded.function("run")(data.ctypes.data) == 0
     np.testing.assert_array_equal(data[: target.lanes], expected)

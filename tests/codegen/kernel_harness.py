@@ -13,7 +13,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from graphc_codegen.kernels import EMITTERS
-from graphc_codegen.program import NamedKernel, divisible
+from graphc_codegen.program import NamedKernel, divisible, written
 from graphc_codegen.target import host
 from graphc_codegen.writer import Declarations, Writer
 from tests.codegen.threaded import Runner, same
@@ -130,6 +130,12 @@ def run_kernel(
     several threads share the work.
     """
     operands = EMITTERS[name].operands(params)
+    count = written(NamedKernel(name, tuple(params.items())))
+    assert (
+        [o.role for o in operands[len(operands) - count :]]
+        == ["out"] * count
+        == [o.role for o in operands if o.role == "out"]
+    )
     given, initial = iter(inputs), iter(before)
     guarded: list[Guarded] = []
     for o in operands:

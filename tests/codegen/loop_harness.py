@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from graphc_codegen import build, loops, objects, render
+from graphc_codegen import loops
+from graphc_codegen.object_code import llvm_modules, loading
 from graphc_codegen.program import Access, ChainKernel, Instr, LoopKernel, Output, symbol, written
 from graphc_codegen.target import Target, describe, host
+from graphc_codegen.text import render
 from tests.codegen.threaded import Runner, same
 
 Loops = LoopKernel | ChainKernel
@@ -43,8 +45,8 @@ def run_many(
 ) -> list[list[Array]]:
     """`run` for several kernels that are compiled into one module."""
     kernels = {symbol(k): k for k, _ in jobs}
-    code = objects.compile_module(render.render_kernels(dict(kernels), target), target)
-    loaded = build.load([code], list(kernels), target)
+    code = llvm_modules.compile_module(render.render_kernels(dict(kernels), target), target)
+    loaded = loading.load([code], list(kernels), target)
     runner = Runner([k for k, _ in jobs], target)
     results = []
     for kernel, arrays in jobs:

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from graphc_codegen import build, objects, render, threads
+from graphc_codegen.object_code import llvm_modules, loading
 from graphc_codegen.program import Kernel, symbol
-from graphc_codegen.runtime import aligned_bytes
+from graphc_codegen.run import threads
+from graphc_codegen.run.bound import aligned_bytes
 from graphc_codegen.target import Target
+from graphc_codegen.text import render
 from graphc_codegen.writer import CONTEXT, SCRATCH, WORDS
 
 THREADS = 3
@@ -33,8 +35,8 @@ class Runner:
             for name in divided
         ]
         exported = [f"run_{name}" for name in divided]
-        code = objects.compile_module(text + "\n".join(entries), target)
-        self.loaded = build.load([code], exported, target)
+        code = llvm_modules.compile_module(text + "\n".join(entries), target)
+        self.loaded = loading.load([code], exported, target)
 
     def call(self, kernel: Kernel, addresses: Sequence[int]) -> None:
         table = np.array(addresses, np.int64)

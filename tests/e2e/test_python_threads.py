@@ -18,9 +18,9 @@ import pytest
 import graphc
 from graphc import Parameter, Tensor, api, function, nn, ops
 from graphc.debug import debug
-from graphc.ops import seed
-from graphc_codegen.checked import CheckedBound
-from graphc_codegen.runtime import NativeBound
+from graphc.ops.tensor import seed
+from graphc_codegen.run.checked import CheckedBound
+from graphc_codegen.run.native import NativeBound
 from tests.at_once import at_once
 
 _WAYS = """

@@ -6,8 +6,9 @@ import pytest
 
 import graphc
 from graphc.examples.train_digits import build
-from graphc_codegen import objects, render
+from graphc_codegen.object_code import llvm_modules
 from graphc_codegen.target import describe, machine
+from graphc_codegen.text import render
 
 _AVX2 = dict.fromkeys(("sse4.1", "avx2", "f16c", "fma"), True)
 
@@ -41,6 +42,6 @@ def test_a_loss_scaled_step_compiles(
     program = graphc.compile(cell, *inputs)._lowered.program
     rendered = render.render(program, target)
     known = {*program.kernels(), "graphc_meet", "graphc_barrier", "graphc_move", "graphc_load_flag"}
-    modules = [objects.compile_module(text, target, known) for text in rendered.modules()]
+    modules = [llvm_modules.compile_module(text, target, known) for text in rendered.modules()]
     assert len(modules) > 2
     assert all(modules)

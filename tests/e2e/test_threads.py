@@ -14,7 +14,8 @@ import graphc_codegen
 from graphc import Tensor, nn, ops
 from graphc.debug import cpus, debug, threads
 from graphc.examples.lenet import LeNet5
-from graphc_codegen import Executable, runtime
+from graphc_codegen import Executable
+from graphc_codegen.run import executable
 
 
 def lenet_step(count: int, batch: int = 32) -> graphc.api.CompiledStep:
@@ -114,7 +115,7 @@ def test_llvm_has_a_thread_for_each_cpu_however_many_the_step_has(monkeypatch: p
 
     def compile_program(*args: Any, compile_threads: int, **options: Any) -> Executable:
         asked.append(compile_threads)
-        return runtime.compile_program(*args, **options)
+        return executable.compile_program(*args, **options)
 
     monkeypatch.setattr("graphc.api.cpus", lambda: 7)
     monkeypatch.setattr(graphc_codegen, "compile_program", compile_program)

@@ -12,8 +12,8 @@ from graphc.ir import Graph
 from graphc.lower import lower
 from graphc.lower.convolution import batch, choice
 from graphc.lower.convolution.sizes import Sizes, meetings
-from graphc_codegen.kernels.winograd_batch import Plan
-from graphc_codegen.kernels.winograd_batch_grad import GradientPlan
+from graphc_codegen.kernels.winograd.batch import Plan
+from graphc_codegen.kernels.winograd.batch_filter_grad import GradientPlan
 from graphc_codegen.program import NamedKernel
 from tests.lower.running import calls, close_to_reference, graph_of, races
 

@@ -1,30 +1,33 @@
-"""The named kernels, by the name a `NamedKernel` gives.
+"""The named kernels, by the name a `NamedKernel` gives. Not here: what planners must know of them (`kernel_facts`).
 
 Operands of a call must not overlap. Every size is at least 1.
 """
 
 from __future__ import annotations
 
-from graphc_codegen.kernels.avg_pool import AVG_POOL, AVG_POOL_GRAD
+from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.base import Emitter
-from graphc_codegen.kernels.conv import CONV2D
-from graphc_codegen.kernels.conv_grad import CONV2D_FILTER_GRAD
-from graphc_codegen.kernels.gemm import GEMM
+from graphc_codegen.kernels.conv.filter_grad import CONV2D_FILTER_GRAD
+from graphc_codegen.kernels.conv.forward import CONV2D
+from graphc_codegen.kernels.gemm.product import GEMM
 from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
-from graphc_codegen.kernels.max_pool import MAX_POOL, MAX_POOL_GRAD
+from graphc_codegen.kernels.pool.average import AVG_POOL, AVG_POOL_GRAD
+from graphc_codegen.kernels.pool.maximum import MAX_POOL, MAX_POOL_GRAD
 from graphc_codegen.kernels.scatter import LOG, SCATTER
-from graphc_codegen.kernels.softmax import (
+from graphc_codegen.kernels.softmax.rows import (
     LOG_SOFTMAX,
     LOG_SOFTMAX_GRAD,
     SOFTMAX,
     SOFTMAX_CROSS_ENTROPY,
     SOFTMAX_GRAD,
 )
-from graphc_codegen.kernels.winograd import CONV2D_WINOGRAD
-from graphc_codegen.kernels.winograd_batch import CONV2D_BATCH_WINOGRAD
-from graphc_codegen.kernels.winograd_batch_grad import CONV2D_FILTER_GRAD_BATCH_WINOGRAD
-from graphc_codegen.kernels.winograd_grad import CONV2D_FILTER_GRAD_WINOGRAD
+from graphc_codegen.kernels.winograd.batch import CONV2D_BATCH_WINOGRAD
+from graphc_codegen.kernels.winograd.batch_filter_grad import CONV2D_FILTER_GRAD_BATCH_WINOGRAD
+from graphc_codegen.kernels.winograd.filter_grad import CONV2D_FILTER_GRAD_WINOGRAD
+from graphc_codegen.kernels.winograd.forward import CONV2D_WINOGRAD
+from graphc_codegen.program import NamedKernel
 
+#: By name; `kernel_facts` has a row for each.
 EMITTERS: dict[str, Emitter] = {
     "gemm": GEMM,
     "conv2d": CONV2D,
@@ -49,3 +52,10 @@ EMITTERS: dict[str, Emitter] = {
     "scatter": SCATTER,
     "log": LOG,
 }
+
+
+def emitter(kernel: NamedKernel) -> Emitter:
+    """What writes a kernel. Raises CodegenError for an unknown one."""
+    if kernel.name not in EMITTERS:
+        raise CodegenError(f"there is no kernel named {kernel.name!r}; known are {', '.join(sorted(EMITTERS))}")
+    return EMITTERS[kernel.name]

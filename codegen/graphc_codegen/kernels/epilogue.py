@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphc_codegen import scalar_ops
 from graphc_codegen.kernels.base import Array, Operand, Params
 from graphc_codegen.loops.twin import twin as loop_twin
 from graphc_codegen.program import MARKS, Access, Instr, LoopKernel, Output, contiguous_strides
+from graphc_codegen.scalars import arithmetic, operations
 from graphc_codegen.writer import REGISTER, Writer, mask, vec
 
 
@@ -113,8 +113,8 @@ class Finish:
                 args = []
                 for a in instr.args:
                     number = body[a].imm if body[a].op == "const" else None
-                    args.append(scalar_ops.Operand(values[a], body[a].dtype, number))
-                values.append(scalar_ops.emit(w, instr, args))
+                    args.append(arithmetic.Operand(values[a], body[a].dtype, number))
+                values.append(operations.emit(w, instr.op, args, instr.dtype))
         return values
 
     def _load(self, k: int, at: Sequence[str | int], active: int | None) -> str:

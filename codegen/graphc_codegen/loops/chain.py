@@ -8,21 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from graphc_codegen.dtypes import FLOATS
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.halves import numpy_dtype
 from graphc_codegen.loops.check import check
 from graphc_codegen.loops.emit import emit
-from graphc_codegen.loops.twin import Array, twin
-from graphc_codegen.program import (
-    ALIGNMENT,
-    FLOATS,
-    Access,
-    ChainKernel,
-    LoopKernel,
-    in_rows,
-    reach,
-    symbol,
-)
+from graphc_codegen.loops.twin import twin
+from graphc_codegen.program import ALIGNMENT, Access, ChainKernel, LoopKernel, in_rows, reach, symbol
+from graphc_codegen.scalars.halves import numpy_dtype
+from graphc_codegen.scalars.twins import Array
 from graphc_codegen.writer import MEMORY, Writer
 
 

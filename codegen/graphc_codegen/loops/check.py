@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
+from graphc_codegen.dtypes import FLOATS, INTEGERS, ITEMSIZE, integer_limits
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.program import (
-    FLOATS,
-    INTEGERS,
-    ITEMSIZE,
-    SCALAR_OPS,
-    Access,
-    Instr,
-    LoopKernel,
-    Output,
-    integer_limits,
-    symbol,
-)
+from graphc_codegen.program import Access, Instr, LoopKernel, Output, reach, symbol
+from graphc_codegen.scalars.table import SCALAR_OPS
 
 _REDUCTIONS = {
     "sum": (*FLOATS, *INTEGERS), "prod": (*FLOATS, *INTEGERS),
     "max": tuple(ITEMSIZE), "min": tuple(ITEMSIZE), "any": ("bool",), "all": ("bool",),
 }  # fmt: skip
-_TESTS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "isfinite"})
-
-
-def span(access: Access, domain: Sequence[int]) -> tuple[int, int]:
-    """The lowest and the highest element that the access touches; the domain is not empty."""
-    reach = [(n - 1) * s for n, s in zip(domain, access.strides, strict=True)]
-    return access.offset + sum(min(r, 0) for r in reach), access.offset + sum(max(r, 0) for r in reach)
 
 
 def check(kernel: LoopKernel) -> None:
@@ -64,7 +47,7 @@ def _check_access(domain: tuple[int, ...], name: str, access: Access) -> None:
         raise CodegenError(f"{name} has unknown dtype {access.dtype}")
     if 0 in domain:
         return
-    low, high = span(access, domain)
+    low, high = reach(access, domain, 0)
     if low < 0 or high >= access.size:
         raise CodegenError(f"{name} touches elements {low}..{high} of an operand with {access.size}")
 
@@ -100,7 +83,8 @@ def _fits(number: float | int, dtype: str) -> bool:
 
 def _check_instr(kernel: LoopKernel, position: int, instr: Instr) -> None:
     name = f"instruction {position} ({instr.op})"
-    if SCALAR_OPS.get(instr.op) != len(instr.args):
+    op = SCALAR_OPS.get(instr.op)
+    if op is None or op.operands != len(instr.args):
         raise CodegenError(f"{name} is unknown or has a wrong number of arguments")
     if any(not 0 <= a < position for a in instr.args):
         raise CodegenError(f"{name} uses a value that is not computed before it")
@@ -114,11 +98,11 @@ def _check_instr(kernel: LoopKernel, position: int, instr: Instr) -> None:
         good = instr.imm is not None and (instr.dtype not in INTEGERS or _fits(instr.imm, instr.dtype))
     elif instr.op == "iota":
         good = isinstance(instr.imm, int) and 0 <= instr.imm < len(kernel.domain) and instr.dtype != "bool"
-    elif instr.op == "select":
+    elif op.result == "choice":
         good = args == ["bool", instr.dtype, instr.dtype]
-    elif instr.op in _TESTS:
+    elif op.result == "test":
         good = instr.dtype == "bool" and len(set(args)) == 1
     else:
-        good = instr.op == "cast" or set(args) == {instr.dtype}
+        good = op.result == "own" or set(args) == {instr.dtype}
     if not good:
         raise CodegenError(f"{name} has wrong dtypes or immediate: ({', '.join(args)}) -> {instr.dtype}")

@@ -7,12 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from graphc_codegen import halves, scalar_ops
+from graphc_codegen.dtypes import HALVES
 from graphc_codegen.loops.by_rows import Split, by_rows
 from graphc_codegen.loops.check import check
 from graphc_codegen.loops.nest import Line, Nest, plan
-from graphc_codegen.program import HALVES, Instr, LoopKernel, Output
-from graphc_codegen.writer import MEMORY, REGISTER, Writer, literal, vec
+from graphc_codegen.program import Instr, LoopKernel, Output
+from graphc_codegen.scalars import halves, operations
+from graphc_codegen.scalars.arithmetic import Operand
+from graphc_codegen.scalars.conversion import cast
+from graphc_codegen.writer import MEMORY, REGISTER, Writer, mask, vec
 
 #: Turns of a loop for which it pays to see who is free.
 _LARGE = 1 << 16
@@ -65,7 +68,7 @@ def _store_neutral(writer: Writer, kernel: LoopKernel, pointers: Sequence[str]) 
     for k in folded:
         access = kernel.outputs[k].access
         outputs.append(Output(access, len(body)))
-        value = scalar_ops.neutral(kernel.outputs[k].reduce or "", access.dtype)
+        value = operations.neutral(kernel.outputs[k].reduce or "", access.dtype)
         body.append(Instr("const", (), access.dtype, value * kernel.outputs[k].scale))
     domain = tuple(1 if reduced else n for n, reduced in zip(kernel.domain, kernel.reduced, strict=True))
     stores = LoopKernel(domain, (False,) * len(domain), (), tuple(body), tuple(outputs))
@@ -163,7 +166,7 @@ class _Emission:
         names: _Accumulators = []
         for k in self.folded:
             o = self.kernel.outputs[k]
-            zero = self.w.constant(scalar_ops.neutral(o.reduce or "", o.access.dtype), REGISTER[o.access.dtype])
+            zero = self.w.constant(operations.neutral(o.reduce or "", o.access.dtype), REGISTER[o.access.dtype])
             names += [zero] * copies
         names = self._reduced(nest.kept, point, names)
         if nest.kept or self.divided is None:
@@ -193,7 +196,7 @@ class _Emission:
             for thread in range(w.threads):
                 value = w.load(w.at(w.scratch(thread), 8 * n, "i8"), "i8" if t == "i1" else t)
                 value = w.splat(w.op(f"trunc i8 {value} to i1") if t == "i1" else value, t)
-                total = scalar_ops.combine(w, o.reduce or "", total, value, o.access.dtype) if total else value
+                total = operations.combine(w, o.reduce or "", total, value, o.access.dtype) if total else value
             self._store_scaled(point, k, [total])
 
     def _reduced(self, level: int, point: _Point, accumulators: _Accumulators) -> _Accumulators:
@@ -307,10 +310,10 @@ class _Emission:
                 value = self._value(point, outputs[k].value, slot)
                 if lanes_are_folded and active < self.w.lanes:
                     t = REGISTER[dtype]
-                    outside = self.w.constant(scalar_ops.neutral(how, dtype), t)
-                    value = self.w.select(self._mask(active), value, outside, t)
+                    outside = self.w.constant(operations.neutral(how, dtype), t)
+                    value = self.w.select(mask(active, self.w.lanes), value, outside, t)
                 at = n * copies + first + slot
-                result[at] = scalar_ops.combine(self.w, how, result[at], value, dtype)
+                result[at] = operations.combine(self.w, how, result[at], value, dtype)
         return result
 
     def _gathered(self, point: _Point, k: int, accumulators: _Accumulators) -> _Accumulators:
@@ -321,7 +324,7 @@ class _Emission:
         while len(accumulators) > slots:
             half = math.ceil(len(accumulators) / slots / 2) * slots
             for c in range(len(accumulators) - half):
-                accumulators[c] = scalar_ops.combine(w, how, accumulators[c], accumulators[half + c], dtype)
+                accumulators[c] = operations.combine(w, how, accumulators[c], accumulators[half + c], dtype)
             accumulators = accumulators[:half]
         if self.nest.vector is not None and self.nest.vector >= self.nest.kept:
             return [self._across(value, how, dtype) for value in accumulators]
@@ -345,7 +348,7 @@ class _Emission:
         while width:
             order = ", ".join(f"i32 {(k + width) % lanes}" for k in range(lanes))
             moved = self.w.op(f"shufflevector {v} {value}, {v} poison, {vec('i32', lanes)} <{order}>")
-            value = scalar_ops.combine(self.w, how, value, moved, dtype)
+            value = operations.combine(self.w, how, value, moved, dtype)
             width //= 2
         return value
 
@@ -377,8 +380,8 @@ class _Emission:
         for a in instr.args:
             source = self.kernel.body[a]
             number = _number(source) if source.op == "const" else None
-            args.append(scalar_ops.Operand(self._value(point, a, slot), source.dtype, number))
-        return scalar_ops.emit(self.w, instr, args)
+            args.append(Operand(self._value(point, a, slot), source.dtype, number))
+        return operations.emit(self.w, instr.op, args, instr.dtype)
 
     def _iota(self, i: int, point: _Point, slot: int) -> str:
         w, dtype = self.w, self.kernel.body[i].dtype
@@ -392,12 +395,9 @@ class _Emission:
         if step:
             lanes = ", ".join(f"{t} {lane * step}" for lane in range(w.lanes))
             vector = w.binary("add", vector, f"<{lanes}>", t)
-        return scalar_ops.cast(w, vector, "int64" if wide else "int32", dtype)
+        return cast(w, vector, "int64" if wide else "int32", dtype)
 
     # ---- memory
-
-    def _mask(self, active: int) -> str:
-        return "<" + ", ".join(f"i1 {literal(lane < active, 'i1')}" for lane in range(self.w.lanes)) + ">"
 
     def _load(self, operand: int, point: _Point, slot: int) -> str:
         w, dtype = self.w, self.dtypes[operand]

@@ -7,12 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graphc_codegen.program import LoopKernel
-
-#: Rough cost of an operation relative to an addition; all others count 1.
-_WEIGHT = {
-    "input": 0, "const": 0, "iota": 1, "div": 4, "sqrt": 4, "rsqrt": 8, "exp": 14, "log": 20, "tanh": 24,
-    "sigmoid": 18, "erf": 34, "pow": 60, "floordiv": 60, "mod": 60,
-}  # fmt: skip
+from graphc_codegen.scalars.table import SCALAR_OPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +63,7 @@ def plan(kernel: LoopKernel, lanes: int) -> Nest:
     axes = [_Axis(n, kernel.reduced[k], [s[k] for s in strides]) for k, n in enumerate(kernel.domain) if n != 1]
     _flip(axes, offsets)
     axes = _collapse(sorted(axes, key=lambda a: -sum(map(abs, a.strides))))
-    weight = sum(_WEIGHT.get(kernel.body[i].op, 1) for i in live)
+    weight = sum(SCALAR_OPS[kernel.body[i].op].weight for i in live)
     vector = min(axes, key=lambda a: _cost(kernel, axes, a, lanes, weight), default=None)
     inner = _inside(axes, vector)
     order = [a for a in axes if not a.reduced and a is not vector and a is not inner]

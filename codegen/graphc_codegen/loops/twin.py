@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from graphc_codegen.dtypes import HALVES
 from graphc_codegen.errors import CheckedError
-from graphc_codegen.halves import nearest, numpy_dtype
 from graphc_codegen.loops.check import check
-from graphc_codegen.program import HALVES, Access, Instr, LoopKernel, Output
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from graphc_codegen.program import Access, Instr, LoopKernel, Output
+from graphc_codegen.scalars.halves import nearest, numpy_dtype
+from graphc_codegen.scalars.table import SCALAR_OPS
+from graphc_codegen.scalars.twins import Array, cast
 
 
 def twin(kernel: LoopKernel, *arrays: Array) -> None:
@@ -101,59 +101,15 @@ def _evaluate(kernel: LoopKernel, instr: Instr, values: list[Any], arrays: tuple
     args = [_wide(values[a]) for a in instr.args]
     if instr.op == "cast":
         return cast(args[0], dtype)
-    if instr.op == "pow" and dtype.kind in "iu":
-        return _integer_power(*args)
-    return np.asarray(_FUNCTIONS[instr.op](*args)).astype(dtype, copy=False)
+    function = SCALAR_OPS[instr.op].twin
+    if function is None:
+        raise CheckedError(f"loop operation {instr.op!r} has no twin")
+    return np.asarray(function(*args)).astype(dtype, copy=False)
 
 
 def _wide(x: Array) -> Array:
     """A half array as float32; others as they are."""
     return x.astype(np.float32) if x.dtype.name in HALVES else x
 
-
-def cast(x: Array, dtype: np.dtype[Any]) -> Array:
-    """`astype`, but floats saturate when they become integers, and NaN becomes 0."""
-    if x.dtype.kind != "f" or dtype.kind not in "iu":
-        return x.astype(dtype)
-    limits = np.iinfo(dtype)
-    high = x >= x.dtype.type(limits.max)
-    low = x <= x.dtype.type(limits.min)
-    inside = np.where(high | low | np.isnan(x), x.dtype.type(0), x).astype(dtype)
-    return np.where(high, dtype.type(limits.max), np.where(low, dtype.type(limits.min), inside))
-
-
-def _integer_power(x: Array, y: Array) -> Array:
-    unit = np.abs(x) == 1
-    # A negative exponent of 1 or -1 counts only by its lowest bit.
-    exponent = np.where(y >= 0, y, y & 1)
-    return np.where((y >= 0) | unit, np.power(x, exponent), x.dtype.type(0))
-
-
-def _erf(x: Array) -> Array:
-    return np.asarray(np.frompyfunc(math.erf, 1, 1)(x.astype(np.float64))).astype(x.dtype)
-
-
-def _logical(bits: Callable[..., Any], logical: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *args: (logical if args[0].dtype == np.bool_ else bits)(*args)
-
-
-def _shift_right(x: Array, y: Array) -> Array:
-    unsigned = np.dtype(f"u{x.dtype.itemsize}")
-    return np.asarray(x.astype(unsigned) >> y.astype(unsigned)).astype(x.dtype)
-
-
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "floordiv": np.floor_divide,
-    "mod": np.remainder, "pow": np.power, "max": np.maximum, "min": np.minimum, "neg": np.negative,
-    "abs": np.abs, "sign": np.sign, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "tanh": np.tanh, "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "floor": np.floor,
-    "round": np.round, "sin": np.sin, "cos": np.cos, "erf": _erf,
-    "isfinite": np.isfinite, "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
-    "gt": np.greater, "ge": np.greater_equal, "and": _logical(np.bitwise_and, np.logical_and),
-    "or": _logical(np.bitwise_or, np.logical_or), "xor": _logical(np.bitwise_xor, np.logical_xor),
-    "shr": _shift_right, "not": _logical(np.invert, np.logical_not),
-    "select": np.where,
-}  # fmt: skip
 
 _FOLDS: dict[str, Callable[..., Any]] = {"max": np.max, "min": np.min, "any": np.any, "all": np.all}

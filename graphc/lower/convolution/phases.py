@@ -1,4 +1,4 @@
-"""Images split by phase, which is how convolutions with a stride read them: see `graphc_codegen.kernels.conv`."""
+"""Images split by phase, which is how convolutions with a stride read them: see `graphc_codegen.kernels.conv.forward`."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from graphc import dispatch
+from graphc.arguments import no_effect
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.tensor.tensor import Parameter, Tensor
 
@@ -95,7 +96,8 @@ class Structure:
             names.add(p.name)
 
     def set_param_ps(self, recurse: bool = True, init_in_server: bool = False) -> None:
-        """Accepted: there are no parameter servers."""
+        """Nothing, said once: there are no parameter servers."""
+        no_effect("Cell", "set_param_ps", "there are no parameter servers")
 
     def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Self:
         """Note on the trainable parameters which of them are summed together over processes. Returns self."""
@@ -104,17 +106,21 @@ class Structure:
         return self
 
     def recompute(self, **options: Any) -> None:
-        """Accepted: what to keep for the gradient is decided by the compiler."""
+        """Nothing, said once: what to keep for the gradient is decided by the compiler."""
+        no_effect("Cell", "recompute", "what to keep for the gradient is decided by the compiler")
 
     def set_jit_config(self, jit_config: Any) -> None:
-        """Accepted: there is one way of compiling."""
+        """Nothing, said once: there is one way of compiling."""
+        no_effect("Cell", "set_jit_config", "there is one way of compiling")
 
     def set_boost(self, boost_type: str) -> Self:
-        """Accepted. Returns self."""
+        """Nothing, said once: there is no boost mode. Returns self."""
+        no_effect("Cell", "set_boost", "there is no boost mode")
         return self
 
     def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
-        """Accepted: a cell is compiled for the shapes it is called with."""
+        """Nothing, said once: a cell is compiled for the shapes it is called with."""
+        no_effect("Cell", "set_inputs", "a cell is compiled for the shapes it is called with")
 
     def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Parameter, Parameter]:
         """Each parameter, mapped to itself: data are made at once."""

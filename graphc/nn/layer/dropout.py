@@ -9,6 +9,7 @@ from graphc.errors import ShapeError, user_loc
 from graphc.nn.cell import checks
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.random import drop
+from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.seed import new_state
 from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 
@@ -35,6 +36,7 @@ class Dropout(Cell):
                 raise checks.wrong_value("Dropout", "keep_prob", "in (0, 1]", keep_prob)
         elif not 0 <= checks.real("Dropout", "p", p) < 1:
             raise checks.wrong_value("Dropout", "p", "in [0, 1)", p)
+        to_name(dtype)  # The mask has the input's dtype; this one must exist.
         self.p, self.keep_prob = p, keep_prob
         # Past Cell's registration of parameters.
         object.__setattr__(self, "state", new_state("Dropout"))

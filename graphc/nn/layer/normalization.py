@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphc import ops
+from graphc.arguments import only
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.nn.cell import checks
 from graphc.nn.cell.cell import Cell
@@ -110,6 +111,7 @@ class SyncBatchNorm(_BatchNorm):
     _ranks, _expected = (2, 4), "2 or 4: [N, channels] or [N, channels, H, W]"
 
     def __init__(self, num_features: int, *args: Any, process_groups: Any = None, **kwargs: Any) -> None:
+        only("SyncBatchNorm", "process_groups", process_groups, None)
         super().__init__(num_features, *args, **kwargs)
 
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from graphc import ops
+from graphc.arguments import only
 from graphc.nn.cell import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import Uniform
@@ -81,6 +82,8 @@ class Upsample(Cell):
         recompute_scale_factor: bool | None = None,
     ) -> None:
         super().__init__()
+        only("Upsample", "align_corners", align_corners, None)
+        only("Upsample", "recompute_scale_factor", recompute_scale_factor, None, False)
         self.size, self.scale_factor = size, scale_factor
         self.mode = checks.one_of("Upsample", "mode", mode, ("nearest",))
 
@@ -136,7 +139,10 @@ class Softmax2d(Softmax):
 
 
 class EmbeddingLookup(Cell):
-    """Rows of a trainable table at the given numbers (MindSpore: nn.EmbeddingLookup on one device)."""
+    """Rows of a trainable table at the given numbers (MindSpore: nn.EmbeddingLookup on one device).
+
+    target, sparse: how, not what; gradients are dense. One device has no other slice_mode, no manual_shapes (GC112).
+    """
 
     def __init__(
         self,
@@ -153,6 +159,9 @@ class EmbeddingLookup(Cell):
         super().__init__()
         self.vocab_size = checks.integer("EmbeddingLookup", "vocab_size", vocab_size)
         self.embedding_size = checks.integer("EmbeddingLookup", "embedding_size", embedding_size)
+        only("EmbeddingLookup", "slice_mode", slice_mode, "batch_slice")
+        only("EmbeddingLookup", "manual_shapes", manual_shapes, None)
+        self.sparse = checks.boolean("EmbeddingLookup", "sparse", sparse)
         self.target = checks.one_of("EmbeddingLookup", "target", target, ("cpu", "device"))
         self.max_norm = None if max_norm is None else checks.real("EmbeddingLookup", "max_norm", max_norm, above=0)
         table = initializer(param_init, (vocab_size, embedding_size), dtype)

@@ -20,7 +20,7 @@ class DistributedGradReducer(Cell):
 
     parameters: a tuple or list of Parameters, in the order of the gradients; those with `layerwise_parallel` are not
     reduced. mean, degree: from the parallel settings (gradients_mean, device_num) unless given. Sums are taken in float32;
-    each gradient keeps its dtype. fusion_type is accepted and has no effect. Called with a tuple of gradients; returns a
+    each gradient keeps its dtype. fusion_type says how, not what. Called with a tuple of gradients; returns a
     tuple. With one process the sum is the gradient itself: what remains of it in the graph is AllReduce nodes, in order.
     Raises ArgumentTypeError for other arguments, ArgumentValueError unless degree is an int of at least 1.
     """

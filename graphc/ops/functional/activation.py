@@ -206,8 +206,6 @@ def softmin(x: Tensor, axis: int = -1) -> Tensor:
 
 def swiglu(input: Tensor, dim: int = -1) -> Tensor:
     """silu(a) b of the halves a, b of an axis."""
-    from graphc.ops.functional.activation import silu
-
     a, b = tensor_split(input, 2, dim)
     return mul(silu(a), b)
 

@@ -194,8 +194,6 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 
 def rint(x: Tensor) -> Tensor:
     """The nearest integer, halves to the even one."""
-    from graphc.ops.functional.arithmetic import round_
-
     return round_(x)
 
 

@@ -154,8 +154,6 @@ def clip_by_norm(x: Tensors, max_norm: float, norm_type: float = 2.0, error_if_n
 @method("clamp", "clip")
 def clamp(input: Any, min: Operand | None = None, max: Operand | None = None) -> Any:
     """x held between two bounds, of which one may be missing; tuples and lists item by item."""
-    from graphc.ops.functional.clipping import clip_by_value
-
     if isinstance(input, (tuple, list)):
         return type(input)(clamp(x, min, max) for x in input)
     if min is None and max is None:

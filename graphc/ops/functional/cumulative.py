@@ -10,6 +10,7 @@ import numpy as np
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Operand, call, cast
 from graphc.ops.functional.create import arange, zeros_like
+from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.elementwise import add, equal, exp, less, log, maximum, minimum, mul, sub
 from graphc.ops.functional.extrema import arange_along
 from graphc.ops.functional.joining import concat
@@ -84,8 +85,6 @@ def _running(name: str, x: Tensor, axis: int, largest: bool) -> tuple[Tensor, Te
 
 def reverse_cumsum(x: Tensor, axis: int) -> Tensor:
     """Sums of the elements from each to the last along an axis."""
-    from graphc.ops.functional.cumulative import cumsum
-
     return flip(cumsum(flip(x, (axis,)), axis), (axis,))
 
 
@@ -117,8 +116,6 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1)
 def sequence_mask(lengths: Tensor, maxlen: int | None = None) -> Tensor:
     """bool: along a new last axis, the places below each length. Without maxlen the lengths must be known."""
     if maxlen is None:
-        from graphc.ops.functional.dynamic import known_values
-
         maxlen = int(np.max(known_values("sequence_mask", lengths)))
     return less(arange(0, maxlen, dtype=lengths.dtype), expand_dims(lengths, -1))
 

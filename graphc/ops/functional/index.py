@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch
+from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ShapeError, TraceError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import IndexRangeError, Number, Operand, as_bool, call, cast, cast_to
 from graphc.ops.functional.create import arange
-from graphc.ops.functional.elementwise import add, greater, less, mul, neg
+from graphc.ops.functional.elementwise import add, floor_mod, greater, less, maximum, minimum, mul, neg
 from graphc.ops.functional.extrema import arange_along
+from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
 from graphc.ops.functional.slicing import getitem
@@ -74,8 +76,6 @@ def index_(x: Tensor, index: Any) -> Tensor:
 def _plain(item: Any) -> Any:
     if isinstance(item, (list, np.ndarray)):
         if any(isinstance(i, Tensor) for i in item):
-            from graphc.ops.functional.joining import stack
-
             return stack([as_tensor(i) for i in item])
         array = np.asarray(item)
         return Tensor.wrap(array if array.size else array.astype(np.int32))
@@ -233,13 +233,25 @@ def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
 
 @method()
 def take(input: Tensor, index: Any, axis: int | None = None, mode: str = "clip") -> Tensor:
-    """Entries of an axis, of the flattened tensor by default."""
+    """Entries of an axis, of the flattened tensor by default. A number beyond the ends is that of the end it passed, or with
+    mode "wrap" counted on from the other; ArgumentValueError GC112 for mode "raise", which a compiled step cannot.
+    """
+    only("take", "mode", mode, "clip", "wrap")
     x = reshape(input, (-1,)) if axis is None else input
-    return index_select(x, 0 if axis is None else axis, as_index(index))
+    at = 0 if axis is None else axis
+    size = x.shape[at]
+    places = as_index(index)
+    inside = floor_mod(places, size) if mode == "wrap" else minimum(maximum(places, -size), size - 1)
+    return index_select(x, at, inside)
 
 
-def index_add(x: Tensor, indices: Indices, y: Tensor, axis: int, **_: Any) -> Tensor:
-    """x with entries of y added to those of an axis; a Parameter is assigned."""
+def index_add(
+    x: Tensor, indices: Indices, y: Tensor, axis: int, use_lock: bool = True, check_index_bound: bool = True
+) -> Tensor:
+    """x with entries of y added to those of an axis; a Parameter is assigned.
+
+    use_lock and check_index_bound say how, not what: no step writes twice at a time, and an index out of range adds nothing.
+    """
     at = check_axis("index_add", axis, x.ndim)
     made = scattered("add", x, wrapped(as_index(indices), x.shape[at]), y, at)
     return assign(x, made) if isinstance(x, Parameter) else made

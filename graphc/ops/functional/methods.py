@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.functional.arithmetic import div, floor_div
 from graphc.ops.functional.clipping import clamp
@@ -261,9 +262,11 @@ class Methods:
     clone = contiguous = copy
 
     def choose(self: Any, choices: Any, mode: str = "clip") -> Tensor:
-        """Of tensors of one shape, for each element the one whose number this tensor holds."""
+        """Of tensors of one shape, for each element the one whose number this tensor holds; mode "clip", or "wrap"."""
+        only("choose", "mode", mode, "clip", "wrap")
         stacked = stack(list(choices))
-        index = clamp(cast(self, "int32"), 0, stacked.shape[0] - 1)
+        number, count = cast(self, "int32"), stacked.shape[0]
+        index = floor_mod(number, count) if mode == "wrap" else clamp(number, 0, count - 1)
         return squeeze(gather_elements(stacked, 0, expand_dims(index, 0)), 0)
 
     def itemset(self: Any, *args: Any) -> Tensor:

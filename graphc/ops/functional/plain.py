@@ -112,7 +112,7 @@ def binary(
 def _named(op: str, function: Any, primitive: str, methods: str | None) -> type[Primitive]:
     names = [re.sub(r"(?<=[a-z])(?=[A-Z])", "_", op).lower()] if methods is None else methods.split()
     function.__name__ = function.__qualname__ = names[0] if names else op.lower()
-    function.__doc__ = f"Elementwise {op}: {get_op(op).doc}."
+    function.__doc__ = f"Elementwise: {get_op(op).doc}."
     for name in names:
         install(name, function)
     made: type[Primitive] = declare(primitive or op, function)

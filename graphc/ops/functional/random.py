@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.functional.core import Operand, call, cast, cast_to
 from graphc.ops.functional.elementwise import abs_, add, cos, floor, less, log, minimum, mul, neg, sqrt, sub
@@ -119,7 +120,8 @@ def bernoulli(input: Tensor, p: Operand = 0.5, seed: int | None = None) -> Tenso
 
 
 def randperm(n: int, seed: int | None = None, offset: int = 0, dtype: Any = "int64") -> Tensor:
-    """The integers below n in random order."""
+    """The integers below n in random order. ArgumentValueError GC112 for an offset: streams are told apart by seeds."""
+    only("randperm", "offset", offset, 0)
     return cast(argsort(_unit((n,), seed)), dtype)
 
 

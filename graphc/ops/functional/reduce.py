@@ -10,6 +10,7 @@ from graphc.ops.functional.core import Axis, Operand, as_bool, call, cast, cast_
 from graphc.ops.functional.elementwise import abs_, add, equal, exp, isnan, log, mul, not_equal, sub
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import as_shape, reshape
+from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -64,8 +65,6 @@ def prod(input: Tensor, axis: Axis = None, keep_dims: bool = False, dtype: Any =
 @method()
 def logsumexp(input: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
     """log(sum(exp(x))) over axes, without overflow."""
-    from graphc.ops.functional.state import stop_gradient
-
     most = stop_gradient(reduce_max(input, axis, True))
     most = select(equal(abs_(most), math.inf), 0.0, most)
     made = add(log(reduce_sum(exp(sub(input, most)), axis, True)), most)

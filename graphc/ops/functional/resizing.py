@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.arguments import only
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.shapes import transpose
@@ -66,7 +67,11 @@ def resize_nearest_neighbor(input_x: Tensor, size: Sequence[int], align_corners:
 def interpolate(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
-    """[N, C, H, W] with another height and width, by nearest neighbours. ArgumentValueError for another mode."""
+    """[N, C, H, W] with another height and width, by nearest neighbours.
+
+    ArgumentValueError for another mode, and for align_corners, which this mode has not.
+    """
+    only("interpolate", "align_corners", align_corners, None)
     if mode != "nearest" or input.ndim != 4:
         raise ArgumentValueError(f"interpolate: mode {mode!r} of {input.type} is not supported", loc=user_loc())
     if size is None:

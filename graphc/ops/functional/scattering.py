@@ -169,8 +169,6 @@ def unsorted_segment_prod(input_x: Tensor, segment_ids: Tensor, num_segments: in
 
 def tensor_scatter_div(input_x: Tensor, indices: Any, updates: Tensor) -> Tensor:
     """x divided by `updates` at coordinates."""
-    from graphc.ops.functional.scattering import tensor_scatter_mul
-
     return tensor_scatter_mul(input_x, indices, div(1.0, updates))
 
 

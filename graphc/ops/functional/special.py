@@ -8,9 +8,26 @@ import numpy as np
 
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import as_float
-from graphc.ops.functional.elementwise import abs_, add, equal, exp, less, log, maximum, mul, neg, sin, square, sub, tan
+from graphc.ops.functional.elementwise import (
+    abs_,
+    add,
+    equal,
+    erf,
+    exp,
+    less,
+    log,
+    maximum,
+    mul,
+    neg,
+    sin,
+    sqrt,
+    square,
+    sub,
+    tan,
+)
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import broadcast_to
+from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
@@ -20,9 +37,6 @@ def erfinv(input: Tensor) -> Tensor:
     """Inverse of the error function (M. Giles, "Approximating the erfinv function", single precision), with one step of
     Newton's method that gives the gradient too.
     """
-    from graphc.ops.functional.elementwise import erf, sqrt
-    from graphc.ops.functional.state import stop_gradient
-
     x = as_float(input)
     fixed = stop_gradient(x)
     w = neg(log(mul(sub(1.0, fixed), add(1.0, fixed))))

@@ -21,6 +21,7 @@ from graphc.ops.functional.elementwise import (
     mul,
     neg,
     sin,
+    sqrt,
     square,
     sub,
 )
@@ -65,8 +66,6 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 @method()
 def hypot(input: Tensor, other: Tensor) -> Tensor:
     """sqrt(x^2 + y^2)."""
-    from graphc.ops.functional.elementwise import sqrt
-
     return sqrt(add(square(input), square(other)))
 
 

@@ -13,7 +13,7 @@ from graphc.ops.functional.create import range_
 from graphc.ops.functional.index import marked, scattered
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.slicing import slice_
-from graphc.ops.tensor.primitive import REQUIRED, declare
+from graphc.ops.tensor.primitive import REQUIRED, Hint, declare
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- making
@@ -34,7 +34,7 @@ Ones = declare("Ones", lambda shape, dtype=None: F.ones(shape, dtype or "float32
 
 ZerosLike, OnesLike, Eye = declare("ZerosLike", F.zeros_like), declare("OnesLike", F.ones_like), declare("Eye", F.eye)
 
-Range = declare("Range", range_, maxlen=1000000)
+Range = declare("Range", range_, maxlen=Hint(1000000))
 
 LinSpace = declare("LinSpace", F.linspace)
 
@@ -79,7 +79,11 @@ Stack, Pack = declare("Stack", F.stack, axis=0), declare("Pack", F.stack, axis=0
 
 
 def _unstack(x: Tensor, axis: int, num: int | None) -> tuple[Tensor, ...]:
-    """The entries of an axis as tensors of their own."""
+    """The entries of an axis as tensors of their own; there are `num`, if that is given."""
+    if num is not None and num != x.shape[axis]:
+        raise ArgumentValueError(
+            f"Unstack: num is {num}, axis {axis} of {x.type} has {x.shape[axis]} entries", loc=user_loc()
+        )
     return F.unstack(x, axis)
 
 
@@ -224,12 +228,7 @@ UnsortedSegmentMax, UnsortedSegmentMin = (
 )
 
 
-def _index_add(x: Any, indices: Tensor, y: Tensor, axis: int, use_lock: bool, check_index_bound: bool) -> Tensor:
-    """x with entries of y added along an axis; a Parameter is assigned."""
-    return F.index_add(x, indices, y, axis)
-
-
-IndexAdd = declare("IndexAdd", _index_add, axis=REQUIRED, use_lock=True, check_index_bound=True)
+IndexAdd = declare("IndexAdd", F.index_add, axis=REQUIRED, use_lock=Hint(True), check_index_bound=Hint(True))
 
 IndexFill = declare("IndexFill", F.index_fill)
 

@@ -7,7 +7,7 @@ from typing import Any
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.primitives.optimizers import AdamWeightDecay
-from graphc.ops.tensor.primitive import declare
+from graphc.ops.tensor.primitive import Hint, declare
 from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
@@ -94,4 +94,4 @@ def _adam_decay_of_clipped(
     return made
 
 
-FusedCastAdamWeightDecay = declare("FusedCastAdamWeightDecay", _adam_decay_of_clipped, use_locking=False)
+FusedCastAdamWeightDecay = declare("FusedCastAdamWeightDecay", _adam_decay_of_clipped, use_locking=Hint(False))

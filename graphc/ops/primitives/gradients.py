@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc.ops import functional as F
-from graphc.ops.tensor.primitive import declare
+from graphc.ops.tensor.primitive import Only, declare
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- gradients: of dy and what the forward took or gave
@@ -73,7 +73,7 @@ BiasAddGrad = _gradient(
     "BiasAddGrad",
     lambda dy: F.reduce_sum(dy, tuple(i for i in range(dy.ndim) if i != 1)),
     "of BiasAdd for its bias",
-    data_format="NCHW",
+    data_format=Only("NCHW"),
 )
 
 SigmoidCrossEntropyWithLogitsGrad = _gradient(

@@ -9,20 +9,20 @@ from graphc.ops import functional as F
 from graphc.ops.functional.conv import conv2d_transpose, conv3d
 from graphc.ops.functional.pooling import adaptive_max_pool2d, pool3d
 from graphc.ops.functional.resizing import resize_bilinear, upsample_nearest3d
-from graphc.ops.primitives.network import pair_of
-from graphc.ops.tensor.primitive import REQUIRED, declare
+from graphc.ops.primitives.network import check_weight, pair_of
+from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.tensor import Tensor
 
 AdaptiveAvgPool2D = declare("AdaptiveAvgPool2D", F.adaptive_avg_pool2d, output_size=REQUIRED)
 
 
-def _resize(x: Tensor, size: Sequence[int], align_corners: bool, half_pixel_centers: bool) -> Tensor:
+def _resize(x: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """[N, C, H, W] with another height and width, by nearest neighbours."""
     return F.resize_nearest_neighbor(x, size, align_corners)
 
 
 ResizeNearestNeighbor = declare(
-    "ResizeNearestNeighbor", _resize, size=REQUIRED, align_corners=False, half_pixel_centers=False
+    "ResizeNearestNeighbor", _resize, size=REQUIRED, align_corners=False, half_pixel_centers=Only(False)
 )
 
 
@@ -34,20 +34,24 @@ def _conv_transpose(
     kernel_size: Any,
     pad_mode: str,
     pad: Any,
-    pad_list: Any,
-    mode: int,
     stride: Any,
     dilation: Any,
     group: int,
 ) -> Tensor:
     """The images of shape [N, C, H, W] whose convolution would have dy as the gradient of its result."""
+    check_weight("Conv2DTranspose", weight, out_channel, kernel_size)
     strides, dilations = pair_of("Conv2DTranspose", "stride", stride), pair_of("Conv2DTranspose", "dilation", dilation)
     pads = (pad,) * 4 if isinstance(pad, int) else tuple(pad)
     if pad_mode.lower() == "same":
         pads = F.same_pad((shape[2], shape[3]), (weight.shape[2], weight.shape[3]), strides, dilations)
     elif pad_mode.lower() == "valid":
         pads = (0, 0, 0, 0)
-    return conv2d_transpose(dy, weight, shape, pads, strides, dilations)
+    if group == 1:
+        return conv2d_transpose(dy, weight, shape, pads, strides, dilations)
+    part = (shape[0], shape[1] // group, *shape[2:])
+    dys, weights = F.split(dy, dy.shape[1] // group, 1), F.split(weight, weight.shape[0] // group, 0)
+    parts = [conv2d_transpose(d, w, part, pads, strides, dilations) for d, w in zip(dys, weights, strict=True)]
+    return F.concat(parts, 1)
 
 
 _TRANSPOSED: dict[str, Any] = {
@@ -55,12 +59,12 @@ _TRANSPOSED: dict[str, Any] = {
     "kernel_size": REQUIRED,
     "pad_mode": "valid",
     "pad": 0,
-    "pad_list": None,
-    "mode": 1,
+    "pad_list": Only(None),
+    "mode": Only(1),
     "stride": 1,
     "dilation": 1,
     "group": 1,
-    "data_format": "NCHW",
+    "data_format": Only("NCHW"),
 }
 
 Conv2DBackpropInput = declare("Conv2DBackpropInput", _conv_transpose, **_TRANSPOSED)
@@ -80,34 +84,38 @@ def _resized(x: Tensor, size: Any, align_corners: bool, half_pixel_centers: bool
 ResizeBilinearV2 = declare("ResizeBilinearV2", _resized, align_corners=False, half_pixel_centers=False)
 
 
-def _conv3d(x: Tensor, weight: Tensor, pad_mode: str, pad: Any, stride: Any, dilation: Any, group: int) -> Tensor:
+def _conv3d(
+    x: Tensor,
+    weight: Tensor,
+    out_channel: int,
+    kernel_size: Any,
+    pad_mode: str,
+    pad: Any,
+    stride: Any,
+    dilation: Any,
+    group: int,
+) -> Tensor:
     """Cross-correlation of volumes [N, C, D, H, W] with windows."""
+    check_weight("Conv3D", weight, out_channel, kernel_size)
     return conv3d(x, weight, None, stride, pad_mode, pad, dilation, group)
-
-
-def _conv3d_call(x: Tensor, weight: Tensor, out_channel: int, kernel_size: Any, mode: int, **chosen: Any) -> Tensor:
-    return _conv3d(x, weight, **chosen)
 
 
 Conv3D = declare(
     "Conv3D",
-    _conv3d_call,
-    _conv3d.__doc__,
+    _conv3d,
     out_channel=REQUIRED,
     kernel_size=REQUIRED,
-    mode=1,
+    mode=Only(1),
     pad_mode="valid",
     pad=0,
     stride=1,
     dilation=1,
     group=1,
-    data_format="NCDHW",
+    data_format=Only("NCDHW"),
 )
 
 
-def _max_pool3d(
-    x: Tensor, kernel_size: Any, strides: Any, pad_mode: str, pad_list: Any, ceil_mode: bool | None
-) -> Tensor:
+def _max_pool3d(x: Tensor, kernel_size: Any, strides: Any, pad_mode: str, pad_list: Any) -> Tensor:
     """The largest element of each window of volumes [N, C, D, H, W]."""
     return pool3d(x, kernel_size, strides, pad_mode, pad_list)
 
@@ -119,8 +127,8 @@ MaxPool3D = declare(
     strides=1,
     pad_mode="valid",
     pad_list=0,
-    ceil_mode=None,
-    data_format="NCDHW",
+    ceil_mode=Only(None),
+    data_format=Only("NCDHW"),
 )
 
 IOU = declare("IOU", F.iou, mode="iou")

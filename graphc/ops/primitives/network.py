@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.describe import numel
 from graphc.ops.functional.normalization import lrn
-from graphc.ops.tensor.primitive import REQUIRED, declare
+from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.seed import generator
 from graphc.ops.tensor.tensor import Tensor
 
@@ -58,7 +58,7 @@ Softmax, LogSoftmax = (
 
 # ---- images
 
-BiasAdd = declare("BiasAdd", F.bias_add, data_format="NCHW")
+BiasAdd = declare("BiasAdd", F.bias_add, data_format=Only("NCHW"))
 
 
 def pair_of(owner: str, name: str, value: Any) -> tuple[int, int]:
@@ -69,12 +69,23 @@ def pair_of(owner: str, name: str, value: Any) -> tuple[int, int]:
     return sizes[0], sizes[1]
 
 
+def check_weight(owner: str, weight: Tensor, out_channel: int, kernel_size: Any) -> None:
+    """ShapeError unless a weight [out, in, *window] has so many results and a window of that size."""
+    rank = weight.ndim - 2
+    window = (kernel_size,) * rank if isinstance(kernel_size, int) else tuple(kernel_size)
+    if weight.shape[0] != out_channel or weight.shape[2:] != window:
+        raise ShapeError(
+            f"{owner}: the weight is {weight.type}, expected [{out_channel}, in / group, {', '.join(map(str, window))}]"
+            " by out_channel and kernel_size",
+            loc=user_loc(),
+        )
+
+
 def _conv2d(
     x: Tensor,
     weight: Tensor,
     out_channel: int,
     kernel_size: Any,
-    mode: int,
     pad_mode: str,
     pad: Any,
     stride: Any,
@@ -82,8 +93,7 @@ def _conv2d(
     group: int,
 ) -> Tensor:
     """Cross-correlation of [N, C, H, W] with [out, C / group, kh, kw]."""
-    if mode != 1:
-        raise ArgumentValueError(f"Conv2D: mode {mode} is not supported, only 1 (cross-correlation)", loc=user_loc())
+    check_weight("Conv2D", weight, out_channel, kernel_size)
     strides, dilations = pair_of("Conv2D", "stride", stride), pair_of("Conv2D", "dilation", dilation)
     return F.conv2d(x, weight, None, strides, pad_mode, pad, dilations, group)
 
@@ -93,13 +103,13 @@ Conv2D = declare(
     _conv2d,
     out_channel=REQUIRED,
     kernel_size=REQUIRED,
-    mode=1,
+    mode=Only(1),
     pad_mode="valid",
     pad=0,
     stride=1,
     dilation=1,
     group=1,
-    data_format="NCHW",
+    data_format=Only("NCHW"),
 )
 
 
@@ -119,7 +129,8 @@ def _pool(kind: str) -> Any:
 
 
 MaxPool, AvgPool = (
-    declare(n, _pool(n), kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW") for n in ("MaxPool", "AvgPool")
+    declare(n, _pool(n), kernel_size=1, strides=1, pad_mode="valid", data_format=Only("NCHW"))
+    for n in ("MaxPool", "AvgPool")
 )
 
 # ---- normalizations
@@ -147,7 +158,7 @@ def _batch_norm(
     return y, m, v, m, v
 
 
-BatchNorm = declare("BatchNorm", _batch_norm, is_training=False, epsilon=1e-5, momentum=0.1, data_format="NCHW")
+BatchNorm = declare("BatchNorm", _batch_norm, is_training=False, epsilon=1e-5, momentum=0.1, data_format=Only("NCHW"))
 
 
 def _layer_norm(

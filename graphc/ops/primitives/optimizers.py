@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphc.ops import functional as F
-from graphc.ops.tensor.primitive import REQUIRED, Primitive, declare
+from graphc.ops.tensor.primitive import REQUIRED, Hint, Primitive, declare
 from graphc.ops.tensor.tensor import Parameter, Tensor
 
 # ---- optimizer rules
@@ -32,7 +32,7 @@ def _momentum(
     return F.assign_sub(variable, F.mul(step, learning_rate))
 
 
-ApplyMomentum = declare("ApplyMomentum", _momentum, use_nesterov=False, use_locking=False, gradient_scale=1.0)
+ApplyMomentum = declare("ApplyMomentum", _momentum, use_nesterov=False, use_locking=Hint(False), gradient_scale=1.0)
 
 
 def _adam(
@@ -55,7 +55,7 @@ def _adam(
     return F.assign_sub(var, F.div(F.mul(rate, top), F.add(F.sqrt(second), epsilon))), first, second
 
 
-Adam = declare("Adam", _adam, use_locking=False, use_nesterov=False)
+Adam = declare("Adam", _adam, use_locking=Hint(False), use_nesterov=False)
 
 
 def _adam_decay(
@@ -75,7 +75,7 @@ def _adam_decay(
     return F.assign_sub(var, F.mul(step, lr)), first, second
 
 
-AdamWeightDecay = declare("AdamWeightDecay", _adam_decay, use_locking=False)
+AdamWeightDecay = declare("AdamWeightDecay", _adam_decay, use_locking=Hint(False))
 
 
 def _adagrad(
@@ -107,7 +107,7 @@ def _rms(
     return F.assign_sub(var, F.assign(moment, F.add(F.mul(moment, momentum), step)))
 
 
-ApplyRMSProp = declare("ApplyRMSProp", _rms, use_locking=False)
+ApplyRMSProp = declare("ApplyRMSProp", _rms, use_locking=Hint(False))
 
 
 def _centered_rms(
@@ -128,7 +128,7 @@ def _centered_rms(
     return F.assign_sub(var, F.assign(moment, F.add(F.mul(moment, momentum), step)))
 
 
-ApplyCenteredRMSProp = declare("ApplyCenteredRMSProp", _centered_rms, use_locking=False)
+ApplyCenteredRMSProp = declare("ApplyCenteredRMSProp", _centered_rms, use_locking=Hint(False))
 
 
 def _ftrl(
@@ -147,7 +147,7 @@ def _ftrl(
     return F.assign(var, made)
 
 
-ApplyFtrl = declare("ApplyFtrl", _ftrl, use_locking=False)
+ApplyFtrl = declare("ApplyFtrl", _ftrl, use_locking=Hint(False))
 
 
 def _descent(var: Parameter, alpha: Any, delta: Tensor) -> Tensor:
@@ -180,7 +180,7 @@ def _proximal_adagrad(
 
 ApplyProximalGradientDescent = declare("ApplyProximalGradientDescent", _proximal_descent)
 
-ApplyProximalAdagrad = declare("ApplyProximalAdagrad", _proximal_adagrad, use_locking=False)
+ApplyProximalAdagrad = declare("ApplyProximalAdagrad", _proximal_adagrad, use_locking=Hint(False))
 
 
 def _adamax(

@@ -6,6 +6,7 @@ from typing import Any
 
 from graphc.errors import ArgumentValueError, TraceError, user_loc
 from graphc.ops import functional as F
+from graphc.ops.gradients.hypermap import partial
 from graphc.ops.tensor.primitive import Primitive, declare
 from graphc.ops.tensor.tensor import Tensor
 
@@ -51,6 +52,4 @@ class Partial(Primitive):
     """A function with its first arguments given: called with (function, *arguments)."""
 
     def __call__(self, fn: Any, *args: Any) -> Any:
-        from graphc.ops.gradients.hypermap import partial
-
         return partial(fn, *args)

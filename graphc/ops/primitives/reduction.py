@@ -9,6 +9,7 @@ from graphc.ops.functional.cumulative import logcumsumexp
 from graphc.ops.functional.extrema import arg_with_value, place
 from graphc.ops.functional.sorting import bucketize, searchsorted
 from graphc.ops.functional.statistics import renorm
+from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.primitive import REQUIRED, declare
 from graphc.ops.tensor.tensor import Tensor
 
@@ -25,7 +26,12 @@ def _over(function: Any) -> Any:
     return reduction
 
 
-ReduceSum = declare("ReduceSum", _over(F.reduce_sum), keep_dims=False, skip_mode=False)
+def _sum(x: Tensor, axis: Any = (), keep_dims: bool = False, skip_mode: bool = False) -> Tensor:
+    """The sum over axes, of no axis over all; with skip_mode over none."""
+    return x if skip_mode and isinstance(axis, (tuple, list)) and not axis else _over(F.reduce_sum)(x, axis, keep_dims)
+
+
+ReduceSum = declare("ReduceSum", _sum, keep_dims=False, skip_mode=False)
 
 ReduceMean = declare("ReduceMean", _over(F.reduce_mean), keep_dims=False)
 
@@ -50,8 +56,9 @@ ReduceStd = declare("ReduceStd", _reduce_std, axis=(), unbiased=True, keep_dims=
 
 
 def _lp_norm(x: Tensor, axis: Any, p: float, keep_dims: bool, epsilon: float) -> Tensor:
-    """(sum |x|^p)^(1/p) over axes."""
-    return F.norm(x, p, tuple(axis) if isinstance(axis, list) else axis, keep_dims)
+    """(sum |x|^p)^(1/p) over axes, at least epsilon."""
+    made = F.norm(x, p, tuple(axis) if isinstance(axis, list) else axis, keep_dims)
+    return F.maximum(made, epsilon)
 
 
 LpNorm = declare("LpNorm", _lp_norm, axis=REQUIRED, p=2, keep_dims=False, epsilon=1e-12)
@@ -67,8 +74,6 @@ SquareSumAll, L2Loss = declare("SquareSumAll", _square_sums), declare("L2Loss", 
 
 def _arg(largest: bool) -> Any:
     def find(x: Tensor, axis: int, output_type: Any) -> Tensor:
-        from graphc.ops.tensor.dtype import to_name
-
         return place(x, axis, False, largest, to_name(output_type))
 
     find.__doc__ = f"The place of the first {'largest' if largest else 'smallest'} element along an axis."

@@ -6,7 +6,7 @@ from typing import Any
 
 from graphc.ops import functional as F
 from graphc.ops.functional.scattering import scatter_into, scatter_nd_into
-from graphc.ops.tensor.primitive import declare
+from graphc.ops.tensor.primitive import Hint, declare
 from graphc.ops.tensor.tensor import Parameter, Tensor
 
 Assign, AssignAdd, AssignSub = (
@@ -55,17 +55,17 @@ def _slices(mode: str) -> Any:
 
 
 ScatterUpdate, ScatterAdd, ScatterSub = (
-    declare(f"Scatter{m.title()}", _rows(m), use_locking=True) for m in ("update", "add", "sub")
+    declare(f"Scatter{m.title()}", _rows(m), use_locking=Hint(True)) for m in ("update", "add", "sub")
 )
 
 ScatterMul, ScatterMax, ScatterMin = (
-    declare(f"Scatter{m.title()}", _rows(m), use_locking=True) for m in ("mul", "max", "min")
+    declare(f"Scatter{m.title()}", _rows(m), use_locking=Hint(True)) for m in ("mul", "max", "min")
 )
 
 ScatterNdUpdate, ScatterNdAdd, ScatterNdSub = (
-    declare(f"ScatterNd{m.title()}", _slices(m), use_locking=True) for m in ("update", "add", "sub")
+    declare(f"ScatterNd{m.title()}", _slices(m), use_locking=Hint(True)) for m in ("update", "add", "sub")
 )
 
 ScatterNdMul, ScatterNdMax, ScatterNdMin = (
-    declare(f"ScatterNd{m.title()}", _slices(m), use_locking=True) for m in ("mul", "max", "min")
+    declare(f"ScatterNd{m.title()}", _slices(m), use_locking=Hint(True)) for m in ("mul", "max", "min")
 )

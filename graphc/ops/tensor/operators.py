@@ -19,35 +19,38 @@ Binary = Callable[[Any, Any], "Tensor"]
 
 def _unary(name: str) -> Unary:
     def operator(self: Any) -> Tensor:
-        return functions[name](self)  # type: ignore[no-any-return]
+        made: Tensor = functions[name](self)
+        return made
 
     return operator
 
 
 def _binary(name: str) -> Binary:
     def operator(self: Any, other: Any) -> Tensor:
-        return functions[name](self, other)  # type: ignore[no-any-return]
+        made: Tensor = functions[name](self, other)
+        return made
 
     return operator
 
 
 def _reflected(name: str) -> Binary:
     def operator(self: Any, other: Any) -> Tensor:
-        return functions[name](other, self)  # type: ignore[no-any-return]
+        made: Tensor = functions[name](other, self)
+        return made
 
     return operator
 
 
-def _augmented(name: str) -> Binary:
+def _augmented(name: str) -> Callable[[Any, Any], Any]:
     """Writes a Parameter inside a compiled Cell, as in MindSpore; other tensors are not changed."""
 
-    def operator(self: Any, other: Any) -> Tensor:
-        made: Tensor = functions[name](self, other)
+    def operator(self: Any, other: Any) -> Any:
+        made = functions[name](self, other)
         active = dispatch.recorder.get()
         if active is None or active.immediate or not self.is_parameter:
             return made
         functions["assign"](self, made)
-        return self  # type: ignore[no-any-return]
+        return self
 
     return operator
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,18 @@ class _Required:
 
 #: Default of an attribute that must be given.
 REQUIRED = _Required()
+
+
+class Only(NamedTuple):
+    """Default of an attribute that has no other meaning here: other values are refused by name."""
+
+    value: Any
+
+
+class Hint(NamedTuple):
+    """Default of an attribute that says how to compute, not what: any value gives the same result."""
+
+    value: Any
 
 
 class Primitive:
@@ -140,8 +152,12 @@ _KINDS: dict[tuple[str, str], tuple[type, ...]] = {
 _MODES = ("valid", "same", "pad")
 
 
-def _check(name: str, key: str, value: Any) -> None:
-    """ArgumentTypeError or ArgumentValueError for an attribute of the wrong kind."""
+def _check(name: str, key: str, value: Any, declared: Any) -> None:
+    """ArgumentTypeError or ArgumentValueError for an attribute of the wrong kind, or with a meaning that graphc has not."""
+    if isinstance(declared, Only) and value != declared.value:
+        raise ArgumentValueError(
+            f"{name}: {key}={value!r} is not supported, only {declared.value!r}", code="GC112", loc=user_loc()
+        )
     kinds = _KINDS.get((name, key))
     if kinds is None:
         return
@@ -153,27 +169,55 @@ def _check(name: str, key: str, value: Any) -> None:
 
 
 def declare(name: str, function: Callable[..., Any], doc: str | None = None, **attrs: Any) -> type[Any]:
-    """A primitive class: its constructor takes `attrs` by position or name, a call gives them to `function` by name."""
-    hidden = {"use_locking", "data_format", "maxlen", "skip_mode", "mode_"}
+    """A primitive class: its constructor takes `attrs` by position or name, a call gives them to `function` by name.
+
+    A default may be REQUIRED, `Only(value)` or `Hint(value)`; the function gets neither of the latter two.
+    """
+    defaults = {k: v.value if isinstance(v, (Only, Hint)) else v for k, v in attrs.items()}
+    given = [k for k, v in attrs.items() if not isinstance(v, (Only, Hint))]
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         Primitive.__init__(self)
-        for key, value in _bound(name, attrs, args, kwargs).items():
-            _check(name, key, value)
+        for key, value in _bound(name, defaults, args, kwargs).items():
+            _check(name, key, value, attrs[key])
             setattr(self, key, value)
 
     def call(self: Any, *operands: Any, **kwargs: Any) -> Any:
-        chosen = {k: getattr(self, k) for k in attrs if k not in hidden}
-        return function(*operands, **chosen, **kwargs)
+        return function(*operands, **{k: getattr(self, k) for k in given}, **kwargs)
 
+    init.__signature__ = _constructor(defaults)  # type: ignore[attr-defined]
+    call.__signature__ = _of_call(function, given)  # type: ignore[attr-defined]
     members = {
         "__init__": init,
         "__call__": call,
         "__doc__": doc or function.__doc__,
         "__module__": "graphc.ops.primitives",
+        "attributes": attrs,
+        "function": staticmethod(function),
     }
     made: type[Any] = type(name, (Primitive,), members)
     return made
+
+
+_SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _constructor(defaults: dict[str, Any]) -> inspect.Signature:
+    """(self, required, ..., optional=default, ...) in the order of the attributes."""
+    parameters, keyword_only = [_SELF], False
+    for key, value in defaults.items():
+        default = inspect.Parameter.empty if value is REQUIRED else value
+        # Python has no required parameter behind one with a default but by name.
+        keyword_only = keyword_only or (value is REQUIRED and parameters[-1].default is not inspect.Parameter.empty)
+        kind = inspect.Parameter.KEYWORD_ONLY if keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters.append(inspect.Parameter(key, kind, default=default))
+    return inspect.Signature(parameters)
+
+
+def _of_call(function: Callable[..., Any], given: list[str]) -> inspect.Signature:
+    """The function's signature without what the constructor gives."""
+    parameters = [p for n, p in inspect.signature(function).parameters.items() if n not in given]
+    return inspect.Signature([_SELF.replace(kind=inspect.Parameter.POSITIONAL_ONLY), *parameters])
 
 
 __all__ = [

@@ -1,0 +1,118 @@
+"""What a planner must know of each named kernel: a row for each. The room `kernels` has what writes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+Params = Mapping[str, Any]
+
+
+class Work(NamedTuple):
+    """What the time of a kernel is spent on: multiply-adds, and pixels that are transformed for them."""
+
+    products: float
+    transformed: int = 0
+
+
+def _takes_no_epilogue(p: Params) -> tuple[int, ...] | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFacts:
+    """What is known of a named kernel.
+
+    result      from its params the axes of its only result as an epilogue sees them (`kernels.epilogue`), None where it takes
+                none; elements follow each other as in an array of this shape
+    outputs     how many operands it writes, unless params say it (`stores`) or add to them (`indexed`, `marks`)
+    scratch     whether it writes one more, which nobody reads
+    divisible   whether threads can share the work. Where the order of writes is the meaning, they cannot
+    exchanges   whether threads that share it exchange partial results, in memory that the step has once for that
+    watches     whether it can mark what is not finite as it stores its result (`marks` in `kernels.epilogue`)
+    overwrites  whether the epilogue may write over a further operand that it reads like the result: each element once, just
+                before
+    work        from its params what its time is spent on; None where it goes with the sizes of the operands
+    """
+
+    result: Callable[[Params], tuple[int, ...] | None] = _takes_no_epilogue
+    outputs: int = 1
+    scratch: bool = False
+    divisible: bool = True
+    exchanges: bool = False
+    watches: bool = False
+    overwrites: bool = False
+    work: Callable[[Params], Work] | None = None
+
+
+def _gemm_result(p: Params) -> tuple[int, ...] | None:
+    if "c" in p or p["accumulate"] or (p["ta"] and p["tb"]):
+        return None
+    return (p.get("batch", 1), p["m"], p["n"])
+
+
+def _conv_result(p: Params) -> tuple[int, ...] | None:
+    down, across = p.get("pool", (1, 1))
+    return (p["n"], p["co"], p["oh"] // down * (p["ow"] // across))
+
+
+def _max_pool_result(p: Params) -> tuple[int, ...] | None:
+    return (p["planes"] * p["oh"] * p["ow"],)
+
+
+def _max_pool_grad_result(p: Params) -> tuple[int, ...] | None:
+    tiles = (p["oh"] * p["sh"], p["ow"] * p["sw"]) == (p["h"], p["w"]) and (p["sh"], p["sw"]) == (p["kh"], p["kw"])
+    if tiles and p["sw"] <= 2 and p["kh"] * p["kw"] <= 16 and p["pt"] == p["pl"] == 0:
+        return (p["planes"] * p["h"] * p["w"],)
+    return None
+
+
+def _rows_result(p: Params) -> tuple[int, ...] | None:
+    return (p["rows"], p["cols"])
+
+
+def _product(p: Params, *names: str) -> int:
+    return math.prod(p[name] for name in names)
+
+
+def _gemm_work(p: Params) -> Work:
+    return Work(_product(p, "m", "n", "k") * int(p.get("batch", 1)))
+
+
+def _conv_work(p: Params) -> Work:
+    return Work(_product(p, "n", "co", "ci", "kh", "kw", "oh", "ow"))
+
+
+def _winograd_work(p: Params) -> Work:
+    """A quarter of the products, but transforms of both images."""
+    pixels = _product(p, "n", "ci", "oh", "ow") + _product(p, "n", "co", "oh", "ow")
+    return Work(_conv_work(p).products / 4, pixels)
+
+
+#: The named kernels by name.
+KERNEL_FACTS = {
+    "gemm": KernelFacts(_gemm_result, watches=True, overwrites=True, work=_gemm_work),
+    "conv2d": KernelFacts(_conv_result, work=_conv_work),
+    "conv2d_filter_grad": KernelFacts(work=_conv_work),
+    "conv2d_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work),
+    "conv2d_batch_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work),
+    "conv2d_filter_grad_winograd": KernelFacts(scratch=True, work=_winograd_work),
+    "conv2d_filter_grad_batch_winograd": KernelFacts(scratch=True, work=_winograd_work),
+    "max_pool": KernelFacts(_max_pool_result),
+    "max_pool_grad": KernelFacts(_max_pool_grad_result),
+    "avg_pool": KernelFacts(),
+    "avg_pool_grad": KernelFacts(),
+    "softmax": KernelFacts(),
+    "log_softmax": KernelFacts(),
+    "softmax_grad": KernelFacts(_rows_result),
+    "log_softmax_grad": KernelFacts(_rows_result),
+    "softmax_cross_entropy": KernelFacts(outputs=2),
+    "argmax": KernelFacts(),
+    "float_status": KernelFacts(exchanges=True),
+    "gather": KernelFacts(),
+    "gather_grad": KernelFacts(),
+    "scatter": KernelFacts(divisible=False),
+    "log": KernelFacts(divisible=False),
+}

@@ -1,0 +1,177 @@
+"""The gradient of a convolution with respect to its weights, summed over images and pixels.
+
+Images are taken in chunks: every tile of weights reads all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.conv.pixels import IN_FLIGHT, Group, Sizes, loads, packings, total
+from graphc_codegen.kernels.microkernel import (
+    Kind,
+    Level,
+    Pieces,
+    Segment,
+    block_kinds,
+    blocks,
+    dot_tile,
+    each_tile,
+    registers,
+)
+from graphc_codegen.writer import Writer, vec
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """One copy of the code: `count` turns over the taps at `offsets` of x, which go to `place` and on in dw.
+
+    Each turn moves x by `x_step` and dw by `w_step`.
+    """
+
+    count: int
+    offsets: tuple[int, ...]
+    place: int
+    x_step: int
+    w_step: int
+
+
+def operands(p: Params) -> tuple[Operand, ...]:
+    """x [n, ci, s, s, h, w] (padded, in phases, see `CONV2D`), dy [n, co, oh, ow] -> dw [co, ci, kh, kw]."""
+    z = Sizes.of(p)
+    return (
+        Operand("float32", z.n * z.ci * z.image, "in"),
+        Operand("float32", z.n * z.co * z.pixels, "in"),
+        Operand("float32", z.co * z.ci * z.taps, "out"),
+    )
+
+
+def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """For each chunk of images, tiles: output channels by taps of a kernel row, or by input channels if there is one tap."""
+    z = Sizes.of(p)
+    x, dy, dw = pointers
+    limit = 5 if w.lanes >= 16 else 3
+
+    def tiles(chunk: _Chunk) -> None:
+        at = (w.at(x, w.mul(chunk.first, z.ci * z.image)), w.at(dy, w.mul(chunk.first, z.co * z.pixels)), dw)
+        if z.taps == 1:
+            for start, count, step, size in block_kinds(z.ci, limit):
+                one = _Columns(1, tuple(j * z.image for j in range(size)), 0, 0, 0)
+                _tiles(w, z, chunk, at, one, (start, count, step, (z.image, 1)))
+            return
+        for columns in _columns(z, limit):
+            _tiles(w, z, chunk, at, columns, (0, z.ci, 1, (z.image, z.taps)))
+
+    size = min(z.n, max(1, _NEAR // (z.ci * z.image + z.co * z.pixels)))
+    # A thread has the same tiles in every chunk, so that nobody waits.
+    w.repeat(-(-z.n // size), lambda i: tiles(_Chunk.of(w, z, i, size)))
+
+
+#: Elements of images and their gradients that stay in the second-level cache: all tiles read them again.
+_NEAR = 96 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """`count` images from `first` on."""
+
+    first: str | int
+    count: str | int
+
+    @classmethod
+    def of(cls, w: Writer, z: Sizes, i: str | int, size: int) -> _Chunk:
+        first = w.mul(i, size)
+        if z.n % size == 0:
+            return cls(first, size)
+        left = w.op(f"sub nsw i64 {z.n}, {first}")
+        return cls(first, w.call("llvm.smin.i64", "i64", [("i64", left), ("i64", str(size))]))
+
+    def add(self, w: Writer, value: str, place: str, active: int) -> None:
+        """Add sums to those of the chunks before."""
+        if not isinstance(self.first, int):
+            begins = w.op(f"icmp eq i64 {self.first}, 0")
+            v = vec("float", w.lanes)
+            before = w.op(f"select i1 {begins}, {v} zeroinitializer, {v} {w.vload(place, active)}")
+            value = w.binary("fadd", value, before)
+        w.vstore(value, place, active)
+
+
+def _columns(z: Sizes, limit: int) -> list[_Columns]:
+    """The taps of one input channel: a part of a kernel row each, looped over kernel rows of equal phase."""
+    cut = []
+    for first, count in z.kernel_rows():
+        for start, number, size in blocks(z.kw, limit):
+            for kx in range(start, start + number * size, size):
+                offsets = tuple(z.tap(first, kx + j) for j in range(size))
+                cut.append(_Columns(count, offsets, first * z.kw + kx, z.row_step, z.period * z.kw))
+    return cut
+
+
+def _tiles(w: Writer, z: Sizes, chunk: _Chunk, at: tuple[str, str, str], columns: _Columns, channels: Kind) -> None:
+    """All output channels by `columns` of the input channels `channels`, which lie (in x, in dw) apart."""
+    x, dy, dw = at
+    width = len(columns.offsets)
+    rows = blocks(z.co, min(8, registers(w.lanes) // width))[0][2]
+    levels, segments = _walk_pixels(z, chunk, w.lanes, rows, width)
+
+    def tile(c: str | int, apart: tuple[int, int], q: str | int, o: str | int, size: int) -> None:
+        source = w.at(x, w.linear((c, apart[0]), (q, columns.x_step)))
+        place = w.linear((c, apart[1]), (q, columns.w_step), (o, z.ci * z.taps), (columns.place, 1))
+        starts = [r * z.pixels for r in range(size)]
+        sums = dot_tile(w, w.at(dy, w.mul(o, z.pixels)), source, starts, columns.offsets, levels, segments)
+        for r, value in enumerate(sums):
+            chunk.add(w, value, w.at(dw, w.add(place, r * z.ci * z.taps)), width)
+
+    start, count, step, what = channels
+
+    def turn(u: str | int, _: None, o: str | int, size: int) -> None:
+        c, q = (u, 0) if columns.count == 1 else w.divided(u, columns.count)
+        tile(w.linear((c, step), (start, 1)), what, q, o, size)
+
+    each_tile(w, [(0, count * columns.count, 1, None)], block_kinds(z.co, rows), turn)
+
+
+def _walk_pixels(
+    z: Sizes, chunk: _Chunk, lanes: int, rows: int, width: int
+) -> tuple[tuple[Level, ...], tuple[Segment, ...]]:
+    """Loops over images and groups of output pixels (rows, then strips, if rows are long)."""
+    images: Level = (chunk.count, z.co * z.pixels, z.ci * z.image)
+
+    def cost(g: Group) -> float:
+        loaded = rows * loads(g.result, lanes) + width * loads(g.image, lanes)
+        return max(rows * width * len(g.image), loaded, IN_FLIGHT) + 1
+
+    # About 50 multiply-adds unrolled; tiles of short vectors are smaller and rows need more of them.
+    vectors = max(1, (50 if lanes >= 16 else 100) // (rows * width))
+    groups = min(packings(z, lanes, vectors), key=lambda choice: total(choice, cost))
+    if groups[0].width < z.ow:
+        strips = tuple(Segment(g.across, g.width, g.width, _taps(g, g.column, g.column)) for g in groups)
+        return (images, (z.oh, z.ow, z.w)), strips
+    return (images,), tuple(
+        Segment(g.count, g.rows * z.ow, g.rows * z.w, _taps(g, g.start * z.ow, g.start * z.w)) for g in groups
+    )
+
+
+def _taps(g: Group, result: int, image: int) -> tuple[tuple[Pieces, Pieces], ...]:
+    """The vectors of a group in dy and in x, moved to where the group starts."""
+
+    def moved(pieces: Pieces, shift: int) -> Pieces:
+        return tuple((offset + shift, lane, count) for offset, lane, count in pieces)
+
+    return tuple((moved(r, result), moved(i, image)) for r, i in zip(g.result, g.image, strict=True))
+
+
+@np.errstate(all="ignore")
+def twin(p: Params, x: Array, dy: Array, dw: Array) -> None:
+    z = Sizes.of(p)
+    out, gradient = dw.reshape(z.co, z.ci, z.kh, z.kw), dy.reshape(z.n, z.co, z.oh, z.ow)
+    for ky in range(z.kh):
+        for kx in range(z.kw):
+            out[:, :, ky, kx] = np.einsum("nihw,nohw->oi", z.window(x, ky, kx), gradient, optimize=True)
+
+
+CONV2D_FILTER_GRAD = Emitter(operands, emit, twin)

@@ -1,0 +1,187 @@
+"""Direct convolution over NCHW images, forward and input gradient (the same kernel, transposed).
+
+Input images are padded beforehand and split into phases: pixel (iy, ix) stands in plane (iy % s, ix % s) at
+(iy // s, ix // s), where s is the stride. Every tap then reads pixels one apart, whatever the stride.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from graphc_codegen.kernels import epilogue
+from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.conv.pixels import IN_FLIGHT, Group, Sizes, loads, packings
+from graphc_codegen.kernels.microkernel import Level, Segment, block_kinds, blocks, each_tile, splat_tile, widest
+from graphc_codegen.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Sizes and options of one convolution; `border` are rows of zeros at top and bottom to skip."""
+
+    z: Sizes
+    transposed: bool
+    border: tuple[int, int]
+
+    @classmethod
+    def of(cls, p: Params) -> _Problem:
+        z = Sizes.of(p)
+        top, bottom = p.get("border", (0, 0))
+        if z.stride != 1 or z.dilation != 1:
+            top = bottom = 0
+        return cls(z, p["transposed"], (top, bottom))
+
+    @property
+    def per_output(self) -> int:
+        """Distance of the weights of two output channels."""
+        return self.z.taps if self.transposed else self.z.ci * self.z.taps
+
+    @property
+    def per_input(self) -> int:
+        return self.z.co * self.z.taps if self.transposed else self.z.taps
+
+    def kernel_rows(self, first: int, rows: int) -> int:
+        """How many kernel rows meet a nonzero pixel from output rows `first` and on."""
+        top, bottom = self.border
+        low = max(0, top - first - rows + 1)
+        return max(1, min(self.z.kh, self.z.h - bottom - first) - low)
+
+
+def operands(p: Params) -> tuple[Operand, ...]:
+    """x [n, ci, s, s, h, w], weight [co, ci, kh, kw] ([ci, co, kh, kw] if `transposed`) -> y [n, co, oh, ow].
+
+    y[n, o, oy, ox] = sum of x_padded[n, i, oy * s + ky * d, ox * s + kx * d] * weight[o, i, ky, kx], with the
+    taps of the kernel flipped if `transposed`. `border` = (top, bottom), optional, promises that so many
+    first and last rows of x are zero; taps there are left out (at stride and dilation 1). May have an epilogue.
+    """
+    z = Sizes.of(p)
+    return (
+        Operand("float32", z.n * z.ci * z.image, "in"),
+        Operand("float32", z.co * z.ci * z.taps, "in"),
+        *epilogue.operands(p, (z.n, z.co, z.pixels)),
+    )
+
+
+#: Each multiply-add in the code weighs as much as this share of the run time: compiling takes time too.
+_SIZE_PENALTY = 2e-4
+_MOST_CHANNELS = 14
+
+
+def plan(problem: _Problem, lanes: int) -> tuple[int, list[Group]]:
+    """Output channels per tile and groups of pixels: least estimated cycles, and a little less code."""
+    z = problem.z
+    choices: list[tuple[float, int, list[Group]]] = []
+    for limit in range(1, min(z.co, _MOST_CHANNELS) + 1):
+        sizes = blocks(z.co, limit)
+        if sizes[0][2] != limit:
+            continue
+        for groups in packings(z, lanes, widest(lanes, limit)):
+            cycles = sum(number * _cycles(problem, groups, size, lanes) for _, number, size in sizes)
+            code = z.kw * sum(size * len(g.image) for _, _, size in sizes for g in groups)
+            choices.append((cycles * (1 + _SIZE_PENALTY * code), limit, groups))
+    _, channels, best = min(choices, key=lambda choice: choice[:2])
+    return channels, best
+
+
+def _cycles(problem: _Problem, groups: list[Group], channels: int, lanes: int) -> float:
+    """Estimated cycles per image and input channel, for one block of channels."""
+    total = 0.0
+    for g in groups:
+        each = max(channels * len(g.image), loads(g.image, lanes) + channels, IN_FLIGHT) + 1
+        turns = sum(problem.kernel_rows(g.start + q * g.rows, g.rows) for q in range(g.count))
+        total += turns * g.across * each
+    return total
+
+
+def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """Images, blocks of channels, groups of pixels; in it input channels, kernel rows, unrolled columns."""
+    problem = _Problem.of(p)
+    z = problem.z
+    x, weight, *rest = pointers
+    channels, groups = plan(problem, w.lanes)
+    finish = epilogue.Finish(w, p, (z.n, z.co, z.pixels), rest)
+
+    def block(i: str | int, _: None, o: str | int, size: int) -> None:
+        at = (w.at(x, w.mul(i, z.ci * z.image)), w.at(weight, w.mul(o, problem.per_output)))
+        for g in groups:
+            _group(w, problem, at, g, size, lambda value, r, pixel, n: finish.store(value, (i, w.add(o, r), pixel), n))
+
+    each_tile(w, [(0, z.n, 1, None)], block_kinds(z.co, channels), block)
+
+
+def _group(
+    w: Writer,
+    problem: _Problem,
+    at: tuple[str, str],
+    g: Group,
+    channels: int,
+    store: Callable[[str, int, str | int, int], None],
+) -> None:
+    """All tiles of a group; `store` gets the vectors of results with channel, first pixel and number of pixels."""
+    z = problem.z
+    x, weight = at
+    levels: tuple[Level, ...] = ((z.ci, problem.per_input, z.image),)
+    segments = _segments(z, problem.transposed)
+    rows = [r * problem.per_output for r in range(channels)]
+
+    def tile(q: str | int, k: str | int) -> None:
+        row = w.linear((q, g.rows), (g.start, 1))
+        column = w.linear((k, g.width), (g.column, 1))
+        source = w.at(x, w.linear((row, z.w), (column, 1)))
+        first = w.linear((row, z.ow), (column, 1))
+        bounded = _bounded(w, problem, segments, row, g.rows)
+        acc = splat_tile(w, weight, source, rows, g.image, levels, bounded)
+        for index, value in enumerate(acc):
+            r, v = divmod(index, len(g.result))
+            ((offset, _, count),) = g.result[v]
+            store(value, r, w.add(first, offset), count)
+
+    w.repeat(g.count, lambda q: w.repeat(g.across, lambda k: tile(q, k)))
+
+
+def _segments(z: Sizes, flipped: bool) -> tuple[Segment, ...]:
+    """Loops over kernel rows of equal phase; the taps of a row are unrolled."""
+    last, sign = (z.taps - 1, -1) if flipped else (0, 1)
+    segments = []
+    for first, count in z.kernel_rows():
+        taps = tuple((last + sign * (first * z.kw + kx), z.tap(first, kx)) for kx in range(z.kw))
+        segments.append(Segment(count, sign * z.period * z.kw, z.row_step, taps))
+    return tuple(segments)
+
+
+def _bounded(
+    w: Writer, problem: _Problem, segments: tuple[Segment, ...], row: str | int, rows: int
+) -> tuple[Segment, ...]:
+    """Restrict the kernel rows to those that meet pixels inside the border; at least one remains."""
+    top, bottom = problem.border
+    if not (top or bottom):
+        return segments
+    (segment,) = segments
+
+    def clamp(which: str, a: str | int, b: str | int) -> str:
+        return w.call(f"llvm.{which}.i64", "i64", [("i64", str(a)), ("i64", str(b))])
+
+    below = w.op(f"sub nsw i64 {top - rows + 1}, {row}")
+    first = clamp("smin", clamp("smax", below, 0), problem.z.kh - 1)
+    last = clamp("smin", w.op(f"sub nsw i64 {problem.z.h - bottom}, {row}"), problem.z.kh)
+    return (replace(segment, first=first, count=last),)
+
+
+@np.errstate(all="ignore")
+def twin(p: Params, x: Array, weight: Array, *rest: Array) -> None:
+    z = Sizes.of(p)
+    if p["transposed"]:
+        kernel = weight.reshape(z.ci, z.co, z.kh, z.kw)[:, :, ::-1, ::-1].transpose(1, 0, 2, 3)
+    else:
+        kernel = weight.reshape(z.co, z.ci, z.kh, z.kw)
+    out = np.zeros((z.n, z.co, z.oh, z.ow), np.float32)
+    for ky in range(z.kh):
+        for kx in range(z.kw):
+            out += np.einsum("nihw,oi->nohw", z.window(x, ky, kx), kernel[:, :, ky, kx], optimize=True)
+    epilogue.twin(p, (z.n, z.co, z.pixels), out.reshape(-1), *rest)
+
+
+CONV2D = Emitter(operands, emit, twin)

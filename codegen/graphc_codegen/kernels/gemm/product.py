@@ -1,0 +1,471 @@
+"""Matrix products C = A B: either operand transposed, single or batched, overwriting or accumulating.
+
+One operand gives scalars, the other vectors that lie along m or n. Vectors that are not contiguous there are
+transposed first, strip by strip, into a panel on the stack; contiguous ones may be copied there. Where they lie along
+m, tiles of C are transposed before they are stored. If both operands are contiguous along k, lanes may run along k.
+An epilogue is applied to each vector of a tile, which repeats its code: it should be short.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from graphc_codegen.kernels import epilogue
+from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.gemm.fetch import Rows, Strip, beside
+from graphc_codegen.kernels.gemm.plan import (
+    FINISHES,
+    VECTORS,
+    View,
+    Way,
+    aliases,
+    axes_of,
+    choose,
+    domain,
+    dot_sizes,
+    shapes,
+    steps,
+    views,
+)
+from graphc_codegen.kernels.microkernel import (
+    Kind,
+    Pieces,
+    Segment,
+    block_kinds,
+    contiguous,
+    dot_tile,
+    each_tile,
+    prefetch,
+    registers,
+    splat_tile,
+    strip_kinds,
+    transpose_into,
+)
+from graphc_codegen.writer import Writer
+
+#: Turns of k to prefetch ahead when the vectors of an operand lie further apart than this many elements.
+_AHEAD, _FAR = 8, 128
+#: Bytes that stay near, in the second cache.
+_LARGE = 1 << 20
+#: The most elements of a matrix that is fetched while another one is multiplied.
+_SMALL = 1 << 13
+#: Bytes of a result or operand of an epilogue that may not be near.
+_FAR_AWAY = 1 << 17
+
+
+class _Side(NamedTuple):
+    """A factor of one product: its address, its size along m or n, and its strides there and along k."""
+
+    pointer: str
+    size: int
+    along: int
+    deep: int
+
+
+class _Coming(NamedTuple):
+    """A matrix of the next product, which is fetched meanwhile; `lead` lies between its rows."""
+
+    pointer: str
+    rows: int
+    columns: int
+    lead: int
+
+
+class _Triangle(NamedTuple):
+    """Which part of a product does not count: tiles above the diagonal of C if `result`; else turns of k, from behind the
+    rows of A that a tile reads, or before them if `behind`. A's rows lie along the vectors if `swapped`.
+    """
+
+    result: bool
+    behind: bool
+    swapped: bool
+
+
+class _Product(NamedTuple):
+    """C = S V: of S scalars are read, of V vectors. C's stride is `rows` along S and `lanes` along V.
+
+    `finish` applies the epilogue and marks, if there is one to apply; `tile` is memory for tiles that are transposed; `at`
+    is where this product begins: batch, i, j; `far` says that C is not near, and `coming` what is fetched for the next product.
+    `source` is the operand of vectors that are fetched strip by strip while tiles of the strip before are computed.
+    `triangle` is what a product with that parameter can do less of.
+    """
+
+    scalars: _Side
+    vectors: _Side
+    k: int
+    c: str
+    rows: int
+    lanes: int
+    accumulate: bool
+    finish: epilogue.Finish | None
+    tile: str
+    at: tuple[str | int, str | int, str | int]
+    far: bool
+    coming: tuple[_Coming, ...]
+    source: _Side | None = None
+    triangle: _Triangle | None = None
+
+
+def operands(p: Params) -> tuple[Operand, ...]:
+    """a [batch, m, k] ([k, m] if `ta`), b [batch, k, n] ([n, k] if `tb`) -> c [batch, m, n], all float32.
+
+    `accumulate` adds to what c holds. `batch` is 1 by default. An operand is contiguous unless a parameter of its
+    name says otherwise: (size, offset, lead, *strides) as in `View`, with a stride for each of `axes`, the sizes
+    whose product is `batch`. May have an epilogue and marks, unless it accumulates or c is not contiguous.
+
+    With `triangle` = "a" the matrices of a, as it is stored, are square and hold zeros above their diagonal, which need not be
+    multiplied. With "c" those of c are square, and what is above their diagonal does not count: it may be anything.
+    """
+    a, b, c = views(p)
+    results = (Operand("float32", c.size, "out"),) if "c" in p else epilogue.operands(p, domain(p))
+    return Operand("float32", a.size, "in"), Operand("float32", b.size, "in"), *results
+
+
+def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """Writes the products one after the other; threads share them, or the tiles of each."""
+    seen, axes, way = views(p), axes_of(p), choose(p, w.lanes)
+    batch = math.prod(axes)
+    result = pointers[2 + len(p.get("extras", ()))]
+    finish = epilogue.Finish(w, p, domain(p), pointers[2:]) if p.keys() & FINISHES else None
+    if finish is not None:
+        finish.begin()
+    panel = w.op(f"alloca [{p['k'] * VECTORS * w.lanes} x float], align 64") if way.packs else ""
+    tile = w.op(f"alloca [{registers(w.lanes) * w.lanes} x float], align 64") if way.swaps else ""
+
+    def matrices(index: str | int) -> list[str]:
+        digits = _digits(w, index, axes)
+        return [
+            w.at(pointer, w.linear((view.offset, 1), *zip(digits, view.strides, strict=True)))
+            for view, pointer in zip(seen, (*pointers[:2], result), strict=True)
+        ]
+
+    def product(index: str | int) -> None:
+        a, b, c = matrices(index)
+        left, right = (
+            _Side(pointer, p[size], *strides) for pointer, size, strides in zip((a, b), "mn", steps(p), strict=True)
+        )
+        start = (index, 0, 0)
+        far = batch == 1 and not p["accumulate"] and 4 * p["m"] * p["n"] >= _FAR_AWAY
+        coming = _coming(w, p, matrices(w.divided(w.add(index, 1), batch)[1])) if batch > 1 else ()
+        if way.swaps:
+            x = _Product(right, left, p["k"], c, 1, seen[2].lead, p["accumulate"], finish, tile, start, far, coming)
+        else:
+            x = _Product(left, right, p["k"], c, seen[2].lead, 1, p["accumulate"], finish, tile, start, far, coming)
+        x = x._replace(triangle=_triangle(p, way))
+        if way.dots:
+            _along_k(w, x)
+        else:
+            _splat(w, x, panel)
+
+    if batch % w.threads == 0 or batch >= 4 * w.threads:
+        w.share(batch, product, hand_out=True)
+    else:
+        w.repeat(batch, product)
+
+
+def _triangle(p: Params, way: Way) -> _Triangle | None:
+    kind = p.get("triangle")
+    return None if kind is None else _Triangle(kind == "c", bool(p["ta"]), way.swaps)
+
+
+def _coming(w: Writer, p: Params, pointers: Sequence[str]) -> tuple[_Coming, ...]:
+    """What to fetch for the next product: the small ones of a, b and c. Tiles share their rows as they share those of a."""
+    found = (_Coming(x, *shape, v.lead) for x, shape, v in zip(pointers, shapes(p), views(p), strict=True))
+    return tuple(c for c in found if c.rows >= p["m"] and c.rows * c.columns <= _SMALL)
+
+
+def _digits(w: Writer, index: str | int, axes: Sequence[int]) -> list[str | int]:
+    """A batch index along each axis."""
+    digits: list[str | int] = []
+    for count in reversed(axes[1:]):
+        index, digit = w.divided(index, count)
+        digits.insert(0, digit)
+    return [index, *digits] if axes else []
+
+
+# ---- scalars times vectors
+
+
+def _splat(w: Writer, x: _Product, panel: str) -> None:
+    kinds = strip_kinds(x.vectors.size, w.lanes, VECTORS)
+    if not panel and x.lanes == 1 and _by_rows(x):
+        _tiles_by_rows(w, x, kinds)
+        return
+    v = x.vectors
+    if v.size > VECTORS * w.lanes and 4 * x.k * v.size >= _FAR_AWAY:
+        x = x._replace(source=v)
+    for kind in kinds:
+        if panel:
+            _packed(w, x, kind, panel)
+        else:
+            _tiles(w, x, kind)
+
+
+def _by_rows(x: _Product) -> bool:
+    """Whether to go along the rows of C: where these come from far away, but all vectors stay near."""
+    v = x.vectors
+    return 4 * x.scalars.size * v.size >= _LARGE and 4 * x.k * v.size < _LARGE and not aliases(v.deep)
+
+
+def _packed(w: Writer, x: _Product, kind: Kind, panel: str) -> None:
+    """Strip after strip by way of the panel. Threads that do not share the strips fill one each and share its tiles."""
+    start, count, step, widths = kind
+    v, wide = x.vectors, VECTORS * w.lanes
+
+    def row(source: str, z: str | int) -> None:
+        for u, width in enumerate(widths):
+            place = w.at(source, w.linear((z, v.deep), (u * w.lanes, 1)))
+            prefetch(w, place, 2 * _AHEAD * v.deep)
+            w.vstore(w.vload(place, width), w.at(panel, w.linear((z, wide), (u * w.lanes, 1))))
+
+    def strip(index: str | int) -> None:
+        j = w.linear((index, step), (start, 1))
+        source = w.at(v.pointer, w.mul(j, v.along))
+        if v.along == 1:
+            w.repeat(x.k, partial(row, source))
+        else:
+            transpose_into(w, source, v.along, sum(widths), x.k, panel, wide)
+        batch, i, _ = x.at
+        part = x._replace(vectors=_Side(panel, sum(widths), 1, wide), c=w.at(x.c, w.mul(j, x.lanes)), at=(batch, i, j))
+        _tiles(w, part, (0, 1, 0, widths), whole=True)
+
+    if count % w.threads == 0 or count >= 8 * w.threads:
+        w.share(count, strip, hand_out=True)
+    else:
+        w.repeat(count, strip)
+
+
+def _tiles(w: Writer, x: _Product, kind: Kind, *, whole: bool = False) -> None:
+    """All tiles in strips of one kind."""
+    rows, columns = x.scalars.size, x.vectors.size
+    # Rows of S and C are more than V: each thread has rows of its own, which are near it from the kernel before.
+    tall = rows * (x.k + columns) > x.k * columns
+    each_tile(
+        w, [kind], block_kinds(rows, registers(w.lanes) // len(kind[3])), partial(_tile, w, x, whole), own_inner=tall
+    )
+
+
+def _tiles_by_rows(w: Writer, x: _Product, kinds: Sequence[Kind]) -> None:
+    """All tiles, those of the same rows one after the other."""
+
+    def tile(i: str | int, size: int, j: str | int, widths: tuple[int, ...]) -> None:
+        _tile(w, x, False, j, widths, i, size)
+
+    wide = max(len(widths) for *_, widths in kinds)
+    each_tile(w, block_kinds(x.scalars.size, registers(w.lanes) // wide), kinds, tile)
+
+
+def _unless_above(w: Writer, x: _Product, at: tuple[str | int, str | int], size: int, body: Callable[[], None]) -> None:
+    """Run `body` unless a tile of `size` rows of C lies above the diagonal and that does not count."""
+    if x.triangle is None or not x.triangle.result or x.triangle.swapped:
+        body()
+        return
+    _, i, j = _place(w, x, at)
+    if isinstance(i, int) and isinstance(j, int):
+        if j < i + size:
+            body()
+    else:
+        w.when(w.op(f"icmp slt i64 {j}, {w.add(i, size)}"), body)
+
+
+def _tile(w: Writer, x: _Product, whole: bool, j: str | int, widths: tuple[int, ...], i: str | int, size: int) -> None:
+    """One tile. `whole` vectors are loaded, as a panel has them; spare lanes hold anything."""
+    _unless_above(w, x, (i, j), size, lambda: _seen_tile(w, x, whole, j, widths, i, size))
+
+
+def _seen_tile(
+    w: Writer, x: _Product, whole: bool, j: str | int, widths: tuple[int, ...], i: str | int, size: int
+) -> None:
+    s, v = x.scalars, x.vectors
+    ahead = _AHEAD if v.deep > _FAR else 0
+    a, b = w.at(s.pointer, w.mul(i, s.along)), w.at(v.pointer, j)
+    target = w.at(x.c, w.linear((i, x.rows), (j, x.lanes)))
+    vectors = contiguous([w.lanes] * len(widths) if whole else widths, w.lanes)
+    rows = [r * s.along for r in range(size)]
+    columns = sum(widths)
+    turns = _counting(w, x, (i, j), size, columns)
+    if x.lanes != 1:
+        acc = splat_tile(w, a, b, rows, vectors, (), _turns(x, turns), None, ahead)
+        _store_transposed(w, x, acc, target, widths)
+        return
+    strip = _next_strip(w, x, (i, j), size, columns)
+    # A triangle's tiles have as many turns as rows at the least.
+    least = x.k if turns == (0, x.k) else size
+    segments = _turns(x, turns, _from(w, turns[0], beside(w, _wanted(w, x, (i, j), columns), size, least, strip)))
+    places = [(w.at(target, r * x.rows + u * w.lanes), n) for r in range(size) for u, n in enumerate(widths)]
+    before = [w.vload(*place) for place in places] if x.accumulate else None
+    acc = splat_tile(w, a, b, rows, vectors, (), segments, before, ahead)
+    if x.finish is not None:
+        _finish(w, x, acc, (i, j), widths)
+        return
+    for value, place in zip(acc, places, strict=True):
+        w.vstore(value, *place)
+
+
+def _counting(
+    w: Writer, x: _Product, at: tuple[str | int, str | int], size: int, columns: int
+) -> tuple[str | int, str | int]:
+    """The first and the end of the turns of k that count for a tile."""
+    if x.triangle is None or x.triangle.result:
+        return 0, x.k
+    _, i, j = _place(w, x, at)
+    start, count = (j, columns) if x.triangle.swapped else (i, size)
+    return (start, x.k) if x.triangle.behind else (0, w.add(start, count))
+
+
+def _from(w: Writer, first: str | int, fetch: Callable[[str | int], None] | None) -> Callable[[str | int], None] | None:
+    """The same, told the numbers of turns that begin with `first`."""
+    if fetch is None or first == 0:
+        return fetch
+    return lambda number: fetch(w.op(f"sub nsw i64 {number}, {first}"))
+
+
+def _turns(
+    x: _Product, turns: tuple[str | int, str | int], fetch: Callable[[str | int], None] | None = None
+) -> tuple[Segment, ...]:
+    """The loop over k, which fetches beside its turns what comes later."""
+    first, end = turns
+    return (Segment(end, x.scalars.deep, x.vectors.deep, ((0, 0),), first=first, beside=fetch),)
+
+
+def _store_transposed(w: Writer, x: _Product, acc: Sequence[str], target: str, widths: Sequence[int]) -> None:
+    for i, value in enumerate(acc):
+        w.vstore(value, w.at(x.tile, i * w.lanes))
+    rows = len(acc) // len(widths)
+    transpose_into(w, x.tile, len(widths) * w.lanes, rows, sum(widths), target, x.lanes, add=x.accumulate)
+
+
+# ---- epilogues
+
+
+def _wanted(w: Writer, x: _Product, at: tuple[str | int, str | int], columns: int) -> list[Rows]:
+    """What a tile reads and writes at its end, and its rows of the next product, as far as they may not be near."""
+    batch, i, j = _place(w, x, at)
+    wanted = [
+        Rows(pointer, w.linear((batch, outer), (i, lead), (j, step)), lead, columns)
+        for pointer, (outer, lead, step) in _far_extras(x.finish)
+    ]
+    if x.far:
+        wanted.append(Rows(x.c, w.linear((at[0], x.rows), (at[1], 1)), x.rows, columns))
+    for c in x.coming:
+        for begin in range(0, c.rows, x.scalars.size):
+            wanted.append(Rows(c.pointer, w.mul(w.add(at[0], begin), c.lead), c.lead, c.columns))
+    return wanted
+
+
+def _next_strip(w: Writer, x: _Product, at: tuple[str | int, str | int], size: int, columns: int) -> Strip | None:
+    """A tile's share of the vectors of the next strip, if these may not be near."""
+    if x.source is None:
+        return None
+    v, (_, i, j) = x.source, _place(w, x, at)
+    first = w.mul(w.add(j, columns), v.along)
+    return Strip(v.pointer, first, x.k, columns, v.deep, v.along, i, size, x.scalars.size)
+
+
+def _far_extras(finish: epilogue.Finish | None) -> list[tuple[str, tuple[int, ...]]]:
+    """Operands of an epilogue that may not be near, with their strides."""
+    if finish is None:
+        return []
+
+    def size(strides: Sequence[int]) -> int:
+        return math.prod(n for n, s in zip(finish.domain, strides, strict=True) if s)
+
+    operands = zip(finish.pointers, finish.p.get("extras", ()), strict=False)
+    return [(pointer, strides) for pointer, strides in operands if 4 * size(strides) >= _FAR_AWAY]
+
+
+def _place(w: Writer, x: _Product, at: tuple[str | int, str | int]) -> tuple[str | int, str | int, str | int]:
+    batch, i, j = x.at
+    return batch, w.add(i, at[0]), w.add(j, at[1])
+
+
+def _finish(w: Writer, x: _Product, acc: Sequence[str], at: tuple[str | int, str | int], widths: Sequence[int]) -> None:
+    """Apply the epilogue to a tile, and store it."""
+    assert x.finish is not None
+    batch, i, j = _place(w, x, at)
+    wide = len(widths)
+    watched = []
+    for index, value in enumerate(acc):
+        r, u = divmod(index, wide)
+        watched.append(x.finish.watch(value, (batch, w.add(i, r), w.add(j, u * w.lanes)), widths[u]))
+    x.finish.mark(watched)
+
+
+# ---- lanes along k
+
+
+def _along_k(w: Writer, x: _Product) -> None:
+    s, v = x.scalars, x.vectors
+    segments = _runs(x.k, w.lanes)
+    size_m, size_n = dot_sizes(w.lanes)
+
+    def tile(j: str | int, columns: int, i: str | int, rows: int) -> None:
+        _unless_above(w, x, (i, j), rows, lambda: seen_tile(j, columns, i, rows))
+
+    def seen_tile(j: str | int, columns: int, i: str | int, rows: int) -> None:
+        target = w.at(x.c, w.linear((i, x.rows), (j, 1)))
+        left, right = w.at(s.pointer, w.mul(i, s.along)), w.at(v.pointer, w.mul(j, v.along))
+        fetch = beside(w, _wanted(w, x, (i, j), columns), rows, rows)
+        if fetch is not None:
+            w.repeat(rows, fetch)
+        at_rows, at_columns = [r * s.along for r in range(rows)], [q * v.along for q in range(columns)]
+        watched = []
+        for r, value in enumerate(dot_tile(w, left, right, at_rows, at_columns, (), segments)):
+            place = w.at(target, r * x.rows)
+            if x.finish is not None:
+                batch, row, column = _place(w, x, (w.add(i, r), j))
+                watched.append(x.finish.watch(value, (batch, row, column), columns))
+                continue
+            if x.accumulate:
+                value = w.binary("fadd", value, w.vload(place, columns))
+            w.vstore(value, place, columns)
+        if x.finish is not None:
+            x.finish.mark(watched)
+
+    each_tile(w, block_kinds(v.size, size_n), block_kinds(s.size, size_m), tile)
+
+
+def _runs(k: int, lanes: int) -> tuple[Segment, ...]:
+    """Contiguous vectors along k, then the tail."""
+    full, rest = divmod(k, lanes)
+
+    def piece(start: int, count: int) -> Pieces:
+        return ((start, 0, count),)
+
+    cut = []
+    if full:
+        cut.append(Segment(full, lanes, lanes, ((piece(0, lanes), piece(0, lanes)),)))
+    if rest:
+        tail = piece(full * lanes, rest)
+        cut.append(Segment(1, 0, 0, ((tail, tail),)))
+    return tuple(cut)
+
+
+@np.errstate(all="ignore")
+def twin(p: Params, a: Array, b: Array, *rest: Array) -> None:
+    at_a, at_b, at_c = (_elements(v, axes_of(p), shape) for v, shape in zip(views(p), shapes(p), strict=True))
+    stored = np.tril(a[at_a]) if p.get("triangle") == "a" else a[at_a]
+    left = stored.swapaxes(-1, -2) if p["ta"] else stored
+    right = b[at_b].swapaxes(-1, -2) if p["tb"] else b[at_b]
+    product = np.matmul(left, right)
+    if "c" in p or p["accumulate"]:
+        (c,) = rest
+        c[at_c] = c[at_c] + product if p["accumulate"] else product
+    else:
+        epilogue.twin(p, domain(p), product.reshape(-1), *rest)
+
+
+def _elements(view: View, axes: Sequence[int], shape: Sequence[int]) -> Array:
+    """The number of each element of an operand, per batch axis, row and column."""
+    index = np.full((), view.offset)
+    for count, stride in zip((*axes, *shape), (*view.strides, view.lead, 1), strict=True):
+        index = index[..., None] + stride * np.arange(count)
+    return index
+
+
+GEMM = Emitter(operands, emit, twin)

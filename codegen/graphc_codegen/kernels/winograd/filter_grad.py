@@ -1,0 +1,225 @@
+"""The gradient of a 3 x 3 convolution with respect to its weights by the transposed form of Winograd's F(4x4, 3x3).
+
+The forward kernel is linear in each operand, so its gradient has the same transforms, transposed: dW = G^T [sum over tiles of
+(A dy A^T) * (B^T x B)] G. A block of tiles at a time, 36 matrix products over its tiles add to the bracket; the threads' brackets
+are added up at the end. Pixels that are not finite make the same elements of dW so as in the direct kernel, and some others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from graphc_codegen.kernels.base import LINE, Array, Emitter, Operand, Params
+from graphc_codegen.kernels.microkernel import Segment, block_kinds, contiguous, splat_tile
+from graphc_codegen.kernels.winograd.images import Image, transform_image
+from graphc_codegen.kernels.winograd.plan import (
+    TRANSFORM,
+    Memory,
+    Plan,
+    Rows,
+    part,
+    register_tile,
+    whole_lines,
+)
+from graphc_codegen.kernels.winograd.points import SIX
+from graphc_codegen.kernels.winograd.transforms import (
+    POINTS,
+    PRODUCTS,
+    clear,
+    load_columns,
+    third_of,
+)
+from graphc_codegen.writer import Writer, vec
+
+#: Tiles that are summed up before the sum goes to the block's: longer sums have larger rounding errors.
+_SHORT = 16
+
+
+@dataclass(frozen=True)
+class _Plan(Plan):
+    """V and dy's tiles (in the place of M) of a block; besides, V of one point with channels as lanes, and the bracket."""
+
+    @cached_property
+    def channels(self) -> int:
+        """Input channels, in whole vectors."""
+        return whole_lines(self.ci)
+
+    @cached_property
+    def u(self) -> int:
+        return self.co * self.channels + LINE
+
+    @cached_property
+    def common(self) -> int:
+        return 0
+
+    @cached_property
+    def per_tile(self) -> int:
+        return super().per_tile + self.channels
+
+    @cached_property
+    def fixed(self) -> int:
+        return super().fixed + PRODUCTS * self.u
+
+    def cycles(self, vectors: int) -> float:
+        sums = self.channels // LINE
+        products = register_tile(self.co, sums, LINE, 2)[0] * vectors * LINE + 3 * self.co * sums
+        return PRODUCTS * (products + 6 * sums * vectors * LINE) + TRANSFORM * vectors * (self.ci + self.co)
+
+
+def operands(p: Params) -> tuple[Operand, ...]:
+    """x [n, ci, h, w], dy [n, co, oh, ow] -> scratch, dw [co, ci, 3, 3]. See `CONV2D_WINOGRAD` for `parts` and `scratch`.
+
+    dw[o, i, ky, kx] = sum of x[n, i, oy - top + ky, ox - left + kx] * dy[n, o, oy, ox], where x is zero outside.
+    """
+    z = _Plan.of(p)
+    return (
+        Operand("float32", z.n * z.ci * z.h * z.w, "in"),
+        Operand("float32", z.n * z.co * z.oh * z.ow, "in"),
+        Operand("float32", z.scratch, "out"),
+        Operand("float32", z.co * z.ci * 9, "out"),
+    )
+
+
+def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """Each thread sums over its blocks; then each transforms its part of the sums."""
+    z = _Plan.of(p, w.threads)
+    x, dy, scratch, dw = pointers
+
+    def images(r: str | int) -> None:
+        memory = Memory.of(w, z, scratch, r)
+        bracket = w.at(memory.end, z.tiles * z.channels)
+        clear(w, memory.zeros, z.zeros)
+        # Products are summed over all the tiles of a block: those that are none must be zeros.
+        clear(w, w.at(memory.s, -LINE), POINTS * z.s)
+        clear(w, bracket, PRODUCTS * z.u)
+        part(w, r, z.regions, z.blocks, partial(block, memory, bracket))
+
+    def block(memory: Memory, bracket: str, b: str | int) -> None:
+        rows = Rows.of(w, z, b)
+        if not isinstance(rows.count, int):
+            clear(w, w.at(memory.s, -LINE), POINTS * z.s)
+        transform_image(w, z, Image.input(z), x, memory, rows, memory.v)
+        transform_image(w, z, Image.gradient(z), dy, memory, rows, memory.m)
+        w.repeat(PRODUCTS, partial(_product, w, z, memory, bracket))
+
+    def results(r: str | int) -> None:
+        temporary = Memory.of(w, z, scratch, r).v
+        brackets = w.at(scratch, z.region - PRODUCTS * z.u)
+        part(w, r, z.regions, z.co, lambda o: _results(w, z, brackets, temporary, w.at(dw, w.mul(o, 9 * z.ci)), o))
+
+    w.share(z.regions, images)
+    w.meet()
+    w.share(z.regions, results)
+
+
+def _product(w: Writer, z: _Plan, memory: Memory, bracket: str, e: str | int) -> None:
+    """bracket[e, o, i] += sum over tiles t of M[e, o, t] * V[e, i, t]: V is transposed, so that lanes are channels."""
+    lanes = w.lanes
+    a, b, c = w.at(memory.m, w.mul(e, z.m)), w.at(memory.v, w.mul(e, z.v)), w.at(bracket, w.mul(e, z.u))
+
+    def transpose(channel: str | int, count: int, t: str | int) -> None:
+        """Four tiles of a vector of channels."""
+        source = w.at(b, w.linear((channel, z.tiles), (t, 4)))
+        target = w.at(memory.end, w.linear((t, 4 * z.channels), (channel, 1)))
+        for k, value in enumerate(load_columns(w, [w.at(source, k * z.tiles) for k in range(count)])):
+            w.vstore(value, w.at(target, k * z.channels))
+
+    full, rest = divmod(z.ci, lanes)
+    w.repeat(full, lambda k: w.repeat(z.tiles // 4, partial(transpose, w.mul(k, lanes), lanes)))
+    if rest:
+        w.repeat(z.tiles // 4, partial(transpose, full * lanes, rest))
+
+    _, size, wide = register_tile(z.co, -(-z.ci // lanes), lanes, 2)
+    segment = Segment(_SHORT, 1, z.channels, ((0, 0),))
+    vectors = contiguous((lanes,) * wide, lanes)
+    float_vector = vec("float", lanes)
+
+    def tile(first: int, count: int, j: str | int, k: str | int) -> None:
+        i = w.linear((k, count), (first, 1))
+        target = w.at(c, w.linear((i, z.channels), (j, wide * lanes)))
+        places = [w.at(target, r * z.channels + v * lanes) for r in range(count) for v in range(wide)]
+        at_a, at_b = w.at(a, w.mul(i, z.tiles)), w.at(memory.end, w.mul(j, wide * lanes))
+
+        def short(t: str, totals: list[str]) -> list[str]:
+            at = w.at(at_a, t), w.at(at_b, w.mul(t, z.channels))
+            sums = splat_tile(w, *at, [r * z.tiles for r in range(count)], vectors, (), (segment,))
+            return [w.binary("fadd", x, y) for x, y in zip(totals, sums, strict=True)]
+
+        totals = w.loop(z.tiles, short, [(float_vector, w.vload(place)) for place in places], step=_SHORT)
+        for value, place in zip(totals, places, strict=True):
+            w.vstore(value, place)
+
+    def strip(j: str | int) -> None:
+        for first, number, _, count in block_kinds(z.co, size):
+            w.repeat(number, partial(tile, first, count, j))
+
+    w.repeat(-(-z.ci // lanes) // wide, strip)
+
+
+def _results(w: Writer, z: _Plan, brackets: str, temporary: str, target: str, o: str | int) -> None:
+    """dW of one output channel from the brackets of all threads, lanes being input channels."""
+    lanes, width = w.lanes, min(w.lanes, z.ci)
+
+    def points(source: str, c: str | int) -> None:
+        def one(r: int) -> str:
+            place = w.at(source, w.linear((c, z.u), (POINTS * r * z.u, 1)))
+            value = w.vload(place)
+            for k in range(1, z.regions):
+                value = w.binary("fadd", value, w.vload(w.at(place, k * z.region)))
+            return value
+
+        for ky, value in enumerate(SIX.weight_gradient(w, [one(r) for r in range(POINTS)], 3)):
+            w.vstore(value, w.at(temporary, w.linear((c, lanes), (POINTS * ky * lanes, 1))))
+
+    def rows(ky: str | int) -> None:
+        loaded = [w.vload(w.at(temporary, w.linear((ky, POINTS * lanes), (c * lanes, 1)))) for c in range(POINTS)]
+        for kx, value in enumerate(SIX.weight_gradient(w, loaded, 3)):
+            w.vstore(value, w.at(temporary, w.linear((ky, lanes), ((18 + 3 * kx) * lanes, 1))))
+
+    def columns(kx: str | int) -> None:
+        source = w.at(temporary, w.linear((kx, 3 * lanes), (18 * lanes, 1)))
+        for k, value in enumerate(third_of(w, [w.vload(w.at(source, ky * lanes)) for ky in range(3)])):
+            w.vstore(value, w.at(temporary, w.linear((kx, lanes), (3 * k * lanes, 1))))
+
+    def taps(place: str, k: str | int) -> None:
+        source = w.at(temporary, w.mul(k, 3 * lanes))
+        made = third_of(w, [w.vload(w.at(source, kx * lanes)) for kx in range(3)])
+        for i, value in enumerate(made):
+            left = lanes if width == lanes or not isinstance(k, int) else 9 * width - (3 * k + i) * lanes
+            if left > 0:
+                w.vstore(value, w.at(place, w.linear((k, 3 * lanes), (i * lanes, 1))), min(lanes, left))
+
+    def strip(j: str | int) -> None:
+        # The last strip may do channels of the one before again.
+        first = w.mul(j, lanes)
+        if z.ci % lanes and not isinstance(first, int):
+            first = w.call("llvm.smin.i64", "i64", [("i64", first), ("i64", str(z.ci - lanes))])
+        w.repeat(POINTS, partial(points, w.at(brackets, w.linear((o, z.channels), (first, 1)))))
+        w.repeat(3, rows)
+        w.repeat(3, columns)
+        place = w.at(target, w.mul(first, 9))
+        if width == lanes:
+            w.repeat(3, partial(taps, place))
+        else:
+            for k in range(3):
+                taps(place, k)
+
+    w.repeat(-(-z.ci // lanes), strip)
+
+
+@np.errstate(all="ignore")
+def twin(p: Params, x: Array, dy: Array, scratch: Array, dw: Array) -> None:
+    z = _Plan.of(p)
+    padded, gradient = z.padded(x), dy.reshape(z.n, z.co, z.oh, z.ow)
+    out = dw.reshape(z.co, z.ci, 3, 3)
+    for ky in range(3):
+        for kx in range(3):
+            window = padded[:, :, ky : ky + z.oh, kx : kx + z.ow]
+            out[:, :, ky, kx] = np.einsum("nihw,nohw->oi", window, gradient, optimize=True)
+
+
+CONV2D_FILTER_GRAD_WINOGRAD = Emitter(operands, emit, twin)

@@ -1,0 +1,138 @@
+"""Winograd's F(4x4, 3x3): 4 x 4 outputs of a 3 x 3 correlation from a 6 x 6 patch by 36 products; the weights' transform.
+
+Y = A^T [(G g G^T) * (B^T d B)] A; every transform is applied along one axis at a time, see `points`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from graphc_codegen.kernels.vectors import shuffle
+from graphc_codegen.kernels.winograd.points import SIX
+from graphc_codegen.writer import Writer, vec
+
+#: Outputs along a side of a tile, and points: the side of the patch that it reads.
+OUT, POINTS = 4, SIX.count
+#: The products of a tile.
+PRODUCTS = POINTS * POINTS
+
+#: Runs a body for a thread's part of so many turns.
+Part = Callable[[int, Callable[[str | int], None]], None]
+
+
+def transpose_quads(w: Writer, x: Sequence[str]) -> list[str]:
+    """Four vectors as rows of 4 x 4 blocks of lanes; each block transposed. Its own inverse."""
+    lanes, quads = w.lanes, range(0, w.lanes, 4)
+    low = [i for q in quads for i in (q, lanes + q, q + 1, lanes + q + 1)]
+    left = [i for q in quads for i in (q, q + 1, lanes + q, lanes + q + 1)]
+    high, right = [i + 2 for i in low], [i + 2 for i in left]
+    pairs = [[shuffle(w, x[0], x[1], half), shuffle(w, x[2], x[3], half)] for half in (low, high)]
+    return [shuffle(w, pair[0], pair[1], half) for pair in pairs for half in (left, right)]
+
+
+def clear(w: Writer, pointer: str, count: int) -> None:
+    """Fill `count` elements, a multiple of `lanes`, with zeros."""
+    w.repeat(count // w.lanes, lambda i: w.vstore("zeroinitializer", w.at(pointer, w.mul(i, w.lanes))))
+
+
+def every_third(w: Writer, x: Sequence[str]) -> list[str]:
+    """Three consecutive vectors x; vector i of the result has the elements i, i + 3, i + 6, ..."""
+    v, boolean, lanes = vec("float", w.lanes), vec("i1", w.lanes), range(w.lanes)
+    result = []
+    for first in range(3):
+        places = [divmod(first + 3 * i, w.lanes) for i in lanes]
+        source = {lane: vector for vector, lane in places}  # Every lane is wanted of one vector only.
+        merged = x[0]
+        for vector in (1, 2):
+            on = ", ".join(f"i1 {'true' if source[lane] == vector else 'false'}" for lane in lanes)
+            merged = w.op(f"select {boolean} <{on}>, {v} {x[vector]}, {v} {merged}")
+        result.append(shuffle(w, merged, "poison", [lane for _, lane in places]))
+    return result
+
+
+def third_of(w: Writer, x: Sequence[str]) -> list[str]:
+    """The inverse of `every_third`: three consecutive vectors whose elements i, i + 3, i + 6, ... are those of x[i]."""
+    v, boolean, lanes = vec("float", w.lanes), vec("i1", w.lanes), range(w.lanes)
+    moved = []
+    for k, value in enumerate(x):
+        source = {(k + 3 * i) % w.lanes: i for i in lanes}
+        moved.append(shuffle(w, value, "poison", [source[lane] for lane in lanes]))
+    result = []
+    for j in range(3):
+        merged = moved[0]
+        for k in (1, 2):
+            on = ", ".join(f"i1 {'true' if (j * w.lanes + lane) % 3 == k else 'false'}" for lane in lanes)
+            merged = w.op(f"select {boolean} <{on}>, {v} {moved[k]}, {v} {merged}")
+        result.append(merged)
+    return result
+
+
+def load_columns(w: Writer, rows: Sequence[str]) -> list[str]:
+    """The first four elements at each pointer, as columns: four vectors whose lanes are rows. Lanes without a row are zero."""
+
+    def quad(row: int) -> str:
+        return w.op(f"load <4 x float>, ptr {rows[row]}, align 4") if row < len(rows) else "zeroinitializer"
+
+    def joined(parts: list[str], size: int) -> str:
+        if len(parts) == 1:
+            return parts[0]
+        choice = ", ".join(f"i32 {i}" for i in range(2 * size))
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        type = f"<{size} x float>"
+        made = [w.op(f"shufflevector {type} {a}, {type} {b}, <{2 * size} x i32> <{choice}>") for a, b in pairs]
+        return joined(made, 2 * size)
+
+    return transpose_quads(w, [joined([quad(4 * k + j) for k in range(w.lanes // 4)], 4) for j in range(4)])
+
+
+def transform_weights(
+    w: Writer, weight: str, u: str, pairs: int, distance: int, *, flipped: bool, temporary: str, part: Part
+) -> None:
+    """U[36][pair] = G g G^T of weight [pair, 3, 3], lanes being pairs; `distance` is that of the rows of U.
+
+    `temporary` has room for 27 vectors. `part` runs a thread's part of a loop.
+    """
+    lanes, width = w.lanes, min(w.lanes, pairs)
+
+    def columns(kx: str | int) -> None:
+        """The taps of a column of the kernel, from every third element, to 6 points."""
+        taps = every_third(w, [w.vload(w.at(temporary, w.linear((kx, lanes), (3 * k * lanes, 1)))) for k in range(3)])
+        place = w.linear((kx, -lanes), (2 * lanes, 1)) if flipped else w.mul(kx, lanes)
+        for r, value in enumerate(SIX.weights(w, taps[::-1] if flipped else taps)):
+            w.vstore(value, w.at(temporary, w.add(place, (9 + 3 * r) * lanes)))
+
+    def rows(target: str, r: str | int) -> None:
+        taps = [w.vload(w.at(temporary, w.linear((r, 3 * lanes), ((9 + kx) * lanes, 1)))) for kx in range(3)]
+        for c, value in enumerate(SIX.weights(w, taps)):
+            w.vstore(value, w.at(target, w.linear((r, POINTS * distance), (c * distance, 1))), width)
+
+    def thirds(source: str, k: str | int) -> None:
+        loaded = [w.vload(w.at(source, w.linear((k, 3 * lanes), (i * lanes, 1)))) for i in range(3)]
+        for i, value in enumerate(every_third(w, loaded)):
+            w.vstore(value, w.at(temporary, w.linear((k, 3 * lanes), (i * lanes, 1))))
+
+    def few(source: str) -> None:
+        """The first stage for less than a vector of pairs."""
+        for k in range(3):
+            left = [max(0, min(lanes, 9 * pairs - (3 * k + i) * lanes)) for i in range(3)]
+            loaded = [
+                w.vload(w.at(source, (3 * k + i) * lanes), n) if n else "zeroinitializer" for i, n in enumerate(left)
+            ]
+            for i, value in enumerate(every_third(w, loaded)):
+                w.vstore(value, w.at(temporary, (3 * k + i) * lanes))
+
+    def strip(j: str | int) -> None:
+        # The last strip may do pairs of the one before again.
+        first = w.mul(j, lanes)
+        if pairs % lanes and pairs > lanes and not isinstance(first, int):
+            first = w.call("llvm.smin.i64", "i64", [("i64", first), ("i64", str(pairs - lanes))])
+        source = w.at(weight, w.mul(first, 9))
+        if pairs < lanes:
+            few(source)
+        else:
+            w.repeat(3, partial(thirds, source))
+        w.repeat(3, columns)
+        w.repeat(POINTS, partial(rows, w.at(u, first)))
+
+    part(-(-pairs // lanes), strip)

@@ -1,0 +1,41 @@
+"""From object code to functions that can be called."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graphc_codegen.errors import CodegenError
+from graphc_codegen.target import Target, machine
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Object code in memory and the `addresses` of its exported symbols; unloaded with the last reference."""
+
+    addresses: dict[str, int]
+    _keep: tuple[Any, ...]
+
+    def function(self, name: str, *, words: int = 1) -> Callable[..., int]:
+        """A callable int32 (int64, ...) for a symbol; it releases the GIL."""
+        return ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int64] * words)(self.addresses[name])
+
+
+def load(objects: Sequence[bytes], exported: Sequence[str], target: Target) -> Loaded:
+    """Link objects into this process. Raises CodegenError when they need symbols that do not exist."""
+    import llvmlite.binding as llvm
+
+    try:
+        jit = llvm.create_lljit_compiler(machine(target))
+        builder = llvm.JITLibraryBuilder().add_current_process()
+        for code in objects:
+            builder = builder.add_object_img(code)
+        for name in exported:
+            builder = builder.export_symbol(name)
+        tracker = builder.link(jit, "graphc")
+        addresses = {name: tracker[name] for name in exported}
+    except RuntimeError as error:
+        raise CodegenError(f"cannot load the compiled step: {error}") from None
+    return Loaded(addresses, (tracker, jit))

@@ -1,0 +1,124 @@
+"""From `step.py` to LLVM IR, by Numba, which is imported in here only; and an entry with a C signature around it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from graphc_codegen.errors import CodegenError
+from graphc_codegen.target import Target
+from graphc_codegen.text.render import LOAD_FLAG, MOVE, template
+from graphc_codegen.writer import WORDS
+
+#: The C entry of an object: `int32 graphc_entry(int64 ctx)`, 0 for success. `ctx` is the first thread's context.
+ENTRY = "graphc_entry"
+_FLUSH = 0x8040  # MXCSR: flush denormal results to zero, take denormal operands as zero
+_compiling = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Jitted:
+    """A function of step.py that Numba has compiled: its LLVM IR, and what the function is called there."""
+
+    name: str
+    arguments: int
+    ir: str
+    symbol: str
+
+
+def compile_step(source: str, symbols: Iterable[str]) -> list[Jitted]:
+    """The functions of step.py; kernels and each other they call by name. Raises CodegenError when Numba refuses one."""
+    namespace: dict[str, Any] = {name: _external(name, 2) for name in symbols}
+    namespace |= {"move": _external(MOVE, 2), "load_flag": _external(LOAD_FLAG, 2, "int64"), "__name__": "graphc_step"}
+    made: list[Jitted] = []
+
+    def njit(signature: str, **options: Any) -> Callable[[Any], Any]:
+        def compiled(function: Any) -> Any:
+            made.append(_jitted(function, signature, options))
+            return _external(function.__name__, made[-1].arguments)
+
+        return compiled
+
+    try:
+        exec(compile(source, "<graphc step>", "exec"), namespace | {"njit": njit})
+    except CodegenError:
+        raise
+    except Exception as error:
+        raise CodegenError(f"Numba refused the generated step: {type(error).__name__}: {error}") from error
+    return made
+
+
+def _jitted(function: Any, signature: str, options: dict[str, Any]) -> Jitted:
+    """Compile to LLVM IR and no further: Numba neither links nor loads what it has compiled.
+
+    Numba's compiler serves one thread at a time. Its lock keeps the user's jitted functions out, which it does for
+    `Dispatcher.compile`, but it must not be held where a dispatcher is made: the first one makes Numba's contexts,
+    which takes the lock itself, inside a lock of `functools.cached_property` (Python 3.11). So graphc has one as well.
+    """
+    import numba
+    from numba.core import sigutils
+    from numba.core.compiler_lock import global_compiler_lock
+
+    with _compiling:
+        dispatcher = numba.njit(pipeline_class=_pipeline(), **options)(function)
+        if not hasattr(dispatcher, "_compiler"):
+            raise CodegenError("Numba's compiler is off (NUMBA_DISABLE_JIT); only the checked mode runs without it")
+        with global_compiler_lock:
+            arguments, result = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]
+            compiled = dispatcher._compiler.compile(arguments, result)
+            ir = compiled.library.get_llvm_str()
+    return Jitted(function.__name__, len(arguments), ir, compiled.fndesc.llvm_func_name)
+
+
+@cache
+def _pipeline() -> Any:
+    """Numba's compiler with the passes that a generated step needs: it has no variables, closures or overloads, and
+    nothing in it counts references, so that nobody needs to know where a value is last used.
+
+    Takes half of the time of the default pipeline.
+    """
+    from numba.core import typed_passes, untyped_passes
+    from numba.core.compiler import CompilerBase
+    from numba.core.compiler_machinery import PassManager
+
+    passes = (
+        untyped_passes.TranslateByteCode,
+        untyped_passes.FixupArgs,
+        untyped_passes.IRProcessing,
+        typed_passes.NopythonTypeInference,
+        typed_passes.NativeLowering,
+        typed_passes.NoPythonBackend,
+    )
+
+    class StepCompiler(CompilerBase):
+        def define_pipelines(self) -> list[Any]:
+            self.state.flags.no_compile = True
+            manager = PassManager("graphc")  # type: ignore[no-untyped-call]
+            for each in passes:
+                manager.add_pass(each, each.__name__)  # type: ignore[no-untyped-call]
+            manager.finalize()  # type: ignore[no-untyped-call]
+            return [manager]
+
+    return StepCompiler
+
+
+def _external(name: str, arguments: int, result: str = "void") -> Any:
+    """What calls the symbol `name` of another module from a jitted function; its arguments are int64."""
+    from numba import types
+
+    return types.ExternalFunction(name, getattr(types, result)(*[types.int64] * arguments))
+
+
+def render_entry(function: Jitted, threads: int, target: Target) -> str:
+    """C functions to stand behind the IR of a function of step.py: what the others call it by; for `step`, `ENTRY`."""
+    text: str = template("entry.ll.j2").render(
+        function=function,
+        entry=ENTRY if function.name == "step" else "",
+        flush=_FLUSH if target.x86 else 0,
+        threads=threads,
+        pool=WORDS["pool"],
+    )
+    return text

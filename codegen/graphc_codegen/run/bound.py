@@ -1,0 +1,124 @@
+"""A program tied to memory: its arena, parameters and constants, and what can be read of them."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphc_codegen.errors import CanaryError
+from graphc_codegen.program import ALIGNMENT, Buffer, Call, Program
+from graphc_codegen.scalars.halves import numpy_dtype
+from graphc_codegen.text.render import Rendered
+
+Array = np.ndarray[Any, np.dtype[Any]]
+_CANARY = 0xC5
+
+
+def aligned_bytes(count: int) -> Array:
+    """Zeroed bytes that start at a multiple of ALIGNMENT."""
+    block = np.zeros(count + ALIGNMENT, np.uint8)
+    skip = -int(block.ctypes.data) % ALIGNMENT
+    return block[skip : skip + count]
+
+
+class Bound(ABC):
+    """A program with its memory: arena, parameters, constants. One thread at a time can run it."""
+
+    def __init__(self, rendered: Rendered, params: Sequence[Array], consts: Sequence[Array]) -> None:
+        self._rendered = rendered
+        program = rendered.program
+        self._buffers = {b.id: b for b in program.buffers}
+        self._inputs = sorted((b for b in program.buffers if b.space == "input"), key=lambda b: b.position)
+        self._params = _arrays(program, "param", params)
+        self._consts = _arrays(program, "const", consts)
+        self._arena = aligned_bytes(program.arena)
+        self._gaps = _gaps(program) if program.gap > 0 else []
+        for start, stop, _ in self._gaps:
+            self._arena[start:stop] = _CANARY
+        self._lock = threading.Lock()
+
+    @abstractmethod
+    def run(self, inputs: Sequence[Array]) -> None:
+        """Run one step on inputs in the order of their positions.
+
+        The caller guarantees their dtypes, shapes and C-contiguity. Raises RuntimeError when another thread
+        is running the same object, or when the number of inputs is wrong.
+        """
+
+    def timings(self) -> list[tuple[Call, Array]]:
+        """Every call with seconds [threads, 2] spent waiting before it and working in it; none but in a profile build."""
+        return []
+
+    @abstractmethod
+    def _input(self, buffer: Buffer) -> Array:
+        """The array that stood for an input in the last run."""
+
+    def read(self, buffer_id: int) -> Array:
+        """A copy of a buffer, with its shape and dtype. Raises KeyError for an unknown buffer."""
+        return self.reader(buffer_id)()
+
+    def reader(self, buffer_id: int, shape: tuple[int, ...] | None = None) -> Callable[[], Array]:
+        """What returns a copy of a buffer at the time of the call, maybe in another shape. Raises KeyError as `read`."""
+        buffer = self._buffers[buffer_id]
+        shape = buffer.shape if shape is None else shape
+        if buffer.space == "input":  # each run may have another array
+            return lambda: self._view(buffer).reshape(shape).copy()
+        return self._view(buffer).reshape(shape).copy
+
+    def check_canaries(self) -> None:
+        """Raise CanaryError, naming the neighbours, if bytes between arena buffers changed since the binding.
+
+        Only programs with a gap have canaries; for others nothing happens.
+        """
+        for start, stop, neighbours in self._gaps:
+            changed = np.flatnonzero(self._arena[start:stop] != _CANARY)
+            if changed.size:
+                raise CanaryError(
+                    f"bytes {start + changed[0]}..{start + changed[-1]} of the arena were overwritten, "
+                    "beside buffers " + ", ".join(map(str, neighbours))
+                )
+
+    def _view(self, buffer: Buffer) -> Array:
+        """The flat array behind a buffer."""
+        if buffer.space == "arena":
+            return self._arena[buffer.position : buffer.position + buffer.nbytes].view(numpy_dtype(buffer.dtype))
+        if buffer.space == "input":
+            return self._input(buffer).reshape(-1)
+        return (self._params if buffer.space == "param" else self._consts)[buffer.position].reshape(-1)
+
+
+def _arrays(program: Program, space: str, arrays: Sequence[Array]) -> list[Array]:
+    buffers = [b for b in program.buffers if b.space == space]
+    needed = 1 + max((b.position for b in buffers), default=-1)
+    if len(arrays) < needed:
+        raise ValueError(f"the program needs {needed} {space}s, got {len(arrays)}")
+    for b in buffers:
+        a, name = arrays[b.position], f"{space} {b.position} (buffer {b.id})"
+        if a.dtype.name != b.dtype or a.size != b.size:
+            raise ValueError(f"{name} must be {b.dtype} with {b.size} elements, not {a.dtype.name} with {a.size}")
+        if not a.flags.c_contiguous or not a.flags.aligned or not a.dtype.isnative:
+            raise ValueError(f"{name} must be a C-contiguous, aligned array")
+        if space == "param" and not a.flags.writeable:
+            raise ValueError(f"{name} is read-only, but parameters are updated in place")
+    return list(arrays)
+
+
+def _gaps(program: Program) -> list[tuple[int, int, list[int]]]:
+    """Byte ranges of the arena that belong to no buffer at any time, and the buffers beside them."""
+    buffers = sorted((b for b in program.buffers if b.space == "arena" and b.nbytes), key=lambda b: b.position)
+    gaps: list[tuple[int, int]] = []
+    end = 0
+    for b in buffers:
+        if b.position > end:
+            gaps.append((end, b.position))
+        end = max(end, b.position + b.nbytes)
+    if program.arena > end:
+        gaps.append((end, program.arena))
+    return [
+        (start, stop, [b.id for b in buffers if b.position + b.nbytes == start or b.position == stop])
+        for start, stop in gaps
+    ]

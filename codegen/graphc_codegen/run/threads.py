@@ -1,0 +1,153 @@
+"""The thread pool that runs steps of several threads.
+
+A step is one function that all its threads run, each with a context of its own (SPMD). The pool has a worker for every thread
+but the first, which is the caller's. Workers are daemon threads of Python inside one native call, so they hold no lock of the
+interpreter. Between steps they spin for a moment, then sleep.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import threading
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from graphc_codegen.errors import CodegenError
+from graphc_codegen.object_code.loading import Loaded, load
+from graphc_codegen.target import Target, host
+from graphc_codegen.text.render import template, waiting
+from graphc_codegen.writer import CONTEXT
+
+#: The words of a pool's memory, by name. What different threads write lies in cache lines apart. Worker k has
+#: `stride` words from `first` + k * `stride`: whether it sleeps, then a semaphore to wake it.
+WORDS = {
+    "run": 0, "task": 1, "context": 2, "workers": 3, "stop": 4, "patience": 5, "lock": 8, "queue": 9, "round": 16,
+    "left": 24, "finished": 32, "sleepers": 33, "first": 40, "stride": 16,
+}  # fmt: skip
+#: Turns that a worker waits for the next step before it sleeps: very roughly a millisecond.
+_IDLE_SPINS = 30_000
+_RUN, _WORK = "graphc_pool_run", "graphc_pool_work"
+
+
+class Pool:
+    """`threads - 1` workers, started on first use and again after a fork. `address` is what contexts refer to."""
+
+    def __init__(self, threads: int, cache_dir: Path | None) -> None:
+        self.threads = threads
+        self._code = _native(cache_dir)
+        memory = np.zeros(WORDS["first"] + WORDS["stride"] * threads + 8, np.int64)
+        skip = -int(memory.ctypes.data) % 64 // 8
+        self._memory = memory[skip:]
+        self.address = int(self._memory.ctypes.data)
+        self._workers: list[threading.Thread] = []
+        self.ready = False
+        self._starting = threading.Lock()
+
+    def start(self) -> None:
+        """Start the workers. Raises CodegenError when the system has no semaphores or threads for them."""
+        with self._starting:
+            if self.ready:
+                return
+            words, libc = self._memory, ctypes.CDLL(None)
+            words[:] = 0
+            words[WORDS["run"]] = self._code.addresses[_RUN]
+            words[WORDS["workers"]] = self.threads - 1
+            for k in range(self.threads - 1):
+                if libc.sem_init(ctypes.c_void_p(self._semaphore(k)), 0, 0):
+                    raise CodegenError("this system has no semaphores to wake threads with; set GRAPHC_NUM_THREADS=1")
+            work = self._code.function(_WORK, words=3)
+            self._workers = [
+                threading.Thread(target=work, args=(self.address, k, 0), daemon=True, name=f"graphc-{k + 1}")
+                for k in range(self.threads - 1)
+            ]
+            try:
+                for worker in self._workers:
+                    worker.start()
+            except RuntimeError as error:
+                self._end()
+                raise CodegenError(
+                    f"cannot start {self.threads - 1} threads ({error}); set GRAPHC_NUM_THREADS"
+                ) from None
+            self.ready = True
+
+    def forget(self) -> None:
+        """In the child of a fork: the workers exist no more."""
+        self.ready = False
+        self._workers = []
+        self._starting = threading.Lock()
+
+    def stop(self) -> None:
+        """End the workers, and wait for them."""
+        if self.ready:
+            self.ready = False
+            self._end()
+
+    def _end(self) -> None:
+        libc = ctypes.CDLL(None)
+        self._memory[WORDS["stop"]] = 1
+        self._memory[WORDS["round"]] += 1
+        for k, worker in enumerate(self._workers):
+            libc.sem_post(ctypes.c_void_p(self._semaphore(k)))
+            if worker.ident is not None:
+                worker.join(1.0)
+
+    def _semaphore(self, worker: int) -> int:
+        return self.address + 8 * (WORDS["first"] + WORDS["stride"] * worker + 1)
+
+
+_pools: dict[int, Pool] = {}
+_making = threading.Lock()
+
+
+def pool(threads: int, cache_dir: Path | None) -> Pool:
+    """The pool of this process for steps of so many threads."""
+    with _making:
+        if threads not in _pools:
+            if not _pools:
+                atexit.register(_stop_all)
+            _pools[threads] = Pool(threads, cache_dir)
+        return _pools[threads]
+
+
+def _stop_all() -> None:
+    for each in _pools.values():
+        each.stop()
+
+
+def _after_fork() -> None:
+    global _making
+    _making = threading.Lock()
+    for each in _pools.values():
+        each.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def render_pool(target: Target) -> str:
+    """The IR of the pool's functions."""
+    text: str = template("pool.ll.j2").render(words=WORDS, context=CONTEXT, idle_spins=_IDLE_SPINS, **waiting(target))
+    return text
+
+
+@cache
+def _native(cache_dir: Path | None) -> Loaded:
+    """The loaded functions of the pool; compiled once per machine where there is an object cache."""
+    from graphc_codegen.object_code import cache
+
+    target = host()
+    store = cache.ObjectCache(cache_dir) if cache_dir is not None else None
+    name = cache.key(("pool",), target.key)
+    code = store.load(name) if store else None
+    if code is None:
+        from graphc_codegen.object_code import llvm_modules
+
+        code = [llvm_modules.compile_module(render_pool(target), target)]
+        if store:
+            store.store(name, code, _RUN)
+    return load(code, [_RUN, _WORK], target)

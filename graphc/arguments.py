@@ -1,0 +1,28 @@
+"""Arguments that MindSpore takes and graphc has no use for: those with one meaning here, and those that say how, not what."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from graphc.errors import ArgumentValueError, user_loc
+
+_logger = logging.getLogger("graphc")
+_said: set[tuple[str, str]] = set()
+
+
+def only(owner: str, name: str, value: Any, *wanted: Any) -> None:
+    """Refuse an argument (ArgumentValueError GC112) unless its value is one of those that mean something here."""
+    if not any(value is w or (type(value) is type(w) and value == w) for w in wanted):
+        raise ArgumentValueError(
+            f"{owner}: {name}={value!r} is not supported, only {' or '.join(map(repr, wanted))}",
+            code="GC112",
+            loc=user_loc(),
+        )
+
+
+def no_effect(owner: str, name: str, why: str) -> None:
+    """Say once per process, by the logger "graphc", that something given has no effect."""
+    if (owner, name) not in _said:
+        _said.add((owner, name))
+        _logger.warning("%s: %s has no effect: %s", owner, name, why)

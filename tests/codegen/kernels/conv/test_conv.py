@@ -1,0 +1,156 @@
+"""Convolutions against float64 sums over taps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.codegen.kernel_harness import Array, random, run_all
+
+
+@dataclass(frozen=True)
+class Case:
+    """A convolution of a padded image of `height` x `width`."""
+
+    n: int
+    ci: int
+    co: int
+    height: int
+    width: int
+    kh: int
+    kw: int
+    stride: int = 1
+    dilation: int = 1
+
+    @property
+    def out(self) -> tuple[int, int]:
+        span = [(k - 1) * self.dilation + 1 for k in (self.kh, self.kw)]
+        return (self.height - span[0]) // self.stride + 1, (self.width - span[1]) // self.stride + 1
+
+    def params(self) -> dict[str, Any]:
+        oh, ow = self.out
+        h, w = -(-self.height // self.stride), -(-self.width // self.stride)
+        return {
+            "n": self.n, "ci": self.ci, "co": self.co, "h": h, "w": w, "kh": self.kh, "kw": self.kw,
+            "oh": oh, "ow": ow, "stride": self.stride, "dilation": self.dilation,
+        }  # fmt: skip
+
+    def phases(self, x: Array) -> Array:
+        """[n, ci, s, s, h, w]; cells beyond the image are NaN: no output may depend on them."""
+        s, p = self.stride, self.params()
+        whole = np.full((self.n, self.ci, p["h"] * s, p["w"] * s), np.nan, np.float32)
+        whole[:, :, : self.height, : self.width] = x
+        split = whole.reshape(self.n, self.ci, p["h"], s, p["w"], s).transpose(0, 1, 3, 5, 2, 4)
+        return np.ascontiguousarray(split)
+
+    def window(self, x: Array, ky: int, kx: int) -> Array:
+        (oh, ow), s = self.out, self.stride
+        y0, x0 = ky * self.dilation, kx * self.dilation
+        return x[:, :, y0 : y0 + (oh - 1) * s + 1 : s, x0 : x0 + (ow - 1) * s + 1 : s].astype(np.float64)
+
+    def forward(self, x: Array, weight: Array) -> Array:
+        y = np.zeros((self.n, self.co, *self.out))
+        for ky in range(self.kh):
+            for kx in range(self.kw):
+                y += np.einsum("nihw,oi->nohw", self.window(x, ky, kx), weight[:, :, ky, kx].astype(np.float64))
+        return y
+
+    def filter_grad(self, x: Array, dy: Array) -> Array:
+        dw = np.zeros((self.co, self.ci, self.kh, self.kw))
+        for ky in range(self.kh):
+            for kx in range(self.kw):
+                dw[:, :, ky, kx] = np.einsum("nihw,nohw->oi", self.window(x, ky, kx), dy.astype(np.float64))
+        return dw
+
+
+CASES = [
+    Case(2, 1, 6, 32, 32, 5, 5),
+    Case(2, 6, 16, 14, 14, 5, 5),
+    Case(2, 16, 6, 18, 18, 5, 5),
+    Case(1, 3, 9, 18, 34, 3, 3),
+    Case(2, 3, 5, 17, 17, 3, 3, stride=2),
+    Case(1, 3, 8, 30, 31, 7, 7, stride=2),
+    Case(2, 9, 7, 8, 8, 1, 1),
+    Case(1, 5, 4, 9, 9, 1, 1, stride=2),
+    Case(1, 2, 3, 20, 20, 3, 3, dilation=3),
+    Case(1, 2, 3, 21, 19, 3, 2, stride=2, dilation=2),
+    Case(1, 2, 3, 13, 14, 3, 3, stride=3, dilation=2),
+    Case(1, 1, 1, 5, 150, 2, 3),
+    Case(2, 2, 8, 5, 75, 2, 3),
+    Case(1, 1, 1, 1, 1, 1, 1),
+    # Several chunks of images.
+    Case(5, 2, 1, 128, 128, 3, 3),
+    Case(4, 2, 1, 128, 128, 3, 5, stride=2),
+    Case(3, 2, 2, 160, 161, 1, 1),
+]
+
+
+def _check(case: Case) -> None:
+    x = random(1, case.n, case.ci, case.height, case.width)
+    weight = random(2, case.co, case.ci, case.kh, case.kw)
+    dy = random(3, case.n, case.co, *case.out)
+    phases, params = case.phases(x), case.params()
+    exact = case.forward(x, weight)
+    scale = 1 + case.forward(np.abs(x), np.abs(weight))
+    turned = np.ascontiguousarray(weight[:, :, ::-1, ::-1].transpose(1, 0, 2, 3))
+    for transposed, given_weight in ((False, weight), (True, turned)):
+        results = run_all("conv2d", params | {"transposed": transposed}, phases, given_weight)
+        for where, (y,) in results.items():
+            assert (np.abs(y.reshape(exact.shape) - exact) <= 1e-6 * scale).all(), (where, transposed)
+    exact = case.filter_grad(x, dy)
+    scale = 1 + case.filter_grad(np.abs(x), np.abs(dy))
+    for where, (dw,) in run_all("conv2d_filter_grad", params, phases, dy).items():
+        assert (np.abs(dw.reshape(exact.shape) - exact) <= 1e-6 * scale).all(), where
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_known_shapes(case: Case) -> None:
+    _check(case)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    n=st.integers(1, 2), ci=st.integers(1, 4), co=st.integers(1, 9), height=st.integers(1, 20),
+    width=st.integers(1, 40), kh=st.integers(1, 4), kw=st.integers(1, 6), stride=st.integers(1, 3),
+    dilation=st.integers(1, 2),
+)  # fmt: skip
+def test_random_shapes(
+    n: int, ci: int, co: int, height: int, width: int, kh: int, kw: int, stride: int, dilation: int
+) -> None:
+    case = Case(n, ci, co, height, width, kh, kw, stride, dilation)
+    assume(min(case.out) > 0)
+    _check(case)
+
+
+@settings(max_examples=20, deadline=None)
+@given(top=st.integers(0, 6), bottom=st.integers(0, 6), inner=st.integers(1, 9), co=st.integers(1, 7))
+def test_zero_border_may_be_skipped(top: int, bottom: int, inner: int, co: int) -> None:
+    case = Case(2, 3, co, top + inner + bottom, 18, 4, 5)
+    assume(case.out[0] > 0)
+    x = random(1, case.n, case.ci, case.height, case.width)
+    x[:, :, :top] = 0
+    x[:, :, top + inner :] = 0
+    weight = random(2, case.ci, case.co, case.kh, case.kw)
+    exact = case.forward(x, weight[:, :, ::-1, ::-1].transpose(1, 0, 2, 3))
+    params = case.params() | {"transposed": True, "border": (top, bottom)}
+    for where, (y,) in run_all("conv2d", params, x, weight).items():
+        np.testing.assert_allclose(y.reshape(exact.shape), exact, rtol=1e-4, atol=1e-4, err_msg=where)
+
+
+def test_non_finite_pixels_reach_exactly_their_windows() -> None:
+    case = Case(1, 2, 3, 12, 13, 3, 3)
+    x, weight = random(1, 1, 2, 12, 13), random(2, 3, 2, 3, 3)
+    x[0, 1, 5, 6] = np.nan
+    expected = ~np.isfinite(case.forward(x, weight))
+    for where, (y,) in run_all("conv2d", case.params() | {"transposed": False}, x, weight).items():
+        assert (np.isnan(y.reshape(expected.shape)) == expected).all(), where
+    dy = random(3, 1, 3, *case.out)
+    dy[0, 2, 0, 0] = np.inf
+    expected = ~np.isfinite(case.filter_grad(x, dy))
+    for where, (dw,) in run_all("conv2d_filter_grad", case.params(), x, dy).items():
+        assert (~np.isfinite(dw.reshape(expected.shape)) == expected).all(), where

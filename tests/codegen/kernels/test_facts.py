@@ -1,0 +1,102 @@
+"""What `kernel_facts` says of the named kernels is what their emitters do."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphc_codegen.kernel_facts import KERNEL_FACTS
+from graphc_codegen.kernels import EMITTERS
+from graphc_codegen.program import Instr, NamedKernel, result_domain, written
+from graphc_codegen.writer import Declarations, Writer
+from tests.codegen.kernel_harness import kernel, random
+from tests.codegen.kernels.winograd import test_batch, test_single_images
+
+CONV = {"n": 2, "ci": 3, "co": 5, "h": 10, "w": 10, "kh": 3, "kw": 3, "oh": 8, "ow": 8, "stride": 1, "dilation": 1}
+POOL = {"planes": 40, "h": 8, "w": 8, "oh": 4, "ow": 4, "kh": 2, "kw": 2, "sh": 2, "sw": 2, "pt": 0, "pl": 0}
+ROWS = {"rows": 40, "cols": 24}
+INDEX = {"outer": 2, "size": 9, "inner": 40, "dtype": "float32"}
+INDEXED = INDEX | {"count": 4, "index_dtype": "int32"}
+SINGLE, BATCH = test_single_images.Case(1, 4, 5, 9, 9), test_batch.Case(16, 3, 4, 9, 9)
+
+#: Params of a kernel of each name.
+PARAMS: dict[str, dict[str, Any]] = {
+    "gemm": {"m": 40, "n": 40, "k": 8, "ta": False, "tb": False, "accumulate": False},
+    "conv2d": CONV | {"transposed": False},
+    "conv2d_filter_grad": CONV,
+    "conv2d_winograd": SINGLE.params(False),
+    "conv2d_filter_grad_winograd": SINGLE.filter_params(),
+    "conv2d_batch_winograd": BATCH.params(False),
+    "conv2d_filter_grad_batch_winograd": BATCH.filter_params(),
+    "max_pool": POOL,
+    "max_pool_grad": POOL,
+    "avg_pool": POOL | {"count_include_pad": True},
+    "avg_pool_grad": POOL | {"count_include_pad": True},
+    "softmax": ROWS,
+    "log_softmax": ROWS,
+    "softmax_grad": ROWS,
+    "log_softmax_grad": ROWS,
+    "softmax_cross_entropy": ROWS | {"sparse": False, "label_dtype": "float32"},
+    "argmax": INDEX | {"mode": "max", "out_dtype": "int32"},
+    "float_status": {"sizes": (1000, 40)},
+    "gather": INDEXED,
+    "gather_grad": INDEXED,
+    "scatter": INDEXED | {"mode": "add"},
+    "log": {"site": 1, "capacity": 64, "dtypes": ("float32",), "sizes": (3,)},
+}
+#: x + 1 as an epilogue.
+ADD_ONE = (Instr("input", imm=0), Instr("const", imm=1.0), Instr("add", (0, 1)))
+
+
+def text(name: str, params: dict[str, Any], threads: int = 2) -> str:
+    writer = Writer(Declarations(), 16, threads=threads)
+    EMITTERS[name].emit(writer, params, [f"%p{k}" for k in range(len(EMITTERS[name].operands(params)))])
+    return "\n".join(writer.lines)
+
+
+def test_there_is_a_row_for_every_emitter() -> None:
+    assert set(KERNEL_FACTS) == set(EMITTERS) == set(PARAMS)
+
+
+@pytest.mark.parametrize("name", EMITTERS)
+def test_outputs_come_last(name: str) -> None:
+    roles = [o.role for o in EMITTERS[name].operands(PARAMS[name])]
+    count = written(NamedKernel(name, tuple(PARAMS[name].items())))
+    assert roles == ["in"] * (len(roles) - count) + ["out"] * count
+    assert count == KERNEL_FACTS[name].outputs + KERNEL_FACTS[name].scratch
+
+
+@pytest.mark.parametrize("name", EMITTERS)
+def test_threads_share_what_is_divisible(name: str) -> None:
+    made = text(name, PARAMS[name])
+    assert ("%thread" in made and "udiv i64" in made) == KERNEL_FACTS[name].divisible
+    assert ("%scratch," in made) == KERNEL_FACTS[name].exchanges
+
+
+@pytest.mark.parametrize("name", EMITTERS)
+def test_who_takes_an_epilogue(name: str) -> None:
+    domain = result_domain(NamedKernel(name, tuple(PARAMS[name].items())))
+    params = PARAMS[name] | {"epilogue": ADD_ONE, "extras": (), "stores": (2,)}
+    plain = [o.size for o in EMITTERS[name].operands(PARAMS[name])]
+    assert (text(name, params, 1) != text(name, PARAMS[name], 1)) == (domain is not None)
+    assert domain is None or math.prod(domain) == plain[-1]
+
+
+@pytest.mark.parametrize("name", EMITTERS)
+def test_who_watches_what_it_stores(name: str) -> None:
+    params = PARAMS[name] | {"marks": (4, 0)}
+    assert (text(name, params, 1) != text(name, PARAMS[name], 1)) == KERNEL_FACTS[name].watches
+
+
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+def test_a_product_overwrites_what_its_epilogue_reads(lanes: int) -> None:
+    assert [name for name, facts in KERNEL_FACTS.items() if facts.overwrites] == ["gemm"]
+    total = (Instr("input", imm=0), Instr("input", imm=1), Instr("add", (0, 1)))
+    params = PARAMS["gemm"] | {"epilogue": total, "extras": ((1600, 40, 1),), "stores": (2,)}
+    a, b, c = random(1, 40, 8), random(2, 8, 40), random(3, 40, 40)
+    wanted = a @ b + c
+    kernel("gemm", params, lanes).call(*(x.ctypes.data for x in (a, b, c, c)))
+    np.testing.assert_allclose(c, wanted, rtol=1e-4, atol=1e-5)

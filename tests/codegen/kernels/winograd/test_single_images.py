@@ -1,0 +1,204 @@
+"""Winograd convolutions against float64 sums over taps, and against the direct kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphc_codegen.errors import CodegenError
+from graphc_codegen.kernels import EMITTERS
+from graphc_codegen.program import NamedKernel, written
+from tests.codegen.conv_harness import check_epilogue, padded, run_everywhere
+from tests.codegen.kernel_harness import Array, random, run_kernel
+
+
+@dataclass(frozen=True)
+class Case:
+    """A 3 x 3 convolution of an image padded by (top, bottom, left, right); memory for `tiles` a block and `parts` threads."""
+
+    n: int
+    ci: int
+    co: int
+    h: int
+    w: int
+    pad: tuple[int, int, int, int] = (1, 1, 1, 1)
+    tiles: int = 48
+    parts: int = 2
+
+    @property
+    def out(self) -> tuple[int, int]:
+        top, bottom, left, right = self.pad
+        return self.h + top + bottom - 2, self.w + left + right - 2
+
+    def params(self, transposed: bool) -> dict[str, Any]:
+        return self._params(36 * (self.ci * self.co + 32), 0, 0) | {"transposed": transposed}
+
+    def filter_params(self) -> dict[str, Any]:
+        channels = -(-self.ci // 16) * 16
+        return self._params(0, channels, 36 * (self.co * channels + 16))
+
+    def _params(self, common: int, per_tile: int, fixed: int) -> dict[str, Any]:
+        oh, ow = self.out
+        tiles = -(-max(self.tiles, (ow + 5) // 4) // 16) * 16
+        each = tiles * (36 * (self.ci + self.co) + 24 + per_tile) + fixed + max(self.w, ow) + 1360
+        return {
+            "n": self.n, "ci": self.ci, "co": self.co, "h": self.h, "w": self.w, "kh": 3, "kw": 3, "oh": oh, "ow": ow,
+            "top": self.pad[0], "left": self.pad[2], "parts": self.parts, "scratch": common + self.parts * each,
+        }  # fmt: skip
+
+    def forward(self, x: Array, weight: Array) -> Array:
+        (oh, ow), image = self.out, padded(x.astype(np.float64), self.pad)
+        y = np.zeros((self.n, self.co, oh, ow))
+        for ky in range(3):
+            for kx in range(3):
+                window = image[:, :, ky : ky + oh, kx : kx + ow]
+                y += np.einsum("nihw,oi->nohw", window, weight[:, :, ky, kx].astype(np.float64))
+        return y
+
+    def filter_grad(self, x: Array, dy: Array) -> Array:
+        (oh, ow), image = self.out, padded(x.astype(np.float64), self.pad)
+        dw = np.zeros((self.co, self.ci, 3, 3))
+        for ky in range(3):
+            for kx in range(3):
+                window = image[:, :, ky : ky + oh, kx : kx + ow]
+                dw[:, :, ky, kx] = np.einsum("nihw,nohw->oi", window, dy.astype(np.float64))
+        return dw
+
+    def run(self, x: Array, weight: Array, transposed: bool = False) -> dict[str, Array]:
+        return run_everywhere("conv2d_winograd", self.params(transposed), (self.n, self.co, *self.out), x, weight)
+
+    def run_filter_grad(self, x: Array, dy: Array) -> dict[str, Array]:
+        return run_everywhere("conv2d_filter_grad_winograd", self.filter_params(), (self.co, self.ci, 3, 3), x, dy)
+
+
+CASES = [
+    Case(3, 16, 16, 32, 32),
+    Case(5, 7, 9, 8, 8),
+    Case(1, 1, 1, 1, 1),
+    Case(2, 3, 5, 7, 7, tiles=16),
+    Case(1, 2, 3, 28, 29),
+    Case(1, 2, 3, 6, 70, (0, 0, 0, 0)),
+    Case(2, 3, 4, 9, 9, (2, 2, 2, 2), parts=3),
+    Case(2, 3, 4, 9, 13, (0, 1, 2, 0), parts=1),
+    Case(1, 17, 2, 5, 150, (1, 0, 0, 1)),
+    Case(1, 1, 2, 4, 4, (4, 3, 5, 6)),
+    Case(1, 40, 33, 4, 4, parts=5),
+]
+
+
+def _check(case: Case) -> None:
+    x, weight = random(1, case.n, case.ci, case.h, case.w), random(2, case.co, case.ci, 3, 3)
+    exact = case.forward(x, weight)
+    # An output has the rounding errors of its whole tile.
+    scale = 1 + case.forward(np.abs(x), np.abs(weight)).max()
+    turned = np.ascontiguousarray(weight[:, :, ::-1, ::-1].transpose(1, 0, 2, 3))
+    for transposed, given_weight in ((False, weight), (True, turned)):
+        for where, y in case.run(x, given_weight, transposed).items():
+            assert np.abs(y - exact).max() <= 1e-6 * scale, (where, transposed)
+    dy = random(3, case.n, case.co, *case.out)
+    exact = case.filter_grad(x, dy)
+    scale = 1 + case.filter_grad(np.abs(x), np.abs(dy)).max()
+    for where, dw in case.run_filter_grad(x, dy).items():
+        assert np.abs(dw - exact).max() <= 1e-6 * scale, where
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_known_shapes(case: Case) -> None:
+    _check(case)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    n=st.integers(1, 3), ci=st.integers(1, 20), co=st.integers(1, 20), h=st.integers(2, 20), w=st.integers(2, 40),
+    pad=st.tuples(*[st.integers(0, 3)] * 4), tiles=st.sampled_from([1, 16, 40, 100]), parts=st.integers(1, 4),
+)  # fmt: skip
+def test_random_shapes(
+    n: int, ci: int, co: int, h: int, w: int, pad: tuple[int, int, int, int], tiles: int, parts: int
+) -> None:
+    top, bottom, left, right = pad
+    _check(Case(n, ci, co, max(h, 3 - top - bottom), max(w, 3 - left - right), pad, tiles, parts))
+
+
+@pytest.mark.parametrize("channels", [8, 16, 64])
+@pytest.mark.parametrize("positive", [False, True])
+def test_errors_are_few_times_the_direct_kernels(channels: int, positive: bool) -> None:
+    limit = np.array([6, 4])  # The largest of some hundreds is a matter of luck.
+    case = Case(2, channels, 8, 32, 32)
+    x, weight = random(1, 2, channels, 32, 32), random(2, 8, channels, 3, 3)
+    if positive:
+        x = np.maximum(x, 0)
+    exact = case.forward(x, weight)
+    sizes = {"n": 2, "ci": channels, "co": 8, "h": 34, "w": 34, "kh": 3, "kw": 3, "oh": 32, "ow": 32}
+    sizes |= {"stride": 1, "dilation": 1}
+    direct = run_kernel("conv2d", sizes | {"transposed": False}, padded(x, case.pad), weight)[0]
+    for where, y in case.run(x, weight).items():
+        assert where == "twin" or (_errors(y, exact) <= limit * _errors(direct, exact)).all(), where
+    dy = random(3, 2, 8, 32, 32)
+    exact = case.filter_grad(x, dy)
+    direct = run_kernel("conv2d_filter_grad", sizes, padded(x, case.pad), dy)[0]
+    limit = np.array([6, 5])  # With many channels it sums up each image by itself.
+    for where, dw in case.run_filter_grad(x, dy).items():
+        assert where == "twin" or (_errors(dw, exact) <= limit * _errors(direct, exact)).all(), where
+
+
+def _errors(made: Array, exact: Array) -> Array:
+    """The largest and the root of the mean square."""
+    error = np.abs(made.reshape(exact.shape) - exact)
+    return np.array([error.max(), np.sqrt(np.square(error).mean())])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_non_finite_pixels_reach_their_windows_and_no_further_than_their_tiles(value: float) -> None:
+    case = Case(2, 2, 3, 12, 13)
+    x, weight = random(1, 2, 2, 12, 13), random(2, 3, 2, 3, 3)
+    x[0, 1, 3, 6] = value  # In the patches of two rows of tiles and of one column.
+    windows = ~np.isfinite(case.forward(x, weight))
+    tiles = np.zeros_like(windows)
+    tiles[0, :, 0:8, 4:8] = True
+    for where, y in case.run(x, weight).items():
+        bad = ~np.isfinite(y)
+        assert (bad >= windows).all(), where
+        assert (bad <= tiles).all(), where
+    x[0, 1, 3, 6] = 0
+    weight[1, 1, 0, 2] = value
+    for where, y in case.run(x, weight).items():
+        assert not np.isfinite(y[:, 1]).any(), where
+        assert np.isfinite(y[:, (0, 2)]).all(), where
+
+
+def test_non_finite_gradients_reach_all_weights_of_their_channel() -> None:
+    case = Case(2, 2, 3, 12, 13)
+    x, dy = random(1, 2, 2, 12, 13), random(2, 2, 3, 12, 13)
+    dy[1, 2, 11, 12] = np.nan
+    for where, dw in case.run_filter_grad(x, dy).items():
+        assert np.isnan(dw[2]).all(), where
+        assert np.isfinite(dw[:2]).all(), where
+    x[0, 1, 0, 0] = np.inf
+    for where, dw in case.run_filter_grad(x, dy).items():
+        assert (np.isfinite(dw) <= np.isfinite(case.filter_grad(x, dy))).all(), where
+        assert np.isfinite(dw[:2, 0]).all(), where
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5, 9, 14), (3, 8, 8, 8, 8)], ids=str)
+def test_the_epilogue_is_applied_to_every_pixel(shape: tuple[int, int, int, int, int]) -> None:
+    case = Case(*shape)
+    x, weight = random(1, case.n, case.ci, case.h, case.w), random(2, case.co, case.ci, 3, 3)
+    bias, residual = random(3, case.co), random(4, case.n, case.co, *case.out)
+    check_epilogue("conv2d_winograd", case.params(False), x, weight, bias, residual)
+
+
+def test_scratch_memory_is_written_and_may_be_too_small() -> None:
+    case = Case(1, 1, 1, 8, 200)
+    both = {"conv2d_winograd": case.params(False), "conv2d_filter_grad_winograd": case.filter_params()}
+    for name, params in both.items():
+        assert written(NamedKernel(name, tuple(params.items()))) == 2
+        assert [o.role for o in EMITTERS[name].operands(params)] == ["in", "in", "out", "out"]
+        with pytest.raises(CodegenError, match="no room for a row of Winograd tiles"):
+            run_kernel(
+                name, params | {"scratch": 5000}, random(1, 1600), random(2, 9 if "filter" not in name else 1600)
+            )

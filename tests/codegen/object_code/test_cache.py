@@ -1,0 +1,207 @@
+"""The object cache: hits, damage, permissions, eviction."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphc_codegen import CacheWarning, compile_program
+from graphc_codegen.object_code import cache, sources
+from graphc_codegen.program import Program
+from graphc_codegen.target import host
+from graphc_codegen.text import render
+from tests.codegen.loop_harness import AVX2
+from tests.codegen.programs import chain, line
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    return tmp_path / "objects"
+
+
+def works(directory: Path, program: Program | None = None) -> bool:
+    """Compile and run; returns whether the cache had the object."""
+    executable = compile_program(program or line(3), cache_dir=directory)
+    bound = executable.bind([], [])
+    bound.run([np.zeros(8, np.float32)])
+    assert bound.read(1).tolist() == [3] * 8
+    return executable.cache_hit
+
+
+def only(directory: Path, suffix: str) -> Path:
+    (path,) = directory.glob(f"*.{suffix}")
+    return path
+
+
+def test_the_second_compilation_is_a_hit(directory: Path) -> None:
+    assert not works(directory)
+    assert works(directory)
+    assert directory.stat().st_mode & 0o777 == 0o700
+    described = json.loads(only(directory, "json").read_text())
+    assert described["entry"] == "graphc_entry"
+    assert set(described["versions"]) == {"graphc", "numba", "llvmlite"}
+    assert not list(directory.glob(".*"))
+
+
+def test_a_hit_imports_no_numba(directory: Path) -> None:
+    works(directory)
+    script = f"""
+import sys; sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / "codegen")!r}]
+from pathlib import Path
+import numpy as np
+from graphc_codegen import compile_program
+from tests.codegen.programs import line
+executable = compile_program(line(3), cache_dir=Path({str(directory)!r}))
+assert executable.cache_hit
+bound = executable.bind([], [])
+bound.run([np.zeros(8, np.float32)])
+assert bound.read(1).tolist() == [3] * 8
+assert "numba" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize("suffix", ["o", "json"])
+@pytest.mark.parametrize("damage", ["flip", "truncate", "empty", "remove"])
+def test_damaged_entries_are_made_again(directory: Path, suffix: str, damage: str) -> None:
+    works(directory)
+    path = only(directory, suffix)
+    data = path.read_bytes()
+    if damage == "remove":
+        path.unlink()
+    elif damage == "flip":
+        at = data.index(b"sha256") + 12 if suffix == "json" else len(data) // 2
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+    else:
+        path.write_bytes(data[: len(data) // 2] if damage == "truncate" else b"")
+    assert not works(directory)
+    assert works(directory)
+
+
+@pytest.mark.parametrize("content", ["[]", "null", "{}"])
+def test_descriptions_that_are_no_descriptions(directory: Path, content: str) -> None:
+    works(directory)
+    only(directory, "json").write_text(content)
+    assert not works(directory)
+
+
+def test_a_directory_that_others_can_write_is_not_used(directory: Path) -> None:
+    works(directory)
+    directory.chmod(0o755)
+    with pytest.warns(CacheWarning, match="open to other users"):
+        assert not works(directory)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not works(directory)  # said once
+    directory.chmod(0o700)
+    assert works(directory)
+
+
+def test_a_directory_of_somebody_else_is_not_used(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    works(directory)
+    uid = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: uid + 1)
+    with pytest.warns(CacheWarning, match="belongs to another user"):
+        assert not works(directory)
+
+
+def test_a_path_that_cannot_be_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.warns(CacheWarning, match="cannot use"):
+        assert not works(tmp_path / "file")
+
+
+def test_a_cache_that_cannot_be_written(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: object, **options: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.warns(CacheWarning, match="no space left"):
+        assert not works(directory)
+    assert not list(directory.iterdir())
+
+
+def test_concurrent_writers(directory: Path) -> None:
+    script = f"""
+import sys; sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / "codegen")!r}]
+from pathlib import Path
+from graphc_codegen.object_code.cache import ObjectCache
+store = ObjectCache(Path({str(directory)!r}))
+for _ in range(150):
+    store.store("k", [b"x" * 100_000, b"y"], "graphc_entry")
+    assert store.load("k") == [b"x" * 100_000, b"y"]
+"""
+    writers = [subprocess.Popen([sys.executable, "-c", script]) for _ in range(2)]
+    assert [w.wait() for w in writers] == [0, 0]
+    assert sorted(p.name for p in directory.iterdir()) == ["k.json", "k.o"]
+
+
+def test_the_key_depends_on_everything_that_matters(monkeypatch: pytest.MonkeyPatch) -> None:
+    target = host()
+
+    def key(program: Program) -> str:
+        return cache.key(render.render(program, target).key_material, target.key)
+
+    assert key(line(3)) == key(line(3))
+    keys = {key(line(3)), key(line(4)), key(replace(line(3), name="other")), key(chain())}
+    keys.add(cache.key(render.render(line(3), target).key_material, AVX2.key))
+    texts = render.render(line(3), target).key_material
+    keys.add(cache.key(("".join(texts),), target.key))
+    monkeypatch.setattr(cache, "versions", lambda: {"numba": "0"})
+    keys.add(key(line(3)))
+    assert len(keys) == 7
+
+
+def test_a_generator_that_was_edited_keeps_nothing(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    works(directory)
+    monkeypatch.setattr(sources, "_IMPORTED", 0.0)
+    sources.fingerprint.cache_clear()
+    try:
+        with pytest.warns(CacheWarning, match="changed since it was imported"):
+            assert not works(directory)
+    finally:
+        sources.fingerprint.cache_clear()
+
+
+def test_the_key_depends_on_the_generator(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = cache.key(("x",), "target")
+    monkeypatch.setattr(cache, "fingerprint", lambda: "other")
+    assert cache.key(("x",), "target") != before
+
+
+def test_programs_that_share_their_texts_do_not_share_objects() -> None:
+    """A hit is not validated again, so the key has what `validate` looks at."""
+    program, target = line(3), host()
+    material = render.render(program, target).key_material
+    smaller = replace(program, buffers=tuple(replace(b, shape=(4,)) for b in program.buffers))
+    for other in (smaller, replace(program, arena=program.arena + 64), replace(program, threads=2)):
+        assert render.render(other, target).key_material != material
+
+
+def test_the_oldest_objects_go_first(directory: Path) -> None:
+    store = cache.ObjectCache(directory, limit=250)
+    for k in range(4):
+        store.store(f"k{k}", [bytes(100)], "graphc_entry")
+        os.utime(directory / f"k{k}.o", (1000 + k, 1000 + k))
+    assert [store.load(f"k{k}") is not None for k in range(4)] == [False, False, True, True]
+    store.store("large", [bytes(1000)], "graphc_entry")
+    assert store.load("large") == [bytes(1000)]
+    assert sorted(p.name for p in directory.iterdir()) == ["large.json", "large.o"]
+
+
+def test_the_default_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache.default_directory() == tmp_path / "graphc"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    assert cache.default_directory() == tmp_path / ".cache" / "graphc"

@@ -1,0 +1,163 @@
+"""The thread pool: several programs, forks, the end of the process, more threads than processors."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from graphc_codegen import compile_program
+from graphc_codegen.errors import CodegenError
+from graphc_codegen.program import Call, If, NamedKernel, Program, Stmt
+from graphc_codegen.run.threads import Pool, render_pool
+from graphc_codegen.target import describe
+from tests.codegen.programs import chain
+
+
+def divided(program: Program, threads: int) -> Program:
+    """Every call shared, a meeting before every statement."""
+
+    def change(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Call):
+            return replace(stmt, kernel=replace(stmt.kernel, threads=threads), wait=True)
+        assert isinstance(stmt, If)
+        return replace(stmt, then=tuple(map(change, stmt.then)), orelse=tuple(map(change, stmt.orelse)), wait=True)
+
+    if threads == 1:
+        return program
+    return replace(program, body=tuple(map(change, program.body)), threads=threads)
+
+
+def steps(threads: int, count: int, n: int = 1000) -> None:
+    """Run `chain` and compare with NumPy."""
+    w = np.zeros(n, np.float32)
+    bound = compile_program(divided(chain(n), threads), cache_dir=None).bind([w], [])
+    x = np.arange(n, dtype=np.float32)
+    for k in range(count):
+        before = w.copy()
+        bound.run([x, np.array(k % 3 == 0)])
+        np.testing.assert_array_equal(w, before + 10 if k % 3 == 0 else (x + 1) * x - (x + 1))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_any_number_of_threads(threads: int) -> None:
+    steps(threads, 50)
+
+
+def test_programs_of_several_python_threads_take_turns_in_the_pool() -> None:
+    failed: list[BaseException] = []
+
+    def work(threads: int) -> None:
+        try:
+            steps(threads, 60)
+        except BaseException as error:
+            failed.append(error)
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in (2, 2, 3, 3, 1)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(120)
+    assert not failed
+    assert not any(w.is_alive() for w in workers)
+
+
+_SCRIPT = """
+import os, sys, threading, time
+from tests.codegen.run.test_threads import steps
+steps(2, 5)
+"""
+
+
+def run(script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _SCRIPT + script], capture_output=True, text=True, timeout=120
+    )
+
+
+def test_a_process_ends_with_its_workers() -> None:
+    done = run("time.sleep(0.05); print('end')")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+def test_the_child_of_a_fork_has_workers_of_its_own() -> None:
+    script = """
+child = os.fork()
+steps(2, 5)
+if child == 0:
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = run(script)
+    assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
+
+
+def test_a_bound_program_outlives_a_fork() -> None:
+    script = """
+import numpy as np
+from graphc_codegen import compile_program
+from tests.codegen.programs import chain
+from tests.codegen.run.test_threads import divided
+w = np.zeros(100, np.float32)
+bound = compile_program(divided(chain(100), 2), cache_dir=None).bind([w], [])
+run = lambda: bound.run([np.ones(100, np.float32), np.array(True)])
+run()
+child = os.fork()
+run()
+assert (w == 20).all()
+if child == 0:
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = run(script)
+    assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
+
+
+def test_a_slow_caller_wakes_nobody_twice() -> None:
+    """Workers may finish a round and fall asleep before the caller has come to wake them."""
+    program = chain(16)
+    alone = replace(program, threads=3)  # Only the first thread works, so that the others end at once.
+    w = np.zeros(16, np.float32)
+    bound = compile_program(alone, cache_dir=None).bind([w], [])
+    for k in range(3000):
+        bound.run([np.ones(16, np.float32), np.array(True)])
+        assert w[0] == 10 * (k + 1)
+
+
+def test_threads_that_cannot_be_started_are_an_error_and_leave_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Pool(4, None)
+    begin = threading.Thread.start
+
+    def start(thread: threading.Thread) -> None:
+        if thread.name == "graphc-3":
+            raise RuntimeError("can't start new thread")
+        begin(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(CodegenError, match=r"cannot start 3 threads .*; set GRAPHC_NUM_THREADS"):
+        made.start()
+    assert not made.ready
+    assert not any(worker.is_alive() for worker in made._workers)
+
+
+def test_only_kernels_that_can_be_divided_are() -> None:
+    scatter = NamedKernel("scatter", (("dtype", "float32"),), threads=2)
+    program = replace(chain(), body=(Call(scatter, (0, 1, 2)),), threads=2)
+    with pytest.raises(CodegenError, match="cannot run on 2 threads"):
+        compile_program(program, cache_dir=None)
+    with pytest.raises(CodegenError, match="waits for other threads, but there are none"):
+        compile_program(replace(chain(), body=(replace(chain().body[0], wait=True),)), cache_dir=None)
+    with pytest.raises(CodegenError, match="cannot run on 3 threads of 2"):
+        compile_program(replace(divided(chain(), 3), threads=2), cache_dir=None)
+
+
+@pytest.mark.parametrize("triple", ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "aarch64-apple-darwin"])
+def test_waiting_fits_the_system(triple: str) -> None:
+    features = dict.fromkeys(("sse4.1", "avx2", "fma", "f16c"), True) if triple.startswith("x86") else {}
+    text = render_pool(describe(triple, "generic", features))
+    assert ("@syscall" in text) == ("linux" in triple)
+    assert ("@sched_yield" in text) == ("linux" not in triple)

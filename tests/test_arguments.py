@@ -1,0 +1,261 @@
+"""No argument is ignored: every parameter of what users call is read, or stands here with the reason why it need not be."""
+
+from __future__ import annotations
+
+import ast
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import Tensor, arguments, nn, ops
+from graphc.errors import ArgumentValueError
+from graphc.ops import primitives
+from graphc.ops.tensor.primitive import REQUIRED, Hint, Only, Primitive
+
+ROOT = Path(__file__).parent.parent
+#: Whose functions and methods users call.
+PUBLIC = (
+    "ops",
+    "nn",
+    "amp",
+    "parallel",
+    "train",
+    "dataset",
+    "compat",
+    "api.py",
+    "function.py",
+    "checkpoint.py",
+    "context.py",
+)
+
+_ABSTRACT = "the base of those that read it"
+_HOW = "says how, not what: any value gives the same result"
+_SAID = "that it has no effect is said once"
+_ONE = "with one process every group is this process"
+_SHAPE = "Python's or MindSpore's protocol gives it"
+#: Parameters that nothing reads, by file, function and name.
+UNREAD = {
+    "amp/managers.py LossScaleManager.update_loss_scale overflow": _ABSTRACT,
+    "amp/managers.py FixedLossScaleManager.update_loss_scale overflow": "a fixed scale stays, whatever happens",
+    "amp/scalers.py LossScaler.scale inputs": _ABSTRACT,
+    "amp/scalers.py LossScaler.unscale inputs": _ABSTRACT,
+    "amp/scalers.py LossScaler.adjust grads_finite": _ABSTRACT,
+    "amp/scalers.py StaticLossScaler.adjust grads_finite": "a fixed scale stays, whatever happens",
+    "compat/checkparam.py check value_name": _SHAPE,
+    "compat/executor.py _CellGraphExecutor.compile options": _HOW,
+    "compat/executor.py _CellGraphExecutor.__call__ phase": _SHAPE,
+    "compat/executor.py _PyNativeExecutor.set_grad_flag flag": "gradients are known where they are asked for",
+    "compat/modules.py _Finder.find_spec path": _SHAPE,
+    "compat/modules.py _Finder.find_spec target": _SHAPE,
+    "compat/modules.py _Finder.exec_module module": _SHAPE,
+    "compat/toplevel.py _without_effect.function args": _SAID,
+    "compat/toplevel.py _without_effect.function kwargs": _SAID,
+    "compat/toplevel.py _marker options": _HOW,
+    "compat/toplevel.py constexpr get_instance": _HOW,
+    "compat/toplevel.py constexpr name": _HOW,
+    "compat/toplevel.py constexpr _": _HOW,
+    "compat/toplevel.py RowTensor.__init__ args": "refused, whatever it is given",
+    "compat/toplevel.py RowTensor.__init__ kwargs": "refused, whatever it is given",
+    "nn/cell/cell.py Cell.construct inputs": _ABSTRACT,
+    "nn/cell/cell.py Cell.construct kwargs": _ABSTRACT,
+    "nn/cell/cell.py Cell._get_attr_from_cell network": _SHAPE,
+    "nn/cell/structure.py Structure.set_param_ps recurse": _SAID,
+    "nn/cell/structure.py Structure.set_param_ps init_in_server": _SAID,
+    "nn/cell/structure.py Structure.recompute options": _SAID,
+    "nn/cell/structure.py Structure.set_jit_config jit_config": _SAID,
+    "nn/cell/structure.py Structure.set_boost boost_type": _SAID,
+    "nn/cell/structure.py Structure.set_inputs inputs": _SAID,
+    "nn/cell/structure.py Structure.set_inputs kwargs": _SAID,
+    "nn/cell/structure.py Structure.init_parameters_data auto_parallel_mode": _ONE,
+    "nn/layer/basic.py Identity.__init__ args": "MindSpore's Identity takes anything and gives back its operand",
+    "nn/layer/basic.py Identity.__init__ kwargs": "MindSpore's Identity takes anything and gives back its operand",
+    "nn/layer/container.py CellList.construct inputs": "refused, whatever it is given",
+    "nn/layer/container.py CellList.construct kwargs": "refused, whatever it is given",
+    "nn/layer/container.py CellDict.construct inputs": "refused, whatever it is given",
+    "nn/layer/container.py CellDict.construct kwargs": "refused, whatever it is given",
+    "nn/layer/recurrent.py _Recurrent.step x": _ABSTRACT,
+    "nn/layer/recurrent.py _Recurrent.step state": _ABSTRACT,
+    "nn/layer/recurrent.py _Recurrent.step weights": _ABSTRACT,
+    "nn/loss/base.py LossBase.construct logits": _ABSTRACT,
+    "nn/loss/base.py LossBase.construct labels": _ABSTRACT,
+    "nn/optim/base.py Optimizer.update index": _ABSTRACT,
+    "nn/optim/base.py Optimizer.update gradient": _ABSTRACT,
+    "nn/optim/base.py Optimizer.update lr": _ABSTRACT,
+    "nn/optim/base.py Optimizer._hold_decays weight_decay": _ABSTRACT,
+    "nn/optim/decoupled.py _Decoupled.moved weight": _ABSTRACT,
+    "nn/optim/decoupled.py _Decoupled.moved m": _ABSTRACT,
+    "nn/optim/decoupled.py _Decoupled.moved v": _ABSTRACT,
+    "nn/optim/decoupled.py _Decoupled.moved shared": _ABSTRACT,
+    "nn/optim/rates.py FixedRate.construct global_step": "a fixed rate",
+    "nn/rates/schedules.py LearningRateSchedule.construct global_step": _ABSTRACT,
+    "nn/rates/warmup.py _WarmUp.after step": _ABSTRACT,
+    "nn/train/grad_reducer.py DistributedGradReducer.__init__ fusion_type": _HOW,
+    "nn/train/loss_scale.py FixedLossScaleUpdateCell.construct loss_scale": "a fixed scale stays, whatever happens",
+    "ops/functional/create.py range_ maxlen": _HOW,
+    "ops/functional/index.py index_add use_lock": _HOW,
+    "ops/functional/index.py index_add check_index_bound": _HOW,
+    "ops/functional/methods.py Methods.astype copy": _HOW,
+    "ops/functional/plain.py Unary.__call__ input": _ABSTRACT,
+    "ops/functional/plain.py Binary.__call__ input": _ABSTRACT,
+    "ops/functional/plain.py Binary.__call__ other": _ABSTRACT,
+    "ops/functional/plain.py promoted op": "other ways of preparing name it in errors",
+    "ops/functional/plain.py truth op": "other ways of preparing name it in errors",
+    "ops/functional/plain.py pair_of_truths op": "other ways of preparing name it in errors",
+    "ops/functional/sorting.py topk sorted": "without, the order is anyone's choice: here it is sorted all the same",
+    "ops/gradients/hypermap.py MultitypeFuncGraph.__init__ read_value": _HOW,
+    "ops/gradients/hypermap.py MultitypeFuncGraph.__init__ need_raise": _HOW,
+    "ops/gradients/hypermap.py MultitypeFuncGraph.__init__ doc_url": _HOW,
+    "ops/gradients/hypermap.py RowTensor.__init__ parts": "refused, whatever it is given",
+    "ops/gradients/hypermap.py RowTensor.__init__ named": "refused, whatever it is given",
+    "ops/primitives/state.py _load state": "what it orders is ordered already: a read sees the last write",
+    "ops/tensor/primitive.py Primitive.init_prim_io_names inputs": "names of operands have no effect on results",
+    "ops/tensor/primitive.py Primitive.init_prim_io_names outputs": "names of results have no effect on results",
+    "ops/tensor/primitive.py Primitive._placed _": _HOW,
+    "ops/tensor/primitive.py Primitive._placed __": _HOW,
+    "ops/tensor/primitive.py Primitive.__call__ operands": _ABSTRACT,
+    "ops/tensor/tensor.py Tensor.__init__ const_arg": _HOW,
+    "ops/tensor/tensor.py Tensor.__getattr__ name": "for type checkers",
+    "ops/tensor/tensor.py Tensor.__array_function__ types": _SHAPE,
+    "ops/tensor/tensor.py Parameter.set_data slice_shape": _HOW,
+    "ops/tensor/tensor.py Parameter.__deepcopy__ memo": _SHAPE,
+    "parallel/__init__.py init backend_name": _ONE,
+    "parallel/__init__.py get_rank group": _ONE,
+    "parallel/__init__.py get_group_size group": _ONE,
+    "parallel/__init__.py get_local_rank group": _ONE,
+    "parallel/__init__.py get_local_rank_size group": _ONE,
+    "parallel/__init__.py create_group options": _ONE,
+    "parallel/__init__.py destroy_group group": _ONE,
+    "parallel/__init__.py get_world_rank_from_group_rank group": _ONE,
+    "parallel/__init__.py get_group_rank_from_world_rank group": _ONE,
+    "parallel/__init__.py _set_cost values": _HOW,
+    "parallel/comm_func.py barrier group": _ONE,
+    "parallel/comm_func.py all_reduce async_op": _ONE,
+    **{f"train/callback.py Callback.__exit__ {n}": _SHAPE for n in ("kind", "error", "trace")},
+    **{
+        f"train/callback.py Callback.on_train_{stage} run_context": _ABSTRACT
+        for stage in ("begin", "epoch_begin", "step_begin", "step_end", "epoch_end", "end")
+    },
+}
+
+
+def functions(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef):
+            yield prefix + child.name, child
+        named = isinstance(child, (ast.FunctionDef, ast.ClassDef))
+        yield from functions(child, f"{prefix}{child.name}." if named else prefix)
+
+
+def unread(source: str) -> Iterator[str]:
+    """Function and parameter of all that is never read."""
+    for title, function in functions(ast.parse(source)):
+        a = function.args
+        taken = [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
+        read = {n.id for s in function.body for n in ast.walk(s) if isinstance(n, ast.Name)}
+        yield from (f"{title} {p.arg}" for p in taken if p.arg not in read | {"self", "cls"})
+
+
+def test_every_parameter_is_read_or_has_a_reason_not_to_be():
+    found = set()
+    for part in PUBLIC:
+        start = ROOT / "graphc" / part
+        for path in sorted(start.rglob("*.py")) if start.is_dir() else [start]:
+            if "declared" in path.parts:
+                continue
+            place = path.relative_to(ROOT / "graphc").as_posix()
+            found |= {f"{place} {name}" for name in unread(path.read_text(encoding="utf-8"))}
+    assert found == set(UNREAD)
+
+
+def test_an_unread_parameter_is_found():
+    assert list(unread("class A:\n  def f(self, x, *, y=1, **z):\n    return x")) == ["A.f y", "A.f z"]
+
+
+PRIMITIVES = {
+    name: made
+    for name in primitives.__all__
+    if isinstance(made := getattr(primitives, name), type)
+    and issubclass(made, Primitive)
+    and hasattr(made, "attributes")
+}
+OTHERS = {"NCHW": "NHWC", "NCDHW": "NDHWC", None: 7, False: True, 1: 0}
+
+
+@pytest.mark.parametrize("name", PRIMITIVES)
+def test_attributes_of_primitives(name):
+    """Each is given to the function, is a hint, or is refused by name for any other value than the one with a meaning."""
+    made = PRIMITIVES[name]
+    required = {k: 1 for k, v in made.attributes.items() if v is REQUIRED}
+    for key, default in made.attributes.items():
+        if isinstance(default, Only):
+            with pytest.raises(ArgumentValueError, match=rf"\[GC112\] {name}: {key}="):
+                made(**required, **{key: OTHERS[default.value]})
+            made(**required, **{key: default.value})
+        elif isinstance(default, Hint):
+            made(**required, **{key: not default.value})
+
+
+def test_a_hint_says_how():
+    assert {k for p in PRIMITIVES.values() for k, v in p.attributes.items() if isinstance(v, Hint)} <= {
+        "use_locking", "use_lock", "check_index_bound", "maxlen",
+    }  # fmt: skip
+
+
+x = Tensor(np.array([10.0, 20.0, 30.0], np.float32))
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: ops.take(x, 0, mode="raise"), "take: mode"),
+        (lambda: ops.randperm(3, offset=1), "randperm: offset"),
+        (lambda: ops.interpolate(x.reshape(1, 1, 1, 3), size=2, align_corners=True), "interpolate: align_corners"),
+        (lambda: nn.Upsample(size=2, align_corners=True), "Upsample: align_corners"),
+        (lambda: nn.EmbeddingLookup(3, 2, slice_mode="field_slice"), "EmbeddingLookup: slice_mode"),
+        (lambda: nn.SyncBatchNorm(3, process_groups=[[0]]), "SyncBatchNorm: process_groups"),
+        (lambda: graphc.ms_function(input_signature=x), "ms_function: input_signature"),
+    ],
+)
+def test_values_that_mean_something_else_are_refused_by_name(call, name):
+    with pytest.raises(ArgumentValueError, match=rf"\[GC112\] {name}="):
+        call()
+
+
+def test_take_and_choose_beyond_the_ends():
+    """Recorded from MindSpore 2.10."""
+    places = Tensor([-1, 5, 1, -4])
+    assert x.take(places).asnumpy().tolist() == [30, 30, 20, 10]
+    assert x.take(places, mode="wrap").asnumpy().tolist() == [30, 30, 20, 30]
+    of = [Tensor([1, 2, 3]), Tensor([4, 5, 6])]
+    assert Tensor([-1, 5, 1]).choose(of).asnumpy().tolist() == [1, 5, 6]
+    assert Tensor([-1, 5, 1]).choose(of, mode="wrap").asnumpy().tolist() == [4, 5, 6]
+
+
+def test_least_norm_empty_sum_and_numbers_of_pieces():
+    assert ops.LpNorm(axis=[0], p=2, epsilon=40.0)(x).item() == 40.0
+    assert ops.ReduceSum(skip_mode=True)(x, ()).shape == (3,)
+    assert ops.ReduceSum()(x, ()).item() == 60
+    with pytest.raises(ArgumentValueError, match="Unstack: num is 2"):
+        ops.Unstack(num=2)(x)
+
+
+def test_a_weight_of_another_shape_than_the_primitive_says():
+    weight = Tensor(np.ones((4, 1, 3, 3), np.float32))
+    image = Tensor(np.ones((1, 1, 5, 5), np.float32))
+    assert ops.Conv2D(4, 3)(image, weight).shape == (1, 4, 3, 3)
+    with pytest.raises(graphc.ShapeError, match="by out_channel and kernel_size"):
+        ops.Conv2D(4, 5)(image, weight)
+
+
+def test_what_has_no_effect_is_said_once(caplog, monkeypatch):
+    monkeypatch.setattr(arguments, "_said", set())
+    cell = nn.ReLU()
+    with caplog.at_level(logging.WARNING, "graphc"):
+        cell.recompute()
+        cell.recompute(mp_comm_recompute=True)
+        cell.set_boost("O1")
+    assert [r.getMessage().split(" has")[0] for r in caplog.records] == ["Cell: recompute", "Cell: set_boost"]
