@@ -72,8 +72,10 @@ class _Checker:
         """Raise VerifyError unless a kernel gets its operands. Of a named kernel it is known what it writes, no more."""
         walked = _walked(call.kernel)
         if walked is None:
-            if len(call.args) <= written(call.kernel):
-                raise VerifyError(f"{call.kernel.family} has {len(call.args)} operands {where}, and writes all of them")
+            if len(call.args) < written(call.kernel):
+                raise VerifyError(
+                    f"{call.kernel.family} has {len(call.args)} operands {where}, it writes {written(call.kernel)}"
+                )
             return
         if len(walked) != len(call.args):
             raise VerifyError(f"{call.kernel.family} has {len(call.args)} operands {where}, it takes {len(walked)}")

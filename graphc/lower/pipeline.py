@@ -14,18 +14,18 @@ from graphc.lower.causal import mark_causal
 from graphc.lower.chains import chain_loops
 from graphc.lower.check import check
 from graphc.lower.epilogue import absorb_loops
+from graphc.lower.listing import listing
 from graphc.lower.overflow import watch_overflow
 from graphc.lower.places import place_buffers
 from graphc.lower.pooling import pool_convolutions
 from graphc.lower.rewrite import Context, Layout, Rewrite, Statements
 from graphc.lower.sets import join_calls
-from graphc.lower.text import to_text
 from graphc.lower.threads import share_calls
 
 REWRITES: tuple[Rewrite, ...] = (
     pool_convolutions,
     absorb_loops,
-    # Behind those that move what a mask is added by.
+    # A mask is mostly part of a product by now.
     mark_causal,
     watch_overflow,
     chain_loops,
@@ -50,7 +50,7 @@ class Stage:
 
     def text(self) -> str:
         """The statements, and the buffers that they use."""
-        return to_text(self.statements, self.buffers, self.layout)
+        return listing(self.statements, self.buffers, self.layout)
 
 
 def run(

@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from graphc.errors import Loc
 from graphc.ir import Graph, TensorType, Value
 from graphc.ir.types import Array
 from graphc.lower.body import Body, Constants
@@ -37,7 +36,6 @@ class Lowered:
     constants: tuple[Array, ...]
     results: tuple[tuple[int, TensorType], ...]
     memory: dict[str, int]
-    locations: dict[int, Loc]
     stages: tuple[Stage, ...]
 
     def texts(self) -> list[tuple[str, str]]:
@@ -56,7 +54,7 @@ def lower(
     """Lower a graph without Grad nodes, for at most so many threads.
 
     `canary` keeps buffers apart with 64 bytes between them, for the debug build; `profile` makes calls count their time.
-    `rewrites` are applied in their order; among them must be those that place buffers and share calls.
+    `rewrites` are applied in their order; `place_buffers` must be among them.
 
     Raises LoweringError GC181/GC182 with the user's line for what has no kernel; VerifyError as `pipeline.run` does.
     """
@@ -93,7 +91,6 @@ def lower(
             "inputs": sum(n.type.nbytes for n in inputs),
             "buffers": sum(b.space == "arena" for b in layout.buffers),
         },
-        {n.id: n.loc for n in graph if n.loc is not None},
         tuple(stages),
     )
 

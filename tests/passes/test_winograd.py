@@ -9,7 +9,7 @@ from graphc.lower import lower
 from graphc.lower.convolution import choice
 from graphc.lower.convolution.sizes import Sizes
 from graphc_codegen.program import NamedKernel
-from tests.lower.running import calls, close_to_reference, graph_of, races
+from tests.passes.running import calls, close_to_reference, graph_of, races
 
 #: A residual block's convolutions and all their gradients, one of stride 2.
 BLOCK = """graph @g {

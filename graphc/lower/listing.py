@@ -12,7 +12,7 @@ from graphc_codegen.program import Access, Call, ChainKernel, If, Instr, LoopKer
 _INDENT = "  "
 
 
-def to_text(body: Statements, buffers: Buffers, layout: Layout | None = None) -> str:
+def listing(body: Statements, buffers: Buffers, layout: Layout | None = None) -> str:
     """The buffers that statements use, with their places if they have some, then the statements.
 
     A `~` before a statement says that threads meet there. Names in loops: x0, x1, ... are operands, t0, t1, ... instructions.

@@ -15,7 +15,7 @@ from graphc.lower.convolution.sizes import Sizes, meetings
 from graphc_codegen.kernels.winograd.batch import Plan
 from graphc_codegen.kernels.winograd.batch_filter_grad import GradientPlan
 from graphc_codegen.program import NamedKernel
-from tests.lower.running import calls, close_to_reference, graph_of, races
+from tests.passes.running import calls, close_to_reference, graph_of, races
 
 #: LeNet-5's second convolution with all its gradients.
 LAYER = """graph @g {

@@ -10,8 +10,8 @@ from graphc.debug import debug
 from graphc.ir import Data, Graph, equal, parse, verify, walk
 from graphc.lower.fuse import Group, fuse, uniform_values
 from graphc.passes import run
-from tests.lower.running import agree, small_integers
 from tests.passes.random_graphs import random_graph
+from tests.passes.running import agree, small_integers
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 

@@ -10,7 +10,7 @@ from graphc.lower import lower
 from graphc.ops.declared import reference
 from graphc.passes import pool_before_relu
 from graphc_codegen.run.executable import compile_program
-from tests.lower.running import calls, close_to_reference, graph_of, races
+from tests.passes.running import calls, close_to_reference, graph_of, races
 
 #: A layer of a network and the gradients that training needs of it.
 HEAD = """graph @g {

@@ -16,8 +16,8 @@ from graphc.ir import Graph
 from graphc.lower import chains, lower
 from graphc.passes import run
 from graphc_codegen.program import ChainKernel
-from tests.lower.running import agree, agree_everywhere, calls, graph_of, small_integers
-from tests.lower.test_lowering_random import seeded
+from tests.passes.running import agree, agree_everywhere, calls, graph_of, small_integers
+from tests.passes.test_lowering_random import seeded
 
 
 @pytest.fixture(autouse=True)

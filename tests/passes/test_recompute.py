@@ -13,8 +13,8 @@ from graphc.ir import Graph
 from graphc.lower import lower, recompute
 from graphc.passes import run
 from graphc_codegen.program import LoopKernel
-from tests.lower.running import agree, agree_everywhere, calls, graph_of, small_integers
-from tests.lower.test_lowering_random import seeded
+from tests.passes.running import agree, agree_everywhere, calls, graph_of, small_integers
+from tests.passes.test_lowering_random import seeded
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from graphc.ir import Graph
 from graphc.lower import lower
 from graphc_codegen import compile_program
 from graphc_codegen.program import NamedKernel
-from tests.lower.running import agree_everywhere, calls, graph_of, small_integers
+from tests.passes.running import agree_everywhere, calls, graph_of, small_integers
 
 HEAD = """graph @g {
   state:

@@ -13,7 +13,7 @@ from graphc.ir import Graph
 from graphc.lower import REWRITES, lower
 from graphc.lower.sets import join_calls
 from graphc_codegen.program import LoopKernel
-from tests.lower.running import agree_everywhere, calls, graph_of
+from tests.passes.running import agree_everywhere, calls, graph_of
 
 HEAD = """graph @g {
   state:

@@ -15,7 +15,7 @@ from graphc.lower import Lowered, lower
 from graphc.ops.declared import reference
 from graphc_codegen import compile_program
 from graphc_codegen.program import NamedKernel
-from tests.lower.running import calls, close_to_reference
+from tests.passes.running import calls, close_to_reference
 
 SIZE = 40
 ABOVE = np.triu(np.ones((SIZE, SIZE), bool), 1)

@@ -11,7 +11,7 @@ from graphc.lower import lower
 from graphc.ops.declared import reference
 from graphc.passes import run
 from graphc_codegen import compile_program
-from tests.lower.running import agree, agree_everywhere, calls, copies, graph_of, small_integers
+from tests.passes.running import agree, agree_everywhere, calls, copies, graph_of, small_integers
 
 HEAD = """\
 graph @case {

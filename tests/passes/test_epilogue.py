@@ -8,7 +8,7 @@ import pytest
 from graphc.ir import Graph
 from graphc.lower import lower
 from graphc_codegen.program import NamedKernel
-from tests.lower.running import agree_everywhere, calls, close_to_reference, graph_of
+from tests.passes.running import agree_everywhere, calls, close_to_reference, graph_of
 
 HEAD = """graph @g {
   forward:
