@@ -57,6 +57,7 @@ class CompiledStep:
 
     graph            the IR after the last pass; str() is its text, `.nx` the networkx graph
     passes           (name, graph) after tracing and after each pass
+    rewrites         (name, text of the statements) after fusion and after each rewrite of them
     source           the generated step: a Numba njit module
     kernels          the LLVM IR of its kernels
     memory           sizes in bytes of arena, its lower bound, parameters, constants, inputs
@@ -114,6 +115,10 @@ class CompiledStep:
         return [(s.name, s.graph) for s in self._stages]
 
     @property
+    def rewrites(self) -> list[tuple[str, str]]:
+        return self._lowered.texts()
+
+    @property
     def source(self) -> str:
         return self._executable.source
 
@@ -151,7 +156,7 @@ class CompiledStep:
         ]
 
     def dump(self, directory: str | Path) -> list[Path]:
-        """Write graph, changed passes, generated step and kernels into a directory. Returns the files written."""
+        """Write graph, changed passes, statements, generated step and kernels into a directory. Returns the files written."""
         from graphc.inspect.dump import write_dump  # Here, so that a start without dumps is quick.
 
         return write_dump(
@@ -161,6 +166,7 @@ class CompiledStep:
             source=self.source,
             kernels=self.kernels,
             memory=self.memory,
+            rewrites=self.rewrites,
         )
 
     def __repr__(self) -> str:

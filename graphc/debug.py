@@ -1,9 +1,9 @@
 """The switches. The only place of graphc that reads environment variables.
 
 GRAPHC_JIT=0               run the generated step as plain Python over NumPy twins (checked mode)
-GRAPHC_VERIFY=0|1|2        verify graphs never / after every pass (default) / and compare their meaning with the interpreter
-GRAPHC_DEBUG=1..3          print pass times / node counts / the IR after each pass, to stderr
-GRAPHC_DUMP=dir            write each changed pass, the step's source and its kernels there
+GRAPHC_VERIFY=0|1|2        verify never / after passes, in checked mode rewrites too (default) / after both, and what graphs mean
+GRAPHC_DEBUG=1..3          print times / counts / the IR or statements after each pass and rewrite, to stderr
+GRAPHC_DUMP=dir            write each changed pass, the statements after each rewrite, the step's source and its kernels there
 GRAPHC_CACHE_DIR=dir       where compiled objects are kept ("0" or "" switches the cache off)
 GRAPHC_CANARY=1            debug build: no buffer reuse, canaries between buffers, checked after each step
 GRAPHC_TRACEBACK=full      keep graphc's own frames in tracebacks

@@ -36,7 +36,7 @@ ALLOWED = {
     "graphc.nn": OPS,
     "graphc.trace": NN,
     "graphc.passes": OPS,
-    "graphc.lower": OPS | {"graphc_codegen.program"},
+    "graphc.lower": IR | {"graphc_codegen.program"},
     "graphc.inspect": OPS,
 }
 #: Imports of graphc inside functions: what is imported, where, and why it is late.

@@ -4,6 +4,7 @@ summary.txt          what is here, counts, passes
 step.ir              the graph that was compiled, as text IR
 graph.json           the same for other tools (schema: graphc.inspect.jsonform), with the list of passes
 passes/NN_name.ir    the graph after pass NN, for pass 00 and those that changed something
+lower/NN_name.txt    the statements after fusion and after each rewrite of them
 constants.npz        constants too large for the text, by the hash that the text shows
 step.py              the generated step
 kernels.ll           its kernels
@@ -32,6 +33,7 @@ from graphc.ir import REGIONS, Data, Graph, TensorType, dtype_name, parse, to_te
 from graphc.ir.text import INLINE_ELEMENTS
 
 _PASS_FILE = re.compile(r"\d\d+_[\w-]+\.ir\Z", re.ASCII)
+_REWRITE_FILE = re.compile(r"\d\d+_[\w-]+\.txt\Z", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{16}\Z")
 #: A timestamp for zip members: the same constants give the same file.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -45,15 +47,18 @@ def write_dump(
     source: str,
     kernels: str,
     memory: Mapping[str, Any],
+    rewrites: Sequence[tuple[str, str]] = (),
 ) -> list[Path]:
     """Write the files listed above; returns their paths, the summary first.
 
-    passes: (name, graph after it) in order, the first being what the tracer made. memory: plain numbers, strings,
-    lists and dicts. The directory is made if needed; files of an earlier dump are replaced, each at once, and pass
-    files that no longer apply removed. Raises ArgumentValueError if the path, or a parent, is a file; OSError.
+    passes: (name, graph after it) in order, the first being what the tracer made. rewrites: (name, text of the statements
+    after it), the first being what fusion made. memory: plain numbers, strings, lists and dicts. The directory is made if
+    needed; files of an earlier dump are replaced, each at once, and files of passes and rewrites that no longer apply removed.
+    Raises ArgumentValueError if the path, or a parent, is a file; OSError.
     """
     root = make_directory(Path(directory))
     files, listing = _pass_files(passes)
+    files |= {_stage_file("lower", i, name, "txt"): (text + "\n").encode() for i, (name, text) in enumerate(rewrites)}
     files |= {
         "step.ir": (to_text(graph) + "\n").encode(),
         "graph.json": jsonform.dumps(jsonform.to_document(graph, passes=listing)).encode(),
@@ -62,10 +67,10 @@ def write_dump(
         "kernels.ll": kernels.encode(),
         "memory.json": jsonform.dumps(dict(memory)).encode(),
     }
-    make_directory(root / "passes")
-    for stale in (root / "passes").iterdir():
-        if _PASS_FILE.match(stale.name) and f"passes/{stale.name}" not in files:
-            stale.unlink()
+    for folder, ours in (("passes", _PASS_FILE), ("lower", _REWRITE_FILE)):
+        for stale in make_directory(root / folder).iterdir():
+            if ours.match(stale.name) and f"{folder}/{stale.name}" not in files:
+                stale.unlink()
     written = [write_atomic(root / name, data) for name, data in files.items()]
     summary = summary_text(graph, listing, {n: len(d) for n, d in files.items()}, memory)
     return [write_atomic(root / "summary.txt", summary.encode()), *written]
@@ -82,12 +87,17 @@ def _pass_files(passes: Sequence[tuple[str, Graph]]) -> tuple[dict[str, bytes], 
         text = to_text(graph)
         file = None
         if text != before:
-            safe = re.sub(r"[^\w-]+", "-", name, flags=re.ASCII)[:60] or "pass"
-            file = f"passes/{index:02}_{safe}.ir"
+            file = _stage_file("passes", index, name, "ir")
             files[file] = (text + "\n").encode()
         listing.append({"index": index, "name": name, "nodes": sum(1 for _ in walk(graph)), "file": file})
         before = text
     return files, listing
+
+
+def _stage_file(folder: str, index: int, name: str, suffix: str) -> str:
+    """The relative name of a stage's file, whatever the stage is called."""
+    safe = re.sub(r"[^\w-]+", "-", name, flags=re.ASCII)[:60] or "pass"
+    return f"{folder}/{index:02}_{safe}.{suffix}"
 
 
 def _constants(graphs: Iterable[Graph]) -> bytes:

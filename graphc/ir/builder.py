@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Concatenate
 
 import numpy as np
 
@@ -98,6 +98,13 @@ class NodeView:
         if name in self.node.attrs:
             return self.node.attrs[name]
         raise AttributeError(f"{self.node.op.name} has no operand or attribute {name!r}")
+
+
+#: Of an op: (g, n, the gradient of each result) -> the gradient of each operand, None where there is none.
+Gradient = (
+    Callable[[Builder, NodeView, Value], Sequence[Value | None]]
+    | Callable[Concatenate[Builder, NodeView, ...], Sequence[Value | None]]
+)
 
 
 def inline(graph: Graph, source: Graph, arguments: Sequence[Value]) -> list[Value]:

@@ -427,16 +427,6 @@ class Graph:
                     stack.append(p)
         return [i for i in self._data if i not in live]
 
-    def drop_inputs(self, ids: Iterable[int]) -> None:
-        """Remove unused Input or Param nodes from the signature."""
-        self._changing()
-        ends = self.ends | {u.param for u in self.updates}
-        for id in ids:
-            if self._succ[id] or id in ends:
-                raise VerifyError(f"%{id} is used and cannot leave the signature of @{self.name}")
-            self._nx.remove_node(id)
-        self.inputs = tuple(i for i in self.inputs if i in self)
-
     def copy(self) -> Graph:
         """A mutable copy with the same ids. Nodes are shared: they are frozen."""
         other = Graph(self.name)

@@ -9,19 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError
+from graphc.ir.lowering import Binary, CallBuilder, Operand, ScalarRule, Ternary, Unary, WithAttributes
 from graphc.ir.types import TensorType
 
 if TYPE_CHECKING:
+    from graphc.ir.builder import Gradient
     from graphc.ir.graph import Graph, Node
 
 Attrs = Mapping[str, Any]
 Types = Sequence[TensorType]
+Operands = tuple[Operand, ...]
+#: The types of an op's results.
+TypeRule = Callable[[Types, Attrs], tuple[TensorType, ...]]
+#: Makes the calls that compute results: (k, inputs, outputs, attributes).
+KernelRule = Callable[[CallBuilder, Operands, Operands, Attrs], None]
 
 
 class _Required:
@@ -36,15 +43,31 @@ REQUIRED = _Required()
 # ---- lowering: how an op becomes kernels. `graphc.lower` interprets these records.
 
 
-class Scalar(NamedTuple):
+Align = Callable[[Types, Attrs], tuple[tuple[int | None, ...], ...]]
+
+
+class Scalar:
     """Elementwise: `fn(e, *operands, **attrs)` builds the result of one element over the expression builder `e`.
 
     `align(types, attrs)` gives, for every operand, the operand axis that each axis of the result walks (None: broadcast);
     without it operands are aligned at their last axis, as NumPy does.
     """
 
-    fn: Callable[..., Any]
-    align: Callable[[Types, Attrs], tuple[tuple[int | None, ...], ...]] | None = None
+    __slots__ = ("align", "fn")
+
+    # By number of operands, so that a type checker knows what a lambda's parameters are. A rule that takes none, or
+    # attributes, is a function with annotations of its own.
+    @overload
+    def __init__(self, fn: Unary, align: Align | None = None) -> None: ...
+    @overload
+    def __init__(self, fn: Binary, align: Align | None = None) -> None: ...
+    @overload
+    def __init__(self, fn: Ternary, align: Align | None = None) -> None: ...
+    @overload
+    def __init__(self, fn: WithAttributes, align: Align | None = None) -> None: ...
+    def __init__(self, fn: ScalarRule, align: Align | None = None) -> None:
+        self.fn = fn
+        self.align = align
 
 
 class Strided(NamedTuple):
@@ -66,7 +89,7 @@ class Kernel(NamedTuple):
     `dtypes` are the dtypes that operand 0 may have.
     """
 
-    fn: Callable[..., None]
+    fn: KernelRule
     dtypes: tuple[str, ...] = ("float32",)
 
 
@@ -81,13 +104,15 @@ class Structural:
 Lowering = Scalar | Strided | Reduce | Kernel | Alias | Structural
 
 
-class _NoGrad:
+class NoGrad:
+    """The class of NO_GRAD."""
+
     def __repr__(self) -> str:
         return "NO_GRAD"
 
 
 #: Said of an op whose result does not depend differentiably on its operands: the gradient stops there.
-NO_GRAD = _NoGrad()
+NO_GRAD = NoGrad()
 
 
 class Sample(NamedTuple):
@@ -121,9 +146,9 @@ class OpDef:
     name: str
     operands: tuple[str, ...]
     attrs: Attrs
-    infer: Callable[[Types, Attrs], tuple[TensorType, ...]] | None
+    infer: TypeRule | None
     ref: Callable[..., Any] | None
-    grad: Callable[..., Sequence[Any]] | _NoGrad | None
+    grad: Gradient | NoGrad | None
     lower: Lowering | None
     samples: Callable[[], Iterable[Sample]] | None
     check: Callable[[Graph, Node], Iterable[str | GraphcError]] | None
@@ -183,9 +208,9 @@ def op(
     name: str,
     operands: str = "",
     *,
-    infer: Callable[[Types, Attrs], tuple[TensorType, ...]] | None,
+    infer: TypeRule | None,
     ref: Callable[..., Any] | None = None,
-    grad: Callable[..., Sequence[Any]] | _NoGrad | None = None,
+    grad: Gradient | NoGrad | None = None,
     lower: Lowering | None = None,
     attrs: Attrs | None = None,
     samples: Callable[[], Iterable[Sample]] | None = None,

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+Array = np.ndarray[Any, np.dtype[Any]]
+
 #: dtype name -> short name in text
 _SHORT = {
     "bool": "b1",
@@ -39,7 +41,7 @@ class TensorType(NamedTuple):
     shape: tuple[int, ...]
 
     @staticmethod
-    def of(array: np.ndarray[Any, np.dtype[Any]]) -> TensorType:
+    def of(array: Array) -> TensorType:
         """The type of an array."""
         return TensorType(_full_name(array.dtype), array.shape)
 

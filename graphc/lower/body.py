@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 
 from graphc.errors import LoweringError
 from graphc.ir import Graph, Node, TensorType, Value
+from graphc.ir.lowering import Operand
 from graphc.ir.op import Alias
 from graphc.lower.buffers import Buffers
-from graphc.lower.calls import CallBuilder, LoopBuilder, Operand, kernel_node, note_of, walk
+from graphc.lower.calls import Calls, LoopBuilder, kernel_node, note_of, walk
 from graphc.lower.fuse import Group, Step, fuse, uniform_values
 from graphc.lower.recompute import recompute
 from graphc.lower.statements import row_major
@@ -224,8 +225,8 @@ class Body:
 
     # ---- steps
 
-    def _builder(self, note: str) -> CallBuilder:
-        return CallBuilder(self.buffers, self._emit, note)
+    def _builder(self, note: str) -> Calls:
+        return Calls(self.buffers, self._emit, note)
 
     def _emit(self, statement: Stmt) -> None:
         self.statements.append(statement)

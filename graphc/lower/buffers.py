@@ -1,20 +1,17 @@
-"""The buffers of a program while it is built, and how long each lives."""
+"""The buffers of a program while it is built."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 from graphc.errors import LoweringError
 from graphc.ir import TensorType
-from graphc.lower.lifetimes import Lives
-from graphc.lower.memory import Lifetime, lower_bound, plan
-from graphc_codegen.program import ITEMSIZE, Buffer, Space
+from graphc_codegen.program import ITEMSIZE, Space
 
 
 @dataclass(slots=True)
 class Buffers:
-    """Numbers buffers, and places those of the arena."""
+    """Numbers buffers, and knows the type and the space of each."""
 
     made: list[tuple[TensorType, Space, int]] = field(default_factory=list)
 
@@ -34,18 +31,3 @@ class Buffers:
     def constants(self) -> list[tuple[int, int]]:
         """The buffers that hold constants, each with the number of its array."""
         return [(b, index) for b, (_, space, index) in enumerate(self.made) if space == "const"]
-
-    def place(self, found: Lives, gap: int, reuse: bool) -> tuple[tuple[Buffer, ...], int, int]:
-        """The placed buffers, the arena's size and the lower bound of any plan."""
-        lifetimes = {
-            b: Lifetime(found.first[b], found.last[b], math.prod(type.shape) * ITEMSIZE[type.dtype])
-            for b, (type, space, _) in enumerate(self.made)
-            if space == "arena" and b in found.first
-        }
-        offsets, size = plan(lifetimes, gap=gap, reuse=reuse)
-        placed = tuple(
-            Buffer(b, type.dtype, type.shape, space, offsets[b] if space == "arena" else index)
-            for b, (type, space, index) in enumerate(self.made)
-            if space != "arena" or b in offsets
-        )
-        return placed, size, lower_bound(lifetimes)

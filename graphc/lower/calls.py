@@ -1,47 +1,33 @@
-"""The call builder that `Kernel` lowerings write to, and the loop kernels that groups become."""
+"""The calls that `Kernel` lowerings make, and the loop kernels that groups become."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from graphc.errors import GraphcError, LoweringError
 from graphc.ir import Graph, Node, TensorType, Value
+from graphc.ir.lowering import CallBuilder, Geometry, Handle, Operand, ScalarRule
 from graphc.ir.op import Kernel as KernelLowering
 from graphc.ir.op import Reduce, Scalar, Strided
 from graphc.ir.types import HALVES, contiguous_strides
 from graphc.lower.buffers import Buffers
+from graphc.lower.convolution import calls as convolution
 from graphc.lower.expression import Expression
 from graphc.lower.fuse import Group
-from graphc.lower.views import View
 from graphc_codegen.program import Access, Call, Kernel, LoopKernel, NamedKernel, Output, Stmt
 
 Emit = Callable[[Stmt], None]
 
 
-class Operand(NamedTuple):
-    """A buffer under the type that a node sees, which a reshape may have changed. Contiguous, unless it has a view."""
-
-    buffer: int
-    type: TensorType
-    view: View | None = None
-
-
-class CallBuilder:
-    """What a `Kernel` lowering sees as `k`. Operands are `Operand`s."""
+class Calls:
+    """What a `Kernel` lowering sees as `k`: a `CallBuilder` that emits statements, each with a note of the nodes it is for."""
 
     def __init__(self, buffers: Buffers, emit: Emit, note: str) -> None:
         self.buffers = buffers
         self.note = note
         self._emit = emit
-
-    def type(self, operand: Operand) -> TensorType:
-        return operand.type
-
-    def view(self, operand: Operand) -> View | None:
-        """Where the elements of an operand of a matrix product lie in its buffer; None: contiguous."""
-        return operand.view
 
     def holds(self, whole: Operand, part: Operand) -> bool:
         """Whether an operand of a Concat was made where it belongs in the result."""
@@ -68,7 +54,7 @@ class CallBuilder:
         """One number everywhere."""
         self.elementwise(lambda e: e.number(value, target.type.dtype), (), target)
 
-    def elementwise(self, fn: Callable[..., int], inputs: Sequence[Operand], target: Operand) -> None:
+    def elementwise(self, fn: ScalarRule, inputs: Sequence[Operand], target: Operand) -> None:
         """target = fn(e, *inputs), all of one shape."""
         shape = target.type.shape
         if not target.type.size:
@@ -109,6 +95,18 @@ class CallBuilder:
         """Copy a whole buffer."""
         size = (source.type.size,)
         self.copy(source, target, size, 0, (1,), 0, (1,))
+
+    def convolve(self, x: Operand, weight: Operand, out: Operand, geometry: Geometry) -> None:
+        """out = the convolution of x with weight, by the kernel that is the fastest for it."""
+        convolution.convolve(self, x, weight, out, geometry)
+
+    def convolve_input(self, dy: Operand, weight: Operand, dx: Operand, geometry: Geometry) -> None:
+        """dx = the gradient of a convolution for its images."""
+        convolution.convolve_input(self, dy, weight, dx, geometry)
+
+    def weight_gradient(self, dy: Operand, x: Operand, dw: Operand, geometry: Geometry) -> None:
+        """dw = the gradient of a convolution for its weights."""
+        convolution.weight_gradient(self, dy, x, dw, geometry)
 
 
 def _whole(type: TensorType) -> Access:
@@ -204,11 +202,11 @@ class LoopBuilder:
         self.expression = Expression(len(group.domain))
         self.operands: list[int] = []
         self._places: dict[tuple[Any, ...], int] = {}
-        self.made: dict[Value, int] = {}
+        self.made: dict[Value, Handle] = {}
 
     def build(self, outputs: Sequence[Value], targets: Sequence[int]) -> tuple[LoopKernel, tuple[int, ...]]:
         """The kernel that computes the group and stores `outputs` in buffers `targets`, and the operands of its call."""
-        results: dict[Value, tuple[int, str | None, float]] = {}
+        results: dict[Value, tuple[Handle, str | None, float]] = {}
         for node in self.group.nodes:
             value = node.outputs[0]
             lower = node.op.lower
@@ -235,16 +233,15 @@ class LoopBuilder:
         kernel = LoopKernel(domain, reduced, tuple(e.inputs), tuple(e.body), tuple(stores))
         return kernel, (*self.operands, *targets)
 
-    def _scalar(self, node: Node) -> int:
+    def _scalar(self, node: Node) -> Handle:
         lower = node.op.lower
         handles = [self._operand(node, i) for i in range(len(node.inputs))]
         if isinstance(lower, Strided):
             return handles[0]
         assert isinstance(lower, Scalar)
-        result: int = lower.fn(self.expression, *handles, **node.attrs)
-        return result
+        return lower.fn(self.expression, *handles, **node.attrs)
 
-    def _operand(self, node: Node, index: int) -> int:
+    def _operand(self, node: Node, index: int) -> Handle:
         value = node.inputs[index]
         type = self.graph.type(value)
         if value in self.uniform:

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from graphc.ir.types import Array
+from graphc.lower.rewrite import Context, Statements
 from graphc.lower.statements import operands, params_of, row_major, touched, uses, with_blocks
-from graphc.ops.tensor.tensor import Array
 from graphc_codegen.program import Access, Call, Instr, LoopKernel, NamedKernel, Param, Stmt
 
 #: What a mask holds where nothing is to be seen, at the most; and the size of what it holds elsewhere.
@@ -27,15 +28,18 @@ _HIDDEN, _SEEN = -1e9, 1e6
 _LEAST = 32
 
 
-def causal(body: Sequence[Stmt], results: Iterable[int], constants: Mapping[int, Array]) -> tuple[Stmt, ...]:
-    """The statements of a program, its causal softmaxes and the products around them told so.
+def mark_causal(body: Statements, context: Context) -> Statements:
+    """Tell causal softmaxes, and the products around them, that they are.
 
-    `results` are buffers that are read after the end, `constants` the arrays of buffers that hold constants.
+    before:  b4 = gemm(b0, b1, b2)                     b5 = softmax(b4)                   b6 = gemm(b5, b3)
+    after:   b4 = gemm(b0, b1, b2) {triangle=c}        b5 = softmax(b4) {causal=True}     b6 = gemm(b5, b3) {triangle=a}
+
+    b2 is the mask.
     """
-    return _block(body, uses(body, results), constants)
+    return _block(body, uses(body, context.results), context.constants)
 
 
-def _block(body: Sequence[Stmt], count: Counter[int], constants: Mapping[int, Array]) -> tuple[Stmt, ...]:
+def _block(body: Statements, count: Counter[int], constants: Mapping[int, Array]) -> Statements:
     done = [
         stmt if isinstance(stmt, Call) else with_blocks(stmt, lambda block: _block(block, count, constants))
         for stmt in body

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graphc.lower.buffers import Buffers
 from graphc.lower.recompute import SMALLEST
+from graphc.lower.rewrite import Context, Statements
 from graphc.lower.statements import operands, touched, uses, with_blocks
 from graphc_codegen.program import (
     ITEMSIZE,
@@ -48,12 +49,13 @@ class _Chain:
     written: dict[int, tuple[Access, tuple[int, ...]]]
 
 
-def chain(body: Sequence[Stmt], results: Iterable[int], buffers: Buffers, threads: int) -> tuple[Stmt, ...]:
-    """The statements of a program, loops that read each other's results row by row joined; `results` are read after the end.
+def chain_loops(body: Statements, context: Context) -> Statements:
+    """Join loops that read each other's results row by row.
 
-    They may run on so many threads.
+    before:  b2 = reduce(b0)     b3 = map(b0, b2)
+    after:   b3 = chain(b0) by the first 1 axes     p0 = reduce(b0)  b3 = map(b0, p0)
     """
-    return _Chains(uses(body, results), buffers, threads).block(body)
+    return _Chains(uses(body, context.results), context.buffers, context.most_threads).block(body)
 
 
 @dataclass(slots=True)
@@ -62,7 +64,7 @@ class _Chains:
     buffers: Buffers
     threads: int
 
-    def block(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
+    def block(self, body: Statements) -> Statements:
         used: dict[int, int] = {}  # By buffer, the place of the last statement that touches or writes it.
         wrote: dict[int, int] = {}
         done: list[Stmt | _Chain] = []

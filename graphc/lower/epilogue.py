@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from graphc.lower.cost import weight
+from graphc.lower.rewrite import Context, Statements
 from graphc.lower.statements import operands, row_major, uses, with_blocks
 from graphc_codegen.program import (
     Access,
@@ -29,15 +30,16 @@ _MOST_EXTRAS, _MOST_INSTRUCTIONS = 5, 40
 _MOST_AFTER_GEMM = 8
 
 
-def absorb(body: Sequence[Stmt], results: Iterable[int]) -> tuple[Stmt, ...]:
-    """The statements of a program, loops taken into the kernels before them where that is possible.
+def absorb_loops(body: Statements, context: Context) -> Statements:
+    """Take loops into the kernels before them where that is possible.
 
-    `results` are buffers that are read after the end.
+    before:  b3 = gemm(b0, b1) {m=4, n=8, k=3}      b4 = map(b3, b2)  t2 = add(x0, x1)  t3 = max(t2, 0.0)
+    after:   b4 = gemm(b0, b1, b2) {m=4, n=8, k=3, extras=((0, 0, 1),), stores=(3,)}  t2 = add(x0, x1)  t3 = max(t2, 0.0)
     """
-    return _absorb(body, uses(body, results))
+    return _absorb(body, uses(body, context.results))
 
 
-def _absorb(body: Sequence[Stmt], count: Counter[int]) -> tuple[Stmt, ...]:
+def _absorb(body: Statements, count: Counter[int]) -> Statements:
     done: list[Stmt | None] = []
     made: dict[int, int] = {}  # Where in `done` stands the kernel that made a buffer.
     for stmt in body:

@@ -10,18 +10,23 @@ from dataclasses import replace
 
 from graphc.ir import TensorType
 from graphc.lower.buffers import Buffers
+from graphc.lower.rewrite import Context, Statements
 from graphc.lower.statements import operands, touched, with_blocks
 from graphc_codegen.program import MARKS, Call, NamedKernel, Stmt, watches
 
 
-def watch(body: Sequence[Stmt], buffers: Buffers, threads: int) -> tuple[Stmt, ...]:
-    """The statements, their overflow checks moved into products where possible; they may run on so many threads."""
+def watch_overflow(body: Statements, context: Context) -> Statements:
+    """Move overflow checks into the products that make what is checked, where possible.
+
+    before:  b2 = gemm(b0, b1)                                b4 = float_status(b3, b2)
+    after:   b2, b5 = gemm(b0, b1) {marks=(1, 0)}             b4 = float_status(b3, b5)
+    """
     done: list[Stmt] = []
     for stmt in body:
         if not isinstance(stmt, Call):
-            stmt = with_blocks(stmt, lambda block: watch(block, buffers, threads))
+            stmt = with_blocks(stmt, lambda block: watch_overflow(block, context))
         elif stmt.kernel.family == "float_status":
-            stmt = _watched(stmt, done, buffers, threads)
+            stmt = _watched(stmt, done, context.buffers, context.most_threads)
         done.append(stmt)
     return tuple(done)
 

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from graphc.ir import TensorType
 from graphc.lower.buffers import Buffers
+from graphc.lower.convolution import batch, choice
+from graphc.lower.convolution.sizes import Sizes, Window
+from graphc.lower.rewrite import Context, Statements
 from graphc.lower.statements import operands, params_of, row_major, touched, uses, with_blocks
-from graphc.ops import winograd, winograd_batch
-from graphc.ops.conv_sizes import Sizes
 from graphc_codegen.program import (
     Access,
     Call,
@@ -34,15 +35,19 @@ _UNPOOLS = {"conv2d_batch_winograd": 0, "conv2d_filter_grad_batch_winograd": 1}
 _ADD = [("input", "float32"), ("input", "float32"), ("add", "float32", 0, 1)]
 
 
-def pool_convolutions(body: Sequence[Stmt], results: Iterable[int], buffers: Buffers) -> tuple[Stmt, ...]:
-    """The statements of a program, pooling and its gradient taken into convolutions where that is possible and pays.
+def pool_convolutions(body: Statements, context: Context) -> Statements:
+    """Take pooling and its gradient into convolutions where that is possible and pays.
 
-    `results` are buffers that are read after the end.
+    before:  b3 = conv2d(b0, b1)                            b4 = max_pool(b3)
+             b5 = max_pool_grad(b3, b2)                     b6 = conv2d_filter_grad(b0, b5)
+    after:   b7, b8, b4 = conv2d_batch_winograd(b0, b1)     b6 = conv2d_filter_grad(b0, b2, b8)
+
+    b8 has the place of each maximum, b7 is scratch memory.
     """
-    return _block(body, uses(body, results), buffers)
+    return _block(body, uses(body, context.results), context.buffers)
 
 
-def _block(body: Sequence[Stmt], count: Counter[int], buffers: Buffers) -> tuple[Stmt, ...]:
+def _block(body: Statements, count: Counter[int], buffers: Buffers) -> Statements:
     done: list[Stmt | None] = []
     for stmt in body:
         if not isinstance(stmt, Call):
@@ -63,7 +68,7 @@ class _Pattern:
     pool: int
     gradients: dict[int, list[int]]
     sizes: Sizes
-    window: tuple[int, int]
+    window: Window
 
     @classmethod
     def at(cls, body: Sequence[Stmt | None], conv: int, count: Counter[int]) -> _Pattern | None:
@@ -84,7 +89,7 @@ class _Pattern:
             return None
         found = cls(conv, bias, pools[0], gradients, sizes, window)
         whole = found._is_ordered(body) and all(found._unpools(body, k) for k in gradients)
-        return found if whole and winograd.pools(sizes, window, len(gradients)) else None
+        return found if whole and choice.pools(sizes, window, len(gradients)) else None
 
     def _is_ordered(self, body: Sequence[Stmt | None]) -> bool:
         """Whether the pooled image may be made where the convolution stands."""
@@ -112,9 +117,9 @@ class _Pattern:
         call, pool = body[self.conv], body[self.pool]
         assert isinstance(call, Call)
         assert isinstance(pool, Call)
-        params, index = winograd_batch.pooled_params(self.sizes, self.window, indexed=bool(self.gradients)), []
+        params, index = batch.pooled_params(self.sizes, self.window, indexed=bool(self.gradients)), []
         if self.gradients:
-            size = winograd_batch.index_size(self.sizes, self.window)
+            size = batch.index_size(self.sizes, self.window)
             index.append(buffers.new(TensorType("uint8", (size,))))
         scratch = buffers.new(TensorType("float32", (params["scratch"],)))
         notes, addend = [call.note], self._addend(body)
@@ -136,7 +141,7 @@ class _Pattern:
         assert isinstance(call, Call)
         at, z = call.args.index(unpooled), self.sizes
         if isinstance(call.kernel, LoopKernel):
-            domain = (z.n, z.co, z.oh // self.window[0], z.ow // self.window[1])
+            domain = (z.n, z.co, *z.pooled(self.window))
             access = Access("float32", row_major(domain), 0, math.prod(domain))
             return replace(
                 call, kernel=replace(call.kernel, domain=domain, inputs=(access,)), args=(instead[0], *call.args[1:])
@@ -183,9 +188,7 @@ def _sizes(stmt: Stmt | None) -> Sizes | None:
         return None
     if name == "conv2d" and not p["stride"] == p["dilation"] == 1:
         return None
-    # The direct kernel's images are padded already.
-    z = {"top": 0, "left": 0} | p
-    return Sizes(*(z[name] for name in Sizes.__dataclass_fields__))
+    return Sizes.of_kernel(p)
 
 
 def _walks(stmt: Stmt | None, z: Sizes) -> LoopKernel | None:
@@ -218,10 +221,10 @@ def _is_sum(stmt: Stmt | None, z: Sizes) -> bool:
     return kernel.inputs == (image,) and kernel.outputs[0].reduce == "sum" and all(kernel.reduced[2:])
 
 
-def _window(pool: Stmt | None, z: Sizes) -> tuple[int, int] | None:
+def _window(pool: Stmt | None, z: Sizes) -> Window | None:
     """The window of a pooling of the convolution's result, if windows tile it from its first corner."""
     p = params_of(pool)
     window = p["kh"], p["kw"]
     tiles = window == (p["sh"], p["sw"]) and p["pt"] == p["pl"] == 0
     same = (p["planes"], p["h"], p["w"]) == (z.n * z.co, z.oh, z.ow)
-    return window if tiles and same and (p["oh"], p["ow"]) == (z.oh // window[0], z.ow // window[1]) else None
+    return window if tiles and same and (p["oh"], p["ow"]) == z.pooled(window) else None

@@ -6,9 +6,9 @@ Fewer calls compile faster, and threads can share small ones by giving each whol
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from graphc.lower.rewrite import Context, Statements
 from graphc.lower.statements import operands, touched, with_blocks
 from graphc_codegen.program import Call, LoopKernel, Stmt
 
@@ -24,15 +24,19 @@ class _Set:
     calls: list[Call]
 
 
-def join(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
-    """The statements with equal loops joined where the later one may run as early as the first one."""
+def join_calls(body: Statements, context: Context) -> Statements:
+    """Join calls of equal loops where the later one may run as early as the first one.
+
+    before:  b4 = map(b0, b2)       b5 = map(b1, b3)
+    after:   b4, b5 = map(b0, b2, b1, b3) 2 times
+    """
     reads: dict[int, int] = {}
     writes: dict[int, int] = {}
     sets: dict[LoopKernel, _Set] = {}
     done: list[Stmt | _Set] = []
     for stmt in body:
         if not isinstance(stmt, Call):
-            stmt = with_blocks(stmt, join)
+            stmt = with_blocks(stmt, lambda block: join_calls(block, context))
             for buffer in touched(stmt):
                 reads[buffer] = writes[buffer] = len(done)
             done.append(stmt)

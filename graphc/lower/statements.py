@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,15 @@ def operands(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """What a call reads, and what it writes."""
     split = len(call.args) - written(call.kernel)
     return call.args[:split], call.args[split:]
+
+
+def calls(body: Iterable[Stmt]) -> Iterator[Call]:
+    """Every call, in program order, with all that branches and loops hold."""
+    for stmt in body:
+        if isinstance(stmt, Call):
+            yield stmt
+        for block in blocks(stmt):
+            yield from calls(block)
 
 
 def touched(stmt: Stmt) -> set[int]:

@@ -12,8 +12,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from graphc.lower.cost import best_threads, is_shared, nanoseconds
-from graphc.lower.statements import operands
-from graphc_codegen.program import Call, If, Program, Stmt, exchanges
+from graphc.lower.rewrite import Context, Layout, Statements
+from graphc.lower.statements import calls, operands
+from graphc_codegen.program import Call, If, Stmt, exchanges
 
 
 class _Touch(NamedTuple):
@@ -31,30 +32,35 @@ _Ranges = dict[tuple[bool, bool], list[tuple[int, int]]]
 _Touched = _Ranges | None
 
 
-def spread(program: Program, most: int) -> Program:
-    """The program for as many threads as pay, up to `most`."""
-    sizes = {b.id: b.size for b in program.buffers}
+def share_calls(body: Statements, context: Context) -> Statements:
+    """Choose as many threads as pay, and tell calls which of them they share, and statements where threads must meet.
+
+    before:    b2 = gemm(b0, b1)                     b3 = reduce(b2)
+    after:     b2 = gemm(b0, b1) on 2 threads      ~ b3 = reduce(b2)
+    """
+    layout = context.placed()
+    sizes = {b.id: b.size for b in layout.buffers}
 
     def alone(call: Call) -> float:
         return nanoseconds(call.kernel, [sizes[b] for b in call.args])
 
+    most = context.most_threads
     # Both branches of an If and one turn of a While count: which are taken is not known.
-    threads = best_threads([(c.kernel, alone(c)) for c in program.calls()], most) if most > 1 else 1
-    if threads == 1:
-        return program
-    sharer = _Sharer(program, sizes, threads)
-    body, _ = sharer.block(program.body, {})
-    return replace(program, body=body, threads=threads)
+    context.threads = best_threads([(c.kernel, alone(c)) for c in calls(body)], most) if most > 1 else 1
+    if context.threads == 1:
+        return body
+    shared, _ = _Sharer(layout, sizes, context.threads).block(body, {})
+    return shared
 
 
 class _Sharer:
-    def __init__(self, program: Program, sizes: dict[int, int], threads: int) -> None:
+    def __init__(self, layout: Layout, sizes: dict[int, int], threads: int) -> None:
         self.threads = threads
         self.sizes = sizes
         self.place: dict[int, tuple[int, int]] = {}
-        end = program.arena
+        end = layout.arena
         params: dict[int, tuple[int, int]] = {}
-        for b in program.buffers:
+        for b in layout.buffers:
             if b.space == "arena":
                 self.place[b.id] = (b.position, b.position + b.nbytes)
             elif b.space == "param":

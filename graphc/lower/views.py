@@ -11,22 +11,14 @@ transposed is written with the strides of the transposed tensor, and one that go
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from graphc.ir import Graph, Node, TensorType, Value
+from graphc.ir.lowering import View
 from graphc.ir.op import Alias, Strided
 from graphc.ir.types import contiguous_strides
 
 #: Ops whose operands and result may lie anywhere, as long as one of the last two axes is contiguous.
 _TAKERS = frozenset({"MatMul", "BatchMatMul"})
-
-
-class View(NamedTuple):
-    """Elements `offset + sum(index * strides)` of a buffer of `size`. An axis of size 1 has stride 0."""
-
-    size: int
-    offset: int
-    strides: tuple[int, ...]
 
 
 class Views:

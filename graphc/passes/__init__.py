@@ -1,4 +1,7 @@
-"""Graph-to-graph passes, autodiff among them. Each is a plain function Graph -> Graph; `PIPELINE` is the compiler's order."""
+"""Graph-to-graph passes, autodiff among them. Each is a plain function Graph -> Graph; `PIPELINE` is the compiler's order.
+
+Not here: what is true of kernels, buffers and threads only, which is for the rewrites of statements in `graphc.lower`.
+"""
 
 from graphc.passes.autodiff import autodiff
 from graphc.passes.cleanup import cse, prune, simplify

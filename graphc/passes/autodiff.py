@@ -9,9 +9,11 @@ with its forward node, that node's line and scope, and region "backward".
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from graphc.errors import GradientError
 from graphc.ir import Builder, Graph, Node, NodeView, Origin, Value
-from graphc.ir.op import _NoGrad
+from graphc.ir.op import NoGrad
 from graphc.passes.tools import in_subgraphs
 
 
@@ -114,7 +116,7 @@ def _node_gradient(
     wanted: set[Value],
 ) -> None:
     rule = node.op.grad
-    if isinstance(rule, _NoGrad):
+    if isinstance(rule, NoGrad):
         return
     if rule is None:
         raise GradientError(
@@ -127,7 +129,9 @@ def _node_gradient(
             ],
             help="wrap its operand in ops.stop_gradient if it shall not be differentiated",
         )
-    for operand, gradient in zip(node.inputs, rule(builder, NodeView(builder.graph, node), *dys), strict=True):
+    # One gradient for each result; that of a single one is never None here.
+    apply: Callable[..., Sequence[Value | None]] = rule
+    for operand, gradient in zip(node.inputs, apply(builder, NodeView(builder.graph, node), *dys), strict=True):
         if gradient is not None and (operand in wanted or operand.node in path):
             _accumulate(builder, adjoints, operand, gradient)
 

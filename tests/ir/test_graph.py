@@ -169,7 +169,6 @@ def test_a_frozen_graph_refuses_every_change():
         lambda: g.replace_node(2, [Value(1)]),
         lambda: g.set_results([]),
         lambda: g.prune(),
-        lambda: g.drop_inputs([0]),
     ]
     for change in changes:
         with pytest.raises(VerifyError, match=r"graph @diamond is frozen and cannot be changed; change a copy\(\)"):
@@ -273,19 +272,6 @@ def test_replacement_by_other_types_is_refused():
         g.replace_node(1, flat.outputs)
     with pytest.raises(VerifyError, match="%1 cannot be replaced"):
         g.replace_node(1, [])
-
-
-def test_inputs_in_use_cannot_leave_the_signature():
-    g = Graph("g")
-    a, b, c, d = (g.add(kind, types=(F,)) for kind in ("Input", "Input", "Param", "Param"))
-    g.add("Neg", a.outputs)
-    g.set_results([], [(c.id, b.outputs[0])])
-    for node in (a, b, c):
-        with pytest.raises(VerifyError, match=f"%{node.id} is used and cannot leave the signature of @g"):
-            g.drop_inputs([node.id])
-    g.drop_inputs([d.id])
-    assert g.inputs == (a.id, b.id, c.id)
-    verify(g)
 
 
 # ---- types

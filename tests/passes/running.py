@@ -8,6 +8,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from graphc.debug import debug
 from graphc.ir import Graph, parse, verify
 from graphc.lower import Lowered, cost, lower
 from graphc.ops.declared import reference
@@ -54,7 +55,7 @@ def agree(graph: Graph, inputs: Mapping[int, Any], *, checked: bool, canary: boo
 
     Inputs must stay as they are; between the steps the parameters are made small again. Several threads share all they can.
     """
-    with patch.multiple(cost, **_SHARE_ALL):
+    with patch.multiple(cost, **_SHARE_ALL), debug(verify=2):
         lowered = lower(graph, canary=canary, threads=threads)
     assert threads == 1 or races(lowered.program) == []
     params = [np.ascontiguousarray(inputs[i]).reshape(inputs[i].shape).copy() for i in lowered.params]

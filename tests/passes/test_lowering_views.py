@@ -7,8 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphc.ir import Graph, verify
+from graphc.ir.lowering import View
 from graphc.lower import lower
-from graphc.lower.views import View, Views
+from graphc.lower.views import Views
 from tests.passes.running import agree, agree_everywhere, calls, graph_of, small_integers
 
 HEAD = """\

@@ -32,7 +32,7 @@ SUM = "%10: f32[3] = ReduceSum(%7) {axis=(0, 2, 3)}"
 @pytest.fixture(autouse=True)
 def small_ones_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rather few and small images."""
-    monkeypatch.setattr("graphc.ops.winograd._WORTH_BATCH", 0.1)
+    monkeypatch.setattr("graphc.lower.convolution.choice._WORTH_BATCH", 0.1)
 
 
 def text(nodes: list[str], results: str) -> Graph:

@@ -6,6 +6,7 @@ import numpy as np
 
 from graphc.errors import ArgumentValueError, DTypeError
 from graphc.ir import NO_GRAD, REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
+from graphc.ir.lowering import ExpressionBuilder, Handle
 from graphc.ir.op import Attrs, Scalar, Types
 from graphc.ir.types import DTYPES, numpy_dtype
 from graphc.ops.declared.rules import (
@@ -41,6 +42,10 @@ def _cast_ref(x: Array, dtype: str) -> Array:
     return x.astype(target)
 
 
+def _cast_scalar(e: ExpressionBuilder, x: Handle, dtype: str) -> Handle:
+    return e.cast(x, dtype)
+
+
 op(
     "Cast",
     "x",
@@ -51,7 +56,7 @@ op(
     grad=lambda g, n, dy: [
         None if "bool" in (n.type(n.x).dtype, g.type(dy).dtype) else g.Cast(dy, dtype=n.type(n.x).dtype)
     ],
-    lower=Scalar(lambda e, x, dtype: e.cast(x, dtype)),
+    lower=Scalar(_cast_scalar),
     samples=lambda: [
         Sample((floats(4, 9, high=50),), {"dtype": "int32"}),
         Sample((floats(4, 9, high=50),), {"dtype": "int64"}),
@@ -75,13 +80,17 @@ def _fill_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (TensorType(attrs["dtype"], attrs["shape"]),)
 
 
+def _fill_scalar(e: ExpressionBuilder, dtype: str, shape: tuple[int, ...], value: float) -> Handle:
+    return e.number(value, dtype)
+
+
 op(
     "Fill",
     attrs={"dtype": REQUIRED, "shape": REQUIRED, "value": REQUIRED},
     infer=_fill_infer,
     ref=lambda dtype, shape, value: np.full(shape, value, numpy_dtype(dtype)),
     grad=NO_GRAD,
-    lower=Scalar(lambda e, dtype, shape, value: e.number(value, dtype)),
+    lower=Scalar(_fill_scalar),
     samples=lambda: [
         Sample((), {"dtype": "float32", "shape": (3, 21), "value": 1.5}),
         Sample((), {"dtype": "int32", "shape": (), "value": -2}),

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import LoweringError, ShapeError
+from graphc.errors import ShapeError
 from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
+from graphc.ir.lowering import Geometry
 from graphc.ir.op import Attrs, Kernel, Types
-from graphc.ir.types import FLOATS, contiguous_strides
-from graphc.ops import phases, winograd
-from graphc.ops.conv_sizes import Sizes
+from graphc.ir.types import FLOATS
 from graphc.ops.declared.rules import Array, check_dtype, floats, same_dtype
 from graphc.ops.declared.windows import output_plane, windows
 
@@ -68,87 +67,8 @@ def _conv_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
     ]
 
 
-def _square(name: str, attrs: Attrs) -> tuple[int, int]:
-    (sh, sw), (dh, dw) = attrs["stride"], attrs["dilation"]
-    if sh != sw or dh != dw:
-        raise LoweringError(f"{name}: there is a kernel for equal vertical and horizontal stride and dilation only")
-    return sh, dh
-
-
-def _conv_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
-    stride, dilation = _square("Conv2D", attrs)
-    (n, ci, h, w), (co, _, kh, kw) = k.type(inputs[0]).shape, k.type(inputs[1]).shape
-    _, _, oh, ow = k.type(outputs[0]).shape
-    top, _, left, _ = attrs["pad"]
-    z = Sizes(n, ci, co, h, w, kh, kw, oh, ow, top, left)
-    if stride == dilation == 1 and (name := winograd.kernel(z, transposed=False)) != "conv2d":
-        winograd.convolve(k, name, z, *inputs, *outputs, transposed=False)
-        return
-    x, stride, h, w = phases.split(k, inputs[0], attrs["pad"], stride, (kh, kw))
-    sizes = dict(n=n, ci=ci, co=co, h=h, w=w, kh=kh, kw=kw, oh=oh, ow=ow)
-    k.call("conv2d", (x, inputs[1]), outputs, **sizes, stride=stride, dilation=dilation, transposed=False)
-
-
-def _conv_filter_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
-    stride, dilation = _square("Conv2DBackpropFilter", attrs)
-    (n, co, oh, ow), (_, ci, kh, kw) = k.type(inputs[0]).shape, k.type(outputs[0]).shape
-    top, _, left, _ = attrs["pad"]
-    _, _, h, w = k.type(inputs[1]).shape
-    z = Sizes(n, ci, co, h, w, kh, kw, oh, ow, top, left)
-    if stride == dilation == 1 and (name := winograd.gradient_kernel(z)) != "conv2d_filter_grad":
-        winograd.weight_gradient(k, name, z, inputs[1], inputs[0], outputs[0])
-        return
-    x, stride, h, w = phases.split(k, inputs[1], attrs["pad"], stride, (kh, kw))
-    sizes = dict(n=n, ci=ci, co=co, h=h, w=w, kh=kh, kw=kw, oh=oh, ow=ow)
-    k.call("conv2d_filter_grad", (x, inputs[0]), outputs, **sizes, stride=stride, dilation=dilation)
-
-
-def _spread(k: Any, x: Any, stride: int) -> Any:
-    """x with stride - 1 zeros between neighbours."""
-    n, c, h, w = k.type(x).shape
-    if stride == 1:
-        return x
-    shape = (n, c, (h - 1) * stride + 1, (w - 1) * stride + 1)
-    strides = contiguous_strides(shape)
-    wide = k.temp(TensorType("float32", shape))
-    k.fill(wide, 0.0)
-    k.copy(x, wide, (n, c, h, w), 0, contiguous_strides((n, c, h, w)), 0, (*strides[:2], strides[2] * stride, stride))
-    return wide
-
-
-def _conv_input_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
-    """dx is a convolution of dy, spread out by the stride inside a zero border, with the flipped weight."""
-    stride, dilation = _square("Conv2DBackpropInput", attrs)
-    (n, co, oh, ow), (_, ci, kh, kw) = k.type(inputs[0]).shape, k.type(inputs[1]).shape
-    _, _, h, w = k.type(outputs[0]).shape
-    hz, wz = h + (kh - 1) * dilation, w + (kw - 1) * dilation
-    top, left = (kh - 1) * dilation - attrs["pad"][0], (kw - 1) * dilation - attrs["pad"][2]
-    z = Sizes(n, co, ci, (oh - 1) * stride + 1, (ow - 1) * stride + 1, kh, kw, h, w, top, left)
-    if dilation == 1 and (name := winograd.kernel(z, transposed=True)) != "conv2d":
-        winograd.convolve(k, name, z, _spread(k, inputs[0], stride), inputs[1], outputs[0], transposed=True)
-        return
-    source = inputs[0]
-    if (stride, top, left, oh, ow) != (1, 0, 0, hz, wz):
-        source = k.temp(TensorType("float32", (n, co, hz, wz)))
-        k.fill(source, 0.0)
-        # Rows of dy whose place lies inside the border.
-        y0, x0 = max(0, -(top // stride)), max(0, -(left // stride))
-        rows = min(oh, (hz - 1 - top) // stride + 1) - y0
-        columns = min(ow, (wz - 1 - left) // stride + 1) - x0
-        if rows > 0 and columns > 0:
-            k.copy(
-                inputs[0],
-                source,
-                (n, co, rows, columns),
-                y0 * ow + x0,
-                (co * oh * ow, oh * ow, ow, 1),
-                (y0 * stride + top) * wz + x0 * stride + left,
-                (co * hz * wz, hz * wz, stride * wz, stride),
-            )
-    sizes = dict(n=n, ci=co, co=ci, h=hz, w=wz, kh=kh, kw=kw, oh=h, ow=w)
-    # Rows of the border that hold zeros only, which the kernel may skip.
-    border = (max(0, top), max(0, hz - top - oh)) if (stride, dilation) == (1, 1) else (0, 0)
-    k.call("conv2d", (source, inputs[1]), outputs, **sizes, stride=1, dilation=dilation, transposed=True, border=border)
+def _geometry(attrs: Attrs) -> Geometry:
+    return Geometry(attrs["pad"], attrs["stride"], attrs["dilation"])
 
 
 _CONV_CASES: tuple[Mapping[str, Any], ...] = (
@@ -200,7 +120,7 @@ op(
     infer=_conv_infer,
     ref=_conv_ref,
     grad=_conv_grad,
-    lower=Kernel(_conv_lower),
+    lower=Kernel(lambda k, inputs, outputs, attrs: k.convolve(inputs[0], inputs[1], outputs[0], _geometry(attrs))),
     samples=lambda: _conv_samples("x", "w"),
     doc="cross-correlation of images with [out, in, kh, kw] weights",
 )
@@ -215,7 +135,9 @@ op(
         g.Conv2D(d, n.weight, **_conv_attrs(n)),
         g.Conv2DBackpropFilter(n.dy, d, shape=n.type(n.weight).shape, **_conv_attrs(n)),
     ],
-    lower=Kernel(_conv_input_lower),
+    lower=Kernel(
+        lambda k, inputs, outputs, attrs: k.convolve_input(inputs[0], inputs[1], outputs[0], _geometry(attrs))
+    ),
     samples=lambda: _conv_samples("dy", "w"),
     doc="gradient of Conv2D for its images",
 )
@@ -230,7 +152,9 @@ op(
         g.Conv2D(n.x, d, **_conv_attrs(n)),
         g.Conv2DBackpropInput(n.dy, d, shape=n.type(n.x).shape, **_conv_attrs(n)),
     ],
-    lower=Kernel(_conv_filter_lower),
+    lower=Kernel(
+        lambda k, inputs, outputs, attrs: k.weight_gradient(inputs[0], inputs[1], outputs[0], _geometry(attrs))
+    ),
     samples=lambda: _conv_samples("dy", "x"),
     doc="gradient of Conv2D for its weights",
 )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from graphc.errors import ShapeError
-from graphc.ir import NO_GRAD, Builder, NodeView, Sample, TensorType, Value, op
-from graphc.ir.op import Attrs, Scalar, Types
+from graphc.ir import NO_GRAD, Builder, Gradient, NodeView, Sample, TensorType, Value, op
+from graphc.ir.lowering import Binary, ExpressionBuilder, Handle, Unary
+from graphc.ir.op import Attrs, NoGrad, Scalar, Types
 from graphc.ir.types import FLOATS
 from graphc.ops.declared.rules import (
     NUMERIC,
@@ -45,8 +45,8 @@ def unary_samples(low: float, high: float, dtypes: Sequence[str], grad: bool) ->
 def unary(
     name: str,
     ref: Callable[..., Array],
-    scalar: Callable[..., Any],
-    grad: Any,
+    scalar: Unary,
+    grad: Gradient | NoGrad,
     low: float = -3.0,
     high: float = 3.0,
     dtypes: Sequence[str] = FLOATS,
@@ -153,7 +153,7 @@ def _pair_samples(
 def _binary(
     name: str,
     ref: Callable[..., Array],
-    scalar: Callable[..., Any],
+    scalar: Binary,
     grad: Callable[[Builder, NodeView, Value], tuple[Value, Value]],
     dtypes: Sequence[str] = NUMERIC,
     low: float = 0.3,
@@ -274,7 +274,7 @@ op(
 )
 
 
-def _compare(name: str, ref: Callable[..., Array], scalar: Callable[..., Any], dtypes: Sequence[str] = NUMERIC) -> None:
+def _compare(name: str, ref: Callable[..., Array], scalar: Binary, dtypes: Sequence[str] = NUMERIC) -> None:
     def samples() -> list[Sample]:
         made = _pair_samples(-2, 2, NUMERIC, ())()
         special = np.array([1, np.nan, np.inf, -np.inf, 0, -0.0], np.float32)
@@ -311,7 +311,7 @@ _compare("Greater", np.greater, lambda e, x, y: e.gt(x, y))
 _compare("GreaterEqual", np.greater_equal, lambda e, x, y: e.ge(x, y))
 
 
-def _logical(name: str, ref: Callable[..., Array], scalar: Callable[..., Any]) -> None:
+def _logical(name: str, ref: Callable[..., Array], scalar: Binary) -> None:
     op(
         name,
         "x y",
@@ -389,7 +389,7 @@ unary("Round", np.round, lambda e, x: e.round(x), NO_GRAD, -9, 9, doc="nearest i
 _SPECIAL = np.array([1, np.inf, -np.inf, np.nan, 0, 3e38, -1e-38], np.float32)
 
 
-def _test(name: str, ref: Callable[..., Array], scalar: Callable[..., Any], doc: str) -> None:
+def _test(name: str, ref: Callable[..., Array], scalar: Unary, doc: str) -> None:
     op(
         name,
         "x",
@@ -434,7 +434,7 @@ op(
 )
 
 
-def _trunc(e: Any, x: Any) -> Any:
+def _trunc(e: ExpressionBuilder, x: Handle) -> Handle:
     return e.select(e.lt(x, e.constant(0.0, x)), e.neg(e.floor(e.neg(x))), e.floor(x))
 
 
@@ -443,7 +443,7 @@ unary("Trunc", np.trunc, _trunc, NO_GRAD, -9, 9, doc="x without its fraction")
 _BITS = ("bool", "int32", "int64")
 
 
-def _bitwise(name: str, ref: Callable[..., Array], scalar: Callable[..., Any], doc: str) -> None:
+def _bitwise(name: str, ref: Callable[..., Array], scalar: Binary, doc: str) -> None:
     op(
         name,
         "x y",

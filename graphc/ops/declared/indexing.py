@@ -9,7 +9,8 @@ import numpy as np
 
 from graphc.errors import ArgumentValueError, ShapeError
 from graphc.ir import NO_GRAD, REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
-from graphc.ir.op import Attrs, Kernel, Scalar, Types
+from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle
+from graphc.ir.op import Attrs, Kernel, Operands, Scalar, Types
 from graphc.ops.declared.rules import Array, booleans, check_dtype, floats, integers, same_dtype
 
 INDEX_DTYPES = ("int32", "int64")
@@ -25,7 +26,7 @@ def _one_hot_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (TensorType(attrs["dtype"], (*indices.shape, attrs["depth"])),)
 
 
-def _one_hot_scalar(e: Any, indices: Any, depth: int, on: float, off: float, dtype: str) -> Any:
+def _one_hot_scalar(e: ExpressionBuilder, indices: Handle, depth: int, on: float, off: float, dtype: str) -> Handle:
     hit = e.eq(indices, e.iota(-1, indices))
     return e.select(hit, e.number(on, dtype), e.number(off, dtype))
 
@@ -81,12 +82,12 @@ def _gather_params(x: TensorType, indices: TensorType, axis: int) -> dict[str, A
     }
 
 
-def _gather_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
-    k.call("gather", inputs, outputs, **_gather_params(k.type(inputs[0]), k.type(inputs[1]), attrs["axis"]))
+def _gather_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    k.call("gather", inputs, outputs, **_gather_params(inputs[0].type, inputs[1].type, attrs["axis"]))
 
 
-def _gather_grad_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
-    k.call("gather_grad", inputs, outputs, **_gather_params(k.type(outputs[0]), k.type(inputs[1]), attrs["axis"]))
+def _gather_grad_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    k.call("gather_grad", inputs, outputs, **_gather_params(outputs[0].type, inputs[1].type, attrs["axis"]))
 
 
 def _gather_grad_ref(dy: Array, indices: Array, shape: tuple[int, ...], axis: int) -> Array:
@@ -192,9 +193,9 @@ def _factor_grad(g: Builder, n: NodeView, dy: Value) -> Value:
     return made
 
 
-def _lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
-    x, indices, axis = k.type(inputs[0]), k.type(inputs[1]), attrs["axis"]
-    if not indices.size or not k.type(inputs[2]).size:
+def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    x, indices, axis = inputs[0].type, inputs[1].type, attrs["axis"]
+    if not indices.size or not inputs[2].type.size:
         k.duplicate(inputs[0], outputs[0])
         return
     k.call(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from graphc.errors import ShapeError
 from graphc.ir import NO_GRAD, REQUIRED, Sample, TensorType, op
-from graphc.ir.op import Attrs, Kernel, Types
+from graphc.ir.lowering import CallBuilder
+from graphc.ir.op import Attrs, Kernel, Operands, Types
 from graphc.ops.declared.rules import Array, booleans, floats, integers
 
 #: Words of a log, and how many elements of a tensor are recorded before only the corners are.
@@ -45,14 +44,14 @@ def _ref(log: Array, *xs: Array, site: int) -> Array:
     return out
 
 
-def _lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
-    arrays = [x for x in inputs[1:] if k.type(x).size]
-    types = [k.type(x) for x in arrays]
+def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    arrays = [x for x in inputs[1:] if x.type.size]
+    types = [x.type for x in arrays]
     k.call(
         "log",
         (inputs[0], *arrays),
         outputs,
-        capacity=k.type(inputs[0]).size,
+        capacity=inputs[0].type.size,
         site=attrs["site"],
         dtypes=tuple(t.dtype for t in types),
         sizes=tuple(t.size for t in types),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from graphc.errors import ShapeError
-from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
-from graphc.ir.op import Attrs, Kernel, Types
+from graphc.ir import Builder, Gradient, NodeView, Sample, TensorType, Value, op
+from graphc.ir.lowering import CallBuilder, Operand
+from graphc.ir.op import Attrs, Kernel, Operands, TypeRule, Types
 from graphc.ir.types import FLOATS
 from graphc.ops.declared.rules import Array, check_dtype, floats, same_dtype
 
@@ -25,7 +25,7 @@ def _sides(types: Types, attrs: Attrs) -> tuple[int, int, int, int]:
     return (*a, *b)  # type: ignore[return-value]
 
 
-def _infer(name: str, batched: bool) -> Any:
+def _infer(name: str, batched: bool) -> TypeRule:
     def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         x, y = types
         dtype = same_dtype(name, types)
@@ -55,7 +55,7 @@ def _ref(x: Array, y: Array, transpose_a: bool, transpose_b: bool) -> Array:
     return np.asarray(np.matmul(x, y))
 
 
-def _grad(name: str) -> Any:
+def _grad(name: str) -> Gradient:
     def grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
         product = getattr(g, name)
         ta, tb = n.transpose_a, n.transpose_b
@@ -75,14 +75,14 @@ def _grad(name: str) -> Any:
     return grad
 
 
-def _lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
+def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     """Operands may be views; a result whose columns are contiguous is that of the transposed product B' A'."""
-    m, kk, _, n = _sides([k.type(x) for x in inputs], attrs)
-    (a, ta), (b, tb), (c, turned) = (_matrix(k, x) for x in (*inputs, *outputs))
+    m, kk, _, n = _sides([x.type for x in inputs], attrs)
+    (a, ta), (b, tb), (c, turned) = (_matrix(x) for x in (*inputs, *outputs))
     ta, tb = ta ^ attrs["transpose_a"], tb ^ attrs["transpose_b"]
     if turned:
         inputs, a, b, ta, tb, m, n = inputs[::-1], b, a, not tb, not ta, n, m
-    axes = k.type(outputs[0]).shape[:-2]
+    axes = outputs[0].type.shape[:-2]
     views = {name: x for name, x in (("a", a), ("b", b), ("c", c)) if x is not None}
     k.call(
         "gemm",
@@ -100,16 +100,16 @@ def _lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
     )
 
 
-def _matrix(k: Any, operand: Any) -> tuple[tuple[int, ...] | None, bool]:
+def _matrix(operand: Operand) -> tuple[tuple[int, ...] | None, bool]:
     """How the kernel finds the matrices of an operand, None if contiguous; and whether their columns are contiguous.
 
     Of a view, as the kernel has it: (size, offset, lead, *strides of the leading axes).
     """
-    view = k.view(operand)
+    view = operand.view
     if view is None:
         return None, False
     *batch, row, column = view.strides
-    columns = k.type(operand).shape[-1]
+    columns = operand.type.shape[-1]
     turned = column != 1 and columns > 1
     return (view.size, view.offset, column if turned else row, *batch), turned
 

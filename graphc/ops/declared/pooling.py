@@ -10,7 +10,8 @@ import numpy as np
 
 from graphc.errors import ArgumentValueError, ShapeError
 from graphc.ir import REQUIRED, NodeView, Sample, TensorType, op
-from graphc.ir.op import Attrs, Kernel, Types
+from graphc.ir.lowering import CallBuilder
+from graphc.ir.op import Attrs, Kernel, KernelRule, Operands, TypeRule, Types
 from graphc.ir.types import FLOATS
 from graphc.ops.declared.rules import Array, check_dtype, floats
 from graphc.ops.declared.windows import Pair, output_plane, windows
@@ -18,7 +19,7 @@ from graphc.ops.declared.windows import Pair, output_plane, windows
 # ---- pooling
 
 
-def _pool_infer(name: str) -> Any:
+def _pool_infer(name: str) -> TypeRule:
     def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         x = types[0]
         check_dtype(name, "x", x, FLOATS)
@@ -78,10 +79,10 @@ def _avg_grad_ref(dy: Array, shape: tuple[int, ...], kernel: Pair, **attrs: Any)
     return _scatter(x, np.repeat(part[..., None], kernel[0] * kernel[1], -1), kernel, attrs)
 
 
-def _pool_lower(name: str) -> Any:
-    def lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
-        n, c, h, w = k.type(outputs[0] if name.endswith("grad") else inputs[0]).shape
-        _, _, oh, ow = k.type(inputs[-1] if name.endswith("grad") else outputs[0]).shape
+def _pool_lower(name: str) -> KernelRule:
+    def lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+        n, c, h, w = (outputs[0] if name.endswith("grad") else inputs[0]).type.shape
+        _, _, oh, ow = (inputs[-1] if name.endswith("grad") else outputs[0]).type.shape
         (kh, kw), (sh, sw) = attrs["kernel"], attrs["stride"]
         sizes = dict(
             planes=n * c,

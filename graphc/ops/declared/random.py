@@ -9,12 +9,11 @@ the low half of the key added before the first and the high half xored in before
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from graphc.errors import ArgumentValueError, DTypeError
 from graphc.ir import NO_GRAD, REQUIRED, Sample, TensorType, op
+from graphc.ir.lowering import ExpressionBuilder, Handle
 from graphc.ir.op import Attrs, Scalar, Types
 from graphc.ir.types import contiguous_strides
 from graphc.ops.declared.rules import Array
@@ -54,7 +53,7 @@ def _mix_array(x: Array, rounds: tuple[tuple[int, int], ...]) -> Array:
     return x
 
 
-def _mix_scalar(e: Any, x: Any, rounds: tuple[tuple[int, int], ...], bits: int) -> Any:
+def _mix_scalar(e: ExpressionBuilder, x: Handle, rounds: tuple[tuple[int, int], ...], bits: int) -> Handle:
     for shift, factor in rounds:
         x = e.xor(x, e.shift_right(x, shift))
         if factor != 1:
@@ -95,7 +94,7 @@ def _uniform_ref(key: Array, shape: tuple[int, ...]) -> Array:
     return (x >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
 
 
-def _uniform_scalar(e: Any, key: Any, shape: tuple[int, ...]) -> Any:
+def _uniform_scalar(e: ExpressionBuilder, key: Handle, shape: tuple[int, ...]) -> Handle:
     low, high = e.cast(key, "int32"), e.cast(e.shift_right(key, 32), "int32")
     x = low
     for axis, (size, stride) in enumerate(zip(shape, contiguous_strides(shape), strict=True)):

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentValueError, ShapeError
-from graphc.ir import NO_GRAD, REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
-from graphc.ir.op import Attrs, Kernel, Reduce, Types
+from graphc.ir import NO_GRAD, REQUIRED, Builder, Gradient, NodeView, Sample, TensorType, Value, op
+from graphc.ir.lowering import CallBuilder
+from graphc.ir.op import Attrs, Kernel, NoGrad, Operands, Reduce, TypeRule, Types
 from graphc.ir.types import FLOATS
 from graphc.ops.declared.rules import (
     NUMERIC,
@@ -23,7 +24,7 @@ from graphc.ops.declared.rules import (
 )
 
 
-def _infer(name: str, allowed: Sequence[str], empty_ok: bool) -> Callable[[Types, Attrs], tuple[TensorType, ...]]:
+def _infer(name: str, allowed: Sequence[str], empty_ok: bool) -> TypeRule:
     def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         (x,) = types
         check_dtype(name, "x", x, allowed)
@@ -75,7 +76,7 @@ def _reduction(
     name: str,
     ref: Callable[..., Any],
     lower: Reduce,
-    grad: Any,
+    grad: Gradient | NoGrad,
     allowed: Sequence[str] = NUMERIC,
     empty_ok: bool = True,
     doc: str = "",
@@ -161,8 +162,8 @@ def _arg_ref(x: Array, axis: int, dtype: str) -> Array:
     return np.asarray(np.argmax(x, axis=axis)).astype(dtype)
 
 
-def _arg_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
-    type, axis = k.type(inputs[0]), attrs["axis"]
+def _arg_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    type, axis = inputs[0].type, attrs["axis"]
     outer, inner = (
         TensorType(type.dtype, type.shape[:axis]).size,
         TensorType(type.dtype, type.shape[axis + 1 :]).size,

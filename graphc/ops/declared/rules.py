@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from graphc.errors import ArgumentValueError, DTypeError, ShapeError
 from graphc.ir import Builder, TensorType, Value
-from graphc.ir.op import Attrs, Types
+from graphc.ir.op import Attrs, TypeRule, Types
 from graphc.ir.types import FLOATS, INTEGERS
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -69,9 +69,7 @@ def same_dtype(op: str, types: Types) -> str:
     return types[0].dtype
 
 
-def elementwise(
-    op: str, allowed: Sequence[str] = NUMERIC, result: str | None = None
-) -> Callable[[Types, Attrs], tuple[TensorType, ...]]:
+def elementwise(op: str, allowed: Sequence[str] = NUMERIC, result: str | None = None) -> TypeRule:
     """Type rule: operands of one dtype among `allowed`, broadcast; the result has dtype `result` or theirs."""
 
     def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from graphc.errors import ArgumentValueError, DTypeError, ShapeError
 from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
-from graphc.ir.op import Alias, Attrs, Kernel, Scalar, Strided, Types
+from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle
+from graphc.ir.op import Alias, Attrs, Kernel, Operands, Scalar, Strided, Types
 from graphc.ir.types import contiguous_strides
 from graphc.ops.declared.rules import Array, booleans, broadcast_shape, floats, integers, same_dtype, unbroadcast
 
@@ -81,6 +81,11 @@ def _broadcast_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (TensorType(x.dtype, shape),)
 
 
+def _broadcast_scalar(e: ExpressionBuilder, x: Handle, shape: tuple[int, ...]) -> Handle:
+    # The result's shape is the loop's domain, so broadcasting is what operands do anyway.
+    return x
+
+
 op(
     "BroadcastTo",
     "x",
@@ -88,8 +93,7 @@ op(
     infer=_broadcast_infer,
     ref=lambda x, shape: np.broadcast_to(x, shape),
     grad=lambda g, n, dy: [unbroadcast(g, dy, n.x)],
-    # The result's shape is the loop's domain, so broadcasting is what operands do anyway.
-    lower=Scalar(lambda e, x, shape: x),
+    lower=Scalar(_broadcast_scalar),
     samples=lambda: [
         Sample((floats(3, 1),), {"shape": (2, 3, 19)}, grad=(0,)),
         Sample((floats(),), {"shape": (4,)}, grad=(0,)),
@@ -112,7 +116,7 @@ def _slice_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (TensorType(x.dtype, size),)
 
 
-def _slices(begin: tuple[int, ...], size: tuple[int, ...], step: tuple[int, ...]) -> tuple[Any, ...]:
+def _slices(begin: tuple[int, ...], size: tuple[int, ...], step: tuple[int, ...]) -> tuple[slice, ...]:
     # An end before element 0 must be None for a negative step.
     return tuple(
         slice(b, (e if (e := b + n * s) >= 0 else None) if n else b, s)
@@ -143,10 +147,10 @@ op(
 )
 
 
-def _slice_grad_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
+def _slice_grad_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     dy, dx = inputs[0], outputs[0]
-    size = k.type(dy).shape
-    offset, strides = _slice_access(k.type(dx), {**attrs, "size": size})
+    size = dy.type.shape
+    offset, strides = _slice_access(dx.type, {**attrs, "size": size})
     k.fill(dx, 0.0)
     k.copy(dy, dx, size, 0, contiguous_strides(size), offset, strides)
 
@@ -181,12 +185,12 @@ def _pad_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (TensorType(x.dtype, tuple(d + a + b for d, (a, b) in zip(x.shape, pads, strict=True))),)
 
 
-def _pad_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
+def _pad_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     x, y = inputs[0], outputs[0]
-    strides = contiguous_strides(k.type(y).shape)
+    strides = contiguous_strides(y.type.shape)
     offset = sum(a * s for (a, _), s in zip(attrs["paddings"], strides, strict=True))
     k.fill(y, attrs["value"])
-    k.copy(x, y, k.type(x).shape, 0, contiguous_strides(k.type(x).shape), offset, strides)
+    k.copy(x, y, x.type.shape, 0, contiguous_strides(x.type.shape), offset, strides)
 
 
 op(
@@ -236,11 +240,11 @@ def _concat_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
     return grads
 
 
-def _concat_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
-    strides = contiguous_strides(k.type(outputs[0]).shape)
+def _concat_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    strides = contiguous_strides(outputs[0].type.shape)
     start = 0
     for x in inputs:
-        shape = k.type(x).shape
+        shape = x.type.shape
         if not k.holds(outputs[0], x):
             k.copy(x, outputs[0], shape, 0, contiguous_strides(shape), start * strides[attrs["axis"]], strides)
         start += shape[attrs["axis"]]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from graphc.errors import DTypeError, GradientError, ShapeError
 from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
-from graphc.ir.op import Attrs, Kernel, Types
+from graphc.ir.lowering import CallBuilder
+from graphc.ir.op import Attrs, Kernel, KernelRule, Operands, TypeRule, Types
 from graphc.ir.types import FLOATS
 from graphc.ops.declared.rules import Array, check_dtype, floats, integers, same_dtype
 
@@ -19,7 +18,7 @@ def _log_softmax(x: Array) -> Array:
         return np.asarray(z - np.log(np.exp(z).sum(-1, keepdims=True)))
 
 
-def _rows_infer(name: str) -> Any:
+def _rows_infer(name: str) -> TypeRule:
     def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         same_dtype(name, types)
         check_dtype(name, "x", types[0], FLOATS)
@@ -32,9 +31,9 @@ def _rows_infer(name: str) -> Any:
     return infer
 
 
-def _rows_lower(kernel: str) -> Any:
-    def lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
-        type = k.type(inputs[0])
+def _rows_lower(kernel: str) -> KernelRule:
+    def lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+        type = inputs[0].type
         k.call(kernel, inputs, outputs, rows=type.size // type.shape[-1], cols=type.shape[-1])
 
     return lower
@@ -186,9 +185,9 @@ def _entropy_grad(g: Builder, n: NodeView, dy: Value | None, d_gradient: Value |
     return [g.Mul(n.out(1), column), None]
 
 
-def _entropy_lower(sparse: bool) -> Any:
-    def lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
-        rows, cols = k.type(inputs[0]).shape
+def _entropy_lower(sparse: bool) -> KernelRule:
+    def lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+        rows, cols = inputs[0].type.shape
         k.call(
             "softmax_cross_entropy",
             inputs,
@@ -196,7 +195,7 @@ def _entropy_lower(sparse: bool) -> Any:
             rows=rows,
             cols=cols,
             sparse=sparse,
-            label_dtype=k.type(inputs[1]).dtype,
+            label_dtype=inputs[1].type.dtype,
         )
 
     return lower

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import networkx as nx
 import numpy as np
 
 from graphc.errors import DTypeError, GraphcError, ShapeError, VerifyError
 from graphc.ir import NO_GRAD, REQUIRED, Graph, Node, Sample, TensorType, Value, op
-from graphc.ir.op import Alias, Attrs, Kernel, Scalar, Structural, Types
+from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle
+from graphc.ir.op import Alias, Attrs, Kernel, Operands, Scalar, Structural, Types
 from graphc.ir.types import FLOATS
 from graphc.ops.declared.rules import Array, floats, integers
 
@@ -110,12 +110,16 @@ def _clear_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (TensorType("int32", (8,)),)
 
 
+def _clear_scalar(e: ExpressionBuilder) -> Handle:
+    return e.number(0, "int32")
+
+
 op(
     "ClearFloatStatus",
     infer=_clear_infer,
     ref=lambda: np.zeros(8, np.int32),
     grad=NO_GRAD,
-    lower=Scalar(lambda e: e.number(0, "int32")),
+    lower=Scalar(_clear_scalar),
     effect=True,
     samples=lambda: [Sample(())],
     doc="a cleared status. What is to be checked comes after it",
@@ -169,9 +173,9 @@ def _any_nonfinite(status: Array, *outs: Array) -> Array:
     return np.asarray(bool(np.any(status)) or any(not np.isfinite(x).all() for x in outs))
 
 
-def _status_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
-    outs = [x for x in inputs[1:] if k.type(x).size]
-    k.call("float_status", (inputs[0], *outs), outputs, sizes=tuple(k.type(x).size for x in outs))
+def _status_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    outs = [x for x in inputs[1:] if x.type.size]
+    k.call("float_status", (inputs[0], *outs), outputs, sizes=tuple(x.type.size for x in outs))
 
 
 op(
@@ -194,11 +198,11 @@ def _finite_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (TensorType("bool", ()),)
 
 
-def _finite_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
+def _finite_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     status, flag = k.temp(TensorType("int32", (8,))), k.temp(TensorType("bool", ()))
     k.fill(status, 0)
-    outs = [x for x in inputs if k.type(x).size]
-    k.call("float_status", (status, *outs), (flag,), sizes=tuple(k.type(x).size for x in outs))
+    outs = [x for x in inputs if x.type.size]
+    k.call("float_status", (status, *outs), (flag,), sizes=tuple(x.type.size for x in outs))
     k.elementwise(lambda e, x: e.logical_not(x), (flag,), outputs[0])
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
-from graphc.ir import Sample, op
+from graphc.ir import Builder, Gradient, NodeView, Sample, Value, op
+from graphc.ir.lowering import ExpressionBuilder, Handle
 from graphc.ir.op import Scalar
 from graphc.ir.types import FLOATS
 from graphc.ops.declared.elementwise import unary
@@ -102,7 +102,7 @@ unary(
 )
 
 
-def _log1p(e: Any, x: Any) -> Any:
+def _log1p(e: ExpressionBuilder, x: Handle) -> Handle:
     """log(u) x / (u - 1) with u = 1 + x: the rounding of u cancels (W. Kahan)."""
     one = e.constant(1.0, x)
     u = e.add(x, one)
@@ -111,7 +111,7 @@ def _log1p(e: Any, x: Any) -> Any:
     return e.select(e.eq(d, e.constant(0.0, x)), x, e.select(e.eq(u, x), e.log(u), corrected))
 
 
-def _expm1(e: Any, x: Any) -> Any:
+def _expm1(e: ExpressionBuilder, x: Handle) -> Handle:
     """2 t / (1 - t) with t = tanh(x / 2) near zero, where exp(x) - 1 would cancel."""
     t = e.tanh(e.mul(x, e.constant(0.5, x)))
     near = e.div(e.add(t, t), e.sub(e.constant(1.0, x), t))
@@ -147,10 +147,10 @@ unary(
     doc="log(1 + e^x)",
 )
 
-# ---- expressions; `c` makes a constant of the dtype of x
+# ---- expressions
 
 
-def polynomial(e: Any, x: Any, coefficients: Sequence[float]) -> Any:
+def polynomial(e: ExpressionBuilder, x: Handle, coefficients: Sequence[float]) -> Handle:
     """Horner's rule, the highest power first."""
     value = e.constant(coefficients[0], x)
     for c in coefficients[1:]:
@@ -158,7 +158,7 @@ def polynomial(e: Any, x: Any, coefficients: Sequence[float]) -> Any:
     return value
 
 
-def _atan_positive(e: Any, x: Any) -> Any:
+def _atan_positive(e: ExpressionBuilder, x: Handle) -> Handle:
     one = e.constant(1.0, x)
     large, middle = e.gt(x, e.constant(math.tan(3 * math.pi / 8), x)), e.gt(x, e.constant(math.tan(math.pi / 8), x))
     shift = e.select(
@@ -171,15 +171,15 @@ def _atan_positive(e: Any, x: Any) -> Any:
     return e.add(shift, e.add(e.mul(e.mul(tail, z), t), t))
 
 
-def _signed(e: Any, x: Any, magnitude: Any) -> Any:
+def _signed(e: ExpressionBuilder, x: Handle, magnitude: Handle) -> Handle:
     return e.select(e.lt(x, e.constant(0.0, x)), e.neg(magnitude), magnitude)
 
 
-def _atan(e: Any, x: Any) -> Any:
+def _atan(e: ExpressionBuilder, x: Handle) -> Handle:
     return _signed(e, x, _atan_positive(e, e.abs(x)))
 
 
-def _asin_parts(e: Any, x: Any) -> tuple[Any, Any]:
+def _asin_parts(e: ExpressionBuilder, x: Handle) -> tuple[Handle, Handle]:
     """(|x| > 1/2, r) with asin |x| = r, or pi/2 - 2 r where |x| > 1/2."""
     a = e.abs(x)
     far = e.gt(a, e.constant(0.5, x))
@@ -190,25 +190,25 @@ def _asin_parts(e: Any, x: Any) -> tuple[Any, Any]:
     return far, e.add(e.mul(e.mul(tail, z), root), root)
 
 
-def _asin(e: Any, x: Any) -> Any:
+def _asin(e: ExpressionBuilder, x: Handle) -> Handle:
     far, r = _asin_parts(e, x)
     return _signed(e, x, e.select(far, e.sub(e.constant(math.pi / 2, x), e.add(r, r)), r))
 
 
-def _acos(e: Any, x: Any) -> Any:
+def _acos(e: ExpressionBuilder, x: Handle) -> Handle:
     far, r = _asin_parts(e, x)
     negative = e.lt(x, e.constant(0.0, x))
     outer = e.select(negative, e.sub(e.constant(math.pi, x), e.add(r, r)), e.add(r, r))
     return e.select(far, outer, e.sub(e.constant(math.pi / 2, x), _signed(e, x, r)))
 
 
-def _is_negative(e: Any, x: Any) -> Any:
+def _is_negative(e: ExpressionBuilder, x: Handle) -> Handle:
     """Whether the sign bit is set; 1 / -0 is minus infinity."""
     zero = e.constant(0.0, x)
     return e.lt(e.select(e.eq(x, zero), e.div(e.constant(1.0, x), x), x), zero)
 
 
-def _atan2(e: Any, y: Any, x: Any) -> Any:
+def _atan2(e: ExpressionBuilder, y: Handle, x: Handle) -> Handle:
     a, b, zero, one = e.abs(y), e.abs(x), e.constant(0.0, x), e.constant(1.0, x)
     large, small = e.max(a, b), e.min(a, b)
     ratio = e.select(e.eq(large, zero), zero, e.select(e.eq(small, e.constant(math.inf, x)), one, e.div(small, large)))
@@ -218,24 +218,24 @@ def _atan2(e: Any, y: Any, x: Any) -> Any:
     return e.select(_is_negative(e, y), e.neg(angle), angle)
 
 
-def _sinh(e: Any, x: Any) -> Any:
+def _sinh(e: ExpressionBuilder, x: Handle) -> Handle:
     # exp(|x|) overflows only where the result does, up to a factor of two.
     a = e.abs(x)
     near = e.mul(e.constant(0.5, x), e.sub(_expm1(e, a), _expm1(e, e.neg(a))))
     return _signed(e, x, e.select(e.gt(a, e.constant(60.0, x)), _half_exp(e, a), near))
 
 
-def _half_exp(e: Any, a: Any) -> Any:
+def _half_exp(e: ExpressionBuilder, a: Handle) -> Handle:
     root = e.exp(e.mul(e.constant(0.5, a), a))
     return e.mul(e.mul(e.constant(0.5, a), root), root)
 
 
-def _cosh(e: Any, x: Any) -> Any:
+def _cosh(e: ExpressionBuilder, x: Handle) -> Handle:
     a = e.abs(x)
     return e.add(_half_exp(e, a), e.mul(e.constant(0.5, x), e.exp(e.neg(a))))
 
 
-def _asinh(e: Any, x: Any) -> Any:
+def _asinh(e: ExpressionBuilder, x: Handle) -> Handle:
     a, one = e.abs(x), e.constant(1.0, x)
     large = e.gt(a, e.constant(1e9, x))
     safe = e.select(large, one, a)
@@ -244,14 +244,14 @@ def _asinh(e: Any, x: Any) -> Any:
     return _signed(e, x, e.select(large, e.add(e.log(a), e.constant(math.log(2), x)), near))
 
 
-def _acosh(e: Any, x: Any) -> Any:
+def _acosh(e: ExpressionBuilder, x: Handle) -> Handle:
     large = e.gt(x, e.constant(1e9, x))
     t = e.sub(e.select(large, e.constant(2.0, x), x), e.constant(1.0, x))
     near = _log1p(e, e.add(t, e.sqrt(e.add(e.add(t, t), e.mul(t, t)))))
     return e.select(large, e.add(e.log(x), e.constant(math.log(2), x)), near)
 
 
-def _atanh(e: Any, x: Any) -> Any:
+def _atanh(e: ExpressionBuilder, x: Handle) -> Handle:
     a = e.abs(x)
     inside = e.div(e.add(a, a), e.sub(e.constant(1.0, x), a))
     return _signed(e, x, e.mul(e.constant(0.5, x), _log1p(e, inside)))
@@ -263,7 +263,7 @@ _ERFC = (
 )  # fmt: skip
 
 
-def _erfc(e: Any, x: Any) -> Any:
+def _erfc(e: ExpressionBuilder, x: Handle) -> Handle:
     z, one = e.abs(x), e.constant(1.0, x)
     t = e.div(one, e.add(one, e.mul(e.constant(0.5, x), z)))
     y = e.mul(t, e.exp(e.sub(polynomial(e, t, _ERFC), e.mul(z, z))))
@@ -276,13 +276,16 @@ def _erfc_ref(x: Array) -> Array:
 
 # ---- declarations
 
+#: Something of a node, as new nodes.
+_Term = Callable[[Builder, NodeView], Value]
 
-def _one_over(root: Callable[[Any, Any], Any]) -> Callable[..., list[Any]]:
+
+def _one_over(root: _Term) -> Gradient:
     """Gradient dy / root(g, x)."""
     return lambda g, n, dy: [g.Div(dy, root(g, n))]
 
 
-def _quadratic(sign: float, constant: float) -> Callable[[Any, Any], Any]:
+def _quadratic(sign: float, constant: float) -> _Term:
     """constant + sign x^2."""
     return lambda g, n: g.Add(g.like(constant, n.x), g.Mul(g.like(sign, n.x), g.Square(n.x)))
 

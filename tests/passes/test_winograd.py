@@ -6,8 +6,8 @@ import pytest
 
 from graphc.ir import Graph
 from graphc.lower import lower
-from graphc.ops import winograd
-from graphc.ops.conv_sizes import Sizes
+from graphc.lower.convolution import choice
+from graphc.lower.convolution.sizes import Sizes
 from graphc_codegen.program import NamedKernel
 from tests.passes.running import calls, close_to_reference, graph_of, races
 
@@ -67,9 +67,9 @@ def test_others_stay_direct(x: str, w: str, y: str, attrs: str) -> None:
 
 def test_gradients_of_few_pixels_stay_direct() -> None:
     one, four = (Sizes(n, 64, 64, 24, 24, 3, 3, 24, 24, 1, 1) for n in (1, 4))
-    assert winograd.kernel(one, transposed=False) == "conv2d_winograd"
-    assert winograd.gradient_kernel(one) == "conv2d_filter_grad"
-    assert winograd.gradient_kernel(four) == "conv2d_filter_grad_winograd"
+    assert choice.kernel(one, transposed=False) == "conv2d_winograd"
+    assert choice.gradient_kernel(one) == "conv2d_filter_grad"
+    assert choice.gradient_kernel(four) == "conv2d_filter_grad_winograd"
 
 
 @pytest.mark.parametrize("threads", [1, 5, 64])

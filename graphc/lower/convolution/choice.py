@@ -1,17 +1,16 @@
-"""Which kernel makes a convolution: the direct one or one of Winograd's; and how the latter are called.
+"""Which kernel makes a convolution: the direct one or one of Winograd's; and what the latter are told.
 
 F(4x4, 3x3) makes 4 x 4 outputs with 36 products for a pair of channels instead of 144, but transforms images and weights. For few
-channels and many images see `winograd_batch`.
+channels and many images see `batch`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 from graphc.debug import threads
-from graphc.ir import TensorType
-from graphc.ops import winograd_batch
-from graphc.ops.conv_sizes import DIRECT, Sizes
+from graphc.lower.convolution import batch
+from graphc.lower.convolution.sizes import DIRECT, Sizes, Window
 
 #: Multiply-adds that take as long as the transforms of a tile of one channel, and of the weights of one pair of channels; the
 #: latter with up to so many pairs, which stay in the second-level cache, and with more.
@@ -30,40 +29,65 @@ _POOL, _POOL_GRADIENT, _MOST_POOLED = 4, 10, 16
 _LANES = 16
 
 
+class _Candidate(NamedTuple):
+    """A kernel, its cost in cycles for a vector of one lane, and how many times as fast as the direct one it must be."""
+
+    name: str
+    cost: float
+    worth: float
+
+
 def kernel(z: Sizes, *, transposed: bool) -> str:
     """The kernel that should make the convolution, which is an input gradient if `transposed`."""
-    costs, direct = {}, z.direct(skips=transposed)
+    candidates = []
     if (z.kh, z.kw) == (3, 3) and min(z.top, z.left) >= 0 and z.ci >= _LEAST_CHANNELS:
-        costs["conv2d_winograd"] = _cost(z, z.ci)
-    if points := winograd_batch.points(z, transposed=transposed):
-        costs["conv2d_batch_winograd"] = winograd_batch.cost(z, points, transposed=transposed)
-    return _fastest("conv2d", direct, costs)
+        candidates.append(_Candidate("conv2d_winograd", _cost(z, z.ci), _WORTH))
+    if points := batch.points(z, transposed=transposed):
+        cost = batch.cost(z, points, transposed=transposed)
+        candidates.append(_Candidate("conv2d_batch_winograd", cost, _WORTH_BATCH))
+    return _fastest("conv2d", z.direct(skips=transposed), candidates)
 
 
 def gradient_kernel(z: Sizes) -> str:
     """The kernel that should make the gradient of such a convolution with respect to its weights."""
-    costs, direct = {}, z.direct_gradient()
+    candidates = []
     if (z.kh, z.kw) == (3, 3) and z.n * _tiles(z.oh) * _tiles(z.ow) >= _LEAST_SUMMED:
-        costs["conv2d_filter_grad_winograd"] = _cost(z, _full(z.ci))
-    if points := winograd_batch.gradient_points(z):
-        costs["conv2d_filter_grad_batch_winograd"] = winograd_batch.gradient_cost(z, points)
-    return _fastest("conv2d_filter_grad", direct, costs)
+        candidates.append(_Candidate("conv2d_filter_grad_winograd", _cost(z, _full(z.ci)), _WORTH))
+    if points := batch.gradient_points(z):
+        cost = batch.gradient_cost(z, points)
+        candidates.append(_Candidate("conv2d_filter_grad_batch_winograd", cost, _WORTH_BATCH))
+    return _fastest("conv2d_filter_grad", z.direct_gradient(), candidates)
 
 
-def pools(z: Sizes, window: winograd_batch.Window, gradients: int) -> bool:
+def pools(z: Sizes, window: Window, gradients: int) -> bool:
     """Whether a kernel should make such a convolution and max pooling at once; `gradients` of the pooling then cost nothing."""
-    points = winograd_batch.points(z, transposed=False)
+    points = batch.points(z, transposed=False)
     if not points or window[0] * window[1] > _MOST_POOLED:
         return False
     pooling = (_POOL + _POOL_GRADIENT * gradients) * z.n * z.co * z.oh * z.ow
-    pooled, batch = winograd_batch.pooled_cost(z, points, window), winograd_batch.cost(z, points, transposed=False)
-    return pooled * _WORTH_BATCH < z.direct(skips=False) + pooling and pooled < batch + pooling
+    pooled, apart = batch.pooled_cost(z, points, window), batch.cost(z, points, transposed=False)
+    return pooled * _WORTH_BATCH < z.direct(skips=False) + pooling and pooled < apart + pooling
 
 
-def _fastest(name: str, direct: float, costs: dict[str, float]) -> str:
-    """The kernel of the least cost among those that are worth it; `name` is the direct one."""
-    worth = {k: c for k, c in costs.items() if c * (_WORTH_BATCH if "batch" in k else _WORTH) < direct}
-    return min(worth, key=lambda k: worth[k], default=name)
+def _fastest(direct: str, cost: float, candidates: list[_Candidate]) -> str:
+    """The candidate of the least cost among those that are worth it; else the direct kernel, which has that cost."""
+    worth = [c for c in candidates if c.cost * c.worth < cost]
+    return min(worth, key=lambda c: c.cost).name if worth else direct
+
+
+def params(name: str, z: Sizes, *, transposed: bool) -> dict[str, int]:
+    """What one of Winograd's kernels is told besides the sizes: scratch memory above all."""
+    if name == "conv2d_batch_winograd":
+        return batch.params(z, transposed=transposed)
+    return _memory(z, 36 * (z.ci * z.co + 32), 0, 0)
+
+
+def gradient_params(name: str, z: Sizes) -> dict[str, int]:
+    """The same for the gradient with respect to the weights."""
+    if name == "conv2d_filter_grad_batch_winograd":
+        return batch.gradient_params(z)
+    channels = _full(z.ci)
+    return _memory(z, 0, channels, 36 * (z.co * channels + 16))
 
 
 def _cost(z: Sizes, ci: int) -> float:
@@ -71,27 +95,6 @@ def _cost(z: Sizes, ci: int) -> float:
     weights = (_WEIGHTS if ci * z.co <= _NEAR else _FAR_WEIGHTS) * ci * z.co
     tiles = _full(z.n * _tiles(z.oh) * _tiles(z.ow))
     return DIRECT * (tiles * (36 * ci * z.co + _TILE * (ci + z.co)) + weights)
-
-
-def convolve(k: Any, name: str, z: Sizes, x: Any, weight: Any, out: Any, *, transposed: bool) -> None:
-    """out = the convolution of x by a Winograd kernel; with the weight turned around if `transposed`."""
-    if name == "conv2d_batch_winograd":
-        more = winograd_batch.params(z, transposed=transposed)
-    else:
-        more = _memory(z, 36 * (z.ci * z.co + 32), 0, 0)
-    scratch = k.temp(TensorType("float32", (more["scratch"],)))
-    k.call(name, (x, weight), (scratch, out), **z.params(), **more, transposed=transposed)
-
-
-def weight_gradient(k: Any, name: str, z: Sizes, x: Any, dy: Any, out: Any) -> None:
-    """out = the gradient of such a convolution with respect to its weights."""
-    if name == "conv2d_filter_grad_batch_winograd":
-        more = winograd_batch.gradient_params(z)
-    else:
-        channels = _full(z.ci)
-        more = _memory(z, 0, channels, 36 * (z.co * channels + 16))
-    scratch = k.temp(TensorType("float32", (more["scratch"],)))
-    k.call(name, (x, dy), (scratch, out), **z.params(), **more)
 
 
 def _memory(z: Sizes, common: int, per_tile: int, fixed: int) -> dict[str, int]:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from graphc.ir import Graph
 from graphc.lower import lower
-from graphc.ops import winograd, winograd_batch
-from graphc.ops.conv_sizes import Sizes, meetings
+from graphc.lower.convolution import batch, choice
+from graphc.lower.convolution.sizes import Sizes, meetings
 from graphc_codegen.kernels.winograd.batch import Plan
 from graphc_codegen.kernels.winograd.batch_filter_grad import GradientPlan
 from graphc_codegen.program import NamedKernel
@@ -60,20 +60,20 @@ def test_programs_agree_with_the_interpreter(threads: int, monkeypatch: pytest.M
 )
 def test_others_stay_direct(sizes: Sizes, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRAPHC_NUM_THREADS", str(threads))
-    assert winograd.kernel(sizes, transposed=False) == "conv2d"
-    assert winograd.gradient_kernel(sizes) == "conv2d_filter_grad"
+    assert choice.kernel(sizes, transposed=False) == "conv2d"
+    assert choice.gradient_kernel(sizes) == "conv2d_filter_grad"
 
 
 def test_one_channel_is_worth_it_for_the_weights_and_with_pooling() -> None:
     first = Sizes(256, 1, 6, 32, 32, 5, 5, 28, 28, 0, 0)
-    assert winograd.pools(first, (2, 2), 1)
-    assert winograd.pools(first, (2, 2), 0)
-    assert winograd.pools(LENET, (2, 2), 0)
-    assert not winograd.pools(first, (7, 7), 1)
-    assert not winograd.pools(replace(first, n=4), (2, 2), 1)
-    assert not winograd.pools(replace(first, kh=1, oh=32), (2, 2), 1)
-    assert winograd.kernel(first, transposed=False) == "conv2d"
-    assert winograd.gradient_kernel(first) == "conv2d_filter_grad_batch_winograd"
+    assert choice.pools(first, (2, 2), 1)
+    assert choice.pools(first, (2, 2), 0)
+    assert choice.pools(LENET, (2, 2), 0)
+    assert not choice.pools(first, (7, 7), 1)
+    assert not choice.pools(replace(first, n=4), (2, 2), 1)
+    assert not choice.pools(replace(first, kh=1, oh=32), (2, 2), 1)
+    assert choice.kernel(first, transposed=False) == "conv2d"
+    assert choice.gradient_kernel(first) == "conv2d_filter_grad_batch_winograd"
 
 
 @given(
@@ -85,22 +85,22 @@ def test_one_channel_is_worth_it_for_the_weights_and_with_pooling() -> None:
 )  # fmt: skip
 def test_memory_is_what_the_kernels_need(sizes: Sizes) -> None:
     for transposed in (False, True):
-        if winograd_batch.points(sizes, transposed=transposed):
-            more = winograd_batch.params(sizes, transposed=transposed)
+        if batch.points(sizes, transposed=transposed):
+            more = batch.params(sizes, transposed=transposed)
             plan = Plan.of(sizes.params() | more | {"transposed": transposed})
             assert more["scratch"] == plan.fixed + more["parts"] * plan.region
-    if winograd_batch.gradient_points(sizes):
-        more = winograd_batch.gradient_params(sizes)
+    if batch.gradient_points(sizes):
+        more = batch.gradient_params(sizes)
         gradient = GradientPlan.of(sizes.params() | more)
         assert more["scratch"] == more["parts"] * gradient.region
 
 
 def test_eight_points_are_for_high_kernels_and_long_sums() -> None:
-    assert winograd_batch.points(LENET, transposed=False) == 8
-    assert winograd_batch.gradient_points(LENET) == 8
+    assert batch.points(LENET, transposed=False) == 8
+    assert batch.gradient_points(LENET) == 8
     few, low, high = (replace(LENET, **changed) for changed in ({"ci": 2}, {"kh": 3}, {"kh": 7, "oh": 8}))
     for sizes, count in ((few, 6), (low, 6), (high, 8), (replace(high, ci=2), 0)):
-        assert winograd_batch.points(sizes, transposed=False) == count
+        assert batch.points(sizes, transposed=False) == count
 
 
 def test_taps_that_meet_pixels() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import graphc
 from graphc import nn, ops
-from graphc.ops.phases import _runs
+from graphc.lower.convolution.phases import _runs
 
 
 @pytest.mark.parametrize("stride", [1, 2, 3, 4])

@@ -6,13 +6,11 @@ For few channels and many images.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from graphc.debug import threads
-from graphc.ops.conv_sizes import Sizes, meetings
-
-#: Rows and columns of what max pooling takes the maximum of.
-Window = tuple[int, int]
+from graphc.lower.convolution.sizes import Sizes, Window, meetings
 
 #: Images that are done at a time.
 _IMAGES = 16
@@ -45,7 +43,7 @@ def cost(z: Sizes, points: int, *, transposed: bool) -> float:
 
 def pooled_cost(z: Sizes, points: int, window: Window) -> float:
     """Cycles of the convolution and of max pooling, for a vector of one lane."""
-    fewer = _OUT * (z.oh * z.ow - _windows(z, window))
+    fewer = _OUT * (z.oh * z.ow - math.prod(z.pooled(window)))
     return cost(z, points, transposed=False) + _IMAGES * _rounds(z) * z.co * (_POOL * z.oh * z.ow - fewer)
 
 
@@ -63,7 +61,7 @@ def pooled_params(z: Sizes, window: Window, *, indexed: bool) -> dict[str, Any]:
 
 def index_size(z: Sizes, window: Window) -> int:
     """Elements of the index of the maxima."""
-    return _blocks(z) * _IMAGES * z.co * _windows(z, window)
+    return _blocks(z) * _IMAGES * z.co * math.prod(z.pooled(window))
 
 
 def gradient_points(z: Sizes) -> int:
@@ -102,10 +100,6 @@ def _wide(points: int) -> int:
 def _narrow(z: Sizes, points: int) -> int:
     """Cycles to transform a column of a tile of outputs to points."""
     return 2 * points + (points + 1 - z.kh) * (points // 2)
-
-
-def _windows(z: Sizes, window: Window) -> int:
-    return z.oh // window[0] * (z.ow // window[1])
 
 
 def _blocks(z: Sizes) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from graphc.ir import TensorType
+from graphc.ir.lowering import CallBuilder, Operand
 from graphc.ir.types import contiguous_strides
 
 
@@ -44,21 +44,22 @@ def _runs(size: int, before: int, stride: int, phases: int) -> list[_Run]:
     return [run for run in runs if run.length]
 
 
-def split(k: Any, x: Any, pad: tuple[int, ...], stride: int, kernel: tuple[int, int]) -> tuple[Any, int, int, int]:
+def split(
+    k: CallBuilder, x: Operand, pad: tuple[int, ...], stride: int, kernel: tuple[int, int]
+) -> tuple[Operand, int, int, int]:
     """The padded input split by phase, [N, C, s, s, H/s, W/s], with s and the size of one phase plane.
 
     A strided convolution over it walks unit strides. Without padding and stride it is x itself; a kernel of one pixel
     sees one phase only, whatever the stride, and s is 1.
     """
-    type = k.type(x)
-    n, c, h, w = type.shape
+    n, c, h, w = x.type.shape
     top, bottom, left, right = pad
     if stride == 1 and not any(pad):
         return x, 1, h, w
     count = 1 if kernel == (1, 1) else stride
     hs, ws = -(-(h + top + bottom) // stride), -(-(w + left + right) // stride)
     shape = (n, c, count, count, hs, ws)
-    made = k.temp(TensorType(type.dtype, shape))
+    made = k.temp(TensorType(x.type.dtype, shape))
     down, across = _runs(h, top, stride, count), _runs(w, left, stride, count)
     if sum(run.count * run.length for run in down) * sum(run.count * run.length for run in across) < count**2 * hs * ws:
         k.fill(made, 0.0)

@@ -1,0 +1,89 @@
+"""Sizes of a convolution, for the choice of its kernel and as the kernel's parameters.
+
+The size of a result follows from type rules (`graphc.ops.declared.windows`) and is read off its type here. Kernels have plans of
+their own, from the parameters that they get: the code generator imports nothing of graphc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from graphc.ir import TensorType
+from graphc.ir.lowering import Geometry
+
+#: Rows and columns of what max pooling takes the maximum of.
+Window = tuple[int, int]
+
+#: Cycles of the direct kernel for each vector of multiply-adds, and of that of the weights' gradient.
+DIRECT, _GRADIENT = 1.2, 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """From [n, ci, h, w], after `top` rows and `left` columns of zeros, to [n, co, oh, ow]; stride and dilation are 1.
+
+    Where they are not, only the parameters are of use.
+    """
+
+    n: int
+    ci: int
+    co: int
+    h: int
+    w: int
+    kh: int
+    kw: int
+    oh: int
+    ow: int
+    top: int
+    left: int
+
+    @classmethod
+    def forward(cls, x: TensorType, weight: TensorType, out: TensorType, geometry: Geometry) -> Sizes:
+        """Of a convolution of x with weight, and of its gradient for the weights."""
+        (n, ci, h, w), (co, _, kh, kw), (_, _, oh, ow) = x.shape, weight.shape, out.shape
+        top, _, left, _ = geometry.pad
+        return cls(n, ci, co, h, w, kh, kw, oh, ow, top, left)
+
+    @classmethod
+    def backward(cls, dy: TensorType, weight: TensorType, dx: TensorType, geometry: Geometry) -> Sizes:
+        """Of the convolution of dy, its neighbours set apart by the stride, with the flipped weight that makes dx.
+
+        A negative `top` or `left` cuts off so many rows or columns.
+        """
+        (n, co, oh, ow), (_, ci, kh, kw), (_, _, h, w) = dy.shape, weight.shape, dx.shape
+        (stride, _), (dilation, _) = geometry.stride, geometry.dilation
+        top, left = (kh - 1) * dilation - geometry.pad[0], (kw - 1) * dilation - geometry.pad[2]
+        return cls(n, co, ci, (oh - 1) * stride + 1, (ow - 1) * stride + 1, kh, kw, h, w, top, left)
+
+    @classmethod
+    def of_kernel(cls, params: Mapping[str, Any]) -> Sizes:
+        """From a kernel's parameters; the direct kernel's images are padded already."""
+        return cls(**{f.name: params.get(f.name, 0) for f in fields(cls)})
+
+    def params(self) -> dict[str, int]:
+        """For a kernel."""
+        return asdict(self)
+
+    def padded_params(self, h: int, w: int) -> dict[str, int]:
+        """For a kernel that reads images of h rows and w columns, padded already."""
+        return {k: v for k, v in {**self.params(), "h": h, "w": w}.items() if k not in ("top", "left")}
+
+    def pooled(self, window: Window) -> tuple[int, int]:
+        """Rows and columns of the result after pooling."""
+        return self.oh // window[0], self.ow // window[1]
+
+    def direct(self, *, skips: bool) -> float:
+        """Cycles of the direct kernel, for a vector of one lane; it `skips` rows of the kernel that only meet zeros."""
+        rows = meetings(self.h, self.oh, self.kh, self.top) if skips else self.oh * self.kh
+        return DIRECT * self.n * self.ci * self.co * rows * self.ow * self.kw
+
+    def direct_gradient(self) -> float:
+        """The same for the gradient with respect to the weights."""
+        return _GRADIENT * self.n * self.ci * self.co * self.oh * self.kh * self.ow * self.kw
+
+
+def meetings(size: int, out: int, kernel: int, before: int) -> int:
+    """How many taps of all `out` outputs along an axis meet one of its `size` pixels, with padding `before` it."""
+    return sum(max(0, min(kernel, size + before - o) - max(0, before - o)) for o in range(out))

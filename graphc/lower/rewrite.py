@@ -1,0 +1,54 @@
+"""What a rewrite of statements is: statements in, statements out, with what else it may know of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from graphc.errors import LoweringError
+from graphc.ir.types import Array
+from graphc.lower.buffers import Buffers
+from graphc_codegen.program import Buffer, Stmt
+
+Statements = tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where buffers lie: the arena's size in bytes, and what no plan could have done with less."""
+
+    buffers: tuple[Buffer, ...]
+    arena: int
+    lower_bound: int
+
+
+@dataclass(slots=True)
+class Context:
+    """What rewrites know of a program beside its statements, and what they decide beside these.
+
+    buffers         all buffers; a rewrite may make new ones
+    results         the buffers that are read after the end
+    constants       the arrays of buffers that hold constants
+    most_threads    how many threads the program may have
+    canary          bytes that stay free after each buffer; with any, no two buffers share memory
+    layout          where the buffers lie; set by `place_buffers`
+    threads         how many threads the program has; set by `share_calls`
+    """
+
+    buffers: Buffers
+    results: tuple[int, ...] = ()
+    constants: Mapping[int, Array] = field(default_factory=dict)
+    most_threads: int = 1
+    canary: int = 0
+    layout: Layout | None = None
+    threads: int = 1
+
+    def placed(self) -> Layout:
+        """Where the buffers lie. Raises LoweringError as long as no rewrite has placed them."""
+        if self.layout is None:
+            raise LoweringError("no rewrite has given the buffers their places")
+        return self.layout
+
+
+#: A plain function with a name of its own: that is the name of the stage in timings, dumps and errors.
+Rewrite = Callable[[Statements, Context], Statements]

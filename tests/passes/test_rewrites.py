@@ -1,0 +1,266 @@
+"""The rewrites of statements are one tuple: what runs, what is dumped, and that a broken one is caught by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import nn, ops
+from graphc.debug import debug
+from graphc.errors import LoweringError, VerifyError
+from graphc.lower import REWRITES, Context, Lowered, Rewrite, Statements, lower, pipeline
+from graphc.lower.check import check
+from graphc_codegen.program import Call, If, LoopKernel, NamedKernel, While
+from tests.passes.running import graph_of
+
+NAMES = [
+    "pool_convolutions",
+    "absorb_loops",
+    "mark_causal",
+    "watch_overflow",
+    "chain_loops",
+    "join_calls",
+    "place_buffers",
+    "share_calls",
+]
+
+#: A product with a bias, a branch that goes on with it, and a sum.
+TEXT = """graph @g {
+  forward:
+    %0 x: f32[4,3] = Input()
+    %1 w: f32[3,8] = Input()
+    %2 b: f32[8] = Input()
+    %3 p: b1[] = Input()
+    %4: f32[4,8] = MatMul(%0, %1)
+    %5: f32[4,8] = BiasAdd(%4, %2)
+    %6: f32[8] = ReduceSum(%1) {axis=(0,), keep_dims=False}
+    %7: f32[4,8] = If(%3, %5) {then=graph, else=graph}
+      then = graph @then {
+        takes %8 x: f32[4,8]
+        forward:
+          %9: f32[4,8] = Exp(%8)
+        return "0"=%9
+      }
+      else = graph @else {
+        takes %10 x: f32[4,8]
+        forward:
+          %11: f32[4,8] = Neg(%10)
+        return "0"=%11
+      }
+  return y=%7, z=%6
+}"""
+
+
+class Net(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = nn.Dense(3, 5, activation="relu")
+
+    def construct(self, x: graphc.Tensor) -> graphc.Tensor:
+        return ops.reduce_sum(self.dense(x))
+
+
+def lowered(*rewrites: Rewrite) -> Lowered:
+    """The graph lowered in checked mode."""
+    with debug(jit=False):
+        return lower(graph_of(TEXT), rewrites=rewrites or REWRITES)
+
+
+def test_the_tuple_is_what_runs() -> None:
+    assert [rewrite.__name__ for rewrite in REWRITES] == NAMES
+    assert [stage.name for stage in lowered().stages] == ["fuse", *NAMES]
+    step = graphc.compile(Net(), np.ones((2, 3), np.float32))
+    assert [name for name, _ in step.rewrites] == ["fuse", *NAMES]
+
+
+def test_every_rewrite_says_what_it_does_before_and_after() -> None:
+    for rewrite in REWRITES:
+        assert "    before:  " in (rewrite.__doc__ or ""), rewrite.__name__
+        assert "    after:  " in (rewrite.__doc__ or ""), rewrite.__name__
+
+
+def test_stages_hold_what_each_rewrite_left() -> None:
+    done = lowered()
+    assert done.program.body == done.stages[-1].statements
+    assert [stage.changed for stage in done.stages[:3]] == [True, False, True]
+    assert all(stage.seconds >= 0 for stage in done.stages)
+    text = dict(done.texts())
+    product = next(line for line in text["absorb_loops"].splitlines() if "gemm" in line)
+    assert "%4 MatMul, %5 BiasAdd" in product
+    assert "%4 MatMul, %5 BiasAdd" not in text["pool_convolutions"]
+    assert " at " not in text["join_calls"].partition("statements")[0]
+    assert " at 0" in text["place_buffers"].partition("statements")[0]
+
+
+def test_the_dump_has_a_text_for_each(tmp_path: Path) -> None:
+    step = graphc.compile(Net(), np.ones((2, 3), np.float32))
+    stale = tmp_path / "lower" / "99_old.txt"
+    stale.parent.mkdir()
+    stale.write_text("")
+    written = step.dump(tmp_path)
+    wanted = [f"{index:02}_{name}.txt" for index, name in enumerate(["fuse", *NAMES])]
+    assert sorted(p.name for p in (tmp_path / "lower").iterdir()) == wanted
+    assert [p.name for p in written if p.parent.name == "lower"] == wanted
+    for (_, text), file in zip(step.rewrites, wanted, strict=True):
+        assert (tmp_path / "lower" / file).read_text() == text + "\n"
+
+
+def test_times_and_statements_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with debug(debug=2):
+        lower(graph_of(TEXT))
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split()[1] for line in lines] == ["fuse", *NAMES]
+    assert all(" ms  " in line and line.endswith(" statements") for line in lines)
+    with debug(debug=3):
+        lower(graph_of(TEXT))
+    assert "gemm(" in capsys.readouterr().err
+
+
+# ---- what the check finds; each function breaks statements in one way
+
+
+def forgets(body: Statements, context: Context) -> Statements:
+    return body[1:]
+
+
+def repeats_an_operand(body: Statements, context: Context) -> Statements:
+    return tuple(
+        replace(s, args=(s.args[0], *s.args)) if isinstance(s, Call) and isinstance(s.kernel, LoopKernel) else s
+        for s in body
+    )
+
+
+def takes_other_sizes(body: Statements, context: Context) -> Statements:
+    return tuple(
+        replace(s, args=(0, *s.args[1:])) if isinstance(s, Call) and isinstance(s.kernel, LoopKernel) else s
+        for s in body
+    )
+
+
+def writes_an_input(body: Statements, context: Context) -> Statements:
+    call = body[0]
+    assert isinstance(call, Call)
+    return (replace(call, args=(*call.args[:-1], 0)), *body)
+
+
+def writes_nowhere(body: Statements, context: Context) -> Statements:
+    call = body[0]
+    assert isinstance(call, Call)
+    return (replace(call, kernel=NamedKernel("softmax", ()), args=()), *body)
+
+
+def invents_a_buffer(body: Statements, context: Context) -> Statements:
+    call = body[0]
+    assert isinstance(call, Call)
+    return (replace(call, args=(999, *call.args[1:])), *body[1:])
+
+
+def decides_alone(body: Statements, context: Context) -> Statements:
+    """Leaves one branch out."""
+    return tuple(replace(s, orelse=()) if isinstance(s, If) else s for s in body)
+
+
+def runs_late(body: Statements, context: Context) -> Statements:
+    return (*body, body[0])
+
+
+def adds_memory(body: Statements, context: Context) -> Statements:
+    call = body[0]
+    assert isinstance(call, Call)
+    more = context.buffers.new(context.buffers.type(call.args[-1]))
+    return (replace(call, args=(*call.args[:-1], more)), *body)
+
+
+def lies_on_top(body: Statements, context: Context) -> Statements:
+    layout = context.placed()
+    moved = tuple(replace(b, position=0) if b.space == "arena" else b for b in layout.buffers)
+    context.layout = replace(layout, buffers=moved)
+    return body
+
+
+BROKEN = [
+    (forgets, 0, "is read .* but nothing has been written to it"),
+    (repeats_an_operand, 0, r"has \d operands .* it takes \d"),
+    (takes_other_sizes, 0, r"b0 is f32\[4,3\] .* walks 32 elements of float32"),
+    (writes_an_input, 0, "b0, which is input memory, is written"),
+    (writes_nowhere, 0, "softmax has 0 operands .* it writes 1"),
+    (invents_a_buffer, 0, "b999 is used .* but there is no such buffer"),
+    (decides_alone, 3, "is read after the end, but nothing has been written to it"),
+    (runs_late, 7, "where it is dead"),
+    (adds_memory, 7, "has no place in the arena"),
+    (lies_on_top, 7, "is written .* over b.*, which is still needed"),
+]
+
+
+@pytest.mark.parametrize(("broken", "place", "message"), BROKEN, ids=[b.__name__ for b, _, _ in BROKEN])
+def test_a_broken_rewrite_is_caught_in_checked_mode(broken: Rewrite, place: int, message: str) -> None:
+    rewrites = (*REWRITES[:place], broken, *REWRITES[place:])
+    with pytest.raises(VerifyError, match=f"rewrite {broken.__name__} made statements that cannot run: .*{message}"):
+        lowered(*rewrites)
+
+
+@pytest.mark.parametrize(("on", "checked"), [({}, False), ({"jit": False}, True), ({"verify": 2}, True)])
+def test_when_statements_are_checked(on: dict[str, object], checked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr(pipeline, "check", lambda body, context: seen.append(check(body, context)))
+    with debug(jit=True, verify=1), debug(**on):
+        lower(graph_of(TEXT))
+    assert len(seen) == (9 if checked else 0)
+
+
+def test_errors_name_the_rewrite() -> None:
+    def gives_up(body: Statements, context: Context) -> Statements:
+        raise LoweringError("nothing to be done")
+
+    with pytest.raises(LoweringError, match="nothing to be done") as raised:
+        lowered(*REWRITES[:1], gives_up)
+    assert raised.value.__notes__ == ["in rewrite gives_up, after fuse, pool_convolutions"]
+
+
+@pytest.mark.parametrize("missing", ["place_buffers", "share_calls"])
+def test_without_places_there_is_no_program(missing: str) -> None:
+    rewrites = [r for r in REWRITES if r.__name__ != missing]
+    if missing == "share_calls":
+        assert lowered(*rewrites).program.threads == 1
+    else:
+        with pytest.raises(LoweringError, match="no rewrite has given the buffers their places"):
+            lowered(*rewrites)
+
+
+# ---- the text
+
+
+def lines_of(text: str) -> Iterator[str]:
+    yield from text.partition("statements\n")[2].splitlines()
+
+
+def test_text_shows_loops_branches_threads_and_what_dies() -> None:
+    text = dict(lowered().texts())["share_calls"]
+    assert "b0: f32[4,3] input at 0" in text
+    lines = list(lines_of(text))
+    assert any(line.startswith("  if b3") for line in lines)
+    assert "  else" in lines
+    assert any("= exp(x0)" in line for line in lines)
+    assert any(" die" in line for line in lines)
+    reduction = next(i for i, line in enumerate(lines) if "reduce(" in line)
+    assert lines[reduction + 1].strip() == "for [3, 8], axes [0] reduced"
+    assert "<- sum x0" in lines[reduction + 2]
+
+
+def test_text_shows_while_loops() -> None:
+    class Halves(nn.Cell):
+        def construct(self, x: graphc.Tensor) -> graphc.Tensor:
+            while ops.reduce_sum(x) > 1.0:
+                x = x * 0.5
+            return x
+
+    step = graphc.compile(Halves(), np.ones(3, np.float32))
+    assert any(isinstance(s, While) for s in step._lowered.program.body)
+    text = dict(step.rewrites)["share_calls"]
+    assert "  while" in text
+    assert " do\n" in text
