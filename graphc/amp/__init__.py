@@ -1,4 +1,4 @@
-"""Mixed precision: loss-scale managers, scalers, and casting a network to half precision by level.
+"""Mixed precision: loss-scale managers, scalers, and casting a network to half precision by level. No training cells.
 
 The training cells that use a loss scale are in `graphc.nn.train`.
 """

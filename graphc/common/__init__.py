@@ -1,4 +1,4 @@
-"""MindSpore's `common` package: initializers under their usual path."""
+"""MindSpore's `common` package: initializers under their usual path, and nothing else."""
 
 from graphc.common import initializer
 

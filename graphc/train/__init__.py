@@ -1,4 +1,4 @@
-"""Training loops' callbacks, under MindSpore's names."""
+"""Training loops' callbacks, under MindSpore's names. No training cells: those are in `graphc.nn.train`."""
 
 from graphc.train.callback import Callback
 

@@ -1,4 +1,4 @@
-"""Ops as objects, MindSpore's older style: `ops.MatMul()(x, y)`. Each calls functions of `graphc.ops.functional`."""
+"""Ops as objects: `ops.MatMul()(x, y)`. Each calls functions of `graphc.ops.functional`; none computes itself."""
 
 from __future__ import annotations
 
