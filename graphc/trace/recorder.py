@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from graphc import dispatch
 from graphc.errors import GraphcError, TraceError, user_loc
 from graphc.ir import Data, Graph, Ids, Node, Region, TensorType, Value, get_op
 from graphc.nn.cell.cell import Cell
@@ -45,6 +46,12 @@ class DeferredDepend(Tensor):
     @property
     def type(self) -> TensorType:
         return self.parameter.type
+
+    def value(self) -> Tensor:
+        """What the parameter holds now, after the given nodes."""
+        active: Any = dispatch.recorder.get()
+        snapshot: Tensor = active.wrap(active.resolve(self))
+        return snapshot
 
     __hash__ = Tensor.__hash__
 

@@ -65,7 +65,7 @@ def addn(x: Sequence[Tensor]) -> Tensor:
     total = as_tensor(x[0], "addn: x[0]")
     for y in x[1:]:
         total = add(total, y)
-    return total
+    return total.value()
 
 
 def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
@@ -77,7 +77,7 @@ def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
 def trunc(input: Operand) -> Tensor:
     """x without its fraction; integers as they are."""
     x = as_tensor(input)
-    return call("Trunc", x) if x.type.is_float else x
+    return call("Trunc", x) if x.type.is_float else x.value()
 
 
 @method()
@@ -100,8 +100,8 @@ def rad2deg(x: Tensor) -> Tensor:
 
 @method()
 def positive(input: Tensor) -> Tensor:
-    """x itself."""
-    return input
+    """x as it is."""
+    return input.value()
 
 
 @method()

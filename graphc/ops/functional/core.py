@@ -83,7 +83,7 @@ def cast_to(x: Tensor, dtype: str) -> Tensor:
 
 def cast(input: Operand, dtype: Any) -> Tensor:
     """input in another dtype."""
-    return cast_to(as_tensor(input), to_name(dtype))
+    return cast_to(as_tensor(input), to_name(dtype)).value()
 
 
 def as_bool(x: Operand) -> Tensor:

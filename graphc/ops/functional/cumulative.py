@@ -40,7 +40,7 @@ def cumsum(x: Tensor, axis: int, dtype: Any = None) -> Tensor:
     while by < x.shape[at]:
         x = call("Add", x, _shifted(x, at, by))
         by *= 2
-    return x
+    return x.value()
 
 
 def _scanned(name: str, x: Tensor, axis: int, combine: Any, neutral: float) -> Tensor:
@@ -53,7 +53,7 @@ def _scanned(name: str, x: Tensor, axis: int, combine: Any, neutral: float) -> T
         lead = zeros_like(getitem(x, (*before, slice(0, by))))
         x = combine(x, concat((add(lead, neutral), head), at))
         by *= 2
-    return x
+    return x.value()
 
 
 @method()
@@ -102,7 +102,7 @@ def diff(x: Tensor, n: int = 1, axis: int = -1) -> Tensor:
     before = (slice(None),) * at
     for _ in range(n):
         x = sub(getitem(x, (*before, slice(1, None))), getitem(x, (*before, slice(0, -1))))
-    return x
+    return x.value()
 
 
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:

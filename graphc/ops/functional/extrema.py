@@ -63,7 +63,7 @@ def place(x: Tensor, axis: int | None, keep: bool, largest: bool, dtype: str) ->
 def arg_with_value(x: Tensor, axis: int, keep: bool, largest: bool, dtype: str = "int64") -> tuple[Tensor, Tensor]:
     """(places, values) of the first extrema along an axis; only those elements have a gradient."""
     if x.ndim == 0:
-        return zeros_like(x, dtype), x
+        return zeros_like(x, dtype), x.value()
     at = check_axis("argmax" if largest else "argmin", axis, x.ndim)
     index = place(x, at, True, largest, dtype)
     chosen = equal(arange_along(x, at, dtype), index)

@@ -96,7 +96,7 @@ def sum_to_size(x: Tensor, *size: Any) -> Tensor:
     shape = as_shape(size)
     lead = x.ndim - len(shape)
     axes = (*range(lead), *(i + lead for i, d in enumerate(shape) if d == 1 and x.shape[i + lead] != 1))
-    return reshape(reduce_sum(x, axes), shape) if axes else x
+    return reshape(reduce_sum(x, axes), shape) if axes else x.value()
 
 
 __all__ = [

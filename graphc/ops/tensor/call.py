@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from graphc.dispatch import recorder
 from graphc.errors import TraceError
 from graphc.ir import get_op
@@ -28,4 +30,6 @@ def _eager(op: str, operands: Sequence[Tensor], attrs: dict[str, Any]) -> tuple[
         raise TraceError(f"{op} has no meaning outside a compiled Cell")
     types = definition.infer([x.type for x in operands], full)
     made = reference.apply(definition, types, arrays, full, exact=False)
-    return tuple(Tensor.wrap(a) for a in made)
+    parameters = [x.array for x in operands if x.is_parameter]
+    # A view of a parameter's memory would change with the parameter.
+    return tuple(Tensor.wrap(a.copy() if any(np.may_share_memory(a, p) for p in parameters) else a) for a in made)
