@@ -17,11 +17,12 @@ from graphc.ops.tensor.tensor import Tensor, require_array
 def call(op: str, *operands: Tensor, **attrs: Any) -> Any:
     """Apply an op to tensors; returns a Tensor, or a tuple when the op has several results."""
     active = recorder.get()
-    results = active.record(op, operands, attrs) if active is not None else _eager(op, operands, attrs)
+    results = active.record(op, operands, attrs) if active is not None else at_once(op, operands, attrs)
     return results[0] if len(results) == 1 else results
 
 
-def _eager(op: str, operands: Sequence[Tensor], attrs: dict[str, Any]) -> tuple[Tensor, ...]:
+def at_once(op: str, operands: Sequence[Tensor], attrs: dict[str, Any]) -> tuple[Tensor, ...]:
+    """The op's results by its NumPy reference. TraceError for an op without one, or for traced operands."""
     definition = get_op(op)
     definition.check_arity(len(operands))
     full = definition.complete(attrs)
