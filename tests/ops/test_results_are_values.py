@@ -18,7 +18,7 @@ OF_PYTHON_VALUES = {
     "make_list", "make_tuple", "mutable", "scalar_add", "scalar_mul", "string_concat", "tail", "tuple_getitem",
     "tuple_reversed", "tuple_setitem", "zip_operation", "identity", "fori_loop", "Depend", "UpdateState", "Load",
 }  # fmt: skip
-#: Methods that write the tensor and return it, that make its data where they are still to be made, and that copy it as a Parameter.
+#: Methods that write the tensor and return it, make data that are still to be made, or copy it as a Parameter.
 OF_THE_TENSOR = {"assign_value", "init_data", "clone"}
 
 PARAMETERS = [

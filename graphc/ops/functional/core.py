@@ -90,7 +90,7 @@ def cast(input: Operand, dtype: Any) -> Tensor:
         # In float64 first: float32 would round twice what becomes float64.
         exact = Tensor.wrap(np.asarray(input)) if isinstance(input, float) else as_tensor(input)
         return at_once("Cast", (exact,), {"dtype": name})[0]
-    made = cast_to(input, name).value()
+    made = cast_to(as_tensor(input), name).value()
     if made.is_number:
         # The same value, no longer standing for a Python number.
         active: Any = dispatch.recorder.get()

@@ -25,8 +25,6 @@ from graphc.ops.functional.elementwise import (
     greater_equal,
     less,
     less_equal,
-    maximum,
-    minimum,
     mul,
     neg,
     not_equal,
@@ -60,7 +58,6 @@ arctan2 = atan2
 divide = true_divide = tensor_div = div
 floor_divide = floordiv = tensor_floordiv = floor_div
 floormod = mod = remainder = tensor_mod = floor_mod
-fmax, fmin = maximum, minimum
 multiply = tensor_mul = mul
 pows = tensor_pow = pow_
 subtract = tensor_sub = sub
@@ -91,7 +88,7 @@ unbind = unstack
 
 __all__ = [
     "abs", "absolute", "accumulate_n", "all", "any", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
-    "clip", "divide", "embed", "eq", "fix", "floor_divide", "floordiv", "floormod", "fmax", "fmin", "ge", "gt", "inv", "le",
+    "clip", "divide", "embed", "eq", "fix", "floor_divide", "floordiv", "floormod", "ge", "gt", "inv", "le",
     "lt", "max", "mean", "min", "mod", "movedim", "multiply", "ne", "negative", "pow", "pows", "range", "remainder",
     "reshape_", "round", "sgn", "shape_", "slice", "soft_shrink", "subtract", "sum", "swapdims", "tensor_add", "tensor_div",
     "tensor_eq", "tensor_exp", "tensor_expm1", "tensor_floordiv", "tensor_ge", "tensor_gt", "tensor_le",

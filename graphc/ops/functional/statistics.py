@@ -129,8 +129,12 @@ def vector_norm(x: Tensor, ord: Any = 2, axis: Axis = None, keepdims: bool = Fal
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """x1 x2 / (|x1| |x2|) over an axis; the lengths are at least eps."""
-    lengths = mul(maximum(norm(x1, None, dim), eps), maximum(norm(x2, None, dim), eps))
-    return div(reduce_sum(mul(x1, x2), dim), lengths)
+
+    def length(x: Tensor) -> Tensor:
+        # The bound under the root: the gradient of the root is infinite at 0.
+        return sqrt(maximum(reduce_sum(square(x), dim), eps * eps))
+
+    return div(reduce_sum(mul(x1, x2), dim), mul(length(x1), length(x2)))
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
