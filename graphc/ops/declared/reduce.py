@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -48,7 +49,7 @@ def _spread(g: Builder, n: NodeView, value: Value) -> Value:
 
 
 def _mean_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
-    count = n.type(n.x).size / max(g.type(dy).size, 1)
+    count = math.prod(n.type(n.x).shape[a] for a in n.axis)
     return [_spread(g, n, g.Mul(dy, g.like(1.0 / count, dy)))]
 
 
