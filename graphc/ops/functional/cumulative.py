@@ -15,7 +15,7 @@ from graphc.ops.functional.extrema import arange_along
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.padding import bordered
-from graphc.ops.functional.reduce import reduce_sum
+from graphc.ops.functional.reduce import reduce_sum, summand
 from graphc.ops.functional.reordering import flip
 from graphc.ops.functional.shapes import broadcast_to, expand_dims
 from graphc.ops.functional.slicing import getitem
@@ -58,8 +58,8 @@ def _scanned(name: str, x: Tensor, axis: int, combine: Any, neutral: float) -> T
 
 @method()
 def cumprod(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """Products of the elements up to each along an axis."""
-    return _scanned("cumprod", input if dtype is None else cast(input, dtype), dim, mul, 1)
+    """Products of the elements up to each along an axis; of integers and bools in int64, unless a dtype is given."""
+    return _scanned("cumprod", summand(input, dtype), dim, mul, 1)
 
 
 @method()

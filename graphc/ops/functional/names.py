@@ -35,14 +35,14 @@ from graphc.ops.functional.elementwise import (
 )
 from graphc.ops.functional.extrema import max_, min_
 from graphc.ops.functional.joining import unstack
-from graphc.ops.functional.reduce import reduce_all, reduce_any, reduce_mean, reduce_sum
+from graphc.ops.functional.reduce import reduce_all, reduce_any, reduce_mean, sum_
 from graphc.ops.functional.shapes import moveaxis, reshape, swapaxes
 from graphc.ops.functional.slicing import gather, slice_, strided_slice
 from graphc.ops.functional.sorting import topk
 
 # ---- names of built-in functions
 
-abs, pow, round, sum, max, min = abs_, pow_, round_, reduce_sum, max_, min_
+abs, pow, round, sum, max, min = abs_, pow_, round_, sum_, max_, min_
 range, slice, all, any = range_, slice_, reduce_all, reduce_any
 
 # ---- of one operand
