@@ -124,3 +124,51 @@ def test_moments_of_integers_are_float32(function):
     assert made.dtype == graphc.float32
     expected = {ops.std: x.std(), ops.var: x.var(), ops.norm: np.sqrt((x * x).sum())}[function]
     assert float(made) == pytest.approx(float(expected))
+
+
+#: (function, dtype of a vector, dtype of a tensor without axes, dtype of the result), as in MindSpore.
+SCALED = [
+    (ops.mul, "float16", "float32", "float16"),
+    (ops.div, "float16", "float32", "float16"),
+    (ops.mul, "bfloat16", "float32", "bfloat16"),
+    (ops.mul, "float32", "float64", "float32"),
+    (ops.mul, "float64", "float32", "float64"),
+    (ops.mul, "int8", "int64", "int8"),
+    (ops.mul, "int8", "float32", "float32"),
+    (ops.mul, "float16", "int64", "float16"),
+    (ops.div, "int8", "int32", "float32"),
+    (ops.mul, "bool", "int8", "int8"),
+    (ops.add, "float16", "float32", "float32"),
+    (ops.sub, "int8", "int64", "int64"),
+    (ops.maximum, "float16", "float32", "float32"),
+    (ops.pow, "float16", "float32", "float32"),
+]
+
+
+@pytest.mark.parametrize(("function", "vector", "number", "expected"), SCALED)
+def test_a_factor_without_axes_takes_the_dtype_of_the_tensor(function, vector, number, expected):
+    x, y = ops.cast(Tensor([1, 1]), vector), ops.cast(Tensor(1), number)
+    for a, b in ((x, y), (y, x)):
+        assert Of(function)(a, b).type.dtype == function(a, b).type.dtype == expected
+        # Among themselves, and beside one element with an axis, they are promoted as ever.
+    assert function(x[0], y).type.dtype == function(x, ops.reshape(y, (1,))).type.dtype
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_norms_keep_the_dtype(dtype):
+    x = ops.cast(Tensor(np.random.default_rng(0).standard_normal((2, 4, 3, 3)).astype(np.float32)), dtype)
+    for layer in (
+        nn.GroupNorm(2, 4),
+        nn.InstanceNorm2d(4),
+        nn.LayerNorm((3,)),
+        nn.BatchNorm2d(4),
+        lambda x: ops.group_norm(x, 2),
+    ):
+        made = Of(layer)(x)
+        assert made.type.dtype == dtype
+
+
+def test_a_group_norm_of_halves_is_rounded_once():
+    x = np.random.default_rng(0).standard_normal((2, 4, 8, 8)).astype(np.float16)
+    wide = nn.GroupNorm(2, 4)(Tensor(x.astype(np.float32))).asnumpy()
+    np.testing.assert_array_equal(nn.GroupNorm(2, 4)(Tensor(x)).asnumpy(), wide.astype(np.float16))

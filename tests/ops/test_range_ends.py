@@ -149,3 +149,16 @@ def test_atan2_of_float64_in_every_quarter():
     y, x = rng.uniform(-2, 2, 999), rng.uniform(-2, 2, 999)
     for got in both(ops.atan2, y, x):
         np.testing.assert_allclose(got, np.arctan2(y, x), rtol=1e-15)
+
+
+def test_an_unknown_reduction_of_processes_is_named():
+    with pytest.raises(ValueError, match="AllReduce: op must be one of sum, max, min, prod, got 'bogus'"):
+        ops.all_reduce(Tensor([1.0]), "bogus")
+
+
+@pytest.mark.parametrize("function", [ops.sort, lambda x: ops.sort(x, -1, True), lambda x: ops.topk(x, 3)])
+def test_nan_is_sorted_to_the_end(function):
+    x = Tensor(np.array([1, NAN, 3], np.float32))
+    for got in (Of(function)(x)[0].asnumpy(), function(x)[0].asnumpy()):
+        assert np.isnan(got[2])
+        assert set(got[:2]) == {1, 3}

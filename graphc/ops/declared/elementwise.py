@@ -10,7 +10,7 @@ import numpy as np
 from graphc.errors import ShapeError
 from graphc.ir import NO_GRAD, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.op import Attrs, Scalar, Types
-from graphc.ir.types import FLOATS
+from graphc.ir.types import FLOATS, INTEGERS
 from graphc.ops.declared.rules import (
     NUMERIC,
     Array,
@@ -441,7 +441,7 @@ def _trunc(e: Any, x: Any) -> Any:
 
 unary("Trunc", np.trunc, _trunc, NO_GRAD, -9, 9, doc="x without its fraction")
 
-_BITS = ("bool", "int32", "int64")
+_BITS = ("bool", *INTEGERS)
 
 
 def _bitwise(name: str, ref: Callable[..., Array], scalar: Callable[..., Any], doc: str) -> None:

@@ -170,7 +170,7 @@ def _any_nonfinite(status: Array, *outs: Array) -> Array:
 
 
 def _status_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
-    outs = [x for x in inputs[1:] if k.type(x).size]
+    outs = [_in_float32(k, x) for x in inputs[1:] if k.type(x).size]
     k.call("float_status", (inputs[0], *outs), outputs, sizes=tuple(k.type(x).size for x in outs))
 
 
@@ -194,10 +194,19 @@ def _finite_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (TensorType("bool", ()),)
 
 
+def _in_float32(k: Any, x: Any) -> Any:
+    """What the kernel looks at in place of a float64 operand: x - x, which is 0 or NaN."""
+    if k.type(x).dtype != "float64":
+        return x
+    made = k.temp(TensorType("float32", k.type(x).shape))
+    k.elementwise(lambda e, v: e.cast(e.sub(v, v), "float32"), (x,), made)
+    return made
+
+
 def _finite_lower(k: Any, inputs: Any, outputs: Any, attrs: Attrs) -> None:
     status, flag = k.temp(TensorType("int32", (8,))), k.temp(TensorType("bool", ()))
     k.fill(status, 0)
-    outs = [x for x in inputs if k.type(x).size]
+    outs = [_in_float32(k, x) for x in inputs if k.type(x).size]
     k.call("float_status", (status, *outs), (flag,), sizes=tuple(k.type(x).size for x in outs))
     k.elementwise(lambda e, x: e.logical_not(x), (flag,), outputs[0])
 
@@ -210,7 +219,7 @@ op(
     infer=_finite_infer,
     ref=lambda *xs: np.asarray(all(np.isfinite(x).all() for x in xs)),
     grad=NO_GRAD,
-    lower=Kernel(_finite_lower),
+    lower=Kernel(_finite_lower, ("float32", "float64")),
     samples=lambda: [
         Sample((floats(3, 40), floats(2))),
         Sample((floats(3, 40), _WITH_INF)),

@@ -13,7 +13,7 @@ from graphc.errors import ArgumentValueError, user_loc
 from graphc.ir.types import FLOATS, numpy_dtype
 from graphc.ops.tensor.call import at_once
 from graphc.ops.tensor.call import call as call_op
-from graphc.ops.tensor.dtype import promote, promote_scalar, to_name
+from graphc.ops.tensor.dtype import promote, promote_scalar, promote_scaled, to_name
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 Axis = int | Sequence[int] | None
@@ -71,6 +71,8 @@ def pair(op: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
         tensor, scalar = (y, x) if x.is_number else (x, y)
         kind = True if scalar.type.dtype == "bool" else 1.0 if scalar.type.is_float else 1
         dtype = promote_scalar(tensor.type.dtype, kind)
+    elif op in ("Mul", "Div"):
+        dtype = promote_scaled(op, x.type.dtype, y.type.dtype, x.ndim, y.ndim)
     else:
         dtype = promote(op, x.type.dtype, y.type.dtype)
     return cast_to(x, dtype), cast_to(y, dtype)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.errors import DTypeError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Operand, call, cast
 from graphc.ops.functional.create import arange, fill
@@ -85,6 +86,8 @@ def _most(x: Tensor) -> float:
 
 def _running(name: str, x: Tensor, axis: int, largest: bool) -> tuple[Tensor, Tensor]:
     at = check_axis(name, axis, x.ndim)
+    if x.type.dtype == "bool":
+        raise DTypeError(f"{name}: x is {x.type}, expected numbers", loc=user_loc(), help="ops.cast(x, graphc.int32)")
 
     def combined(x: Tensor, before: Tensor) -> Tensor:
         # On a tie the later element counts, for its gradient as for its place.

@@ -8,7 +8,7 @@ from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Axis, call, cast_to
 from graphc.ops.functional.create import arange, zeros_like
-from graphc.ops.functional.elementwise import equal, isnan, logical_or, maximum, minimum, neg, sub
+from graphc.ops.functional.elementwise import equal, maximum, minimum, neg, sub
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_max, reduce_min, reduce_sum
 from graphc.ops.functional.shapes import expand_dims, reshape
@@ -54,21 +54,13 @@ def place(x: Tensor, axis: int | None, keep: bool, largest: bool, dtype: str) ->
         flat = place(reshape(x, (-1,)), 0, False, largest, dtype)
         return reshape(flat, (1,) * x.ndim) if keep else flat
     at = check_axis("argmax" if largest else "argmin", axis, x.ndim)
-    if x.type.dtype == "float64":
-        return _place_of_double(x, at, keep, largest, dtype)
-    if x.type.dtype not in ("int32", "int64"):
+    if x.type.dtype not in ("int32", "int64", "float64"):
         x = cast_to(x, "float32")
     if not largest:
         # -x of the least integer overflows, -1 - x does not.
         x = neg(x) if x.type.is_float else sub(-1, x)
     made = call("Argmax", x, axis=at, dtype=dtype)
     return expand_dims(made, at) if keep else made
-
-
-def _place_of_double(x: Tensor, axis: int, keep: bool, largest: bool, dtype: str) -> Tensor:
-    """The first place that holds the extremum; NaN counts as one."""
-    hit = logical_or(equal(x, (reduce_max if largest else reduce_min)(x, axis, True)), isnan(x))
-    return reduce_min(select(hit, arange_along(x, axis, dtype), x.shape[axis]), axis, keep)
 
 
 def arg_with_value(x: Tensor, axis: int, keep: bool, largest: bool, dtype: str = "int64") -> tuple[Tensor, Tensor]:
