@@ -233,9 +233,11 @@ class Body:
 
     def _group(self, group: Group) -> None:
         outputs = [n.outputs[0] for n in group.nodes if self._is_needed(n, group)]
-        if not outputs or not any(self.graph.type(v).size for v in outputs):
-            for value in outputs:
-                self._new(value)
+        for value in outputs:
+            if not self.graph.type(value).size:
+                self._new(value)  # A place, though nothing is written to it.
+        outputs = [v for v in outputs if self.graph.type(v).size]
+        if not outputs:
             return
         builder = LoopBuilder(self.graph, group, self.uniform, self.of, self.buffers)
         targets = [self._new(v) for v in outputs]

@@ -15,12 +15,5 @@ from graphc.ops.tensor.tensor import ParameterTuple as ParameterTuple
 from graphc.ops.tensor.tensor import Tensor as Tensor
 
 if not TYPE_CHECKING:
-    __all__ = [
-        "Parameter",
-        "ParameterTuple",
-        "Tensor",
-        "mutable",
-        *functional.__all__,
-        *gradients.__all__,
-        *primitives.__all__,
-    ]
+    _OWN = ("Parameter", "ParameterTuple", "Tensor", "mutable")
+    __all__ = list(dict.fromkeys((*_OWN, *functional.__all__, *gradients.__all__, *primitives.__all__)))

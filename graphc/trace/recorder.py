@@ -47,6 +47,12 @@ class DeferredDepend(Tensor):
     def type(self) -> TensorType:
         return self.parameter.type
 
+    def value(self) -> Tensor:
+        """What the parameter holds now, after the given nodes."""
+        active: Any = dispatch.recorder.get()
+        snapshot: Tensor = active.wrap(active.resolve(self))
+        return snapshot
+
     __hash__ = Tensor.__hash__
 
 

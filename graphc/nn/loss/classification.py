@@ -165,7 +165,7 @@ class MultiLabelSoftMarginLoss(LossBase):
         self.weight = weight
 
     def construct(self, x: Any, target: Any) -> Tensor:
-        loss = ops.relu(x) - x * target + ops.log1p(ops.exp(-ops.abs(x)))
+        loss = ops.softplus(x) - x * target
         loss = loss if self.weight is None else loss * self.weight
         return self.get_loss(ops.reduce_mean(loss, -1))
 

@@ -16,7 +16,7 @@ REDUCTIONS = ("sum", "max", "min", "prod")
 
 def _infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     if attrs["reduction"] not in REDUCTIONS:
-        raise ArgumentValueError(f"AllReduce: op must be one of {', '.join(REDUCTIONS)}, got {attrs['op']!r}")
+        raise ArgumentValueError(f"AllReduce: op must be one of {', '.join(REDUCTIONS)}, got {attrs['reduction']!r}")
     if types[0].dtype == "bool":
         raise DTypeError(f"AllReduce: x is {types[0]}, expected numbers")
     return (types[0],)

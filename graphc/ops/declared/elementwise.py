@@ -10,7 +10,7 @@ from graphc.errors import ShapeError
 from graphc.ir import NO_GRAD, Builder, Gradient, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import Binary, ExpressionBuilder, Handle, Unary
 from graphc.ir.op import Attrs, NoGrad, Scalar, Types
-from graphc.ir.types import FLOATS
+from graphc.ir.types import FLOATS, INTEGERS
 from graphc.ops.declared.rules import (
     NUMERIC,
     Array,
@@ -176,10 +176,10 @@ def _binary(
     )
 
 
-def _masked(g: Builder, mask: Value, dy: Value) -> tuple[Value, Value]:
-    """dy where the mask holds, and dy where it does not."""
-    zero = g.like(0.0, dy)
-    return g.Select(mask, dy, zero), g.Select(mask, zero, dy)
+def _shared(g: Builder, n: NodeView, first: Value, dy: Value) -> tuple[Value, Value]:
+    """dy for x where `first` holds, else for y; one half for either where they are equal, as in MindSpore."""
+    zero, tie, half = g.like(0.0, dy), g.Equal(n.x, n.y), g.Mul(dy, g.like(0.5, dy))
+    return g.Select(tie, half, g.Select(first, dy, zero)), g.Select(tie, half, g.Select(first, zero, dy))
 
 
 def _int_div(x: Array, y: Array) -> Array:
@@ -226,7 +226,8 @@ _binary(
     lambda e, x, y: e.pow(x, y),
     lambda g, n, dy: (
         g.Mul(dy, g.Mul(n.y, g.Pow(n.x, g.Sub(n.y, g.like(1.0, n.y))))),
-        g.Mul(dy, g.Mul(n.out(), g.Log(n.x))),
+        # 0^y is 0 around any y > 0, though log 0 is infinite.
+        g.Mul(dy, g.Mul(n.out(), g.Log(g.Select(g.Equal(n.x, g.like(0.0, n.x)), g.like(1.0, n.x), n.x)))),
     ),
     int_low=0,
     doc="x to the power y",
@@ -236,16 +237,16 @@ _binary(
     "Maximum",
     np.maximum,
     lambda e, x, y: e.max(x, y),
-    lambda g, n, dy: _masked(g, g.GreaterEqual(n.x, n.y), dy),
-    doc="the larger one, NaN if either is; on a tie the gradient goes to x",
+    lambda g, n, dy: _shared(g, n, g.Greater(n.x, n.y), dy),
+    doc="the larger one, NaN if either is; on a tie either gets half the gradient",
 )
 
 _binary(
     "Minimum",
     np.minimum,
     lambda e, x, y: e.min(x, y),
-    lambda g, n, dy: _masked(g, g.LessEqual(n.x, n.y), dy),
-    doc="the smaller one, NaN if either is; on a tie the gradient goes to x",
+    lambda g, n, dy: _shared(g, n, g.Less(n.x, n.y), dy),
+    doc="the smaller one, NaN if either is; on a tie either gets half the gradient",
 )
 
 op(
@@ -440,7 +441,7 @@ def _trunc(e: ExpressionBuilder, x: Handle) -> Handle:
 
 unary("Trunc", np.trunc, _trunc, NO_GRAD, -9, 9, doc="x without its fraction")
 
-_BITS = ("bool", "int32", "int64")
+_BITS = ("bool", *INTEGERS)
 
 
 def _bitwise(name: str, ref: Callable[..., Array], scalar: Binary, doc: str) -> None:

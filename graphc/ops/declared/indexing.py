@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentValueError, ShapeError
+from graphc.errors import ArgumentValueError, LoweringError, ShapeError
 from graphc.ir import NO_GRAD, REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle
 from graphc.ir.op import Attrs, Kernel, Operands, Scalar, Types
-from graphc.ops.declared.rules import Array, booleans, check_dtype, floats, integers, same_dtype
+from graphc.ops.declared.rules import MOVED, Array, booleans, check_dtype, floats, integers, same_dtype
 
 INDEX_DTYPES = ("int32", "int64")
 
@@ -106,7 +106,7 @@ op(
     infer=_gather_infer,
     ref=_gather_ref,
     grad=lambda g, n, dy: [g.GatherGrad(dy, n.indices, shape=n.type(n.x).shape, axis=n.axis), None],
-    lower=Kernel(_gather_lower, ("float32", "int32", "int64")),
+    lower=Kernel(_gather_lower, MOVED),
     samples=lambda: [
         Sample((floats(9, 17), integers(4, 3, low=0, high=8)), grad=(0,)),
         Sample((floats(3, 5, 2), integers(7, low=-1, high=5, dtype="int64")), {"axis": 1}, grad=(0,)),
@@ -198,6 +198,14 @@ def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) ->
     if not indices.size or not inputs[2].type.size:
         k.duplicate(inputs[0], outputs[0])
         return
+    if x.dtype in ("int8", "int16", "uint8") and attrs["mode"] != "update":
+        _scatter_wide(k, inputs, outputs, attrs)
+        return
+    if x.dtype == "float64" and attrs["mode"] != "update":
+        raise LoweringError(
+            f"Scatter has no kernel for float64 that does more than replace: its mode is {attrs['mode']!r}",
+            code="GC181",
+        )
     k.call(
         "scatter",
         inputs,
@@ -210,6 +218,16 @@ def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) ->
         index_dtype=indices.dtype,
         mode=attrs["mode"],
     )
+
+
+def _scatter_wide(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    """Small integers combined in int32; the last bits of what they become are the same."""
+    x, indices, updates = inputs
+    a, b, y = (k.temp(TensorType("int32", v.type.shape)) for v in (x, updates, outputs[0]))
+    for source, target in ((x, a), (updates, b)):
+        k.elementwise(lambda e, v: e.cast(v, "int32"), (source,), target)
+    _lower(k, (a, indices, b), (y,), attrs)
+    k.elementwise(lambda e, v: e.cast(v, x.type.dtype), (y,), outputs[0])
 
 
 def _samples() -> list[Sample]:
@@ -238,7 +256,7 @@ op(
     infer=_infer,
     ref=_ref,
     grad=_grad,
-    lower=Kernel(_lower, ("float32", "int32", "int64", "bool")),
+    lower=Kernel(_lower, MOVED),
     samples=_samples,
     doc="x with rows along an axis replaced (`update`: the last one wins), or combined (`add`, `mul`, `max`, `min`), in the"
     " order of the indices; an index out of range is left out. Where indices repeat, the gradient of `update` goes to every"

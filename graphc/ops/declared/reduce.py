@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -49,7 +50,7 @@ def _spread(g: Builder, n: NodeView, value: Value) -> Value:
 
 
 def _mean_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
-    count = n.type(n.x).size / max(g.type(dy).size, 1)
+    count = math.prod(n.type(n.x).shape[a] for a in n.axis)
     return [_spread(g, n, g.Mul(dy, g.like(1.0 / count, dy)))]
 
 
@@ -150,7 +151,7 @@ _reduction("ReduceAny", np.any, Reduce("any"), NO_GRAD, ("bool",), doc="logical 
 
 def _arg_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     (x,) = types
-    check_dtype("Argmax", "x", x, ("int32", "int64", "float32"))
+    check_dtype("Argmax", "x", x, ("int32", "int64", "float32", "float64"))
     if not 0 <= attrs["axis"] < x.rank:
         raise ArgumentValueError(f"Argmax: axis {attrs['axis']} is out of range for {x}")
     if x.shape[attrs["axis"]] == 0:
@@ -179,7 +180,7 @@ op(
     infer=_arg_infer,
     ref=_arg_ref,
     grad=NO_GRAD,
-    lower=Kernel(_arg_lower, ("int32", "int64", "float32")),
+    lower=Kernel(_arg_lower, ("int32", "int64", "float32", "float64")),
     samples=lambda: [
         Sample((floats(5, 33),), {"axis": 1}),
         Sample((floats(5, 33),), {"axis": 0, "dtype": "int64"}),

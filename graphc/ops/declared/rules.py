@@ -19,6 +19,9 @@ Shape = tuple[int, ...]
 
 NUMERIC = INTEGERS + FLOATS
 
+#: The dtypes that kernels move as they are; halves go through float32.
+MOVED = ("float32", "float64", "bool", *INTEGERS)
+
 
 def check_dtype(op: str, operand: str, type: TensorType, allowed: Sequence[str]) -> None:
     """Raise DTypeError unless `type` has one of the dtypes."""

@@ -11,7 +11,7 @@ from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle
 from graphc.ir.op import Alias, Attrs, Kernel, Operands, Scalar, Strided, Types
 from graphc.ir.types import contiguous_strides
-from graphc.ops.declared.rules import Array, booleans, broadcast_shape, floats, integers, same_dtype, unbroadcast
+from graphc.ops.declared.rules import MOVED, Array, booleans, broadcast_shape, floats, integers, same_dtype, unbroadcast
 
 
 def _reshape_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
@@ -168,7 +168,7 @@ op(
     infer=lambda types, attrs: (TensorType(types[0].dtype, attrs["shape"]),),
     ref=_slice_grad_ref,
     grad=lambda g, n, d: [g.Slice(d, begin=n.begin, size=n.type(n.dy).shape, step=n.step)],
-    lower=Kernel(_slice_grad_lower, ("float32", "int32", "int64")),
+    lower=Kernel(_slice_grad_lower, MOVED),
     samples=lambda: [
         Sample((floats(2, 20),), {"shape": (5, 40), "begin": (1, 3), "step": (2, 1)}, grad=(0,)),
         Sample((floats(3),), {"shape": (7,), "begin": (6,), "step": (-2,)}, grad=(0,)),
@@ -202,7 +202,7 @@ op(
     grad=lambda g, n, dy: [
         g.Slice(dy, begin=tuple(a for a, _ in n.paddings), size=n.type(n.x).shape, step=(1,) * n.type(n.x).rank)
     ],
-    lower=Kernel(_pad_lower, ("float32", "int32", "int64")),
+    lower=Kernel(_pad_lower, MOVED),
     samples=lambda: [
         Sample((floats(3, 17),), {"paddings": ((1, 0), (2, 3))}, grad=(0,)),
         Sample((floats(4),), {"paddings": ((0, 0),), "value": 7.0}, grad=(0,)),
@@ -257,7 +257,7 @@ op(
     infer=_concat_infer,
     ref=lambda *xs, axis: np.concatenate(xs, axis),
     grad=_concat_grad,
-    lower=Kernel(_concat_lower, ("float32", "int32", "int64", "bool")),
+    lower=Kernel(_concat_lower, MOVED),
     samples=lambda: [
         Sample((floats(2, 5), floats(2, 17)), {"axis": 1}, grad=(0, 1)),
         Sample((floats(2, 3), floats(1, 3), floats(4, 3)), {"axis": 0}, grad=(0, 2)),

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphc.errors import DTypeError, GraphcError, ShapeError, VerifyError
 from graphc.ir import NO_GRAD, REQUIRED, Graph, Node, Sample, TensorType, Value, op
-from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle
+from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle, Operand
 from graphc.ir.op import Alias, Attrs, Kernel, Operands, Scalar, Structural, Types
 from graphc.ir.types import FLOATS
 from graphc.ops.declared.rules import Array, floats, integers
@@ -174,7 +174,7 @@ def _any_nonfinite(status: Array, *outs: Array) -> Array:
 
 
 def _status_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    outs = [x for x in inputs[1:] if x.type.size]
+    outs = [_in_float32(k, x) for x in inputs[1:] if x.type.size]
     k.call("float_status", (inputs[0], *outs), outputs, sizes=tuple(x.type.size for x in outs))
 
 
@@ -198,10 +198,19 @@ def _finite_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (TensorType("bool", ()),)
 
 
+def _in_float32(k: CallBuilder, x: Operand) -> Operand:
+    """What the kernel looks at in place of a float64 operand: x - x, which is 0 or NaN."""
+    if x.type.dtype != "float64":
+        return x
+    made = k.temp(TensorType("float32", x.type.shape))
+    k.elementwise(lambda e, v: e.cast(e.sub(v, v), "float32"), (x,), made)
+    return made
+
+
 def _finite_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     status, flag = k.temp(TensorType("int32", (8,))), k.temp(TensorType("bool", ()))
     k.fill(status, 0)
-    outs = [x for x in inputs if x.type.size]
+    outs = [_in_float32(k, x) for x in inputs if x.type.size]
     k.call("float_status", (status, *outs), (flag,), sizes=tuple(x.type.size for x in outs))
     k.elementwise(lambda e, x: e.logical_not(x), (flag,), outputs[0])
 
@@ -214,7 +223,7 @@ op(
     infer=_finite_infer,
     ref=lambda *xs: np.asarray(all(np.isfinite(x).all() for x in xs)),
     grad=NO_GRAD,
-    lower=Kernel(_finite_lower),
+    lower=Kernel(_finite_lower, ("float32", "float64")),
     samples=lambda: [
         Sample((floats(3, 40), floats(2))),
         Sample((floats(3, 40), _WITH_INF)),

@@ -1,7 +1,6 @@
-"""Roots, exponentials, logarithms, trigonometric and hyperbolic functions, the error function.
+"""Roots, exponentials, logarithms, trigonometric and hyperbolic functions.
 
-The polynomials for arcus tangent and arcus sine in float32 are those of Cephes (S. L. Moshier); the complementary error
-function is the Chebyshev fit of Numerical Recipes, 6.2 (relative error 1.2e-7).
+The polynomials for arcus tangent, and for arcus sine in float32, are those of Cephes (S. L. Moshier).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 from graphc.ir import Builder, Gradient, NodeView, Sample, Value, op
 from graphc.ir.lowering import ExpressionBuilder, Handle
 from graphc.ir.op import Scalar
-from graphc.ir.types import FLOATS
+from graphc.ir.types import FLOATS, HALVES
 from graphc.ops.declared.elementwise import unary
 from graphc.ops.declared.rules import Array, elementwise, floats, unbroadcast
 
@@ -23,12 +22,6 @@ def _sigmoid(x: Array) -> Array:
     # The form that does not overflow on either side.
     z = np.exp(-np.abs(x))
     return np.where(x >= 0, 1 / (1 + z), z / (1 + z)).astype(x.dtype)
-
-
-def _erf(x: Array) -> Array:
-    import math
-
-    return np.asarray(np.vectorize(math.erf, otypes=[x.dtype])(x))
 
 
 unary("Exp", np.exp, lambda e, x: e.exp(x), lambda g, n, dy: [g.Mul(dy, n.out())], doc="e^x")
@@ -81,14 +74,6 @@ unary(
     doc="1 / (1 + e^-x)",
 )
 
-unary(
-    "Erf",
-    _erf,
-    lambda e, x: e.erf(x),
-    lambda g, n, dy: [g.Mul(g.Mul(dy, g.like(2 / np.pi**0.5, n.x)), g.Exp(g.Neg(g.Square(n.x))))],
-    doc="error function",
-)
-
 unary("Sin", np.sin, lambda e, x: e.sin(x), lambda g, n, dy: [g.Mul(dy, g.Cos(n.x))], -9, 9, doc="sine of radians")
 
 unary(
@@ -100,6 +85,25 @@ unary(
     9,
     doc="cosine of radians",
 )
+
+
+Scalars = Callable[..., Handle]
+
+
+def wide(fn: Scalars) -> Scalars:
+    """The expression in float32 if its operands are halves: rounded once, not at every step, and without their overflow."""
+
+    def built(e: ExpressionBuilder, *operands: Handle) -> Handle:
+        dtype = e.dtype(operands[0])
+        if dtype not in HALVES:
+            return fn(e, *operands)
+        return e.cast(fn(e, *(e.cast(x, "float32") for x in operands)), dtype)
+
+    return built
+
+
+def is_double(e: ExpressionBuilder, x: Handle) -> bool:
+    return bool(e.dtype(x) == "float64")
 
 
 def _log1p(e: ExpressionBuilder, x: Handle) -> Handle:
@@ -122,7 +126,7 @@ def _expm1(e: ExpressionBuilder, x: Handle) -> Handle:
 unary(
     "Log1p",
     np.log1p,
-    _log1p,
+    wide(_log1p),
     lambda g, n, dy: [g.Div(dy, g.Add(n.x, g.like(1.0, n.x)))],
     -0.9,
     9,
@@ -132,7 +136,7 @@ unary(
 unary(
     "Expm1",
     np.expm1,
-    _expm1,
+    wide(_expm1),
     lambda g, n, dy: [g.Mul(dy, g.Add(n.out(), g.like(1.0, n.x)))],
     doc="exp(x) - 1, exact for small x",
 )
@@ -140,7 +144,7 @@ unary(
 unary(
     "Softplus",
     lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
-    lambda e, x: e.add(e.max(x, e.constant(0.0, x)), _log1p(e, e.exp(e.neg(e.abs(x))))),
+    wide(lambda e, x: e.add(e.max(x, e.constant(0.0, x)), _log1p(e, e.exp(e.neg(e.abs(x)))))),
     lambda g, n, dy: [g.Mul(dy, g.Sigmoid(n.x))],
     -9,
     9,
@@ -160,23 +164,43 @@ def polynomial(e: ExpressionBuilder, x: Handle, coefficients: Sequence[float]) -
 
 def _atan_positive(e: ExpressionBuilder, x: Handle) -> Handle:
     one = e.constant(1.0, x)
-    large, middle = e.gt(x, e.constant(math.tan(3 * math.pi / 8), x)), e.gt(x, e.constant(math.tan(math.pi / 8), x))
+    double = is_double(e, x)
+    large = e.gt(x, e.constant(math.tan(3 * math.pi / 8), x))
+    middle = e.gt(x, e.constant(0.66 if double else math.tan(math.pi / 8), x))
     shift = e.select(
         large, e.constant(math.pi / 2, x), e.select(middle, e.constant(math.pi / 4, x), e.constant(0.0, x))
     )
     inner = e.select(middle, e.div(e.sub(x, one), e.add(x, one)), x)
     t = e.select(large, e.neg(e.div(one, x)), inner)
     z = e.mul(t, t)
+    if double:
+        tail = e.div(polynomial(e, z, _ATAN_ABOVE), polynomial(e, z, _ATAN_BELOW))
+        rest = e.mul(shift, e.constant(_HALF_PI_REST / (math.pi / 2), x))
+        return e.add(shift, e.add(e.add(e.mul(e.mul(tail, z), t), rest), t))
     tail = polynomial(e, z, (8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1))
     return e.add(shift, e.add(e.mul(e.mul(tail, z), t), t))
 
 
-def _signed(e: ExpressionBuilder, x: Handle, magnitude: Handle) -> Handle:
+_ATAN_ABOVE = (
+    -8.750608600031904122785e-1, -1.615753718733365076637e1, -7.500855792314704667340e1, -1.228866684490136173410e2,
+    -6.485021904942025371773e1,
+)  # fmt: skip
+
+_ATAN_BELOW = (
+    1.0, 2.485846490142306297962e1, 1.650270098316988542046e2, 4.328810604912902668951e2, 4.853903996359136964868e2,
+    1.945506571482613964425e2,
+)  # fmt: skip
+
+#: What pi/2 in float64 lacks.
+_HALF_PI_REST = 6.123233995736765886130e-17
+
+
+def signed(e: ExpressionBuilder, x: Handle, magnitude: Handle) -> Handle:
     return e.select(e.lt(x, e.constant(0.0, x)), e.neg(magnitude), magnitude)
 
 
 def _atan(e: ExpressionBuilder, x: Handle) -> Handle:
-    return _signed(e, x, _atan_positive(e, e.abs(x)))
+    return signed(e, x, _atan_positive(e, e.abs(x)))
 
 
 def _asin_parts(e: ExpressionBuilder, x: Handle) -> tuple[Handle, Handle]:
@@ -191,15 +215,22 @@ def _asin_parts(e: ExpressionBuilder, x: Handle) -> tuple[Handle, Handle]:
 
 
 def _asin(e: ExpressionBuilder, x: Handle) -> Handle:
+    if is_double(e, x):
+        one = e.constant(1.0, x)
+        return _atan(e, e.div(x, e.sqrt(e.mul(e.sub(one, x), e.add(one, x)))))
     far, r = _asin_parts(e, x)
-    return _signed(e, x, e.select(far, e.sub(e.constant(math.pi / 2, x), e.add(r, r)), r))
+    return signed(e, x, e.select(far, e.sub(e.constant(math.pi / 2, x), e.add(r, r)), r))
 
 
 def _acos(e: ExpressionBuilder, x: Handle) -> Handle:
+    if is_double(e, x):
+        one = e.constant(1.0, x)
+        half = _atan_positive(e, e.sqrt(e.div(e.sub(one, x), e.add(one, x))))
+        return e.add(half, half)
     far, r = _asin_parts(e, x)
     negative = e.lt(x, e.constant(0.0, x))
     outer = e.select(negative, e.sub(e.constant(math.pi, x), e.add(r, r)), e.add(r, r))
-    return e.select(far, outer, e.sub(e.constant(math.pi / 2, x), _signed(e, x, r)))
+    return e.select(far, outer, e.sub(e.constant(math.pi / 2, x), signed(e, x, r)))
 
 
 def _is_negative(e: ExpressionBuilder, x: Handle) -> Handle:
@@ -222,7 +253,7 @@ def _sinh(e: ExpressionBuilder, x: Handle) -> Handle:
     # exp(|x|) overflows only where the result does, up to a factor of two.
     a = e.abs(x)
     near = e.mul(e.constant(0.5, x), e.sub(_expm1(e, a), _expm1(e, e.neg(a))))
-    return _signed(e, x, e.select(e.gt(a, e.constant(60.0, x)), _half_exp(e, a), near))
+    return signed(e, x, e.select(e.gt(a, e.constant(60.0, x)), _half_exp(e, a), near))
 
 
 def _half_exp(e: ExpressionBuilder, a: Handle) -> Handle:
@@ -241,37 +272,21 @@ def _asinh(e: ExpressionBuilder, x: Handle) -> Handle:
     safe = e.select(large, one, a)
     square = e.mul(safe, safe)
     near = _log1p(e, e.add(safe, e.div(square, e.add(one, e.sqrt(e.add(square, one))))))
-    return _signed(e, x, e.select(large, e.add(e.log(a), e.constant(math.log(2), x)), near))
+    return signed(e, x, e.select(large, e.add(e.log(a), e.constant(math.log(2), x)), near))
 
 
 def _acosh(e: ExpressionBuilder, x: Handle) -> Handle:
     large = e.gt(x, e.constant(1e9, x))
     t = e.sub(e.select(large, e.constant(2.0, x), x), e.constant(1.0, x))
-    near = _log1p(e, e.add(t, e.sqrt(e.add(e.add(t, t), e.mul(t, t)))))
+    # Two roots: below 1 there is none.
+    near = _log1p(e, e.add(t, e.mul(e.sqrt(t), e.sqrt(e.add(t, e.constant(2.0, x))))))
     return e.select(large, e.add(e.log(x), e.constant(math.log(2), x)), near)
 
 
 def _atanh(e: ExpressionBuilder, x: Handle) -> Handle:
     a = e.abs(x)
     inside = e.div(e.add(a, a), e.sub(e.constant(1.0, x), a))
-    return _signed(e, x, e.mul(e.constant(0.5, x), _log1p(e, inside)))
-
-
-_ERFC = (
-    0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807, -0.18628806, 0.09678418, 0.37409196, 1.00002368,
-    -1.26551223,
-)  # fmt: skip
-
-
-def _erfc(e: ExpressionBuilder, x: Handle) -> Handle:
-    z, one = e.abs(x), e.constant(1.0, x)
-    t = e.div(one, e.add(one, e.mul(e.constant(0.5, x), z)))
-    y = e.mul(t, e.exp(e.sub(polynomial(e, t, _ERFC), e.mul(z, z))))
-    return e.select(e.lt(x, e.constant(0.0, x)), e.sub(e.constant(2.0, x), y), y)
-
-
-def _erfc_ref(x: Array) -> Array:
-    return np.asarray(np.vectorize(math.erfc, otypes=[x.dtype])(x))
+    return signed(e, x, e.mul(e.constant(0.5, x), _log1p(e, inside)))
 
 
 # ---- declarations
@@ -293,19 +308,19 @@ def _quadratic(sign: float, constant: float) -> _Term:
 unary(
     "Tan",
     np.tan,
-    lambda e, x: e.div(e.sin(x), e.cos(x)),
+    wide(lambda e, x: e.div(e.sin(x), e.cos(x))),
     lambda g, n, dy: [g.Mul(dy, g.Add(g.like(1.0, n.x), g.Square(n.out())))],
     -1.3,
     1.3,
     doc="tangent of radians",
 )
 
-unary("Atan", np.arctan, _atan, _one_over(_quadratic(1.0, 1.0)), -9, 9, doc="the angle whose tangent is x")
+unary("Atan", np.arctan, wide(_atan), _one_over(_quadratic(1.0, 1.0)), -9, 9, doc="the angle whose tangent is x")
 
 unary(
     "Asin",
     np.arcsin,
-    _asin,
+    wide(_asin),
     _one_over(lambda g, n: g.Sqrt(_quadratic(-1.0, 1.0)(g, n))),
     -0.95,
     0.95,
@@ -315,21 +330,21 @@ unary(
 unary(
     "Acos",
     np.arccos,
-    _acos,
+    wide(_acos),
     lambda g, n, dy: [g.Neg(g.Div(dy, g.Sqrt(_quadratic(-1.0, 1.0)(g, n))))],
     -0.95,
     0.95,
     doc="the angle whose cosine is x",
 )
 
-unary("Sinh", np.sinh, _sinh, lambda g, n, dy: [g.Mul(dy, g.Cosh(n.x))], doc="hyperbolic sine")
+unary("Sinh", np.sinh, wide(_sinh), lambda g, n, dy: [g.Mul(dy, g.Cosh(n.x))], doc="hyperbolic sine")
 
-unary("Cosh", np.cosh, _cosh, lambda g, n, dy: [g.Mul(dy, g.Sinh(n.x))], doc="hyperbolic cosine")
+unary("Cosh", np.cosh, wide(_cosh), lambda g, n, dy: [g.Mul(dy, g.Sinh(n.x))], doc="hyperbolic cosine")
 
 unary(
     "Asinh",
     np.arcsinh,
-    _asinh,
+    wide(_asinh),
     _one_over(lambda g, n: g.Sqrt(_quadratic(1.0, 1.0)(g, n))),
     doc="inverse of the hyperbolic sine",
 )
@@ -337,7 +352,7 @@ unary(
 unary(
     "Acosh",
     np.arccosh,
-    _acosh,
+    wide(_acosh),
     _one_over(lambda g, n: g.Sqrt(_quadratic(1.0, -1.0)(g, n))),
     1.1,
     5,
@@ -347,19 +362,11 @@ unary(
 unary(
     "Atanh",
     np.arctanh,
-    _atanh,
+    wide(_atanh),
     _one_over(_quadratic(-1.0, 1.0)),
     -0.9,
     0.9,
     doc="inverse of the hyperbolic tangent",
-)
-
-unary(
-    "Erfc",
-    _erfc_ref,
-    _erfc,
-    lambda g, n, dy: [g.Mul(g.Mul(dy, g.like(-2 / math.pi**0.5, n.x)), g.Exp(g.Neg(g.Square(n.x))))],
-    doc="1 - erf(x), exact for large x",
 )
 
 op(
@@ -371,7 +378,7 @@ op(
         unbroadcast(g, g.Div(g.Mul(dy, n.x), g.Add(g.Square(n.x), g.Square(n.y))), n.y),
         unbroadcast(g, g.Neg(g.Div(g.Mul(dy, n.y), g.Add(g.Square(n.x), g.Square(n.y)))), n.x),
     ],
-    lower=Scalar(_atan2),
+    lower=Scalar(wide(_atan2)),
     samples=lambda: [
         Sample((floats(5, 7), floats(5, 7, seed=3)), grad=(0, 1)),
         Sample((floats(3, 1), floats(4, seed=1)), grad=(0, 1)),

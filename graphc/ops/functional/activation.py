@@ -7,12 +7,14 @@ import math
 from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import FLOATS
 from graphc.ops.declared.shape import check_axis
+from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import Number, call
 from graphc.ops.functional.elementwise import (
     abs_,
     erf,
     expm1,
     greater,
+    greater_equal,
     less_equal,
     maximum,
     minimum,
@@ -56,11 +58,15 @@ def fast_gelu(x: Tensor) -> Tensor:
     return x * sigmoid(x * 1.702)
 
 
+def _negative_part(x: Tensor) -> Tensor:
+    """x where it is not positive, else 0: a branch that is not taken must stay finite, its gradient is multiplied by zero."""
+    return select(greater(x, 0.0), 0.0, x)
+
+
 def elu(input_x: Tensor, alpha: float = 1.0) -> Tensor:
     """x if x > 0, else alpha (exp(x) - 1)."""
     x = _float("elu", input_x)
-    # The branch not taken must stay finite: its gradient is multiplied by zero.
-    return select(greater(x, 0.0), x, expm1(minimum(x, 0.0)) * alpha)
+    return select(greater(x, 0.0), x, expm1(_negative_part(x)) * alpha)
 
 
 def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
@@ -68,8 +74,7 @@ def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
     x = _float("celu", x)
     if alpha == 0:
         raise ArgumentValueError("celu: alpha must not be 0", loc=user_loc())
-    inside = minimum(x, 0.0) if alpha > 0 else x
-    return maximum(x, 0.0) + minimum(expm1(inside * (1 / alpha)) * alpha, 0.0)
+    return select(greater(x, 0.0), x, expm1(_negative_part(x) * (1 / alpha)) * alpha)
 
 
 def selu(input_x: Tensor) -> Tensor:
@@ -95,8 +100,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 def relu6(x: Tensor) -> Tensor:
     """min(max(x, 0), 6)."""
-    # At the bounds the gradient is zero: a tie goes to the first operand.
-    return minimum(6.0, relu(x))
+    # The gradient is 0 at 0 and 1 at 6, as in MindSpore.
+    positive = relu(x)
+    return select(greater(positive, 6.0), 6.0, positive)
 
 
 def silu(input: Tensor) -> Tensor:
@@ -126,13 +132,17 @@ def mish(x: Tensor) -> Tensor:
 
 def hardsigmoid(input: Tensor) -> Tensor:
     """(x + 3) / 6 held between 0 and 1."""
-    return minimum(1.0, relu(_float("hardsigmoid", input) * (1 / 6) + 0.5))
+    # The gradient is 0 at both bounds.
+    positive = relu(_float("hardsigmoid", input) * (1 / 6) + 0.5)
+    return select(greater_equal(positive, 1.0), 1.0, positive)
 
 
 def hardswish(input: Tensor) -> Tensor:
     """x relu6(x + 3) / 6."""
     x = _float("hardswish", input)
-    return x * relu6(x + 3.0) * (1 / 6)
+    # At both bounds relu6 counts with its gradient inside, as in MindSpore.
+    inside: Tensor = clamp(x + 3.0, 0.0, 6.0)
+    return x * inside * (1 / 6)
 
 
 def softsign(x: Tensor) -> Tensor:

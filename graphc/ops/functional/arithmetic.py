@@ -9,20 +9,26 @@ from typing import Any
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ir.types import FLOATS
 from graphc.ops.functional.core import Operand, as_float, call, cast_to, is_number, pair
-from graphc.ops.functional.create import ones_like, zeros_like
+from graphc.ops.functional.create import fill, ones_like, zeros_like
 from graphc.ops.functional.elementwise import (
     abs_,
     add,
     equal,
     floor_mod,
+    greater_equal,
+    isfinite,
     isnan,
     less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
     maximum,
     minimum,
     mul,
     neg,
+    not_equal,
     pow_,
-    sign,
     square,
     sub,
 )
@@ -65,7 +71,7 @@ def addn(x: Sequence[Tensor]) -> Tensor:
     total = as_tensor(x[0], "addn: x[0]")
     for y in x[1:]:
         total = add(total, y)
-    return total
+    return total.value()
 
 
 def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
@@ -77,7 +83,7 @@ def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
 def trunc(input: Operand) -> Tensor:
     """x without its fraction; integers as they are."""
     x = as_tensor(input)
-    return call("Trunc", x) if x.type.is_float else x
+    return call("Trunc", x) if x.type.is_float else x.value()
 
 
 @method()
@@ -100,8 +106,8 @@ def rad2deg(x: Tensor) -> Tensor:
 
 @method()
 def positive(input: Tensor) -> Tensor:
-    """x itself."""
-    return input
+    """x as it is."""
+    return input.value()
 
 
 @method()
@@ -133,8 +139,8 @@ def div_no_nan(x: Operand, y: Operand) -> Tensor:
 def mul_no_nan(x: Operand, y: Operand) -> Tensor:
     """x y, 0 where y is 0 even if x is infinite or NaN."""
     a, b = pair("mul_no_nan", x, y)
-    zero = equal(b, 0)
-    return select(zero, 0, mul(select(zero, 0, a), b))
+    none = equal(b, 0) if not a.type.is_float else logical_and(equal(b, 0), logical_not(isfinite(a)))
+    return mul(select(none, 0, a), b)
 
 
 def truncate_div(x: Operand, y: Operand) -> Tensor:
@@ -142,16 +148,34 @@ def truncate_div(x: Operand, y: Operand) -> Tensor:
     a, b = pair("truncate_div", x, y)
     if a.type.is_float:
         return trunc(div(a, b))
-    quotient = floor_div(abs_(a), abs_(b))
-    return mul(quotient, mul(sign(a), sign(b)))
+    floor = floor_div(a, b)
+    return select(logical_and(less(floor, 0), not_equal(mul(floor, b), a)), add(floor, 1), floor)
 
 
 @method()
 def fmod(input: Operand, other: Operand) -> Tensor:
     """x - trunc(x / y) y: the remainder with the sign of x."""
     a, b = pair("fmod", input, other)
-    rest = floor_mod(abs_(a), abs_(b))
-    return select(less(a, 0), neg(rest), rest)
+    if not a.type.is_float:
+        rest = floor_mod(a, b)
+        return select(logical_and(not_equal(rest, 0), not_equal(less(a, 0), less(b, 0))), sub(rest, b), rest)
+    # The sign as a factor: |x| has no gradient at 0.
+    factor = select(less(a, 0), fill(a.dtype, (), -1), fill(a.dtype, (), 1))
+    return mul(factor, floor_mod(mul(a, factor), abs_(b)))
+
+
+@method()
+def fmax(input: Operand, other: Operand) -> Tensor:
+    """The larger one; NaN counts only where both are. On a tie the gradient goes to the first."""
+    a, b = pair("fmax", input, other)
+    return maximum(a, b) if not a.type.is_float else select(logical_or(greater_equal(a, b), isnan(b)), a, b)
+
+
+@method()
+def fmin(input: Operand, other: Operand) -> Tensor:
+    """The smaller one; NaN counts only where both are. On a tie the gradient goes to the first."""
+    a, b = pair("fmin", input, other)
+    return minimum(a, b) if not a.type.is_float else select(logical_or(less_equal(a, b), isnan(b)), a, b)
 
 
 @method()
@@ -218,6 +242,8 @@ __all__ = [
     "div_no_nan",
     "float_power",
     "floor_div",
+    "fmax",
+    "fmin",
     "fmod",
     "frac",
     "heaviside",

@@ -11,7 +11,7 @@ import numpy as np
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, user_loc
 from graphc.ops.functional.core import Operand, cast
-from graphc.ops.functional.elementwise import abs_, maximum, minimum, pow_, sqrt, square
+from graphc.ops.functional.elementwise import abs_, greater, less, maximum, minimum, pow_, sqrt, square
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_max, reduce_sum
@@ -158,7 +158,14 @@ def clamp(input: Any, min: Operand | None = None, max: Operand | None = None) ->
         return type(input)(clamp(x, min, max) for x in input)
     if min is None and max is None:
         raise ArgumentValueError("clamp needs a lower or an upper bound", loc=user_loc())
-    return clip_by_value(input, min, max)
+    # On a tie with a bound the whole gradient goes to x, with clip_by_value half of it: as in MindSpore.
+    if min is not None:
+        low = cast(min, input.dtype)
+        input = select(less(input, low), low, input)
+    if max is not None:
+        high = cast(max, input.dtype)
+        input = select(greater(input, high), high, input)
+    return input
 
 
 __all__ = [

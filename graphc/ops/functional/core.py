@@ -8,10 +8,12 @@ from typing import cast as _typed
 
 import numpy as np
 
+from graphc import dispatch
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ir.types import FLOATS, numpy_dtype
+from graphc.ops.tensor.call import at_once
 from graphc.ops.tensor.call import call as call_op
-from graphc.ops.tensor.dtype import promote, promote_scalar, to_name
+from graphc.ops.tensor.dtype import promote, promote_scalar, promote_scaled, to_name
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 Axis = int | Sequence[int] | None
@@ -62,8 +64,10 @@ def pair(op: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
     y = as_tensor(y, f"{op}: y")
     if x.is_number != y.is_number:
         tensor, scalar = (y, x) if x.is_number else (x, y)
-        kind = {"bool": True, "int64": 1}.get(scalar.type.dtype, 1.0)
+        kind = True if scalar.type.dtype == "bool" else 1.0 if scalar.type.is_float else 1
         dtype = promote_scalar(tensor.type.dtype, kind)
+    elif op in ("Mul", "Div"):
+        dtype = promote_scaled(op, x.type.dtype, y.type.dtype, x.ndim, y.ndim)
     else:
         dtype = promote(op, x.type.dtype, y.type.dtype)
     return cast_to(x, dtype), cast_to(y, dtype)
@@ -77,8 +81,18 @@ def cast_to(x: Tensor, dtype: str) -> Tensor:
 
 
 def cast(input: Operand, dtype: Any) -> Tensor:
-    """input in another dtype."""
-    return cast_to(as_tensor(input), to_name(dtype))
+    """input in another dtype. Of a number it makes a tensor, whose dtype counts beside others."""
+    name = to_name(dtype)
+    if is_number(input):
+        # In float64 first: float32 would round twice what becomes float64.
+        exact = Tensor.wrap(np.asarray(input)) if isinstance(input, float) else as_tensor(input)
+        return at_once("Cast", (exact,), {"dtype": name})[0]
+    made = cast_to(as_tensor(input), name).value()
+    if made.is_number:
+        # The same value, no longer standing for a Python number.
+        active: Any = dispatch.recorder.get()
+        made = Tensor.wrap(made.array) if made.array is not None else active.wrap(active.resolve(made))
+    return made
 
 
 def as_bool(x: Operand) -> Tensor:

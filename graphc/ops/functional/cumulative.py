@@ -7,20 +7,31 @@ from typing import Any
 
 import numpy as np
 
+from graphc.errors import DTypeError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Operand, call, cast
-from graphc.ops.functional.create import arange, zeros_like
+from graphc.ops.functional.create import arange, fill
 from graphc.ops.functional.dynamic import known_values
-from graphc.ops.functional.elementwise import add, equal, exp, less, log, maximum, minimum, mul, sub
+from graphc.ops.functional.elementwise import (
+    add,
+    equal,
+    greater,
+    isnan,
+    less,
+    logical_or,
+    maximum,
+    mul,
+    sub,
+)
 from graphc.ops.functional.extrema import arange_along
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.padding import bordered
-from graphc.ops.functional.reduce import reduce_max, reduce_sum
+from graphc.ops.functional.reduce import reduce_sum, summand
 from graphc.ops.functional.reordering import flip
 from graphc.ops.functional.shapes import broadcast_to, expand_dims
 from graphc.ops.functional.slicing import getitem
-from graphc.ops.functional.state import stop_gradient
+from graphc.ops.functional.transcendental import logaddexp
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
@@ -41,7 +52,7 @@ def cumsum(x: Tensor, axis: int, dtype: Any = None) -> Tensor:
     while by < x.shape[at]:
         x = call("Add", x, _shifted(x, at, by))
         by *= 2
-    return x
+    return x.value()
 
 
 def _scanned(name: str, x: Tensor, axis: int, combine: Any, neutral: float) -> Tensor:
@@ -51,16 +62,16 @@ def _scanned(name: str, x: Tensor, axis: int, combine: Any, neutral: float) -> T
     while by < x.shape[at]:
         before = (slice(None),) * at
         head = getitem(x, (*before, slice(0, x.shape[at] - by)))
-        lead = zeros_like(getitem(x, (*before, slice(0, by))))
-        x = combine(x, concat((add(lead, neutral), head), at))
+        lead = fill(x.dtype, tuple(by if i == at else d for i, d in enumerate(x.shape)), neutral)
+        x = combine(x, concat((lead, head), at))
         by *= 2
-    return x
+    return x.value()
 
 
 @method()
 def cumprod(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """Products of the elements up to each along an axis."""
-    return _scanned("cumprod", input if dtype is None else cast(input, dtype), dim, mul, 1)
+    """Products of the elements up to each along an axis; of integers and bools in int64, unless a dtype is given."""
+    return _scanned("cumprod", summand(input, dtype), dim, mul, 1)
 
 
 @method()
@@ -76,9 +87,25 @@ def cummin(input: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     return values, cast(places, "int32")
 
 
+def _least(x: Tensor) -> float:
+    return -math.inf if x.type.is_float else int(np.iinfo(x.type.numpy).min)
+
+
+def _most(x: Tensor) -> float:
+    return math.inf if x.type.is_float else int(np.iinfo(x.type.numpy).max)
+
+
 def _running(name: str, x: Tensor, axis: int, largest: bool) -> tuple[Tensor, Tensor]:
     at = check_axis(name, axis, x.ndim)
-    values = _scanned(name, x, at, maximum if largest else minimum, -math.inf if largest else math.inf)
+    if x.type.dtype == "bool":
+        raise DTypeError(f"{name}: x is {x.type}, expected numbers", loc=user_loc(), help="ops.cast(x, graphc.int32)")
+
+    def combined(x: Tensor, before: Tensor) -> Tensor:
+        # On a tie the later element counts, for its gradient as for its place.
+        better = greater(before, x) if largest else less(before, x)
+        return select(logical_or(better, isnan(before)) if x.type.is_float else better, before, x)
+
+    values = _scanned(name, x, at, combined, _least(x) if largest else _most(x))
     here = select(equal(x, values), broadcast_to(arange_along(x, at, "int64"), x.shape), 0)
     return values, _scanned(name, here, at, maximum, 0)
 
@@ -89,9 +116,8 @@ def reverse_cumsum(x: Tensor, axis: int) -> Tensor:
 
 
 def logcumsumexp(input: Tensor, axis: int) -> Tensor:
-    """log of the cumulative sum of exp(x) along an axis."""
-    top = stop_gradient(reduce_max(input, axis, keep_dims=True))
-    return add(log(cumsum(exp(sub(input, top)), axis)), top)
+    """log of the cumulative sum of exp(x) along an axis, without overflow."""
+    return _scanned("logcumsumexp", input, axis, logaddexp, -math.inf)
 
 
 @method()
@@ -101,7 +127,7 @@ def diff(x: Tensor, n: int = 1, axis: int = -1) -> Tensor:
     before = (slice(None),) * at
     for _ in range(n):
         x = sub(getitem(x, (*before, slice(1, None))), getitem(x, (*before, slice(0, -1))))
-    return x
+    return x.value()
 
 
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:

@@ -54,16 +54,19 @@ def place(x: Tensor, axis: int | None, keep: bool, largest: bool, dtype: str) ->
         flat = place(reshape(x, (-1,)), 0, False, largest, dtype)
         return reshape(flat, (1,) * x.ndim) if keep else flat
     at = check_axis("argmax" if largest else "argmin", axis, x.ndim)
-    if x.type.dtype not in ("int32", "int64"):
+    if x.type.dtype not in ("int32", "int64", "float64"):
         x = cast_to(x, "float32")
-    made = call("Argmax", x if largest else neg(x), axis=at, dtype=dtype)
+    if not largest:
+        # -x of the least integer overflows, -1 - x does not.
+        x = neg(x) if x.type.is_float else sub(-1, x)
+    made = call("Argmax", x, axis=at, dtype=dtype)
     return expand_dims(made, at) if keep else made
 
 
 def arg_with_value(x: Tensor, axis: int, keep: bool, largest: bool, dtype: str = "int64") -> tuple[Tensor, Tensor]:
     """(places, values) of the first extrema along an axis; only those elements have a gradient."""
     if x.ndim == 0:
-        return zeros_like(x, dtype), x
+        return zeros_like(x, dtype), x.value()
     at = check_axis("argmax" if largest else "argmin", axis, x.ndim)
     index = place(x, at, True, largest, dtype)
     chosen = equal(arange_along(x, at, dtype), index)

@@ -159,7 +159,7 @@ def updated(x: Tensor, index: Any, value: Operand | Sequence[Any]) -> Tensor:
         mask = reshape(index, index.shape + (1,) * (x.ndim - index.ndim))
         return select(mask, new, x)
     if x.size == 0:
-        return x
+        return x.value()
     places = index_(reshape(arange(0, x.size, dtype="int32"), x.shape), index)
     lead = max(new.ndim - places.ndim, 0)
     if any(d != 1 for d in new.shape[:lead]):

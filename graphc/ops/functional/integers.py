@@ -13,6 +13,7 @@ from graphc.ops.functional.elementwise import (
     add,
     equal,
     floor_mod,
+    less,
     logical_and,
     logical_not,
     logical_or,
@@ -63,7 +64,7 @@ def bitwise_xor(input: Operand, other: Operand) -> Tensor:
 def bitwise_not(input: Tensor) -> Tensor:
     """Every bit inverted; logical not of bools."""
     x = as_tensor(input)
-    return logical_not(x) if x.type.dtype == "bool" else sub(-1, x)
+    return logical_not(x) if x.type.dtype == "bool" else sub(255 if x.type.dtype == "uint8" else -1, x)
 
 
 @method()
@@ -77,7 +78,12 @@ def bitwise_left_shift(input: Operand, other: Operand) -> Tensor:
 def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
     """floor(x / 2^other) of integers."""
     a, b = _integers("bitwise_right_shift", input, other)
-    return floor_div(a, pow_(2, b))
+    moved = floor_div(a, pow_(2, b))
+    if a.type.dtype == "uint8":
+        return moved
+    # The power that is the sign's bit is negative.
+    last = a.type.numpy.itemsize * 8 - 1
+    return select(less(b, last), moved, select(less(a, 0), -1, 0))
 
 
 invert = bitwise_not

@@ -42,7 +42,7 @@ from graphc.ops.functional.integers import bitwise_and, bitwise_or, bitwise_xor
 from graphc.ops.functional.joining import concat, repeat_interleave, split, stack
 from graphc.ops.functional.logic import masked_fill, select
 from graphc.ops.functional.products import matmul
-from graphc.ops.functional.reduce import reduce_sum
+from graphc.ops.functional.reduce import sum_
 from graphc.ops.functional.shapes import (
     as_shape,
     expand,
@@ -96,14 +96,16 @@ class Methods:
         return swapaxes(self, -1, -2)
 
     def sum(self: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None) -> Tensor:
-        """The sum over axes, in another dtype if given, plus `initial`. sum(axis, True) keeps the axes."""
+        """The sum over axes plus `initial`, in a dtype if given, else of integers in int64. sum(axis, True) keeps the axes."""
         if isinstance(dtype, bool):
             dtype, keepdims = None, dtype
-        made = reduce_sum(self if dtype is None else cast(self, dtype), axis, keepdims)
+        made = sum_(self, axis, keepdims, dtype=dtype)
         return made if initial is None else add(made, initial)
 
     def cumsum(self: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
-        """Sums up to each element along an axis, of the flattened tensor by default."""
+        """Sums up to each element along an axis, of the flattened tensor by default; of small integers in int32."""
+        if dtype is None and self.type.dtype in ("bool", "int8", "int16", "uint8"):
+            dtype = "int32"
         return cumsum(self if axis is not None else ravel(self), axis or 0, dtype)
 
     def max(

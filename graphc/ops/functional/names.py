@@ -25,8 +25,6 @@ from graphc.ops.functional.elementwise import (
     greater_equal,
     less,
     less_equal,
-    maximum,
-    minimum,
     mul,
     neg,
     not_equal,
@@ -37,14 +35,14 @@ from graphc.ops.functional.elementwise import (
 )
 from graphc.ops.functional.extrema import max_, min_
 from graphc.ops.functional.joining import unstack
-from graphc.ops.functional.reduce import reduce_all, reduce_any, reduce_mean, reduce_sum
+from graphc.ops.functional.reduce import reduce_all, reduce_any, reduce_mean, sum_
 from graphc.ops.functional.shapes import moveaxis, reshape, swapaxes
 from graphc.ops.functional.slicing import gather, slice_, strided_slice
 from graphc.ops.functional.sorting import topk
 
 # ---- names of built-in functions
 
-abs, pow, round, sum, max, min = abs_, pow_, round_, reduce_sum, max_, min_
+abs, pow, round, sum, max, min = abs_, pow_, round_, sum_, max_, min_
 range, slice, all, any = range_, slice_, reduce_all, reduce_any
 
 # ---- of one operand
@@ -60,7 +58,6 @@ arctan2 = atan2
 divide = true_divide = tensor_div = div
 floor_divide = floordiv = tensor_floordiv = floor_div
 floormod = mod = remainder = tensor_mod = floor_mod
-fmax, fmin = maximum, minimum
 multiply = tensor_mul = mul
 pows = tensor_pow = pow_
 subtract = tensor_sub = sub
@@ -91,7 +88,7 @@ unbind = unstack
 
 __all__ = [
     "abs", "absolute", "accumulate_n", "all", "any", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
-    "clip", "divide", "embed", "eq", "fix", "floor_divide", "floordiv", "floormod", "fmax", "fmin", "ge", "gt", "inv", "le",
+    "clip", "divide", "embed", "eq", "fix", "floor_divide", "floordiv", "floormod", "ge", "gt", "inv", "le",
     "lt", "max", "mean", "min", "mod", "movedim", "multiply", "ne", "negative", "pow", "pows", "range", "remainder",
     "reshape_", "round", "sgn", "shape_", "slice", "soft_shrink", "subtract", "sum", "swapdims", "tensor_add", "tensor_div",
     "tensor_eq", "tensor_exp", "tensor_expm1", "tensor_floordiv", "tensor_ge", "tensor_gt", "tensor_le",

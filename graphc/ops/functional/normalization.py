@@ -112,17 +112,25 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """x [N, C, ...] standardized over each of `num_groups` groups of channels of a sample, times weight plus bias."""
+    """x [N, C, ...] standardized over each of `num_groups` groups of channels of a sample, times weight plus bias.
+
+    Float16 and bfloat16 are computed in float32; the result has the dtype of x.
+    """
     if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups:
         raise ShapeError(
             f"group_norm: the channels (axis 1) of {input.type} cannot be divided into {num_groups} groups",
             loc=user_loc(),
         )
-    groups = reshape(input, (input.shape[0], num_groups, math.prod(input.shape[1:]) // num_groups))
-    y = reshape(layer_norm_over(groups, None, None, 2, eps), input.shape)
+    x, source = input, input.type.dtype
+    if source in ("float16", "bfloat16"):
+        x = cast(x, "float32")
+    groups = reshape(x, (x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups))
+    y = reshape(layer_norm_over(groups, None, None, 2, eps), x.shape)
     if weight is not None:
-        y = mul(y, _per_channel(weight, input.ndim))
-    return y if bias is None else add(y, _per_channel(bias, input.ndim))
+        y = mul(y, _per_channel(weight, x.ndim))
+    if bias is not None:
+        y = add(y, _per_channel(bias, x.ndim))
+    return cast(y, source)
 
 
 def lrn(

@@ -40,7 +40,7 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
         if pair != (0, 0):
             kind: Any = kinds[mode]
             input_x = gather(input_x, Tensor(np.pad(np.arange(input_x.shape[axis], dtype=np.int32), pair, kind)), axis)
-    return input_x
+    return input_x.value()
 
 
 def mirror_pad(input_x: Tensor, paddings: Any, mode: str) -> Tensor:
@@ -51,7 +51,7 @@ def mirror_pad(input_x: Tensor, paddings: Any, mode: str) -> Tensor:
             kind: Any = "symmetric" if mode == "SYMMETRIC" else "reflect"
             places = np.pad(np.arange(input_x.shape[axis], dtype=np.int32), pair, kind)
             input_x = gather(input_x, Tensor(places), axis)
-    return input_x
+    return input_x.value()
 
 
 __all__ = [

@@ -85,7 +85,7 @@ def adaptive(x: Tensor, sizes: Sequence[int | None], reduce: Any) -> Tensor:
             before = (slice(None),) * axis
             bounds = [(i * size // wanted, -(-(i + 1) * size // wanted)) for i in range(wanted)]
             x = stack([reduce(getitem(x, (*before, slice(a, b))), axis) for a, b in bounds], axis)
-    return x
+    return x.value()
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
@@ -99,7 +99,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
         before = (slice(None),) * at
         bounds = [(i * size // wanted, -(-(i + 1) * size // wanted)) for i in range(wanted)]
         input = stack([reduce_mean(getitem(input, (*before, slice(a, b))), at) for a, b in bounds], at)
-    return input
+    return input.value()
 
 
 __all__ = [

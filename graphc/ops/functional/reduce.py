@@ -22,8 +22,21 @@ def _reduction(op: str, x: Tensor, axis: Axis, keep_dims: bool) -> Tensor:
 
 
 def reduce_sum(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
-    """Sum over axes (all by default); bool tensors are counted in int64."""
+    """Sum over axes (all by default) in the dtype of x; bool tensors are counted in int64."""
     return _reduction("ReduceSum", cast_to(x, "int64") if x.type.dtype == "bool" else x, axis, keep_dims)
+
+
+def sum_(input: Tensor, dim: Axis = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """Sum over axes (all by default); of integers and bools in int64, unless a dtype is given."""
+    return reduce_sum(summand(input, dtype), dim, keepdim)
+
+
+def summand(x: Tensor, dtype: Any) -> Tensor:
+    """x in the dtype in which its sum or product is taken: the one given, else int64 for integers and bools."""
+    if dtype is not None:
+        return cast(x, dtype)
+    tensor = as_tensor(x)
+    return tensor if tensor.type.is_float else cast_to(tensor, "int64")
 
 
 @method("mean")
@@ -56,10 +69,13 @@ def reduce_any(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
 
 @method()
 def prod(input: Tensor, axis: Axis = None, keep_dims: bool = False, dtype: Any = None) -> Tensor:
-    """The product over axes."""
-    x = as_tensor(input) if dtype is None else cast(input, dtype)
-    x = cast_to(x, "int64") if x.type.dtype == "bool" else x
-    return call("ReduceProd", x, axis=normalize_axes("prod", axis, x.ndim), keep_dims=bool(keep_dims))
+    """The product over axes; of integers and bools in int64, unless a dtype is given."""
+    return reduce_prod(summand(input, dtype), axis, keep_dims)
+
+
+def reduce_prod(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
+    """Product over axes (all by default) in the dtype of x; bool tensors as int64."""
+    return _reduction("ReduceProd", cast_to(x, "int64") if x.type.dtype == "bool" else x, axis, keep_dims)
 
 
 @method()
@@ -80,7 +96,7 @@ def count_nonzero(x: Tensor, axis: Axis = (), keep_dims: bool = False, dtype: An
 @method()
 def nansum(input: Tensor, axis: Axis = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of the elements that are not NaN."""
-    x = select(isnan(input), 0.0, input)
+    x = select(isnan(input), 0.0, input) if input.type.is_float else input
     return reduce_sum(x if dtype is None else cast(x, dtype), axis, keepdims)
 
 
@@ -95,7 +111,7 @@ def sum_to_size(x: Tensor, *size: Any) -> Tensor:
     shape = as_shape(size)
     lead = x.ndim - len(shape)
     axes = (*range(lead), *(i + lead for i, d in enumerate(shape) if d == 1 and x.shape[i + lead] != 1))
-    return reshape(reduce_sum(x, axes), shape) if axes else x
+    return reshape(reduce_sum(x, axes), shape) if axes else x.value()
 
 
 __all__ = [

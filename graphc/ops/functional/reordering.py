@@ -44,7 +44,7 @@ def rot90(input: Tensor, k: int, dims: Sequence[int]) -> Tensor:
     if k % 4 == 2:
         return flip(input, (a, b))
     if k % 4 == 0:
-        return input
+        return input.value()
     swapped = moveaxis(input, (a, b), (b, a))
     return flip(swapped, (a,)) if k % 4 == 1 else flip(swapped, (b,))
 
@@ -61,7 +61,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         if cut:
             before = (slice(None),) * at
             input = concat((getitem(input, (*before, slice(cut, None))), getitem(input, (*before, slice(0, cut)))), at)
-    return input
+    return input.value()
 
 
 @method()

@@ -39,7 +39,7 @@ def resize_bilinear(
             x = matmul(x, matrix)
         else:
             x = transpose(matmul(transpose(x, (0, 1, 3, 2)), matrix), (0, 1, 3, 2))
-    return x
+    return x.value()
 
 
 def upsample_nearest3d(x: Tensor, output_size: Any = None, scales: Any = None) -> Tensor:
@@ -49,7 +49,7 @@ def upsample_nearest3d(x: Tensor, output_size: Any = None, scales: Any = None) -
         have = x.shape[axis]
         places = np.minimum(np.floor(np.arange(wanted) * (have / wanted)), have - 1)
         x = gather(x, Tensor(places.astype(np.int32)), axis)
-    return x
+    return x.value()
 
 
 def resize_nearest_neighbor(input_x: Tensor, size: Sequence[int], align_corners: bool = False) -> Tensor:

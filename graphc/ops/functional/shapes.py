@@ -33,7 +33,7 @@ def reshape(x: Tensor, shape: Sequence[int] | int) -> Tensor:
         if known == 0 or x.size % known:
             raise ShapeError(f"Reshape: {x.type} cannot be divided into shape {wanted}", code="GC103", loc=user_loc())
         wanted = tuple(x.size // known if d == -1 else d for d in wanted)
-    return x if wanted == x.shape else call("Reshape", x, shape=wanted)
+    return x.value() if wanted == x.shape else call("Reshape", x, shape=wanted)
 
 
 def transpose(x: Tensor, *perm: Any) -> Tensor:
@@ -107,7 +107,7 @@ def moveaxis(x: Tensor, source: Any, destination: Any) -> Tensor:
     wanted = dict(zip((check_axis("moveaxis", a, x.ndim) for a in targets), given, strict=True))
     rest = iter(i for i in range(x.ndim) if i not in given)
     perm = tuple(wanted[i] if i in wanted else next(rest) for i in range(x.ndim))
-    return x if perm == tuple(range(x.ndim)) else transpose(x, perm)
+    return x.value() if perm == tuple(range(x.ndim)) else transpose(x, perm)
 
 
 @method()
@@ -115,7 +115,7 @@ def t(input: Tensor) -> Tensor:
     """A matrix transposed; less than two axes as they are."""
     if input.ndim > 2:
         raise ShapeError(f"t: {input.type} has more than two axes", loc=user_loc())
-    return transpose(input) if input.ndim == 2 else input
+    return transpose(input) if input.ndim == 2 else input.value()
 
 
 @method()
@@ -139,14 +139,14 @@ def atleast_1d(inputs: Any) -> Any:
     """With at least one axis."""
     if isinstance(inputs, (tuple, list)):
         return tuple(atleast_1d(x) for x in inputs)
-    return inputs if inputs.ndim else reshape(inputs, (1,))
+    return inputs.value() if inputs.ndim else reshape(inputs, (1,))
 
 
 def atleast_2d(inputs: Any) -> Any:
     """With at least two axes, new ones in front."""
     if isinstance(inputs, (tuple, list)):
         return tuple(atleast_2d(x) for x in inputs)
-    return inputs if inputs.ndim > 1 else reshape(inputs, (1, inputs.size))
+    return inputs.value() if inputs.ndim > 1 else reshape(inputs, (1, inputs.size))
 
 
 def atleast_3d(inputs: Any) -> Any:
@@ -155,7 +155,7 @@ def atleast_3d(inputs: Any) -> Any:
         return tuple(atleast_3d(x) for x in inputs)
     if inputs.ndim < 2:
         return reshape(inputs, (1, inputs.size, 1))
-    return expand_dims(inputs, 2) if inputs.ndim == 2 else inputs
+    return expand_dims(inputs, 2) if inputs.ndim == 2 else inputs.value()
 
 
 def same_shape(input: Tensor, other: Tensor) -> Tensor:

@@ -45,7 +45,7 @@ def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Ten
     """(sorted elements, int32 places they came from) along an axis; equal elements keep their order."""
     x = as_tensor(input_x)
     if x.ndim == 0:
-        return x, zeros_like(x, "int32")
+        return x.value(), zeros_like(x, "int32")
     at = check_axis("sort", axis, x.ndim)
     values, places = ordered(moveaxis(x, at, -1), x.shape[at], descending)
     return moveaxis(values, -1, at), moveaxis(places, -1, at)

@@ -2,104 +2,120 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import as_float
+from graphc.ir.types import HALVES
+from graphc.ops.functional.arithmetic import div, round_
+from graphc.ops.functional.core import Operand, as_float, call, cast_to
 from graphc.ops.functional.elementwise import (
     abs_,
     add,
     equal,
-    erf,
-    exp,
+    greater_equal,
     less,
     log,
-    maximum,
+    logical_and,
     mul,
-    neg,
+    not_equal,
     sin,
-    sqrt,
     square,
     sub,
     tan,
 )
 from graphc.ops.functional.logic import select
-from graphc.ops.functional.shapes import broadcast_to
-from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.methods import method
-from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 @method()
 def erfinv(input: Tensor) -> Tensor:
-    """Inverse of the error function (M. Giles, "Approximating the erfinv function", single precision), with one step of
-    Newton's method that gives the gradient too.
-    """
-    x = as_float(input)
-    fixed = stop_gradient(x)
-    w = neg(log(mul(sub(1.0, fixed), add(1.0, fixed))))
-    near, far = sub(w, 2.5), sub(sqrt(maximum(w, 5.0)), 3.0)
-    small = _horner(near, _ERFINV_NEAR)
-    y = mul(select(less(w, 5.0), small, _horner(far, _ERFINV_FAR)), fixed)
-    step = mul(sub(erf(y), x), mul(exp(square(y)), math.sqrt(math.pi) / 2))
-    return select(less(abs_(fixed), 0.99), sub(y, step), select(equal(abs_(fixed), 1.0), mul(fixed, math.inf), y))
-
-
-_ERFINV_NEAR = (
-    2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164,
-    0.246640727, 1.50140941,
-)  # fmt: skip
-
-_ERFINV_FAR = (
-    -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047,
-    1.00167406, 2.83297682,
-)  # fmt: skip
-
-
-def _horner(x: Tensor, coefficients: tuple[float, ...]) -> Tensor:
-    value = add(mul(x, coefficients[0]), coefficients[1])
-    for c in coefficients[2:]:
-        value = add(mul(value, x), c)
-    return value
+    """Inverse of the error function; infinite at -1 and 1, NaN beyond."""
+    return call("Erfinv", as_float(input))
 
 
 # ---- gamma functions
 
-_SHIFT = 6
+#: By dtype: from where on the asymptotic series are good, which is also how far smaller numbers are moved, and how many
+#: terms they have.
+_SERIES = {"float64": (10, 8)}
+_SERIES_OF_OTHERS = (6, 3)
+
+#: B(2k) / (2k), with the numbers of Bernoulli.
+_BERNOULLI = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
 
 
+def _moved(input: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, int, int]:
+    """(whether x is below 1/2, x or 1 - x there, whether the series takes it as it is, x or 1 where it is), shift, terms."""
+    shift, terms = _SERIES.get(input.type.dtype, _SERIES_OF_OTHERS)
+    low = less(input, 0.5)
+    x = select(low, sub(1.0, input), input)
+    far = greater_equal(x, float(shift))
+    return low, x, far, select(far, 1.0, x), shift, terms
+
+
+def _from_integer(low: Tensor, x: Tensor) -> Tensor:
+    """pi (x - the nearest integer) where x is reflected, else pi / 4: sin and tan of pi x without its rounding."""
+    return mul(select(low, sub(x, round_(x)), 0.25), math.pi)
+
+
+def _wide(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """The function, computed in float32 for halves, in which its intermediate results overflow."""
+
+    @functools.wraps(function)
+    def computed(input: Tensor) -> Tensor:
+        if input.type.dtype not in HALVES:
+            return function(input)
+        return cast_to(function(cast_to(input, "float32")), input.type.dtype)
+
+    return computed
+
+
+@_wide
 def lgamma(input: Tensor) -> Tensor:
-    """log |gamma(x)|, by Stirling's series at x + 6; by reflection below 1/2."""
-    low = less(input, 0.5)
-    x = select(low, sub(1.0, input), input)
-    product, z = x, add(x, float(_SHIFT))
-    for k in range(1, _SHIFT):
-        product = mul(product, add(x, float(k)))
+    """log |gamma(x)|, by Stirling's series at x moved up; by reflection below 1/2. Infinite at 0, -1, -2, ..."""
+    low, x, far, near, shift, terms = _moved(input)
+    product = near
+    for k in range(1, shift):
+        product = mul(product, add(near, float(k)))
+    z = select(far, x, add(near, float(shift)))
     inverse = div(1.0, z)
-    square_inverse = square(inverse)
-    tail = mul(inverse, add(1 / 12, mul(square_inverse, sub(mul(square_inverse, 1 / 1260), 1 / 360))))
-    value = add(sub(mul(sub(z, 0.5), log(z)), z), add(0.5 * math.log(2 * math.pi), tail))
-    value = sub(value, log(product))
-    safe = select(low, input, broadcast_to(Tensor(np.array(0.25, input.type.numpy)), input.shape))
-    reflected = sub(math.log(math.pi), add(log(abs_(sin(mul(safe, math.pi)))), value))
-    return select(low, reflected, value)
+    tail = mul(inverse, _horner(square(inverse), [b / (2 * k - 1) for k, b in enumerate(_BERNOULLI[:terms], 1)]))
+    # (z - 1/2) log z - z, in which infinity is not subtracted from itself.
+    value = add(mul(sub(z, 0.5), sub(log(z), 1.0)), add(tail, 0.5 * math.log(2 * math.pi) - 0.5))
+    value = sub(value, select(far, 0.0, log(product)))
+    reflected = sub(math.log(math.pi), add(log(abs_(sin(_from_integer(low, input)))), value))
+    made = select(low, reflected, value)
+    return select(equal(input, -math.inf), math.inf, made)
 
 
+@_wide
 def digamma(input: Tensor) -> Tensor:
-    """The derivative of log gamma(x), by its asymptotic series at x + 6; by reflection below 1/2."""
-    low = less(input, 0.5)
-    x = select(low, sub(1.0, input), input)
-    z = add(x, float(_SHIFT))
+    """The derivative of log gamma(x), by its asymptotic series at x moved up; by reflection below 1/2.
+
+    Minus infinity at 0, NaN at -1, -2, ... and minus infinity.
+    """
+    low, x, far, near, shift, terms = _moved(input)
+    z = select(far, x, add(near, float(shift)))
     inverse = div(1.0, z)
-    square_inverse = square(inverse)
-    tail = mul(square_inverse, sub(1 / 12, mul(square_inverse, sub(1 / 120, mul(square_inverse, 1 / 252)))))
+    tail = mul(square(inverse), _horner(square(inverse), list(_BERNOULLI[:terms])))
     value = sub(sub(log(z), mul(inverse, 0.5)), tail)
-    for k in range(_SHIFT):
-        value = sub(value, div(1.0, add(x, float(k))))
-    safe = select(low, input, broadcast_to(Tensor(np.array(0.25, input.type.numpy)), input.shape))
-    return select(low, sub(value, div(math.pi, tan(mul(safe, math.pi)))), value)
+    before = div(1.0, near)
+    for k in range(1, shift):
+        before = add(before, div(1.0, add(near, float(k))))
+    value = sub(value, select(far, 0.0, before))
+    turned = tan(_from_integer(low, input))
+    made = select(low, sub(value, div(math.pi, turned)), value)
+    return select(logical_and(equal(turned, 0.0), not_equal(input, 0.0)), math.nan, made)
+
+
+def _horner(x: Tensor, coefficients: Sequence[float]) -> Tensor:
+    """The polynomial with these coefficients, the constant one first."""
+    value: Operand = coefficients[-1]
+    for c in coefficients[-2::-1]:
+        value = add(mul(value, x), c)
+    return as_tensor(value)
 
 
 __all__ = [

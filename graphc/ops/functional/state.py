@@ -42,8 +42,7 @@ def assign(variable: Parameter, value: Operand) -> Tensor:
             f"assign: the value is {tensor.type}, parameter {variable.name!r} is {variable.type}",
             loc=user_loc(),
         )
-    variable.set_data(tensor)
-    return variable
+    return variable.set_data(tensor).value()
 
 
 def _fits(dtype: str, wanted: str) -> bool:

@@ -10,7 +10,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import Axis, Number, call, cast
+from graphc.ops.functional.core import Axis, Number, as_float, call, cast
 from graphc.ops.functional.elementwise import abs_, add, greater, maximum, mul, not_equal, pow_, sqrt, square, sub
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.products import matmul
@@ -28,7 +28,8 @@ def moments(x: Tensor, axes: Sequence[int]) -> tuple[Tensor, Tensor]:
 
 @method()
 def var(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """Sum of squared deviations from the mean over axes, divided by count - ddof."""
+    """Sum of squared deviations from the mean over axes, divided by count - ddof; of integers in float32."""
+    input = as_float(input)
     axes = normalize_axes("var", axis, input.ndim)
     _, variance = moments(input, axes)
     count = math.prod(input.shape[a] for a in axes)
@@ -50,7 +51,7 @@ def norm(A: Tensor, ord: Any = None, dim: Axis = None, keepdim: bool = False, *,
     ord: None, "fro", a number, or +-inf for the largest or smallest |x|; 0 counts the elements that are not zero. Norms
     of matrices other than "fro" are not supported: ArgumentValueError.
     """
-    x = A if dtype is None else cast(A, dtype)
+    x = as_float(A if dtype is None else cast(A, dtype))
     axes = normalize_axes("norm", dim, x.ndim)
     if ord is None or ord == "fro" or (ord == 2 and len(axes) == 1):
         return sqrt(reduce_sum(square(x), axes, keepdim))
@@ -129,8 +130,12 @@ def vector_norm(x: Tensor, ord: Any = 2, axis: Axis = None, keepdims: bool = Fal
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """x1 x2 / (|x1| |x2|) over an axis; the lengths are at least eps."""
-    lengths = mul(maximum(norm(x1, None, dim), eps), maximum(norm(x2, None, dim), eps))
-    return div(reduce_sum(mul(x1, x2), dim), lengths)
+
+    def length(x: Tensor) -> Tensor:
+        # The bound under the root: the gradient of the root is infinite at 0.
+        return sqrt(maximum(reduce_sum(square(x), dim), eps * eps))
+
+    return div(reduce_sum(mul(x1, x2), dim), mul(length(x1), length(x2)))
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:

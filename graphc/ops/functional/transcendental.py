@@ -11,15 +11,16 @@ from graphc.ops.functional.elementwise import (
     add,
     equal,
     exp,
-    isnan,
+    less_equal,
     log,
     log1p,
     logical_and,
-    logical_not,
+    logical_or,
     maximum,
     minimum,
     mul,
     neg,
+    pow_,
     sin,
     sqrt,
     square,
@@ -33,7 +34,7 @@ from graphc.ops.tensor.tensor import Tensor
 @method()
 def exp2(input: Operand) -> Tensor:
     """2 to the power x."""
-    return exp(mul(as_float(input), math.log(2)))
+    return pow_(2.0, as_float(input))
 
 
 @method()
@@ -65,15 +66,20 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 
 @method()
 def hypot(input: Tensor, other: Tensor) -> Tensor:
-    """sqrt(x^2 + y^2)."""
-    return sqrt(add(square(input), square(other)))
+    """sqrt(x^2 + y^2), of which no square overflows."""
+    x, y = pair("hypot", input, other)
+    a, b = abs_(as_float(x)), abs_(as_float(y))
+    large, small = maximum(a, b), minimum(a, b)
+    ratio = select(equal(large, small), 1.0, div(small, select(equal(large, 0.0), 1.0, large)))
+    return mul(large, sqrt(add(square(ratio), 1.0)))
 
 
 @method()
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """log(e^x + e^y), without overflow."""
-    most = maximum(input, other)
-    return add(most, log1p(exp(neg(abs_(sub(input, other))))))
+    # Equal infinities have no difference.
+    apart = select(equal(input, other), 0.0, sub(input, other))
+    return add(maximum(input, other), log1p(exp(neg(abs_(apart)))))
 
 
 @method()
@@ -87,8 +93,9 @@ def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
 def xlogy(input: Operand, other: Operand) -> Tensor:
     """x log(y), 0 where x is 0 and y is not NaN."""
     x, y = pair("xlogy", input, other)
-    zero = logical_and(equal(x, 0.0), logical_not(isnan(y)))
-    return select(zero, 0.0, mul(x, log(select(zero, 1.0, y))))
+    # At x = 0 the gradient is log(y) where there is one.
+    none = logical_and(equal(x, 0.0), logical_or(less_equal(y, 0.0), equal(y, math.inf)))
+    return mul(x, log(select(none, 1.0, y)))
 
 
 @method()

@@ -59,8 +59,8 @@ Size, Rank, DType = declare("Size", F.size), declare("Rank", F.rank), declare("D
 
 
 def _identity(x: Any) -> Any:
-    """x itself."""
-    return x
+    """x as it is."""
+    return x.value() if isinstance(x, Tensor) else x
 
 
 Identity, Cast, Reshape = declare("Identity", _identity), declare("Cast", F.cast), declare("Reshape", F.reshape)

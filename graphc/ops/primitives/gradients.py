@@ -16,13 +16,9 @@ def _gradient(name: str, rule: Callable[..., Tensor], doc: str, **attrs: Any) ->
     return declare(name, rule, f"The gradient {doc}", **attrs)
 
 
-ReluGrad = _gradient(
-    "ReluGrad", lambda dy, x: dy * F.cast(x > 0, dy.dtype), "of ReLU, from dy and its operand or result"
-)
+ReluGrad = _gradient("ReluGrad", lambda dy, x: F.select(x > 0, dy, 0), "of ReLU, from dy and its operand or result")
 
-ReLU6Grad = _gradient(
-    "ReLU6Grad", lambda dy, x: dy * F.cast(F.logical_and(x > 0, x < 6), dy.dtype), "of ReLU6, from dy, x"
-)
+ReLU6Grad = _gradient("ReLU6Grad", lambda dy, x: F.select(F.logical_and(x > 0, x <= 6), dy, 0), "of ReLU6, from dy, x")
 
 SigmoidGrad = _gradient("SigmoidGrad", lambda y, dy: dy * y * (1 - y), "of Sigmoid, from its result and dy")
 

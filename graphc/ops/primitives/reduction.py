@@ -7,6 +7,7 @@ from typing import Any
 from graphc.ops import functional as F
 from graphc.ops.functional.cumulative import logcumsumexp
 from graphc.ops.functional.extrema import arg_with_value, place
+from graphc.ops.functional.reduce import reduce_prod
 from graphc.ops.functional.sorting import bucketize, searchsorted
 from graphc.ops.functional.statistics import renorm
 from graphc.ops.tensor.dtype import to_name
@@ -43,7 +44,7 @@ ReduceAll, ReduceAny = (
     declare(n, _over(f), keep_dims=False) for n, f in (("ReduceAll", F.reduce_all), ("ReduceAny", F.reduce_any))
 )
 
-ReduceProd = declare("ReduceProd", _over(F.prod), keep_dims=False)
+ReduceProd = declare("ReduceProd", _over(reduce_prod), keep_dims=False)
 
 
 def _reduce_std(x: Tensor, axis: Any, unbiased: bool, keep_dims: bool) -> tuple[Tensor, Tensor]:
@@ -114,7 +115,13 @@ def _cumulative(scan: Any, neutral: float) -> Any:
 
 CumSum = declare("CumSum", _cumulative(F.cumsum, 0), exclusive=False, reverse=False)
 
-CumProd = declare("CumProd", _cumulative(F.cumprod, 1), exclusive=False, reverse=False)
+CumProd = declare(
+    "CumProd",
+    _cumulative(lambda x, axis: F.cumprod(x, axis, x.dtype), 1),
+    F.cumprod.__doc__,
+    exclusive=False,
+    reverse=False,
+)
 
 Cummax, Cummin = declare("Cummax", F.cummax, axis=REQUIRED), declare("Cummin", F.cummin, axis=REQUIRED)
 

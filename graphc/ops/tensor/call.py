@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from graphc.dispatch import recorder
 from graphc.errors import TraceError
 from graphc.ir import get_op
@@ -15,11 +17,12 @@ from graphc.ops.tensor.tensor import Tensor, require_array
 def call(op: str, *operands: Tensor, **attrs: Any) -> Any:
     """Apply an op to tensors; returns a Tensor, or a tuple when the op has several results."""
     active = recorder.get()
-    results = active.record(op, operands, attrs) if active is not None else _eager(op, operands, attrs)
+    results = active.record(op, operands, attrs) if active is not None else at_once(op, operands, attrs)
     return results[0] if len(results) == 1 else results
 
 
-def _eager(op: str, operands: Sequence[Tensor], attrs: dict[str, Any]) -> tuple[Tensor, ...]:
+def at_once(op: str, operands: Sequence[Tensor], attrs: dict[str, Any]) -> tuple[Tensor, ...]:
+    """The op's results by its NumPy reference. TraceError for an op without one, or for traced operands."""
     definition = get_op(op)
     definition.check_arity(len(operands))
     full = definition.complete(attrs)
@@ -28,4 +31,6 @@ def _eager(op: str, operands: Sequence[Tensor], attrs: dict[str, Any]) -> tuple[
         raise TraceError(f"{op} has no meaning outside a compiled Cell")
     types = definition.infer([x.type for x in operands], full)
     made = reference.apply(definition, types, arrays, full, exact=False)
-    return tuple(Tensor.wrap(a) for a in made)
+    parameters = [x.array for x in operands if x.is_parameter]
+    # A view of a parameter's memory would change with the parameter.
+    return tuple(Tensor.wrap(a.copy() if any(np.may_share_memory(a, p) for p in parameters) else a) for a in made)

@@ -75,6 +75,14 @@ def promote(op: str, a: str, b: str) -> str:
     return a if _WIDTH[a] >= _WIDTH[b] else b
 
 
+def promote_scaled(op: str, a: str, b: str, a_rank: int, b_rank: int) -> str:
+    """The dtype of a product or quotient: a factor without axes takes the dtype of a tensor of its kind that has some."""
+    same_kind = (a in FLOATS and b in FLOATS) or (a in INTEGERS and b in INTEGERS)
+    if same_kind and (a_rank == 0) != (b_rank == 0):
+        return b if a_rank == 0 else a
+    return promote(op, a, b)
+
+
 def promote_scalar(dtype: str, scalar: bool | int | float) -> str:
     """The dtype of tensor and Python number: the tensor's, but a float lifts integers and an int lifts bools."""
     if isinstance(scalar, bool):

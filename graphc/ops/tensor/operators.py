@@ -90,8 +90,8 @@ class Operators:
 
     __getitem__ = _binary("index_")
 
-    def __pos__(self) -> Any:
-        return self
+    def __pos__(self: Any) -> Any:
+        return self.value()
 
     def __hash__(self) -> int:
         return id(self)

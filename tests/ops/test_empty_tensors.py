@@ -1,0 +1,57 @@
+"""Tensors without elements: what has a meaning is computed, what has none is refused with a message."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphc import ShapeError, Tensor, nn, ops
+
+NONE_WIDE, NONE_LONG = np.zeros((3, 0), np.float32), np.zeros((0, 3), np.float32)
+ONES = Tensor(np.ones(3, np.float32))
+
+
+class Of(nn.Cell):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def construct(self, *inputs):
+        return self.function(*inputs)
+
+
+@pytest.mark.parametrize("x", [NONE_WIDE, NONE_LONG])
+@pytest.mark.parametrize("axis", [(), 0, 1])
+@pytest.mark.parametrize(
+    ("reduce", "expected"), [(ops.reduce_sum, np.sum), (ops.prod, np.prod), (lambda x, a: ops.any(x > 0, a), np.any)]
+)
+def test_a_reduction_beside_what_has_no_elements(reduce, expected, axis, x):
+    made, other = Of(lambda x: (reduce(x, axis), x * 2))(Tensor(x))
+    np.testing.assert_array_equal(made.asnumpy(), expected(x, None if axis == () else axis))
+    assert other.shape == x.shape
+
+
+@pytest.mark.parametrize(
+    ("function", "x"),
+    [
+        (lambda x: ops.mean(x, 1), NONE_LONG),
+        (lambda x: ops.mean(x, 0), NONE_WIDE),
+        (lambda x: ops.layer_norm(x, (3,), ONES, ONES, 1e-5), NONE_LONG),
+        (nn.LayerNorm((3,)), NONE_LONG),
+        (ops.softmax, NONE_LONG),
+        (lambda x: ops.matmul(x, ops.transpose(x, (1, 0))), NONE_WIDE),
+        (lambda x: ops.matmul(x, ops.transpose(x, (1, 0))), NONE_LONG),
+        (lambda x: ops.concat((x, x), 1), NONE_WIDE),
+        (lambda x: ops.reduce_max(x, 1), NONE_LONG),
+        (lambda x: ops.cumsum(x, 1), NONE_WIDE),
+    ],
+)
+def test_gradients_of_no_elements_are_no_elements(function, x):
+    (made,) = ops.GradOperation(get_all=True)(Of(function))(Tensor(x))
+    assert made.shape == x.shape
+
+
+@pytest.mark.parametrize("x", [NONE_WIDE, NONE_LONG])
+def test_the_mean_of_nothing_is_refused(x):
+    with pytest.raises(ShapeError, match="has nothing to reduce"):
+        Of(ops.mean)(Tensor(x))

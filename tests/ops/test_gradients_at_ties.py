@@ -1,0 +1,87 @@
+"""Gradients where a function has a kink or a product has a zero: what MindSpore 2.10 gives, or the limit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphc import Tensor, nn, ops
+
+INF, NAN = np.inf, np.nan
+
+
+class Of(nn.Cell):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def construct(self, *inputs):
+        return self.function(*inputs)
+
+
+def gradients(function, *inputs):
+    """Of the sum of the results, compiled."""
+    made = ops.GradOperation(get_all=True)(Of(function))(*(Tensor(np.array(x, np.float32)) for x in inputs))
+    return [g.asnumpy() for g in (made if isinstance(made, tuple) else (made,))]
+
+
+#: name: (function, inputs, gradients)
+CASES = {
+    "maximum": (ops.maximum, ([1, 2, 3], [1, 3, 2]), ([0.5, 0, 1], [0.5, 1, 0])),
+    "minimum": (ops.minimum, ([1, 2, 3], [1, 3, 2]), ([0.5, 1, 0], [0.5, 0, 1])),
+    "maximum, infinite": (lambda x, y: ops.maximum(x, y) * INF, ([1], [2]), ([0], [INF])),
+    "reduce_max": (ops.reduce_max, ([1, 3, 3, 2],), ([0, 0.5, 0.5, 0],)),
+    "amin": (ops.amin, ([1, 1, 3, 2],), ([0.5, 0.5, 0, 0],)),
+    "max along an axis": (lambda x: ops.max(x, 0)[0], ([1, 3, 3, 2],), ([0, 1, 0, 0],)),
+    "cummax": (lambda x: ops.cummax(x, 0)[0], ([1, 3, 3, 2],), ([1, 1, 2, 0],)),
+    "fmax": (ops.fmax, ([1, 2, 3, NAN, 1], [1, 3, 2, 1, NAN]), ([1, 0, 1, 0, 1], [0, 1, 0, 1, 0])),
+    "fmin": (ops.fmin, ([1, 2, 3, NAN, 1], [1, 3, 2, 1, NAN]), ([1, 1, 0, 0, 1], [0, 0, 1, 1, 0])),
+    "clip_by_value": (lambda x: ops.clip_by_value(x, 0.0, 1.0), ([-1, 0, 0.5, 1, 2],), ([0, 0.5, 1, 0.5, 0],)),
+    "clamp": (lambda x: ops.clamp(x, 0.0, 1.0), ([-1, 0, 0.5, 1, 2],), ([0, 1, 1, 1, 0],)),
+    "abs": (ops.abs, ([-1, 0, 2],), ([-1, 0, 1],)),
+    "relu": (ops.relu, ([-1, 0, 2],), ([0, 0, 1],)),
+    "relu6": (ops.relu6, ([-1, 0, 2, 6, 7],), ([0, 0, 1, 1, 0],)),
+    "hardtanh": (ops.hardtanh, ([-2, -1, 0, 1, 2],), ([0, 0.5, 1, 0.5, 0],)),
+    "hardsigmoid": (ops.hardsigmoid, ([-4, -3, 0, 3, 4],), ([0, 0, 1 / 6, 0, 0],)),
+    "hardswish": (ops.hardswish, ([-4, -3, 0, 3, 4],), ([0, -0.5, 0.5, 1.5, 1],)),
+    "elu": (ops.elu, ([-1, 0, 2],), ([np.exp(-1), 1, 1],)),
+    "celu": (ops.celu, ([-1, 0, 2],), ([np.exp(-1), 1, 1],)),
+    "celu, alpha -1": (lambda x: ops.celu(x, -1.0), ([-1, 0, 2],), ([np.exp(1), 1, 1],)),
+    "logaddexp": (ops.logaddexp, ([1, 0, -INF], [1, 0, -INF]), ([0.5, 0.5, 0.5], [0.5, 0.5, 0.5])),
+    "logaddexp2": (ops.logaddexp2, ([1, 0], [1, 0]), ([0.5, 0.5], [0.5, 0.5])),
+    "logcumsumexp": (lambda x: ops.logcumsumexp(x, 0), ([-200, 100],), ([1, 1],)),
+    "xlogy": (ops.xlogy, ([0, 0, 1, 0], [0.5, 0, 2, -1]), ([np.log(0.5), 0, np.log(2), 0], [0, 0, 0.5, 0])),
+    "fmod": (ops.fmod, ([0, 5, -5], [0.5, 3, 3]), ([1, 1, 1], [0, -1, 1])),
+    "truncate_mod": (ops.truncate_mod, ([0, 5, -5], [0.5, 3, 3]), ([1, 1, 1], [0, -1, 1])),
+    "mul_no_nan": (ops.mul_no_nan, ([3, 0, INF], [0, 2, 0]), ([0, 2, 0], [3, 0, 0])),
+    "pow": (ops.pow, ([0, 0, 2], [2, 1, 0]), ([0, 1, 0], [0, 0, np.log(2)])),
+    "hypot": (ops.hypot, ([0, 3, 1e30, 2], [0, 4, 1e30, 2]), ([0, 0.6, 0.5**0.5, 0.5**0.5], [0, 0.8, 0.5**0.5, 0.5**0.5])),
+    "cosine_similarity": (
+        lambda x, y: ops.cosine_similarity(x, y, 0), ([0, 0], [1, 1]), ([1e8 / 2**0.5] * 2, [0, 0])
+    ),
+    "MultiLabelSoftMarginLoss": (nn.MultiLabelSoftMarginLoss(), ([[0, 1]], [[1, 0]]), ([[-0.25, 0.3655293]], [[0, -0.5]])),
+    "erfinv twice": (
+        lambda x: ops.GradOperation()(ops.erfinv)(x), ([0, 0.5],), ([0, 2 * 0.47693628 * 1.1125847**2],)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradient_at_a_tie_or_zero(name):
+    function, inputs, expected = CASES[name]
+    for got, want in zip(gradients(function, *inputs), expected, strict=True):
+        np.testing.assert_allclose(got, want, rtol=2e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("grad", [ops.ReluGrad(), ops.ReLU6Grad()])
+def test_the_gradient_of_relu_as_an_op_hides_what_is_not_finite(grad):
+    dy, x = Tensor(np.array([INF, NAN, 2], np.float32)), Tensor(np.array([-1, -1, 1], np.float32))
+    np.testing.assert_array_equal(Of(grad)(dy, x).asnumpy(), [0, 0, 2])
+
+
+def test_fmax_and_fmin_take_the_number_beside_nan():
+    x, y = np.array([NAN, 1, NAN, 5], np.float32), np.array([1, NAN, NAN, 3], np.float32)
+    np.testing.assert_array_equal(Of(ops.fmax)(Tensor(x), Tensor(y)).asnumpy(), np.fmax(x, y))
+    np.testing.assert_array_equal(Of(ops.fmin)(Tensor(x), Tensor(y)).asnumpy(), np.fmin(x, y))
+    np.testing.assert_array_equal(Of(ops.Fmax())(Tensor(x), Tensor(y)).asnumpy(), np.fmax(x, y))
+    np.testing.assert_array_equal(Of(lambda x, y: x.fmin(y))(Tensor(x), Tensor(y)).asnumpy(), np.fmin(x, y))

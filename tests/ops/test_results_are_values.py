@@ -1,0 +1,161 @@
+"""What a function of graphc.ops returns is a value, never the Parameter it was given: a later assign does not change it."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import itertools
+
+import numpy as np
+import pytest
+
+from graphc import Parameter, Tensor, dispatch, nn, ops
+from graphc.trace.recorder import DeferredDepend, GraphRecorder
+
+#: Functions of Python values that hand on what they are given, references to parameters among them.
+OF_PYTHON_VALUES = {
+    "bool_and", "bool_or", "cond", "depend", "dict_getitem", "dict_setitem", "list_getitem", "list_setitem", "make_dict",
+    "make_list", "make_tuple", "mutable", "scalar_add", "scalar_mul", "string_concat", "tail", "tuple_getitem",
+    "tuple_reversed", "tuple_setitem", "zip_operation", "identity", "fori_loop", "Depend", "UpdateState", "Load",
+}  # fmt: skip
+#: Methods that write the tensor and return it, make data that are still to be made, or copy it as a Parameter.
+OF_THE_TENSOR = {"assign_value", "init_data", "clone"}
+
+PARAMETERS = [
+    Parameter(np.arange(1, 7, dtype=np.float32).reshape(2, 3) / 10, name="matrix"),
+    Parameter(np.array([0.5], np.float32), name="vector"),
+    Parameter(np.array(0.5, np.float32), name="number"),
+    Parameter(np.ones((1, 1, 2, 2), np.float32), name="image"),
+    Parameter(np.array([[1, 2], [3, 4]], np.int32), name="integers"),
+    Parameter(np.array([True]), name="bool"),
+]
+
+
+def holds_a_parameter(result):
+    if isinstance(result, (tuple, list)):
+        return any(map(holds_a_parameter, result))
+    return isinstance(result, (Parameter, DeferredDepend))
+
+
+def arguments(p):
+    """What changes nothing, where it is an argument at all."""
+    return [p.shape, p.dtype, 0, 1, (), (0,) * p.ndim, (1,) * p.ndim, p]
+
+
+def required(function):
+    with contextlib.suppress(TypeError, ValueError):
+        given = inspect.signature(function).parameters.values()
+        return sum(a.default is a.empty and a.kind is a.POSITIONAL_OR_KEYWORD for a in given)
+    return None
+
+
+def handed_on(function, heads, p, counts):
+    """The arguments with which the function returns the parameter, or None."""
+    for head in heads:
+        for rest in itertools.chain.from_iterable(itertools.product(arguments(p), repeat=n) for n in counts):
+            token = dispatch.recorder.set(GraphRecorder("test"))
+            try:
+                with contextlib.suppress(Exception):
+                    if holds_a_parameter(function(*head, *rest)):
+                        return rest
+            finally:
+                dispatch.recorder.reset(token)
+    return None
+
+
+def functions():
+    return sorted(
+        n
+        for n in ops.__all__
+        if callable(f := getattr(ops, n))
+        and not inspect.isclass(f)
+        and n not in OF_PYTHON_VALUES
+        and (required(f) or 4) < 4
+    )
+
+
+def methods():
+    return sorted(
+        n
+        for n, f in vars(Tensor).items()
+        if inspect.isfunction(f) and not n.startswith("_") and not n.endswith("_") and n not in OF_THE_TENSOR
+    )
+
+
+@pytest.mark.parametrize("name", functions())
+def test_no_function_returns_the_parameter(name):
+    function = getattr(ops, name)
+    counts = {required(function) - 1, max(required(function) - 1, 1)}
+    for p in PARAMETERS:
+        assert handed_on(function, ([p], [[p]]), p, counts) is None
+
+
+@pytest.mark.parametrize("name", methods())
+def test_no_method_returns_the_parameter(name):
+    for p in PARAMETERS:
+        method = getattr(p, name)
+        assert handed_on(method, ([],), p, {required(method) or 0, 1}) is None
+
+
+@pytest.mark.parametrize(
+    "name", sorted(n for n in ops.__all__ if inspect.isclass(getattr(ops, n)) and n not in OF_PYTHON_VALUES)
+)
+def test_no_primitive_returns_the_parameter(name):
+    with contextlib.suppress(Exception):
+        primitive = getattr(ops, name)()
+        for p in PARAMETERS:
+            assert handed_on(primitive, ([p], [[p]]), p, {0, 1}) is None
+
+
+NOTHING_TO_DO = {
+    "cast": lambda p: ops.cast(p, "float32"),
+    "reshape": lambda p: ops.reshape(p, (2, 3)),
+    "ravel": lambda p: ops.reshape(ops.ravel(ops.reshape(p, (6,))), (2, 3)),
+    "flatten": ops.flatten,
+    "narrow": lambda p: ops.narrow(p, 0, 0, 2),
+    "strided_slice": lambda p: ops.strided_slice(p, (0, 0), (2, 3), (1, 1)),
+    "movedim": lambda p: ops.movedim(p, 0, 0),
+    "addn": lambda p: ops.addn([p]),
+    "Identity": lambda p: ops.Identity()(p),
+    "type_as": lambda p: ops.type_as(p, p),
+    "float": lambda p: p.float(),
+    "to": lambda p: p.to("float32"),
+    "reshape_as": lambda p: p.reshape_as(p),
+    "flip": lambda p: ops.flip(p, ()),
+    "roll": lambda p: ops.roll(p, 0, 0),
+    "dropout": lambda p: ops.dropout(p, 0.5, False),
+    "of what depend made": lambda p: ops.cast(ops.depend(p, p + 1), "float32"),
+    "transpose": lambda p: ops.transpose(ops.transpose(p)),
+    "part": lambda p: p[:],
+    "stop_gradient": ops.stop_gradient,
+}
+
+
+class Overwritten(nn.Cell):
+    def __init__(self, function):
+        super().__init__()
+        self.p = Parameter(np.zeros((2, 3), np.float32), name="p")
+        self.function = function
+
+    def construct(self, x):
+        old = self.function(self.p)
+        ops.assign(self.p, x)
+        return old * 1.0
+
+
+@pytest.mark.parametrize("name", NOTHING_TO_DO)
+def test_assigning_later_changes_no_result(name):
+    function, new = NOTHING_TO_DO[name], Tensor(np.ones((2, 3), np.float32))
+    assert not Overwritten(function)(new).asnumpy().any()
+    cell = Overwritten(function)
+    old = function(cell.p)
+    ops.assign(cell.p, new)
+    assert not old.asnumpy().any()
+    assert cell.p.asnumpy().all()
+
+
+def test_a_view_of_a_parameter_is_a_copy_outside_a_step():
+    p = Parameter(np.zeros((2, 3), np.float32), name="p")
+    made = [ops.reshape(p, (6,)), ops.transpose(p, (1, 0)), p[0], ops.broadcast_to(p, (4, 2, 3)), ops.assign(p, p)]
+    ops.assign(p, p + 5)
+    assert not any(x.asnumpy().any() for x in made)
