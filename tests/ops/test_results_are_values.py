@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from graphc import Parameter, Tensor, dispatch, nn, ops
-from graphc.trace.recorder import DeferredDepend, GraphRecorder
+from graphc.trace.recorder import DeferredDepend
+from graphc.trace.tracer import Tracer
 
 #: Functions of Python values that hand on what they are given, references to parameters among them.
 OF_PYTHON_VALUES = {
@@ -53,7 +54,7 @@ def handed_on(function, heads, p, counts):
     """The arguments with which the function returns the parameter, or None."""
     for head in heads:
         for rest in itertools.chain.from_iterable(itertools.product(arguments(p), repeat=n) for n in counts):
-            token = dispatch.recorder.set(GraphRecorder("test"))
+            token = dispatch.recorder.set(Tracer("test"))
             try:
                 with contextlib.suppress(Exception):
                     if holds_a_parameter(function(*head, *rest)):
