@@ -18,7 +18,7 @@ GRAPHC = sorted((ROOT / "graphc").rglob("*.py"))
 CODEGEN = sorted((ROOT / "codegen" / "graphc_codegen").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
-BASE = {"graphc.errors", "graphc.debug", "graphc.dispatch", "graphc.context", "graphc.files"}
+BASE = {"graphc.errors", "graphc.debug", "graphc.dispatch", "graphc.context", "graphc.files", "graphc.scripts"}
 IR = BASE | {"graphc.ir"}
 OPS = IR | {"graphc.ops"}
 NN = OPS | {"graphc.nn"}
@@ -28,6 +28,7 @@ ALLOWED = {
     "graphc.debug": set(),
     "graphc.dispatch": set(),
     "graphc.files": {"graphc.errors"},
+    "graphc.scripts": {"graphc.errors", "graphc.debug"},
     "graphc.context": {"graphc.errors"},
     "graphc.ir": BASE,
     "graphc.ops": IR,
@@ -49,6 +50,8 @@ OUTSIDE = {
     "llvmlite": ("codegen/", "graphc/cli/doctor.py"),
     "jinja2": ("codegen/",),
     "malt": ("graphc/trace/",),
+    "pytest": ("graphc/testing/plugin.py",),
+    "hypothesis": ("graphc/testing/strategies.py",),
 }
 #: Reads of the environment outside graphc.debug, and why.
 ENVIRONMENT = {
@@ -156,7 +159,7 @@ def loaded(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-HEAVY = {"numba", "llvmlite", "jinja2", "codegen", "malt"}
+HEAVY = {"numba", "llvmlite", "jinja2", "codegen", "malt", "pytest", "hypothesis"}
 
 
 @pytest.mark.parametrize(
@@ -167,6 +170,7 @@ HEAVY = {"numba", "llvmlite", "jinja2", "codegen", "malt"}
         "import graphc_codegen.program",
         "import graphc.cli.main",
         "import graphc.trace",
+        "import graphc.testing",
     ],
 )
 def test_imports_stay_light(statement):

@@ -12,12 +12,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from graphc.cli import doctor as health
-from graphc.cli.targets import TargetError, compiled, graph_of, is_source, passes_of
+from graphc.cli.targets import compiled, graph_of, is_source, passes_of
 from graphc.errors import CODES
 from graphc.inspect import diff as differences
 from graphc.inspect import export, flow, jsonform
 from graphc.inspect import show as printing
 from graphc.ir import REGIONS, Graph, to_text, walk
+from graphc.scripts import TargetError
 
 
 def train(args: Namespace) -> int:

@@ -8,8 +8,8 @@ from graphc.ir import Graph
 from graphc.lower import lower
 from graphc.ops import winograd
 from graphc.ops.conv_sizes import Sizes
+from graphc.testing import calls, close_to_reference, graph_of, races
 from graphc_codegen.program import NamedKernel
-from tests.passes.running import calls, close_to_reference, graph_of, races
 
 #: A residual block's convolutions and all their gradients, one of stride 2.
 BLOCK = """graph @g {

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from graphc.ir import Graph, verify
 from graphc.lower import lower
 from graphc.lower.views import View, Views
-from tests.passes.running import agree, agree_everywhere, calls, graph_of, small_integers
+from graphc.testing import agree, agree_everywhere, calls, graph_of, small_integers
 
 HEAD = """\
 graph @case {

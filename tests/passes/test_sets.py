@@ -9,8 +9,8 @@ import graphc
 from graphc import nn
 from graphc.ir import Graph
 from graphc.lower import lower
+from graphc.testing import agree_everywhere, calls, graph_of
 from graphc_codegen.program import LoopKernel
-from tests.passes.running import agree_everywhere, calls, graph_of
 
 HEAD = """graph @g {
   state:
