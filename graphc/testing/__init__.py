@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from graphc.passes import same_meaning
     from graphc.testing.golden import Golden
     from graphc.testing.gradients import check_gradient
+    from graphc.testing.lowered import calls, copies, races
     from graphc.testing.ops import OpCase, check_op, op_cases
-    from graphc.testing.programs import calls, copies, races
     from graphc.testing.random_graphs import random_graph, seeded_graph
     from graphc.testing.steps import agree, agree_everywhere, close_to_reference, small_integers
     from graphc.testing.strategies import graphs, programs
@@ -25,7 +25,7 @@ _LAZY = {
     "graphc.testing.golden": "Golden",
     "graphc.testing.gradients": "check_gradient",
     "graphc.testing.ops": "OpCase check_op op_cases",
-    "graphc.testing.programs": "calls copies races",
+    "graphc.testing.lowered": "calls copies races",
     "graphc.testing.random_graphs": "random_graph seeded_graph",
     "graphc.testing.steps": "agree agree_everywhere close_to_reference small_integers",
     "graphc.testing.strategies": "graphs programs",

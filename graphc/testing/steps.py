@@ -11,7 +11,7 @@ import numpy as np
 from graphc.ir import Graph
 from graphc.lower import Lowered, cost, lower
 from graphc.ops.declared import reference
-from graphc.testing.programs import races
+from graphc.testing.lowered import races
 from graphc_codegen import compile_program
 
 
