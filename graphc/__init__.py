@@ -35,7 +35,7 @@ from graphc.errors import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from graphc import amp, common, compat, dataset, ir, nn, ops, parallel, train
+    from graphc import amp, common, compat, dataset, ir, nn, ops, parallel, passes, testing, train
     from graphc.amp import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager, build_train_network
     from graphc.api import CompiledStep, compile
     from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
@@ -65,7 +65,7 @@ __version__ = "0.1.0"
 
 #: Names by module: what needs more than the standard library is imported when it is first asked for.
 _LAZY = {
-    "graphc": "amp common compat context dataset ir nn ops parallel train",
+    "graphc": "amp common compat context dataset ir nn ops parallel passes testing train",
     "graphc.amp": "DynamicLossScaleManager FixedLossScaleManager LossScaleManager build_train_network",
     "graphc.api": "CompiledStep compile",
     "graphc.checkpoint": "load_checkpoint load_param_into_net save_checkpoint",
@@ -89,8 +89,8 @@ __all__ = [
     "amp", "bfloat16", "bool_", "build_train_network", "common", "compat", "compile", "dataset", "debug", "float16",
     "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad", "get_seed", "grad", "int8", "int16",
     "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint", "load_param_into_net", "ms_function", "mutable", "nn",
-    "ops", "parallel", "reset_auto_parallel_context", "save_checkpoint", "set_auto_parallel_context", "set_context",
-    "set_seed", "train", "uint8", "value_and_grad",
+    "ops", "parallel", "passes", "reset_auto_parallel_context", "save_checkpoint", "set_auto_parallel_context", "set_context",
+    "set_seed", "testing", "train", "uint8", "value_and_grad",
 ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +19,7 @@ from graphc.errors import (
     ArgumentValueError,
     CompileError,
     GraphcError,
+    LoweringError,
     SignatureError,
     is_hidden,
     user_loc,
@@ -65,7 +66,12 @@ class CompiledStep:
     """
 
     def __init__(
-        self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], turns: threading.RLock | None = None
+        self,
+        cell: Cell,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        turns: threading.RLock | None = None,
+        pipeline: Sequence[passes.Pass] = passes.PIPELINE,
     ) -> None:
         """`turns` is held by every run: steps that share it run one at a time."""
         start = time.perf_counter()
@@ -81,7 +87,8 @@ class CompiledStep:
         traced = trace(cell, leaves, structure)
         self._names = traced.names
         traced_at = time.perf_counter()
-        self._stages = passes.run(traced.graph)
+        self._stages = passes.run(traced.graph, pipeline)
+        _refuse_gradients(self.graph)
         passed_at = time.perf_counter()
         on = switches()
         self._lowered = lower(self.graph, canary=on.canary, profile=on.profile and on.jit, threads=threads())
@@ -257,23 +264,56 @@ class CompiledStep:
         return "the arguments are nested, named or counted otherwise"
 
 
-def compile(cell: Cell, *inputs: Any, **kwargs: Any) -> CompiledStep:
+def compile(
+    cell: Cell, *inputs: Any, passes: Sequence[passes.Pass] = passes.PIPELINE, **kwargs: Any
+) -> CompiledStep:
     """Compile a cell for inputs of these shapes and dtypes (tensors, arrays; Python values are constants).
 
-    The inputs' values do not matter; nothing is run and no parameter is changed. Raises GraphcError subclasses with the
-    user's line for what does not fit or cannot be traced.
+    The inputs' values do not matter; nothing is run and no parameter is changed. `passes` run in place of
+    `graphc.passes.PIPELINE`, verified, timed and dumped like those; they are the step's own: calling the cell itself
+    compiles with PIPELINE. Raises GraphcError subclasses with the user's line for what does not fit or cannot be traced;
+    what a pass raises has a note that names it.
     """
     if not isinstance(cell, Cell):
         raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
-    return _compile(cell, inputs, kwargs)
+    return _compile(cell, inputs, kwargs, pipeline=_pipeline(passes))
+
+
+def _pipeline(given: Any) -> tuple[passes.Pass, ...]:
+    """The passes to run. Raises ArgumentTypeError for what is no sequence of passes."""
+    if not isinstance(given, (tuple, list)):
+        raise ArgumentTypeError(
+            f"passes= takes a tuple of passes, got {type(given).__name__}",
+            loc=user_loc(),
+            help="for example passes=(*graphc.passes.PIPELINE, mine)",
+        )
+    for each in given:
+        passes.name_of(each)
+    return tuple(given)
+
+
+def _refuse_gradients(graph: Graph) -> None:
+    """LoweringError if gradients are left that no pass has expanded."""
+    left = next((n for n in graph if n.op.name == "Grad"), None)
+    if left is not None:
+        raise LoweringError(
+            "a gradient is asked for, but no pass of the pipeline expands it",
+            loc=left.loc,
+            nodes=[left.id],
+            help="put graphc.passes.autodiff first: passes=(graphc.passes.autodiff, ...)",
+        )
 
 
 def _compile(
-    cell: Cell, inputs: tuple[Any, ...], kwargs: dict[str, Any], turns: threading.RLock | None = None
+    cell: Cell,
+    inputs: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    turns: threading.RLock | None = None,
+    pipeline: Sequence[passes.Pass] = passes.PIPELINE,
 ) -> CompiledStep:
     try:
         with collector.compiling:
-            return CompiledStep(cell, inputs, kwargs, turns)
+            return CompiledStep(cell, inputs, kwargs, turns, pipeline)
     except GraphcError as error:
         raise _shortened(error) from error.__cause__
 

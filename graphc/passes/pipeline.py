@@ -92,6 +92,7 @@ def _check(name: str, before: Graph, after: Graph, proven: Proven, meaning: bool
     except VerifyError as error:
         error.message = f"pass {name} made an invalid graph: {error.message}"
         raise
+    _same_interface(f"pass {name}", before, after)
     if meaning and not any(n.op.name == "Grad" for n in before.nodes()):
         same_meaning(before, after, who=f"pass {name}")
 
@@ -102,9 +103,7 @@ def same_meaning(before: Graph, after: Graph, seed: int = 0, *, who: str = "a pa
     Each value is computed in its own dtype: what a pass computes at compile time is rounded as it would be in the step.
     Graphs that hold Grad nodes have no numbers. `who` is named in the error.
     """
-    if _interface(before) != _interface(after):
-        details = [" ".join(map(str, _interface(g))) for g in (before, after)]
-        raise VerifyError(f"{who} changed the inputs, results or updates of the graph", details=details)
+    _same_interface(who, before, after)
     rng = np.random.default_rng(seed)
     inputs: dict[int, Any] = {}
     for id in before.inputs:
@@ -120,13 +119,17 @@ def same_meaning(before: Graph, after: Graph, seed: int = 0, *, who: str = "a pa
             raise VerifyError(f"{who} changed the update of parameter %{id}")
 
 
-def _interface(graph: Graph) -> tuple[list[str], list[str], list[str]]:
-    """What a graph takes, what it gives, and which parameters it updates."""
-    return (
-        [f"%{i}: {graph.node(i).type}" for i in sorted(graph.inputs)],
-        [f"{r.name}: {graph.type(r.value)}" for r in graph.results],
-        sorted(f"%{u.param}" for u in graph.updates),
-    )
+def _same_interface(who: str, before: Graph, after: Graph) -> None:
+    """Raise VerifyError unless both graphs take, give and update the same."""
+    parts: dict[str, Callable[[Graph], Any]] = {
+        "inputs": lambda g: {i: g.node(i).type for i in g.inputs},
+        "results": lambda g: [(r.name, g.type(r.value)) for r in g.results],
+        "updates": lambda g: {u.param for u in g.updates},
+    }
+    for what, part in parts.items():
+        old, new = part(before), part(after)
+        if old != new:
+            raise VerifyError(f"{who} changed the {what} of the graph", details=[f"before: {old}", f"after: {new}"])
 
 
 def _report(stages: list[Stage]) -> None:
