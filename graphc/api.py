@@ -13,11 +13,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from graphc import collector, context, dispatch, passes
-from graphc.debug import cpus, jit, switches, threads
+from graphc.build import build
+from graphc.debug import jit, switches, threads
 from graphc.errors import (
     ArgumentTypeError,
     ArgumentValueError,
-    CompileError,
     GraphcError,
     LoweringError,
     SignatureError,
@@ -36,7 +36,7 @@ from graphc.trace import eager, trace
 from graphc_codegen.program import symbol
 
 if TYPE_CHECKING:
-    from graphc_codegen import Bound, Executable
+    from graphc_codegen import Bound
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -93,7 +93,7 @@ class CompiledStep:
         on = switches()
         self._lowered = lower(self.graph, canary=on.canary, profile=on.profile and on.jit, threads=threads())
         lowered_at = time.perf_counter()
-        self._executable = _build(self._lowered.program, checked=not on.jit)
+        self._executable = build(self._lowered.program, checked=not on.jit)
         self._outputs = traced.structure
         self._numbers = [i for i, is_number in enumerate(traced.numbers) if is_number]
         self._params = [traced.params[i] for i in self._lowered.params]
@@ -264,9 +264,7 @@ class CompiledStep:
         return "the arguments are nested, named or counted otherwise"
 
 
-def compile(
-    cell: Cell, *inputs: Any, passes: Sequence[passes.Pass] = passes.PIPELINE, **kwargs: Any
-) -> CompiledStep:
+def compile(cell: Cell, *inputs: Any, passes: Sequence[passes.Pass] = passes.PIPELINE, **kwargs: Any) -> CompiledStep:
     """Compile a cell for inputs of these shapes and dtypes (tensors, arrays; Python values are constants).
 
     The inputs' values do not matter; nothing is run and no parameter is changed. `passes` run in place of
@@ -336,20 +334,6 @@ def as_inputs(tree: Any) -> Any:
 def _is_plain(structure: Structure, count: int) -> bool:
     """Whether the arguments are just `count` positional tensors."""
     return structure == flatten((tuple(Tensor.wrap(np.zeros(())) for _ in range(count)), {}))[1]
-
-
-def _build(program: Any, *, checked: bool) -> Executable:
-    from graphc_codegen import CodegenError, cache, compile_program
-
-    on = switches()
-    directory = None if not on.cache else on.cache_dir or cache.default_directory()
-    try:
-        return compile_program(program, cache_dir=directory, checked=checked, compile_threads=cpus())
-    except CodegenError as error:
-        raise CompileError(
-            f"the code generator failed: {error}",
-            help="this is a bug in graphc: please report it with the file of step.dump()",
-        ) from error
 
 
 def _shortened(error: GraphcError) -> GraphcError:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from graphc.cli import doctor as health
+from graphc.cli import graphs
 from graphc.cli.targets import compiled, graph_of, is_source, passes_of
 from graphc.errors import CODES
 from graphc.inspect import diff as differences
@@ -162,10 +163,18 @@ def diff(args: Namespace) -> int:
 
 
 def run(args: Namespace) -> int:
-    """Run a script as `python FILE.py` would, with graphc under MindSpore's name if asked for."""
+    """Run a script as `python FILE.py` would, with graphc under MindSpore's name if asked for; or a graph on its inputs."""
     import runpy
     from pathlib import Path
 
+    if graphs.is_graph(args.script):
+        if args.mindspore:
+            raise TargetError(f"--mindspore is for scripts, {args.script!r} is a graph")
+        return graphs.run(args.graph_options(args))
+    if args.inputs is not None or args.output is not None or args.threads is not None or args.load:
+        raise TargetError(
+            "--inputs, --output, --threads and --load are for graphs", help="options of a script stand behind its name"
+        )
     if not Path(args.script).is_file():
         raise TargetError(f"there is no file {args.script!r}")
     if args.mindspore:
@@ -176,6 +185,9 @@ def run(args: Namespace) -> int:
     sys.path.insert(0, str(Path(args.script).resolve().parent))
     runpy.run_path(args.script, run_name="__main__")
     return 0
+
+
+opt, lower = graphs.opt, graphs.lower
 
 
 def explain(args: Namespace) -> int:
@@ -212,7 +224,10 @@ __all__ = [
     "doctor",
     "dump",
     "explain",
+    "lower",
+    "opt",
     "passes",
+    "run",
     "show",
     "train",
 ]
