@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,23 +25,29 @@ ENTRY = "graphc_entry"
 _FLUSH = 0x8040  # MXCSR: flush denormal results to zero, take denormal operands as zero
 #: What generated kernels may call of each other's modules.
 _SUPPORT = ("graphc_meet", "graphc_barrier", "graphc_record")
-_compiling = threading.Lock()
+#: Held by who has Numba compile.
+COMPILING = threading.Lock()
 
 
 def compile_objects(
-    rendered: Rendered, seconds: dict[str, float], cache_dir: Path | None, compile_threads: int
+    rendered: Rendered,
+    seconds: dict[str, float],
+    cache_dir: Path | None,
+    compile_threads: int,
+    functions: Collection[str] = (),
 ) -> list[bytes]:
     """Compile a program to objects that together export `ENTRY`; `seconds` receives the time of each stage.
 
     LLVM works on `compile_threads` threads of its own; "llvm" is the time that it takes beyond the other stages. The
-    thread pool is made ready for the program meanwhile, with what `cache_dir` has of it. Raises CodegenError when Numba
+    thread pool is made ready for the program meanwhile, with what `cache_dir` has of it. The objects may call users'
+    `functions`, by these names. Raises CodegenError when Numba
     or LLVM refuses a text, naming the kernel.
     """
     from graphc_codegen.objects import Compilers
 
     program, target = rendered.program, rendered.target
     symbols = list(program.kernels())
-    known = {*_SUPPORT, LOAD_FLAG, MOVE, *symbols, *(f.name for f in rendered.functions)}
+    known = {*functions, *_SUPPORT, LOAD_FLAG, MOVE, *symbols, *(f.name for f in rendered.functions)}
     with Compilers(target, known, compile_threads) as compilers:
         clock = _Clock(seconds)
         parts = [compilers.submit(text) for text in rendered.modules()]
@@ -52,7 +58,9 @@ def compile_objects(
 
         clock.stop("import numba")
         for function in compile_step(rendered.source, symbols):
-            parts.append(compilers.submit(function.ir + render_entry(function, program.threads, target)))
+            parts.append(
+                compilers.submit(function.ir + render_entry(function, program.threads, target, bool(functions)))
+            )
         clock.stop("numba")
         objects = [part.result() for part in parts]
         clock.stop("llvm")
@@ -117,7 +125,7 @@ def _jitted(function: Any, signature: str, options: dict[str, Any]) -> Jitted:
     from numba.core import sigutils
     from numba.core.compiler_lock import global_compiler_lock
 
-    with _compiling:
+    with COMPILING:
         dispatcher = numba.njit(pipeline_class=_pipeline(), **options)(function)
         if not hasattr(dispatcher, "_compiler"):
             raise CodegenError("Numba's compiler is off (NUMBA_DISABLE_JIT); only the checked mode runs without it")
@@ -170,7 +178,7 @@ def _external(name: str, arguments: int, result: str = "void") -> Any:
 # ---- LLVM
 
 
-def render_entry(function: Jitted, threads: int, target: Target) -> str:
+def render_entry(function: Jitted, threads: int, target: Target, stops: bool = False) -> str:
     """C functions to stand behind the IR of a function of step.py: what the others call it by; for `step`, `ENTRY`."""
     from graphc_codegen.render import template
     from graphc_codegen.writer import WORDS
@@ -181,6 +189,8 @@ def render_entry(function: Jitted, threads: int, target: Target) -> str:
         flush=_FLUSH if target.x86 else 0,
         threads=threads,
         pool=WORDS["pool"],
+        stops=stops,
+        failure=WORDS["failure"],
     )
     return text
 
@@ -200,8 +210,18 @@ class Loaded:
         return ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int64] * words)(self.addresses[name])
 
 
-def load(objects: Sequence[bytes], exported: Sequence[str], target: Target) -> Loaded:
-    """Link objects into this process. Raises CodegenError when they need symbols that do not exist."""
+@dataclass(frozen=True)
+class Imported:
+    """Machine code of Numba's in this process, as long as it is referred to."""
+
+    address: int
+    _keep: Any
+
+
+def load(
+    objects: Sequence[bytes], exported: Sequence[str], target: Target, functions: Mapping[str, Imported] | None = None
+) -> Loaded:
+    """Link objects into this process, which may call `functions`. Raises CodegenError when they need what does not exist."""
     import llvmlite.binding as llvm
 
     try:
@@ -211,8 +231,10 @@ def load(objects: Sequence[bytes], exported: Sequence[str], target: Target) -> L
             builder = builder.add_object_img(code)
         for name in exported:
             builder = builder.export_symbol(name)
+        for name, function in (functions or {}).items():
+            builder = builder.import_symbol(name, function.address)
         tracker = builder.link(jit, "graphc")
         addresses = {name: tracker[name] for name in exported}
     except RuntimeError as error:
         raise CodegenError(f"cannot load the compiled step: {error}") from None
-    return Loaded(addresses, (tracker, jit))
+    return Loaded(addresses, (tracker, jit, functions))

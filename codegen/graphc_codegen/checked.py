@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from graphc_codegen import loops
-from graphc_codegen.errors import CheckedError
+from graphc_codegen.errors import CheckedError, KernelError
 from graphc_codegen.functions import safe
 from graphc_codegen.halves import numpy_dtype
 from graphc_codegen.program import (
@@ -205,6 +205,9 @@ class _Step:
             _twin(call.kernel)(*arrays)
         except CheckedError as error:
             raise CheckedError(f"{_where(call)}: {error}") from error
+        except KernelError as error:
+            error.note = call.note
+            raise
         except (ValueError, IndexError, TypeError) as error:
             raise CheckedError(f"{_where(call)}: the kernel's twin failed: {error}") from error
         for id, want in zip(call.args, declared, strict=True):

@@ -157,8 +157,28 @@ class LoopKernel(_Named):
         return (*self.inputs, *(o.access for o in self.outputs))
 
 
+@dataclass(frozen=True, repr=False)
+class UserFunction:
+    """A user's function that a "custom" kernel calls: jitted by Numba, or plain Python for the checked mode only.
+
+    It gets arrays, then the `constants`. It `returns` its results, or it writes them into its last arrays. Two of one `name`
+    in a program are the same function.
+    """
+
+    name: str
+    function: Any
+    returns: bool = True
+    constants: tuple[int | float | bool | str | tuple[Any, ...], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"UserFunction({self.name!r}, {self.returns}, {self.constants!r})"
+
+
 #: What a named kernel may have as parameter.
-Param = int | float | bool | str | tuple[int, ...] | tuple[tuple[int, ...], ...] | tuple[Instr, ...]
+Param = (
+    int | float | bool | str | tuple[int, ...] | tuple[tuple[int, ...], ...] | tuple[Instr, ...]
+    | tuple[tuple[str, tuple[int, ...]], ...] | UserFunction
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -285,14 +305,16 @@ def written(kernel: Kernel) -> int:
         return len(kernel.outputs()) - kernel.private
     p: dict[str, Any] = dict(kernel.params)
     more = kernel.name.endswith("_winograd") + bool(p.get("indexed")) + ("marks" in p)
+    if kernel.name == "custom":
+        return len(p["outputs"])
     if "stores" in p:
         return more + len(p["stores"])
     return 2 if kernel.name == "softmax_cross_entropy" else 1 + more
 
 
 def divisible(kernel: Kernel) -> bool:
-    """Whether threads can share the work. Where the order of writes is the meaning, they cannot."""
-    return not isinstance(kernel, NamedKernel) or kernel.name not in ("scatter", "log")
+    """Whether threads can share the work. Where the order of writes is the meaning, or in a user's function, they cannot."""
+    return not isinstance(kernel, NamedKernel) or kernel.name not in ("scatter", "log", "custom")
 
 
 def exchanges(kernel: Kernel) -> bool:
@@ -300,6 +322,11 @@ def exchanges(kernel: Kernel) -> bool:
     if isinstance(kernel, LoopKernel):
         return any(kernel.reduced) and kernel.times == 1
     return isinstance(kernel, NamedKernel) and kernel.name == "float_status"
+
+
+def is_custom(kernel: Kernel) -> bool:
+    """Whether a kernel is a user's function, which may fail: all threads meet before it and after it."""
+    return isinstance(kernel, NamedKernel) and kernel.name == "custom"
 
 
 @dataclass(frozen=True, slots=True)

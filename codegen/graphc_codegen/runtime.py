@@ -6,7 +6,7 @@ import ctypes
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 
 from graphc_codegen.errors import CanaryError, CodegenError
 from graphc_codegen.halves import numpy_dtype
-from graphc_codegen.program import ALIGNMENT, Buffer, Call, Program
+from graphc_codegen.program import ALIGNMENT, Buffer, Call, Program, is_custom
 from graphc_codegen.render import Rendered, render
 from graphc_codegen.target import Target, host
 from graphc_codegen.threads import Pool, pool
@@ -91,7 +91,7 @@ def compile_program(
     `cache_dir` is the directory of the object cache, None for no cache. With `checked` nothing is compiled:
     the step runs in Python, every kernel as its NumPy twin, and every access is checked. LLVM works on
     `compile_threads` threads, beside the caller's. Raises CodegenError when the program contradicts itself or a
-    compiler refuses it.
+    compiler refuses it, KernelError when Numba refuses a user's function.
     """
     seconds: dict[str, float] = {}
     started = time.perf_counter()
@@ -112,7 +112,11 @@ def _load(
 ) -> tuple[Any, bool]:
     from graphc_codegen import build, cache
 
-    store = cache.ObjectCache(cache_dir) if cache_dir is not None else None
+    functions: Mapping[str, build.Imported] = {}
+    if any(map(is_custom, rendered.program.kernels().values())):
+        functions = _functions(rendered.program, seconds)
+    # What a user's function does, its globals and what it calls, is in no key: such programs stay out of the cache.
+    store = cache.ObjectCache(cache_dir) if cache_dir is not None and not functions else None
     name = cache.key(rendered.key_material, rendered.target.key)
     objects = store.load(name) if store else None
     hit = objects is not None
@@ -120,13 +124,25 @@ def _load(
         from graphc_codegen.validate import validate
 
         validate(rendered.program)  # A hit is a program that has been valid before.
-        objects = build.compile_objects(rendered, seconds, cache_dir, compile_threads)
+        objects = build.compile_objects(rendered, seconds, cache_dir, compile_threads, functions)
         if store:
             store.store(name, objects, build.ENTRY)
     started = time.perf_counter()
-    loaded = build.load(objects, [build.ENTRY], rendered.target)
+    loaded = build.load(objects, [build.ENTRY], rendered.target, functions)
     seconds["load"] = time.perf_counter() - started
     return loaded, hit
+
+
+def _functions(program: Program, seconds: dict[str, float]) -> Mapping[str, Any]:
+    """The users' functions of a valid program, compiled. Raises CodegenError, KernelError."""
+    from graphc_codegen.custom import compile_functions
+    from graphc_codegen.validate import validate
+
+    validate(program)
+    started = time.perf_counter()
+    found = compile_functions(program)
+    seconds["functions"] = time.perf_counter() - started
+    return found
 
 
 def aligned_bytes(count: int) -> Array:
@@ -157,7 +173,8 @@ class Bound(ABC):
         """Run one step on inputs in the order of their positions.
 
         The caller guarantees their dtypes, shapes and C-contiguity. Raises RuntimeError when another thread
-        is running the same object, or when the number of inputs is wrong.
+        is running the same object, or when the number of inputs is wrong; KernelError when a user's function fails:
+        nothing of the step has been done after it.
         """
 
     def timings(self) -> list[tuple[Call, Array]]:
@@ -278,6 +295,7 @@ class NativeBound(Bound):
         # Lines of the first cache are not shared by the tickets of different threads.
         self._tickets = aligned_bytes(count * -(-self._table.nbytes // ALIGNMENT) * ALIGNMENT).reshape(count, -1)
         self._profile = np.zeros((count, counted, 2), np.int64)
+        self._failure = aligned_bytes(ALIGNMENT).view(np.int64)
         rows = aligned_bytes(count * CONTEXT).view(np.int64).reshape(count, -1)
         base = int(self._shared.ctypes.data)
         rows[:, WORDS["table"]] = self._table.ctypes.data
@@ -286,6 +304,7 @@ class NativeBound(Bound):
         rows[:, WORDS["scratch"]] = base + 2 * ALIGNMENT
         rows[:, WORDS["pool"]] = self._pool.address if self._pool else 0
         rows[:, WORDS["tickets"]] = [int(t.ctypes.data) for t in self._tickets]
+        rows[:, WORDS["failure"]] = self._failure.ctypes.data
         rows[:, WORDS["profile"]] = [int(p.ctypes.data) for p in self._profile]
         return rows
 
@@ -318,7 +337,17 @@ class NativeBound(Bound):
         finally:
             self._lock.release()
         if status:
-            raise RuntimeError(f"the compiled step returned status {status}")
+            raise self._failed(status)
+
+    def _failed(self, status: int) -> RuntimeError:
+        """What made the step end with a status that is not 0; the next run may begin."""
+        place, self._failure[0] = int(self._failure[0]) - 1, 0
+        for call, first in self.executable._rendered.calls:
+            if first == place and is_custom(call.kernel):
+                from graphc_codegen.custom import failed
+
+                return failed(call, [self._view(self._buffers[b]) for b in call.args])
+        return RuntimeError(f"the compiled step returned status {status}")
 
     def _input(self, buffer: Buffer) -> Array:
         array = self._bound[buffer.position]

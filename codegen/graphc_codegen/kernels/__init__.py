@@ -9,6 +9,7 @@ from graphc_codegen.kernels.avg_pool import AVG_POOL, AVG_POOL_GRAD
 from graphc_codegen.kernels.base import Emitter
 from graphc_codegen.kernels.conv import CONV2D
 from graphc_codegen.kernels.conv_grad import CONV2D_FILTER_GRAD
+from graphc_codegen.kernels.custom import CUSTOM
 from graphc_codegen.kernels.gemm import GEMM
 from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
 from graphc_codegen.kernels.max_pool import MAX_POOL, MAX_POOL_GRAD
@@ -48,4 +49,5 @@ EMITTERS: dict[str, Emitter] = {
     "gather_grad": GATHER_GRAD,
     "scatter": SCATTER,
     "log": LOG,
+    "custom": CUSTOM,
 }
