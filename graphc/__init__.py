@@ -24,6 +24,7 @@ from graphc.errors import (
     DTypeError,
     GradientError,
     GraphcError,
+    KernelError,
     LoweringError,
     ParseError,
     ShapeError,
@@ -84,8 +85,8 @@ _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.
 __all__ = [
     "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "Callback", "CheckpointError", "CompileError",
     "CompiledStep", "DType", "DTypeError", "DynamicLossScaleManager", "FixedLossScaleManager", "GradientError",
-    "GraphcError", "LossScaleManager", "LoweringError", "ParallelMode", "Parameter", "ParameterTuple", "ParseError",
-    "ShapeError", "SignatureError", "Tensor", "TraceAttributeError", "TraceError", "TraceTypeError", "VerifyError",
+    "GraphcError", "KernelError", "LossScaleManager", "LoweringError", "ParallelMode", "Parameter", "ParameterTuple",
+    "ParseError", "ShapeError", "SignatureError", "Tensor", "TraceAttributeError", "TraceError", "TraceTypeError", "VerifyError",
     "amp", "bfloat16", "bool_", "build_train_network", "common", "compat", "compile", "dataset", "debug", "float16",
     "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad", "get_seed", "grad", "int8", "int16",
     "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint", "load_param_into_net", "ms_function", "mutable", "nn",

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from graphc import collector, context, dispatch, passes
-from graphc.build import build
+from graphc.build import build, kernel_error
 from graphc.debug import jit, switches, threads
 from graphc.errors import (
     ArgumentTypeError,
@@ -33,6 +33,7 @@ from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
 from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values, flatten, unflatten
 from graphc.trace import eager, trace
+from graphc_codegen.errors import KernelError
 from graphc_codegen.program import symbol
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class CompiledStep:
         on = switches()
         self._lowered = lower(self.graph, canary=on.canary, profile=on.profile and on.jit, threads=threads())
         lowered_at = time.perf_counter()
-        self._executable = build(self._lowered.program, checked=not on.jit)
+        self._executable = build(self._lowered.program, checked=not on.jit, locations=self._lowered.locations)
         self._outputs = traced.structure
         self._numbers = [i for i, is_number in enumerate(traced.numbers) if is_number]
         self._params = [traced.params[i] for i in self._lowered.params]
@@ -189,7 +190,10 @@ class CompiledStep:
         with self._lock:
             if self._moves != Parameter.moves:
                 self._bind()
-            self._bound.run(arrays)
+            try:
+                self._bound.run(arrays)
+            except KernelError as error:
+                raise kernel_error(error, self._lowered.locations) from error.__cause__
             if self._canary:
                 self._bound.check_canaries()
             outputs: list[Any] = [Tensor.wrap(read()) for read in self._readers]

@@ -28,7 +28,14 @@ def compile_functions(program: Program) -> dict[str, Imported]:
 
     Raises KernelError when Numba refuses one, or when it gives something else than declared.
     """
-    return {symbol: _compiled(dict(kernel.params)) for symbol, kernel in customs(program).items()}
+    found = {}
+    for symbol, kernel in customs(program).items():
+        try:
+            found[symbol] = _compiled(dict(kernel.params))
+        except KernelError as error:
+            error.note = next(c.note for c in program.calls() if c.kernel == kernel)
+            raise
+    return found
 
 
 def _compiled(p: dict[str, Any]) -> Imported:

@@ -13,12 +13,14 @@ from graphc.ops.tensor.mutable import mutable as mutable
 from graphc.ops.tensor.tensor import Parameter as Parameter
 from graphc.ops.tensor.tensor import ParameterTuple as ParameterTuple
 from graphc.ops.tensor.tensor import Tensor as Tensor
+from graphc.ops.user_kernels import custom as custom
 
 if not TYPE_CHECKING:
     __all__ = [
         "Parameter",
         "ParameterTuple",
         "Tensor",
+        "custom",
         "mutable",
         *functional.__all__,
         *gradients.__all__,
