@@ -30,7 +30,8 @@ def load(path: Path) -> ModuleType:
         raise TargetError(f"there is no file {str(path)!r}")
     path = path.resolve()
     for known in list(sys.modules.values()):
-        if getattr(known, "__file__", None) == str(path):
+        file = getattr(known, "__file__", None)
+        if file and file.endswith(path.name) and Path(file).resolve() == path:
             return known
     spec = importlib.util.spec_from_file_location(f"_graphc_target_{path.stem}", path)
     assert spec is not None

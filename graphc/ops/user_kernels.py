@@ -1,4 +1,4 @@
-"""Ops whose kernel is a user's own function, jitted by Numba: `ops.custom` declares one and gives the function that applies it."""
+"""Ops whose kernel is a user's own function, jitted by Numba: `ops.custom` declares one, and gives what applies it."""
 
 from __future__ import annotations
 

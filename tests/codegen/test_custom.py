@@ -14,6 +14,7 @@ from tests.codegen.programs import add
 
 N = 8
 F = (("float32", (N,)),)
+THREE = np.float32(3)
 
 
 @numba.njit
@@ -23,7 +24,7 @@ def scaled(x, factor):
     return x * factor
 
 
-def custom(function, name="F", constants=(np.float32(3),), returns=True):
+def custom(function, name="F", constants=(THREE,), returns=True):
     user = UserFunction(name, function, returns, constants)
     return NamedKernel("custom", (("function", user), ("inputs", F), ("outputs", F)))
 

@@ -304,7 +304,7 @@ def writes_its_input(x):
     [
         (numba.njit(lambda x: x.sum()), {}, "returns float32 as result 0, the type rule says"),
         (numba.njit(lambda x: (x, x)), {}, "returns 2 results, the type rule says 1"),
-        (numba.njit(lambda x: x * 1.5), {"infer": lambda x: TensorType("int32", x.shape)}, "returns .* as result 0"),
+        (numba.njit(lambda x: x * 1.5), {"infer": lambda x: TensorType("int32", x.shape)}, r"returns .* as result 0"),
         (numba.njit(lambda x, y: x * 2), {"writes": 1}, "it is to write into its last arguments"),
         (writes_its_input, {}, "cannot be compiled"),
         (numba.njit(lambda x: x.no_such_method()), {}, "cannot be compiled"),
@@ -320,7 +320,7 @@ def test_kernels_that_cannot_work_are_refused_when_compiled(kernel, options, mes
 
 
 def test_declarations_that_cannot_be_used():
-    with pytest.raises(ArgumentTypeError, match="decorate it with @numba.njit"):
+    with pytest.raises(ArgumentTypeError, match=r"decorate it with @numba.njit"):
         ops.custom("Plain", lambda x: x)
     with pytest.raises(ArgumentValueError, match="an identifier with a capital first"):
         ops.custom("plain", swish_kernel)
