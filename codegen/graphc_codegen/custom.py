@@ -49,7 +49,6 @@ def _compiled(p: dict[str, Any]) -> Imported:
 
 def _jitted(function: UserFunction, p: dict[str, Any], arrays: Sequence[Declared]) -> Imported:
     numba, types = import_module("numba"), import_module("numba.types")
-    from numba.core.errors import NumbaError
 
     try:
         several = _check_results(function, p)
@@ -59,8 +58,10 @@ def _jitted(function: UserFunction, p: dict[str, Any], arrays: Sequence[Declared
         signature = types.void(*(types.CPointer(numba.from_dtype(dtype)) for dtype, _, _ in arrays))
         # Its exceptions and what it allocates are Numba's own affair; what it is called with are addresses.
         made = numba.njit(signature, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(namespace["call"])
-    except NumbaError as error:
-        raise KernelError(function.name, f"cannot be compiled: {error}") from error
+    except KernelError:
+        raise
+    except Exception as error:  # Numba's own errors, and what its parts raise when a library is missing.
+        raise KernelError(function.name, f"cannot be compiled: {type(error).__name__}: {error}") from error
     compiled = made.overloads[signature.args]
     return Imported(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name), made)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphc import passes, scripts
+from graphc import passes
 from graphc.debug import debug, switches, threads
 from graphc.errors import LoweringError, ParseError, ShapeError
 from graphc.files import write_atomic
@@ -26,13 +26,11 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def read(target: str, modules: list[str]) -> Graph:
-    """The verified graph of a .ir or .json file, a dump directory, or `-`: standard input. `modules` are run before.
+def read(target: str) -> Graph:
+    """The verified graph of a .ir or .json file, a dump directory, or `-`: standard input.
 
     Raises TargetError, ParseError, VerifyError.
     """
-    for file in modules:
-        scripts.load(Path(file))
     if target.endswith(".py") or ".py:" in target:
         raise TargetError(
             f"{target!r} is no graph", help=f"graphc dump {target} --as text prints the one of a compiled step"
@@ -52,7 +50,7 @@ def _from_stdin() -> Graph:
 
 def opt(args: Namespace) -> int:
     """Run passes and print the graph after the last one."""
-    graph = read(args.graph, args.load)
+    graph = read(args.graph)
     chosen = passes.PIPELINE
     if args.passes is not None:
         chosen = tuple(passes.find(name) for name in args.passes.split(",") if name)
@@ -76,7 +74,7 @@ def lower(args: Namespace) -> int:
     """Print what a graph is lowered to."""
     from graphc.lower.text import program_text
 
-    print(program_text(_lowered(read(args.graph, args.load), args).program))
+    print(program_text(_lowered(read(args.graph), args).program))
     return 0
 
 
@@ -112,7 +110,7 @@ def run(args: Namespace) -> int:
     """Compile a graph as it stands, run it once, and print or write its results and the new values of its parameters."""
     from graphc.build import build
 
-    graph = read(args.script, args.load)
+    graph = read(args.script)
     given = _inputs(graph, _arrays(args.inputs))
     args.graph = args.script
     lowered = _lowered(graph, args)

@@ -10,7 +10,7 @@ import argparse
 import math
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from graphc.errors import GraphcError
 
@@ -111,14 +111,23 @@ def graph_options(given: argparse.Namespace) -> argparse.Namespace:
         prog=f"graphc run {given.script}", add_help=False, argument_default=argparse.SUPPRESS
     )
     _add_graph_options(rest)
-    loaded = list(given.load)
     found = rest.parse_args(given.arguments, given)
-    found.load = [*loaded, *(f for f in found.load if f not in loaded)]
+    _load(found.load)
     return found
 
 
 def _add_threads(command: argparse.ArgumentParser) -> None:
     command.add_argument("--threads", type=_integer(1), metavar="N", help="threads of the step (default: as compile)")
+
+
+def _load(files: Iterable[str]) -> None:
+    """Run the user's files, each once."""
+    from pathlib import Path
+
+    from graphc import scripts
+
+    for file in files:
+        scripts.load(Path(file))
 
 
 def _add_load(command: argparse.ArgumentParser) -> None:
@@ -183,6 +192,7 @@ def _run(name: str) -> Callable[[argparse.Namespace], int]:
     def run(args: argparse.Namespace) -> int:
         from graphc.cli import commands
 
+        _load(getattr(args, "load", ()))
         function: Callable[[argparse.Namespace], int] = getattr(commands, name)
         return function(args)
 
@@ -253,6 +263,7 @@ def _add_show(commands: _Commands[argparse.ArgumentParser]) -> None:
     )
     what.add_argument("--stats", action="store_true", help="how many nodes, by region and op")
     show.add_argument("--json", action="store_true", help="as JSON")
+    _add_load(show)
 
 
 def _add_others(commands: _Commands[argparse.ArgumentParser]) -> None:
@@ -264,6 +275,8 @@ def _add_others(commands: _Commands[argparse.ArgumentParser]) -> None:
     explain = _command(commands, "explain", "say what an error code means; without a code, list them")
     explain.add_argument("error_code", nargs="?", metavar="CODE", help="for example GC101")
     doctor = _command(commands, "doctor", "print versions, CPU features, switches and the cache, for a bug report")
+    _add_load(passes)
+    _add_load(diff)
     for command in (passes, diff, explain, doctor):
         command.add_argument("--json", action="store_true", help="as JSON")
 

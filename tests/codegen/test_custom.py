@@ -125,6 +125,20 @@ def test_what_numba_has_not_jitted():
     assert (w == 16).all()
 
 
+def test_whatever_numba_raises_is_the_kernels():
+    @numba.extending.overload(needs_a_library)
+    def missing(x):
+        raise ImportError("a library is missing")
+
+    jitted = numba.njit(lambda x, factor: needs_a_library(x))
+    with pytest.raises(KernelError, match="cannot be compiled: ImportError: a library is missing"):
+        compile_program(program(custom(jitted)), cache_dir=None)
+
+
+def needs_a_library(x):
+    """Something that Numba knows how to replace."""
+
+
 def test_it_cannot_be_divided_among_threads():
     whole = program(custom(scaled), threads=2)
     body = list(whole.body)

@@ -221,6 +221,14 @@ def test_run_writes_what_run_reads(place, capsys):
         np.testing.assert_array_equal(kept["w"], W)
 
 
+def test_run_takes_a_dump(place, capsys):
+    (place / "dump").mkdir()
+    (place / "dump" / "step.ir").write_text(GRAPH)
+    assert main(["run", "dump", "--inputs", "x.npz"]) == 0
+    assert capsys.readouterr().out.startswith("y: f32[]\n16.\n")
+    assert "it has no step.ir" in refused(capsys, "run", ".", "--inputs", "x.npz")
+
+
 def test_run_in_machine_code(place, capsys, monkeypatch):
     monkeypatch.setenv("GRAPHC_JIT", "1")
     monkeypatch.setenv("GRAPHC_CANARY", "1")
@@ -294,6 +302,8 @@ def test_ops_of_ones_own_are_loaded(place, capsys):
         assert "MyAdd(%2, %2)" in capsys.readouterr().out
         assert main(["run", "--load", "ops.py", "g.ir", "--inputs", "x.npz"]) == 0
         assert capsys.readouterr().out.startswith("y: f32[]\n16.\n")
+        assert main(["run", "g.ir", "--inputs", "x.npz", "--load", "ops.py"]) == 0
+        assert main(["show", "g.ir", "--load", "ops.py", "--op", "MyAdd"]) == 0
     finally:
         from graphc.ir.op import _REGISTRY
 
