@@ -278,7 +278,10 @@ def compile(cell: Cell, *inputs: Any, passes: Sequence[passes.Pass] = passes.PIP
     """
     if not isinstance(cell, Cell):
         raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
-    return _compile(cell, inputs, kwargs, pipeline=_pipeline(passes))
+    try:
+        return _compile(cell, inputs, kwargs, pipeline=_pipeline(passes))
+    except GraphcError as error:
+        raise _shortened(error) from error.__cause__
 
 
 def _pipeline(given: Any) -> tuple[passes.Pass, ...]:
@@ -313,11 +316,8 @@ def _compile(
     turns: threading.RLock | None = None,
     pipeline: Sequence[passes.Pass] = passes.PIPELINE,
 ) -> CompiledStep:
-    try:
-        with collector.compiling:
-            return CompiledStep(cell, inputs, kwargs, turns, pipeline)
-    except GraphcError as error:
-        raise _shortened(error) from error.__cause__
+    with collector.compiling:
+        return CompiledStep(cell, inputs, kwargs, turns, pipeline)
 
 
 def as_inputs(tree: Any) -> Any:
@@ -446,7 +446,10 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     step = steps.steps.get(key)
     if step is None:
         # Threads that come together each compile one, the first to end is kept.
-        step = steps.steps.setdefault(key, _compile(cell, inputs[0], inputs[1], steps.turns))
+        try:
+            step = steps.steps.setdefault(key, _compile(cell, inputs[0], inputs[1], steps.turns))
+        except GraphcError as error:
+            raise _shortened(error) from error.__cause__
     # Compiling may have touched cells that construct makes.
     steps.latest = step, (dispatch.version, *conditions[1:])
     return step(*inputs[0], **inputs[1])
