@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from graphc.cli import doctor as health
-from graphc.cli import graphs
 from graphc.cli.targets import compiled, graph_of, is_source, passes_of
 from graphc.errors import CODES
 from graphc.inspect import diff as differences
@@ -167,6 +166,8 @@ def run(args: Namespace) -> int:
     import runpy
     from pathlib import Path
 
+    from graphc.cli import graphs
+
     if graphs.is_graph(args.script):
         if args.mindspore:
             raise TargetError(f"--mindspore is for scripts, {args.script!r} is a graph")
@@ -185,9 +186,6 @@ def run(args: Namespace) -> int:
     sys.path.insert(0, str(Path(args.script).resolve().parent))
     runpy.run_path(args.script, run_name="__main__")
     return 0
-
-
-opt, lower = graphs.opt, graphs.lower
 
 
 def explain(args: Namespace) -> int:
@@ -224,8 +222,6 @@ __all__ = [
     "doctor",
     "dump",
     "explain",
-    "lower",
-    "opt",
     "passes",
     "run",
     "show",

@@ -1,4 +1,4 @@
-"""The `graphc` command. Parsing only: what the commands do is in graphc.cli.commands, imported when one runs.
+"""The `graphc` command. Parsing only: what commands do is in graphc.cli.commands and graphc.cli.graphs, imported when one runs.
 
 Exit codes: 0 done (for `diff`: no difference), 1 `diff` found differences, 2 bad arguments or a failure, 130
 interrupted, 141 the reader of the output has gone (as if by SIGPIPE).
@@ -11,6 +11,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 
 from graphc.errors import GraphcError
 
@@ -190,10 +191,9 @@ def _command(
 
 def _run(name: str) -> Callable[[argparse.Namespace], int]:
     def run(args: argparse.Namespace) -> int:
-        from graphc.cli import commands
-
+        room = import_module("graphc.cli.graphs" if name in ("opt", "lower") else "graphc.cli.commands")
         _load(getattr(args, "load", ()))
-        function: Callable[[argparse.Namespace], int] = getattr(commands, name)
+        function: Callable[[argparse.Namespace], int] = getattr(room, name)
         return function(args)
 
     return run
