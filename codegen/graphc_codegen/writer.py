@@ -210,6 +210,10 @@ class Writer:
         if active is None or active == self.lanes:
             self.do(f"store {v} {value}, ptr {pointer}, align {_BYTES[type]}")
             return
+        if active == 1 and type == "i16":
+            # LLVM stores 32 bits for a masked store of one lane that has been truncated to 16.
+            self.store(self.op(f"extractelement {v} {value}, i64 0"), pointer, type)
+            return
         name = f"llvm.masked.store.v{self.lanes}{MANGLED[type]}.p0"
         m = (vec("i1", self.lanes), mask(active, self.lanes))
         self.call_void(name, [(v, value), ("ptr", pointer), ("i32", str(_BYTES[type])), m])

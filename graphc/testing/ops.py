@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentValueError
+from graphc.errors import ArgumentValueError, DTypeError, LoweringError
 from graphc.ir import Graph, OpDef, Sample, Value, all_ops, get_op, parse, verify
 from graphc.ir.op import Kernel, Structural
-from graphc.ir.types import TensorType
+from graphc.ir.types import TensorType, numpy_dtype
 from graphc.lower import lower
 from graphc.ops.declared import reference
 from graphc.testing.gradients import check_gradient
@@ -90,7 +90,7 @@ def sample_graph(name: str, samples: Iterable[Sample]) -> tuple[Graph, dict[int,
         values = []
         for x in sample.operands:
             x = np.asarray(x)
-            node = graph.add("Input", types=(TensorType(x.dtype.name, x.shape),), name=f"x{len(inputs)}")
+            node = graph.add("Input", types=(TensorType.of(x),), name=f"x{len(inputs)}")
             inputs[node.id] = x
             values.append(node.outputs[0])
         results += graph.add(name, values, sample.attrs).outputs
@@ -132,7 +132,7 @@ def check_text(name: str) -> None:
 def check_kernel(name: str, *, checked: bool = False) -> None:
     """The kernel, or in checked mode its twin, gives what the reference does, stays in its memory, leaves operands alone.
 
-    Each sample is tried in its own dtypes.
+    Each sample is tried in its own dtypes; `check_dtypes` tries others.
     """
     graph, inputs = sample_graph(name, samples_of(name))
     unknown = sorted({graph.node(i).type.dtype for i in graph.inputs} - set(ITEMSIZE))
@@ -148,6 +148,48 @@ def check_kernel(name: str, *, checked: bool = False) -> None:
         np.testing.assert_allclose(got, expected, TOLERANCE, TOLERANCE, err_msg=f"{name}: result {number}")
     for i, x in inputs.items():
         np.testing.assert_array_equal(x, before[i], err_msg=f"{name}: an operand was changed")
+
+
+#: How far a kernel may be from the reference in other dtypes than float32: a few roundings of theirs.
+OTHER_DTYPES = {"float64": TOLERANCE, "float16": 4e-3, "bfloat16": 3e-2}
+
+
+def check_dtypes(name: str) -> None:
+    """Samples whose first operand is float32 give what the reference does in every other float dtype that the op compiles for."""
+    for dtype, tolerance in OTHER_DTYPES.items():
+        samples = [s for s in (_in_dtype(s, dtype) for s in samples_of(name)) if s is not None and _compiles(name, s)]
+        if not samples:
+            continue
+        graph, inputs = sample_graph(name, samples)
+        lowered = lower(graph, canary=True)
+        bound = compile_program(lowered.program, cache_dir=None).bind([], list(lowered.constants))
+        bound.run([np.ascontiguousarray(inputs[i]).reshape(inputs[i].shape) for i in lowered.inputs])
+        bound.check_canaries()
+        wanted = reference.run(graph, inputs, exact=False).results
+        for number, ((buffer, type), want) in enumerate(zip(lowered.results, wanted, strict=True)):
+            got, message = bound.read(buffer).reshape(type.shape), f"{name} of {dtype}: result {number}"
+            _require(got.dtype == type.numpy, f"{message} has dtype {got.dtype}, not {type}")
+            np.testing.assert_allclose(
+                got.astype(np.float64), want.astype(np.float64), tolerance, tolerance, err_msg=message
+            )
+
+
+def _in_dtype(sample: Sample, dtype: str) -> Sample | None:
+    """The sample with another dtype in place of float32; None where its first operand is something else."""
+    arrays = [np.asarray(x) for x in sample.operands]
+    if not arrays or arrays[0].dtype != np.float32:
+        return None
+    with np.errstate(over="ignore"):
+        return Sample(tuple(a.astype(numpy_dtype(dtype)) if a.dtype == np.float32 else a for a in arrays), sample.attrs)
+
+
+def _compiles(name: str, sample: Sample) -> bool:
+    """Whether the type rule takes a sample and there is a kernel for it."""
+    try:
+        lower(sample_graph(name, [sample])[0])
+    except (DTypeError, LoweringError):
+        return False
+    return True
 
 
 @functools.cache
@@ -213,5 +255,6 @@ PROPERTIES: dict[str, Callable[[str], None]] = {
     "text": check_text,
     "native_kernel": check_kernel,
     "checked_kernel": functools.partial(check_kernel, checked=True),
+    "dtypes": check_dtypes,
     "special_values": check_special_values,
 }

@@ -56,6 +56,7 @@ def test_an_op_of_ones_own_is_checked(declare):
         "Twice-text",
         "Twice-native_kernel",
         "Twice-checked_kernel",
+        "Twice-dtypes",
         "Twice-special_values",
         "Twice-gradient-0-operand0",
     ]
@@ -76,6 +77,13 @@ def test_a_wrong_op_is_found(declare, changes, where, message):
     with pytest.raises(AssertionError, match=message) as caught:
         check_op("Twice")
     assert caught.value.__notes__ == [f"in Twice-{where}"]
+
+
+def test_a_kernel_that_is_wrong_in_one_dtype_is_found(declare):
+    twice(declare, lower=Scalar(lambda e, x: e.add(x, x) if e.dtype(x) != "float64" else e.mul(x, x)))
+    with pytest.raises(AssertionError, match="Twice of float64: result 0") as caught:
+        check_op("Twice")
+    assert caught.value.__notes__ == ["in Twice-dtypes"]
 
 
 def test_ops_that_cannot_be_checked(declare):
