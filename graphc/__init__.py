@@ -24,6 +24,7 @@ from graphc.errors import (
     DTypeError,
     GradientError,
     GraphcError,
+    KernelError,
     LoweringError,
     ParseError,
     ShapeError,
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from graphc import nn as nn
     from graphc import ops as ops
     from graphc import parallel as parallel
+    from graphc import passes as passes
+    from graphc import testing as testing
     from graphc import train as train
     from graphc.amp import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager, build_train_network
     from graphc.api import CompiledStep, compile
@@ -73,7 +76,7 @@ __version__ = "0.1.0"
 
 #: Names by module: what needs more than the standard library is imported when it is first asked for.
 _LAZY = {
-    "graphc": "amp common compat context dataset ir nn ops parallel train",
+    "graphc": "amp common compat context dataset ir nn ops parallel passes testing train",
     "graphc.amp": "DynamicLossScaleManager FixedLossScaleManager LossScaleManager build_train_network",
     "graphc.api": "CompiledStep compile",
     "graphc.checkpoint": "load_checkpoint load_param_into_net save_checkpoint",
@@ -92,8 +95,8 @@ _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.
 __all__ = [
     "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "Callback", "CheckpointError", "CompileError",
     "CompiledStep", "DType", "DTypeError", "DynamicLossScaleManager", "FixedLossScaleManager", "GradientError",
-    "GraphcError", "LossScaleManager", "LoweringError", "ParallelMode", "Parameter", "ParameterTuple", "ParseError",
-    "ShapeError", "SignatureError", "Tensor", "TraceAttributeError", "TraceError", "TraceTypeError", "VerifyError",
+    "GraphcError", "KernelError", "LossScaleManager", "LoweringError", "ParallelMode", "Parameter", "ParameterTuple",
+    "ParseError", "ShapeError", "SignatureError", "Tensor", "TraceAttributeError", "TraceError", "TraceTypeError", "VerifyError",
     "bfloat16", "bool_", "build_train_network", "compile", "debug", "float16",
     "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad", "get_seed", "grad", "int8", "int16",
     "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint", "load_param_into_net", "ms_function", "mutable", "nn",

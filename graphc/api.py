@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,12 +13,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from graphc import collector, context, dispatch, passes
-from graphc.debug import cpus, jit, switches, threads
+from graphc.build import build, kernel_error
+from graphc.debug import jit, switches, threads
 from graphc.errors import (
     ArgumentTypeError,
     ArgumentValueError,
-    CompileError,
     GraphcError,
+    Loc,
+    LoweringError,
     SignatureError,
     is_hidden,
     user_loc,
@@ -32,10 +34,11 @@ from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
 from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values, flatten, unflatten
 from graphc.trace import eager, trace
+from graphc_codegen.errors import KernelError
 from graphc_codegen.program import symbol
 
 if TYPE_CHECKING:
-    from graphc_codegen import Bound, Executable
+    from graphc_codegen import Bound
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -66,7 +69,12 @@ class CompiledStep:
     """
 
     def __init__(
-        self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], turns: threading.RLock | None = None
+        self,
+        cell: Cell,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        turns: threading.RLock | None = None,
+        pipeline: Sequence[passes.Pass] = passes.PIPELINE,
     ) -> None:
         """`turns` is held by every run: steps that share it run one at a time."""
         start = time.perf_counter()
@@ -82,12 +90,13 @@ class CompiledStep:
         traced = trace(cell, leaves, structure)
         self._names = traced.names
         traced_at = time.perf_counter()
-        self._stages = passes.run(traced.graph)
+        self._stages = passes.run(traced.graph, pipeline)
+        _refuse_gradients(self.graph)
         passed_at = time.perf_counter()
         on = switches()
         self._lowered = lower(self.graph, canary=on.canary, profile=on.profile and on.jit, threads=threads())
         lowered_at = time.perf_counter()
-        self._executable = _build(self._lowered.program, checked=not on.jit)
+        self._executable = build(self._lowered.program, checked=not on.jit, locations=self._locations())
         self._outputs = traced.structure
         self._numbers = [i for i, is_number in enumerate(traced.numbers) if is_number]
         self._params = [traced.params[i] for i in self._lowered.params]
@@ -188,7 +197,10 @@ class CompiledStep:
         with self._lock:
             if self._moves != Parameter.moves:
                 self._bind()
-            self._bound.run(arrays)
+            try:
+                self._bound.run(arrays)
+            except KernelError as error:
+                raise kernel_error(error, self._locations()) from error.__cause__
             if self._canary:
                 self._bound.check_canaries()
             outputs: list[Any] = [Tensor.wrap(read()) for read in self._readers]
@@ -197,6 +209,10 @@ class CompiledStep:
         for i in self._numbers:
             outputs[i] = outputs[i].item()
         return unflatten(self._outputs, outputs)
+
+    def _locations(self) -> dict[int, Loc]:
+        """The user's lines by node id."""
+        return {n.id: n.loc for n in self.graph if n.loc is not None}
 
     def _bind(self) -> None:
         """Take the addresses of the parameters. A parameter whose type has changed needs a new compilation."""
@@ -263,25 +279,56 @@ class CompiledStep:
         return "the arguments are nested, named or counted otherwise"
 
 
-def compile(cell: Cell, *inputs: Any, **kwargs: Any) -> CompiledStep:
+def compile(cell: Cell, *inputs: Any, passes: Sequence[passes.Pass] = passes.PIPELINE, **kwargs: Any) -> CompiledStep:
     """Compile a cell for inputs of these shapes and dtypes (tensors, arrays; Python values are constants).
 
-    The inputs' values do not matter; nothing is run and no parameter is changed. Raises GraphcError subclasses with the
-    user's line for what does not fit or cannot be traced.
+    The inputs' values do not matter; nothing is run and no parameter is changed. `passes` run in place of
+    `graphc.passes.PIPELINE`, verified, timed and dumped like those; they are the step's own: calling the cell itself
+    compiles with PIPELINE. Raises GraphcError subclasses with the user's line for what does not fit or cannot be traced;
+    what a pass raises has a note that names it.
     """
     if not isinstance(cell, Cell):
         raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
     try:
-        return _compile(cell, inputs, kwargs)
+        return _compile(cell, inputs, kwargs, pipeline=_pipeline(passes))
     except GraphcError as error:
         raise _shortened(error) from error.__cause__
 
 
+def _pipeline(given: Any) -> tuple[passes.Pass, ...]:
+    """The passes to run. Raises ArgumentTypeError for what is no sequence of passes."""
+    if not isinstance(given, (tuple, list)):
+        raise ArgumentTypeError(
+            f"passes= takes a tuple of passes, got {type(given).__name__}",
+            loc=user_loc(),
+            help="for example passes=(*graphc.passes.PIPELINE, mine)",
+        )
+    for each in given:
+        passes.name_of(each)
+    return tuple(given)
+
+
+def _refuse_gradients(graph: Graph) -> None:
+    """LoweringError if gradients are left that no pass has expanded."""
+    left = next((n for n in graph if n.op.name == "Grad"), None)
+    if left is not None:
+        raise LoweringError(
+            "a gradient is asked for, but no pass of the pipeline expands it",
+            loc=left.loc,
+            nodes=[left.id],
+            help="put graphc.passes.autodiff first: passes=(graphc.passes.autodiff, ...)",
+        )
+
+
 def _compile(
-    cell: Cell, inputs: tuple[Any, ...], kwargs: dict[str, Any], turns: threading.RLock | None = None
+    cell: Cell,
+    inputs: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    turns: threading.RLock | None = None,
+    pipeline: Sequence[passes.Pass] = passes.PIPELINE,
 ) -> CompiledStep:
     with collector.compiling:
-        return CompiledStep(cell, inputs, kwargs, turns)
+        return CompiledStep(cell, inputs, kwargs, turns, pipeline)
 
 
 def as_inputs(tree: Any) -> Any:
@@ -302,21 +349,6 @@ def as_inputs(tree: Any) -> Any:
 def _is_plain(structure: Structure, count: int) -> bool:
     """Whether the arguments are just `count` positional tensors."""
     return structure == flatten((tuple(Tensor.wrap(np.zeros(())) for _ in range(count)), {}))[1]
-
-
-def _build(program: Any, *, checked: bool) -> Executable:
-    from graphc_codegen import CodegenError, compile_program
-    from graphc_codegen.object_code import cache
-
-    on = switches()
-    directory = None if not on.cache else on.cache_dir or cache.default_directory()
-    try:
-        return compile_program(program, cache_dir=directory, checked=checked, compile_threads=cpus())
-    except CodegenError as error:
-        raise CompileError(
-            f"the code generator failed: {error}",
-            help="this is a bug in graphc: please report it with the file of step.dump()",
-        ) from error
 
 
 def _shortened(error: GraphcError) -> GraphcError:

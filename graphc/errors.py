@@ -161,6 +161,7 @@ CODES: dict[str, str] = {
     "GC180": "The code generator failed: a bug in graphc.",
     "GC181": "An op has no kernel for a dtype.",
     "GC182": "An op, attribute or dtype has no lowering.",
+    "GC183": "A user's own kernel cannot be compiled, gives something else than its type rule says, or raised an exception.",
     "GC190": "A checkpoint does not match.",
 }
 
@@ -306,6 +307,12 @@ class CompileError(GraphcError, RuntimeError):
     """The code generator failed."""
 
     default_code = "GC180"
+
+
+class KernelError(GraphcError, RuntimeError):
+    """A kernel of the user's own that cannot be compiled, or has failed."""
+
+    default_code = "GC183"
 
 
 class SignatureError(GraphcError, TypeError, shown_as="TypeError"):

@@ -19,7 +19,7 @@ GRAPHC = sorted((ROOT / "graphc").rglob("*.py"))
 CODEGEN = sorted((ROOT / "codegen" / "graphc_codegen").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
-BASE = {f"graphc.{m}" for m in ("errors", "debug", "dispatch", "arguments", "context", "files")}
+BASE = {f"graphc.{m}" for m in ("errors", "debug", "dispatch", "arguments", "context", "files", "scripts")}
 IR = BASE | {"graphc.ir"}
 OPS = IR | {"graphc.ops"}
 NN = OPS | {"graphc.nn"}
@@ -30,6 +30,7 @@ ALLOWED = {
     "graphc.dispatch": set(),
     "graphc.arguments": {"graphc.errors"},
     "graphc.files": {"graphc.errors"},
+    "graphc.scripts": {"graphc.errors", "graphc.debug"},
     "graphc.context": {"graphc.errors"},
     "graphc.ir": BASE,
     "graphc.ops": IR,
@@ -42,20 +43,26 @@ ALLOWED = {
 #: Imports of graphc inside functions: what is imported, where, and why it is late.
 LATE = {
     ("graphc/api.py", "graphc.inspect.dump"): "dumps are rare",
-    ("graphc/api.py", "graphc_codegen"): "the generator is loaded when there is something to generate",
-    (
-        "graphc/api.py",
-        "graphc_codegen.object_code.cache",
-    ): "the generator is loaded when there is something to generate",
     ("graphc/cli/commands.py", "graphc.compat"): "only `run --mindspore` needs it",
     ("graphc/cli/commands.py", "graphc.examples.train_digits"): "only `train` needs it",
     (
         "graphc/cli/doctor.py",
         "graphc_codegen.object_code.cache",
     ): "`doctor` tells where the cache is, and what fails on the way",
-    ("graphc/cli/main.py", "graphc.cli.commands"): "`graphc --help` imports no command",
+    ("graphc/cli/main.py", "graphc.scripts"): "only `--load` runs a file of the user's",
     ("graphc/cli/targets.py", "graphc.api"): "only a FILE.py:ATTR is compiled",
     ("graphc/cli/targets.py", "graphc.nn.cell.cell"): "only a FILE.py:ATTR has Cells",
+    ("graphc/build.py", "graphc_codegen"): "the generator is loaded when there is something to generate",
+    (
+        "graphc/build.py",
+        "graphc_codegen.object_code.cache",
+    ): "the generator is loaded when there is something to generate",
+    ("graphc/cli/commands.py", "graphc.cli.graphs"): "only commands on graphs need the compiler",
+    ("graphc/cli/graphs.py", "graphc.build"): "only `run` generates code",
+    ("graphc/cli/graphs.py", "graphc.lower"): "only `lower` and `run` lower",
+    ("graphc/cli/graphs.py", "graphc.lower.text"): "only `lower` prints programs",
+    ("graphc/testing/plugin.py", "graphc.errors"): "pytest loads the plugin wherever graphc is installed",
+    ("graphc/testing/plugin.py", "graphc.testing.golden"): "pytest loads the plugin wherever graphc is installed",
     ("graphc/ir/graph.py", "graphc.ir.text"): "a graph prints itself",
     **{
         (
@@ -66,6 +73,8 @@ LATE = {
             ("run/checked", "kernels"),
             ("run/executable", "object_code.cache"),
             ("run/executable", "object_code.compiling"),
+            ("run/executable", "object_code.user_functions"),
+            ("run/native", "object_code.user_functions"),
             ("run/executable", "run.checked"),
             ("run/executable", "validate"),
             ("run/threads", "object_code.cache"),
@@ -90,6 +99,8 @@ OUTSIDE = {
     "llvmlite": ("codegen/", "graphc/cli/doctor.py"),
     "jinja2": ("codegen/",),
     "malt": ("graphc/trace/",),
+    "pytest": ("graphc/testing/plugin.py",),
+    "hypothesis": ("graphc/testing/strategies.py",),
 }
 #: Reads of the environment outside graphc.debug, and why.
 ENVIRONMENT = {
@@ -257,7 +268,7 @@ def loaded(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-HEAVY = {"numba", "llvmlite", "jinja2", "codegen", "malt"}
+HEAVY = {"numba", "llvmlite", "jinja2", "codegen", "malt", "pytest", "hypothesis"}
 
 
 @pytest.mark.parametrize(
@@ -268,6 +279,7 @@ HEAVY = {"numba", "llvmlite", "jinja2", "codegen", "malt"}
         "import graphc_codegen.program",
         "import graphc.cli.main",
         "import graphc.trace",
+        "import graphc.testing",
     ],
 )
 def test_imports_stay_light(statement):

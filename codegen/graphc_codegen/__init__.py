@@ -4,7 +4,7 @@
 Importing it is cheap: Numba is loaded when something is to be compiled, llvmlite when something is to be run.
 """
 
-from graphc_codegen.errors import CacheWarning, CanaryError, CheckedError, CodegenError
+from graphc_codegen.errors import CacheWarning, CanaryError, CheckedError, CodegenError, KernelError
 from graphc_codegen.program import (
     Access,
     Buffer,
@@ -18,6 +18,7 @@ from graphc_codegen.program import (
     Output,
     Program,
     Stmt,
+    UserFunction,
     While,
     symbol,
 )
@@ -38,11 +39,13 @@ __all__ = [
     "If",
     "Instr",
     "Kernel",
+    "KernelError",
     "LoopKernel",
     "NamedKernel",
     "Output",
     "Program",
     "Stmt",
+    "UserFunction",
     "While",
     "compile_program",
     "symbol",

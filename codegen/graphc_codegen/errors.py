@@ -15,5 +15,21 @@ class CanaryError(RuntimeError):
     """A kernel wrote outside its buffers."""
 
 
+class KernelError(RuntimeError):
+    """A user's function that a kernel calls cannot be compiled, gives something else than declared, or has raised.
+
+    `name` is the op's, `problem` what happened, `note` that of the call: the nodes that it computes.
+    """
+
+    def __init__(self, name: str, problem: str, note: str = "") -> None:
+        super().__init__(name, problem, note)
+        self.name = name
+        self.problem = problem
+        self.note = note
+
+    def __str__(self) -> str:
+        return f"the kernel of {self.name} {self.problem}" + (f" ({self.note})" if self.note else "")
+
+
 class CacheWarning(UserWarning):
     """The object cache cannot be used; the step is compiled without it."""

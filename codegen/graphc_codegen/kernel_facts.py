@@ -115,4 +115,5 @@ KERNEL_FACTS = {
     "gather_grad": KernelFacts(),
     "scatter": KernelFacts(divisible=False),
     "log": KernelFacts(divisible=False),
+    "custom": KernelFacts(divisible=False),
 }

@@ -142,8 +142,28 @@ class LoopKernel(_Named):
         return (*self.inputs, *(o.access for o in self.outputs))
 
 
+@dataclass(frozen=True, repr=False)
+class UserFunction:
+    """A user's function that a "custom" kernel calls: jitted by Numba, or plain Python for the checked mode only.
+
+    It gets arrays, then the `constants`. It `returns` its results, or it writes them into its last arrays. Two of one `name`
+    in a program are the same function.
+    """
+
+    name: str
+    function: Any
+    returns: bool = True
+    constants: tuple[int | float | bool | str | tuple[Any, ...], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"UserFunction({self.name!r}, {self.returns}, {self.constants!r})"
+
+
 #: What a named kernel may have as parameter.
-Param = int | float | bool | str | tuple[int, ...] | tuple[tuple[int, ...], ...] | tuple[Instr, ...]
+Param = (
+    int | float | bool | str | tuple[int, ...] | tuple[tuple[int, ...], ...] | tuple[Instr, ...]
+    | tuple[tuple[str, tuple[int, ...]], ...] | UserFunction
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -259,6 +279,8 @@ def written(kernel: Kernel) -> int:
     if isinstance(kernel, ChainKernel):
         return len(kernel.outputs()) - kernel.private
     p: dict[str, Any] = dict(kernel.params)
+    if is_custom(kernel):
+        return len(p["outputs"])
     stored = len(p["stores"]) if "stores" in p else facts(kernel).outputs
     return stored + facts(kernel).scratch + bool(p.get("indexed")) + ("marks" in p)
 
@@ -273,6 +295,11 @@ def exchanges(kernel: Kernel) -> bool:
     if isinstance(kernel, LoopKernel):
         return any(kernel.reduced) and kernel.times == 1
     return isinstance(kernel, NamedKernel) and facts(kernel).exchanges
+
+
+def is_custom(kernel: Kernel) -> bool:
+    """Whether a kernel is a user's function, which may fail: all threads meet before it and after it."""
+    return isinstance(kernel, NamedKernel) and kernel.name == "custom"
 
 
 @dataclass(frozen=True, slots=True)

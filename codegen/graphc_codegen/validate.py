@@ -20,6 +20,7 @@ from graphc_codegen.program import (
     Stmt,
     blocks,
     divisible,
+    is_custom,
     symbol,
 )
 from graphc_codegen.text.functions import safe
@@ -64,6 +65,7 @@ def validate(program: Program) -> None:
             raise CodegenError(f"buffer {buffer.id} is declared twice")
         buffers[buffer.id] = buffer
         _check_buffer(program, buffer)
+    _check_functions(program)
     declared: dict[str, tuple[Declared, ...]] = {}
     for name, kernel in program.kernels().items():
         if isinstance(kernel, LoopKernel):
@@ -74,6 +76,14 @@ def validate(program: Program) -> None:
             raise CodegenError(f"kernel {name} cannot run on {kernel.threads} threads of {program.threads}")
         declared[name] = operands(kernel)
     _check_body(program.body, program.threads, buffers, declared)
+
+
+def _check_functions(program: Program) -> None:
+    """Kernels are told apart by their content, users' functions by their names."""
+    known: dict[str, Kernel] = {}
+    for call in program.calls():
+        if is_custom(call.kernel) and known.setdefault(symbol(call.kernel), call.kernel) != call.kernel:
+            raise CodegenError(f"two functions of users have the same name: {safe(call.note)}")
 
 
 def _check_buffer(program: Program, buffer: Buffer) -> None:

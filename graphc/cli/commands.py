@@ -12,12 +12,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from graphc.cli import doctor as health
-from graphc.cli.targets import TargetError, compiled, graph_of, is_source, passes_of
+from graphc.cli.targets import compiled, graph_of, is_source, passes_of
 from graphc.errors import CODES
 from graphc.inspect import diff as differences
 from graphc.inspect import export, flow, jsonform
 from graphc.inspect import show as printing
 from graphc.ir import REGIONS, Graph, to_text, walk
+from graphc.scripts import TargetError
 
 
 def train(args: Namespace) -> int:
@@ -161,10 +162,20 @@ def diff(args: Namespace) -> int:
 
 
 def run(args: Namespace) -> int:
-    """Run a script as `python FILE.py` would, with graphc under MindSpore's name if asked for."""
+    """Run a script as `python FILE.py` would, with graphc under MindSpore's name if asked for; or a graph on its inputs."""
     import runpy
     from pathlib import Path
 
+    from graphc.cli import graphs
+
+    if graphs.is_graph(args.script):
+        if args.mindspore:
+            raise TargetError(f"--mindspore is for scripts, {args.script!r} is a graph")
+        return graphs.run(args.graph_options(args))
+    if args.inputs is not None or args.output is not None or args.threads is not None or args.load:
+        raise TargetError(
+            "--inputs, --output, --threads and --load are for graphs", help="options of a script stand behind its name"
+        )
     if not Path(args.script).is_file():
         raise TargetError(f"there is no file {args.script!r}")
     if args.mindspore:
@@ -212,6 +223,7 @@ __all__ = [
     "dump",
     "explain",
     "passes",
+    "run",
     "show",
     "train",
 ]

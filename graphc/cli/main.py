@@ -1,4 +1,4 @@
-"""The `graphc` command. Parsing only: what the commands do is in graphc.cli.commands, imported when one runs.
+"""The `graphc` command. Parsing only: what commands do is in graphc.cli.commands and graphc.cli.graphs, imported when one runs.
 
 Exit codes: 0 done (for `diff`: no difference), 1 `diff` found differences, 2 bad arguments or a failure, 130
 interrupted, 141 the reader of the output has gone (as if by SIGPIPE).
@@ -10,7 +10,8 @@ import argparse
 import math
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 
 from graphc.errors import GraphcError
 
@@ -61,15 +62,98 @@ def parser() -> argparse.ArgumentParser:
     _add_dump(commands)
     _add_show(commands)
     _add_others(commands)
+    _add_opt(commands)
     _add_run(commands)
     return top
 
 
+_RUN = """
+FILE.py is run as `python FILE.py` would. A graph (a .ir or .json file, a dump directory, or - for standard
+input) is compiled as it stands, without passes, and run once on the arrays of an .npz file, which holds
+every input and parameter by name (%3 where a node has none). Without -o the results are printed.
+
+examples:
+  graphc run --mindspore train.py --epochs 3
+  graphc run out/digits/dump --inputs x.npz -o results.npz
+"""
+
+_OPT = """
+FILE.ir is a .ir or .json file, a dump directory, or - for standard input. A pass is named as in
+graphc.passes.PIPELINE, which is the default, or FILE.py:FUNCTION. The graph is verified after each.
+
+examples:
+  graphc opt step.ir --passes simplify,cse --timing
+  graphc opt step.ir --stop-after autodiff | graphc lower -
+  graphc opt step.ir --passes mine.py:fold,prune --verify
+"""
+
+
 def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
-    run = _command(commands, "run", "run a Python script, where `import mindspore` may mean graphc")
+    run = _command(commands, "run", "run a Python script, where `import mindspore` may mean graphc; or a graph", _RUN)
     run.add_argument("--mindspore", action="store_true", help="let `import mindspore` of the script mean graphc")
-    run.add_argument("script", metavar="FILE.py", help="the script")
-    run.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+    _add_graph_options(run)
+    run.set_defaults(graph_options=graph_options)
+    run.add_argument("script", metavar="FILE", help="a script FILE.py, or a graph")
+    run.add_argument(
+        "arguments", nargs=argparse.REMAINDER, help="the script's own arguments, or more options of a graph"
+    )
+
+
+def _add_graph_options(run: argparse.ArgumentParser) -> None:
+    run.add_argument("--inputs", metavar="FILE.npz", help="of a graph: the arrays of its inputs and parameters")
+    run.add_argument("-o", "--output", metavar="FILE.npz", help="of a graph: where results and updated parameters go")
+    _add_threads(run)
+    _add_load(run)
+
+
+def graph_options(given: argparse.Namespace) -> argparse.Namespace:
+    """The options of `graphc run GRAPH` that stand behind the graph, added to those before it."""
+    rest = argparse.ArgumentParser(
+        prog=f"graphc run {given.script}", add_help=False, argument_default=argparse.SUPPRESS
+    )
+    _add_graph_options(rest)
+    found = rest.parse_args(given.arguments, given)
+    _load(found.load)
+    return found
+
+
+def _add_threads(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--threads", type=_integer(1), metavar="N", help="threads of the step (default: as compile)")
+
+
+def _load(files: Iterable[str]) -> None:
+    """Run the user's files, each once."""
+    from pathlib import Path
+
+    from graphc import scripts
+
+    for file in files:
+        scripts.load(Path(file))
+
+
+def _add_load(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--load", action="append", default=[], metavar="FILE.py", help="run this file first: it declares ops"
+    )
+
+
+def _add_opt(commands: _Commands[argparse.ArgumentParser]) -> None:
+    opt = _command(commands, "opt", "run passes on a graph and print what they make of it", _OPT)
+    opt.add_argument("graph", metavar="FILE.ir", help="the graph")
+    opt.add_argument("--passes", metavar="A,B", help="the passes, in this order (default: the whole pipeline)")
+    opt.add_argument("--stop-after", metavar="NAME", help="the last pass to run")
+    opt.add_argument(
+        "--verify", action="store_true", help="compare the graph's meaning before and after each pass, too"
+    )
+    opt.add_argument("--timing", action="store_true", help="print the time and effect of each pass to stderr")
+    opt.add_argument("-o", "--output", metavar="FILE.ir", help="write the graph there instead of printing it")
+    _add_load(opt)
+    lower = _command(commands, "lower", "print the program that a graph is lowered to: buffers, statements, kernels")
+    lower.add_argument(
+        "graph", metavar="FILE.ir", help="a .ir or .json file, a dump directory, or - for standard input"
+    )
+    _add_threads(lower)
+    _add_load(lower)
 
 
 class _Version(argparse.Action):
@@ -91,13 +175,15 @@ class _Version(argparse.Action):
 _Commands = argparse._SubParsersAction  # argparse has no public name for it.
 
 
-def _command(commands: _Commands[argparse.ArgumentParser], name: str, help: str) -> argparse.ArgumentParser:
+def _command(
+    commands: _Commands[argparse.ArgumentParser], name: str, help: str, epilog: str | None = None
+) -> argparse.ArgumentParser:
     made = commands.add_parser(
         name,
         help=help,
         description=help[0].upper() + help[1:] + ".",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=_TARGETS.split("\n\n")[0] if name in ("dump", "show", "passes", "diff") else None,
+        epilog=_TARGETS.split("\n\n")[0] if name in ("dump", "show", "passes", "diff") else epilog,
     )
     made.set_defaults(run=_run(name))
     return made
@@ -105,9 +191,9 @@ def _command(commands: _Commands[argparse.ArgumentParser], name: str, help: str)
 
 def _run(name: str) -> Callable[[argparse.Namespace], int]:
     def run(args: argparse.Namespace) -> int:
-        from graphc.cli import commands
-
-        function: Callable[[argparse.Namespace], int] = getattr(commands, name)
+        room = import_module("graphc.cli.graphs" if name in ("opt", "lower") else "graphc.cli.commands")
+        _load(getattr(args, "load", ()))
+        function: Callable[[argparse.Namespace], int] = getattr(room, name)
         return function(args)
 
     return run
@@ -177,6 +263,7 @@ def _add_show(commands: _Commands[argparse.ArgumentParser]) -> None:
     )
     what.add_argument("--stats", action="store_true", help="how many nodes, by region and op")
     show.add_argument("--json", action="store_true", help="as JSON")
+    _add_load(show)
 
 
 def _add_others(commands: _Commands[argparse.ArgumentParser]) -> None:
@@ -188,6 +275,8 @@ def _add_others(commands: _Commands[argparse.ArgumentParser]) -> None:
     explain = _command(commands, "explain", "say what an error code means; without a code, list them")
     explain.add_argument("error_code", nargs="?", metavar="CODE", help="for example GC101")
     doctor = _command(commands, "doctor", "print versions, CPU features, switches and the cache, for a bug report")
+    _add_load(passes)
+    _add_load(diff)
     for command in (passes, diff, explain, doctor):
         command.add_argument("--json", action="store_true", help="as JSON")
 

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-import traceback
 from collections.abc import Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from graphc.debug import switches
-from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError
+from graphc.errors import ArgumentTypeError
 from graphc.inspect.dump import load, load_passes
 from graphc.ir import Graph
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-class TargetError(ArgumentValueError):
-    """An argument that names nothing that can be shown, or a user's file that fails."""
+from graphc.scripts import TargetError, attribute, user_code
 
 
 def is_source(target: str) -> bool:
@@ -63,16 +51,9 @@ def compiled(target: str) -> Any:
     Raises TargetError if the file or attribute does not exist or the user's code fails, and what graphc.compile raises.
     """
     file, _, attr = target.rpartition(":")
-    module = _load_module(Path(file))
-    if not hasattr(module, attr):
-        import difflib
-
-        public = [n for n in vars(module) if not n.startswith("_")]
-        near = difflib.get_close_matches(attr, public, n=1)
-        raise TargetError(f"{file} has no attribute {attr!r}", help=f"did you mean {file}:{near[0]}?" if near else None)
-    found = getattr(module, attr)
+    found = attribute(file, attr)
     if not _is_step(found) and callable(found):
-        with _user_code(f"{target} failed"):
+        with user_code(f"{target} failed"):
             found = found()
     if _is_step(found):
         return found
@@ -99,39 +80,3 @@ def _cell_and_inputs(target: str, found: object) -> tuple[Any, Sequence[Any]]:
         f"{target} gives {what}; it must give (cell, inputs) or a compiled step",
         help="write a function without arguments that returns (cell, inputs), inputs being a tuple of Tensors",
     )
-
-
-def _load_module(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise TargetError(f"there is no file {str(path)!r}")
-    spec = importlib.util.spec_from_file_location(f"_graphc_target_{path.stem}", path.resolve())
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # As `python FILE.py` does: the file's own directory is where its imports are looked for first.
-    sys.path.insert(0, str(path.resolve().parent))
-    sys.modules[module.__name__] = module
-    with _user_code(f"{path} cannot be imported"):
-        spec.loader.exec_module(module)
-    return module
-
-
-@contextmanager
-def _user_code(what: str) -> Iterator[None]:
-    """Turns an exception of the user's code into a TargetError with its line; GRAPHC_TRACEBACK=full lets it through."""
-    try:
-        yield
-    except (GraphcError, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        if switches().full_traceback:
-            raise
-        frames = traceback.extract_tb(error.__traceback__)
-        where = [f"{frames[-1].filename}:{frames[-1].lineno}  {frames[-1].line or ''}".rstrip()] if frames else []
-        if isinstance(error, SyntaxError):
-            where = [f"{error.filename}:{error.lineno}  {(error.text or '').strip()}".rstrip()]
-        raise TargetError(
-            f"{what}: {type(error).__name__}: {error}",
-            details=where,
-            help="GRAPHC_TRACEBACK=full shows the whole traceback",
-        ) from None

@@ -147,6 +147,18 @@ class CallBuilder(Protocol):
         """A kernel of the code generator by name. Where an operand is empty, nothing is written or zeros are."""
         ...
 
+    def custom(
+        self,
+        name: str,
+        function: Callable[..., object],
+        returns: bool,
+        constants: tuple[Any, ...],
+        inputs: Sequence[Operand],
+        outputs: Sequence[Operand],
+    ) -> None:
+        """A user's own function, of an op of this name; it returns its results, or writes into its last arguments."""
+        ...
+
     def fill(self, target: Operand, value: float) -> None:
         """One number everywhere."""
         ...

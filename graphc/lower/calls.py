@@ -16,7 +16,7 @@ from graphc.lower.buffers import Buffers
 from graphc.lower.convolution import calls as convolution
 from graphc.lower.expression import Expression
 from graphc.lower.fuse import Group
-from graphc_codegen.program import Access, Call, Kernel, LoopKernel, NamedKernel, Output, Stmt
+from graphc_codegen.program import Access, Call, Kernel, LoopKernel, NamedKernel, Output, Stmt, UserFunction
 
 Emit = Callable[[Stmt], None]
 
@@ -49,6 +49,25 @@ class Calls:
             return
         for x in outputs:
             self.fill(x, 0)
+
+    def custom(
+        self,
+        name: str,
+        function: Callable[..., object],
+        returns: bool,
+        constants: tuple[Any, ...],
+        inputs: Sequence[Operand],
+        outputs: Sequence[Operand],
+    ) -> None:
+        """A user's own function, of an op of this name: see `UserFunction`."""
+        if not any(x.type.size for x in outputs):
+            return
+        params = (
+            ("function", UserFunction(name, function, returns, constants)),
+            ("inputs", tuple((x.type.dtype, x.type.shape) for x in inputs)),
+            ("outputs", tuple((x.type.dtype, x.type.shape) for x in outputs)),
+        )
+        self._call(NamedKernel("custom", params), *inputs, *outputs)
 
     def fill(self, target: Operand, value: float) -> None:
         """One number everywhere."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from graphc.lower.cost import best_threads, is_shared, nanoseconds
 from graphc.lower.rewrite import Context, Layout, Statements
 from graphc.lower.statements import calls, operands
-from graphc_codegen.program import Call, If, Stmt, exchanges
+from graphc_codegen.program import Call, If, Stmt, exchanges, is_custom
 
 
 class _Touch(NamedTuple):
@@ -92,6 +92,8 @@ class _Sharer:
         return tuple(done), touched
 
     def _call(self, call: Call, touched: _Touched) -> tuple[Call, _Touched]:
+        if is_custom(call.kernel):  # It may fail, which all threads must know before they go on.
+            return replace(call, wait=True), None
         sizes = [self.sizes[b] for b in call.args]
         shared = is_shared(call.kernel, nanoseconds(call.kernel, sizes), self.threads)
         kernel = replace(call.kernel, threads=self.threads if shared else 1)

@@ -13,7 +13,8 @@ from graphc.ops.tensor.mutable import mutable as mutable
 from graphc.ops.tensor.tensor import Parameter as Parameter
 from graphc.ops.tensor.tensor import ParameterTuple as ParameterTuple
 from graphc.ops.tensor.tensor import Tensor as Tensor
+from graphc.ops.user_kernels import custom as custom
 
 if not TYPE_CHECKING:
-    _OWN = ("Parameter", "ParameterTuple", "Tensor", "mutable")
+    _OWN = ("Parameter", "ParameterTuple", "Tensor", "custom", "mutable")
     __all__ = list(dict.fromkeys((*_OWN, *functional.__all__, *gradients.__all__, *primitives.__all__)))

@@ -5,8 +5,9 @@ Not here: what is true of kernels, buffers and threads only, which is for the re
 
 from graphc.passes.autodiff import autodiff
 from graphc.passes.cleanup import cse, prune, simplify
+from graphc.passes.named import find, up_to
 from graphc.passes.order import order_writes
-from graphc.passes.pipeline import PIPELINE, Pass, Stage, run, same_meaning
+from graphc.passes.pipeline import PIPELINE, Pass, Stage, name_of, run, same_meaning
 from graphc.passes.pooling import pool_before_relu
 
 __all__ = [
@@ -15,10 +16,13 @@ __all__ = [
     "Stage",
     "autodiff",
     "cse",
+    "find",
+    "name_of",
     "order_writes",
     "pool_before_relu",
     "prune",
     "run",
     "same_meaning",
     "simplify",
+    "up_to",
 ]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphc.debug import switches
-from graphc.errors import GraphcError, VerifyError
+from graphc.errors import ArgumentTypeError, VerifyError, user_loc
 from graphc.ir import Graph, verify
 from graphc.ir.verify import Proven
 from graphc.ops.declared import reference
@@ -43,26 +43,40 @@ class Stage:
     seconds: float
 
 
+def name_of(transform: Pass) -> str:
+    """What a pass is called in timings, dumps and errors. Raises ArgumentTypeError for what is no named function."""
+    name = getattr(transform, "__name__", None)
+    if not callable(transform) or not isinstance(name, str):
+        raise ArgumentTypeError(
+            f"a pass is a function that takes a Graph and gives one, got {transform!r}",
+            loc=user_loc(),
+            help="an object or a functools.partial needs a __name__" if callable(transform) else None,
+        )
+    return name
+
+
 def run(graph: Graph, passes: Sequence[Pass] = PIPELINE) -> list[Stage]:
     """The graph after each pass, beginning with the traced one. Results are frozen.
 
-    Raises what the passes raise; VerifyError, with the pass's name, when a pass breaks a rule of the IR.
-    Switches: verify, debug.
+    Raises what the passes raise, with a note that names the pass; VerifyError, with the pass's name, when a pass breaks a
+    rule of the IR; ArgumentTypeError when one is no function or gives no Graph. Switches: verify, debug.
     """
     level = switches().verify
     proven: Proven = {}
+    names = [name_of(p) for p in passes]
     if level:
         verify(graph, proven=proven)
     stages = [Stage("trace", graph.freeze(), True, 0.0)]
-    for transform in passes:
-        name = transform.__name__
+    for name, transform in zip(names, passes, strict=True):
         start = time.perf_counter()
         try:
             new = transform(graph)
-        except GraphcError as error:
+        except Exception as error:
             error.add_note(f"in pass {name}, after {', '.join(s.name for s in stages)}")
             raise
         seconds = time.perf_counter() - start
+        if not isinstance(new, Graph):
+            raise ArgumentTypeError(f"pass {name} gives {type(new).__name__}, a pass gives a Graph")
         changed = new is not graph
         if changed and level:
             _check(name, graph, new, proven, meaning=level >= 2)
@@ -78,28 +92,44 @@ def _check(name: str, before: Graph, after: Graph, proven: Proven, meaning: bool
     except VerifyError as error:
         error.message = f"pass {name} made an invalid graph: {error.message}"
         raise
+    _same_interface(f"pass {name}", before, after)
     if meaning and not any(n.op.name == "Grad" for n in before.nodes()):
-        same_meaning(before, after)
+        same_meaning(before, after, who=f"pass {name}")
 
 
-def same_meaning(before: Graph, after: Graph, seed: int = 0) -> None:
+def same_meaning(before: Graph, after: Graph, seed: int = 0, *, who: str = "a pass") -> None:
     """Raise VerifyError unless both graphs give the same numbers on random inputs, bit for bit, by the interpreter.
 
     Each value is computed in its own dtype: what a pass computes at compile time is rounded as it would be in the step.
+    Graphs that hold Grad nodes have no numbers. `who` is named in the error.
     """
+    _same_interface(who, before, after)
     rng = np.random.default_rng(seed)
     inputs: dict[int, Any] = {}
     for id in before.inputs:
         type = before.node(id).type
         array = rng.uniform(0.1, 1.0, type.shape) if type.is_float else rng.integers(0, 2, type.shape)
         inputs[id] = array.astype(type.numpy)
-    a, b = (reference.run(g, {i: inputs[i] for i in g.inputs}, exact=False) for g in (before, after))
-    for x, y in zip(a.results, b.results, strict=True):
+    one, other = (reference.run(g, inputs, exact=False) for g in (before, after))
+    for x, y in zip(one.results, other.results, strict=True):
         if not np.array_equal(x, y, equal_nan=True):
-            raise VerifyError("a pass changed what the graph computes")
-    for id, x in a.updates.items():
-        if not np.array_equal(x, b.updates[id], equal_nan=True):
-            raise VerifyError(f"a pass changed the update of parameter %{id}")
+            raise VerifyError(f"{who} changed what the graph computes")
+    for id, x in one.updates.items():
+        if not np.array_equal(x, other.updates[id], equal_nan=True):
+            raise VerifyError(f"{who} changed the update of parameter %{id}")
+
+
+def _same_interface(who: str, before: Graph, after: Graph) -> None:
+    """Raise VerifyError unless both graphs take, give and update the same."""
+    parts: dict[str, Callable[[Graph], Any]] = {
+        "inputs": lambda g: {i: g.node(i).type for i in g.inputs},
+        "results": lambda g: [(r.name, g.type(r.value)) for r in g.results],
+        "updates": lambda g: {u.param for u in g.updates},
+    }
+    for what, part in parts.items():
+        old, new = part(before), part(after)
+        if old != new:
+            raise VerifyError(f"{who} changed the {what} of the graph", details=[f"before: {old}", f"after: {new}"])
 
 
 def _report(stages: list[Stage]) -> None:

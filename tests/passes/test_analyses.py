@@ -17,12 +17,7 @@ from graphc.ir import REGIONS, Graph, TensorType, Value, verify, walk
 from graphc.ir.verify import Proven
 from graphc.passes import order_writes, run
 from graphc.passes.tools import Ancestors
-from tests.passes.random_graphs import random_graph
-
-
-def seeded(seed: int, steps: int = 40) -> Graph:
-    rng = np.random.default_rng(seed)
-    return random_graph(lambda n: int(rng.integers(n)), steps)
+from graphc.testing import seeded_graph
 
 
 def tangled(seed: int, size: int = 60) -> Graph:
@@ -70,7 +65,7 @@ def test_ancestors_are_those_of_networkx_also_after_changes(seed):
 
 @pytest.mark.parametrize("seed", range(30))
 def test_after_order_writes_no_reader_is_free_to_run_at_either_side_of_a_writer(seed):
-    g = order_writes(seeded(seed))
+    g = order_writes(seeded_graph(seed, 40))
     for param, value in g.updates:
         if g.node(value.node).op.name in ("Input", "Param"):
             continue
@@ -83,7 +78,7 @@ def test_after_order_writes_no_reader_is_free_to_run_at_either_side_of_a_writer(
 
 @pytest.mark.parametrize("seed", range(20))
 def test_owners_are_the_nodes_with_subgraphs(seed):
-    graph = seeded(seed)
+    graph = seeded_graph(seed, 40)
     for g in {id(g): g for g, _ in walk(graph)}.values():
         assert {n.id for n in g.owners()} == {n.id for n in g if n.graphs()}
 
@@ -139,7 +134,7 @@ def test_a_record_is_checked_again_where_its_operand_has_another_type():
 
 @pytest.mark.parametrize("seed", range(10))
 def test_a_second_verification_proves_what_the_first_did(seed):
-    graph = seeded(seed)
+    graph = seeded_graph(seed, 40)
     proven: Proven = {}
     verify(graph, proven=proven)
     before = dict(proven)

@@ -13,9 +13,9 @@ from graphc import Tensor, nn, ops
 from graphc.ir import Graph
 from graphc.lower import Lowered, lower
 from graphc.ops.declared import reference
+from graphc.testing import calls, close_to_reference
 from graphc_codegen import compile_program
 from graphc_codegen.program import NamedKernel
-from tests.passes.running import calls, close_to_reference
 
 SIZE = 40
 ABOVE = np.triu(np.ones((SIZE, SIZE), bool), 1)

@@ -15,9 +15,8 @@ from graphc import nn
 from graphc.ir import Graph
 from graphc.lower import chains, lower
 from graphc.passes import run
+from graphc.testing import agree, agree_everywhere, calls, graph_of, seeded_graph, small_integers
 from graphc_codegen.program import ChainKernel
-from tests.passes.running import agree, agree_everywhere, calls, graph_of, small_integers
-from tests.passes.test_lowering_random import seeded
 
 
 @pytest.fixture(autouse=True)
@@ -101,7 +100,7 @@ def test_chains(name: str) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 10**6), st.booleans())
 def test_random_graphs(seed: int, checked: bool) -> None:
-    of = run(seeded(seed, 30))[-1].graph
+    of = run(seeded_graph(seed, 30))[-1].graph
     agree(of, small_integers(of), checked=checked, canary=not checked)
     agree(of, small_integers(of), checked=False, threads=3)
 

@@ -7,8 +7,8 @@ import pytest
 
 from graphc.ir import Graph
 from graphc.lower import lower
+from graphc.testing import agree_everywhere, calls, close_to_reference, graph_of
 from graphc_codegen.program import NamedKernel
-from tests.passes.running import agree_everywhere, calls, close_to_reference, graph_of
 
 HEAD = """graph @g {
   forward:

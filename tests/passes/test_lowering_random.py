@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphc.debug import debug
-from graphc.ir import Data, Graph, equal, parse, verify, walk
+from graphc.ir import Data, equal, parse, verify, walk
 from graphc.lower.fuse import Group, fuse, uniform_values
 from graphc.passes import run
-from tests.passes.random_graphs import random_graph
-from tests.passes.running import agree, small_integers
+from graphc.testing import agree, graphs, seeded_graph, small_integers
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
-def drawn(data: st.DataObject, steps: int) -> Graph:
-    """A random graph whose choices hypothesis draws, and shrinks."""
-    return random_graph(lambda n: data.draw(st.integers(0, n - 1)), steps)
-
-
-def seeded(seed: int, steps: int) -> Graph:
-    rng = np.random.default_rng(seed)
-    return random_graph(lambda n: int(rng.integers(n)), steps)
-
-
 @settings(max_examples=100, **COMMON)
-@given(st.data(), st.integers(2, 12))
-def test_small_graphs_in_checked_mode(data, steps):
-    graph = drawn(data, steps)
+@given(graphs())
+def test_small_graphs_in_checked_mode(graph):
     verify(graph)
     inputs = small_integers(graph)
     with debug(verify=2):  # Every pass is compared with the interpreter.
@@ -41,21 +28,21 @@ def test_small_graphs_in_checked_mode(data, steps):
 @settings(max_examples=150, **COMMON)
 @given(st.integers(0, 10**6))
 def test_larger_graphs_in_checked_mode(seed):
-    graph = seeded(seed, 40)
+    graph = seeded_graph(seed, 40)
     agree(graph, small_integers(graph), checked=True)
 
 
 @settings(max_examples=50, **COMMON)
 @given(st.integers(0, 10**6), st.booleans())
 def test_larger_graphs_in_machine_code(seed, canary):
-    graph = run(seeded(seed, 25))[-1].graph
+    graph = run(seeded_graph(seed, 25))[-1].graph
     agree(graph, small_integers(graph), checked=False, canary=canary)
 
 
 @settings(max_examples=60, **COMMON)
 @given(st.integers(0, 10**6))
 def test_random_graphs_print_and_parse(seed):
-    graph = seeded(seed, 20)
+    graph = seeded_graph(seed, 20)
     constants = {}
     for _, node in walk(graph):
         for value in node.attrs.values():
@@ -71,7 +58,7 @@ def test_the_random_graphs_are_varied():
     ops: set[str] = set()
     updates = groups = reductions = branches_with_writes = 0
     for seed in range(150):
-        graph = seeded(seed, 25)
+        graph = seeded_graph(seed, 25)
         ops |= {n.op.name for _, n in walk(graph)}
         updates += len(graph.updates)
         for step in fuse(graph, uniform_values(graph)):

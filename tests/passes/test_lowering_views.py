@@ -10,7 +10,7 @@ from graphc.ir import Graph, verify
 from graphc.ir.lowering import View
 from graphc.lower import lower
 from graphc.lower.views import Views
-from tests.passes.running import agree, agree_everywhere, calls, graph_of, small_integers
+from graphc.testing import agree, agree_everywhere, calls, graph_of, small_integers
 
 HEAD = """\
 graph @case {

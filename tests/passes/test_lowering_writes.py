@@ -10,8 +10,8 @@ from graphc.ir import Graph, TensorType
 from graphc.lower import lower
 from graphc.ops.declared import reference
 from graphc.passes import run
+from graphc.testing import agree, agree_everywhere, calls, copies, graph_of, small_integers
 from graphc_codegen import compile_program
-from tests.passes.running import agree, agree_everywhere, calls, copies, graph_of, small_integers
 
 HEAD = """\
 graph @case {

@@ -9,9 +9,9 @@ import pytest
 
 from graphc.ir import Graph
 from graphc.lower import lower
+from graphc.testing import agree_everywhere, calls, graph_of, small_integers
 from graphc_codegen import compile_program
 from graphc_codegen.program import NamedKernel
-from tests.passes.running import agree_everywhere, calls, graph_of, small_integers
 
 HEAD = """graph @g {
   state:

@@ -9,8 +9,8 @@ from graphc.ir import Graph
 from graphc.lower import lower
 from graphc.ops.declared import reference
 from graphc.passes import pool_before_relu
+from graphc.testing import calls, close_to_reference, graph_of, races
 from graphc_codegen.run.executable import compile_program
-from tests.passes.running import calls, close_to_reference, graph_of, races
 
 #: A layer of a network and the gradients that training needs of it.
 HEAD = """graph @g {

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from graphc.ir import Graph
 from graphc.lower import lower, recompute
 from graphc.passes import run
+from graphc.testing import agree, agree_everywhere, calls, graph_of, seeded_graph, small_integers
 from graphc_codegen.program import LoopKernel
-from tests.passes.running import agree, agree_everywhere, calls, graph_of, small_integers
-from tests.passes.test_lowering_random import seeded
 
 
 @pytest.fixture(autouse=True)
@@ -146,7 +145,7 @@ def test_a_loop_that_nobody_needs_any_more_is_gone(last: str) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 10**6), st.booleans())
 def test_random_graphs(seed: int, checked: bool) -> None:
-    of = run(seeded(seed, 30))[-1].graph
+    of = run(seeded_graph(seed, 30))[-1].graph
     agree(of, small_integers(of), checked=checked, canary=not checked)
 
 

@@ -15,8 +15,8 @@ from graphc.debug import debug
 from graphc.errors import LoweringError, VerifyError
 from graphc.lower import REWRITES, Context, Lowered, Rewrite, Statements, lower, pipeline
 from graphc.lower.check import check
+from graphc.testing import graph_of
 from graphc_codegen.program import Call, If, LoopKernel, NamedKernel, While
-from tests.passes.running import graph_of
 
 NAMES = [
     "pool_convolutions",

@@ -12,8 +12,8 @@ from graphc import nn
 from graphc.ir import Graph
 from graphc.lower import REWRITES, lower
 from graphc.lower.sets import join_calls
+from graphc.testing import agree_everywhere, calls, graph_of
 from graphc_codegen.program import LoopKernel
-from tests.passes.running import agree_everywhere, calls, graph_of
 
 HEAD = """graph @g {
   state:

@@ -8,8 +8,8 @@ from graphc.ir import Graph
 from graphc.lower import lower
 from graphc.lower.convolution import choice
 from graphc.lower.convolution.sizes import Sizes
+from graphc.testing import calls, close_to_reference, graph_of, races
 from graphc_codegen.program import NamedKernel
-from tests.passes.running import calls, close_to_reference, graph_of, races
 
 #: A residual block's convolutions and all their gradients, one of stride 2.
 BLOCK = """graph @g {

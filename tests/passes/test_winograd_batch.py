@@ -12,10 +12,10 @@ from graphc.ir import Graph
 from graphc.lower import lower
 from graphc.lower.convolution import batch, choice
 from graphc.lower.convolution.sizes import Sizes, meetings
+from graphc.testing import calls, close_to_reference, graph_of, races
 from graphc_codegen.kernels.winograd.batch import Plan
 from graphc_codegen.kernels.winograd.batch_filter_grad import GradientPlan
 from graphc_codegen.program import NamedKernel
-from tests.passes.running import calls, close_to_reference, graph_of, races
 
 #: LeNet-5's second convolution with all its gradients.
 LAYER = """graph @g {

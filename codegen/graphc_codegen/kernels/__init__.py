@@ -9,6 +9,7 @@ from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.base import Emitter
 from graphc_codegen.kernels.conv.filter_grad import CONV2D_FILTER_GRAD
 from graphc_codegen.kernels.conv.forward import CONV2D
+from graphc_codegen.kernels.custom import CUSTOM
 from graphc_codegen.kernels.gemm.product import GEMM
 from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
 from graphc_codegen.kernels.pool.average import AVG_POOL, AVG_POOL_GRAD
@@ -51,6 +52,7 @@ EMITTERS: dict[str, Emitter] = {
     "gather_grad": GATHER_GRAD,
     "scatter": SCATTER,
     "log": LOG,
+    "custom": CUSTOM,
 }
 
 

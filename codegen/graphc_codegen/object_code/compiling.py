@@ -7,7 +7,7 @@ and an entry with a C signature.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from graphc_codegen.object_code.llvm_modules import Compilers
 from graphc_codegen.object_code.numba_step import compile_step, render_entry
@@ -18,16 +18,21 @@ _SUPPORT = ("graphc_meet", "graphc_barrier", "graphc_record")
 
 
 def compile_objects(
-    rendered: Rendered, seconds: dict[str, float], compile_threads: int, beside: Callable[[], object] | None = None
+    rendered: Rendered,
+    seconds: dict[str, float],
+    compile_threads: int,
+    beside: Callable[[], object] | None = None,
+    functions: Collection[str] = (),
 ) -> list[bytes]:
     """Compile a program to objects that together export `ENTRY`; `seconds` receives the time of each stage.
 
     LLVM works on `compile_threads` threads of its own; "llvm" is the time that it takes beyond the other stages. One of them
-    does `beside` too, after the kernels. Raises CodegenError when Numba or LLVM refuses a text, naming the kernel.
+    does `beside` too, after the kernels. The objects may call users' `functions`, by these names. Raises CodegenError when
+    Numba or LLVM refuses a text, naming the kernel.
     """
     program, target = rendered.program, rendered.target
     symbols = list(program.kernels())
-    known = {*_SUPPORT, LOAD_FLAG, MOVE, *symbols, *(f.name for f in rendered.functions)}
+    known = {*functions, *_SUPPORT, LOAD_FLAG, MOVE, *symbols, *(f.name for f in rendered.functions)}
     with Compilers(target, known, compile_threads) as compilers:
         clock = _Clock(seconds)
         parts = [compilers.submit(text) for text in rendered.modules()]
@@ -38,7 +43,9 @@ def compile_objects(
 
         clock.stop("import numba")
         for function in compile_step(rendered.source, symbols):
-            parts.append(compilers.submit(function.ir + render_entry(function, program.threads, target)))
+            parts.append(
+                compilers.submit(function.ir + render_entry(function, program.threads, target, bool(functions)))
+            )
         clock.stop("numba")
         objects = [part.result() for part in parts]
         clock.stop("llvm")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +23,18 @@ class Loaded:
         return ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int64] * words)(self.addresses[name])
 
 
-def load(objects: Sequence[bytes], exported: Sequence[str], target: Target) -> Loaded:
-    """Link objects into this process. Raises CodegenError when they need symbols that do not exist."""
+@dataclass(frozen=True)
+class Imported:
+    """Machine code of Numba's in this process, as long as it is referred to."""
+
+    address: int
+    _keep: Any
+
+
+def load(
+    objects: Sequence[bytes], exported: Sequence[str], target: Target, functions: Mapping[str, Imported] | None = None
+) -> Loaded:
+    """Link objects into this process, which may call `functions`. Raises CodegenError when they need what does not exist."""
     import llvmlite.binding as llvm
 
     try:
@@ -34,8 +44,10 @@ def load(objects: Sequence[bytes], exported: Sequence[str], target: Target) -> L
             builder = builder.add_object_img(code)
         for name in exported:
             builder = builder.export_symbol(name)
+        for name, function in (functions or {}).items():
+            builder = builder.import_symbol(name, function.address)
         tracker = builder.link(jit, "graphc")
         addresses = {name: tracker[name] for name in exported}
     except RuntimeError as error:
         raise CodegenError(f"cannot load the compiled step: {error}") from None
-    return Loaded(addresses, (tracker, jit))
+    return Loaded(addresses, (tracker, jit, functions))

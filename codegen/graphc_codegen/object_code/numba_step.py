@@ -16,7 +16,8 @@ from graphc_codegen.writer import WORDS
 #: The C entry of an object: `int32 graphc_entry(int64 ctx)`, 0 for success. `ctx` is the first thread's context.
 ENTRY = "graphc_entry"
 _FLUSH = 0x8040  # MXCSR: flush denormal results to zero, take denormal operands as zero
-_compiling = threading.Lock()
+#: Held by who has Numba compile.
+COMPILING = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def _jitted(function: Any, signature: str, options: dict[str, Any]) -> Jitted:
     from numba.core import sigutils
     from numba.core.compiler_lock import global_compiler_lock
 
-    with _compiling:
+    with COMPILING:
         dispatcher = numba.njit(pipeline_class=_pipeline(), **options)(function)
         if not hasattr(dispatcher, "_compiler"):
             raise CodegenError("Numba's compiler is off (NUMBA_DISABLE_JIT); only the checked mode runs without it")
@@ -112,7 +113,7 @@ def _external(name: str, arguments: int, result: str = "void") -> Any:
     return types.ExternalFunction(name, getattr(types, result)(*[types.int64] * arguments))
 
 
-def render_entry(function: Jitted, threads: int, target: Target) -> str:
+def render_entry(function: Jitted, threads: int, target: Target, stops: bool = False) -> str:
     """C functions to stand behind the IR of a function of step.py: what the others call it by; for `step`, `ENTRY`."""
     text: str = template("entry.ll.j2").render(
         function=function,
@@ -120,5 +121,7 @@ def render_entry(function: Jitted, threads: int, target: Target) -> str:
         flush=_FLUSH if target.x86 else 0,
         threads=threads,
         pool=WORDS["pool"],
+        stops=stops,
+        failure=WORDS["failure"],
     )
     return text

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from graphc_codegen.dtypes import FLOATS, ITEMSIZE
-from graphc_codegen.errors import CheckedError
+from graphc_codegen.errors import CheckedError, KernelError
 from graphc_codegen.loops import chain_twin, twin
 from graphc_codegen.program import (
     ALIGNMENT,
@@ -203,6 +203,9 @@ class _Step:
             _twin(call.kernel)(*arrays)
         except CheckedError as error:
             raise CheckedError(f"{_where(call)}: {error}") from error
+        except KernelError as error:
+            error.note = call.note
+            raise
         except (ValueError, IndexError, TypeError) as error:
             raise CheckedError(f"{_where(call)}: the kernel's twin failed: {error}") from error
         for id, want in zip(call.args, declared, strict=True):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.object_code.loading import Loaded, load
+from graphc_codegen.object_code.loading import Imported, Loaded, load
 from graphc_codegen.object_code.numba_step import ENTRY
-from graphc_codegen.program import Program
+from graphc_codegen.program import Program, is_custom
 from graphc_codegen.run.bound import Array, Bound
 from graphc_codegen.run.native import NativeBound
 from graphc_codegen.run.threads import Pool, pool
@@ -89,7 +89,7 @@ def compile_program(
     `cache_dir` is the directory of the object cache, None for no cache. With `checked` nothing is compiled:
     the step runs in Python, every kernel as its NumPy twin, and every access is checked. LLVM works on
     `compile_threads` threads, beside the caller's. Raises CodegenError when the program contradicts itself or a
-    compiler refuses it.
+    compiler refuses it, KernelError when Numba refuses a user's function.
     """
     seconds: dict[str, float] = {}
     started = time.perf_counter()
@@ -110,7 +110,11 @@ def _load(
 ) -> tuple[Loaded, bool]:
     from graphc_codegen.object_code import cache
 
-    store = cache.ObjectCache(cache_dir) if cache_dir is not None else None
+    functions: Mapping[str, Imported] = {}
+    if any(map(is_custom, rendered.program.kernels().values())):
+        functions = _functions(rendered.program, seconds)
+    # What a user's function does, its globals and what it calls, is in no key: such programs stay out of the cache.
+    store = cache.ObjectCache(cache_dir) if cache_dir is not None and not functions else None
     name = cache.key(rendered.key_material, rendered.target.key)
     objects = store.load(name) if store else None
     hit = objects is not None
@@ -122,10 +126,22 @@ def _load(
         threads = rendered.program.threads
         # Its code may have to be compiled, too.
         beside = partial(pool, threads, cache_dir) if threads > 1 else None
-        objects = compile_objects(rendered, seconds, compile_threads, beside)
+        objects = compile_objects(rendered, seconds, compile_threads, beside, functions)
         if store:
             store.store(name, objects, ENTRY)
     started = time.perf_counter()
-    loaded = load(objects, [ENTRY], rendered.target)
+    loaded = load(objects, [ENTRY], rendered.target, functions)
     seconds["load"] = time.perf_counter() - started
     return loaded, hit
+
+
+def _functions(program: Program, seconds: dict[str, float]) -> Mapping[str, Imported]:
+    """The users' functions of a valid program, compiled. Raises CodegenError, KernelError."""
+    from graphc_codegen.object_code.user_functions import compile_functions
+    from graphc_codegen.validate import validate
+
+    validate(program)
+    started = time.perf_counter()
+    found = compile_functions(program)
+    seconds["functions"] = time.perf_counter() - started
+    return found

@@ -11,7 +11,7 @@ import numpy as np
 
 from graphc_codegen.object_code.loading import Loaded
 from graphc_codegen.object_code.numba_step import ENTRY
-from graphc_codegen.program import ALIGNMENT, Buffer, Call
+from graphc_codegen.program import ALIGNMENT, Buffer, Call, is_custom
 from graphc_codegen.run.bound import Array, Bound, aligned_bytes
 from graphc_codegen.run.threads import Pool
 from graphc_codegen.text.render import Rendered
@@ -63,6 +63,7 @@ class NativeBound(Bound):
         # Lines of the first cache are not shared by the tickets of different threads.
         self._tickets = aligned_bytes(count * -(-self._table.nbytes // ALIGNMENT) * ALIGNMENT).reshape(count, -1)
         self._profile = np.zeros((count, counted, 2), np.int64)
+        self._failure = aligned_bytes(ALIGNMENT).view(np.int64)
         rows = aligned_bytes(count * CONTEXT).view(np.int64).reshape(count, -1)
         base = int(self._shared.ctypes.data)
         rows[:, WORDS["table"]] = self._table.ctypes.data
@@ -71,6 +72,7 @@ class NativeBound(Bound):
         rows[:, WORDS["scratch"]] = base + 2 * ALIGNMENT
         rows[:, WORDS["pool"]] = self._pool.address if self._pool else 0
         rows[:, WORDS["tickets"]] = [int(t.ctypes.data) for t in self._tickets]
+        rows[:, WORDS["failure"]] = self._failure.ctypes.data
         rows[:, WORDS["profile"]] = [int(p.ctypes.data) for p in self._profile]
         return rows
 
@@ -103,7 +105,17 @@ class NativeBound(Bound):
         finally:
             self._lock.release()
         if status:
-            raise RuntimeError(f"the compiled step returned status {status}")
+            raise self._failed(status)
+
+    def _failed(self, status: int) -> RuntimeError:
+        """What made the step end with a status that is not 0; the next run may begin."""
+        place, self._failure[0] = int(self._failure[0]) - 1, 0
+        for call, first in self._rendered.calls:
+            if first == place and is_custom(call.kernel):
+                from graphc_codegen.object_code.user_functions import failed
+
+                return failed(call, [self._view(self._buffers[b]) for b in call.args])
+        return RuntimeError(f"the compiled step returned status {status}")
 
     def _input(self, buffer: Buffer) -> Array:
         array = self._bound[buffer.position]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from graphc_codegen.program import Call, ChainKernel, Kernel, LoopKernel, Program
+from graphc_codegen.program import Call, ChainKernel, Kernel, LoopKernel, Program, is_custom
 from graphc_codegen.target import Target
 from graphc_codegen.text.functions import Function, Layout, safe, step_functions
 from graphc_codegen.writer import WORDS, Declarations, Writer
@@ -68,9 +68,10 @@ class Rendered:
         """What kernels.ll holds as several modules that compile on their own, first what all kernels call."""
         p = self.program
         written = _written(p.kernels(), self.target)
-        yield _kernels_text((), Declarations(), self.target, p.threads, p.profile, support=True)
+        stops = may_stop(p.kernels())
+        yield _kernels_text((), Declarations(), self.target, p.threads, p.profile, stops, support=True)
         for functions, declarations in written:
-            yield _kernels_text(functions, declarations, self.target, p.threads, p.profile, support=False)
+            yield _kernels_text(functions, declarations, self.target, p.threads, p.profile, stops, support=False)
 
     @cached_property
     def key_material(self) -> tuple[str, ...]:
@@ -92,7 +93,12 @@ def render_kernels(kernels: dict[str, Kernel], target: Target, *, threads: int =
     """The text of kernels.ll for kernels by symbol, in a program of so many threads."""
     declarations = Declarations()
     functions = [_function(name, kernel, declarations, target) for name, kernel in kernels.items()]
-    return _kernels_text(functions, declarations, target, threads, profile, support=True)
+    return _kernels_text(functions, declarations, target, threads, profile, may_stop(kernels), support=True)
+
+
+def may_stop(kernels: Mapping[str, Kernel]) -> bool:
+    """Whether one of the kernels may fail, so that the others must look whether it has."""
+    return any(map(is_custom, kernels.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +137,14 @@ def _kernels_text(
     target: Target,
     threads: int,
     profile: bool,
+    stops: bool,
     *,
     support: bool,
 ) -> str:
-    """A module of kernels; with `support` also the functions that kernels and step.py call, else only declared."""
+    """A module of kernels; with `support` also the functions that kernels and step.py call, else only declared.
+
+    With `stops` nothing is done any more once a kernel has failed.
+    """
     attributes = "noinline nounwind" + (' "prefer-vector-width"="512"' if target.wide else "")
     text: str = template("kernels.ll.j2").render(
         version=version(),
@@ -146,6 +156,7 @@ def _kernels_text(
         threads=threads,
         profile=profile,
         support=support,
+        stops=stops,
         words=WORDS,
         **waiting(target),
         counter="readcyclecounter" if target.x86 else "readsteadycounter",

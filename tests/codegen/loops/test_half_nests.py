@@ -50,6 +50,10 @@ def test_strides(dtype: str, target: Target) -> None:
     }
     for access, domain, want in cases.values():
         exact(copy(dtype, domain, access), [x], target, np.ascontiguousarray(want).ravel())
+    for tail in (1, 2):  # Of 16 lanes and of 8.
+        part = grid[: 16 + tail, :5]
+        want = np.ascontiguousarray(part.T).ravel()
+        exact(copy(dtype, (5, 16 + tail), Access(dtype, (1, 37), 0, x.size)), [x], target, want)
     # Scattered stores: y[2 i] = x[i], what lies between stays.
     scatter = LoopKernel(
         (41,), (False,), (contiguous((41,), dtype),), (Instr("input", (), dtype, 0),),

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from graphc.ir import Data, Graph, Ids, TensorType, Value
 from graphc.ops.declared.rules import broadcast_shape
 
+T = TypeVar("T")
 Pick = Callable[[int], int]
 #: |value| * 2**fraction of a value in the pool stays below LIMIT, of any value below EXACT; float32 is exact to 2**24.
 LIMIT = 2**19
@@ -43,7 +44,7 @@ class Maker:
 
     # ---- choices
 
-    def one(self, options: Sequence[Any]) -> Any:
+    def one(self, options: Sequence[T]) -> T:
         return options[self.pick(len(options))]
 
     def type(self, value: Value) -> TensorType:
@@ -59,7 +60,8 @@ class Maker:
         ]
         if not fit:
             return None
-        return fit[-1 - self.pick(min(4, len(fit)))] if self.pick(2) else self.one(fit)
+        chosen: Value = fit[-1 - self.pick(min(4, len(fit)))] if self.pick(2) else self.one(fit)
+        return chosen
 
     def like(self, value: Value) -> Value:
         """A value of the same type, maybe the same one."""
@@ -228,8 +230,8 @@ class Maker:
             begin = self.pick(max(1, len(options)))
             size = 1 + self.pick(len(options) - begin) if len(options) else 0
             parts.append((options[begin] if len(options) else 0, size, step))
-        begin, size, step = zip(*parts, strict=True)
-        self.add("Slice", [x], self.ranges[x], {"begin": begin, "size": size, "step": step})
+        begins, sizes, steps = zip(*parts, strict=True)
+        self.add("Slice", [x], self.ranges[x], {"begin": begins, "size": sizes, "step": steps})
 
     def spread(self) -> None:
         """SliceGrad, Pad or Concat: ops that write their result piece by piece."""
@@ -282,9 +284,11 @@ class Maker:
 
     def channels(self) -> None:
         x = self.some("float32", "int32", low=2)
-        fit = [v for v in self.pool if x is not None and self.type(v).rank == 1] if x is not None else []
-        fit = [v for v in fit if self.type(v) == TensorType(self.type(x).dtype, self.type(x).shape[1:2])]
-        if x is not None and fit:
+        if x is None:
+            return
+        wanted = TensorType(self.type(x).dtype, self.type(x).shape[1:2])
+        fit = [v for v in self.pool if self.type(v) == wanted]
+        if fit:
             y = self.one(fit)
             a, b = self.ranges[x], self.ranges[y]
             self.add("BiasAdd", [x, y], Range(a.bound + b.bound, max(a.fraction, b.fraction)))
@@ -430,12 +434,7 @@ def random_graph(pick: Pick, steps: int) -> Graph:
     return maker.graph
 
 
-def random_inputs(graph: Graph, pick: Pick) -> dict[int, Any]:
-    """An array of small integers for every Input and Param."""
-    rng = np.random.default_rng(pick(1000))
-    made = {}
-    for id in graph.inputs:
-        type = graph.node(id).type
-        low, high = (0, 2) if type.dtype == "bool" else (-4, 5)
-        made[id] = rng.integers(low, high, type.shape).astype(type.numpy)
-    return made
+def seeded_graph(seed: int, steps: int) -> Graph:
+    """The random graph of a seed."""
+    rng = np.random.default_rng(seed)
+    return random_graph(lambda n: int(rng.integers(n)), steps)

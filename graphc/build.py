@@ -1,0 +1,53 @@
+"""From a finished program to one that runs, under the switches that are in force."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from graphc.debug import cpus, switches
+from graphc.errors import CompileError, KernelError, Loc
+
+if TYPE_CHECKING:
+    from graphc_codegen import Executable
+    from graphc_codegen import errors as generated
+    from graphc_codegen.program import Program
+
+#: So much is shown of what Numba says.
+_LINES = 12
+
+
+def build(program: Program, *, checked: bool, locations: Mapping[int, Loc] = MappingProxyType({})) -> Executable:
+    """Compile a program, or take it from the object cache. Raises CompileError when the code generator refuses it, KernelError
+    when Numba refuses a kernel of the user's; `locations` are the user's lines by node id.
+    """
+    from graphc_codegen import CodegenError, compile_program
+    from graphc_codegen import KernelError as Failed
+    from graphc_codegen.object_code import cache
+
+    on = switches()
+    directory = None if not on.cache else on.cache_dir or cache.default_directory()
+    try:
+        return compile_program(program, cache_dir=directory, checked=checked, compile_threads=cpus())
+    except Failed as error:
+        raise kernel_error(error, locations) from error
+    except CodegenError as error:
+        raise CompileError(
+            f"the code generator failed: {error}",
+            help="this is a bug in graphc: please report it with the file of step.dump()",
+        ) from error
+
+
+def kernel_error(error: generated.KernelError, locations: Mapping[int, Loc] = MappingProxyType({})) -> KernelError:
+    """The error as users see it; `locations` are the user's lines by node id."""
+    nodes = [int(id) for id in re.findall(r"%(\d+)", error.note)]
+    first, *rest = str(error.problem).strip().splitlines() or [""]
+    return KernelError(
+        f"the kernel of {error.name} {first}",
+        loc=next((locations[id] for id in nodes if id in locations), None),
+        details=[line for line in rest if line.strip()][:_LINES],
+        help="GRAPHC_JIT=0 runs it as plain Python, where it can be stepped through",
+        nodes=nodes,
+    )

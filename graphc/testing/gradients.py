@@ -1,0 +1,61 @@
+"""Gradients against central differences, both by the interpreter in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ArgumentValueError
+from graphc.ir import Graph, Value, verify
+from graphc.ops.declared import reference
+from graphc.passes import autodiff
+
+#: The step of the differences, and how far both may be apart.
+STEP, RELATIVE, ABSOLUTE = 1e-6, 1e-5, 1e-6
+
+
+def check_gradient(graph: Graph, inputs: Mapping[int, Any], wrt: int, *, result: int = 0, seed: int = 3) -> None:
+    """Compare the gradient that `autodiff` makes of a result, for the Input or Param with id `wrt`, with differences.
+
+    The result is weighted with random numbers, the input moved along a random direction. `inputs` has an array for every
+    Input and Param; floats are taken in float64. Raises AssertionError if the two differ, GradientError if an op on the way
+    has none, ArgumentValueError if `wrt` is no float input.
+    """
+    if wrt not in graph.inputs or not graph.node(wrt).type.is_float:
+        raise ArgumentValueError(f"%{wrt} is no Input or Param with floats of graph @{graph.name}")
+    rng = np.random.default_rng(seed)
+    feed = {i: _double(inputs[i]) for i in graph.inputs}
+    y = graph.results[result].value
+    weights = rng.uniform(0.5, 1.5, graph.type(y).shape)
+    direction = rng.standard_normal(feed[wrt].shape)
+    analytic = float((_analytic(graph, y, wrt, feed, weights) * direction).sum())
+
+    def loss(at: Any) -> float:
+        return float((reference.run(graph, {**feed, wrt: at}).results[result] * weights).sum())
+
+    numeric = (loss(feed[wrt] + STEP * direction) - loss(feed[wrt] - STEP * direction)) / (2 * STEP)
+    if not abs(numeric - analytic) <= max(RELATIVE * abs(analytic), ABSOLUTE):
+        raise AssertionError(
+            f"the gradient of {graph.results[result].name} for %{wrt} along a direction is {analytic},"
+            f" differences give {numeric}"
+        )
+
+
+def _analytic(graph: Graph, y: Value, wrt: int, feed: Mapping[int, Any], weights: Any) -> Any:
+    """The gradient of sum(weights * y) by the graph that autodiff makes."""
+    made = graph.copy()
+    sens = made.add("Input", types=(made.type(y),), name="sens")
+    cut = [Value(i) for i in graph.inputs]
+    attrs = {"ys": 1, "wrt": (list(graph.inputs).index(wrt),), "names": ("",)}
+    grad = made.add("Grad", [y, sens.outputs[0], *cut], attrs)
+    made.set_results([("dx", grad.outputs[0])])
+    expanded = autodiff(made)
+    verify(expanded)
+    return reference.run(expanded, {**feed, sens.id: weights}).results[0]
+
+
+def _double(array: Any) -> Any:
+    array = np.asarray(array)
+    return array.astype(np.float64) if array.dtype.kind == "f" else array
