@@ -26,6 +26,7 @@ from graphc.errors import (
     GraphcError,
     LoweringError,
     ParseError,
+    RecompileWarning,
     ShapeError,
     SignatureError,
     TraceAttributeError,
@@ -82,15 +83,15 @@ _LAZY = {
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}
 
 __all__ = [
-    "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "Callback", "CheckpointError", "CompileError",
-    "CompiledStep", "DType", "DTypeError", "DynamicLossScaleManager", "FixedLossScaleManager", "GradientError",
-    "GraphcError", "LossScaleManager", "LoweringError", "ParallelMode", "Parameter", "ParameterTuple", "ParseError",
-    "ShapeError", "SignatureError", "Tensor", "TraceAttributeError", "TraceError", "TraceTypeError", "VerifyError",
-    "amp", "bfloat16", "bool_", "build_train_network", "common", "compat", "compile", "dataset", "debug", "float16",
-    "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad", "get_seed", "grad", "int8", "int16",
-    "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint", "load_param_into_net", "ms_function", "mutable", "nn",
-    "ops", "parallel", "reset_auto_parallel_context", "save_checkpoint", "set_auto_parallel_context", "set_context",
-    "set_seed", "train", "uint8", "value_and_grad",
+    "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "Callback", "CheckpointError",
+    "CompileError", "CompiledStep", "DType", "DTypeError", "DynamicLossScaleManager", "FixedLossScaleManager",
+    "GradientError", "GraphcError", "LossScaleManager", "LoweringError", "ParallelMode", "Parameter", "ParameterTuple",
+    "ParseError", "RecompileWarning", "ShapeError", "SignatureError", "Tensor", "TraceAttributeError", "TraceError",
+    "TraceTypeError", "VerifyError", "amp", "bfloat16", "bool_", "build_train_network", "common", "compat", "compile",
+    "dataset", "debug", "float16", "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad",
+    "get_seed", "grad", "int8", "int16", "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint",
+    "load_param_into_net", "ms_function", "mutable", "nn", "ops", "parallel", "reset_auto_parallel_context",
+    "save_checkpoint", "set_auto_parallel_context", "set_context", "set_seed", "train", "uint8", "value_and_grad",
 ]  # fmt: skip
 
 
@@ -109,9 +110,9 @@ def __dir__() -> list[str]:
 
 
 def _compiler() -> Any:
-    """graphc.api, imported when a Cell or a gradient function is first called."""
+    """graphc.calls, imported when a Cell or a gradient function is first called."""
     with importing:
-        return import_module("graphc.api")
+        return import_module("graphc.calls")
 
 
 dispatch.declare_ops = lambda: import_module("graphc.ops.declared")

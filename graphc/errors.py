@@ -157,6 +157,7 @@ CODES: dict[str, str] = {
     "GC162": "The text of a graph does not parse.",
     "GC163": "A graph breaks a rule of the IR.",
     "GC170": "A compiled step was called with other shapes, dtypes or constants than it was compiled for.",
+    "GC171": "A Cell is compiled again and again, because something that it is compiled for keeps changing.",
     "GC180": "The code generator failed: a bug in graphc.",
     "GC181": "An op has no kernel for a dtype.",
     "GC182": "An op, attribute or dtype has no lowering.",
@@ -308,10 +309,14 @@ class CheckpointError(GraphcError, ValueError):
     default_code = "GC190"
 
 
+class RecompileWarning(UserWarning):
+    """A Cell that is compiled again and again; see `graphc explain GC171`."""
+
+
 # Users see `graphc.ShapeError`, which is where these are exported. Scripts made for MindSpore that look at the name of an
 # exception's class find the builtin's for the plain argument errors; tracebacks show the qualified name.
 for _cls in list(globals().values()):
-    if isinstance(_cls, type) and issubclass(_cls, GraphcError):
+    if isinstance(_cls, type) and issubclass(_cls, (GraphcError, RecompileWarning)):
         _cls.__module__ = "graphc"
 ArgumentTypeError.__name__ = DTypeError.__name__ = TraceTypeError.__name__ = SignatureError.__name__ = "TypeError"
 ArgumentValueError.__name__ = "ValueError"

@@ -18,12 +18,13 @@ GRAPHC = sorted((ROOT / "graphc").rglob("*.py"))
 CODEGEN = sorted((ROOT / "codegen" / "graphc_codegen").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
-BASE = {"graphc.errors", "graphc.debug", "graphc.dispatch", "graphc.context", "graphc.files"}
+BASE = {"graphc.attached", "graphc.errors", "graphc.debug", "graphc.dispatch", "graphc.context", "graphc.files"}
 IR = BASE | {"graphc.ir"}
 OPS = IR | {"graphc.ops"}
 NN = OPS | {"graphc.nn"}
 #: What each part may import; imports inside functions count. What is not named here stands above all of these.
 ALLOWED = {
+    "graphc.attached": set(),
     "graphc.errors": set(),
     "graphc.debug": set(),
     "graphc.dispatch": set(),
@@ -36,6 +37,7 @@ ALLOWED = {
     "graphc.passes": OPS,
     "graphc.lower": OPS | {"graphc_codegen.program"},
     "graphc.inspect": OPS,
+    "graphc.guards": NN | {"graphc.trace"},
 }
 #: Files that may import more inside functions, and why.
 LAZY = {

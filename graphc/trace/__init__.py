@@ -58,6 +58,9 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
         values = [recorder.resolve(x) for x in results]
     finally:
         dispatch.recorder.reset(token)
+        # What it made refers to it in circles, which would keep the cell for a while.
+        recorder.cells.clear()
+        recorder.calls.clear()
     updates = [(node_id, recorder.state[id(p)]) for node_id, p in recorder.params.items() if id(p) in recorder.written]
     recorder.graph.set_results(zip(_result_names(cell, len(values)), values, strict=True), updates)
     return Traced(recorder.graph, recorder.params, tuple(names), out_structure, tuple(x.is_number for x in results))

@@ -107,6 +107,7 @@ class Cell(Hooks, Structure):
         self._params.pop(name, None)
         self._cells.pop(name, None)
         object.__delattr__(self, name)
+        dispatch.touch()
 
     # ---- computing
 

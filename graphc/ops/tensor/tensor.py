@@ -310,6 +310,7 @@ class Parameter(ParameterExtras, Tensor):
         if not isinstance(value, str) or not value:
             raise ArgumentTypeError(f"a parameter's name must be a non-empty string, got {value!r}")
         self._name = value
+        dispatch.touch()  # Gradients may be returned by name.
 
     def _is_state(self) -> bool:
         active = dispatch.recorder.get()
