@@ -64,7 +64,7 @@ def user_loc(frame: FrameType | None = None) -> Loc | None:
         return None
     code = frame.f_code
     # Code objects that differ in these only are equal.
-    where = (code.co_filename, code.co_linetable, os.getcwd())
+    where = (code.co_filename, code.co_linetable, _working_directory())
     return _loc(code, frame.f_lasti, frame.f_lineno, where)
 
 
@@ -100,11 +100,19 @@ def _is_internal(filename: str) -> bool:
     return found
 
 
+def _working_directory() -> str:
+    """The working directory; a name that no path begins with where it has been deleted."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "<deleted>"
+
+
 def display_path(filename: str) -> str:
     """The path as shown: relative inside the working directory or the package, else its last two parts."""
     if filename.startswith("<"):
         return filename
-    for base in (os.getcwd() + os.sep, os.path.dirname(_PACKAGE.rstrip(os.sep)) + os.sep):
+    for base in (_working_directory() + os.sep, os.path.dirname(_PACKAGE.rstrip(os.sep)) + os.sep):
         if filename.startswith(base):
             return filename[len(base) :]
     return os.path.join(*filename.split(os.sep)[-2:])

@@ -52,7 +52,9 @@ def _cache() -> dict[str, Any]:
         from graphc_codegen.cache import default_directory
     except ImportError as error:
         return {"directory": None, "files": 0, "bytes": 0, "error": f"graphc_codegen cannot be imported: {error}"}
-    directory = Path(switches().cache_dir or default_directory())
+    directory = switches().cache_dir or default_directory()
+    if directory is None:
+        return {"directory": None, "files": 0, "bytes": 0, "error": "none: there is no home directory"}
     files = [p.stat().st_size for p in directory.rglob("*") if p.is_file()] if directory.is_dir() else []
     return {"directory": str(directory), "files": len(files), "bytes": sum(files)}
 
