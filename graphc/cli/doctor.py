@@ -10,7 +10,7 @@ from typing import Any
 
 from graphc.debug import cpus, switches
 
-_PACKAGES = ("graphc", "numpy", "networkx", "jinja2", "numba", "llvmlite", "safetensors")
+_PACKAGES = ("graphc", "numpy", "networkx", "jinja2", "numba", "llvmlite")
 
 #: The features that decide which code is generated.
 _FEATURES = ("avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "f16c", "amx-bf16", "neon", "sve")

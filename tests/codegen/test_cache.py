@@ -280,7 +280,6 @@ def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_full_disk_is_said_once(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = cache.ObjectCache(directory)
     monkeypatch.setattr(os, "replace", lambda a, b: os.rmdir(a))  # An error that names the temporary file.
-    with pytest.warns(CacheWarning, match="cannot write") as found:
-        for k in range(3):
-            store.store(f"k{k}", [b"x"], "graphc_entry")
-    assert len(found) == 1
+    with pytest.warns(CacheWarning, match="cannot write"):
+        store.store("k", [b"x"], "graphc_entry")
+    store.store("other", [b"x"], "graphc_entry")  # Warnings are errors here.
