@@ -34,7 +34,7 @@ from graphc.ir.types import parse_type
 
 _PASS_FILE = re.compile(r"\d\d+_[\w-]+\.ir\Z", re.ASCII)
 #: How text and JSON show a large constant.
-_LARGE = re.compile(r"((?:bool|bf16|f16|f32|f64|i8|i16|i32|i64|u8)\[[\d,]*\]) #([0-9a-f]{16})")
+_LARGE = re.compile(r"((?:b1|bf16|f16|f32|f64|i8|i16|i32|i64|u8)\[[\d,]*\]) #([0-9a-f]{16})")
 #: Bytes of an array's description in an .npz at most.
 _DESCRIPTION = 1024
 #: A timestamp for zip members: the same constants give the same file.
