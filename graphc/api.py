@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,7 +30,7 @@ from graphc.lower import lower
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.printing import PrintLog
 from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
-from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
+from graphc.ops.tensor.tensor import Parameter, Tensor, native, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values, flatten, unflatten
 from graphc.trace import trace
 from graphc_codegen.program import symbol
@@ -99,6 +100,8 @@ class CompiledStep:
         self._outputs = traced.structure
         self._numbers = [i for i, is_number in enumerate(traced.numbers) if is_number]
         self._params = [traced.params[i] for i in self._lowered.params]
+        written = {traced.params[u.param] for u in traced.graph.updates}
+        self._checks = [check for _, c in cell.cells_and_names() if (check := _check_of(c, written)) is not None]
         self._prints = [p for p in self._params if isinstance(p, PrintLog)]
         self._lock = threading.RLock() if turns is None else turns
         self._canary = on.canary
@@ -192,8 +195,10 @@ class CompiledStep:
         return self.run(self._arrays(args, kwargs) if arrays is None else arrays)
 
     def run(self, arrays: list[Array]) -> Any:
-        """One step on checked inputs."""
+        """One step on checked inputs. What the optimizers in it refuse is refused before anything is changed."""
         with self._lock:
+            for check in self._checks:
+                check()
             if self._moves != Parameter.moves:
                 self._bind()
             self._bound.run(arrays)
@@ -295,7 +300,7 @@ def compile(cell: Cell, *inputs: Any, **kwargs: Any) -> CompiledStep:
 def as_inputs(tree: Any) -> Any:
     """The arguments with NumPy arrays, and numbers marked by `mutable`, as tensors; other Python values stay."""
     if isinstance(tree, np.ndarray):
-        return Tensor.wrap(np.ascontiguousarray(tree).reshape(tree.shape))
+        return Tensor.wrap(np.ascontiguousarray(native(tree)).reshape(tree.shape))
     if type(tree) in NUMBERS:
         return host_number(tree)
     if isinstance(tree, dict):
@@ -313,6 +318,12 @@ def _reads(cell: Cell, structure: Structure) -> Names:
     if any(True for _ in fixed_values(structure)):
         walk(names, [("self", cell)])
     return names
+
+
+def _check_of(cell: Cell, written: set[Parameter]) -> Callable[[], None] | None:
+    """What an optimizer wants to look at before a step that writes these parameters."""
+    make = getattr(type(cell), "check_before", None)
+    return None if make is None else make(cell, written)
 
 
 def _is_plain(structure: Structure, count: int) -> bool:
