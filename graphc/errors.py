@@ -207,7 +207,7 @@ class GraphcError(Exception):
         lines += [f"  {line}" for line in self.details]
         if self.help:
             lines.append(f"  help: {self.help}")
-        return "\n".join(lines)
+        return "\n".join(map(printable, lines))
 
     def to_json(self) -> dict[str, object]:
         """The error as plain data."""
@@ -221,6 +221,13 @@ class GraphcError(Exception):
             "help": self.help,
             "nodes": list(self.nodes),
         }
+
+
+def printable(text: str) -> str:
+    """A line with everything escaped that a terminal would obey, or not show: names and the text of files may hold it."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in text)
 
 
 def _excerpt(loc: Loc) -> list[str]:
