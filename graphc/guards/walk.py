@@ -284,11 +284,9 @@ class Walk:
         self._put("", self._node(cls, cls.__qualname__))
         if look is not None:
             look(self, value)
-        if hasattr(value, "__wrapped__") and not kind.users:
-            self._add("", value.__wrapped__)
         space = getattr(value, "__dict__", None)
         if isinstance(space, dict):
-            names = [n for n in space if n != KEY and (whole or n in self.names)]
+            names = [n for n in space if n != KEY and (whole or n in self.names or n == "__wrapped__")]
             for name in names:
                 self._add(f".{name}", space[name])
             self.watch.mapping(space, names, sized=True)
