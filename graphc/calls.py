@@ -28,6 +28,8 @@ from graphc.trace import eager
 
 #: The recompilation because of one thing that is announced.
 _ANNOUNCED = 3
+#: Attributes of Cells that are modes: there are a few of each.
+_MODES = (".training", ".compute_dtype", ".result_dtype")
 #: How many things an announcement names.
 _SAID = 3
 
@@ -154,7 +156,7 @@ def _changes(kind: str, key: Key, nearest: Key) -> Iterator[tuple[str, str]]:
         return
     new, old = getattr(key, kind), getattr(nearest, kind)
     if new is not None and old is not None:
-        yield from ((path, how) for path, how in new.differences(old) if not path.endswith(".training"))
+        yield from ((path, how) for path, how in new.differences(old) if not path.endswith(_MODES))
 
 
 def _name(cell: Cell) -> str:
