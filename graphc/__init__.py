@@ -27,6 +27,7 @@ from graphc.errors import (
     KernelError,
     LoweringError,
     ParseError,
+    RecompileWarning,
     ShapeError,
     SignatureError,
     TraceAttributeError,
@@ -96,8 +97,8 @@ __all__ = [
     "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "Callback", "CheckpointError", "CompileError",
     "CompiledStep", "DType", "DTypeError", "DynamicLossScaleManager", "FixedLossScaleManager", "GradientError",
     "GraphcError", "KernelError", "LossScaleManager", "LoweringError", "ParallelMode", "Parameter", "ParameterTuple",
-    "ParseError", "ShapeError", "SignatureError", "Tensor", "TraceAttributeError", "TraceError", "TraceTypeError", "VerifyError",
-    "bfloat16", "bool_", "build_train_network", "compile", "debug", "float16",
+    "ParseError", "RecompileWarning", "ShapeError", "SignatureError", "Tensor", "TraceAttributeError", "TraceError",
+    "TraceTypeError", "VerifyError", "bfloat16", "bool_", "build_train_network", "compile", "debug", "float16",
     "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad", "get_seed", "grad", "int8", "int16",
     "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint", "load_param_into_net", "ms_function", "mutable", "nn",
     "ops", "reset_auto_parallel_context", "save_checkpoint", "set_auto_parallel_context", "set_context",
@@ -120,9 +121,9 @@ def __dir__() -> list[str]:
 
 
 def _compiler() -> Any:
-    """graphc.api, imported when a Cell or a gradient function is first called."""
+    """graphc.calls, imported when a Cell or a gradient function is first called."""
     with importing:
-        return import_module("graphc.api")
+        return import_module("graphc.calls")
 
 
 dispatch.declare_ops = lambda: import_module("graphc.ops.declared")

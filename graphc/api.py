@@ -1,20 +1,20 @@
-"""compile, CompiledStep, and calling a Cell: trace -> passes -> lower -> code generation -> a bound step."""
+"""compile and CompiledStep: trace -> passes -> lower -> code generation -> a bound step."""
 
 from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from graphc import collector, context, dispatch, passes
+from graphc import collector, passes
 from graphc.build import build, kernel_error
-from graphc.debug import jit, switches, threads
+from graphc.debug import switches, threads
 from graphc.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -25,15 +25,16 @@ from graphc.errors import (
     is_hidden,
     user_loc,
 )
-from graphc.function import referenced_cells
+from graphc.guards import arguments
+from graphc.guards.walk import Names, walk
 from graphc.ir import Graph
 from graphc.lower import lower
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.printing import PrintLog
 from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
-from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
+from graphc.ops.tensor.tensor import Parameter, Tensor, native, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values, flatten, unflatten
-from graphc.trace import eager, trace
+from graphc.trace import trace
 from graphc_codegen.errors import KernelError
 from graphc_codegen.program import symbol
 
@@ -74,15 +75,20 @@ class CompiledStep:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         turns: threading.RLock | None = None,
+        names: Names | None = None,
         pipeline: Sequence[passes.Pass] = passes.PIPELINE,
     ) -> None:
-        """`turns` is held by every run: steps that share it run one at a time."""
+        """`turns` is held by every run: steps that share it run one at a time. Such a step belongs to the cell, which it does
+        not keep alive. `names`: what code that the cell can reach reads of its arguments.
+        """
         start = time.perf_counter()
         leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
-        self.cell = cell
+        self._kept_cell = cell if turns is None else None
+        self._weak_cell = weakref.ref(cell)
         self._structure = structure
-        # As text: 2 and 2.0 and True are equal, but not the same constant.
-        self._constants = repr(structure)
+        self._nesting = arguments.nesting(structure)
+        self._reads = _reads(cell, structure) if names is None else names
+        self._values = arguments.values(structure, self._reads)
         self._types = [x.type for x in leaves]
         self._references = [x if isinstance(x, Parameter) else None for x in leaves]
         plain = _is_plain(structure, len(leaves)) and all(r is None for r in self._references)
@@ -100,6 +106,8 @@ class CompiledStep:
         self._outputs = traced.structure
         self._numbers = [i for i, is_number in enumerate(traced.numbers) if is_number]
         self._params = [traced.params[i] for i in self._lowered.params]
+        written = {traced.params[u.param] for u in traced.graph.updates}
+        self._checks = [check for _, c in cell.cells_and_names() if (check := _check_of(c, written)) is not None]
         self._prints = [p for p in self._params if isinstance(p, PrintLog)]
         self._lock = threading.RLock() if turns is None else turns
         self._canary = on.canary
@@ -114,6 +122,11 @@ class CompiledStep:
             self.dump(on.dump)
 
     # ---- looking inside
+
+    @property
+    def cell(self) -> Cell | None:
+        """The cell; None if it has been dropped and this step was made by calling it."""
+        return self._weak_cell()
 
     @property
     def graph(self) -> Graph:
@@ -180,7 +193,7 @@ class CompiledStep:
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self._types))
-        return f"<compiled {type(self.cell).__name__}({inputs}): {len(self.graph)} nodes>"
+        return f"<compiled {self.graph.name}({inputs}): {len(self.graph)} nodes>"
 
     # ---- running
 
@@ -193,8 +206,10 @@ class CompiledStep:
         return self.run(self._arrays(args, kwargs) if arrays is None else arrays)
 
     def run(self, arrays: list[Array]) -> Any:
-        """One step on checked inputs."""
+        """One step on checked inputs. What the optimizers in it refuse is refused before anything is changed."""
         with self._lock:
+            for check in self._checks:
+                check()
             if self._moves != Parameter.moves:
                 self._bind()
             try:
@@ -242,10 +257,15 @@ class CompiledStep:
     def _arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Array]:
         leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
         types = [x.type for x in leaves]
-        if repr(structure) != self._constants or types != self._types or not self._same_references(leaves):
+        if types != self._types or not self._same_constants(structure) or not self._same_references(leaves):
             raise self._mismatch(leaves, structure)
         given = zip(leaves, self._references, strict=True)
         return [np.asarray(require_array(x), order="C") for x, reference in given if reference is None]
+
+    def _same_constants(self, structure: Structure) -> bool:
+        return (
+            arguments.nesting(structure) == self._nesting and arguments.values(structure, self._reads) == self._values
+        )
 
     def _same_references(self, leaves: list[Tensor]) -> bool:
         """A Parameter among the arguments is compiled in: the step reads and writes that very one."""
@@ -256,14 +276,14 @@ class CompiledStep:
         reasons = []
         if len(leaves) == len(self._references) and not self._same_references(leaves):
             reasons.append("another Parameter is given than it was compiled for")
-        if repr(structure) != self._constants:
+        if not self._same_constants(structure):
             reasons.append(self._other_structure(leaves, structure))
         for i, (x, want) in enumerate(zip(leaves, self._types, strict=False)):
             if x.type != want:
                 name = self._names[i]
                 reasons.append(f"input {name!r} is {x.type}, compiled for {want}")
         return SignatureError(
-            f"this step of {type(self.cell).__name__} was compiled for other inputs",
+            f"this step of {self.graph.name} was compiled for other inputs",
             loc=user_loc(),
             details=reasons,
             help="compile again for these inputs, or call the cell itself, which compiles once per signature",
@@ -274,8 +294,9 @@ class CompiledStep:
             return f"{len(leaves)} tensors are given, it was compiled for {len(self._types)}"
         given, compiled = (list(fixed_values(s)) for s in (structure, self._structure))
         for a, b in zip(given, compiled, strict=False):
-            if repr(a) != repr(b):
-                return f"the Python value {a!r} is given, it was compiled for {b!r}"
+            if not arguments.same_value(a, b, self._reads):
+                other = repr(b) if repr(a) != repr(b) else "another one"
+                return f"the Python value {a!r} is given, it was compiled for {other}"
         return "the arguments are nested, named or counted otherwise"
 
 
@@ -290,9 +311,11 @@ def compile(cell: Cell, *inputs: Any, passes: Sequence[passes.Pass] = passes.PIP
     if not isinstance(cell, Cell):
         raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
     try:
-        return _compile(cell, inputs, kwargs, pipeline=_pipeline(passes))
+        pipeline = _pipeline(passes)
+        with collector.compiling:
+            return CompiledStep(cell, inputs, kwargs, pipeline=pipeline)
     except GraphcError as error:
-        raise _shortened(error) from error.__cause__
+        raise shortened(error) from error.__cause__
 
 
 def _pipeline(given: Any) -> tuple[passes.Pass, ...]:
@@ -320,21 +343,10 @@ def _refuse_gradients(graph: Graph) -> None:
         )
 
 
-def _compile(
-    cell: Cell,
-    inputs: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    turns: threading.RLock | None = None,
-    pipeline: Sequence[passes.Pass] = passes.PIPELINE,
-) -> CompiledStep:
-    with collector.compiling:
-        return CompiledStep(cell, inputs, kwargs, turns, pipeline)
-
-
 def as_inputs(tree: Any) -> Any:
     """The arguments with NumPy arrays, and numbers marked by `mutable`, as tensors; other Python values stay."""
     if isinstance(tree, np.ndarray):
-        return Tensor.wrap(np.ascontiguousarray(tree).reshape(tree.shape))
+        return Tensor.wrap(np.ascontiguousarray(native(tree)).reshape(tree.shape))
     if type(tree) in NUMBERS:
         return host_number(tree)
     if isinstance(tree, dict):
@@ -346,12 +358,26 @@ def as_inputs(tree: Any) -> Any:
     return tree
 
 
+def _reads(cell: Cell, structure: Structure) -> Names:
+    """The names that code reads which a cell can reach, where arguments have to be looked into."""
+    names = Names()
+    if any(True for _ in fixed_values(structure)):
+        walk(names, [("self", cell)])
+    return names
+
+
+def _check_of(cell: Cell, written: set[Parameter]) -> Callable[[], None] | None:
+    """What an optimizer wants to look at before a step that writes these parameters."""
+    make = getattr(type(cell), "check_before", None)
+    return None if make is None else make(cell, written)
+
+
 def _is_plain(structure: Structure, count: int) -> bool:
     """Whether the arguments are just `count` positional tensors."""
     return structure == flatten((tuple(Tensor.wrap(np.zeros(())) for _ in range(count)), {}))[1]
 
 
-def _shortened(error: GraphcError) -> GraphcError:
+def shortened(error: GraphcError) -> GraphcError:
     """The error with the user's frames only, unless all are asked for."""
     if switches().full_traceback:
         return error
@@ -365,132 +391,3 @@ def _shortened(error: GraphcError) -> GraphcError:
     for frame in reversed(frames):
         kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return error.with_traceback(kept)
-
-
-# ---- calling a Cell
-
-
-class _Steps:
-    """The compiled steps of one cell, by signature."""
-
-    def __init__(self) -> None:
-        #: Held by every call while it runs and its results are copied: all the steps write the same parameters.
-        #: In PYNATIVE_MODE a hook may call the cell that it belongs to.
-        self.turns = threading.RLock()
-        self.version = -1
-        self.modes: tuple[Any, ...] = ()
-        self.kept: dict[int, Any] = {}
-        self.steps: dict[Any, CompiledStep] = {}
-        #: The step of the last call and when it serves the next one; one tuple, so that threads see them together.
-        self.latest: tuple[CompiledStep | None, tuple[Any, ...]] = (None, ())
-        self.containers: list[tuple[Any, str]] = []
-
-    def contents_changed(self) -> bool:
-        """Whether a list or dict among the attributes has been changed in place since the last key."""
-        return any(_constant(value, self.kept) != text for value, text in self.containers)
-
-    def key(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Any:
-        if self.version != dispatch.version or self.contents_changed():
-            values = [v for _, c in cell.cells_and_names() for n, v in vars(c).items() if n not in _INTERNAL]
-            self.containers = [
-                (v, _constant(v, self.kept)) for v in values if isinstance(v, list) or (isinstance(v, dict) and v)
-            ]
-            self.modes = (
-                tuple((id(c), c.training, _constants(c, self.kept)) for _, c in cell.cells_and_names()),
-                tuple((id(p), p.requires_grad, p.type) for p in cell.get_parameters()),
-            )
-            self.version = dispatch.version
-        references = tuple(id(x) if isinstance(x, Parameter) else 0 for x in leaves)
-        types = tuple((x.type, x.is_number) for x in leaves)
-        return (types, references, repr(structure), self.modes, Parameter.moves, jit())
-
-
-#: Attributes of a Cell that are not its user's constants: `training` has its own place in the key.
-_INTERNAL = {"_params", "_cells", "_auto_prefix", "training"}
-
-
-def _constants(cell: Cell, kept: dict[int, Any]) -> tuple[str, ...]:
-    """The attributes that are Python constants or tensors: a step is compiled for their values.
-
-    Tensors count by identity and are `kept` alive, so that no other one takes over an id.
-    """
-    texts = ((n, _constant(v, kept)) for n, v in vars(cell).items() if n not in _INTERNAL)
-    return tuple(f"{name}={text}" for name, text in texts if text)
-
-
-def _constant(value: Any, kept: dict[int, Any]) -> str:
-    """What tells a constant from others; "" for an object that is none."""
-    if value is None or isinstance(value, (bool, int, float, str, np.generic)):
-        return repr(value)
-    if isinstance(value, (Tensor, np.ndarray, Cell)):
-        if not isinstance(value, Cell):
-            kept[id(value)] = value
-        return f"@{id(value)}"
-    if isinstance(value, (tuple, list)):
-        return f"{type(value).__name__}({', '.join(_constant(v, kept) for v in value)})"
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{k!r}: {_constant(v, kept)}' for k, v in value.items())}}}"
-    return ""
-
-
-_compiled: WeakKeyDictionary[Cell, _Steps] = WeakKeyDictionary()
-
-
-def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a cell that is called outside a trace: compiled once per signature, modes and parameters."""
-    conditions = (dispatch.version, Parameter.moves, jit(), context.get_context("mode"))
-    steps = _compiled.get(cell)
-    if steps is None:
-        steps = _compiled.setdefault(cell, _Steps())
-    step, known = steps.latest
-    if step is not None and known == conditions and not kwargs:
-        # The quick way: nothing has changed since the last call, and the inputs are like those of the last call.
-        arrays = step.plain_arrays(args)
-        if arrays is not None and not steps.contents_changed():
-            return step.run(arrays)
-    inputs = as_inputs((args, kwargs))
-    if context.get_context("mode") == context.PYNATIVE_MODE:
-        with steps.turns:
-            return eager.run(cell, inputs[0], inputs[1], passes.autodiff)
-    leaves, structure = flatten(inputs)
-    key = steps.key(cell, leaves, structure)
-    step = steps.steps.get(key)
-    if step is None:
-        try:
-            made = _compile(cell, inputs[0], inputs[1], steps.turns)
-        except GraphcError as error:
-            raise _shortened(error) from error.__cause__
-        # Threads that come together each compile one, the first to end is kept.
-        step = steps.steps.setdefault(key, made)
-    # Compiling may have touched cells that construct makes.
-    steps.latest = step, (dispatch.version, *conditions[1:])
-    return step(*inputs[0], **inputs[1])
-
-
-class _GradientCell(Cell):
-    """The gradient of a function, as a cell."""
-
-    def __init__(self, fn: Callable[..., Any], weights: Any, options: Any) -> None:
-        super().__init__(auto_prefix=False)
-        # Children, so that their modes and parameters are part of what the step is compiled for.
-        self._cells.update(referenced_cells(fn))
-        self.gradient_of = options(fn, weights)
-
-    def construct(self, *inputs: Any) -> Any:
-        return self.gradient_of(*inputs)
-
-
-_gradients: WeakKeyDictionary[Any, dict[Any, _GradientCell]] = WeakKeyDictionary()
-
-
-def execute_gradient(fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: Any) -> Any:
-    cells = _gradients.setdefault(fn, {})
-    key = (options, tuple(map(id, weights)) if isinstance(weights, (tuple, list)) else id(weights))
-    cell = cells.get(key)
-    if cell is None:
-        cell = cells.setdefault(key, _GradientCell(fn, weights, options))
-    return cell(*args)
-
-
-dispatch.execute_cell = execute_cell
-dispatch.execute_gradient = execute_gradient

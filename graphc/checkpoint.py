@@ -2,7 +2,7 @@
 
 The format is the one MindSpore writes with `save_checkpoint(..., format="safetensors")`: one tensor per parameter
 name, metadata {"format": "ms"}. A training cell's parameters include the optimizer's state, the loss scale and its
-counters, so a run continues exactly where it was saved.
+counters, and the random states of its layers are saved with them, so a run continues exactly where it was saved.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ import difflib
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from graphc import tensorfile
 from graphc.errors import ArgumentTypeError, ArgumentValueError, CheckpointError, user_loc
-from graphc.files import make_directory, write_atomic
-from graphc.ir import dtype_name
+from graphc.files import make_directory
 from graphc.nn.cell.cell import Cell
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
 
 _METADATA = {"format": "ms"}
 #: Lines of the table in an error before it is cut.
@@ -30,28 +29,41 @@ def save_checkpoint(save_obj: Cell | Mapping[str, Tensor] | Iterable[Parameter],
     """Write all parameters of a cell, a dict of tensors by name, or parameters, to a safetensors file. Returns its
     path.
 
-    The file appears complete or not at all (temporary file, fsync, rename); missing directories are made. Raises
-    ArgumentTypeError for another kind of object, ArgumentValueError (GC141) where two parameters have one name,
-    OSError.
+    Of a cell the random states of its layers are written, too, by the paths that they have: "network.dropout.state".
+    The file appears complete or not at all (temporary file, fsync, rename); missing directories are made. It takes no
+    memory; what is saved should not be trained meanwhile. Raises ArgumentTypeError for another kind of object,
+    ArgumentValueError (GC141) where two parameters have one name, OSError.
     """
-    from safetensors.numpy import save
-
     tensors = _named(save_obj)
     target = Path(path)
     make_directory(target.parent)
-    return write_atomic(target, save({n: t.asnumpy() for n, t in tensors.items()}, metadata=_METADATA))
+    arrays = {n: np.ascontiguousarray(require_array(t)).reshape(t.shape) for n, t in tensors.items()}
+    return tensorfile.write(target, arrays, _METADATA)
 
 
 def _named(save_obj: object) -> dict[str, Tensor]:
     if isinstance(save_obj, Mapping):
         return _unique(save_obj.items())
-    items = save_obj.get_parameters() if isinstance(save_obj, Cell) else save_obj
+    if isinstance(save_obj, Cell):
+        named = ((p.name, p) for p in save_obj.get_parameters())
+        return _unique([*named, *_random_states(save_obj).items()])
+    items = save_obj
     if isinstance(items, (str, bytes, Tensor)) or not isinstance(items, Iterable):
         raise ArgumentTypeError(
             f"save_checkpoint takes a Cell, a dict of tensors or Parameters, got {type(save_obj).__name__}",
             loc=user_loc(),
         )
     return _unique((getattr(p, "name", None), p) for p in items)
+
+
+def _random_states(net: Cell) -> dict[str, Parameter]:
+    """The random states of layers by path; they are not among the parameters."""
+    return {
+        f"{path}.{name}" if path else name: value
+        for path, cell in net.cells_and_names()
+        for name, value in vars(cell).items()
+        if isinstance(value, Parameter) and name not in cell._params
+    }
 
 
 def _unique(pairs: Iterable[tuple[object, object]]) -> dict[str, Tensor]:
@@ -78,30 +90,24 @@ def _unique(pairs: Iterable[tuple[object, object]]) -> dict[str, Tensor]:
 def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Parameter]:
     """The tensors of a safetensors file by name, as Parameters of these names.
 
-    Raises CheckpointError if the file is missing, is no safetensors file, is cut off, or holds a dtype graphc has not.
+    Raises CheckpointError if the file is missing, is no safetensors file, is cut off, does not fit into memory, or holds
+    a dtype graphc has not.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
+    file = Path(path)
     try:
-        data = Path(path).read_bytes()
+        return {name: Parameter(Tensor.wrap(array), name=name) for name, array in tensorfile.read(file)}
     except OSError as error:
         raise CheckpointError(f"checkpoint {str(path)!r} cannot be read: {error.strerror}", loc=user_loc()) from None
-    try:
-        arrays: dict[str, np.ndarray[Any, Any]] = load(data)
-    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except tensorfile.DTypeNameError as error:
+        raise CheckpointError(f"checkpoint {str(path)!r}: {error}", loc=user_loc()) from None
+    except (tensorfile.DamagedError, ValueError) as error:
         raise CheckpointError(
             f"checkpoint {str(path)!r} is damaged or no safetensors file: {error}",
             loc=user_loc(),
-            details=[f"the file has {len(data)} bytes"],
+            details=[f"the file has {file.stat().st_size} bytes"],
         ) from None
-    for name, array in arrays.items():
-        if dtype_name(array.dtype) is None:
-            raise CheckpointError(
-                f"checkpoint {str(path)!r}: {name!r} has dtype {array.dtype}, which a tensor cannot hold",
-                loc=user_loc(),
-            )
-    return {name: Parameter(Tensor(array), name=name) for name, array in arrays.items()}
+    except MemoryError as error:
+        raise CheckpointError(f"checkpoint {str(path)!r} does not fit into memory: {error}", loc=user_loc()) from None
 
 
 def load_param_into_net(
@@ -110,9 +116,11 @@ def load_param_into_net(
     """Write a checkpoint's tensors into the parameters of the same names.
 
     Returns (names of the net that the checkpoint lacks, names of the checkpoint that the net lacks), as MindSpore
-    does. Shapes must be equal; so must dtypes, except that one float is converted to another without `strict_load`.
-    With `strict_load` no name may be missing or left over. Everything is checked first: after a CheckpointError the
-    net holds what it held before. Raises ArgumentTypeError for other kinds of arguments.
+    does. Random states of layers (see save_checkpoint) are loaded where the checkpoint has them: files of older versions
+    and of MindSpore have none, and leave them as they are. Shapes must be equal; so must dtypes, except that one float is
+    converted to another without `strict_load`. With `strict_load` no name may be missing or left over. Everything is
+    checked first: after a CheckpointError the net holds what it held before. Raises ArgumentTypeError for other kinds of
+    arguments.
     """
     if not isinstance(net, Cell):
         raise ArgumentTypeError(f"load_param_into_net: net must be a Cell, got {type(net).__name__}", loc=user_loc())
@@ -122,8 +130,9 @@ def load_param_into_net(
             loc=user_loc(),
         )
     _unique((p.name, p) for p in net.get_parameters())
-    params = net.parameters_dict()
-    missing = [n for n in params if n not in parameter_dict]
+    states = _random_states(net)
+    params = {**states, **net.parameters_dict()}
+    missing = [n for n in params if n not in parameter_dict and n not in states]
     unexpected = [n for n in parameter_dict if n not in params]
     common = [n for n in params if n in parameter_dict]
     differing = [row for n in common if (row := _difference(n, params[n], parameter_dict[n], strict_load))]

@@ -11,6 +11,9 @@ GRAPH_MODE = 0
 
 PYNATIVE_MODE = 1
 
+#: Grows whenever a setting may have changed.
+version = 0
+
 _context: dict[str, Any] = {"mode": GRAPH_MODE, "device_target": "CPU"}
 
 
@@ -26,6 +29,12 @@ def set_context(**settings: Any) -> None:
             wanted = " or ".join(map(repr, allowed[name]))
             raise ArgumentValueError(f"set_context: {name}={value!r} is not available, only {wanted}", loc=user_loc())
     _context.update(settings)
+    _changed()
+
+
+def _changed() -> None:
+    global version
+    version += 1
 
 
 def get_context(name: str) -> Any:
@@ -95,9 +104,11 @@ def set_parallel(**changes: Any) -> None:
                 loc=user_loc(),
             )
     _settings = replace(_settings, **changes)
+    _changed()
 
 
 def reset_parallel() -> None:
     """All settings as they are at the start."""
     global _settings
     _settings = ParallelSettings()
+    _changed()

@@ -9,6 +9,7 @@ GRAPHC_CANARY=1            debug build: no buffer reuse, canaries between buffer
 GRAPHC_TRACEBACK=full      keep graphc's own frames in tracebacks
 GRAPHC_NUM_THREADS=n       threads of a step (default: the CPUs this process may use)
 GRAPHC_PROFILE=1           profiling build: every kernel call counts its time, see `CompiledStep.timings`
+GRAPHC_SIGNATURES=n        compiled steps that a Cell keeps (default: 128), the one that was not called for longest goes
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class Switches:
     full_traceback: bool = False
     threads: int = 0
     profile: bool = False
+    signatures: int = 128
 
 
 def _from_environment() -> Switches:
@@ -52,6 +54,7 @@ def _from_environment() -> Switches:
         full_traceback=env.get("GRAPHC_TRACEBACK") == "full",
         threads=_integer("GRAPHC_NUM_THREADS", 0),
         profile=env.get("GRAPHC_PROFILE", "0") not in ("", "0"),
+        signatures=_integer("GRAPHC_SIGNATURES", 128),
     )
 
 

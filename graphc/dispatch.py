@@ -56,10 +56,10 @@ recorder: ContextVar[Recorder | None] = ContextVar("graphc_recorder", default=No
 #: Fills the registry of ops; set by graphc, called when an op is not there.
 declare_ops: Callable[[], object] | None = None
 
-#: Runs a Cell that is called outside a trace; set by graphc.api.
+#: Runs a Cell that is called outside a trace; set by graphc.calls.
 execute_cell: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
 
-#: Runs a gradient function that is called outside a trace; set by graphc.api.
+#: Runs a gradient function that is called outside a trace; set by graphc.calls.
 execute_gradient: Callable[[Callable[..., Any], Any, tuple[Any, ...], Any], Any] | None = None
 
 #: Grows whenever a Cell's structure, training mode or a parameter's requires_grad changes; see `touch`.

@@ -64,7 +64,7 @@ def user_loc(frame: FrameType | None = None) -> Loc | None:
         return None
     code = frame.f_code
     # Code objects that differ in these only are equal.
-    where = (code.co_filename, code.co_linetable, os.getcwd())
+    where = (code.co_filename, code.co_linetable, _working_directory())
     return _loc(code, frame.f_lasti, frame.f_lineno, where)
 
 
@@ -100,11 +100,19 @@ def _is_internal(filename: str) -> bool:
     return found
 
 
+def _working_directory() -> str:
+    """The working directory; a name that no path begins with where it has been deleted."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "<deleted>"
+
+
 def display_path(filename: str) -> str:
     """The path as shown: relative inside the working directory or the package, else its last two parts."""
     if filename.startswith("<"):
         return filename
-    for base in (os.getcwd() + os.sep, os.path.dirname(_PACKAGE.rstrip(os.sep)) + os.sep):
+    for base in (_working_directory() + os.sep, os.path.dirname(_PACKAGE.rstrip(os.sep)) + os.sep):
         if filename.startswith(base):
             return filename[len(base) :]
     return os.path.join(*filename.split(os.sep)[-2:])
@@ -158,6 +166,7 @@ CODES: dict[str, str] = {
     "GC162": "The text of a graph does not parse.",
     "GC163": "A graph breaks a rule of the IR.",
     "GC170": "A compiled step was called with other shapes, dtypes or constants than it was compiled for.",
+    "GC171": "A Cell is compiled again and again, because something that it is compiled for keeps changing.",
     "GC180": "The code generator failed: a bug in graphc.",
     "GC181": "An op has no kernel for a dtype.",
     "GC182": "An op, attribute or dtype has no lowering.",
@@ -211,7 +220,7 @@ class GraphcError(Exception):
         lines += [f"  {line}" for line in self.details]
         if self.help:
             lines.append(f"  help: {self.help}")
-        return "\n".join(lines)
+        return "\n".join(map(printable, lines))
 
     def to_json(self) -> dict[str, object]:
         """The error as plain data."""
@@ -225,6 +234,13 @@ class GraphcError(Exception):
             "help": self.help,
             "nodes": list(self.nodes),
         }
+
+
+def printable(text: str) -> str:
+    """A line with everything escaped that a terminal would obey, or not show: names and the text of files may hold it."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in text)
 
 
 def _excerpt(loc: Loc) -> list[str]:
@@ -325,3 +341,10 @@ class CheckpointError(GraphcError, ValueError):
     """A checkpoint that does not match."""
 
     default_code = "GC190"
+
+
+class RecompileWarning(UserWarning):
+    """A Cell that is compiled again and again; see `graphc explain GC171`."""
+
+
+RecompileWarning.__module__ = "graphc"

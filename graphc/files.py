@@ -2,32 +2,59 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import hashlib
 import os
 import secrets
+import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from graphc.errors import ArgumentValueError
 
 
-def write_atomic(path: Path, data: bytes) -> Path:
+def write_atomic(path: Path, *parts: bytes | Iterable[bytes | memoryview]) -> Path:
     """Write a file through a temporary one beside it: fsync, then rename. Returns the path.
 
-    Nothing is left behind when writing fails or is interrupted.
-    Raises OSError, and ArgumentValueError if the path is a directory.
+    parts: bytes, or buffers that are written one after the other. A link stays one: what it points to is replaced. A file that
+    was there before keeps its mode. Nothing is left behind when writing fails or is interrupted; what a killed process has
+    left of this file is removed. Raises OSError, which names the file, and ArgumentValueError if the path is a directory.
     """
     if path.is_dir():
         raise ArgumentValueError(f"{str(path)!r} is a directory, a file is to be written there")
-    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.tmp")
+    target = Path(os.path.realpath(path))
+    # Names can be as long as the system allows, the temporary one, too.
+    prefix = f".{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]}."
+    temporary = target.with_name(f"{prefix}{secrets.token_hex(6)}.tmp")
     try:
+        _remove_abandoned(target.parent, prefix)
         with open(temporary, "xb") as file:
-            file.write(data)
+            # Tells it from one that nobody writes any more; some network file systems cannot.
+            with contextlib.suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with contextlib.suppress(FileNotFoundError):
+                os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
+            for part in parts:
+                for data in [part] if isinstance(part, bytes) else part:
+                    file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
+        os.replace(temporary, target)
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno is not None:
+            raise OSError(error.errno, error.strerror, str(path)) from None
         raise
     return path
+
+
+def _remove_abandoned(directory: Path, prefix: str) -> None:
+    """Remove temporary files of this prefix that no process has open to write."""
+    for path in directory.glob(f"{prefix}*.tmp"):
+        with contextlib.suppress(OSError), open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
 
 
 def make_directory(path: Path) -> Path:

@@ -7,10 +7,10 @@ import inspect
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from graphc import dispatch
 from graphc.arguments import no_effect, only
+from graphc.attached import attached
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradFunction
@@ -133,20 +133,13 @@ def _compiled(function: Any) -> Any:
         )
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
         raise ArgumentTypeError(f"jit: {function.__qualname__} is a generator or coroutine", loc=user_loc())
-    alone: list[FunctionCell] = []
-    methods: WeakKeyDictionary[Any, FunctionCell] = WeakKeyDictionary()
 
     def cell_for(args: tuple[Any, ...]) -> tuple[FunctionCell, tuple[Any, ...]]:
         """The Cell to run, and its arguments: a method becomes that of its object."""
         if args and _is_own_method(function, args[0]):
             owner = args[0]
-            cell = methods.get(owner)
-            if cell is None:
-                cell = methods.setdefault(owner, FunctionCell(types.MethodType(function, owner)))
-            return cell, args[1:]
-        if not alone:
-            alone.append(FunctionCell(function))
-        return alone[0], args
+            return attached(owner, function, lambda: FunctionCell(types.MethodType(function, owner))), args[1:]
+        return attached(call, "alone", lambda: FunctionCell(function)), args
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 from graphc.debug import cpus, switches
 
-_PACKAGES = ("graphc", "numpy", "networkx", "jinja2", "numba", "llvmlite", "safetensors")
+_PACKAGES = ("graphc", "numpy", "networkx", "jinja2", "numba", "llvmlite")
 
 #: The features that decide which code is generated.
 _FEATURES = ("avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "f16c", "amx-bf16", "neon", "sve")
@@ -52,7 +52,9 @@ def _cache() -> dict[str, Any]:
         from graphc_codegen.object_code.cache import default_directory
     except ImportError as error:
         return {"directory": None, "files": 0, "bytes": 0, "error": f"graphc_codegen cannot be imported: {error}"}
-    directory = Path(switches().cache_dir or default_directory())
+    directory = switches().cache_dir or default_directory()
+    if directory is None:
+        return {"directory": None, "files": 0, "bytes": 0, "error": "none: there is no home directory"}
     files = [p.stat().st_size for p in directory.rglob("*") if p.is_file()] if directory.is_dir() else []
     return {"directory": str(directory), "files": len(files), "bytes": sum(files)}
 

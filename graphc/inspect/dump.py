@@ -31,10 +31,14 @@ from graphc.inspect import jsonform
 from graphc.inspect.flow import shown
 from graphc.ir import REGIONS, Data, Graph, TensorType, dtype_name, parse, to_text, walk
 from graphc.ir.text import INLINE_ELEMENTS
+from graphc.ir.types import parse_type
 
 _PASS_FILE = re.compile(r"\d\d+_[\w-]+\.ir\Z", re.ASCII)
 _REWRITE_FILE = re.compile(r"\d\d+_[\w-]+\.txt\Z", re.ASCII)
-_DIGEST = re.compile(r"[0-9a-f]{16}\Z")
+#: How text and JSON show a large constant.
+_LARGE = re.compile(r"((?:b1|bf16|f16|f32|f64|i8|i16|i32|i64|u8)\[[\d,]*\]) #([0-9a-f]{16})")
+#: Bytes of an array's description in an .npz at most.
+_DESCRIPTION = 1024
 #: A timestamp for zip members: the same constants give the same file.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -165,7 +169,7 @@ def load(path: str | Path) -> Graph:
             )
         file = file / "step.ir"
     text = read_text(file)
-    constants = _read_constants(file.parent)
+    constants = _read_constants(file.parent, {digest: parse_type(type) for type, digest in _LARGE.findall(text)})
     if file.suffix == ".json":
         return jsonform.from_document(read_json(file, text), constants)
     try:
@@ -209,20 +213,36 @@ def read_json(path: Path, text: str) -> Any:
         raise ParseError(f"{str(path)!r} is no JSON: {error}") from None
 
 
-def _read_constants(directory: Path) -> dict[str, np.ndarray[Any, Any]]:
-    """The arrays of constants.npz here or, for a pass file, one level up; each is compared with its hash."""
+def _read_constants(directory: Path, wanted: Mapping[str, TensorType]) -> dict[str, np.ndarray[Any, Any]]:
+    """Arrays of constants.npz here or, for a pass file, one level up: those that are wanted, as large as their types say;
+    each is compared with its hash.
+    """
     file = (directory.parent if directory.name == "passes" else directory) / "constants.npz"
-    if not file.is_file():
+    if not wanted or not file.is_file():
         return {}
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     try:
-        # From memory: np.load leaves a file that it cannot read open. TypeError: the file is a single array.
-        with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as stored:
-            arrays = {key: stored[key] for key in stored.files if _DIGEST.match(key)}
-    except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error) as error:
+        with zipfile.ZipFile(file) as archive:
+            names = set(archive.namelist())
+            arrays = {k: _read_array(archive, k, type) for k, type in wanted.items() if f"{k}.npy" in names}
+    except (
+        OSError, ValueError, EOFError, TypeError, NotImplementedError, RuntimeError, OverflowError, MemoryError,
+        zipfile.BadZipFile, zlib.error,
+    ) as error:  # fmt: skip
         raise ParseError(f"{str(file)!r} is damaged: {error}") from None
     for key, array in arrays.items():
         dtype = dtype_name(array.dtype)
         if dtype is None or Data(array, type=TensorType(dtype, array.shape)).digest != key:
             raise ParseError(f"{str(file)!r} is damaged: the data of {key} do not match their hash")
     return arrays
+
+
+def _read_array(archive: zipfile.ZipFile, key: str, type: TensorType) -> np.ndarray[Any, Any]:
+    """A member, if it is no longer than an array of this type is."""
+    most = type.nbytes + _DESCRIPTION
+    with archive.open(f"{key}.npy") as member:
+        data = member.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"{key} is longer than {type}")
+    made: np.ndarray[Any, Any] = np.load(io.BytesIO(data), allow_pickle=False)
+    return made

@@ -47,10 +47,15 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
         node = tracer.graph.add("Input", types=(x.type,), name=name)
         symbols.append(tracer.wrap(node.outputs[0], x.is_number))
     args, kwargs = unflatten(structure, symbols)
-    with tracer.active():
-        results, out_structure = flatten(tracer.run(cell, args, kwargs))
-        # A returned Parameter is a reference: what it holds when the step ends.
-        values = [tracer.resolve(x) for x in results]
+    try:
+        with tracer.active():
+            results, out_structure = flatten(tracer.run(cell, args, kwargs))
+            # A returned Parameter is a reference: what it holds when the step ends.
+            values = [tracer.resolve(x) for x in results]
+    finally:
+        # What it made refers to it in circles, which would keep the cell for a while.
+        tracer.cells.clear()
+        tracer.calls.clear()
     updates = [(node_id, tracer.state[id(p)]) for node_id, p in tracer.params.items() if id(p) in tracer.written]
     tracer.graph.set_results(zip(_result_names(cell, len(values)), values, strict=True), updates)
     return Traced(tracer.graph, tracer.params, tuple(names), out_structure, tuple(x.is_number for x in results))

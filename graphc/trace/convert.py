@@ -16,9 +16,9 @@ import types
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from graphc import dispatch
+from graphc.attached import attached
 from graphc.errors import SKIPPED, SOURCE_MAPS, Loc, TraceError, TraceTypeError, display_path, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops import functional as F
@@ -34,9 +34,6 @@ class UnboundError(TraceError, UnboundLocalError):
     """A name that only one branch sets is used after the conditional."""
 
 
-_converted: WeakKeyDictionary[types.FunctionType, Callable[..., Any]] = WeakKeyDictionary()
-
-
 def converted(fn: Callable[..., Any]) -> Callable[..., Any]:
     """`fn` with control flow on tensors made traceable; `fn` itself where there is none. Bound methods stay bound.
 
@@ -45,9 +42,7 @@ def converted(fn: Callable[..., Any]) -> Callable[..., Any]:
     if not needs_conversion(fn):
         return fn
     function: Any = getattr(fn, "__func__", fn)
-    made = _converted.get(function)
-    if made is None:
-        made = _converted[function] = _convert(function)
+    made = attached(function, "converted", lambda: _convert(function))
     return types.MethodType(made, fn.__self__) if inspect.ismethod(fn) else made
 
 
@@ -68,6 +63,8 @@ def _malt() -> Any:
 
     from malt import operators
 
+    from graphc.trace.generated import InMemory
+
     class Scope(operators.FunctionScope):  # type: ignore[misc]
         """What a converted function runs in; refuses a function that may end without returning what it returns elsewhere."""
 
@@ -85,7 +82,7 @@ def _malt() -> Any:
                 )
             return super().ret(value, did_return)
 
-    class Transpiler(api.PyToPy):  # type: ignore[misc]
+    class Transpiler(InMemory):
         def get_extra_locals(self) -> dict[str, Any]:
             fresh = self._extra_locals is None
             made: dict[str, Any] = super().get_extra_locals()

@@ -39,7 +39,7 @@ from graphc.ops.tensor.tensor import Tensor
 Path = tuple[str, ...]
 
 #: Folders of what is not the user's. Looked up at import: sysconfig does not bear several threads at first (Python 3.11).
-_LIBRARIES = tuple(
+LIBRARIES = tuple(
     path + os.sep
     for name, path in sysconfig.get_paths().items()
     if name in ("stdlib", "platstdlib", "purelib", "platlib")
@@ -74,7 +74,7 @@ def needs_conversion(fn: Callable[..., Any]) -> bool:
 
 
 def _branches_itself(value: Any, owner: type) -> bool:
-    return isinstance(value, types.FunctionType) and _is_users(value) and _branches(value, owner, set())
+    return isinstance(value, types.FunctionType) and is_users(value) and _branches(value, owner, set())
 
 
 def _parts(fn: Any) -> tuple[Any, Any]:
@@ -82,9 +82,9 @@ def _parts(fn: Any) -> tuple[Any, Any]:
     return (fn.__func__, fn.__self__) if isinstance(fn, types.MethodType) else (fn, None)
 
 
-def _is_users(function: types.FunctionType) -> bool:
+def is_users(function: types.FunctionType) -> bool:
     file = function.__code__.co_filename
-    return not (is_library(file) or file.startswith(_LIBRARIES) or file in SOURCE_MAPS)
+    return not (is_library(file) or file.startswith(LIBRARIES) or file in SOURCE_MAPS)
 
 
 def _branches(function: types.FunctionType, owner: type, seen: set[types.CodeType]) -> bool:
@@ -95,7 +95,7 @@ def _branches(function: types.FunctionType, owner: type, seen: set[types.CodeTyp
     seen.add(code)
     if not {"super", "print"}.isdisjoint(code.co_names) or any(_jumps(c) for c in _codes(code)):
         return True
-    return any(_is_users(f) and _branches(f, owner, seen) for f in _called(function, owner))
+    return any(is_users(f) and _branches(f, owner, seen) for f in _called(function, owner))
 
 
 def _codes(code: types.CodeType) -> Iterable[types.CodeType]:

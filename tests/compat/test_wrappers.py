@@ -151,6 +151,7 @@ def test_accumulators_belong_to_automatic_modes(wrapper):
         wrapper.AddedStep(net, nn.SGD(net.trainable_params(), 0.1), dynamic())
 
 
+@pytest.mark.filterwarnings("ignore::graphc.RecompileWarning")  # Python numbers are constants.
 @pytest.mark.parametrize("step", [lambda i: i, lambda i: Tensor(i, "int32"), lambda i: Tensor([i], "int32")])
 def test_a_schedule_with_several_ways_out(wrapper, step):
     schedule = wrapper.Schedule(0.1, 3, 6)

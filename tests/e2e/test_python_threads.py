@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import Parameter, Tensor, api, function, nn, ops
+from graphc import Parameter, Tensor, api, calls, function, nn, ops
 from graphc.debug import debug
 from graphc.ops.tensor import seed
 from graphc_codegen.run.checked import CheckedBound
@@ -164,7 +164,7 @@ def test_a_call_returns_its_own_results(monkeypatch: pytest.MonkeyPatch, way: st
     }
     call = graphc.compile(count, _parts(1)) if way == "step" else ways.get(way, count)
     # Both look for the cell of a function before one has made it; both are about to run; one has run, but not returned.
-    _wrap(monkeypatch, api._GradientCell, "__init__", before=Meeting(_SOON))
+    _wrap(monkeypatch, calls.GradientCell, "__init__", before=Meeting(_SOON))
     _wrap(monkeypatch, function.FunctionCell, "__init__", before=Meeting(_SOON))
     _wrap(monkeypatch, api.CompiledStep, "run", before=Meeting(_SOON))
     ran = Meeting(_NEVER)

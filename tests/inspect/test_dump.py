@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
+import random
 import stat
+import tracemalloc
+import zipfile
 
 import numpy as np
 import pytest
@@ -180,6 +185,44 @@ def test_damaged_constants_are_noticed(tmp_path, step_graph):
     np.savez(file, ca572774ff5f1c27=np.arange(20) + 1, unrelated=np.zeros(3))
     with pytest.raises(ParseError, match="do not match their hash"):
         load(tmp_path)
+
+
+def _bomb(name):
+    """A member that says it is an array of 2**33 zeros; four megabytes in the file."""
+    made = io.BytesIO()
+    with (
+        zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open(name, "w") as member,
+    ):
+        np.lib.format.write_array_header_1_0(member, {"descr": "|u1", "fortran_order": False, "shape": (2**33,)})
+        for _ in range(64):
+            member.write(bytes(2**20))
+    return made.getvalue()
+
+
+def test_constants_are_read_as_far_as_their_types_say(tmp_path, step_graph):
+    _write(tmp_path, step_graph)
+    (tmp_path / "constants.npz").write_bytes(_bomb("ca572774ff5f1c27.npy"))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ParseError, match=r"ca572774ff5f1c27 is longer than i64\[20\]"):
+            load(tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_mutated_constants_load_or_say_so(tmp_path, step_graph):
+    _write(tmp_path, step_graph)
+    file = tmp_path / "constants.npz"
+    whole, draw = file.read_bytes(), random.Random(5)
+    for _ in range(400):
+        data = bytearray(whole)
+        for _ in range(draw.randint(1, 4)):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        file.write_bytes(data)
+        with contextlib.suppress(ParseError):
+            load(tmp_path)
 
 
 def test_a_listing_that_names_other_files_is_refused(tmp_path, step_graph):

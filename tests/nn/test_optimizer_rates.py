@@ -69,10 +69,32 @@ def test_a_list_that_is_too_short_changes_nothing() -> None:
     assert isinstance(caught.value, graphc.ArgumentValueError)
     assert float(p) == -0.75
     assert optimizer.global_step.asnumpy().tolist() == [2]
-    # A compiled step cannot raise: its rate is NaN, which the loss shows.
-    step = graphc.compile(optimizer, (Tensor([1.0]),))
-    step((Tensor([1.0]),))
-    assert np.isnan(p.asnumpy()).all()
+    for step in (graphc.compile(optimizer, (Tensor([1.0]),)), graphc.jit(lambda grads: optimizer(grads))):
+        with pytest.raises(RuntimeError, match="SGD: step 2 has no learning rate"):
+            step((Tensor([1.0]),))
+    assert float(p) == -0.75
+    assert optimizer.global_step.asnumpy().tolist() == [2]
+
+
+@pytest.mark.parametrize("way", ["call", "compile", "jit"])
+def test_a_training_step_behind_the_list(way: str) -> None:
+    net = nn.Dense(1, 1, weight_init="ones", has_bias=False)
+    groups = [{"params": net.trainable_params(), "lr": [0.5, 0.25]}]
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), nn.SGD(groups, 0.1)).set_train()
+    x = Tensor([[1.0]])
+    ways: dict[str, Any] = {
+        "call": lambda: step,
+        "compile": lambda: graphc.compile(step, x, x),
+        "jit": lambda: graphc.jit(lambda a, b: step(a, b)),
+    }
+    run = ways[way]()
+    run(x, x)
+    run(x, x)
+    before = net.weight.asnumpy()
+    with pytest.raises(RuntimeError, match="step 2 has no learning rate"):
+        run(x, x)
+    assert net.weight.asnumpy() == before
+    np.testing.assert_array_equal(graphc.jit(lambda a: net(a))(x).asnumpy(), before)  # No step, no rate.
 
 
 def test_the_rate_is_that_of_the_steps_made_before() -> None:

@@ -1,7 +1,7 @@
 """Keeps object code between processes: `KEY.o`, objects in a row, and their description `KEY.json` in a directory.
 
-The key is a hash of all that the objects are made from. The directory must belong to the user alone, since what lies
-in it is run. Nothing is pickled.
+The key is a hash of all that the objects are made from. The directory, and each file in it, must belong to the user alone,
+since what lies in it is run. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import os
 import stat
 import tempfile
+import time
 import warnings
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -24,14 +25,24 @@ from graphc_codegen.errors import CacheWarning
 from graphc_codegen.object_code.sources import fingerprint
 from graphc_codegen.text.render import version as own_version
 
-#: Bytes of objects that a directory may hold; the oldest go first.
+#: Bytes of objects that a directory may hold; the oldest go first. No single file is read that has more.
 LIMIT = 512 * 2**20
+#: Bytes of a description; there is no longer one.
+_DESCRIPTION = 2**20
+#: Seconds after which a file that is being written is what a killed process has left.
+_ABANDONED = 600
 
 
-def default_directory() -> Path:
-    """`graphc` in XDG_CACHE_HOME, else in ~/.cache."""
+def default_directory() -> Path | None:
+    """`graphc` in XDG_CACHE_HOME, else in ~/.cache; None, and a CacheWarning once, where there is no home."""
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "graphc"
+    if base:
+        return Path(base) / "graphc"
+    try:
+        return Path.home() / ".cache" / "graphc"
+    except RuntimeError:
+        _warn_once("this user has no home directory: name another one by XDG_CACHE_HOME or GRAPHC_CACHE_DIR")
+        return None
 
 
 @functools.cache
@@ -56,8 +67,27 @@ def key(material: tuple[str, ...], target_key: str) -> str:
     return digest.hexdigest()
 
 
-def _digest(sizes: Any, code: bytes) -> str:
-    return hashlib.sha256(json.dumps(sizes).encode() + code).hexdigest()
+def _digest(name: str, sizes: Any, code: bytes) -> str:
+    """Of contents and of the key that they are for: one entry's files are of no use as another's."""
+    return hashlib.sha256(json.dumps([name, sizes]).encode() + code).hexdigest()
+
+
+def _read(path: Path, most: int) -> bytes:
+    """A file of the user's own that nobody else can write. Raises OSError for another one, and ValueError for a longer one."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+            raise PermissionError(f"{path.name} is not the user's own")
+        if status.st_size > most:
+            raise ValueError(f"{path.name} is too long")
+        return file.read(most)
+
+
+def _warn_once(reason: str) -> None:
+    if reason not in ObjectCache._warned:
+        ObjectCache._warned.add(reason)
+        warnings.warn(f"object cache not used: {reason}", CacheWarning, stacklevel=5)
 
 
 class ObjectCache:
@@ -75,14 +105,14 @@ class ObjectCache:
         if not self.usable:
             return None
         try:
-            described = json.loads(self._path(name, "json").read_text())
+            described = json.loads(_read(self._path(name, "json"), _DESCRIPTION))
             sizes, wanted = described["sizes"], described["sha256"]
-            code = self._path(name, "o").read_bytes()
-            if _digest(sizes, code) != wanted:
+            code = _read(self._path(name, "o"), LIMIT)
+            if _digest(name, sizes, code) != wanted:
                 return None
             file = io.BytesIO(code)
             return [file.read(size) for size in sizes]
-        except (OSError, ValueError, TypeError, LookupError):
+        except (OSError, ValueError, TypeError, LookupError, RecursionError):
             return None
 
     def store(self, name: str, objects: Sequence[bytes], entry: str) -> None:
@@ -90,13 +120,13 @@ class ObjectCache:
         if not self.usable:
             return
         sizes, code = [len(each) for each in objects], b"".join(objects)
-        described = {"entry": entry, "sizes": sizes, "sha256": _digest(sizes, code), "versions": versions()}
+        described = {"entry": entry, "sizes": sizes, "sha256": _digest(name, sizes, code), "versions": versions()}
         try:
             self._write(self._path(name, "o"), code)
             self._write(self._path(name, "json"), json.dumps(described, indent=1).encode())
             self._evict()
         except OSError as error:
-            self._warn(f"cannot write to {self.directory}: {error}")
+            self._warn(f"cannot write to {self.directory}: {error.strerror or error}")
 
     def _path(self, name: str, suffix: str) -> Path:
         return self.directory / f"{name}.{suffix}"
@@ -112,13 +142,11 @@ class ObjectCache:
         if status.st_uid != os.getuid():
             return self._warn(f"{self.directory} belongs to another user")
         if stat.S_IMODE(status.st_mode) & 0o077:
-            return self._warn(f"{self.directory} is open to other users (chmod 700 makes it private)")
+            return self._warn(f"{self.directory} is open to other users, who may have put files there: remove it")
         return True
 
     def _warn(self, reason: str) -> bool:
-        if reason not in ObjectCache._warned:
-            ObjectCache._warned.add(reason)
-            warnings.warn(f"object cache not used: {reason}", CacheWarning, stacklevel=4)
+        _warn_once(reason)
         return False
 
     def _write(self, path: Path, data: bytes) -> None:
@@ -133,7 +161,13 @@ class ObjectCache:
             raise
 
     def _evict(self) -> None:
-        """Remove the oldest objects until the rest fits; another process may be doing the same."""
+        """Remove the oldest objects until the rest fits, and what killed processes have left; another process may be doing the
+        same.
+        """
+        for path in self.directory.glob(".*.part"):
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime < time.time() - _ABANDONED:
+                    path.unlink()
         found: list[tuple[float, int, Path]] = []
         for path in self.directory.glob("*.o"):
             with contextlib.suppress(OSError):

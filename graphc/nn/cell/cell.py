@@ -109,6 +109,7 @@ class Cell(Hooks, Structure["Cell"]):
         self._params.pop(name, None)
         self._cells.pop(name, None)
         object.__delattr__(self, name)
+        dispatch.touch()
 
     # ---- computing
 

@@ -20,8 +20,8 @@ class Dropout(Cell):
 
     keep_prob: 1 - p, float in (0, 1]; it counts unless p is given, a number in [0, 1).
     `state` is the layer's random state, a Parameter of one int64: each forward reads it and moves it on by one, on
-    overflow steps too. It starts from `graphc.set_seed` and is not among the cell's parameters (MindSpore's has none);
-    to continue a run bit for bit, keep `state.asnumpy()` and give it to `state.set_data`.
+    overflow steps too. It starts from `graphc.set_seed` and is not among the cell's parameters (MindSpore's has none),
+    but in its checkpoint.
     Raises ArgumentTypeError or ArgumentValueError.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ class Optimizer(MindSporeBase, Cell):
     learning_rate: a number >= 0 or a tensor without axes, kept as the float32 Parameter "learning_rate"; or a list (any
     iterable, a tensor with one axis) whose i-th value is the rate of step i, kept as the float32[n] Parameter
     "learning_rate"; or a LearningRateSchedule. A step for which the list has no rate raises RateListExhausted, a
-    RuntimeError, when the optimizer is called by itself; inside a compiled training step its rate is NaN.
+    RuntimeError, before anything is changed.
     parameters: float Parameters with distinct names, or groups: dicts with "params" (a list of Parameters) and, if they
     differ from the optimizer's own, "lr", "weight_decay" and "grad_centralization"; one dict may hold "order_params",
     all parameters in the order in which the optimizer takes gradients (otherwise that of the groups).
@@ -132,6 +132,12 @@ class Optimizer(MindSporeBase, Cell):
         for holder in holders:
             if isinstance(holder, RateList):
                 holder.check(type(self).__name__, int(self.global_step.storage[0]))
+
+    def check_before(self, written: Set[Parameter]) -> Callable[[], None] | None:
+        """What to call before a compiled step that writes these parameters: `check_step`, if it steps and rates are listed."""
+        holders = list(self.learning_rate) if self.is_group_lr else [self.learning_rate]
+        listed = any(isinstance(holder, RateList) for holder in holders)
+        return self.check_step if listed and self.global_step in written else None
 
     def construct(self, gradients: Any) -> Any:
         return self.step(gradients)

@@ -26,7 +26,7 @@ class RateListExhausted(ArgumentValueError, RuntimeError):
 
 
 class RateList(LearningRateSchedule):
-    """rates[step], from Parameter `learning_rate` (float32[n]); NaN behind the end."""
+    """rates[step], from Parameter `learning_rate` (float32[n]). Steps behind the end are refused before they run, see `check`."""
 
     def __init__(self, rates: Array, name: str) -> None:
         super().__init__()

@@ -33,12 +33,17 @@ def aligned(type: TensorType) -> Array:
     return raw[start : start + type.nbytes].view(type.numpy).reshape(type.shape)
 
 
+def native(array: Array) -> Array:
+    """The array, in this machine's byte order."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
 def to_array(data: Any, dtype: Any = None) -> Array:
     """Anything array-like as an array of a dtype the IR knows: Python floats become float32, ints int64."""
     if isinstance(data, Tensor):
         array = data.asnumpy()
     elif isinstance(data, (np.ndarray, np.generic)):
-        array = np.asarray(data)
+        array = native(np.asarray(data))
     else:
         try:
             array = np.asarray(data)
@@ -310,6 +315,7 @@ class Parameter(ParameterExtras, Tensor):
         if not isinstance(value, str) or not value:
             raise ArgumentTypeError(f"a parameter's name must be a non-empty string, got {value!r}")
         self._name = value
+        dispatch.touch()  # Gradients may be returned by name.
 
     def _is_state(self) -> bool:
         active = dispatch.recorder.get()

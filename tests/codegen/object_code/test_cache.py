@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -93,6 +94,69 @@ def test_descriptions_that_are_no_descriptions(directory: Path, content: str) ->
     works(directory)
     only(directory, "json").write_text(content)
     assert not works(directory)
+
+
+def test_another_entrys_files_are_no_use(directory: Path) -> None:
+    works(directory)
+    mine = {p.name: p.read_bytes() for p in directory.iterdir()}
+    program = line(5)  # Gives 10.
+    compile_program(program, cache_dir=directory)
+    for name, data in mine.items():
+        (other,) = (p for p in directory.glob(f"*{Path(name).suffix}") if p.name != name)
+        other.write_bytes(data)
+    executable = compile_program(program, cache_dir=directory)
+    assert not executable.cache_hit
+    bound = executable.bind([], [])
+    bound.run([np.zeros(8, np.float32)])
+    assert bound.read(1).tolist() == [10] * 8
+
+
+@pytest.mark.parametrize("suffix", ["o", "json"])
+@pytest.mark.parametrize("how", ["others", "group", "owner", "link", "pipe", "folder"])
+def test_a_file_that_somebody_else_may_have_written(
+    directory: Path, suffix: str, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works(directory)
+    path = only(directory, suffix)
+    if how == "owner":
+        status = os.fstat
+
+        def of_another(handle: int) -> os.stat_result:
+            found = list(status(handle))
+            found[4] += os.get_inheritable(handle) or os.readlink(f"/proc/self/fd/{handle}").endswith(path.name)
+            return os.stat_result(found)
+
+        monkeypatch.setattr(os, "fstat", of_another)
+    elif how in ("link", "pipe", "folder"):
+        path.rename(directory.parent / path.name)
+        {"link": lambda: path.symlink_to(directory.parent / path.name), "pipe": lambda: os.mkfifo(path, 0o600),
+         "folder": path.mkdir}[how]()  # fmt: skip
+    else:
+        path.chmod({"others": 0o602, "group": 0o620}[how])
+    assert cache.ObjectCache(directory).load(path.stem) is None
+
+
+@pytest.mark.parametrize("suffix", ["o", "json"])
+def test_files_are_read_up_to_a_bound(directory: Path, suffix: str) -> None:
+    works(directory)
+    path = only(directory, suffix)
+    os.truncate(path, 200 << 30)  # Takes no place on the disk.
+    assert not works(directory)
+
+
+def test_a_description_that_nests_too_deep(directory: Path) -> None:
+    works(directory)
+    only(directory, "json").write_text("[" * 200_000)
+    assert not works(directory)
+
+
+def test_what_a_killed_process_has_left_goes(directory: Path) -> None:
+    works(directory)
+    for name, age in ((".old.part", 3600), (".new.part", 0)):
+        (directory / name).write_bytes(bytes(100))
+        os.utime(directory / name, (time.time() - age,) * 2)
+    cache.ObjectCache(directory).store("k", [bytes(8)], "graphc_entry")
+    assert [p.name for p in directory.glob(".*")] == [".new.part"]
 
 
 def test_a_directory_that_others_can_write_is_not_used(directory: Path) -> None:
@@ -205,3 +269,19 @@ def test_the_default_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     assert cache.default_directory() == tmp_path / ".cache" / "graphc"
+
+
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", lambda uid: {}[uid])
+    with pytest.warns(CacheWarning, match="no home directory"):
+        assert cache.default_directory() is None
+
+
+def test_a_full_disk_is_said_once(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = cache.ObjectCache(directory)
+    monkeypatch.setattr(os, "replace", lambda a, b: os.rmdir(a))  # An error that names the temporary file.
+    with pytest.warns(CacheWarning, match="cannot write"):
+        store.store("k", [b"x"], "graphc_entry")
+    store.store("other", [b"x"], "graphc_entry")  # Warnings are errors here.

@@ -1,0 +1,233 @@
+"""Calling a Cell, or a gradient function, outside a trace: compiled once for all that a step depends on."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from types import FrameType, MethodType
+from typing import Any, NamedTuple
+
+from graphc import collector, context, dispatch, passes
+from graphc.api import CompiledStep, as_inputs, shortened
+from graphc.attached import attached
+from graphc.debug import jit, switches
+from graphc.errors import GraphcError, RecompileWarning, is_hidden, user_loc
+from graphc.function import FunctionCell, referenced_cells
+from graphc.guards import arguments
+from graphc.guards.state import State
+from graphc.guards.walk import Names, walk
+from graphc.guards.watch import Watch
+from graphc.nn.cell.cell import Cell
+from graphc.ops.gradients.reverse import GradFunction, name_of
+from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.tree import Structure, flatten
+from graphc.trace import eager
+
+#: The recompilation because of one thing that is announced.
+_ANNOUNCED = 3
+#: Attributes of Cells that are modes: there are a few of each.
+_MODES = (".training", ".compute_dtype", ".result_dtype")
+#: How many things an announcement names.
+_SAID = 3
+
+
+class Key(NamedTuple):
+    """All that a step is compiled for."""
+
+    types: tuple[Any, ...]
+    references: tuple[int, ...]
+    nesting: Any
+    values: State | None
+    state: State
+    settings: tuple[Any, ...]
+
+
+#: Why a cell is compiled again, and what can be done. What is not here is not announced.
+_HELP = {
+    "types": "every new shape or dtype is compiled for: pad inputs to a few shapes",
+    "values": "Python values are constants of a compiled step: pass what varies as a tensor, or marked by graphc.mutable",
+    "state": "what varies from call to call can be a Parameter, or an argument of the call",
+}
+
+
+class Steps:
+    """The compiled steps of one cell."""
+
+    def __init__(self) -> None:
+        #: Held by every call while it runs and its results are copied: all the steps write the same parameters.
+        #: In PYNATIVE_MODE a hook may call the cell that it belongs to.
+        self.turns = threading.RLock()
+        #: The step of the last call, when it serves the next one, and what to watch; one tuple, so that threads see them
+        #: together.
+        self.latest: tuple[CompiledStep | None, tuple[Any, ...], Watch] = (None, (), Watch())
+        self._names = Names()
+        self._seen: tuple[tuple[Any, ...], State | None, Watch] = ((), None, Watch())
+        self._steps: OrderedDict[Key, CompiledStep] = OrderedDict()
+        self._keeping = threading.Lock()
+        self._recompiled: Counter[tuple[str, str]] = Counter()
+        self._announced: set[str] = set()
+
+    def kept(self) -> list[Key]:
+        """What there are steps for, the one called last at the end."""
+        return list(self._steps)
+
+    def state(self, cell: Cell) -> tuple[State, Watch]:
+        """What the cell is now, and what to watch to learn that it has changed."""
+        at = (dispatch.version, Parameter.moves, self._names.size)
+        seen, state, watch = self._seen
+        if state is None or seen != at or watch.changed():
+            found = walk(self._names, [("self", cell)])
+            made = State(found)
+            # One and the same where nothing has changed: it is compared soonest.
+            state, watch = state if state == made and state is not None else made, found.watch
+            self._seen = (*at[:2], self._names.size), state, watch
+        return state, watch
+
+    def step(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CompiledStep, Watch]:
+        """The step for such arguments, compiled now if there is none."""
+        leaves, structure = flatten((args, kwargs))
+        self.state(cell)  # For the names that are read, of arguments too.
+        values = arguments.values(structure, self._names)
+        state, watch = self.state(cell)
+        key = _key(leaves, structure, values, state)
+        with self._keeping:
+            found = self._steps.get(key)
+            if found is not None:
+                self._steps.move_to_end(key)
+                return found, watch
+            before = list(self._steps)
+        self._announce(cell, key, before)
+        # Threads that come together each compile one, the first to end is kept.
+        try:
+            with collector.compiling:
+                made = CompiledStep(cell, args, kwargs, self.turns, self._names)
+        except GraphcError as error:
+            raise shortened(error) from error.__cause__
+        with self._keeping:
+            found = self._steps.setdefault(key, made)
+            while len(self._steps) > max(1, switches().signatures):
+                self._steps.popitem(last=False)
+        return found, watch
+
+    def _announce(self, cell: Cell, key: Key, before: list[Key]) -> None:
+        """Warn when a cell is compiled again because the same thing has changed for the third time."""
+        if not before:
+            return
+        nearest = max(reversed(before), key=lambda k: sum(a == b for a, b in zip(k, key, strict=True)))
+        key.state.share(nearest.state)
+        for kind, help in _HELP.items():
+            if getattr(key, kind) == getattr(nearest, kind):
+                continue
+            changes = dict(_changes(kind, key, nearest))
+            self._recompiled.update((kind, what) for what in changes)
+            often = [f"{what} {how}" for what, how in changes.items() if self._recompiled[kind, what] == _ANNOUNCED]
+            if often and kind not in self._announced:
+                self._announced.add(kind)
+                text = GraphcError(
+                    f"{_name(cell)} is compiled again; it has been {len(before)} times",
+                    code="GC171",
+                    loc=user_loc(),
+                    details=often[:_SAID],
+                    help=help,
+                )
+                warnings.warn(str(text), RecompileWarning, stacklevel=_stacklevel())
+
+
+def _key(leaves: list[Tensor], structure: Structure, values: State | None, state: State) -> Key:
+    return Key(
+        tuple((x.type, x.is_number) for x in leaves),
+        tuple(id(x) if isinstance(x, Parameter) else 0 for x in leaves),
+        arguments.nesting(structure),
+        values,
+        state,
+        (jit(), context.parallel_settings()),
+    )
+
+
+def _changes(kind: str, key: Key, nearest: Key) -> Iterator[tuple[str, str]]:
+    """What has changed, and how; nothing for a mode."""
+    if kind == "types":
+        for i, (new, old) in enumerate(zip(key.types, nearest.types, strict=False)):
+            if new != old:
+                yield f"input {i}", f"was {old[0]}, is {new[0]}"
+        return
+    new, old = getattr(key, kind), getattr(nearest, kind)
+    if new is not None and old is not None:
+        yield from ((path, how) for path, how in new.differences(old) if not path.endswith(_MODES))
+
+
+def _name(cell: Cell) -> str:
+    if isinstance(cell, FunctionCell):
+        return name_of(cell.fn)
+    return repr(cell.gradient_of) if isinstance(cell, GradientCell) else type(cell).__name__
+
+
+def _stacklevel() -> int:
+    """How many frames, from the caller's, lie below the user's."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and is_hidden(frame.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a cell that is called outside a trace."""
+    conditions = (dispatch.version, Parameter.moves, context.version, jit())
+    steps: Steps = attached(cell, "steps", Steps)
+    step, known, watch = steps.latest
+    if step is not None and known == conditions and not kwargs:
+        # The quick way: nothing has changed since the last call, and the inputs are like those of the last call.
+        arrays = step.plain_arrays(args)
+        if arrays is not None and not watch.changed():
+            return step.run(arrays)
+    args, kwargs = as_inputs((args, kwargs))
+    if context.get_context("mode") == context.PYNATIVE_MODE:
+        with steps.turns:
+            return eager.run(cell, args, kwargs, passes.autodiff)
+    step, watch = steps.step(cell, args, kwargs)
+    # Compiling may have touched cells that construct makes.
+    steps.latest = step, (dispatch.version, *conditions[1:]), watch
+    return step(*args, **kwargs)
+
+
+class GradientCell(Cell):
+    """The gradient of a function, as a cell."""
+
+    def __init__(self, fn: Callable[..., Any], weights: Any, options: Any) -> None:
+        super().__init__(auto_prefix=False)
+        # Children, so that their modes and parameters are part of what the step is compiled for.
+        self._cells.update(referenced_cells(fn))
+        self.gradient_of = options(fn, weights)
+
+    def construct(self, *inputs: Any) -> Any:
+        return self.gradient_of(*inputs)
+
+
+def execute_gradient(fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: Any) -> Any:
+    """Run a gradient function that is called outside a trace."""
+    owner, name = _place(fn)
+    given = tuple(weights) if isinstance(weights, (tuple, list)) else weights
+    key = ("gradient", *name, options, _ids(weights))
+    cell = attached(owner, key, lambda: GradientCell(fn, given, options))
+    return cell(*args)
+
+
+def _ids(weights: Any) -> Any:
+    return tuple(map(id, weights)) if isinstance(weights, (tuple, list)) else id(weights)
+
+
+def _place(fn: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The object that a function lives with, and what tells it from others there."""
+    name: tuple[Any, ...] = ()
+    while isinstance(fn, GradFunction):
+        name = (*name, fn.options, _ids(fn.weights))
+        fn = fn.fn
+    return (fn.__self__, (*name, fn.__func__)) if isinstance(fn, MethodType) else (fn, name)
+
+
+dispatch.execute_cell = execute_cell
+dispatch.execute_gradient = execute_gradient

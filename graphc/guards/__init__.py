@@ -1,0 +1,1 @@
+"""What tracing a Cell may read besides its inputs: found, compared, and watched between calls."""

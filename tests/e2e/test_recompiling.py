@@ -1,0 +1,166 @@
+"""How often a called Cell is compiled, what it says of that, and what it keeps."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import Parameter, Tensor, nn
+from graphc.attached import KEY
+from graphc.debug import debug
+from tests.e2e.changing import Cfg, Net, X, compiled_for, compiled_times, scaled, value
+
+# ---- how often
+
+
+def test_the_third_time_is_said() -> None:
+    net = Net(lambda self, x, k: x * k)
+    for k in (1.0, 2.0, 3.0):
+        value(net, k)
+    with pytest.warns(graphc.RecompileWarning) as found:
+        net(Tensor(X), 4.0)
+    assert found[0].filename == __file__
+    text = str(found[0].message)
+    assert text.startswith("[GC171] Net is compiled again; it has been 3 times")
+    assert "an argument was 1.0, is 4.0" in text or "an argument was 3.0, is 4.0" in text
+    assert "help: Python values are constants of a compiled step: pass what varies as a tensor" in text
+    value(net, 5.0)  # Once.
+
+
+def test_what_grows_in_construct_is_said() -> None:
+    def grow(self: Any, x: Any) -> Any:
+        self.seen.append(x.shape)
+        return x * len(self.seen)
+
+    net = Net(grow, seen=[])
+    with pytest.warns(graphc.RecompileWarning, match=r"self.seen was 2 items long, is 3 items long"):
+        made = [net(Tensor(X)).asnumpy()[0] for _ in range(5)]
+    assert made == [1, 2, 3, 4, 5]
+
+
+def test_shapes_are_said_modes_are_not() -> None:
+    net = Net(lambda self, x: x * 2)
+    for _ in range(3):
+        for mode in (True, False):
+            net.set_train(mode)
+            net(Tensor(X))
+    for n in (4, 5):
+        net(Tensor(np.ones(n, np.float32)))
+    with pytest.warns(graphc.RecompileWarning, match=r"input 0 was f32\[\d\], is f32\[6\]"):
+        net(Tensor(np.ones(6, np.float32)))
+
+
+def test_a_counter_in_construct_is_no_reason() -> None:
+    calls, count, times = [], {"n": 0}, 0
+
+    def counting(self: Any, x: Any) -> Any:
+        nonlocal times
+        times += 1
+        calls.append(x.shape)
+        count["n"] += 1
+        count["last"] = 5
+        self.cfg.k += 1
+        return x * 2
+
+    net = Net(counting, cfg=Cfg(0))
+    assert value(net) == value(net) == scaled(2)
+    assert (times, len(calls), count["n"], net.cfg.k) == (1, 1, 1, 1)
+
+
+def test_the_number_of_steps_is_bounded() -> None:
+    net = Net(lambda self, x, k: x * k)
+    with debug(signatures=3), warnings.catch_warnings():
+        warnings.simplefilter("ignore", graphc.RecompileWarning)
+        for k in (1, 2, 3, 1, 4):
+            value(net, k)
+        assert compiled_times(net) == 3
+        before = {k.values for k in compiled_for(net)}
+        value(net, 1)  # It was called after 2 and 3.
+        assert before == {k.values for k in compiled_for(net)}
+
+
+# ---- what is kept
+
+
+def test_a_called_cell_is_freed() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        net = nn.SequentialCell(nn.Dense(3, 2), nn.ReLU())
+        net(Tensor(X[None]))
+        weak, weight = weakref.ref(net), weakref.ref(net[0].weight)
+        del net
+        assert weak() is None
+        assert weight() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("way", ["bound", "jit", "method", "grad", "closure", "converted"])
+def test_cells_of_functions_are_freed(way: str) -> None:
+    class Model(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.f = self.double
+            self.w = Parameter(np.ones(3, np.float32), name="w")
+
+        def double(self, x: Any) -> Any:
+            return x * self.w
+
+        def construct(self, x: Any) -> Any:
+            return self.f(x)
+
+        @graphc.jit
+        def method(self, x: Any) -> Any:
+            return self.f(x)
+
+    def choosing(net: Any) -> Any:
+        def choose(x: Any) -> Any:
+            if x.sum() > 0:
+                return net(x)
+            return x
+
+        return choose
+
+    ways: dict[str, Callable[[Any], Any]] = {
+        "bound": lambda net: net(Tensor(X)),
+        "jit": lambda net: graphc.jit(lambda x: net(x))(Tensor(X)),
+        "method": lambda net: net.method(Tensor(X)),
+        "grad": lambda net: graphc.grad(net)(Tensor(X)),
+        "closure": lambda net: graphc.grad(lambda x: net(x) * 2)(Tensor(X)),
+        "converted": lambda net: graphc.jit(choosing(net))(Tensor(X)),
+    }
+    net = Model()
+    ways[way](net)
+    weak = weakref.ref(net.w)
+    del net
+    gc.collect()
+    assert weak() is None
+
+
+def test_copies_begin_anew() -> None:
+    net = nn.SequentialCell(nn.Dense(3, 2))
+    net(Tensor(X[None]))
+    for other in (copy.deepcopy(net), copy.copy(net)):
+        other[0].weight.set_data(np.ones((2, 3), np.float32))
+        other[0].bias.set_data(np.zeros(2, np.float32))
+        assert other(Tensor(X[None])).asnumpy().tolist() == [[2, 2]]
+    assert pickle.loads(pickle.dumps(vars(net)[KEY])).values == {}
+
+
+def test_a_replaced_child_is_freed_and_never_mistaken() -> None:
+    net = Net(lambda self, x: self.child(x), child=Net(lambda self, x: x * 1.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", graphc.RecompileWarning)
+        for k in range(2, 12):  # New ones take the memory of those that are gone.
+            net.child = Net(lambda self, x: x * self.k, k=float(k))
+            assert value(net) == scaled(k)
