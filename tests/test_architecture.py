@@ -62,7 +62,6 @@ LATE = {
     ("graphc/cli/commands.py", "graphc.cli.graphs"): "only commands on graphs need the compiler",
     ("graphc/cli/graphs.py", "graphc.build"): "only `run` generates code",
     ("graphc/cli/graphs.py", "graphc.lower"): "only `lower` and `run` lower",
-    ("graphc/cli/graphs.py", "graphc.lower.text"): "only `lower` prints programs",
     ("graphc/testing/plugin.py", "graphc.errors"): "pytest loads the plugin wherever graphc is installed",
     ("graphc/testing/plugin.py", "graphc.testing.golden"): "pytest loads the plugin wherever graphc is installed",
     ("graphc/ir/graph.py", "graphc.ir.text"): "a graph prints itself",

@@ -71,10 +71,12 @@ def opt(args: Namespace) -> int:
 
 
 def lower(args: Namespace) -> int:
-    """Print what a graph is lowered to."""
-    from graphc.lower.text import program_text
-
-    print(program_text(_lowered(read(args.graph), args).program))
+    """Print the statements that a graph is lowered to; with `--stages` as they are after fusion and after each rewrite."""
+    texts = _lowered(read(args.graph), args).texts()
+    if args.stages:
+        print("\n\n".join(f"; {name}\n{text}" for name, text in texts))
+    else:
+        print(texts[-1][1])
     return 0
 
 

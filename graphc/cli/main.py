@@ -148,10 +148,11 @@ def _add_opt(commands: _Commands[argparse.ArgumentParser]) -> None:
     opt.add_argument("--timing", action="store_true", help="print the time and effect of each pass to stderr")
     opt.add_argument("-o", "--output", metavar="FILE.ir", help="write the graph there instead of printing it")
     _add_load(opt)
-    lower = _command(commands, "lower", "print the program that a graph is lowered to: buffers, statements, kernels")
+    lower = _command(commands, "lower", "print the statements that a graph is lowered to, on their buffers")
     lower.add_argument(
         "graph", metavar="FILE.ir", help="a .ir or .json file, a dump directory, or - for standard input"
     )
+    lower.add_argument("--stages", action="store_true", help="print them after fusion and after each rewrite, not only last")
     _add_threads(lower)
     _add_load(lower)
 
