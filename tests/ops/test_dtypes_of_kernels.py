@@ -86,7 +86,9 @@ def test_shifts_by_every_number_of_bits(dtype):
     ends = np.iinfo(dtype)
     x = np.array([ends.min, ends.max, 0, 1, 100, ends.max // 3], dtype)[:, None]
     by = np.arange(np.dtype(dtype).itemsize * 8, dtype=dtype)[None]
-    np.testing.assert_array_equal(both(ops.bitwise_right_shift, x, by).asnumpy(), np.right_shift(x, by))
+    right = both(ops.bitwise_right_shift, x, by)
+    assert right.type.dtype == dtype
+    np.testing.assert_array_equal(right.asnumpy(), np.right_shift(x, by))
     np.testing.assert_array_equal(both(ops.bitwise_left_shift, x, by).asnumpy(), np.left_shift(x, by))
 
 

@@ -20,6 +20,7 @@ from graphc.ops.functional.elementwise import (
     logical_xor,
     maximum,
     mul,
+    neg,
     pow_,
     sub,
 )
@@ -83,7 +84,7 @@ def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
         return moved
     # The power that is the sign's bit is negative.
     last = a.type.numpy.itemsize * 8 - 1
-    return select(less(b, last), moved, select(less(a, 0), -1, 0))
+    return select(less(b, last), moved, cast(neg(cast(less(a, 0), "int32")), a.dtype))
 
 
 invert = bitwise_not
