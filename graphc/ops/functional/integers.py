@@ -7,7 +7,7 @@ import numpy as np
 from graphc.errors import DTypeError, user_loc
 from graphc.ops.functional.arithmetic import floor_div
 from graphc.ops.functional.control import while_loop
-from graphc.ops.functional.core import Operand, call, cast, pair
+from graphc.ops.functional.core import Operand, call, cast, cast_to, pair
 from graphc.ops.functional.elementwise import (
     abs_,
     add,
@@ -84,7 +84,7 @@ def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
         return moved
     # The power that is the sign's bit is negative.
     last = a.type.numpy.itemsize * 8 - 1
-    return select(less(b, last), moved, cast(neg(cast(less(a, 0), "int32")), a.dtype))
+    return select(less(b, last), moved, neg(cast_to(less(a, 0), a.type.dtype)))
 
 
 invert = bitwise_not
