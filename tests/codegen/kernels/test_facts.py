@@ -10,7 +10,7 @@ import pytest
 
 from graphc_codegen.kernel_facts import KERNEL_FACTS
 from graphc_codegen.kernels import EMITTERS
-from graphc_codegen.program import Instr, NamedKernel, result_domain, written
+from graphc_codegen.program import Instr, NamedKernel, UserFunction, result_domain, written
 from graphc_codegen.writer import Declarations, Writer
 from tests.codegen.kernel_harness import kernel, random
 from tests.codegen.kernels.winograd import test_batch, test_single_images
@@ -46,6 +46,11 @@ PARAMS: dict[str, dict[str, Any]] = {
     "gather_grad": INDEXED,
     "scatter": INDEXED | {"mode": "add"},
     "log": {"site": 1, "capacity": 64, "dtypes": ("float32",), "sizes": (3,)},
+    "custom": {
+        "function": UserFunction("twice", lambda x: x + x, True, ()),
+        "inputs": (("float32", (40,)),),
+        "outputs": (("float32", (40,)),),
+    },
 }
 #: x + 1 as an epilogue.
 ADD_ONE = (Instr("input", imm=0), Instr("const", imm=1.0), Instr("add", (0, 1)))
