@@ -117,7 +117,7 @@ def test_llvm_has_a_thread_for_each_cpu_however_many_the_step_has(monkeypatch: p
         asked.append(compile_threads)
         return executable.compile_program(*args, **options)
 
-    monkeypatch.setattr("graphc.api.cpus", lambda: 7)
+    monkeypatch.setattr("graphc.build.cpus", lambda: 7)
     monkeypatch.setattr(graphc_codegen, "compile_program", compile_program)
     lenet_step(1)
     assert asked == [7]
