@@ -152,7 +152,9 @@ def _add_opt(commands: _Commands[argparse.ArgumentParser]) -> None:
     lower.add_argument(
         "graph", metavar="FILE.ir", help="a .ir or .json file, a dump directory, or - for standard input"
     )
-    lower.add_argument("--stages", action="store_true", help="print them after fusion and after each rewrite, not only last")
+    lower.add_argument(
+        "--stages", action="store_true", help="print them after fusion and after each rewrite, not only last"
+    )
     _add_threads(lower)
     _add_load(lower)
 
