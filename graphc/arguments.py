@@ -14,11 +14,16 @@ _said: set[tuple[str, str]] = set()
 def only(owner: str, name: str, value: Any, *wanted: Any) -> None:
     """Refuse an argument (ArgumentValueError GC112) unless its value is one of those that mean something here."""
     if not any(value is w or (type(value) is type(w) and value == w) for w in wanted):
-        raise ArgumentValueError(
-            f"{owner}: {name}={value!r} is not supported, only {' or '.join(map(repr, wanted))}",
-            code="GC112",
-            loc=user_loc(),
-        )
+        raise refusal(owner, name, value, *wanted)
+
+
+def refusal(owner: str, name: str, value: Any, *wanted: Any) -> ArgumentValueError:
+    """The error GC112: MindSpore gives the value a meaning that graphc has not."""
+    return ArgumentValueError(
+        f"{owner}: {name}={value!r} is not supported, only {' or '.join(map(repr, wanted))}",
+        code="GC112",
+        loc=user_loc(),
+    )
 
 
 def no_effect(owner: str, name: str, why: str) -> None:

@@ -6,51 +6,9 @@ They work on Tensors at once (by the NumPy reference), and record nodes while a 
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import TYPE_CHECKING
 
-from graphc.ops.functional import (
-    activation,
-    arithmetic,
-    blocks,
-    boxes,
-    clipping,
-    collective,
-    control,
-    conv,
-    core,
-    create,
-    cumulative,
-    describe,
-    diagonals,
-    dynamic,
-    elementwise,
-    extrema,
-    index,
-    integers,
-    joining,
-    logic,
-    loss,
-    names,
-    normalization,
-    padding,
-    pooling,
-    printing,
-    products,
-    python_values,
-    random,
-    reduce,
-    reordering,
-    resizing,
-    scattering,
-    shapes,
-    slicing,
-    solve,
-    sorting,
-    special,
-    state,
-    statistics,
-    transcendental,
-)
 from graphc.ops.functional import methods as methods
 from graphc.ops.functional.activation import *
 from graphc.ops.functional.arithmetic import *
@@ -95,47 +53,13 @@ from graphc.ops.functional.statistics import *
 from graphc.ops.functional.transcendental import *
 
 if not TYPE_CHECKING:
-    _MODULES = (
-        core,
-        activation,
-        arithmetic,
-        blocks,
-        boxes,
-        clipping,
-        collective,
-        control,
-        conv,
-        create,
-        cumulative,
-        describe,
-        diagonals,
-        dynamic,
-        elementwise,
-        extrema,
-        index,
-        integers,
-        joining,
-        logic,
-        loss,
-        names,
-        normalization,
-        padding,
-        pooling,
-        printing,
-        products,
-        python_values,
-        random,
-        reduce,
-        reordering,
-        resizing,
-        scattering,
-        shapes,
-        slicing,
-        solve,
-        sorting,
-        special,
-        state,
-        statistics,
-        transcendental,
-    )
-    __all__ = [name for module in _MODULES for name in module.__all__]
+    #: What the modules above export: all that is here but the modules themselves.
+    __all__ = [
+        name
+        for name, value in globals().items()
+        if not (
+            name.startswith("_")
+            or isinstance(value, ModuleType)
+            or name in ("ModuleType", "TYPE_CHECKING", "annotations")
+        )
+    ]

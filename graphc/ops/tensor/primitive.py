@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 
 
@@ -155,9 +156,7 @@ _MODES = ("valid", "same", "pad")
 def _check(name: str, key: str, value: Any, declared: Any) -> None:
     """ArgumentTypeError or ArgumentValueError for an attribute of the wrong kind, or with a meaning that graphc has not."""
     if isinstance(declared, Only) and value != declared.value:
-        raise ArgumentValueError(
-            f"{name}: {key}={value!r} is not supported, only {declared.value!r}", code="GC112", loc=user_loc()
-        )
+        raise refusal(name, key, value, declared.value)
     kinds = _KINDS.get((name, key))
     if kinds is None:
         return
