@@ -98,8 +98,8 @@ def _same(what: str, got: Array, want: Array, coarse: Array) -> None:
         return
     if not got.size:
         return
+    size = got.dtype.itemsize
     got, coarse = got.astype(np.float64), coarse.astype(np.float64)
-    size = coarse.dtype.itemsize if not is_float(got) else got.dtype.itemsize
     largest = max(1.0, float(np.abs(want).max()))
     bound = NEAR[size] * largest + 30 * float(np.abs(coarse - want).max(initial=0))
     off = np.abs(got - want)

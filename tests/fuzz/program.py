@@ -70,7 +70,8 @@ class Program:
                     p = args[0]
                     made.append(p)
                 else:
-                    made.append(np.asarray(KINDS[s.kind].numpy(*args, **s.attrs)))
+                    result = np.asarray(KINDS[s.kind].numpy(*args, **s.attrs))
+                    made.append(_wide(result) if exact else result)
         return made, p
 
     def leaves(self) -> list[int]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from graphc import ShapeError, Tensor, nn, ops
+from graphc.debug import debug
 
 NONE_WIDE, NONE_LONG = np.zeros((3, 0), np.float32), np.zeros((0, 3), np.float32)
 ONES = Tensor(np.ones(3, np.float32))
@@ -55,3 +56,13 @@ def test_gradients_of_no_elements_are_no_elements(function, x):
 def test_the_mean_of_nothing_is_refused(x):
     with pytest.raises(ShapeError, match="has nothing to reduce"):
         Of(ops.mean)(Tensor(x))
+
+
+def test_checked_mode_does_not_miss_what_has_no_elements():
+    """The gradient of `b` sums a buffer of no bytes, which no kernel writes."""
+    a, b, dy = (Tensor(np.ones(shape, np.float32)) for shape in ((0,), (33, 1), (33, 0)))
+    gradients = ops.GradOperation(get_all=True, sens_param=True)
+    with debug(jit=False):
+        of_a, of_b = Of(lambda a, b, dy: gradients(ops.maximum)(a, b, dy))(a, b, dy)
+    assert of_a.shape == (0,)
+    np.testing.assert_array_equal(of_b.asnumpy(), np.zeros((33, 1)))

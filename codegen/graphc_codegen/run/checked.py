@@ -215,7 +215,7 @@ class _Step:
     def _readable(self, stmt: Stmt, id: int) -> Array:
         """The array of a buffer that may be read now."""
         buffer = self._buffers[id]
-        if buffer.space == "arena":
+        if buffer.space == "arena" and buffer.size:  # Nobody needs to write an empty one.
             if id in self._dead:
                 raise CheckedError(f"{_where(stmt)} reads buffer {id} after its last use")
             if id not in self._written:
