@@ -59,6 +59,7 @@ _PLAIN = (
     types.NoneType, bool, int, float, complex, str, bytes, tuple, list, dict, set, type, range, np.generic, np.dtype, DType,
     Cell,
 )  # fmt: skip
+_FUNCTIONS = (types.FunctionType, types.MethodType)
 #: Methods of these are all that may be called on values that are not known.
 _KNOWN = (Tensor, list, tuple, dict, set, str)
 
@@ -66,15 +67,14 @@ _KNOWN = (Tensor, list, tuple, dict, set, str)
 def needs_conversion(fn: Callable[..., Any]) -> bool:
     """Whether a function or bound method is the user's, and branches or loops by what may be a traced tensor."""
     function, instance = _parts(fn)
-    owner = type(instance)
-    if not _branches_itself(function, owner):
+    if not _branches_itself(function, instance):
         return False
-    others = (f for f in _called(function, owner) if f is not function)
-    return any(_branches_itself(f, owner) for f in others) or not _by_python(function, instance)
+    others = (found for found in _called(function, instance) if found[0] is not function)
+    return any(_branches_itself(*found) for found in others) or not _by_python(function, instance)
 
 
-def _branches_itself(value: Any, owner: type) -> bool:
-    return isinstance(value, types.FunctionType) and is_users(value) and _branches(value, owner, set())
+def _branches_itself(value: Any, instance: Any) -> bool:
+    return isinstance(value, types.FunctionType) and is_users(value) and _branches(value, instance, set())
 
 
 def _parts(fn: Any) -> tuple[Any, Any]:
@@ -87,7 +87,7 @@ def is_users(function: types.FunctionType) -> bool:
     return not (is_library(file) or file.startswith(LIBRARIES) or file in SOURCE_MAPS)
 
 
-def _branches(function: types.FunctionType, owner: type, seen: set[types.CodeType]) -> bool:
+def _branches(function: types.FunctionType, instance: Any, seen: set[types.CodeType]) -> bool:
     """Whether a function branches, loops, prints or uses super(), or calls a user's function that does."""
     code = function.__code__
     if code in seen:
@@ -95,7 +95,7 @@ def _branches(function: types.FunctionType, owner: type, seen: set[types.CodeTyp
     seen.add(code)
     if not {"super", "print"}.isdisjoint(code.co_names) or any(_jumps(c) for c in _codes(code)):
         return True
-    return any(is_users(f) and _branches(f, owner, seen) for f in _called(function, owner))
+    return any(is_users(f) and _branches(f, owner, seen) for f, owner in _called(function, instance))
 
 
 def _codes(code: types.CodeType) -> Iterable[types.CodeType]:
@@ -113,12 +113,37 @@ def _jumps(code: types.CodeType) -> bool:
     return any(decides(i.opname) for i in dis.get_instructions(code))
 
 
-def _called(function: types.FunctionType, owner: type) -> Iterable[types.FunctionType]:
-    """The plain functions whose names a function mentions: globals, closure variables, methods of its own class."""
+def _called(function: types.FunctionType, instance: Any) -> Iterable[tuple[types.FunctionType, Any]]:
+    """The functions whose names a function mentions, each with the object that it is a method of.
+
+    Among globals, closure variables and the object's own; among what these hold by the names mentioned, twice; and among the
+    items of containers. Some that are not called may be among them.
+    """
     names = {name for code in _codes(function.__code__) for name in code.co_names}
-    cells = (c.cell_contents for c in function.__closure__ or () if _is_filled(c))
-    candidates = [*(function.__globals__.get(n) for n in names), *(getattr(owner, n, None) for n in names), *cells]
-    return (f for f in candidates if isinstance(f, types.FunctionType))
+    cells = [c.cell_contents for c in function.__closure__ or () if _is_filled(c)]
+    level: list[Any] = [instance, *(function.__globals__[n] for n in names if n in function.__globals__), *cells]
+    yield from ((f, None) for f in level if isinstance(f, types.FunctionType))
+    for _ in range(2):
+        level = [(value, holder) for holder in level for value in _held(holder, names)]
+        yield from (_function_of(value, holder) for value, holder in level if isinstance(value, _FUNCTIONS))
+        level = [value for value, _ in level]
+
+
+def _held(holder: Any, names: Iterable[str]) -> list[Any]:
+    """What an object has under some names, and the items of what is a container; no property is run."""
+    if isinstance(holder, (*_FUNCTIONS, types.NoneType, Tensor, str, np.ndarray)):
+        return []
+    own, kind = getattr(holder, "__dict__", {}), type(holder)
+    found = [own[n] if n in own else getattr(kind, n, None) for n in names]
+    items = (v.values() if isinstance(v, dict) else v for v in found if isinstance(v, (list, tuple, dict)))
+    return [v for v in found if v is not None] + [item for held in items for item in held]
+
+
+def _function_of(value: Any, holder: Any) -> tuple[types.FunctionType, Any]:
+    if isinstance(value, types.MethodType):
+        function: Any = value.__func__
+        return function, value.__self__
+    return value, holder
 
 
 def _is_filled(cell: types.CellType) -> bool:
@@ -164,7 +189,7 @@ def _by_python(function: types.FunctionType, instance: Any) -> bool:
     except _Unknown:
         return False
     return all(isinstance(v, _PLAIN) for v in deciding) and not any(
-        _branches_itself(f, type(instance)) for f, instance in map(_parts, called)
+        _branches_itself(f, instance) for f, instance in map(_parts, called)
     )
 
 

@@ -84,3 +84,109 @@ def test_random_functions() -> None:
         ops.dropout(x, 1.5)
     with pytest.raises(graphc.ArgumentTypeError, match="p must be a number, got str"):
         ops.dropout(x, "0.5")  # type: ignore[arg-type]
+
+
+class Draw(nn.Cell):
+    def __init__(self, draw):
+        super().__init__()
+        self.draw = draw
+
+    def construct(self, p):
+        return self.draw(p)
+
+
+WEIGHTS = np.array([[0.5, 0, 3, 1.5], [2, 2, 0, 1e-3]], np.float32)
+LOGITS = np.log(WEIGHTS, out=np.full_like(WEIGHTS, -np.inf), where=WEIGHTS > 0)
+
+
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, PYNATIVE_MODE])
+@pytest.mark.parametrize(
+    ("draw", "given"),
+    [
+        (lambda p: ops.multinomial(p, N), WEIGHTS),
+        (lambda p: ops.multinomial(p, N), WEIGHTS * 1e30),
+        (lambda p: p.multinomial(N), WEIGHTS * 1e-34),
+        (lambda p: ops.Multinomial(dtype="int64")(p, N), WEIGHTS),
+        (lambda p: ops.random_categorical(p, N), LOGITS),
+        (lambda p: ops.RandomCategorical("int16")(p, N), LOGITS + 200),
+    ],
+)
+def test_draws_follow_their_probabilities(draw, given, mode):
+    graphc.set_seed(3)
+    graphc.set_context(mode=mode)
+    try:
+        places = Draw(draw)(Tensor(given)).asnumpy()
+    finally:
+        graphc.set_context(mode=graphc.GRAPH_MODE)
+    assert places.shape == (2, N)
+    for row, weights in zip(places, WEIGHTS, strict=True):
+        p = weights.astype(np.float64) / weights.sum()
+        found = np.bincount(row, minlength=4) / N
+        assert found[p == 0] == 0
+        assert (np.abs(found - p) <= 5 * np.sqrt(p * (1 - p) / N)).all()
+
+
+def test_draws_without_replacement():
+    graphc.set_seed(4)
+    of = Draw(lambda p: ops.multinomial(p, 3, replacement=False))
+    drawn = [of(Tensor(np.array([1, 0, 5, 2, 0], np.float32))).tolist() for _ in range(60)]
+    assert all(sorted(d) == [0, 2, 3] for d in drawn)
+    first = [d[0] for d in drawn]
+    assert 25 < first.count(2) < 52  # 5/8 of 60 is 37.5, its deviation 3.75
+    assert len({tuple(d) for d in drawn}) > 2
+
+
+@pytest.mark.parametrize(
+    ("draw", "given"),
+    [
+        (lambda p: ops.multinomial(p, 2), [1, -1]),
+        (lambda p: ops.multinomial(p, 2), [0, 0]),
+        (lambda p: ops.multinomial(p, 2), [np.nan, 1]),
+        (lambda p: ops.multinomial(p, 2), [np.inf, 1]),
+        (lambda p: ops.multinomial(p, 2, False), [0, 1]),
+        (lambda p: ops.random_categorical(p.reshape((1, 2)), 2), [np.nan, 1]),
+        (lambda p: ops.random_categorical(p.reshape((1, 2)), 2), [-np.inf, -np.inf]),
+    ],
+)
+def test_what_is_no_probability_raises(draw, given):
+    x, good = Tensor(np.array(given, np.float32)), Tensor(np.array([1, 2], np.float32))
+    for call in (draw, Draw(draw)):
+        with pytest.raises(ValueError, match=r"multinomial|random_categorical"):
+            call(x)
+        assert call(good).size == 2  # What raised has left nothing behind.
+
+
+def test_draws_in_a_loop_over_tensors():
+    def draw(p):
+        i, total = Tensor(0, "int32"), Tensor(0, "int32")
+        while i < 4:
+            total = total + ops.multinomial(p, 1)[0]
+            i = i + 1
+        return total
+
+    assert Draw(draw)(Tensor(np.array([0, 1], np.float32))).tolist() == 4
+    with pytest.raises(ValueError, match="not all zero"):
+        Draw(draw)(Tensor(np.array([0, 0], np.float32)))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: ops.multinomial(Tensor(np.ones((2, 2, 2), np.float32)), 1),
+            r"expected probabilities \[n\] or \[rows, n\]",
+        ),
+        (lambda: ops.multinomial(Tensor(np.ones(2, np.float32)), 3, False), "3 samples without replacement of 2"),
+        (lambda: ops.multinomial(Tensor(np.ones(2, np.float32)), 0), "at least 1"),
+        (lambda: ops.multinomial(Tensor(np.ones(2, np.float32)), 1.5), "must be an int"),
+        (lambda: ops.Multinomial(dtype="float32")(Tensor(np.ones(2, np.float32)), 1), "int32 or int64"),
+        (lambda: ops.random_categorical(Tensor(np.ones(2, np.float32)), 1), r"expected floats \[rows, n\]"),
+        (
+            lambda: ops.random_categorical(Tensor(np.ones((1, 2), np.float32)), 1, dtype="uint8"),
+            "int16, int32 or int64",
+        ),
+    ],
+)
+def test_draws_that_have_no_meaning(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()

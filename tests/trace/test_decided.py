@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+import types
 from functools import cache
 
 import pytest
@@ -182,7 +183,38 @@ def calls_what_it_imports(self, x):
     return neg(x) if self.on else x
 
 
+def passes_it_on(self, x):
+    return self.function(x)
+
+
+def passes_it_on_by_an_item(self, x):
+    first = self.functions[0]
+    return first(x)
+
+
+def passes_it_on_by_a_module(self, x):
+    return elsewhere.chosen(x)
+
+
+def passes_it_on_by_a_part(self, x):
+    return self.part.chosen(x)
+
+
+class Part:
+    """Of a cell, and no cell itself."""
+
+    def chosen(self, x):
+        return positive(x)
+
+
+elsewhere = types.ModuleType("elsewhere")
+elsewhere.chosen = Part().chosen
+
 CONVERTED = [
+    cell(passes_it_on, function=positive),
+    cell(passes_it_on_by_an_item, functions=[positive]),
+    cell(passes_it_on_by_a_module),
+    cell(passes_it_on_by_a_part, part=Part()),
     cell(calls_what_it_imports, on=True),
     cell(by_an_operand),
     cell(by_what_it_makes, positive=True),

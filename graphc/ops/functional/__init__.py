@@ -42,6 +42,7 @@ from graphc.ops.functional.random import *
 from graphc.ops.functional.reduce import *
 from graphc.ops.functional.reordering import *
 from graphc.ops.functional.resizing import *
+from graphc.ops.functional.sampling import *
 from graphc.ops.functional.scattering import *
 from graphc.ops.functional.shapes import *
 from graphc.ops.functional.slicing import *

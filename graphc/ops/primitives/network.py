@@ -9,6 +9,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, use
 from graphc.ops import functional as F
 from graphc.ops.functional.describe import numel
 from graphc.ops.functional.normalization import lrn
+from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.seed import generator
 from graphc.ops.tensor.tensor import Tensor
@@ -237,6 +238,18 @@ StandardNormal = declare(
 )
 
 UniformReal = declare("UniformReal", _uniform, seed=0, seed2=0)
+
+
+def _multinomial(x: Tensor, num_samples: int, seed: int, seed2: int, dtype: Any) -> Tensor:
+    """Indices drawn, with replacement, with the probabilities in a row."""
+    if to_name(dtype) not in ("int32", "int64"):
+        raise ArgumentTypeError(f"Multinomial: dtype must be int32 or int64, got {to_name(dtype)}", loc=user_loc())
+    return F.cast(F.multinomial(x, num_samples, True, seed or seed2 or None), dtype)
+
+
+Multinomial = declare("Multinomial", _multinomial, seed=0, seed2=0, dtype="int32")
+
+RandomCategorical = declare("RandomCategorical", F.random_categorical, dtype="int64")
 
 UniformInt = declare("UniformInt", _uniform_int, seed=0, seed2=0)
 
