@@ -161,7 +161,9 @@ def main() -> float:
     cell = ClippedStep(loss, optimizer).set_train()
     start = time.perf_counter()
     step = graphc.compile(cell, *text.batch(rng, text.train))
-    print(f"{len(text.train):,} characters of {len(text.characters)} kinds; compiled in {time.perf_counter() - start:.1f} s")
+    print(
+        f"{len(text.train):,} characters of {len(text.characters)} kinds; compiled in {time.perf_counter() - start:.1f} s"
+    )
     start = time.perf_counter()
     for i in range(1, options.steps + 1):
         value = step(*text.batch(rng, text.train))

@@ -29,10 +29,10 @@ def build(workload: str, variant: str, weights: dict[str, Array], x: Array, y: A
     cell = training_cell(workload, variant, weights, nn.AdamW)
     inputs = Tensor(x), Tensor(y)
 
-    def compile() -> Callable[[], float]:
+    def compile() -> Callable[..., float]:
         step = graphc.compile(cell, *inputs)
         if variant == "scaled":
-            return lambda: float(step(*inputs)[0])
-        return lambda: float(step(*inputs))
+            return lambda *fresh: float(step(*(fresh or inputs))[0])
+        return lambda *fresh: float(step(*(fresh or inputs)))
 
     return compile

@@ -126,7 +126,11 @@ def build(workload: str, variant: str, weights: dict[str, Array], x: Array, y: A
     family = WORKLOADS[workload].family
     network = {"mlp": mlp, "lenet": lenet, "resnet20": resnet20, "gpt": gpt}[family]
     update = clipped_adamw if family == "gpt" else momentum
-    inputs, labels = jnp.asarray(x), jnp.asarray(y).reshape(-1)
+
+    def arrays(x: Array, y: Array) -> tuple[Any, Any]:
+        return jnp.asarray(x), jnp.asarray(y).reshape(-1)
+
+    given = arrays(x, y)
 
     def loss_of(p: Tree, s: Tree, inputs: Any, labels: Any, scale: Any) -> Any:
         logits, s = network(p, s, inputs)
@@ -143,15 +147,15 @@ def build(workload: str, variant: str, weights: dict[str, Array], x: Array, y: A
         p, state = jax.lax.cond(finite, update, lambda p, state, g: (p, state), p, state, gradients)
         return p, state, s, loss
 
-    def compile() -> Callable[[], float]:
+    def compile() -> Callable[..., float]:
         p = {name: jnp.asarray(w) for name, w in weights.items()}
         zeros = [jax.tree.map(jnp.zeros_like, p) for _ in range(2)]
         state = (jnp.float32(0), *zeros) if family == "gpt" else zeros[0]
         kept = [p, _statistics(p) if family == "resnet20" else {}, state]
         scale = jnp.float32(SCALE if variant == "scaled" else 1.0)
 
-        def step() -> float:
-            kept[0], kept[2], kept[1], loss = train(*kept, inputs, labels, scale)
+        def step(*fresh: Array) -> float:
+            kept[0], kept[2], kept[1], loss = train(*kept, *(arrays(*fresh) if fresh else given), scale)
             return float(loss)
 
         return step

@@ -136,15 +136,19 @@ def build(
         optimizer: Any = torch.optim.AdamW(parameters, ADAM_RATE, BETAS, EPS, WEIGHT_DECAY, fused=True)
     else:
         optimizer = torch.optim.SGD(parameters, LEARNING_RATE, momentum=MOMENTUM, fused=True)
-    inputs, labels = torch.from_numpy(x), torch.from_numpy(y).long().view(-1)
+
+    def tensors(x: Array, y: Array) -> tuple[Any, Any]:
+        return torch.from_numpy(x), torch.from_numpy(y).long().view(-1)
+
+    given = tensors(x, y)
     scaler = torch.amp.GradScaler("cpu", init_scale=SCALE, growth_interval=1_000_000, enabled=variant == "scaled")
 
-    def compile() -> Callable[[], float]:
-        loss_of = wrap(lambda: F.cross_entropy(network(inputs), labels))
+    def compile() -> Callable[..., float]:
+        loss_of = wrap(lambda inputs, labels: F.cross_entropy(network(inputs), labels))
 
-        def step() -> float:
+        def step(*fresh: Array) -> float:
             optimizer.zero_grad(set_to_none=True)
-            loss = loss_of()
+            loss = loss_of(*(tensors(*fresh) if fresh else given))
             # A scaler that is not enabled does nothing.
             scaler.scale(loss).backward()
             if clipped:

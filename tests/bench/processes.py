@@ -48,7 +48,7 @@ class Process:
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self._process = subprocess.Popen(
             [*_pin(cpu), python, str(HERE / arguments[0]), *arguments[1:]],
-            env=_environment(cache, cpu),
+            env=environment(cache, cpu),
             cwd=cache,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -122,7 +122,7 @@ def _pin(cpu: int | None) -> list[str]:
     return [] if cpu is None or shutil.which("taskset") is None else ["taskset", "-c", str(cpu)]
 
 
-def _environment(cache: str, cpu: int | None) -> dict[str, str]:
+def environment(cache: str, cpu: int | None) -> dict[str, str]:
     caches = {
         "GRAPHC_CACHE_DIR": os.path.join(cache, "graphc"),
         "TORCHINDUCTOR_CACHE_DIR": os.path.join(cache, "torch"),
