@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 
 HERE = Path(__file__).parent
 #: Modules of the benchmark, which is no package: its scripts find each other by their directory.
-MODULES = ("workloads", "report", "processes", "machine", "facts", "cells")
+MODULES = ("workloads", "report", "processes", "machine", "facts", "cells", "whole")
 
 
 @pytest.fixture
@@ -117,3 +118,33 @@ def test_the_peak_is_that_of_the_loops(bench):
     loaded = machine.loading.load([machine.llvm_modules.compile_module(text, target)], ["run"], target)
     assert loaded.function("run")(data.ctypes.data) == 0
     np.testing.assert_array_equal(data[: target.lanes], expected)
+
+
+def test_whole_programs(bench, tmp_path):
+    whole = bench("whole")
+    tokens = np.load(whole.DATA["gpt"](tmp_path))
+    assert tokens.dtype == np.int32
+    assert set(tokens) == set(range(bench("workloads").GPT.vocabulary))
+    with np.load(whole.DATA["digits"](tmp_path)) as data:
+        assert data["train_images"].shape == (1442, 1, 32, 32)
+    slept = [sys.executable, "-c", "import time; time.sleep(0.2); print('done')"]
+    failed = [sys.executable, "-c", "raise SystemExit('no such thing')"]
+    options = argparse.Namespace(rounds=2, limit=20)
+    found = whole._rounds({"graphc": slept, "torch": slept, "jax": failed}, tmp_path / "run", options)
+    assert {name: len(times) for name, times in found.items()} == {
+        "graphc cold": 2, "graphc warm": 2, "torch cold": 2, "jax cold": 0,
+    }  # fmt: skip
+    assert min(map(min, filter(None, found.values()))) > 0.2
+    rows = whole.table({"digits": {"graphc cold": [1.0, 3.0, 2.0], "torch cold": [8.0]}, "gpt": {"jax cold": [4.0]}})
+    assert rows[2:] == ["| digits | 2.00 | 8.00 |  | 0.25 |", "| gpt |  |  | 4.00 |  |"]
+
+
+def test_a_transformer_trained_to_a_loss(tmp_path):
+    np.save(tmp_path / "text.npy", np.arange(5000, dtype=np.int32) % 7)
+    done = subprocess.run(
+        [sys.executable, str(HERE / "train_gpt.py"), "graphc", str(tmp_path / "text.npy"), "2.5"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert 50 <= json.loads(done.stdout)["steps"] < 200
