@@ -94,8 +94,6 @@ for _name, _g, _n, _smooth in (
     ("softplus", ops.softplus, lambda x: np.logaddexp(x, 0), True),
     ("abs", ops.abs, np.abs, False),
     ("relu", ops.relu, lambda x: np.maximum(x, 0), False),
-    ("floor", ops.floor, np.floor, False),
-    ("sign", ops.sign, np.sign, False),
     ("exp of a little", lambda x: ops.exp(x * 0.25), lambda x: np.exp(x * x.dtype.type(0.25)), True),
     ("log of more than one", lambda x: ops.log(x * x + 1.5), lambda x: np.log(x * x + x.dtype.type(1.5)), True),
     ("root", lambda x: ops.sqrt(x * x + 0.5), lambda x: np.sqrt(x * x + x.dtype.type(0.5)), True),
@@ -104,6 +102,19 @@ for _name, _g, _n, _smooth in (
     ("python number", lambda x: 2 - x * 3, lambda x: 2 - x * 3, True),
 ):
     kind(_name, 1, floats, _g, _n, _smooth)
+
+
+def _steady(rng: np.random.Generator, args: Sequence[Array]) -> Attrs | None:
+    """Floats that rounding moves neither over a whole number nor over zero."""
+    (x,) = args
+    if not is_float(x):
+        return None
+    wide = x.astype(np.float64)
+    return {} if (np.abs(wide - np.rint(wide)) > 1e-3 * (1 + np.abs(wide))).all() else None
+
+
+kind("floor", 1, _steady, ops.floor, np.floor, False)
+kind("sign", 1, _steady, ops.sign, np.sign, False)
 
 for _name, _g, _n, _smooth in (
     ("add", ops.add, np.add, True),
