@@ -47,7 +47,7 @@ class Calls:
         if not any(x.type.size for x in outputs):
             return
         if all(x.type.size for x in inputs):
-            self._call(NamedKernel(name, tuple(params.items())), *inputs, *outputs)
+            self._call(precision.kernel(name, params), *inputs, *outputs)
             return
         for x in outputs:
             self.fill(x, 0)

@@ -33,7 +33,8 @@ class Segment:
 
     An SSA value may bound the turns; at least one must remain. In splat mode a tap is (offset of A, offset
     added to every vector of B), in dot mode (pieces of A, pieces of B). `beside`, if given, writes what else each turn
-    does; it is told its number.
+    does; it is told its number. With a `block` accumulators take so many turns at most, and are then added to float64 ones
+    at the address `totals` (`total_places`).
     """
 
     count: int | str
@@ -42,11 +43,18 @@ class Segment:
     taps: tuple[tuple[int, int], ...] | tuple[tuple[Pieces, Pieces], ...]
     first: int | str = 0
     beside: Callable[[int | str], None] | None = None
+    block: int = 0
+    totals: str = ""
 
 
 def registers(lanes: int) -> int:
     """Accumulators a tile may hold, of 32 vector registers with 16 lanes, of 16 with 8."""
     return 28 if lanes >= 16 else 12
+
+
+def total_places(w: Writer) -> str:
+    """Memory for the float64 accumulators of a tile. To be asked for outside of all loops: it is on the stack."""
+    return w.op(f"alloca [{registers(w.lanes) * w.lanes} x double], align 64")
 
 
 def widest(lanes: int, rows: int) -> int:
@@ -333,6 +341,8 @@ def _walk(
         acc: list[str],
         body: Callable[[str, str, list[str]], list[str]],
         beside: Callable[[int | str], None] | None = None,
+        block: int = 0,
+        totals: str = "",
     ) -> list[str]:
         first, count = bounds
         if (first, count) == (0, 1):
@@ -345,6 +355,8 @@ def _walk(
                 beside(i)
             return body(w.at(at[0], w.mul(i, steps[0])), w.at(at[1], w.mul(i, steps[1])), values)
 
+        if totals:
+            return _by_blocks(w, (first, count), block, totals, acc, turn)
         return w.loop(count, turn, [(type, x) for x in acc], start=first)
 
     def segment(s: Segment, pa: str, pb: str, acc: list[str]) -> list[str]:
@@ -353,7 +365,7 @@ def _walk(
                 values = tap(qa, qb, at, s.b_step, values)
             return values
 
-        return turns((s.first, s.count), (s.a_step, s.b_step), (pa, pb), acc, once, s.beside)
+        return turns((s.first, s.count), (s.a_step, s.b_step), (pa, pb), acc, once, s.beside, s.block, s.totals)
 
     def level(rest: Sequence[Level], pa: str, pb: str, acc: list[str]) -> list[str]:
         if rest:
@@ -370,3 +382,28 @@ def _walk(
         return acc
 
     return level(levels, a, b, acc)
+
+
+def _by_blocks(
+    w: Writer,
+    bounds: tuple[int | str, int | str],
+    block: int,
+    totals: str,
+    acc: Sequence[str],
+    turn: Callable[[str, list[str]], list[str]],
+) -> list[str]:
+    """The turns in blocks, each of which begins with zeros; their sums are brought together in float64."""
+    type, (first, count) = vec("float", w.lanes), bounds
+    places = [w.at(totals, k * w.lanes, "double") for k in range(len(acc))]
+    for value, place in zip(acc, places, strict=True):
+        w.vstore(w.convert("fpext", value, "float", "double"), place, type="double")
+
+    def one(i: str, _: list[str]) -> None:
+        stop = w.smaller(w.add(i, block), count)
+        made = w.loop(stop, turn, [(type, "zeroinitializer")] * len(acc), start=i)
+        for value, place in zip(made, places, strict=True):
+            wide = w.convert("fpext", value, "float", "double")
+            w.vstore(w.binary("fadd", w.vload(place, type="double"), wide, "double"), place, type="double")
+
+    w.loop(count, one, step=block, start=first)
+    return [w.convert("fptrunc", w.vload(place, type="double"), "double", "float") for place in places]

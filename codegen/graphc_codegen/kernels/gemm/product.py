@@ -44,6 +44,7 @@ from graphc_codegen.kernels.microkernel import (
     registers,
     splat_tile,
     strip_kinds,
+    total_places,
     transpose_into,
 )
 from graphc_codegen.writer import Writer
@@ -92,7 +93,8 @@ class _Product(NamedTuple):
     `finish` applies the epilogue and marks, if there is one to apply; `tile` is memory for tiles that are transposed; `at`
     is where this product begins: batch, i, j; `far` says that C is not near, and `coming` what is fetched for the next product.
     `source` is the operand of vectors that are fetched strip by strip while tiles of the strip before are computed.
-    `triangle` is what a product with that parameter can do less of.
+    `triangle` is what a product with that parameter can do less of. With a `block` accumulators take so many terms at most
+    before they are added to those at the address `totals`.
     """
 
     scalars: _Side
@@ -109,6 +111,8 @@ class _Product(NamedTuple):
     coming: tuple[_Coming, ...]
     source: _Side | None = None
     triangle: _Triangle | None = None
+    block: int = 0
+    totals: str = ""
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
@@ -136,6 +140,8 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         finish.begin()
     panel = w.op(f"alloca [{p['k'] * VECTORS * w.lanes} x float], align 64") if way.packs else ""
     tile = w.op(f"alloca [{registers(w.lanes) * w.lanes} x float], align 64") if way.swaps else ""
+    block = int(p.get("block", 0))
+    totals = total_places(w) if block else ""
 
     def matrices(index: str | int) -> list[str]:
         digits = _digits(w, index, axes)
@@ -156,7 +162,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             x = _Product(right, left, p["k"], c, 1, seen[2].lead, p["accumulate"], finish, tile, start, far, coming)
         else:
             x = _Product(left, right, p["k"], c, seen[2].lead, 1, p["accumulate"], finish, tile, start, far, coming)
-        x = x._replace(triangle=_triangle(p, way))
+        x = x._replace(triangle=_triangle(p, way), block=block, totals=totals)
         if way.dots:
             _along_k(w, x)
         else:
@@ -330,7 +336,7 @@ def _turns(
 ) -> tuple[Segment, ...]:
     """The loop over k, which fetches beside its turns what comes later."""
     first, end = turns
-    return (Segment(end, x.scalars.deep, x.vectors.deep, ((0, 0),), first=first, beside=fetch),)
+    return (Segment(end, x.scalars.deep, x.vectors.deep, ((0, 0),), first, fetch, x.block, x.totals),)
 
 
 def _store_transposed(w: Writer, x: _Product, acc: Sequence[str], target: str, widths: Sequence[int]) -> None:
@@ -401,7 +407,7 @@ def _finish(w: Writer, x: _Product, acc: Sequence[str], at: tuple[str | int, str
 
 def _along_k(w: Writer, x: _Product) -> None:
     s, v = x.scalars, x.vectors
-    segments = _runs(x.k, w.lanes)
+    segments = _runs(x, w.lanes)
     size_m, size_n = dot_sizes(w.lanes)
 
     def tile(j: str | int, columns: int, i: str | int, rows: int) -> None:
@@ -430,16 +436,17 @@ def _along_k(w: Writer, x: _Product) -> None:
     each_tile(w, block_kinds(v.size, size_n), block_kinds(s.size, size_m), tile)
 
 
-def _runs(k: int, lanes: int) -> tuple[Segment, ...]:
+def _runs(x: _Product, lanes: int) -> tuple[Segment, ...]:
     """Contiguous vectors along k, then the tail."""
-    full, rest = divmod(k, lanes)
+    full, rest = divmod(x.k, lanes)
 
     def piece(start: int, count: int) -> Pieces:
         return ((start, 0, count),)
 
     cut = []
     if full:
-        cut.append(Segment(full, lanes, lanes, ((piece(0, lanes), piece(0, lanes)),)))
+        taps = ((piece(0, lanes), piece(0, lanes)),)
+        cut.append(Segment(full, lanes, lanes, taps, block=x.block, totals=x.totals))
     if rest:
         tail = piece(full * lanes, rest)
         cut.append(Segment(1, 0, 0, ((tail, tail),)))
