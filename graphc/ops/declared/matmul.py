@@ -47,12 +47,23 @@ def _infer(name: str, batched: bool) -> TypeRule:
     return infer
 
 
+#: The terms of an inner product that NumPy's library may add up in float32; parts are brought together in float64.
+_LONGEST = 1024
+
+
 def _ref(x: Array, y: Array, transpose_a: bool, transpose_b: bool) -> Array:
     if transpose_a:
         x = x.swapaxes(-1, -2)
     if transpose_b:
         y = y.swapaxes(-1, -2)
-    return np.asarray(np.matmul(x, y))
+    k = x.shape[-1]
+    if k <= _LONGEST or x.dtype != np.float32:
+        return np.asarray(np.matmul(x, y))
+    total: Array = sum(
+        np.matmul(x[..., i : i + _LONGEST], y[..., i : i + _LONGEST, :]).astype(np.float64)
+        for i in range(0, k, _LONGEST)
+    )
+    return total.astype(x.dtype)
 
 
 def _grad(name: str) -> Gradient:
