@@ -35,8 +35,9 @@ class KernelFacts:
     overwrites  whether the epilogue may write over a further operand that it reads like the result: each element once, just
                 before
     work        from its params what its time is spent on; None where it goes with the sizes of the operands
-    terms       from its params how many terms its longest sum has, if it takes a `block`: the number of terms that a float32
-                accumulator of it takes at most before it is brought into one of float64
+    terms       from its params how many terms its longest sum of float32 may have, if it takes a `block`: the number of terms
+                that an accumulator takes at most before it is brought into one of float64. Sums in memory take blocks of 1:
+                the result itself is float64
     """
 
     result: Callable[[Params], tuple[int, ...] | None] = _takes_no_epilogue
@@ -98,6 +99,10 @@ def _columns(p: Params) -> int:
     return int(p["cols"])
 
 
+def _scattered(p: Params) -> int:
+    return int(p["count"]) if (p["mode"], p["dtype"]) == ("add", "float32") else 0
+
+
 #: The named kernels by name.
 KERNEL_FACTS = {
     "gemm": KernelFacts(
@@ -121,8 +126,8 @@ KERNEL_FACTS = {
     "argmax": KernelFacts(),
     "float_status": KernelFacts(exchanges=True),
     "gather": KernelFacts(),
-    "gather_grad": KernelFacts(),
-    "scatter": KernelFacts(divisible=False),
+    "gather_grad": KernelFacts(terms=lambda p: int(p["count"])),
+    "scatter": KernelFacts(divisible=False, terms=_scattered),
     "log": KernelFacts(divisible=False),
     "custom": KernelFacts(divisible=False),
 }

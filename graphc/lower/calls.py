@@ -47,7 +47,14 @@ class Calls:
         if not any(x.type.size for x in outputs):
             return
         if all(x.type.size for x in inputs):
-            self._call(precision.kernel(name, params), *inputs, *outputs)
+            kernel = precision.kernel(name, params)
+            if precision.in_float64(kernel):
+                (target,) = outputs
+                made = self.temp(TensorType("float64", target.type.shape))
+                self._call(kernel, *inputs, made)
+                self.elementwise(lambda e, v: e.cast(v, target.type.dtype), (made,), target)
+            else:
+                self._call(kernel, *inputs, *outputs)
             return
         for x in outputs:
             self.fill(x, 0)

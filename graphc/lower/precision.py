@@ -36,11 +36,19 @@ def kernel(name: str, params: dict[str, Any]) -> NamedKernel:
     """The named kernel with its `block`, if it has a sum that is long enough."""
     made = NamedKernel(name, tuple(params.items()))
     terms = facts(made).terms
-    most = _kernel_block(name, terms(params)) if terms is not None else 0
+    most = _kernel_block(name, params, terms(params)) if terms is not None else 0
     return replace(made, params=(*made.params, ("block", most))) if most else made
 
 
-def _kernel_block(name: str, terms: int) -> int:
+def in_float64(kernel: NamedKernel) -> bool:
+    """Whether the kernel's result is float64, which is to be rounded."""
+    return dict(kernel.params).get("block") == 1
+
+
+def _kernel_block(name: str, params: dict[str, Any], terms: int) -> int:
+    if name in ("gather_grad", "scatter"):
+        # A table of float64 should not be larger than what is added.
+        return int(terms > _SUM and terms >= params["size"])
     if name == "gemm":
         return 0 if terms <= _SHORT_MATRIX else _MATRIX if terms <= _LONG_MATRIX else _SUM
     return _SUM if terms > _ROW else 0

@@ -121,11 +121,11 @@ def across_total(w: Writer, total: str) -> str:
     return w.convert("fptrunc", total, "double", "float")
 
 
-def fill_zero(w: Writer, pointer: str, size: int) -> None:
-    """Set `size` floats to zero."""
+def fill_zero(w: Writer, pointer: str, size: int, type: str = "float") -> None:
+    """Set `size` numbers to zero."""
 
     def one(i: str | int, active: int, _: list[str]) -> list[str]:
-        w.vstore("zeroinitializer", w.at(pointer, i), active)
+        w.vstore("zeroinitializer", w.at(pointer, i, type), active, type)
         return []
 
     along(w, size, (), one)
