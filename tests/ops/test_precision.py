@@ -135,3 +135,100 @@ def test_every_reduction(name: str) -> None:
 
 def _of_sizes(graph: Graph, feed: dict[int, Array]) -> list[Array]:
     return reference.run(graph, {i: abs(x) for i, x in feed.items()}).results
+
+
+@pytest.mark.parametrize(("dtype", "rounding"), [("float16", 2.0**-11), ("bfloat16", 2.0**-8)])
+def test_means_of_halves_are_rounded_once(dtype: str, rounding: float) -> None:
+    shapes = (((1 << 18,), (0,)), ((1 << 16, 3), (0,)))
+    graph, inputs = sample_graph(
+        "ReduceMean", [Sample((laid_out(np.full(1 << 18, 0.1), s, a, dtype),), {"axis": a}) for s, a in shapes]
+    )
+
+    def check(results: list[Array], _: int, where: str) -> None:
+        for got, want in zip(results, reference.run(graph, inputs).results, strict=True):
+            error = abs(got.astype(np.float64) / want - 1)
+            np.testing.assert_array_less(error, rounding + EXACT, err_msg=f"{dtype} {where}")
+
+    everywhere(graph, [inputs], check)
+
+
+@pytest.mark.parametrize("axes", [(0,), (1,)])
+def test_the_sum_of_16_million(axes: tuple[int, ...]) -> None:
+    shape = (1 << 24,) if axes == (0,) else (1, 1 << 24, 1)
+    x = np.full(shape, 0.1, np.float32)
+    graph, inputs = sample_graph("ReduceSum", [Sample((x,), {"axis": axes})])
+    want = float(np.float32(0.1)) * 2**24
+    everywhere(graph, [inputs], lambda got, _, where: np.testing.assert_allclose(got[0], want, EXACT, err_msg=where))
+
+
+# ---- kernels
+
+
+def _rows(*, labels: bool = False) -> list[Array]:
+    """Rows whose exponentials are equal, and such whose are graded."""
+    x = np.stack([np.full(70_001, 0.3), np.linspace(0, -9, 70_001)]).astype(np.float32)
+    return [x, np.full(x.shape, 1 / x.shape[1], np.float32)] if labels else [x]
+
+
+def _indices(count: int) -> Array:
+    return (np.arange(count) % 3 % 2).astype(np.int32)
+
+
+_K = 40_000
+#: Long operands of every op with a kernel that sums (its facts have `terms`), and attributes.
+LONG: dict[str, list[tuple[list[Array], dict[str, Any]]]] = {
+    "Softmax": [(_rows(), {})],
+    "LogSoftmax": [(_rows(), {})],
+    "SoftmaxGrad": [([x / x.sum() for x in _rows()] + [np.full((2, 70_001), 0.1, np.float32)], {})],
+    "LogSoftmaxGrad": [([np.full((2, 70_001), -9, np.float32), np.full((2, 70_001), 0.1, np.float32)], {})],
+    "SparseSoftmaxCrossEntropyWithLogits": [([*_rows(), np.array([5, 7], np.int32)], {})],
+    "SoftmaxCrossEntropyWithLogits": [(_rows(labels=True), {})],
+    "MatMul": [
+        ([np.full(a, 0.1, np.float32), np.full(b, 0.3, np.float32)], {"transpose_a": ta, "transpose_b": tb})
+        for a, b, ta, tb in (
+            ((3, _K), (_K, 5), False, False),
+            ((3, _K), (5, _K), False, True),
+            ((_K, 3), (_K, 5), True, False),
+            ((_K, 3), (5, _K), True, True),
+        )
+    ],
+    "BatchMatMul": [([np.full((2, 3, _K), 0.1, np.float32), np.full((2, _K, 5), 0.3, np.float32)], {})],
+    "AvgPool": [
+        ([np.full((1, 2, 600, 601), 0.1, np.float32)], {"kernel": k, "stride": k, "pad": p, "count_include_pad": False})
+        for k, p in (((600, 601), (0, 0, 0, 0)), ((300, 299), (1, 1, 1, 1)))
+    ],
+    "GatherGrad": [([np.full((70_000, 2), 0.1, np.float32), _indices(70_000)], {"shape": (4, 2)})],
+    "Scatter": [
+        ([np.full((4, 2), 0.5, np.float32), _indices(70_000), np.full((70_000, 2), 0.1, np.float32)], {"mode": "add"})
+    ],
+}
+
+
+def _summing_kernels(name: str, samples: Sequence[Sample]) -> list[NamedKernel]:
+    try:
+        lowered = lower(sample_graph(name, samples)[0])
+    except LoweringError:
+        return []
+    named = [c.kernel for c in calls(lowered) if isinstance(c.kernel, NamedKernel)]
+    return [k for k in named if facts(k).terms is not None]
+
+
+def test_every_kernel_that_sums_is_here() -> None:
+    with_kernels = [n for n, d in all_ops().items() if isinstance(d.lower, Kernel) and d.samples is not None]
+    assert {n for n in with_kernels if _summing_kernels(n, samples_of(n))} == set(LONG)
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_every_kernel_that_sums(name: str) -> None:
+    samples = [Sample(tuple(arrays), attrs) for arrays, attrs in LONG[name]]
+    graph, inputs = sample_graph(name, samples)
+    found = _summing_kernels(name, samples)
+    assert found
+    assert all(dict(k.params).get("block") for k in found)
+
+    def check(results: list[Array], _: int, where: str) -> None:
+        for got, want in zip(results, reference.run(graph, inputs).results, strict=True):
+            # A few more roundings, and those of the exponentials, than the sum's own.
+            np.testing.assert_allclose(got, want, 2 * EXACT, 1e-12, err_msg=f"{name} {where}")
+
+    everywhere(graph, [inputs], check)

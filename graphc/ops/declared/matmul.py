@@ -47,8 +47,8 @@ def _infer(name: str, batched: bool) -> TypeRule:
     return infer
 
 
-#: The terms of an inner product that NumPy's library may add up in float32; parts are brought together in float64.
-_LONGEST = 1024
+#: Longer inner products than this are cut into parts, which NumPy's library adds up in float32; float64 brings them together.
+_LONGEST, _PART = 1024, 128
 
 
 def _ref(x: Array, y: Array, transpose_a: bool, transpose_b: bool) -> Array:
@@ -60,8 +60,8 @@ def _ref(x: Array, y: Array, transpose_a: bool, transpose_b: bool) -> Array:
     if k <= _LONGEST or x.dtype != np.float32:
         return np.asarray(np.matmul(x, y))
     total: Array = sum(
-        np.matmul(x[..., i : i + _LONGEST], y[..., i : i + _LONGEST, :]).astype(np.float64)
-        for i in range(0, k, _LONGEST)
+        np.matmul(x[..., i : i + _PART], y[..., i : i + _PART, :]).astype(np.float64)
+        for i in range(0, k, _PART)
     )
     return total.astype(x.dtype)
 

@@ -23,7 +23,7 @@ from graphc_codegen.kernels.pool.windows import (
     spread,
     taps,
 )
-from graphc_codegen.kernels.vectors import fill_zero, first, sum_along
+from graphc_codegen.kernels.vectors import fill_zero, first, sum_along, widened
 from graphc_codegen.writer import Writer, float_literal, vec
 
 
@@ -41,13 +41,23 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             for v in others:
                 total = w.binary("fadd", total, v)
         else:
-            start = [(vec("float", w.lanes), "zeroinitializer")]
-            (total,) = gathered_taps(w, z, x, strip, 0.0, start, lambda acc, v, _on, _at: [w.binary("fadd", acc[0], v)])
+            total = _gathered(w, z, x, strip, bool(p.get("block")))
         whole = z.inside or p["count_include_pad"]
         count = w.constant(z.kh * z.kw) if whole else _counts_of(w, z, strip)
         w.vstore(w.binary("fdiv", total, count), w.at(y, strip.place(w, z)), strip.active)
 
     each_window_strip(w, z, one)
+
+
+def _gathered(w: Writer, z: Sizes, x: str, strip: Strip, wide: bool) -> str:
+    """The sums of windows; of large ones in float64, as gathering takes longer than adding."""
+    type = "double" if wide else "float"
+
+    def add(total: list[str], pixels: str, _on: str, _at: str) -> list[str]:
+        return [widened(w, total[0], pixels) if wide else w.binary("fadd", total[0], pixels)]
+
+    (total,) = gathered_taps(w, z, x, strip, 0.0, [(vec(type, w.lanes), "zeroinitializer")], add)
+    return w.convert("fptrunc", total, "double", "float") if wide else total
 
 
 def _whole_plane(w: Writer, p: Params, x: str, y: str) -> None:
