@@ -165,8 +165,9 @@ def test_the_sum_of_16_million(axes: tuple[int, ...]) -> None:
 
 
 def _rows(*, labels: bool = False) -> list[Array]:
-    """Rows whose exponentials are equal, and such whose are graded."""
-    x = np.stack([np.full(70_001, 0.3), np.linspace(0, -9, 70_001)]).astype(np.float32)
+    """A row whose exponentials are equal but for the first, and one whose are graded."""
+    x = np.stack([np.full(70_001, -2.3), np.linspace(0, -9, 70_001)]).astype(np.float32)
+    x[0, 0] = 0
     return [x, np.full(x.shape, 1 / x.shape[1], np.float32)] if labels else [x]
 
 
@@ -179,7 +180,7 @@ _K = 40_000
 LONG: dict[str, list[tuple[list[Array], dict[str, Any]]]] = {
     "Softmax": [(_rows(), {})],
     "LogSoftmax": [(_rows(), {})],
-    "SoftmaxGrad": [([x / x.sum() for x in _rows()] + [np.full((2, 70_001), 0.1, np.float32)], {})],
+    "SoftmaxGrad": [([np.full((2, 70_001), 1e-3, np.float32), np.full((2, 70_001), 0.1, np.float32)], {})],
     "LogSoftmaxGrad": [([np.full((2, 70_001), -9, np.float32), np.full((2, 70_001), 0.1, np.float32)], {})],
     "SparseSoftmaxCrossEntropyWithLogits": [([*_rows(), np.array([5, 7], np.int32)], {})],
     "SoftmaxCrossEntropyWithLogits": [(_rows(labels=True), {})],
@@ -229,6 +230,6 @@ def test_every_kernel_that_sums(name: str) -> None:
     def check(results: list[Array], _: int, where: str) -> None:
         for got, want in zip(results, reference.run(graph, inputs).results, strict=True):
             # A few more roundings, and those of the exponentials, than the sum's own.
-            np.testing.assert_allclose(got, want, 2 * EXACT, 1e-12, err_msg=f"{name} {where}")
+            np.testing.assert_allclose(got, want, 2 * EXACT, 1e-11, err_msg=f"{name} {where}")
 
     everywhere(graph, [inputs], check)
