@@ -36,8 +36,8 @@ class KernelFacts:
                 before
     work        from its params what its time is spent on; None where it goes with the sizes of the operands
     terms       from its params how many terms its longest sum of float32 may have, if it takes a `block`: the number of terms
-                that an accumulator takes at most before it is brought into one of float64. Sums in memory take blocks of 1:
-                the result itself is float64
+                that an accumulator takes at most before it is brought into one of float64
+    float64     whether its result is float64 then: it holds sums that are added to
     """
 
     result: Callable[[Params], tuple[int, ...] | None] = _takes_no_epilogue
@@ -49,6 +49,7 @@ class KernelFacts:
     overwrites: bool = False
     work: Callable[[Params], Work] | None = None
     terms: Callable[[Params], int] | None = None
+    float64: bool = False
 
 
 def _gemm_result(p: Params) -> tuple[int, ...] | None:
@@ -108,8 +109,8 @@ KERNEL_FACTS = {
     "gemm": KernelFacts(
         _gemm_result, watches=True, overwrites=True, work=_gemm_work, terms=lambda p: int(p["k"])
     ),
-    "conv2d": KernelFacts(_conv_result, work=_conv_work),
-    "conv2d_filter_grad": KernelFacts(work=_conv_work),
+    "conv2d": KernelFacts(_conv_result, work=_conv_work, terms=lambda p: _product(p, "ci", "kh", "kw")),
+    "conv2d_filter_grad": KernelFacts(work=_conv_work, terms=lambda p: _product(p, "n", "oh", "ow"), float64=True),
     "conv2d_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work),
     "conv2d_batch_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work),
     "conv2d_filter_grad_winograd": KernelFacts(scratch=True, work=_winograd_work),
@@ -126,8 +127,8 @@ KERNEL_FACTS = {
     "argmax": KernelFacts(),
     "float_status": KernelFacts(exchanges=True),
     "gather": KernelFacts(),
-    "gather_grad": KernelFacts(terms=lambda p: int(p["count"])),
-    "scatter": KernelFacts(divisible=False, terms=_scattered),
+    "gather_grad": KernelFacts(terms=lambda p: int(p["count"]), float64=True),
+    "scatter": KernelFacts(divisible=False, terms=_scattered, float64=True),
     "log": KernelFacts(divisible=False),
     "custom": KernelFacts(divisible=False),
 }

@@ -42,13 +42,15 @@ def kernel(name: str, params: dict[str, Any]) -> NamedKernel:
 
 def in_float64(kernel: NamedKernel) -> bool:
     """Whether the kernel's result is float64, which is to be rounded."""
-    return dict(kernel.params).get("block") == 1
+    return facts(kernel).float64 and "block" in dict(kernel.params)
 
 
 def _kernel_block(name: str, params: dict[str, Any], terms: int) -> int:
     if name in ("gather_grad", "scatter"):
         # A table of float64 should not be larger than what is added.
         return int(terms > _SUM and terms >= params["size"])
-    if name == "gemm":
+    if name in ("gemm", "conv2d"):
         return 0 if terms <= _SHORT_MATRIX else _MATRIX if terms <= _LONG_MATRIX else _SUM
+    if name == "conv2d_filter_grad":  # Its lanes run along the pixels.
+        return _MATRIX if terms > 8 * _MATRIX else 0
     return _SUM if terms > _ROW else 0

@@ -175,6 +175,10 @@ def _indices(count: int) -> Array:
     return (np.arange(count) % 3 % 2).astype(np.int32)
 
 
+def _geometry(**more: Any) -> dict[str, Any]:
+    return {"stride": (1, 1), "dilation": (1, 1), "pad": (0, 0, 0, 0), **more}
+
+
 _K = 40_000
 #: Long operands of every op with a kernel that sums (its facts have `terms`), and attributes.
 LONG: dict[str, list[tuple[list[Array], dict[str, Any]]]] = {
@@ -197,6 +201,22 @@ LONG: dict[str, list[tuple[list[Array], dict[str, Any]]]] = {
     "AvgPool": [
         ([np.full((1, 2, 600, 601), 0.1, np.float32)], {"kernel": k, "stride": k, "pad": p, "count_include_pad": False})
         for k, p in (((600, 601), (0, 0, 0, 0)), ((300, 299), (1, 1, 1, 1)))
+    ],
+    "Conv2D": [
+        ([np.full((1, 400, 6, 7), 0.1, np.float32), np.full((3, 400, 3, 3), 0.3, np.float32)], _geometry()),
+    ],
+    "Conv2DBackpropInput": [
+        (
+            [np.full((1, 400, 6, 7), 0.1, np.float32), np.full((400, 3, 3, 3), 0.3, np.float32)],
+            _geometry(shape=(1, 3, 8, 9)),
+        )
+    ],
+    "Conv2DBackpropFilter": [
+        (
+            [np.full((n, 2, h, w), 0.1, np.float32), np.full((n, 2, h + 1, w + 1), 0.3, np.float32)],
+            _geometry(shape=(2, 2, 2, 2)),
+        )
+        for n, h, w in ((2, 300, 300), (100, 30, 30), (3000, 5, 5))
     ],
     "GatherGrad": [([np.full((70_000, 2), 0.1, np.float32), _indices(70_000)], {"shape": (4, 2)})],
     "Scatter": [

@@ -33,6 +33,7 @@ from graphc_codegen.kernels.gemm.plan import (
     views,
 )
 from graphc_codegen.kernels.microkernel import (
+    Blocks,
     Kind,
     Pieces,
     Segment,
@@ -93,8 +94,7 @@ class _Product(NamedTuple):
     `finish` applies the epilogue and marks, if there is one to apply; `tile` is memory for tiles that are transposed; `at`
     is where this product begins: batch, i, j; `far` says that C is not near, and `coming` what is fetched for the next product.
     `source` is the operand of vectors that are fetched strip by strip while tiles of the strip before are computed.
-    `triangle` is what a product with that parameter can do less of. With a `block` accumulators take so many terms at most
-    before they are added to those at the address `totals`.
+    `triangle` is what a product with that parameter can do less of.
     """
 
     scalars: _Side
@@ -111,8 +111,7 @@ class _Product(NamedTuple):
     coming: tuple[_Coming, ...]
     source: _Side | None = None
     triangle: _Triangle | None = None
-    block: int = 0
-    totals: str = ""
+    blocks: Blocks | None = None
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
@@ -141,7 +140,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     panel = w.op(f"alloca [{p['k'] * VECTORS * w.lanes} x float], align 64") if way.packs else ""
     tile = w.op(f"alloca [{registers(w.lanes) * w.lanes} x float], align 64") if way.swaps else ""
     block = int(p.get("block", 0))
-    totals = total_places(w) if block else ""
+    blocks = Blocks(0, block, total_places(w)) if block else None
 
     def matrices(index: str | int) -> list[str]:
         digits = _digits(w, index, axes)
@@ -162,7 +161,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             x = _Product(right, left, p["k"], c, 1, seen[2].lead, p["accumulate"], finish, tile, start, far, coming)
         else:
             x = _Product(left, right, p["k"], c, seen[2].lead, 1, p["accumulate"], finish, tile, start, far, coming)
-        x = x._replace(triangle=_triangle(p, way), block=block, totals=totals)
+        x = x._replace(triangle=_triangle(p, way), blocks=blocks)
         if way.dots:
             _along_k(w, x)
         else:
@@ -296,7 +295,7 @@ def _seen_tile(
     columns = sum(widths)
     turns = _counting(w, x, (i, j), size, columns)
     if x.lanes != 1:
-        acc = splat_tile(w, a, b, rows, vectors, (), _turns(x, turns), None, ahead)
+        acc = splat_tile(w, a, b, rows, vectors, (), _turns(x, turns), None, ahead, x.blocks)
         _store_transposed(w, x, acc, target, widths)
         return
     strip = _next_strip(w, x, (i, j), size, columns)
@@ -305,7 +304,7 @@ def _seen_tile(
     segments = _turns(x, turns, _from(w, turns[0], beside(w, _wanted(w, x, (i, j), columns), size, least, strip)))
     places = [(w.at(target, r * x.rows + u * w.lanes), n) for r in range(size) for u, n in enumerate(widths)]
     before = [w.vload(*place) for place in places] if x.accumulate else None
-    acc = splat_tile(w, a, b, rows, vectors, (), segments, before, ahead)
+    acc = splat_tile(w, a, b, rows, vectors, (), segments, before, ahead, x.blocks)
     if x.finish is not None:
         _finish(w, x, acc, (i, j), widths)
         return
@@ -336,7 +335,7 @@ def _turns(
 ) -> tuple[Segment, ...]:
     """The loop over k, which fetches beside its turns what comes later."""
     first, end = turns
-    return (Segment(end, x.scalars.deep, x.vectors.deep, ((0, 0),), first, fetch, x.block, x.totals),)
+    return (Segment(end, x.scalars.deep, x.vectors.deep, ((0, 0),), first=first, beside=fetch),)
 
 
 def _store_transposed(w: Writer, x: _Product, acc: Sequence[str], target: str, widths: Sequence[int]) -> None:
@@ -407,7 +406,7 @@ def _finish(w: Writer, x: _Product, acc: Sequence[str], at: tuple[str | int, str
 
 def _along_k(w: Writer, x: _Product) -> None:
     s, v = x.scalars, x.vectors
-    segments = _runs(x, w.lanes)
+    segments = _runs(x.k, w.lanes)
     size_m, size_n = dot_sizes(w.lanes)
 
     def tile(j: str | int, columns: int, i: str | int, rows: int) -> None:
@@ -421,7 +420,7 @@ def _along_k(w: Writer, x: _Product) -> None:
             w.repeat(rows, fetch)
         at_rows, at_columns = [r * s.along for r in range(rows)], [q * v.along for q in range(columns)]
         watched = []
-        for r, value in enumerate(dot_tile(w, left, right, at_rows, at_columns, (), segments)):
+        for r, value in enumerate(dot_tile(w, left, right, at_rows, at_columns, (), segments, x.blocks)):
             place = w.at(target, r * x.rows)
             if x.finish is not None:
                 batch, row, column = _place(w, x, (w.add(i, r), j))
@@ -436,17 +435,16 @@ def _along_k(w: Writer, x: _Product) -> None:
     each_tile(w, block_kinds(v.size, size_n), block_kinds(s.size, size_m), tile)
 
 
-def _runs(x: _Product, lanes: int) -> tuple[Segment, ...]:
+def _runs(k: int, lanes: int) -> tuple[Segment, ...]:
     """Contiguous vectors along k, then the tail."""
-    full, rest = divmod(x.k, lanes)
+    full, rest = divmod(k, lanes)
 
     def piece(start: int, count: int) -> Pieces:
         return ((start, 0, count),)
 
     cut = []
     if full:
-        taps = ((piece(0, lanes), piece(0, lanes)),)
-        cut.append(Segment(full, lanes, lanes, taps, block=x.block, totals=x.totals))
+        cut.append(Segment(full, lanes, lanes, ((piece(0, lanes), piece(0, lanes)),)))
     if rest:
         tail = piece(full * lanes, rest)
         cut.append(Segment(1, 0, 0, ((tail, tail),)))
