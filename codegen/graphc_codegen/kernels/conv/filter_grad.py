@@ -74,6 +74,8 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             _tiles(w, z, chunk, at, columns, (0, z.ci, 1, (z.image, z.taps)), wide)
 
     size = min(z.n, max(1, _NEAR // (z.ci * z.image + z.co * z.pixels)))
+    if wide is not None:
+        size = min(size, max(1, 2 * wide.terms * w.lanes // z.pixels))
     # A thread has the same tiles in every chunk, so that nobody waits.
     w.repeat(-(-z.n // size), lambda i: tiles(_Chunk.of(w, z, i, size)))
 
@@ -110,20 +112,18 @@ class _Chunk:
 
 
 class _Wide(NamedTuple):
-    """Terms of an accumulator, and memory for float64 ones."""
+    """Terms of an accumulator, and memory for float64 ones. Chunks of no more than twice as many need none."""
 
     terms: int
     totals: str
 
-    def blocks(self, z: Sizes, levels: Sequence[Level], segments: Sequence[Segment]) -> Blocks:
-        """Where accumulators are cut: in the loops within a row, else over rows, else over images."""
+    def blocks(self, z: Sizes, levels: Sequence[Level], segments: Sequence[Segment]) -> Blocks | None:
+        """Where accumulators of a large image are cut: in the loops within a row, or over rows."""
         longest, row = max(len(s.taps) for s in segments), sum(int(s.count) * len(s.taps) for s in segments)
         if row > self.terms:
             return Blocks(len(levels), max(1, self.terms // longest), self.totals)
         image = row * z.oh if len(levels) > 1 else row
-        if image > self.terms:
-            return Blocks(1, self.terms // row, self.totals)
-        return Blocks(0, self.terms // image, self.totals)
+        return Blocks(1, self.terms // row, self.totals) if image > 2 * self.terms else None
 
 
 def _columns(z: Sizes, limit: int) -> list[_Columns]:
