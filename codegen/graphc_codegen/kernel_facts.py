@@ -106,9 +106,7 @@ def _scattered(p: Params) -> int:
 
 #: The named kernels by name.
 KERNEL_FACTS = {
-    "gemm": KernelFacts(
-        _gemm_result, watches=True, overwrites=True, work=_gemm_work, terms=lambda p: int(p["k"])
-    ),
+    "gemm": KernelFacts(_gemm_result, watches=True, overwrites=True, work=_gemm_work, terms=lambda p: int(p["k"])),
     "conv2d": KernelFacts(_conv_result, work=_conv_work, terms=lambda p: _product(p, "ci", "kh", "kw")),
     "conv2d_filter_grad": KernelFacts(work=_conv_work, terms=lambda p: _product(p, "n", "oh", "ow"), float64=True),
     "conv2d_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work),

@@ -1,7 +1,7 @@
 """How sums are kept exact: the one place where that is decided. Kernels only do what they are told.
 
-A float32 accumulator of n equal terms is off by up to n / 2 units in the last place of its sum, 6e-8 each. So one takes a block of
-terms, few enough that this does not show; blocks are brought together in float64.
+A float32 accumulator of n equal terms is off by up to n / 2 roundings of its sum, 6e-8 each. So one takes a block of terms, few
+enough that this does not show; blocks are brought together in float64. docs/decisions.md says what accuracy that gives.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 from graphc.ir.types import HALVES
 from graphc_codegen.program import NamedKernel, facts
 
-#: Terms that an accumulator of a sum takes at most: 16 units, 1e-6.
+#: Terms that an accumulator of a sum takes at most: 1e-6.
 _SUM = 32
 #: Factors of a product whose roundings add up to no more; longer ones are multiplied in float64, as blocks would not help.
 _PRODUCT = 16
-#: The longest matrix products without blocks, with blocks of _MATRIX terms, and the others have those of sums. There are dozens of
-#: accumulators in a tile: bringing them together takes 13 % of the time with blocks of 32 terms, and 3 % with 128.
+#: Matrix products up to _SHORT_MATRIX terms have no blocks, up to _LONG_MATRIX blocks of _MATRIX terms, beyond those of sums. A
+#: tile has dozens of accumulators: with blocks of 32 terms it takes 13 % of the time to bring them together, with 128 3 %.
 _SHORT_MATRIX, _MATRIX, _LONG_MATRIX = 1024, 128, 1 << 14
 #: The longest rows without blocks: with vectors of 8 lanes an accumulator takes no more than a block there.
 _ROW = 8 * _SUM

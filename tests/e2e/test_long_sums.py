@@ -32,7 +32,15 @@ def ones(*shape: int) -> Array:
 
 
 def _statistics(x: Tensor) -> Any:
-    return ops.std(x, 0), ops.var(x, 0), ops.norm(x), ops.mean(x), ops.norm(x, 1, 0), ops.logsumexp(x, 0), ops.cumsum(x, 0)
+    return (
+        ops.std(x, 0),
+        ops.var(x, 0),
+        ops.norm(x),
+        ops.mean(x),
+        ops.norm(x, 1, 0),
+        ops.logsumexp(x, 0),
+        ops.cumsum(x, 0),
+    )
 
 
 def _layer_norm(x: Tensor, gamma: Tensor, beta: Tensor) -> Any:

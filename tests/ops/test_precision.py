@@ -42,7 +42,9 @@ def compiled(graph: Graph, threads: int) -> Callable[[dict[int, Array]], list[Ar
     return run
 
 
-def everywhere(graph: Graph, inputs: Sequence[dict[int, Array]], check: Callable[[list[Array], int, str], None]) -> None:
+def everywhere(
+    graph: Graph, inputs: Sequence[dict[int, Array]], check: Callable[[list[Array], int, str], None]
+) -> None:
     """`check(results, which inputs, where)` for what compiled steps make, and NumPy."""
     for threads in THREADS:
         run = compiled(graph, threads)
@@ -118,10 +120,7 @@ def test_every_reduction(name: str) -> None:
     graph, inputs = sample_graph(name, samples)
     for kind in kinds:
         feeds.append(
-            {
-                i: laid_out(kind(int(np.prod(s))), s, a, "float32")
-                for i, (s, a) in zip(inputs, LAYOUTS, strict=True)
-            }
+            {i: laid_out(kind(int(np.prod(s))), s, a, "float32") for i, (s, a) in zip(inputs, LAYOUTS, strict=True)}
         )
 
     def check(results: list[Array], k: int, where: str) -> None:

@@ -222,7 +222,10 @@ def gather_twin(p: Params, x: Array, idx: Array, y: Array) -> None:
 
 
 def gather_grad_operands(p: Params) -> tuple[Operand, ...]:
-    """dy [outer, count, inner] float32, idx [count] of `index_dtype` -> dx [outer, size, inner] float32, or float64 with a `block`."""
+    """dy [outer, count, inner] float32, idx [count] of `index_dtype` -> dx [outer, size, inner].
+
+    dx is float32, with a `block` float64.
+    """
     outer, inner = p["outer"], p["inner"]
     return (
         Operand("float32", outer * p["count"] * inner, "in"),

@@ -410,9 +410,7 @@ class _Totals:
         for value, place in zip(acc, self.places, strict=True):
             self.w.vstore(self.w.convert("fpext", value, "float", "double"), place, type="double")
 
-    def loop(
-        self, bounds: tuple[int | str, int | str], turn: Callable[[int | str, list[str]], list[str]]
-    ) -> list[str]:
+    def loop(self, bounds: tuple[int | str, int | str], turn: Callable[[int | str, list[str]], list[str]]) -> list[str]:
         """All turns of the loop that is cut into blocks."""
         w, (first, count) = self.w, bounds
         zeros = ["zeroinitializer"] * self.count

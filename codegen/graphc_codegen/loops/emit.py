@@ -209,9 +209,7 @@ class _Emission:
 
         whole = nest.sizes[level] // chains * chains
         rest = nest.sizes[level] - whole
-        accumulators = folds.loop(
-            level, (0, whole), accumulators, lambda i, a: side_by_side(i, a, chains), step=chains
-        )
+        accumulators = folds.loop(level, (0, whole), accumulators, lambda i, a: side_by_side(i, a, chains), step=chains)
         return folds.once(level, accumulators, lambda a: side_by_side(whole, a, rest)) if rest else accumulators
 
     def _vectors(
@@ -234,6 +232,7 @@ class _Emission:
         if not shared:
             accumulators = folds.loop(level, (0, whole), accumulators, one, step=group)
             return tail(accumulators) if rest else accumulators
+
         def alone(i: str | int) -> None:
             one(i, [])
 

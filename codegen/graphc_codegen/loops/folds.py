@@ -111,7 +111,7 @@ class Folds:
             found += [vec(REGISTER[dtype], self.w.lanes)] * count
         return found
 
-    def carried(self, level: int, names: Sequence[str]) -> list[tuple[str, str]]:
+    def carried(self, level: int, names: Names) -> list[tuple[str, str]]:
         """What is carried through the loop at this level, with its types."""
         outside = self.cut is not None and level <= self.cut.level
         return list(zip(self._types(outside), names, strict=True))
@@ -200,9 +200,7 @@ class Folds:
         o = self.outputs[n]
         how, dtype = o.reduce or "", self._inside(o)
         if self.across and active < w.lanes:
-            value = w.select(
-                mask(active, w.lanes), value, neutral(w, how, o.access.dtype), REGISTER[o.access.dtype]
-            )
+            value = w.select(mask(active, w.lanes), value, neutral(w, how, o.access.dtype), REGISTER[o.access.dtype])
         if dtype != o.access.dtype:
             value = self._wide(value)
         place = n * self.copies + copy

@@ -60,8 +60,7 @@ def _ref(x: Array, y: Array, transpose_a: bool, transpose_b: bool) -> Array:
     if k <= _LONGEST or x.dtype != np.float32:
         return np.asarray(np.matmul(x, y))
     total: Array = sum(
-        np.matmul(x[..., i : i + _PART], y[..., i : i + _PART, :]).astype(np.float64)
-        for i in range(0, k, _PART)
+        np.matmul(x[..., i : i + _PART], y[..., i : i + _PART, :]).astype(np.float64) for i in range(0, k, _PART)
     )
     return total.astype(x.dtype)
 

@@ -124,7 +124,15 @@ def _reduction(
 
 _reduction("ReduceSum", exact_sum, Reduce("sum"), lambda g, n, dy: [_spread(g, n, dy)], doc="sum over axes")
 
-_reduction("ReduceMean", partial(exact_sum, fold=np.mean), Reduce("sum", mean=True), _mean_grad, FLOATS, False, doc="mean over axes")
+_reduction(
+    "ReduceMean",
+    partial(exact_sum, fold=np.mean),
+    Reduce("sum", mean=True),
+    _mean_grad,
+    FLOATS,
+    False,
+    doc="mean over axes",
+)
 
 _reduction(
     "ReduceMax",

@@ -32,7 +32,9 @@ def check_dtype(op: str, operand: str, type: TensorType, allowed: Sequence[str])
         )
 
 
-def exact_sum(x: Array, axis: int | tuple[int, ...], keepdims: bool = False, fold: Callable[..., Any] = np.sum) -> Array:
+def exact_sum(
+    x: Array, axis: int | tuple[int, ...], keepdims: bool = False, fold: Callable[..., Any] = np.sum
+) -> Array:
     """The sum, or another fold that takes a dtype, of float32 in float64 and rounded once; other dtypes keep theirs.
 
     NumPy adds up pairwise along a contiguous axis only: 2^20 equal rows have a sum that is off by 1 %.
