@@ -35,6 +35,9 @@ class KernelFacts:
     overwrites  whether the epilogue may write over a further operand that it reads like the result: each element once, just
                 before
     work        from its params what its time is spent on; None where it goes with the sizes of the operands
+    terms       from its params how many terms its longest sum of float32 may have, if it takes a `block`: the number of terms
+                that an accumulator takes at most before it is brought into one of float64
+    float64     whether its result is float64 then: it holds sums that are added to
     """
 
     result: Callable[[Params], tuple[int, ...] | None] = _takes_no_epilogue
@@ -45,6 +48,8 @@ class KernelFacts:
     watches: bool = False
     overwrites: bool = False
     work: Callable[[Params], Work] | None = None
+    terms: Callable[[Params], int] | None = None
+    float64: bool = False
 
 
 def _gemm_result(p: Params) -> tuple[int, ...] | None:
@@ -91,29 +96,37 @@ def _winograd_work(p: Params) -> Work:
     return Work(_conv_work(p).products / 4, pixels)
 
 
+def _columns(p: Params) -> int:
+    return int(p["cols"])
+
+
+def _scattered(p: Params) -> int:
+    return int(p["count"]) if (p["mode"], p["dtype"]) == ("add", "float32") else 0
+
+
 #: The named kernels by name.
 KERNEL_FACTS = {
-    "gemm": KernelFacts(_gemm_result, watches=True, overwrites=True, work=_gemm_work),
-    "conv2d": KernelFacts(_conv_result, work=_conv_work),
-    "conv2d_filter_grad": KernelFacts(work=_conv_work),
+    "gemm": KernelFacts(_gemm_result, watches=True, overwrites=True, work=_gemm_work, terms=lambda p: int(p["k"])),
+    "conv2d": KernelFacts(_conv_result, work=_conv_work, terms=lambda p: _product(p, "ci", "kh", "kw")),
+    "conv2d_filter_grad": KernelFacts(work=_conv_work, terms=lambda p: _product(p, "n", "oh", "ow"), float64=True),
     "conv2d_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work),
     "conv2d_batch_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work),
     "conv2d_filter_grad_winograd": KernelFacts(scratch=True, work=_winograd_work),
     "conv2d_filter_grad_batch_winograd": KernelFacts(scratch=True, work=_winograd_work),
     "max_pool": KernelFacts(_max_pool_result),
     "max_pool_grad": KernelFacts(_max_pool_grad_result),
-    "avg_pool": KernelFacts(),
+    "avg_pool": KernelFacts(terms=lambda p: _product(p, "kh", "kw")),
     "avg_pool_grad": KernelFacts(),
-    "softmax": KernelFacts(),
-    "log_softmax": KernelFacts(),
-    "softmax_grad": KernelFacts(_rows_result),
-    "log_softmax_grad": KernelFacts(_rows_result),
-    "softmax_cross_entropy": KernelFacts(outputs=2),
+    "softmax": KernelFacts(terms=_columns),
+    "log_softmax": KernelFacts(terms=_columns),
+    "softmax_grad": KernelFacts(_rows_result, terms=_columns),
+    "log_softmax_grad": KernelFacts(_rows_result, terms=_columns),
+    "softmax_cross_entropy": KernelFacts(outputs=2, terms=_columns),
     "argmax": KernelFacts(),
     "float_status": KernelFacts(exchanges=True),
     "gather": KernelFacts(),
-    "gather_grad": KernelFacts(),
-    "scatter": KernelFacts(divisible=False),
+    "gather_grad": KernelFacts(terms=lambda p: int(p["count"]), float64=True),
+    "scatter": KernelFacts(divisible=False, terms=_scattered, float64=True),
     "log": KernelFacts(divisible=False),
     "custom": KernelFacts(divisible=False),
 }

@@ -98,12 +98,15 @@ class Output:
 
     `reduce` is "sum", "max", "min", "prod", "any" or "all"; the stored result is multiplied by `scale` (a mean).
     Half types are reduced and scaled in float32, and rounded once, at the end.
+    `block`, of a sum or product of float32 or a half type, is the number of terms that an accumulator takes at most before it is
+    brought into one of float64; with 1 terms are folded in float64, with 0 all of them in float32.
     """
 
     access: Access
     value: int
     reduce: str | None = None
     scale: float = 1.0
+    block: int = 0
 
 
 class _Named:

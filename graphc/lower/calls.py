@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -12,6 +13,7 @@ from graphc.ir.lowering import CallBuilder, Geometry, Handle, Operand, ScalarRul
 from graphc.ir.op import Kernel as KernelLowering
 from graphc.ir.op import Reduce, Scalar, Strided
 from graphc.ir.types import HALVES, contiguous_strides
+from graphc.lower import precision
 from graphc.lower.buffers import Buffers
 from graphc.lower.convolution import calls as convolution
 from graphc.lower.expression import Expression
@@ -45,7 +47,14 @@ class Calls:
         if not any(x.type.size for x in outputs):
             return
         if all(x.type.size for x in inputs):
-            self._call(NamedKernel(name, tuple(params.items())), *inputs, *outputs)
+            kernel = precision.kernel(name, params)
+            if precision.in_float64(kernel):
+                (target,) = outputs
+                made = self.temp(TensorType("float64", target.type.shape))
+                self._call(kernel, *inputs, made)
+                self.elementwise(lambda e, v: e.cast(v, target.type.dtype), (made,), target)
+            else:
+                self._call(kernel, *inputs, *outputs)
             return
         for x in outputs:
             self.fill(x, 0)
@@ -236,7 +245,7 @@ class LoopBuilder:
                 self.made[value] = self._scalar(node)
                 results[value] = (self.made[value], None, 1.0)
         domain, axes = self.group.domain, self.group.axes or ()
-        reduced = tuple(i in axes for i in range(len(domain)))
+        reduced, terms = tuple(i in axes for i in range(len(domain))), math.prod(domain[i] for i in axes)
         stores = []
         for value, target in zip(outputs, targets, strict=True):
             handle, combine, scale = results[value]
@@ -247,7 +256,8 @@ class LoopBuilder:
             # Axes of size 1 are walked with stride 0, as in `walk`: equal accesses must look equal.
             strides = [0 if d == 1 else s for d, s in zip(domain, strides, strict=True)]
             access = Access(self.graph.type(value).dtype, tuple(strides), 0, self.buffers.type(target).size)
-            stores.append(Output(access, handle, combine, scale))
+            block = precision.block(combine, access.dtype, terms) if combine is not None else 0
+            stores.append(Output(access, handle, combine, scale, block))
         e = self.expression
         kernel = LoopKernel(domain, reduced, tuple(e.inputs), tuple(e.body), tuple(stores))
         return kernel, (*self.operands, *targets)

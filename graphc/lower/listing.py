@@ -85,9 +85,17 @@ def _loop(kernel: LoopKernel, names: Sequence[str]) -> Iterator[str]:
     for k, output in enumerate(kernel.outputs):
         value = _value(kernel.body, output.value)
         if output.reduce is not None:
-            value = f"{output.reduce} {value}" + (f" * {output.scale!r}" if output.scale != 1 else "")
+            value = (
+                f"{output.reduce} {value}"
+                + (f" * {output.scale!r}" if output.scale != 1 else "")
+                + _blocks(output.block)
+            )
         walk = "" if 0 in whole else _walk(output.access, kernel.domain)
         yield f"{_INDENT * 2}{names[len(kernel.inputs) * kernel.times + k]} <- {value}{walk}"
+
+
+def _blocks(terms: int) -> str:
+    return f" in blocks of {terms}" if terms > 1 else " in float64" if terms else ""
 
 
 def _instructions(body: Sequence[Instr]) -> Iterator[str]:

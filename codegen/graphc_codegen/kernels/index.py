@@ -222,12 +222,15 @@ def gather_twin(p: Params, x: Array, idx: Array, y: Array) -> None:
 
 
 def gather_grad_operands(p: Params) -> tuple[Operand, ...]:
-    """dy [outer, count, inner] float32, idx [count] of `index_dtype` -> dx [outer, size, inner] float32."""
+    """dy [outer, count, inner] float32, idx [count] of `index_dtype` -> dx [outer, size, inner].
+
+    dx is float32, with a `block` float64.
+    """
     outer, inner = p["outer"], p["inner"]
     return (
         Operand("float32", outer * p["count"] * inner, "in"),
         Operand(p["index_dtype"], p["count"], "in"),
-        Operand("float32", outer * p["size"] * inner, "out"),
+        Operand("float64" if p.get("block") else "float32", outer * p["size"] * inner, "out"),
     )
 
 
@@ -240,35 +243,39 @@ def gather_grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     size, inner, count = p["size"], p["inner"], p["count"]
     low, high = w.shared_range(size)
     number = w.op(f"sub nsw i64 {high}, {low}") if w.threads > 1 else size
+    type = "double" if p.get("block") else "float"
 
     def add(o: str | int, k: str | int, index: str) -> None:
         source = w.at(dy, w.linear((o, count * inner), (k, inner)))
-        target = w.at(dx, w.linear((o, size * inner), (index, inner)))
+        target = w.at(dx, w.linear((o, size * inner), (index, inner)), type)
         if inner == 1:
-            w.store(w.op(f"fadd float {w.load(target)}, {w.load(source)}"), target)
+            value = w.load(source)
+            value = value if type == "float" else w.op(f"fpext float {value} to double")
+            w.store(w.op(f"fadd {type} {w.load(target, type)}, {value}"), target, type)
             return
 
         def piece(i: str | int, active: int, _: list[str]) -> list[str]:
-            place = w.at(target, i)
-            w.vstore(w.binary("fadd", w.vload(place, active), w.vload(w.at(source, i), active)), place, active)
+            place, value = w.at(target, i, type), w.vload(w.at(source, i), active)
+            value = value if type == "float" else w.convert("fpext", value, "float", "double")
+            w.vstore(w.binary("fadd", w.vload(place, active, type), value, type), place, active, type)
             return []
 
         along(w, inner, (), piece)
 
     def one(o: str | int, k: str | int) -> None:
-        type = REGISTER[p["index_dtype"]]
-        index = w.load(w.at(idx, k, type), type)
-        if type != "i64":
-            index = w.op(f"sext {type} {index} to i64")
+        index_type = REGISTER[p["index_dtype"]]
+        index = w.load(w.at(idx, k, index_type), index_type)
+        if index_type != "i64":
+            index = w.op(f"sext {index_type} {index} to i64")
         mine = w.op(f"icmp ult i64 {w.op(f'sub i64 {index}, {low}')}, {number}")
         w.when(mine, lambda: add(o, k, index))
 
     def outer(o: str | int) -> None:
-        at = w.at(dx, w.linear((o, size * inner), (low, inner)))
+        at = w.at(dx, w.linear((o, size * inner), (low, inner)), type)
         if isinstance(number, int):
-            fill_zero(w, at, number * inner)
+            fill_zero(w, at, number * inner, type)
         else:
-            w.turns((0, number), lambda r, _: fill_zero(w, w.at(at, w.mul(r, inner)), inner))
+            w.turns((0, number), lambda r, _: fill_zero(w, w.at(at, w.mul(r, inner), type), inner, type))
         w.repeat(count, lambda k: one(o, k))
 
     w.repeat(p["outer"], outer)

@@ -44,9 +44,25 @@ class Segment:
     beside: Callable[[int | str], None] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """How accumulators are kept short: after `turns` of the loop number `level` (the segments' own is behind those of the levels)
+    they are added to float64 ones at the address `totals`, and start anew.
+    """
+
+    level: int
+    turns: int
+    totals: str
+
+
 def registers(lanes: int) -> int:
     """Accumulators a tile may hold, of 32 vector registers with 16 lanes, of 16 with 8."""
     return 28 if lanes >= 16 else 12
+
+
+def total_places(w: Writer) -> str:
+    """Memory for the float64 accumulators of a tile. To be asked for outside of all loops: it is on the stack."""
+    return w.op(f"alloca [{(32 if w.lanes >= 16 else 16) * w.lanes} x double], align 64")
 
 
 def widest(lanes: int, rows: int) -> int:
@@ -176,6 +192,7 @@ def splat_tile(
     segments: Sequence[Segment],
     start: Sequence[str] | None = None,
     ahead: int = 0,
+    blocks: Blocks | None = None,
 ) -> list[str]:
     """Accumulators of C[row, vector], row-major; row i reads A at `rows[i]`.
 
@@ -196,7 +213,7 @@ def splat_tile(
         return out
 
     initial = list(start) if start is not None else ["zeroinitializer"] * (len(rows) * len(vectors))
-    return _walk(w, a, b, levels, segments, initial, tap)
+    return _walk(w, a, b, levels, segments, initial, tap, blocks)
 
 
 def dot_tile(
@@ -207,6 +224,7 @@ def dot_tile(
     columns: Sequence[int],
     levels: Sequence[Level],
     segments: Sequence[Segment],
+    blocks: Blocks | None = None,
 ) -> list[str]:
     """One vector per row with C[row, column j] in lane j; at most `lanes` columns, other lanes undefined."""
 
@@ -220,7 +238,7 @@ def dot_tile(
         return out
 
     zero = ["zeroinitializer"] * (len(rows) * len(columns))
-    acc = _walk(w, a, b, levels, segments, zero, tap)
+    acc = _walk(w, a, b, levels, segments, zero, tap, blocks)
     n = len(columns)
     return [sum_each(w, acc[i * n : (i + 1) * n]) for i in range(len(rows))]
 
@@ -322,11 +340,13 @@ def _walk(
     segments: Sequence[Segment],
     acc: list[str],
     tap: Callable[..., list[str]],
+    blocks: Blocks | None,
 ) -> list[str]:
-    """Run the loops over k with the accumulators as carried values."""
-    type = vec("float", w.lanes)
+    """Run the loops over k with the accumulators as carried values, or in blocks."""
+    totals = _Totals(w, len(acc), blocks) if blocks is not None else None
 
     def turns(
+        number: int,
         bounds: tuple[int | str, int | str],
         steps: tuple[int, int],
         at: tuple[str, str],
@@ -335,17 +355,19 @@ def _walk(
         beside: Callable[[int | str], None] | None = None,
     ) -> list[str]:
         first, count = bounds
-        if (first, count) == (0, 1):
-            if beside is not None:
-                beside(0)
-            return body(*at, acc)
 
-        def turn(i: str, values: list[str]) -> list[str]:
+        def turn(i: int | str, values: list[str]) -> list[str]:
             if beside is not None:
                 beside(i)
+            if isinstance(i, int):
+                return body(*at, values)
             return body(w.at(at[0], w.mul(i, steps[0])), w.at(at[1], w.mul(i, steps[1])), values)
 
-        return w.loop(count, turn, [(type, x) for x in acc], start=first)
+        if totals is not None and number == totals.blocks.level:
+            return totals.loop(bounds, turn)
+        if (first, count) == (0, 1):
+            return turn(0, acc)
+        return w.loop(count, turn, [(vec("float", w.lanes), x) for x in acc], start=first)
 
     def segment(s: Segment, pa: str, pb: str, acc: list[str]) -> list[str]:
         def once(qa: str, qb: str, values: list[str]) -> list[str]:
@@ -353,20 +375,64 @@ def _walk(
                 values = tap(qa, qb, at, s.b_step, values)
             return values
 
-        return turns((s.first, s.count), (s.a_step, s.b_step), (pa, pb), acc, once, s.beside)
+        return turns(len(levels), (s.first, s.count), (s.a_step, s.b_step), (pa, pb), acc, once, s.beside)
 
-    def level(rest: Sequence[Level], pa: str, pb: str, acc: list[str]) -> list[str]:
-        if rest:
-            count, *steps = rest[0]
+    def level(number: int, pa: str, pb: str, acc: list[str]) -> list[str]:
+        if number < len(levels):
+            count, *steps = levels[number]
             return turns(
+                number,
                 (0, count),
                 (steps[0], steps[1]),
                 (pa, pb),
                 acc,
-                lambda x, y, values: level(rest[1:], x, y, values),
+                lambda x, y, values: level(number + 1, x, y, values),
             )
         for s in segments:
             acc = segment(s, pa, pb, acc)
         return acc
 
-    return level(levels, a, b, acc)
+    if totals is None:
+        return level(0, a, b, acc)
+    totals.begin(acc)
+    level(0, a, b, [])
+    return totals.rounded()
+
+
+class _Totals:
+    """The float64 accumulators of a tile, in memory. Loops around blocks carry nothing."""
+
+    def __init__(self, w: Writer, count: int, blocks: Blocks) -> None:
+        self.w, self.blocks, self.count = w, blocks, count
+        self.places = [w.at(blocks.totals, k * w.lanes, "double") for k in range(count)]
+
+    def begin(self, acc: Sequence[str]) -> None:
+        for value, place in zip(acc, self.places, strict=True):
+            self.w.vstore(self.w.convert("fpext", value, "float", "double"), place, type="double")
+
+    def loop(self, bounds: tuple[int | str, int | str], turn: Callable[[int | str, list[str]], list[str]]) -> list[str]:
+        """All turns of the loop that is cut into blocks."""
+        w, (first, count) = self.w, bounds
+        zeros = ["zeroinitializer"] * self.count
+
+        def block(i: str, _: list[str]) -> None:
+            stop = w.smaller(w.add(i, self.blocks.turns), count)
+            self._add(w.loop(stop, turn, [(vec("float", w.lanes), zero) for zero in zeros], start=i))
+
+        if (first, count) == (0, 1):
+            self._add(turn(0, zeros))
+        elif self.blocks.turns == 1:
+            w.loop(count, lambda i, _: self._add(turn(i, zeros)), start=first)
+        else:
+            w.loop(count, block, step=self.blocks.turns, start=first)
+        return []
+
+    def _add(self, acc: Sequence[str]) -> None:
+        w = self.w
+        for value, place in zip(acc, self.places, strict=True):
+            wide = w.convert("fpext", value, "float", "double")
+            w.vstore(w.binary("fadd", w.vload(place, type="double"), wide, "double"), place, type="double")
+
+    def rounded(self) -> list[str]:
+        w = self.w
+        return [w.convert("fptrunc", w.vload(place, type="double"), "double", "float") for place in self.places]

@@ -14,13 +14,16 @@ from graphc_codegen.writer import MEMORY, REGISTER, Writer, vec
 
 
 def scatter_operands(p: Params) -> tuple[Operand, ...]:
-    """x [outer, size, inner] of `dtype`, idx [count] of `index_dtype`, u [outer, count, inner] -> y like x."""
+    """x [outer, size, inner] of `dtype`, idx [count] of `index_dtype`, u [outer, count, inner] -> y like x.
+
+    With a `block` x and u are float32, and y, in which they are added up, is float64.
+    """
     outer, inner = p["outer"], p["inner"]
     return (
         Operand(p["dtype"], outer * p["size"] * inner, "in"),
         Operand(p["index_dtype"], p["count"], "in"),
         Operand(p["dtype"], outer * p["count"] * inner, "in"),
-        Operand(p["dtype"], outer * p["size"] * inner, "out"),
+        Operand("float64" if p.get("block") else p["dtype"], outer * p["size"] * inner, "out"),
     )
 
 
@@ -32,10 +35,15 @@ def scatter_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     x, idx, u, y = pointers
     size, inner, count = p["size"], p["inner"], p["count"]
     type, index_type = MEMORY[p["dtype"]], REGISTER[p["index_dtype"]]
-    v = vec(type, w.lanes)
+    out = "double" if p.get("block") else type
+    v = vec(out, w.lanes)
+
+    def read(pointer: str, i: str | int, active: int) -> str:
+        value = w.vload(w.at(pointer, i, type), active, type)
+        return value if out == type else w.convert("fpext", value, type, out)
 
     def copy(i: str | int, active: int, _: list[str]) -> list[str]:
-        w.vstore(w.vload(w.at(x, i, type), active, type), w.at(y, i, type), active, type)
+        w.vstore(read(x, i, active), w.at(y, i, out), active, out)
         return []
 
     along(w, p["outer"] * size * inner, (), copy)
@@ -47,13 +55,13 @@ def scatter_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         valid = w.op(f"icmp ult i64 {index}, {size}")
         index = w.op(f"select i1 {valid}, i64 {index}, i64 0")
         source = w.at(u, w.linear((o, count * inner), (k, inner)), type)
-        target = w.at(y, w.linear((o, size * inner), (index, inner)), type)
+        target = w.at(y, w.linear((o, size * inner), (index, inner)), out)
 
         def row(i: str | int, active: int, _: list[str]) -> list[str]:
-            place = w.at(target, i, type)
-            old, new = w.vload(place, active, type), w.vload(w.at(source, i, type), active, type)
-            made = _combined(w, p["mode"], type, old, new)
-            w.vstore(w.op(f"select i1 {valid}, {v} {made}, {v} {old}"), place, active, type)
+            place = w.at(target, i, out)
+            old, new = w.vload(place, active, out), read(source, i, active)
+            made = _combined(w, p["mode"], out, old, new)
+            w.vstore(w.op(f"select i1 {valid}, {v} {made}, {v} {old}"), place, active, out)
             return []
 
         along(w, inner, (), row)
@@ -65,7 +73,7 @@ def _combined(w: Writer, mode: str, type: str, old: str, new: str) -> str:
     if mode == "update":
         return new
     if mode in ("add", "mul"):
-        return w.binary(f"{'f' if type == 'float' else ''}{mode}", old, new, type)
+        return w.binary(f"{'f' if type in ('float', 'double') else ''}{mode}", old, new, type)
     if type == "float":
         if mode == "max":
             return maximum_or_nan(w, old, new)

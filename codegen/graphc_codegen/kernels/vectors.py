@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from graphc_codegen.writer import Carry, Writer, vec
+from graphc_codegen.writer import Carry, Writer, mask, vec
 
 
 def iota(w: Writer) -> str:
@@ -30,11 +30,11 @@ def interleave(w: Writer, even: str, odd: str) -> tuple[str, str]:
     return shuffle(w, even, odd, order[: w.lanes]), shuffle(w, even, odd, order[w.lanes :])
 
 
-def across(w: Writer, value: str, combine: Callable[[str, str], str]) -> str:
+def across(w: Writer, value: str, combine: Callable[[str, str], str], type: str = "float") -> str:
     """All lanes combined, in every lane: a butterfly of log2(lanes) steps. `combine` must be commutative."""
     distance = w.lanes // 2
     while distance:
-        value = combine(value, shuffle(w, value, "poison", [i ^ distance for i in range(w.lanes)]))
+        value = combine(value, shuffle(w, value, "poison", [i ^ distance for i in range(w.lanes)], type))
         distance //= 2
     return value
 
@@ -77,11 +77,55 @@ def along(w: Writer, size: int, carry: Carry, body: Callable[[str | int, int, li
     return values
 
 
-def fill_zero(w: Writer, pointer: str, size: int) -> None:
-    """Set `size` floats to zero."""
+def sum_along(
+    w: Writer, size: int, term: Callable[[str | int, int], str], block: int = 0, *, masked: bool = False
+) -> str:
+    """The sum of `term(index, active lanes)` over a contiguous axis of static size, in every lane.
+
+    Lanes of a tail's term that are not active are left out, unless terms are `masked`: zero there. With a `block` an accumulator
+    takes so many terms at most before it is added to one of float64.
+    """
+    v, zero = vec("float", w.lanes), "zeroinitializer"
+
+    def add(i: str | int, active: int, values: Sequence[str]) -> list[str]:
+        x = term(i, active)
+        if active < w.lanes and not masked:
+            x = w.select(mask(active, w.lanes), x, zero)
+        return [w.binary("fadd", values[0], x)]
+
+    full, rest = divmod(size, w.lanes)
+    if not block or full <= block:
+        (value,) = along(w, size, [(v, zero)], add)
+        return across_sum(w, value)
+    end, far = full * w.lanes, block * w.lanes
+
+    def one(i: str, totals: list[str]) -> list[str]:
+        stop = w.smaller(w.add(i, far), end)
+        (value,) = w.loop(stop, lambda k, x: add(k, w.lanes, x), [(v, zero)], step=w.lanes, start=i)
+        return [widened(w, totals[0], value)]
+
+    (total,) = w.loop(end, one, [(vec("double", w.lanes), zero)], step=far)
+    if rest:
+        total = widened(w, total, add(end, rest, [zero])[0])
+    return across_total(w, total)
+
+
+def widened(w: Writer, total: str, value: str) -> str:
+    """A float64 vector with a float32 one added."""
+    return w.binary("fadd", total, w.convert("fpext", value, "float", "double"), "double")
+
+
+def across_total(w: Writer, total: str) -> str:
+    """The sum of all lanes of a float64 vector, rounded, in every lane."""
+    total = across(w, total, lambda a, b: w.binary("fadd", a, b, "double"), "double")
+    return w.convert("fptrunc", total, "double", "float")
+
+
+def fill_zero(w: Writer, pointer: str, size: int, type: str = "float") -> None:
+    """Set `size` numbers to zero."""
 
     def one(i: str | int, active: int, _: list[str]) -> list[str]:
-        w.vstore("zeroinitializer", w.at(pointer, i), active)
+        w.vstore("zeroinitializer", w.at(pointer, i, type), active, type)
         return []
 
     along(w, size, (), one)

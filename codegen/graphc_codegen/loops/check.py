@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from graphc_codegen.dtypes import FLOATS, INTEGERS, ITEMSIZE, integer_limits
+from graphc_codegen.dtypes import FLOATS, HALVES, INTEGERS, ITEMSIZE, integer_limits
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.program import Access, Instr, LoopKernel, Output, reach, symbol
 from graphc_codegen.scalars.table import SCALAR_OPS
@@ -62,6 +62,9 @@ def _check_output(kernel: LoopKernel, name: str, output: Output) -> None:
         folded = reduced and output.reduce is not None
         if n > 1 and folded != (stride == 0):
             raise CodegenError(f"{name} must have stride 0 exactly along the axes reduced by it")
+    rounds = output.reduce in ("sum", "prod") and dtype in ("float32", *HALVES)
+    if output.block < 0 or (output.block and not rounds):
+        raise CodegenError(f"{name} has blocks of {output.block}, but is no sum or product of float32")
     if output.reduce is None:
         if output.scale != 1.0:
             raise CodegenError(f"{name} is scaled but not reduced")

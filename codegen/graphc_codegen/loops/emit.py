@@ -10,17 +10,16 @@ from functools import partial
 from graphc_codegen.dtypes import HALVES
 from graphc_codegen.loops.by_rows import Split, by_rows
 from graphc_codegen.loops.check import check
+from graphc_codegen.loops.folds import Folds
 from graphc_codegen.loops.nest import Line, Nest, plan
 from graphc_codegen.program import Instr, LoopKernel, Output
 from graphc_codegen.scalars import halves, operations
 from graphc_codegen.scalars.arithmetic import Operand
 from graphc_codegen.scalars.conversion import cast
-from graphc_codegen.writer import MEMORY, REGISTER, Writer, mask, vec
+from graphc_codegen.writer import MEMORY, REGISTER, Writer, vec
 
 #: Turns of a loop for which it pays to see who is free.
 _LARGE = 1 << 16
-#: Accumulators of a reduction whose loop is not the vectorised one.
-_CHAINS = 4
 
 
 def emit(writer: Writer, kernel: LoopKernel, pointers: Sequence[str]) -> None:
@@ -145,7 +144,7 @@ class _Emission:
         if level == self.nest.kept:
             self._reduce_all(point)
         elif level == self.nest.vector:
-            self._vectors(level, point, [], kept_turn)
+            self._vectors(level, point, Folds(self.w, self.nest, (), len(point.slots)), [], kept_turn)
         elif level == self.divided:
             size, step = self.nest.sizes[level], partial(self._step, point, level)
             self.w.share(size, lambda i: self._kept(level + 1, step(i)), hand_out=self.hand_out)
@@ -154,97 +153,85 @@ class _Emission:
 
     def _reduce_all(self, point: _Point) -> None:
         """Everything inside the kept loops: the reduced loops, then the stores of their results."""
-        nest = self.nest
-        if len(nest.sizes) == nest.kept:
-            chains = 1
-        elif nest.vector is not None and nest.vector >= nest.kept:
-            chains = min(nest.unroll, math.ceil(nest.sizes[nest.vector] / self.w.lanes))
-        else:
-            wanted = _CHAINS if nest.unroll > 1 else 2
-            chains = max(1, min(wanted // len(point.slots), nest.sizes[-1] // 2))
-        copies = chains * len(point.slots) if self.folded else 0
-        names: _Accumulators = []
-        for k in self.folded:
-            o = self.kernel.outputs[k]
-            zero = self.w.constant(operations.neutral(o.reduce or "", o.access.dtype), REGISTER[o.access.dtype])
-            names += [zero] * copies
-        names = self._reduced(nest.kept, point, names)
-        if nest.kept or self.divided is None:
-            for n, k in enumerate(self.folded):
-                self._store_scaled(point, k, self._gathered(point, k, names[n * copies : (n + 1) * copies]))
+        folds = Folds(self.w, self.nest, tuple(self.kernel.outputs[k] for k in self.folded), len(point.slots))
+        results = folds.gathered(self._reduced(self.nest.kept, point, folds, folds.start()))
+        if self.nest.kept or self.divided is None:
+            for n, values in enumerate(results):
+                self._store_folded(point, folds, n, values)
         elif self.folded:
-            parts = [self._gathered(point, k, names[n * copies :][:copies])[0] for n, k in enumerate(self.folded)]
-            self._combine(point, parts)
+            self._combine(point, folds, [value for (value,) in results])
 
-    def _combine(self, point: _Point, parts: Sequence[str]) -> None:
+    def _combine(self, point: _Point, folds: Folds, parts: Sequence[str]) -> None:
         """Bring together what the threads have folded; the order is that of the threads, so results are reproducible."""
         w = self.w
-        types = [REGISTER[self.kernel.outputs[k].access.dtype] for k in self.folded]
         mine = w.scratch("%thread")
-        for n, (value, t) in enumerate(zip(parts, types, strict=True)):
+        for n, value in enumerate(parts):
+            t = REGISTER[folds.dtype(n)]
             element = w.op(f"extractelement {vec(t, w.lanes)} {value}, i64 0")
             stored = w.op(f"zext i1 {element} to i8") if t == "i1" else element
             w.store(stored, w.at(mine, 8 * n, "i8"), "i8" if t == "i1" else t)
         w.meet()
-        w.by_one(lambda: self._combine_all(point, types))
+        w.by_one(lambda: self._combine_all(point, folds))
 
-    def _combine_all(self, point: _Point, types: Sequence[str]) -> None:
+    def _combine_all(self, point: _Point, folds: Folds) -> None:
         w = self.w
-        for n, (k, t) in enumerate(zip(self.folded, types, strict=True)):
-            o = self.kernel.outputs[k]
-            total = ""
+        for n, o in enumerate(folds.outputs):
+            t, total = REGISTER[folds.dtype(n)], ""
             for thread in range(w.threads):
                 value = w.load(w.at(w.scratch(thread), 8 * n, "i8"), "i8" if t == "i1" else t)
                 value = w.splat(w.op(f"trunc i8 {value} to i1") if t == "i1" else value, t)
-                total = operations.combine(w, o.reduce or "", total, value, o.access.dtype) if total else value
-            self._store_scaled(point, k, [total])
+                total = operations.combine(w, o.reduce or "", total, value, folds.dtype(n)) if total else value
+            self._store_folded(point, folds, n, [total])
 
-    def _reduced(self, level: int, point: _Point, accumulators: _Accumulators) -> _Accumulators:
+    def _store_folded(self, point: _Point, folds: Folds, n: int, values: Sequence[str]) -> None:
+        for slot, value in enumerate(values):
+            self._store(self.first_output + self.folded[n], point, slot, folds.finished(n, value))
+
+    def _reduced(self, level: int, point: _Point, folds: Folds, accumulators: _Accumulators) -> _Accumulators:
         nest = self.nest
         if level == len(nest.sizes):
-            return self._bottom(point, accumulators, 0)
+            return self._bottom(point, folds, accumulators, 0)
         if level == nest.vector:
-            return self._vectors(level, point, accumulators, lambda p, a: self._bottom(p, a, 0))
+            return self._vectors(level, point, folds, accumulators, lambda p, a: self._bottom(p, folds, a, 0))
         if level < len(nest.sizes) - 1:
 
             def turn(i: str | int, a: _Accumulators) -> _Accumulators:
-                return self._reduced(level + 1, self._step(point, level, i), a)
+                return self._reduced(level + 1, self._step(point, level, i), folds, a)
 
-            if level == self.divided:
-                return self.w.turns(self.w.shared_range(nest.sizes[level]), turn, self._carried(accumulators))
-            return self._turns(nest.sizes[level], 1, accumulators, turn)
-        chains = max(1, len(accumulators) // max(1, len(self.folded) * len(point.slots)))
+            bounds = self.w.shared_range(nest.sizes[level]) if level == self.divided else (0, nest.sizes[level])
+            return folds.loop(level, bounds, accumulators, turn)
+        chains = folds.chains
 
         def side_by_side(i: str | int, a: _Accumulators, count: int) -> _Accumulators:
             for c in range(count):
-                a = self._bottom(self._step(point, level, self.w.add(i, c)), a, c * len(point.slots))
+                a = self._bottom(self._step(point, level, self.w.add(i, c)), folds, a, c * len(point.slots))
             return a
 
         whole = nest.sizes[level] // chains * chains
-        accumulators = self._turns(whole, chains, accumulators, lambda i, a: side_by_side(i, a, chains))
-        return side_by_side(whole, accumulators, nest.sizes[level] - whole)
+        rest = nest.sizes[level] - whole
+        accumulators = folds.loop(level, (0, whole), accumulators, lambda i, a: side_by_side(i, a, chains), step=chains)
+        return folds.once(level, accumulators, lambda a: side_by_side(whole, a, rest)) if rest else accumulators
 
-    def _vectors(self, level: int, point: _Point, accumulators: _Accumulators, turn: _Turn) -> _Accumulators:
-        """Walk the vectorised axis: groups of full vectors, then the remaining ones with a masked tail."""
-        lanes, size = self.w.lanes, self.nest.sizes[level]
-        group = lanes * self.nest.unroll
-        whole = size // group * group
-        full = tuple((lanes * u, lanes) for u in range(self.nest.unroll))
-        rest = tuple((k, min(lanes, size - whole - k)) for k in range(0, size - whole, lanes))
-        if level == self.divided:
-            return self._shared_vectors(level, point, accumulators, turn, (whole, full, rest))
-        accumulators = self._turns(whole, group, accumulators, lambda i, a: turn(self._step(point, level, i, full), a))
-        return turn(self._step(point, level, whole, rest), accumulators) if rest else accumulators
-
-    def _shared_vectors(
-        self, level: int, point: _Point, accumulators: _Accumulators, turn: _Turn, cut: tuple[int, _Slots, _Slots]
+    def _vectors(
+        self, level: int, point: _Point, folds: Folds, accumulators: _Accumulators, turn: _Turn
     ) -> _Accumulators:
-        """The same, groups shared among the threads. The first thread has the tail."""
-        w, (whole, full, rest) = self.w, cut
+        """Walk the vectorised axis: groups of full vectors, then the remaining ones with a masked tail."""
+        w, size = self.w, self.nest.sizes[level]
         group = w.lanes * self.nest.unroll
+        whole = size // group * group
+        full = tuple((w.lanes * u, w.lanes) for u in range(self.nest.unroll))
+        rest = tuple((k, min(w.lanes, size - whole - k)) for k in range(0, size - whole, w.lanes))
+        shared = level == self.divided
 
         def one(i: str | int, a: _Accumulators) -> _Accumulators:
-            return turn(self._step(point, level, w.mul(i, group), full), a)
+            return turn(self._step(point, level, w.mul(i, group) if shared else i, full), a)
+
+        def tail(a: _Accumulators) -> _Accumulators:
+            return folds.once(level, a, lambda b: turn(self._step(point, level, whole, rest), b))
+
+        if not shared:
+            accumulators = folds.loop(level, (0, whole), accumulators, one, step=group)
+            return tail(accumulators) if rest else accumulators
 
         def alone(i: str | int) -> None:
             one(i, [])
@@ -252,37 +239,11 @@ class _Emission:
         if not accumulators:
             w.share(whole // group, alone, hand_out=self.hand_out)
         elif whole:
-            accumulators = w.turns(w.shared_range(whole // group), one, self._carried(accumulators))
+            accumulators = folds.loop(level, w.shared_range(whole // group), accumulators, one)
         if not rest:
             return accumulators
-
-        def tail(_: str, a: _Accumulators) -> _Accumulators:
-            return turn(self._step(point, level, whole, rest), a)
-
-        # From the thread's number to 1: one turn in the first thread, none in others.
-        return w.turns(("%thread", 1), tail, self._carried(accumulators))
-
-    def _turns(
-        self,
-        count: int,
-        step: int,
-        accumulators: _Accumulators,
-        body: Callable[[str | int, _Accumulators], _Accumulators],
-    ) -> _Accumulators:
-        """`for i in range(0, count, step)` with carried accumulators; no loop for a single turn."""
-        if count <= 0:
-            return accumulators
-        if count <= step:
-            return body(0, accumulators)
-        return self.w.loop(count, body, self._carried(accumulators), step=step)
-
-    def _carried(self, accumulators: _Accumulators) -> list[tuple[str, str]]:
-        """The accumulators with their types."""
-        copies = len(accumulators) // max(1, len(self.folded))
-        types = [
-            vec(REGISTER[self.kernel.outputs[k].access.dtype], self.w.lanes) for k in self.folded for _ in range(copies)
-        ]
-        return list(zip(types, accumulators, strict=True))
+        # The first thread has the tail. From the thread's number to 1: one turn in the first thread, none in others.
+        return w.turns(("%thread", 1), lambda _, a: tail(a), folds.carried(level, accumulators))
 
     def _step(self, point: _Point, level: int, i: str | int, slots: _Slots | None = None) -> _Point:
         """The place at index `i` of a loop, with the values that belong there."""
@@ -295,62 +256,17 @@ class _Emission:
         }
         return self._enter(_Point(moved, indices, point.values, slots or point.slots), level + 1)
 
-    def _bottom(self, point: _Point, accumulators: _Accumulators, first: int) -> _Accumulators:
+    def _bottom(self, point: _Point, folds: Folds, accumulators: _Accumulators, first: int) -> _Accumulators:
         """The innermost place: store the unreduced outputs, fold the others into accumulators `first`, ..."""
         outputs = self.kernel.outputs
         for k in self.stored:
             for slot in range(len(point.slots)):
                 self._store(self.first_output + k, point, slot, self._value(point, outputs[k].value, slot))
         result = list(accumulators)
-        copies = len(accumulators) // max(1, len(self.folded))
-        lanes_are_folded = self.nest.vector is not None and self.nest.vector >= self.nest.kept
         for n, k in enumerate(self.folded):
-            how, dtype = outputs[k].reduce or "", outputs[k].access.dtype
             for slot, (_, active) in enumerate(point.slots):
-                value = self._value(point, outputs[k].value, slot)
-                if lanes_are_folded and active < self.w.lanes:
-                    t = REGISTER[dtype]
-                    outside = self.w.constant(operations.neutral(how, dtype), t)
-                    value = self.w.select(mask(active, self.w.lanes), value, outside, t)
-                at = n * copies + first + slot
-                result[at] = operations.combine(self.w, how, result[at], value, dtype)
+                folds.fold(result, (n, first + slot), self._value(point, outputs[k].value, slot), active)
         return result
-
-    def _gathered(self, point: _Point, k: int, accumulators: _Accumulators) -> _Accumulators:
-        """The accumulators of output `k` brought together, one per slot."""
-        o, w = self.kernel.outputs[k], self.w
-        how, dtype = o.reduce or "", o.access.dtype
-        slots = len(point.slots)
-        while len(accumulators) > slots:
-            half = math.ceil(len(accumulators) / slots / 2) * slots
-            for c in range(len(accumulators) - half):
-                accumulators[c] = operations.combine(w, how, accumulators[c], accumulators[half + c], dtype)
-            accumulators = accumulators[:half]
-        if self.nest.vector is not None and self.nest.vector >= self.nest.kept:
-            return [self._across(value, how, dtype) for value in accumulators]
-        return accumulators
-
-    def _store_scaled(self, point: _Point, k: int, values: Sequence[str]) -> None:
-        o, w = self.kernel.outputs[k], self.w
-        dtype = o.access.dtype
-        for slot, value in enumerate(values):
-            if o.scale != 1.0:
-                t = REGISTER[dtype]
-                value = w.binary("fmul", value, w.constant(o.scale, t), t)
-            if dtype in HALVES:
-                value = halves.rounded(w, value, dtype)
-            self._store(self.first_output + k, point, slot, value)
-
-    def _across(self, value: str, how: str, dtype: str) -> str:
-        """Fold the lanes of a vector; the result is in lane 0."""
-        lanes, v = self.w.lanes, vec(REGISTER[dtype], self.w.lanes)
-        width = lanes // 2
-        while width:
-            order = ", ".join(f"i32 {(k + width) % lanes}" for k in range(lanes))
-            moved = self.w.op(f"shufflevector {v} {value}, {v} poison, {vec('i32', lanes)} <{order}>")
-            value = operations.combine(self.w, how, value, moved, dtype)
-            width //= 2
-        return value
 
     # ---- values
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -33,9 +34,16 @@ def _conv_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (TensorType(dtype, (x.shape[0], w.shape[0], *plane)),)
 
 
+def _products(axes: str, x: Array, y: Array, terms: int) -> Array:
+    """Sums of so many products, in float64 if they are long."""
+    wide = np.float64 if terms > 1024 and x.dtype == np.float32 else x.dtype
+    made = np.einsum(axes, x.astype(wide, copy=False), y.astype(wide, copy=False), optimize=True)
+    return np.asarray(made).astype(x.dtype, copy=False)
+
+
 def _conv_ref(x: Array, weight: Array, **attrs: Any) -> Array:
     seen = windows(x, weight.shape[2:], attrs)
-    return np.asarray(np.einsum("nchwij,ocij->nohw", seen, weight, optimize=True))
+    return _products("nchwij,ocij->nohw", seen, weight, math.prod(weight.shape[1:]))
 
 
 def _conv_input_ref(dy: Array, weight: Array, shape: tuple[int, ...], **attrs: Any) -> Array:
@@ -45,14 +53,14 @@ def _conv_input_ref(dy: Array, weight: Array, shape: tuple[int, ...], **attrs: A
     oh, ow = dy.shape[2:]
     for i in range(weight.shape[2]):
         for j in range(weight.shape[3]):
-            part = np.einsum("nohw,oc->nchw", dy, weight[:, :, i, j], optimize=True)
+            part = _products("nohw,oc->nchw", dy, weight[:, :, i, j], weight.shape[0])
             dx[:, :, i * dh : i * dh + sh * oh : sh, j * dw : j * dw + sw * ow : sw][:, :, :oh, :ow] += part
     return dx[:, :, top : top + shape[2], left : left + shape[3]]
 
 
 def _conv_filter_ref(dy: Array, x: Array, shape: tuple[int, ...], **attrs: Any) -> Array:
     seen = windows(x, (shape[2], shape[3]), attrs)[:, :, : dy.shape[2], : dy.shape[3]]
-    return np.asarray(np.einsum("nchwij,nohw->ocij", seen, dy, optimize=True))
+    return _products("nchwij,nohw->ocij", seen, dy, dy.size // dy.shape[1])
 
 
 def _conv_attrs(n: NodeView) -> dict[str, Any]:

@@ -91,12 +91,12 @@ def _gather_grad_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attr
 
 
 def _gather_grad_ref(dy: Array, indices: Array, shape: tuple[int, ...], axis: int) -> Array:
-    dx = np.zeros(shape, dy.dtype)
+    dx = np.zeros(shape, np.float64 if dy.dtype == np.float32 else dy.dtype)
     flat = indices.ravel()
     inside = (flat >= 0) & (flat < shape[axis])
     spread = dy.reshape(*shape[:axis], flat.size, *shape[axis + 1 :])
     np.add.at(np.moveaxis(dx, axis, 0), flat[inside], np.moveaxis(spread, axis, 0)[inside])
-    return dx
+    return dx.astype(dy.dtype, copy=False)
 
 
 op(
@@ -151,7 +151,7 @@ def _infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 
 def _ref(x: Array, indices: Array, updates: Array, axis: int, mode: str) -> Array:
-    y = x.copy()
+    y = x.astype(np.float64) if mode == "add" and x.dtype == np.float32 else x.copy()
     flat = indices.ravel()
     rows = np.moveaxis(updates.reshape(*x.shape[:axis], flat.size, *x.shape[axis + 1 :]), axis, 0)
     out = np.moveaxis(y, axis, 0)
@@ -159,7 +159,7 @@ def _ref(x: Array, indices: Array, updates: Array, axis: int, mode: str) -> Arra
         if 0 <= index < x.shape[axis]:
             combine = _COMBINE.get(mode)
             out[index] = rows[k] if combine is None else combine(out[index], rows[k])
-    return y
+    return y.astype(x.dtype, copy=False)
 
 
 def _grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:

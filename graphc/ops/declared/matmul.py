@@ -47,12 +47,22 @@ def _infer(name: str, batched: bool) -> TypeRule:
     return infer
 
 
+#: Longer inner products than this are cut into parts, which NumPy's library adds up in float32; float64 brings them together.
+_LONGEST, _PART = 1024, 128
+
+
 def _ref(x: Array, y: Array, transpose_a: bool, transpose_b: bool) -> Array:
     if transpose_a:
         x = x.swapaxes(-1, -2)
     if transpose_b:
         y = y.swapaxes(-1, -2)
-    return np.asarray(np.matmul(x, y))
+    k = x.shape[-1]
+    if k <= _LONGEST or x.dtype != np.float32:
+        return np.asarray(np.matmul(x, y))
+    total: Array = sum(
+        np.matmul(x[..., i : i + _PART], y[..., i : i + _PART, :]).astype(np.float64) for i in range(0, k, _PART)
+    )
+    return total.astype(x.dtype)
 
 
 def _grad(name: str) -> Gradient:

@@ -13,7 +13,7 @@ from graphc.ir import REQUIRED, NodeView, Sample, TensorType, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, KernelRule, Operands, TypeRule, Types
 from graphc.ir.types import FLOATS
-from graphc.ops.declared.rules import Array, check_dtype, floats
+from graphc.ops.declared.rules import Array, check_dtype, exact_sum, floats
 from graphc.ops.declared.windows import Pair, output_plane, windows
 
 # ---- pooling
@@ -70,7 +70,7 @@ def _counts(x: Array, kernel: Pair, attrs: Mapping[str, Any]) -> Array:
 
 
 def _avg_ref(x: Array, kernel: Pair, **attrs: Any) -> Array:
-    return np.asarray(windows(x, kernel, attrs).sum(axis=(4, 5)) / _counts(x, kernel, attrs))
+    return np.asarray(exact_sum(windows(x, kernel, attrs), (4, 5)) / _counts(x, kernel, attrs))
 
 
 def _avg_grad_ref(dy: Array, shape: tuple[int, ...], kernel: Pair, **attrs: Any) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from graphc.ops.declared.rules import (
     Array,
     booleans,
     check_dtype,
+    exact_sum,
     floats,
     integers,
     normalize_axes,
@@ -120,9 +122,17 @@ def _reduction(
     )
 
 
-_reduction("ReduceSum", np.sum, Reduce("sum"), lambda g, n, dy: [_spread(g, n, dy)], doc="sum over axes")
+_reduction("ReduceSum", exact_sum, Reduce("sum"), lambda g, n, dy: [_spread(g, n, dy)], doc="sum over axes")
 
-_reduction("ReduceMean", np.mean, Reduce("sum", mean=True), _mean_grad, FLOATS, False, doc="mean over axes")
+_reduction(
+    "ReduceMean",
+    partial(exact_sum, fold=np.mean),
+    Reduce("sum", mean=True),
+    _mean_grad,
+    FLOATS,
+    False,
+    doc="mean over axes",
+)
 
 _reduction(
     "ReduceMax",
@@ -142,7 +152,7 @@ _reduction(
     doc="smallest element, NaN if there is one",
 )
 
-_reduction("ReduceProd", np.prod, Reduce("prod"), _product_grad, doc="product over axes")
+_reduction("ReduceProd", partial(exact_sum, fold=np.prod), Reduce("prod"), _product_grad, doc="product over axes")
 
 _reduction("ReduceAll", np.all, Reduce("all"), NO_GRAD, ("bool",), doc="logical and over axes")
 

@@ -9,13 +9,13 @@ from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, KernelRule, Operands, TypeRule, Types
 from graphc.ir.types import FLOATS
-from graphc.ops.declared.rules import Array, check_dtype, floats, integers, same_dtype
+from graphc.ops.declared.rules import Array, check_dtype, exact_sum, floats, integers, same_dtype
 
 
 def _log_softmax(x: Array) -> Array:
     with np.errstate(invalid="ignore"):
         z = x - x.max(-1, keepdims=True)
-        return np.asarray(z - np.log(np.exp(z).sum(-1, keepdims=True)))
+        return np.asarray(z - np.log(exact_sum(np.exp(z), -1, True)))
 
 
 def _rows_infer(name: str) -> TypeRule:
@@ -75,7 +75,7 @@ op(
     "SoftmaxGrad",
     "y dy",
     infer=_rows_infer("SoftmaxGrad"),
-    ref=lambda y, dy: y * (dy - (y * dy).sum(-1, keepdims=True)),
+    ref=lambda y, dy: y * (dy - exact_sum(y * dy, -1, True)),
     grad=_softmax_grad_grad,
     lower=Kernel(_rows_lower("softmax_grad")),
     samples=lambda: _rows_samples(2),
@@ -107,7 +107,7 @@ op(
     "LogSoftmaxGrad",
     "y dy",
     infer=_rows_infer("LogSoftmaxGrad"),
-    ref=lambda y, dy: dy - np.exp(y) * dy.sum(-1, keepdims=True),
+    ref=lambda y, dy: dy - np.exp(y) * exact_sum(dy, -1, True),
     grad=_log_softmax_grad_grad,
     lower=Kernel(_rows_lower("log_softmax_grad")),
     samples=lambda: _rows_samples(2),
@@ -172,7 +172,7 @@ def _sparse_ref(logits: Array, labels: Array) -> tuple[Array, Array]:
 
 def _dense_ref(logits: Array, labels: Array) -> tuple[Array, Array]:
     logp = _log_softmax(logits)
-    return -(labels * logp).sum(-1), np.exp(logp) - labels
+    return -exact_sum(labels * logp, -1), np.exp(logp) - labels
 
 
 def _entropy_grad(g: Builder, n: NodeView, dy: Value | None, d_gradient: Value | None) -> list[Value | None]:

@@ -96,6 +96,8 @@ def test_gather_grad(outer: int, size: int, inner: int, count: int, index_dtype:
     params = {"outer": outer, "size": size, "inner": inner, "count": count, "index_dtype": index_dtype}
     for where, (dx,) in run_all("gather_grad", params, dy, idx).items():
         np.testing.assert_allclose(dx.reshape(expected.shape), expected, rtol=1e-5, atol=1e-5, err_msg=where)
+    for where, (dx,) in run_all("gather_grad", {**params, "block": 1}, dy, idx).items():
+        np.testing.assert_array_equal(dx.reshape(expected.shape), expected, err_msg=where)
 
 
 @pytest.mark.parametrize("inner", [1, 5])

@@ -39,7 +39,9 @@ def _random(rng: np.random.Generator) -> LoopKernel:
     inputs = (_access(shape, (True,) * rank), _access(shape, tuple(bool(b) for b in rng.integers(0, 2, rank))))
     body = (Instr("input", (), "float32", 0), Instr("input", (), "float32", 1), Instr("mul", (0, 1), "float32"))
     folded = _access(shape, tuple(not r for r in reduced))
-    outputs = [Output(folded, 2, str(rng.choice(["sum", "max", "min", "prod"])), float(rng.choice([1.0, 0.25])))]
+    how = str(rng.choice(["sum", "max", "min", "prod"]))
+    block = int(rng.choice([0, 1, 2, 32])) if how in ("sum", "prod") else 0
+    outputs = [Output(folded, 2, how, float(rng.choice([1.0, 0.25])), block)]
     if rng.integers(2):
         outputs.append(Output(_access(shape, (True,) * rank), 2))
     if rng.integers(2):

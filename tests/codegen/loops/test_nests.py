@@ -20,6 +20,7 @@ from tests.codegen.loop_harness import AVX2, HOST, as_the_twin, contiguous, expe
 
 SIZES = st.sampled_from([1, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 50, 65, 130])
 DTYPES = st.sampled_from(["float32", "float32", "float32", "int32", "int64", "bool"])
+BLOCKS = st.sampled_from([0, 1, 2, 3, 7, 32])
 SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -94,8 +95,9 @@ def kernels(draw: st.DrawFn) -> LoopKernel:
         if draw(st.booleans()):
             how = draw(st.sampled_from(["any", "all", "max", "min"] if dtype == "bool" else ["sum", "max", "min"]))
         zero = reduced if how else (False,) * rank
-        scale = 0.25 if how == "sum" and dtype == "float32" else 1.0
-        outputs.append(Output(draw(accesses(domain, dtype, zero)), value, how, scale))
+        rounds = how == "sum" and dtype == "float32"
+        scale, block = 0.25 if rounds else 1.0, draw(BLOCKS) if rounds else 0
+        outputs.append(Output(draw(accesses(domain, dtype, zero)), value, how, scale, block))
     return LoopKernel(domain, reduced, inputs, body, tuple(outputs))
 
 

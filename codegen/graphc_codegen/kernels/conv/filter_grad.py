@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.conv.pixels import IN_FLIGHT, Group, Sizes, loads, packings, total
 from graphc_codegen.kernels.microkernel import (
+    Blocks,
     Kind,
     Level,
     Pieces,
@@ -22,6 +24,7 @@ from graphc_codegen.kernels.microkernel import (
     dot_tile,
     each_tile,
     registers,
+    total_places,
 )
 from graphc_codegen.writer import Writer, vec
 
@@ -41,12 +44,15 @@ class _Columns:
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
-    """x [n, ci, s, s, h, w] (padded, in phases, see `CONV2D`), dy [n, co, oh, ow] -> dw [co, ci, kh, kw]."""
+    """x [n, ci, s, s, h, w] (padded, in phases, see `CONV2D`), dy [n, co, oh, ow] -> dw [co, ci, kh, kw].
+
+    With a `block` accumulators take about so many terms, and dw is float64.
+    """
     z = Sizes.of(p)
     return (
         Operand("float32", z.n * z.ci * z.image, "in"),
         Operand("float32", z.n * z.co * z.pixels, "in"),
-        Operand("float32", z.co * z.ci * z.taps, "out"),
+        Operand("float64" if "block" in p else "float32", z.co * z.ci * z.taps, "out"),
     )
 
 
@@ -55,18 +61,21 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     z = Sizes.of(p)
     x, dy, dw = pointers
     limit = 5 if w.lanes >= 16 else 3
+    wide = _Wide(p["block"], total_places(w)) if "block" in p else None
 
     def tiles(chunk: _Chunk) -> None:
         at = (w.at(x, w.mul(chunk.first, z.ci * z.image)), w.at(dy, w.mul(chunk.first, z.co * z.pixels)), dw)
         if z.taps == 1:
             for start, count, step, size in block_kinds(z.ci, limit):
                 one = _Columns(1, tuple(j * z.image for j in range(size)), 0, 0, 0)
-                _tiles(w, z, chunk, at, one, (start, count, step, (z.image, 1)))
+                _tiles(w, z, chunk, at, one, (start, count, step, (z.image, 1)), wide)
             return
         for columns in _columns(z, limit):
-            _tiles(w, z, chunk, at, columns, (0, z.ci, 1, (z.image, z.taps)))
+            _tiles(w, z, chunk, at, columns, (0, z.ci, 1, (z.image, z.taps)), wide)
 
     size = min(z.n, max(1, _NEAR // (z.ci * z.image + z.co * z.pixels)))
+    if wide is not None:
+        size = min(size, max(1, 2 * wide.terms * w.lanes // z.pixels))
     # A thread has the same tiles in every chunk, so that nobody waits.
     w.repeat(-(-z.n // size), lambda i: tiles(_Chunk.of(w, z, i, size)))
 
@@ -90,14 +99,31 @@ class _Chunk:
         left = w.op(f"sub nsw i64 {z.n}, {first}")
         return cls(first, w.call("llvm.smin.i64", "i64", [("i64", left), ("i64", str(size))]))
 
-    def add(self, w: Writer, value: str, place: str, active: int) -> None:
-        """Add sums to those of the chunks before."""
+    def add(self, w: Writer, value: str, place: str, active: int, type: str) -> None:
+        """Add sums to those of the chunks before, which are of a `type`."""
+        if type == "double":
+            value = w.convert("fpext", value, "float", type)
         if not isinstance(self.first, int):
             begins = w.op(f"icmp eq i64 {self.first}, 0")
-            v = vec("float", w.lanes)
-            before = w.op(f"select i1 {begins}, {v} zeroinitializer, {v} {w.vload(place, active)}")
-            value = w.binary("fadd", value, before)
-        w.vstore(value, place, active)
+            v = vec(type, w.lanes)
+            before = w.op(f"select i1 {begins}, {v} zeroinitializer, {v} {w.vload(place, active, type)}")
+            value = w.binary("fadd", value, before, type)
+        w.vstore(value, place, active, type)
+
+
+class _Wide(NamedTuple):
+    """Terms of an accumulator, and memory for float64 ones. Chunks of no more than twice as many need none."""
+
+    terms: int
+    totals: str
+
+    def blocks(self, z: Sizes, levels: Sequence[Level], segments: Sequence[Segment]) -> Blocks | None:
+        """Where accumulators of a large image are cut: in the loops within a row, or over rows."""
+        longest, row = max(len(s.taps) for s in segments), sum(int(s.count) * len(s.taps) for s in segments)
+        if row > self.terms:
+            return Blocks(len(levels), max(1, self.terms // longest), self.totals)
+        image = row * z.oh if len(levels) > 1 else row
+        return Blocks(1, self.terms // row, self.totals) if image > 2 * self.terms else None
 
 
 def _columns(z: Sizes, limit: int) -> list[_Columns]:
@@ -111,20 +137,29 @@ def _columns(z: Sizes, limit: int) -> list[_Columns]:
     return cut
 
 
-def _tiles(w: Writer, z: Sizes, chunk: _Chunk, at: tuple[str, str, str], columns: _Columns, channels: Kind) -> None:
+def _tiles(
+    w: Writer,
+    z: Sizes,
+    chunk: _Chunk,
+    at: tuple[str, str, str],
+    columns: _Columns,
+    channels: Kind,
+    wide: _Wide | None,
+) -> None:
     """All output channels by `columns` of the input channels `channels`, which lie (in x, in dw) apart."""
     x, dy, dw = at
     width = len(columns.offsets)
     rows = blocks(z.co, min(8, registers(w.lanes) // width))[0][2]
     levels, segments = _walk_pixels(z, chunk, w.lanes, rows, width)
+    cut, type = (wide.blocks(z, levels, segments), "double") if wide is not None else (None, "float")
 
     def tile(c: str | int, apart: tuple[int, int], q: str | int, o: str | int, size: int) -> None:
         source = w.at(x, w.linear((c, apart[0]), (q, columns.x_step)))
         place = w.linear((c, apart[1]), (q, columns.w_step), (o, z.ci * z.taps), (columns.place, 1))
         starts = [r * z.pixels for r in range(size)]
-        sums = dot_tile(w, w.at(dy, w.mul(o, z.pixels)), source, starts, columns.offsets, levels, segments)
+        sums = dot_tile(w, w.at(dy, w.mul(o, z.pixels)), source, starts, columns.offsets, levels, segments, cut)
         for r, value in enumerate(sums):
-            chunk.add(w, value, w.at(dw, w.add(place, r * z.ci * z.taps)), width)
+            chunk.add(w, value, w.at(dw, w.add(place, r * z.ci * z.taps), type), width, type)
 
     start, count, step, what = channels
 

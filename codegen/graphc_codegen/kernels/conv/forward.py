@@ -14,7 +14,17 @@ import numpy as np
 from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.conv.pixels import IN_FLIGHT, Group, Sizes, loads, packings
-from graphc_codegen.kernels.microkernel import Level, Segment, block_kinds, blocks, each_tile, splat_tile, widest
+from graphc_codegen.kernels.microkernel import (
+    Blocks,
+    Level,
+    Segment,
+    block_kinds,
+    blocks,
+    each_tile,
+    splat_tile,
+    total_places,
+    widest,
+)
 from graphc_codegen.writer import Writer
 
 
@@ -55,7 +65,8 @@ def operands(p: Params) -> tuple[Operand, ...]:
 
     y[n, o, oy, ox] = sum of x_padded[n, i, oy * s + ky * d, ox * s + kx * d] * weight[o, i, ky, kx], with the
     taps of the kernel flipped if `transposed`. `border` = (top, bottom), optional, promises that so many
-    first and last rows of x are zero; taps there are left out (at stride and dilation 1). May have an epilogue.
+    first and last rows of x are zero; taps there are left out (at stride and dilation 1). May have an epilogue. With a `block`
+    accumulators take about so many terms: those of whole input channels.
     """
     z = Sizes.of(p)
     return (
@@ -103,11 +114,14 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     x, weight, *rest = pointers
     channels, groups = plan(problem, w.lanes)
     finish = epilogue.Finish(w, p, (z.n, z.co, z.pixels), rest)
+    cut = Blocks(0, max(1, p["block"] // z.taps), total_places(w)) if "block" in p else None
 
     def block(i: str | int, _: None, o: str | int, size: int) -> None:
         at = (w.at(x, w.mul(i, z.ci * z.image)), w.at(weight, w.mul(o, problem.per_output)))
         for g in groups:
-            _group(w, problem, at, g, size, lambda value, r, pixel, n: finish.store(value, (i, w.add(o, r), pixel), n))
+            _group(
+                w, problem, at, g, size, cut, lambda value, r, pixel, n: finish.store(value, (i, w.add(o, r), pixel), n)
+            )
 
     each_tile(w, [(0, z.n, 1, None)], block_kinds(z.co, channels), block)
 
@@ -118,6 +132,7 @@ def _group(
     at: tuple[str, str],
     g: Group,
     channels: int,
+    cut: Blocks | None,
     store: Callable[[str, int, str | int, int], None],
 ) -> None:
     """All tiles of a group; `store` gets the vectors of results with channel, first pixel and number of pixels."""
@@ -133,7 +148,7 @@ def _group(
         source = w.at(x, w.linear((row, z.w), (column, 1)))
         first = w.linear((row, z.ow), (column, 1))
         bounded = _bounded(w, problem, segments, row, g.rows)
-        acc = splat_tile(w, weight, source, rows, g.image, levels, bounded)
+        acc = splat_tile(w, weight, source, rows, g.image, levels, bounded, blocks=cut)
         for index, value in enumerate(acc):
             r, v = divmod(index, len(g.result))
             ((offset, _, count),) = g.result[v]

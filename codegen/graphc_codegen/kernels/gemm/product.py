@@ -33,6 +33,7 @@ from graphc_codegen.kernels.gemm.plan import (
     views,
 )
 from graphc_codegen.kernels.microkernel import (
+    Blocks,
     Kind,
     Pieces,
     Segment,
@@ -44,6 +45,7 @@ from graphc_codegen.kernels.microkernel import (
     registers,
     splat_tile,
     strip_kinds,
+    total_places,
     transpose_into,
 )
 from graphc_codegen.writer import Writer
@@ -109,6 +111,7 @@ class _Product(NamedTuple):
     coming: tuple[_Coming, ...]
     source: _Side | None = None
     triangle: _Triangle | None = None
+    blocks: Blocks | None = None
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
@@ -136,6 +139,8 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         finish.begin()
     panel = w.op(f"alloca [{p['k'] * VECTORS * w.lanes} x float], align 64") if way.packs else ""
     tile = w.op(f"alloca [{registers(w.lanes) * w.lanes} x float], align 64") if way.swaps else ""
+    block = int(p.get("block", 0))
+    blocks = Blocks(0, block, total_places(w)) if block else None
 
     def matrices(index: str | int) -> list[str]:
         digits = _digits(w, index, axes)
@@ -156,7 +161,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             x = _Product(right, left, p["k"], c, 1, seen[2].lead, p["accumulate"], finish, tile, start, far, coming)
         else:
             x = _Product(left, right, p["k"], c, seen[2].lead, 1, p["accumulate"], finish, tile, start, far, coming)
-        x = x._replace(triangle=_triangle(p, way))
+        x = x._replace(triangle=_triangle(p, way), blocks=blocks)
         if way.dots:
             _along_k(w, x)
         else:
@@ -290,7 +295,7 @@ def _seen_tile(
     columns = sum(widths)
     turns = _counting(w, x, (i, j), size, columns)
     if x.lanes != 1:
-        acc = splat_tile(w, a, b, rows, vectors, (), _turns(x, turns), None, ahead)
+        acc = splat_tile(w, a, b, rows, vectors, (), _turns(x, turns), None, ahead, x.blocks)
         _store_transposed(w, x, acc, target, widths)
         return
     strip = _next_strip(w, x, (i, j), size, columns)
@@ -299,7 +304,7 @@ def _seen_tile(
     segments = _turns(x, turns, _from(w, turns[0], beside(w, _wanted(w, x, (i, j), columns), size, least, strip)))
     places = [(w.at(target, r * x.rows + u * w.lanes), n) for r in range(size) for u, n in enumerate(widths)]
     before = [w.vload(*place) for place in places] if x.accumulate else None
-    acc = splat_tile(w, a, b, rows, vectors, (), segments, before, ahead)
+    acc = splat_tile(w, a, b, rows, vectors, (), segments, before, ahead, x.blocks)
     if x.finish is not None:
         _finish(w, x, acc, (i, j), widths)
         return
@@ -415,7 +420,7 @@ def _along_k(w: Writer, x: _Product) -> None:
             w.repeat(rows, fetch)
         at_rows, at_columns = [r * s.along for r in range(rows)], [q * v.along for q in range(columns)]
         watched = []
-        for r, value in enumerate(dot_tile(w, left, right, at_rows, at_columns, (), segments)):
+        for r, value in enumerate(dot_tile(w, left, right, at_rows, at_columns, (), segments, x.blocks)):
             place = w.at(target, r * x.rows)
             if x.finish is not None:
                 batch, row, column = _place(w, x, (w.add(i, r), j))

@@ -23,7 +23,7 @@ from graphc_codegen.kernels.pool.windows import (
     spread,
     taps,
 )
-from graphc_codegen.kernels.vectors import across_sum, along, fill_zero, first
+from graphc_codegen.kernels.vectors import fill_zero, first, sum_along, widened
 from graphc_codegen.writer import Writer, float_literal, vec
 
 
@@ -32,7 +32,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     z = Sizes.of(p)
     x, y = pointers
     if z.inside and (z.kh, z.kw) == (z.h, z.w):
-        w.repeat(z.planes, lambda plane: _whole_plane(w, z, w.at(x, w.mul(plane, z.h * z.w)), w.at(y, plane)))
+        w.repeat(z.planes, lambda plane: _whole_plane(w, p, w.at(x, w.mul(plane, z.h * z.w)), w.at(y, plane)))
         return
 
     def one(strip: Strip) -> None:
@@ -41,8 +41,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             for v in others:
                 total = w.binary("fadd", total, v)
         else:
-            start = [(vec("float", w.lanes), "zeroinitializer")]
-            (total,) = gathered_taps(w, z, x, strip, 0.0, start, lambda acc, v, _on, _at: [w.binary("fadd", acc[0], v)])
+            total = _gathered(w, z, x, strip, bool(p.get("block")))
         whole = z.inside or p["count_include_pad"]
         count = w.constant(z.kh * z.kw) if whole else _counts_of(w, z, strip)
         w.vstore(w.binary("fdiv", total, count), w.at(y, strip.place(w, z)), strip.active)
@@ -50,13 +49,21 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     each_window_strip(w, z, one)
 
 
-def _whole_plane(w: Writer, z: Sizes, x: str, y: str) -> None:
-    def add(i: str | int, active: int, values: list[str]) -> list[str]:
-        return [w.binary("fadd", values[0], w.vload(w.at(x, i), active))]
+def _gathered(w: Writer, z: Sizes, x: str, strip: Strip, wide: bool) -> str:
+    """The sums of windows; of large ones in float64, as gathering takes longer than adding."""
+    type = "double" if wide else "float"
 
-    (total,) = along(w, z.h * z.w, [(vec("float", w.lanes), "zeroinitializer")], add)
-    total = first(w, across_sum(w, total))
-    w.store(w.op(f"fdiv float {total}, {float_literal(z.h * z.w)}"), y)
+    def add(total: list[str], pixels: str, _on: str, _at: str) -> list[str]:
+        return [widened(w, total[0], pixels) if wide else w.binary("fadd", total[0], pixels)]
+
+    (total,) = gathered_taps(w, z, x, strip, 0.0, [(vec(type, w.lanes), "zeroinitializer")], add)
+    return w.convert("fptrunc", total, "double", "float") if wide else total
+
+
+def _whole_plane(w: Writer, p: Params, x: str, y: str) -> None:
+    pixels = p["h"] * p["w"]
+    total = sum_along(w, pixels, lambda i, active: w.vload(w.at(x, i), active), p.get("block", 0), masked=True)
+    w.store(w.op(f"fdiv float {first(w, total)}, {float_literal(pixels)}"), y)
 
 
 def _counts_of(w: Writer, z: Sizes, strip: Strip) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Params
-from graphc_codegen.kernels.vectors import across_maximum, across_sum, iota, maximum
+from graphc_codegen.kernels.vectors import across_maximum, across_sum, across_total, iota, maximum, widened
 from graphc_codegen.scalars import maths_float32
 from graphc_codegen.writer import Carry, Writer, vec
 
@@ -38,6 +38,24 @@ class _Row:
     def whole(self, carry: Carry, step: _Step) -> list[str]:
         """Walk the vectors before that of the diagonal."""
         return self.w.turns((0, self.before), lambda i, v: step(self.w.mul(i, self.w.lanes), v), carry)
+
+    def sum(self, term: Callable[[str | int], str], end: str, block: int) -> str:
+        """The sum of `term(first column)` over the vectors before that of the diagonal, and of `end`, in every lane."""
+        w, v, zero = self.w, vec("float", self.w.lanes), "zeroinitializer"
+
+        def add(i: str | int, values: list[str]) -> list[str]:
+            return [w.binary("fadd", values[0], term(w.mul(i, w.lanes)))]
+
+        if not block or self.full <= block:
+            (total,) = w.turns((0, self.before), add, [(v, zero)])
+            return across_sum(w, w.binary("fadd", total, end))
+
+        def one(i: str | int, totals: list[str]) -> list[str]:
+            stop = w.smaller(w.add(i, block), self.before)
+            return [widened(w, totals[0], w.loop(stop, add, [(v, zero)], start=i)[0])]
+
+        (total,) = w.turns((0, self.before), one, [(vec("double", w.lanes), zero)], step=block)
+        return across_total(w, widened(w, total, end))
 
     def load(self, pointer: str, other: str) -> str:
         """The vector of the diagonal; `other` in lanes that do not count."""
@@ -82,14 +100,13 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         def exponential(value: str) -> str:
             return maths_float32.exp_of_negative(w, w.binary("fsub", value, top))
 
-        def add(i: str | int, values: list[str]) -> list[str]:
+        def term(i: str | int) -> str:
             e = exponential(w.vload(w.at(x, i)))
             w.vstore(e, w.at(y, i))
-            return [w.binary("fadd", values[0], e)]
+            return e
 
-        (total,) = this.whole([(v, "zeroinitializer")], add)
         end = exponential(end)
-        total = across_sum(w, w.binary("fadd", total, end))
+        total = this.sum(term, end, p.get("block", 0))
         scale = w.binary("fdiv", w.constant(1.0), total)
 
         def divide(i: str | int, _: list[str]) -> list[str]:
@@ -112,12 +129,10 @@ def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         this = _Row(w, cols, w.divided(r, cols)[1])
         end, end_gradient = (this.load(pointer, "zeroinitializer") for pointer in (y, dy))
 
-        def add(i: str | int, values: list[str]) -> list[str]:
-            product = w.binary("fmul", w.vload(w.at(y, i)), w.vload(w.at(dy, i)))
-            return [w.binary("fadd", values[0], product)]
+        def term(i: str | int) -> str:
+            return w.binary("fmul", w.vload(w.at(y, i)), w.vload(w.at(dy, i)))
 
-        (total,) = this.whole([(vec("float", w.lanes), "zeroinitializer")], add)
-        total = across_sum(w, w.binary("fadd", total, w.binary("fmul", end, end_gradient)))
+        total = this.sum(term, w.binary("fmul", end, end_gradient), p.get("block", 0))
 
         def made(value: str, gradient: str) -> str:
             return w.binary("fmul", value, w.binary("fsub", gradient, total))

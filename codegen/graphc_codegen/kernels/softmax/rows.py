@@ -1,7 +1,7 @@
 """Softmax, its logarithm, their gradients and the fused cross entropy, along the last axis of [rows, cols].
 
 Rows are walked vector by vector in two or three passes. The row maximum is subtracted first. NaN or +inf in
-a row gives NaN; -inf counts as probability 0.
+a row gives NaN; -inf counts as probability 0. Sums are taken in blocks if there is a `block` (`vectors.sum_along`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.softmax import causal
-from graphc_codegen.kernels.vectors import across_maximum, across_sum, along, first, iota, maximum
+from graphc_codegen.kernels.vectors import across_maximum, along, first, iota, maximum, sum_along
 from graphc_codegen.scalars import maths_float32
 from graphc_codegen.writer import REGISTER, Writer, float_literal, mask, vec
 
@@ -33,19 +33,6 @@ def _row_maximum(w: Writer, x: str, cols: int) -> str:
     return across_maximum(w, value)
 
 
-def _sum_over(w: Writer, cols: int, term: Callable[[str | int, int], str]) -> str:
-    """The sum of `term(index, active lanes)` over a row, in every lane; a tail's other lanes are left out."""
-
-    def step(i: str | int, active: int, values: list[str]) -> list[str]:
-        v = term(i, active)
-        if active < w.lanes:
-            v = w.select(mask(active, w.lanes), v, "zeroinitializer")
-        return [w.binary("fadd", values[0], v)]
-
-    (value,) = along(w, cols, [(vec("float", w.lanes), "zeroinitializer")], step)
-    return across_sum(w, value)
-
-
 def _each(w: Writer, cols: int, body: Callable[[str | int, int], None]) -> None:
     """`body(index, active lanes)` for every vector of a row."""
 
@@ -56,16 +43,16 @@ def _each(w: Writer, cols: int, body: Callable[[str | int, int], None]) -> None:
     along(w, cols, (), step)
 
 
-def _exponentials(w: Writer, x: str, out: str, cols: int) -> tuple[str, str]:
+def _exponentials(w: Writer, p: Params, x: str, out: str) -> tuple[str, str]:
     """Store exp(x - max) to `out`; returns (max, sum), in every lane."""
-    top = _row_maximum(w, x, cols)
+    top = _row_maximum(w, x, p["cols"])
 
     def term(i: str | int, active: int) -> str:
         e = maths_float32.exp_of_negative(w, w.binary("fsub", w.vload(w.at(x, i), active), top))
         w.vstore(e, w.at(out, i), active)
         return e
 
-    return top, _sum_over(w, cols, term)
+    return top, sum_along(w, p["cols"], term, p.get("block", 0))
 
 
 # ---- softmax and log_softmax
@@ -92,7 +79,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
     def row(r: str | int) -> None:
         x, y = (w.at(pointer, w.mul(r, cols)) for pointer in pointers)
-        _, total = _exponentials(w, x, y, cols)
+        _, total = _exponentials(w, p, x, y)
         scale = w.binary("fdiv", w.constant(1.0), total)
 
         def store(i: str | int, active: int) -> None:
@@ -114,9 +101,10 @@ def log_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         def shifted(i: str | int, active: int) -> str:
             return w.binary("fsub", w.vload(w.at(x, i), active), top)
 
-        log_total = maths_float32.log(
-            w, _sum_over(w, cols, lambda i, active: maths_float32.exp_of_negative(w, shifted(i, active)))
-        )
+        def term(i: str | int, active: int) -> str:
+            return maths_float32.exp_of_negative(w, shifted(i, active))
+
+        log_total = maths_float32.log(w, sum_along(w, cols, term, p.get("block", 0)))
         _each(
             w,
             cols,
@@ -140,7 +128,7 @@ def grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         def load(i: str | int, active: int) -> tuple[str, str]:
             return w.vload(w.at(y, i), active), w.vload(w.at(dy, i), active)
 
-        total = _sum_over(w, cols, lambda i, active: w.binary("fmul", *load(i, active)))
+        total = sum_along(w, cols, lambda i, active: w.binary("fmul", *load(i, active)), p.get("block", 0))
 
         def store(i: str | int, active: int) -> None:
             value, gradient = load(i, active)
@@ -158,7 +146,7 @@ def log_grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
     def row(r: str | int) -> None:
         y, dy = (w.at(pointer, w.mul(r, cols)) for pointer in pointers[:2])
-        total = _sum_over(w, cols, lambda i, active: w.vload(w.at(dy, i), active))
+        total = sum_along(w, cols, lambda i, active: w.vload(w.at(dy, i), active), p.get("block", 0))
 
         def store(i: str | int, active: int) -> None:
             share = w.binary("fmul", maths_float32.exp(w, w.vload(w.at(y, i), active)), total)
@@ -230,13 +218,13 @@ def loss_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
     def row(r: str | int) -> None:
         x, out = w.at(logits, w.mul(r, cols)), w.at(dlogits, w.mul(r, cols))
-        top, total = _exponentials(w, x, out, cols)
+        top, total = _exponentials(w, p, x, out)
         if p["sparse"]:
             type = REGISTER[p["label_dtype"]]
             label = w.load(w.at(labels, r, type), type)
             value = _sparse_row(w, cols, x, _wide(w, label, type), (top, total), out)
         else:
-            value = _dense_row(w, cols, x, w.at(labels, w.mul(r, cols)), (top, total), out)
+            value = _dense_row(w, p, x, w.at(labels, w.mul(r, cols)), (top, total), out)
         w.store(value, w.at(loss, r))
 
     w.share(p["rows"], row, hand_out=True)
@@ -266,7 +254,7 @@ def _sparse_row(w: Writer, cols: int, x: str, label: str, scale: tuple[str, str]
     return w.op(f"fmul float {value}, {one_or_nan}")
 
 
-def _dense_row(w: Writer, cols: int, x: str, labels: str, scale: tuple[str, str], out: str) -> str:
+def _dense_row(w: Writer, p: Params, x: str, labels: str, scale: tuple[str, str], out: str) -> str:
     top, total = scale
     share = w.binary("fdiv", w.constant(1.0), total)
     log_total = maths_float32.log(w, total)
@@ -277,7 +265,7 @@ def _dense_row(w: Writer, cols: int, x: str, labels: str, scale: tuple[str, str]
         distance = w.binary("fsub", w.vload(w.at(x, i), active), top)
         return w.binary("fmul", label, w.binary("fsub", log_total, distance))
 
-    return first(w, _sum_over(w, cols, term))
+    return first(w, sum_along(w, p["cols"], term, p.get("block", 0)))
 
 
 @np.errstate(all="ignore")

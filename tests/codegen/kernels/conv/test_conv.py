@@ -90,11 +90,11 @@ CASES = [
 ]
 
 
-def _check(case: Case) -> None:
+def _check(case: Case, block: dict[str, int] | None = None) -> None:
     x = random(1, case.n, case.ci, case.height, case.width)
     weight = random(2, case.co, case.ci, case.kh, case.kw)
     dy = random(3, case.n, case.co, *case.out)
-    phases, params = case.phases(x), case.params()
+    phases, params = case.phases(x), case.params() | (block or {})
     exact = case.forward(x, weight)
     scale = 1 + case.forward(np.abs(x), np.abs(weight))
     turned = np.ascontiguousarray(weight[:, :, ::-1, ::-1].transpose(1, 0, 2, 3))
@@ -111,6 +111,13 @@ def _check(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_known_shapes(case: Case) -> None:
     _check(case)
+
+
+@pytest.mark.parametrize("block", [1, 7, 60, 700])
+@pytest.mark.parametrize("case", [CASES[k] for k in (1, 4, 11, 14, 15, 16)], ids=str)
+def test_blocks_of_terms(case: Case, block: int) -> None:
+    """Within rows, of rows, and of images."""
+    _check(case, {"block": block})
 
 
 @settings(max_examples=25, deadline=None)

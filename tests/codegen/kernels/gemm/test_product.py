@@ -89,11 +89,11 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("accumulate", [False, True])
+@pytest.mark.parametrize(("accumulate", "block"), [(False, 0), (True, 0), (False, 3), (True, 32)])
 @pytest.mark.parametrize("shape", WAYS, ids=str)
-def test_every_way(shape: tuple[int, int, int, bool, bool], accumulate: bool) -> None:
+def test_every_way(shape: tuple[int, int, int, bool, bool], accumulate: bool, block: int) -> None:
     m, n, k, ta, tb = shape
-    params = _params(m, n, k, ta, tb, accumulate, 1)
+    params = _params(m, n, k, ta, tb, accumulate, 1) | {"block": block}
     assert (choose(params, 16), choose(params, 8)) == WAYS[shape]
     a, b = _operands(m + n, m, n, k, 1)
     before = random(9, 1, m, n)
@@ -343,7 +343,7 @@ TRIANGLES = {
 def test_triangle_of_zeros(shape: tuple[int, int, int, bool, bool], accumulate: bool) -> None:
     """Nothing is lost if what is above the diagonal is zero; far above it, nothing is read."""
     m, n, k, ta, tb = shape
-    params = _params(m, n, k, ta, tb, accumulate, 2) | {"triangle": "a"}
+    params = _params(m, n, k, ta, tb, accumulate, 2) | {"triangle": "a", "block": 5 * accumulate}
     assert (choose(params, 16), choose(params, 8)) == TRIANGLES[shape]
     a, b = np.tril(random(m, 2, m, m)), random(n, 2, k, n)
     before = random(9, 2, m, n)

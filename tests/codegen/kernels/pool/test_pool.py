@@ -95,7 +95,10 @@ def _check(p: dict[str, Any], x: Array, dy: Array) -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_known_shapes(case: tuple[int, ...]) -> None:
     p = _params(case)
-    _check(p, *_arrays(p))
+    x, dy = _arrays(p)
+    _check(p, x, dy)
+    in_blocks = p | {"count_include_pad": False, "block": 2}
+    _compare("avg_pool", in_blocks, (x,), _avg_pool(p, x, dy, False)[0])
 
 
 AXIS = st.tuples(st.integers(1, 40), st.integers(1, 4), st.integers(1, 4), st.integers(0, 2), st.integers(0, 2))

@@ -14,6 +14,7 @@ from tests.codegen.kernel_harness import Array, random, run_all
 
 ROWS = st.integers(1, 4)
 COLS = st.one_of(st.integers(1, 40), st.sampled_from([64, 100, 130]))
+BLOCK = st.sampled_from([0, 1, 2, 3])
 
 _TWICE = (Instr("input", (), "float32", 0), Instr("const", (), "float32", 2.0), Instr("mul", (0, 1), "float32"))
 
@@ -37,9 +38,9 @@ def _compare(name: str, params: dict[str, Any], inputs: tuple[Array, ...], *exac
 
 
 @settings(max_examples=25, deadline=None)
-@given(rows=ROWS, cols=COLS, scale=st.sampled_from([1.0, 30.0, 3000.0]))
-def test_softmax_and_gradients(rows: int, cols: int, scale: float) -> None:
-    p = {"rows": rows, "cols": cols}
+@given(rows=ROWS, cols=COLS, scale=st.sampled_from([1.0, 30.0, 3000.0]), block=BLOCK)
+def test_softmax_and_gradients(rows: int, cols: int, scale: float, block: int) -> None:
+    p = {"rows": rows, "cols": cols, "block": block}
     x = random(1, rows, cols) * np.float32(scale)
     dy = random(2, rows, cols)
     y, log_y = _softmax(x), _log_softmax(x)
@@ -66,13 +67,13 @@ def test_sparse_cross_entropy(rows: int, cols: int, dtype: str, scale: float) ->
 
 
 @settings(max_examples=25, deadline=None)
-@given(rows=ROWS, cols=COLS, scale=st.sampled_from([1.0, 30.0]))
-def test_dense_cross_entropy(rows: int, cols: int, scale: float) -> None:
+@given(rows=ROWS, cols=COLS, scale=st.sampled_from([1.0, 30.0]), block=BLOCK)
+def test_dense_cross_entropy(rows: int, cols: int, scale: float, block: int) -> None:
     x = random(1, rows, cols) * np.float32(scale)
     labels = np.random.default_rng(2).uniform(0, 0.3, (rows, cols)).astype(np.float32)
     loss = -(labels * _log_softmax(x)).sum(axis=1)
     gradient = _softmax(x) - labels
-    params = _loss(rows, cols, False, "float32")
+    params = _loss(rows, cols, False, "float32") | {"block": block}
     for where, (value, dlogits) in run_all("softmax_cross_entropy", params, x, labels).items():
         np.testing.assert_allclose(value, loss, rtol=1e-5, atol=1e-5, err_msg=where)
         np.testing.assert_allclose(dlogits.reshape(rows, cols), gradient, rtol=1e-4, atol=1e-5, err_msg=where)
@@ -127,10 +128,10 @@ def test_minus_infinity_is_probability_zero() -> None:
 
 
 @settings(max_examples=20, deadline=None)
-@given(cols=st.one_of(st.integers(1, 40), st.sampled_from([48, 64, 70])), matrices=st.integers(1, 3))
-def test_causal_rows(cols: int, matrices: int) -> None:
+@given(cols=st.one_of(st.integers(1, 40), st.sampled_from([48, 64, 70])), matrices=st.integers(1, 3), block=BLOCK)
+def test_causal_rows(cols: int, matrices: int, block: int) -> None:
     """What stands above the diagonal does not matter, not even NaN; the results there are zero."""
-    p = {"rows": matrices * cols, "cols": cols, "causal": True}
+    p = {"rows": matrices * cols, "cols": cols, "causal": True, "block": block}
     counts = np.tile(np.tri(cols, dtype=bool), (matrices, 1))
     x, dy = random(1, matrices * cols, cols), random(2, matrices * cols, cols)
     y = _softmax(np.where(counts, x, np.float32(-np.inf)))
