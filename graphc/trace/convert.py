@@ -24,10 +24,10 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops import functional as F
 from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 from graphc.ops.tensor.tree import flatten, unflatten
-from graphc.trace import control, raised
+from graphc.trace import control, joined, raised
 from graphc.trace.decided import needs_conversion
 from graphc.trace.recorder import GraphRecorder
-from graphc.trace.rewrite import print_, raising, rewritten, set_item
+from graphc.trace.rewrite import is_, print_, raising, rewritten, set_item
 
 
 class UnboundError(TraceError, UnboundLocalError):
@@ -101,6 +101,7 @@ def _malt() -> Any:
                     set_item,
                     print_,
                     raising,
+                    is_,
                 ):
                     setattr(space, hook.__name__, hook)
             return made
@@ -222,11 +223,17 @@ def _joined(
             results.append(None)
             moved.append(i)
     left = _returns(names, then), _returns(names, other)
-    pairs = [_pair(names[i], then[i], other[i], left) for i in moved]
+    apart = {i for i in moved if joined.apart(then[i], other[i])}
+    pairs = [
+        joined.tokens(branches[0][0], then[i], branches[1][0], other[i])
+        if i in apart
+        else _pair(names[i], then[i], other[i], left)
+        for i in moved
+    ]
     flat = [flatten(tuple(p[k] for p in pairs)) for k in (0, 1)]
     merged = control.merge(recorder, pred, (branches[0][0], *flat[0]), (branches[1][0], *flat[1]))
     for i, value in zip(moved, merged, strict=True):
-        results[i] = value
+        results[i] = joined.of(names[i], then[i], other[i], value) if i in apart else value
     return tuple(results)
 
 
@@ -297,17 +304,8 @@ def _unified(name: str, a: Any, b: Any) -> tuple[Any, Any]:
     if isinstance(b, numbers) and isinstance(a, Tensor) and not a.shape:
         return a, Tensor(b, a.dtype)
     if type(a) is not type(b) and not (isinstance(a, Tensor) and isinstance(b, Tensor)):
-        raise TraceTypeError(
-            f"{name!r} is {_kind(a)} if the condition holds and {_kind(b)} if not",
-            code="GC122",
-            loc=user_loc(),
-            help=f"give {name} the same kind of value in both branches",
-        )
+        raise TraceTypeError(joined.message(name, a, b), code="GC122", loc=user_loc(), help=joined.advice(name))
     return a, b
-
-
-def _kind(x: Any) -> str:
-    return f"a tensor {x.type}" if isinstance(x, Tensor) else f"the Python value {x!r}"
 
 
 def if_exp(cond: Any, if_true: Callable[[], Any], if_false: Callable[[], Any], expr_repr: str) -> Any:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from graphc import dispatch
-from graphc.errors import GraphcError, TraceError, user_loc
+from graphc.errors import GraphcError, Loc, TraceError, TraceTypeError, user_loc
 from graphc.ir import Data, Graph, Ids, Node, Region, TensorType, Value, get_op
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Parameter, Tensor, TracedTensor, require_array
@@ -52,6 +52,30 @@ class DeferredDepend(Tensor):
         active: Any = dispatch.recorder.get()
         snapshot: Tensor = active.wrap(active.resolve(self))
         return snapshot
+
+    __hash__ = Tensor.__hash__
+
+
+class Joined(Tensor):
+    """What a name holds after an `if` whose ways leave it values of different kinds, such as False and a tuple: it can be
+    waited for, by its token, and not be used. Whatever else is done with it raises TraceTypeError GC122.
+    """
+
+    def __init__(self, token: Tensor, message: str, help: str, loc: Loc | None) -> None:
+        self._array = None
+        self.token = token
+        self._said = (message, help, loc)
+
+    @property
+    def type(self) -> TensorType:
+        raise self.error()
+
+    def error(self) -> TraceTypeError:
+        """That it is used, at the line of the use."""
+        message, help, loc = self._said
+        use = user_loc()
+        made = [f"the `if` is at {loc}"] if loc and loc != use else []
+        return TraceTypeError(message, code="GC122", loc=use or loc, details=made, help=help)
 
     __hash__ = Tensor.__hash__
 
@@ -155,6 +179,8 @@ class GraphRecorder(dispatch.Recorder):
             return self.read(x)
         if isinstance(x, DeferredDepend):
             return self._resolve_deferred(x)
+        if isinstance(x, Joined):
+            raise x.error()
         if isinstance(x, TracedTensor):
             recorder, value = x.handle
             return self.capture(recorder, value)
@@ -255,7 +281,8 @@ class GraphRecorder(dispatch.Recorder):
         if isinstance(tree, tuple) and not tree:
             return ()
         ids: dict[int, None] = {}
-        for x in flatten(tree)[0]:
+        for leaf in flatten(tree)[0]:
+            x = leaf.token if isinstance(leaf, Joined) else leaf
             if isinstance(x, (TracedTensor, Parameter, DeferredDepend)):
                 value = self.resolve(x)
                 if self.graph.node(value.node).op.name not in ("Param", "Constant"):
@@ -336,6 +363,6 @@ class GraphRecorder(dispatch.Recorder):
     def _leaf_key(self, x: Tensor) -> Value | tuple[str, int | Value]:
         if isinstance(x, Parameter):
             return ("parameter", id(x))
-        if isinstance(x, (TracedTensor, DeferredDepend)):
+        if isinstance(x, (TracedTensor, DeferredDepend, Joined)):
             return self.resolve(x)
         return ("constant", self.constant(x))
