@@ -123,23 +123,28 @@ def _data_before(graph: Graph, values: Iterable[Value], stop: set[Value] | None 
         value = stack.pop()
         if value not in found:
             found.add(value)
-            stack += [v for v in graph.node(value.node).inputs if v not in stop]
+            stack += [v for v in graph.node(value.node).inputs if v not in stop and v.node in graph]
     return found
 
 
 def _gradients(graph: Graph, values: Iterable[Value], covered: set[Value]) -> list[Node]:
     """The gradients that values are computed from but no test covers."""
-    found = {v.node: graph.node(v.node) for v in _data_before(graph, values, covered)}
-    return [found[id] for id in sorted(found) if _is_gradient(graph, found[id], covered)]
+    before = {v.node: graph.node(v.node) for v in _data_before(graph, values, covered)}
+    # What is made of covered gradients, such as their sum over processes, is in the region of the gradients, too.
+    handled: set[int] = set()
+    stack = [v.node for v in covered if graph.node(v.node).region == "backward"]
+    while stack:
+        for user in graph.users(stack.pop()):
+            if user in before and user not in handled and before[user].fwd is None and before[user].op.name != "Grad":
+                handled.add(user)
+                stack.append(user)
+    return [before[id] for id in sorted(before) if id not in handled and _is_gradient(before[id])]
 
 
-def _is_gradient(graph: Graph, node: Node, covered: set[Value]) -> bool:
+def _is_gradient(node: Node) -> bool:
     if node.op.name == "Grad" or any(_asks(sub) for _, sub in node.graphs()):
         return True
-    if node.region != "backward" or not node.inputs:
-        return False
-    # What is made of gradients that are covered, such as their sum over processes, is in the same region.
-    return node.fwd is not None or any(v not in covered and graph.node(v.node).inputs for v in node.inputs)
+    return node.region == "backward" and bool(node.inputs)
 
 
 def _asks(branch: Graph) -> bool:
@@ -167,7 +172,7 @@ def _unguarded(graph: Graph, group: list[tuple[Node, Value]], tests: list[Node],
     covered = _data_before(graph, [v for t in tests for v in t.inputs[1:]])
 
     def is_tested(values: list[Value]) -> bool:
-        made = (x for x in _data_before(graph, values) if _is_gradient(graph, graph.node(x.node), set()))
+        made = (x for x in _data_before(graph, values) if _is_gradient(graph.node(x.node)))
         return any(alone or x in covered or x.node in after for x in made)
 
     if not is_tested([v for _, v in group]):
