@@ -24,8 +24,9 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops import functional as F
 from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 from graphc.ops.tensor.tree import flatten, unflatten
-from graphc.trace import control, joined, raised
+from graphc.trace import control, inplace, joined, raised
 from graphc.trace.decided import needs_conversion
+from graphc.trace.inplace import appended
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.rewrite import is_, print_, raising, rewritten, set_item
 
@@ -102,6 +103,7 @@ def _malt() -> Any:
                     print_,
                     raising,
                     is_,
+                    appended,
                 ):
                     setattr(space, hook.__name__, hook)
             return made
@@ -189,13 +191,15 @@ def if_stmt(
 
     def run(part: Callable[[], Any]) -> Callable[[], Any]:
         def traced() -> Any:
-            set_state(entry)
-            part()
+            mine = inplace.own(entry)
+            set_state(mine)
+            inplace.unchanged(part, mine)()
             return get_state()
 
         return traced
 
-    set_state(_joined(cond, run(body), run(orelse), symbol_names, nouts, entry))
+    joined_state = _joined(cond, run(body), run(orelse), symbol_names, nouts, entry)
+    set_state(inplace.given_back(entry, joined_state))
 
 
 def _joined(
@@ -215,7 +219,8 @@ def _joined(
     results: list[Any] = []
     moved: list[int] = []
     for i, (a, b) in enumerate(zip(then, other, strict=True)):
-        if i >= nouts:
+        # A list may be read by another name that it has.
+        if i >= nouts and not (i < len(entry) and type(entry[i]) is list):
             results.append(entry[i] if i < len(entry) else None)
         elif _same(a, b):
             results.append(a)
@@ -335,7 +340,7 @@ def while_stmt(
     numbers = {i: as_tensor(entry[i]) for i in carried if isinstance(entry[i], (bool, int, float))}
 
     def place(values: tuple[Any, ...]) -> None:
-        state = list(entry)
+        state = list(inplace.own(entry))
         for i, value in zip(carried, values, strict=True):
             state[i] = value
         set_state(tuple(state))
@@ -373,9 +378,11 @@ def _after_one_turn(
     after: list[tuple[Any, ...]] = []
 
     def probe() -> None:
-        body()
+        inplace.unchanged(body, mine)()
         after.append(get_state())
 
+    mine = inplace.own(entry)
+    set_state(mine)
     control.trace_branch(recorder, "probe", probe)
     set_state(entry)
     return after[0]

@@ -59,17 +59,19 @@ def _token(branch: GraphRecorder, value: Any) -> Tensor:
 
 def of(name: str, a: Any, b: Any, token: Tensor) -> Joined:
     """What a name holds after an `if` that leaves it a or b."""
-    return Joined(token, message(name, a, b), advice(name), user_loc())
+    return Joined(token, message(name, a, b), advice(name, a, b), user_loc())
 
 
 def message(name: str, a: Any, b: Any) -> str:
     """What is wrong with a name that is a on one way and b on the other."""
-    what = "what is returned" if name == "retval_" else repr(name)
+    what = "the returned value" if name == "retval_" else repr(name)
     return f"{what} is {_kind(a)} if the condition holds and {_kind(b)} if not"
 
 
-def advice(name: str) -> str:
+def advice(name: str, a: Any = None, b: Any = None) -> str:
     """How to avoid it."""
+    if isinstance(a, list) and isinstance(b, list) and len(a) != len(b):
+        return f"append to {name} on both ways, or write into a tensor of a fixed size: x[i] = value"
     if name == "retval_":
         return "return the same kind of value on both ways"
     return f"give {name} the same kind of value in both branches; ops.depend alone takes either"
@@ -80,7 +82,6 @@ def _kind(x: Any) -> str:
         return "one of several kinds"
     if isinstance(x, Tensor):
         return f"a tensor {x.type}"
-    leaves = flatten(x)[0]
-    if leaves:
+    if isinstance(x, (tuple, list, dict)) and (flatten(x)[0] or not x):
         return f"a {type(x).__name__} of {len(x)}"
     return f"the Python value {x!r}"

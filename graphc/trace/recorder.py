@@ -70,10 +70,12 @@ class Joined(Tensor):
     def type(self) -> TensorType:
         raise self.error()
 
-    def error(self) -> TraceTypeError:
-        """That it is used, at the line of the use."""
+    def error(self, returned: bool = False) -> TraceTypeError:
+        """That it is used, at the line of the use; that it is `returned`, at the line of the `if`."""
         message, help, loc = self._said
-        use = user_loc()
+        use = None if returned else user_loc()
+        if returned:
+            message += ", and is returned"
         made = [f"the `if` is at {loc}"] if loc and loc != use else []
         return TraceTypeError(message, code="GC122", loc=use or loc, details=made, help=help)
 

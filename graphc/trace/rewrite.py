@@ -1,8 +1,10 @@
-"""What is rewritten in users' functions before malt converts them: stores to items, `print`, `raise` and `assert`.
+"""What is rewritten in users' functions before malt converts them: stores to items, `append`, `is`, `print`,
+`raise` and `assert`.
 
 `x[i] = v`, `x[i][j] = v`, `x[i] += v` of local names become `x = ag__.set_item(x, i, v)`: a name that holds a tensor is given
 the changed tensor, so that malt finds it among the names that a branch or loop changes. What is no tensor is written in
-place, as Python does. `x is None` looks whether that is known. `print` becomes a function that prints at every run of the step. `raise` marks the exception, so that
+place, as Python does. `x.append(v)` as a statement becomes `x = ag__.appended(x, v)` for the same reason. `x is None` looks
+whether that is known. `print` becomes a function that prints at every run of the step. `raise` marks the exception, so that
 a branch that a tensor chooses raises it when the step runs; `assert` becomes such a branch.
 """
 
@@ -73,6 +75,19 @@ class _Rewriter(ast.NodeTransformer):
         if isinstance(node.func, ast.Name) and node.func.id == "print" and not any("print" in n for n in self.locals):
             hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="print_", ctx=ast.Load())
             node.func = _located(hook, node)
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """`x.append(value)` of a local name."""
+        self.generic_visit(node)
+        match node.value:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[value], keywords=[]) if (
+                self.locals and name in self.locals[-1]
+            ):
+                hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="appended", ctx=ast.Load())
+                made = ast.Call(func=hook, args=[ast.Name(id=name, ctx=ast.Load()), value], keywords=[])
+                store = ast.Name(id=name, ctx=ast.Store())
+                return _located(ast.Assign(targets=[store], value=made, type_comment=None), node)
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:

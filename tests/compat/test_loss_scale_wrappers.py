@@ -80,6 +80,9 @@ def test_what_is_of_two_kinds_cannot_be_returned(styles: Any) -> None:
     with pytest.raises(TypeError) as caught:
         graphc.compile(step, X, Y)
     text = str(caught.value)
-    assert "[GC122] 'succ' is the Python value False if the condition holds and a tuple of 2 if not" in text
+    assert (
+        "[GC122] 'succ' is the Python value False if the condition holds and a tuple of 2 if not, and is returned"
+        in text
+    )
     assert "loss_scale_wrappers.py" in text
     assert "help: give succ the same kind of value in both branches; ops.depend alone takes either" in text
