@@ -34,7 +34,7 @@ def apart(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return False
-    return shape_of(one) != shape_of(other)
+    return bool(shape_of(one) != shape_of(other))
 
 
 def _plain(structure: Structure) -> bool:

@@ -273,6 +273,6 @@ def is_none(self, x):
 def test_none_on_one_way_is_not_asked_for() -> None:
     """Python would say that a name which holds a placeholder is not None, whatever the step does."""
     with pytest.raises(
-        TypeError, match="'made' is a tensor f32.2,2. if the condition holds and the Python value None if not"
+        TypeError, match=r"'made' is a tensor f32\[2,2\] if the condition holds and the Python value None if not"
     ):
         run(is_none, X)
