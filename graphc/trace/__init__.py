@@ -14,6 +14,7 @@ from graphc.ir import Graph
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Parameter, Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
+from graphc.trace import untrained
 from graphc.trace.decided import definition
 from graphc.trace.inplace import refuse_leaks
 from graphc.trace.recorder import Joined
@@ -58,6 +59,7 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
             # A returned Parameter is a reference: what it holds when the step ends.
             values = [tracer.resolve(x) for x in results]
         refuse_leaks(cell, tracer)
+        untrained.warn(tracer.requests, tracer.written)
     finally:
         # What it made refers to it in circles, which would keep the cell for a while.
         tracer.cells.clear()

@@ -21,6 +21,7 @@ from graphc.ir import Data, Graph, Ids, Node, Region, TensorType, Value, get_op
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Parameter, Tensor, TracedTensor, require_array
 from graphc.ops.tensor.tree import flatten, map_tensors
+from graphc.trace.untrained import Request
 
 
 @dataclass(slots=True)
@@ -98,6 +99,7 @@ class GraphRecorder(dispatch.Recorder):
         self.captures: dict[Value, Value] = {}  # value of the parent -> Input here
         self.touched: list[tuple[int, Value, bool]] = []  # (parameter, version, written), in order
         self.calls: list[CallRecord] = []
+        self.requests: list[Request] = []  # gradients for parameters, root only
         self.scopes: list[str] = [parent.scopes[-1] if parent else ""]
         self.regions: list[Region] = [parent.regions[-1] if parent else "forward"]
         self._constants: dict[Any, tuple[Value, Any]] = {}
