@@ -60,6 +60,7 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
             values = [tracer.resolve(x) for x in results]
         refuse_leaks(cell, tracer)
         untrained.warn(tracer.requests, tracer.written)
+        untrained.warn_of_lists(cell, tracer.requests, tracer.params.values())
     finally:
         # What it made refers to it in circles, which would keep the cell for a while.
         tracer.cells.clear()

@@ -1,17 +1,20 @@
 """Parameters that a step writes by gradients that are zero, because nothing that is differentiated leads to them from the loss.
 
-So it is with the optimizer of another network, and with a loss that passes through an op such as argmax.
+So it is with the optimizer of another network, and with a loss that passes through an op such as argmax. And layers that a step
+uses, but that a plain list hides from it.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from graphc.errors import GraphcError, Loc, UntrainedWarning, stacklevel, user_loc
 from graphc.ir import Graph, Node, Value
 from graphc.ir.op import NoGrad
+from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Parameter
 
 
@@ -84,19 +87,55 @@ def warn(requests: Sequence[Request], written: set[int]) -> None:
             warnings.warn(str(_text(r, lacking)), UntrainedWarning, stacklevel=stacklevel())
 
 
+def warn_of_lists(cell: Cell, requests: Sequence[Request], read: Iterable[Parameter]) -> None:
+    """UntrainedWarning GC142 for layers that a plain list, tuple or dict holds, in a step that trains: their parameters are used,
+    but belong to no cell.
+    """
+    asked = {id(p) for r in requests for p in r.parameters}
+    loose = {id(p): p for p in read if p.requires_grad and id(p) not in asked} if asked else {}
+    if not loose:
+        return
+    for path, each in cell.cells_and_names():
+        for attribute, value in vars(each).items():
+            if attribute in ("_params", "_cells") or not isinstance(value, (list, tuple, dict)):
+                continue
+            held = [p for c in _cells_in(value) for p in c.get_parameters() if id(p) in loose]
+            if held:
+                where = ".".join(["self", *([path] if path else []), attribute])
+                text = GraphcError(
+                    f"{where} holds layers in a plain {type(value).__name__}: their parameters are not trained, nor saved",
+                    code="GC142",
+                    loc=user_loc(),
+                    details=[_names(held)],
+                    help="hold them in nn.CellList or nn.SequentialCell; for what shall not be trained set requires_grad=False",
+                )
+                warnings.warn(str(text), UntrainedWarning, stacklevel=stacklevel())
+
+
+def _cells_in(container: Any) -> Iterator[Cell]:
+    """The cells in a container, and in containers in it."""
+    for x in container.values() if isinstance(container, dict) else container:
+        if isinstance(x, Cell):
+            yield x
+        elif isinstance(x, (list, tuple, dict)):
+            yield from _cells_in(x)
+
+
+def _names(parameters: Sequence[Parameter]) -> str:
+    shown = [f"{p.name} {p.type}" for p in parameters[:5]]
+    return ", ".join(shown) + (f", ... and {len(parameters) - 5} more" if len(parameters) > 5 else "")
+
+
 def _text(r: Request, lacking: list[Parameter]) -> GraphcError:
     ends = {n.id: n for p in lacking if (n := r.lacking[id(p)]) is not None}
     first = next(iter(ends.values()), None)
-    names = [f"{p.name} {p.type}" for p in lacking[:5]] + (
-        [f"... and {len(lacking) - 5} more"] if len(lacking) > 5 else []
-    )
     details = [f"{n.op.name}{f' at {n.loc}' if n.loc else ''} has no gradient" for n in list(ends.values())[:3]]
     whole = "all" if not r.trained else f"{len(lacking)} of {len(r.parameters)}"
     return GraphcError(
         f"{whole} parameters to be trained have gradients of zero: nothing differentiable leads to them from the loss",
         code="GC155",
         loc=(first.loc if first is not None else None) or r.loc,
-        details=[", ".join(names), *details],
+        details=[_names(lacking), *details],
         help="compute the loss by ops that have gradients"
         if ends
         else "the network does not use them: give the optimizer the parameters of the network that is trained",

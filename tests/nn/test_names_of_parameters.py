@@ -201,7 +201,7 @@ def test_a_child_put_in_place_by_name_takes_effect() -> None:
     assert net(X).asnumpy().tolist() == [[0, 0]]
 
 
-@pytest.mark.parametrize("way", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))])  # noqa: S301
+@pytest.mark.parametrize("way", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))])
 def test_copies_have_children_of_their_own(way: Callable[[Any], Any]) -> None:
     net = Two()
     other = way(net)

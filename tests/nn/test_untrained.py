@@ -131,6 +131,42 @@ def test_a_gradient_that_another_one_makes_up_for() -> None:
     assert warned(Twice()) == []
 
 
+class Listed(nn.Cell):
+    """Layers in containers of Python's beside one that is registered."""
+
+    def __init__(self, wrap: Any, frozen: bool = False) -> None:
+        super().__init__()
+        layer = nn.Dense(3, 3)
+        layer.update_parameters_name("loose.")
+        for p in layer.get_parameters():
+            p.requires_grad = not frozen
+        self.layers = wrap(layer)
+        self.head = nn.Dense(3, 1)
+
+    def construct(self, x: Any, y: Any) -> Any:
+        layers: Any = self.layers
+        while not isinstance(layers, nn.Dense):
+            layers = next(iter(layers.values() if isinstance(layers, dict) else layers))
+        return ops.reduce_mean(ops.square(self.head(layers(x)) - y))
+
+
+@pytest.mark.parametrize("wrap", [lambda c: [c], lambda c: (c,), lambda c: {"a": c}, lambda c: [[c]]])
+def test_layers_in_a_plain_list(wrap: Any) -> None:
+    (text,) = warned(trained(Listed(wrap)))
+    kind = type(wrap(None)).__name__
+    assert text.startswith(f"[GC142] self.network.layers holds layers in a plain {kind}: their parameters are not trained")
+    assert "loose.weight f32[3,3], loose.bias f32[3]" in text
+    assert "help: hold them in nn.CellList or nn.SequentialCell" in text
+
+
+def test_layers_that_are_trained_or_are_not_to_be() -> None:
+    assert warned(trained(Listed(lambda c: [c], frozen=True))) == []
+    assert warned(trained(Listed(lambda c: nn.CellList([c])))) == []
+    net = Listed(lambda c: [c])
+    assert warned(trained(net, [*net.trainable_params(), *net.layers[0].trainable_params()])) == []
+    assert warned(net) == []
+
+
 def test_gradients_that_nothing_is_trained_by() -> None:
     class Ask(nn.Cell):
         def __init__(self) -> None:
