@@ -154,7 +154,9 @@ class Listed(nn.Cell):
 def test_layers_in_a_plain_list(wrap: Any) -> None:
     (text,) = warned(trained(Listed(wrap)))
     kind = type(wrap(None)).__name__
-    assert text.startswith(f"[GC142] self.network.layers holds layers in a plain {kind}: their parameters are not trained")
+    assert text.startswith(
+        f"[GC142] self.network.layers holds layers in a plain {kind}: their parameters are not trained"
+    )
     assert "loose.weight f32[3,3], loose.bias f32[3]" in text
     assert "help: hold them in nn.CellList or nn.SequentialCell" in text
 

@@ -21,17 +21,18 @@ class NameTakenError(ArgumentValueError, KeyError):
 
 
 class Held(dict[str, Any]):
-    """Parameters or children by name; an attribute of a name that is set here is set with it."""
+    """Parameters or children by name; where one takes the place of another, so does it as an attribute."""
 
     def __init__(self, owner: Any) -> None:
         super().__init__()
         self.owner: Callable[[], Any] = weakref.ref(owner)
 
     def __setitem__(self, name: str, value: Any) -> None:
+        before, owner = self.get(name), self.owner()
         super().__setitem__(name, value)
-        owner = self.owner()
-        if owner is not None and owner.__dict__.get(name, value) is not value:
-            owner.__dict__[name] = value
+        if before is not None and before is not value:
+            if owner is not None and owner.__dict__.get(name) is before:
+                owner.__dict__[name] = value
             dispatch.touch()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Held:

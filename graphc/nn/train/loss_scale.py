@@ -29,7 +29,7 @@ class DynamicLossScaleUpdateCell(Cell):
     otherwise scale * scale_factor when scale_window steps have passed since the last change. There is no
     upper bound. Returns overflow.
     State, int32 without axes: "current_iterator_step", from 1, and "last_overflow_iterator_step", the step of
-    the last change. loss_scale_value: the first scale. scale_factor: a number > 0, scale_window: an int >= 1.
+    the last change. loss_scale_value: the first scale. scale_factor: a number > 1, scale_window: an int >= 1.
     floor_warning, graphc's own: after so many overflows in a row with the scale at its floor, 1, a LossScaleWarning (GC154)
     says so. floor_error: after so many LossScaleError, a RuntimeError, is raised; None: never.
     Raises ArgumentTypeError or ArgumentValueError for other arguments.
@@ -50,7 +50,7 @@ class DynamicLossScaleUpdateCell(Cell):
         owner = "DynamicLossScaleUpdateCell"
         checks.real(owner, "loss_scale_value", loss_scale_value, above=0)
         self.loss_scale_value = loss_scale_value
-        self.scale_factor = checks.real(owner, "scale_factor", scale_factor, above=0)
+        self.scale_factor = checks.real(owner, "scale_factor", scale_factor, above=1)
         self.scale_window = checks.integer(owner, "scale_window", scale_window)
         self.floor_warning = checks.integer(owner, "floor_warning", floor_warning)
         self.floor_error = None if floor_error is None else checks.integer(owner, "floor_error", floor_error)
