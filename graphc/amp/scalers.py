@@ -64,7 +64,8 @@ class DynamicLossScaler(LossScaler):
 
     adjust(finite): finite gradients are counted, and every scale_window-th in a row multiplies the scale by scale_factor,
     unless that is no finite number any more; others divide it, down to 1, and start the count again.
-    scale_value: a number >= 1, scale_factor: an int >= 2, scale_window: an int >= 1. Raises ArgumentTypeError or ArgumentValueError.
+    scale_value: a number >= 1, scale_factor: an int >= 2, scale_window: an int >= 1. Raises ArgumentTypeError or
+    ArgumentValueError.
     """
 
     def __init__(self, scale_value: float, scale_factor: int, scale_window: int) -> None:
