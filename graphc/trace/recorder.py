@@ -258,7 +258,7 @@ class GraphRecorder(dispatch.Recorder):
                     f"two parameters are named {p.name!r}: shapes {other.shape} and {p.shape}",
                     code="GC141",
                     loc=user_loc(),
-                    help="give each parameter its own name; cells that attributes of a Cell hold, or nn.CellList, are named by these",
+                    help="give each parameter its own name; cells in attributes of a Cell, or in nn.CellList, are named by these",
                 )
         node = self.graph.add("Param", attrs={"trainable": p.requires_grad}, types=(p.type,), name=name, region="state")
         self.params[node.id] = p

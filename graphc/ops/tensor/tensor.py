@@ -37,7 +37,7 @@ def native(array: Array) -> Array:
     """The array, in this machine's byte order. ArgumentTypeError for one with masked elements."""
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         raise ArgumentTypeError(
-            f"a tensor has no mask: {int(np.ma.count_masked(array))} of {array.size} elements of the array are masked",
+            f"a tensor has no mask: {int(np.sum(array.mask))} of {array.size} elements of the array are masked",
             loc=user_loc(),
             help="give array.filled(value), and the mask as a tensor of its own",
         )
