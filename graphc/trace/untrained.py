@@ -49,12 +49,17 @@ def _reached(graph: Graph, ys: Sequence[Value]) -> tuple[set[Value], list[Node]]
     reached: set[Value] = set()
     stops: dict[int, Node] = {}
     stack = list(ys)
+    seen: set[tuple[int, bool]] = set()
     while stack:
         value = stack.pop()
         if value in reached:
             continue
         reached.add(value)
         node = graph.node(value.node)
+        # Results are alike but for bools, which end the way.
+        if (node.id, graph.type(value).dtype == "bool") in seen:
+            continue
+        seen.add((node.id, graph.type(value).dtype == "bool"))
         if isinstance(node.op.grad, NoGrad) or graph.type(value).dtype == "bool":
             if any(graph.type(v).is_float for v in node.inputs):
                 stops[node.id] = node
@@ -64,13 +69,15 @@ def _reached(graph: Graph, ys: Sequence[Value]) -> tuple[set[Value], list[Node]]
 
 
 def _before(graph: Graph, node: Node) -> set[Value]:
-    found: set[Value] = set()
-    stack = list(node.inputs)
+    found = set(node.inputs)
+    stack = list({v.node for v in found})
+    seen = set(stack)
     while stack:
-        value = stack.pop()
-        if value not in found:
-            found.add(value)
-            stack += graph.node(value.node).inputs
+        inputs = graph.node(stack.pop()).inputs
+        found.update(inputs)
+        fresh = {v.node for v in inputs} - seen
+        seen |= fresh
+        stack += fresh
     return found
 
 

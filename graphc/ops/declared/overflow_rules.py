@@ -117,13 +117,16 @@ def _uses(graph: Graph, user: int, test: Node, bits: dict[int, int], k: int) -> 
 def _data_before(graph: Graph, values: Iterable[Value], stop: set[Value] | None = None) -> set[Value]:
     """The values and all that they are computed from, `stop` and what is before it left out."""
     stop = stop or set()
-    found: set[Value] = set()
-    stack = [v for v in values if v not in stop]
+    found = {v for v in values if v not in stop}
+    stack = list({v.node for v in found})
+    seen = set(stack)  # A conditional has as many results as there are parameters, and more operands.
     while stack:
-        value = stack.pop()
-        if value not in found:
-            found.add(value)
-            stack += [v for v in graph.node(value.node).inputs if v not in stop and v.node in graph]
+        for v in graph.node(stack.pop()).inputs:
+            if v not in found and v not in stop and v.node in graph:
+                found.add(v)
+                if v.node not in seen:
+                    seen.add(v.node)
+                    stack.append(v.node)
     return found
 
 
