@@ -24,7 +24,10 @@ from graphc.errors import (
     DTypeError,
     GradientError,
     GraphcError,
+    GraphcWarning,
     KernelError,
+    LossScaleError,
+    LossScaleWarning,
     LoweringError,
     ParseError,
     RecompileWarning,
@@ -33,6 +36,7 @@ from graphc.errors import (
     TraceAttributeError,
     TraceError,
     TraceTypeError,
+    UntrainedWarning,
     VerifyError,
 )  # fmt: skip
 
@@ -95,14 +99,14 @@ _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.
 
 __all__ = [
     "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "Callback", "CheckpointError", "CompileError",
-    "CompiledStep", "DType", "DTypeError", "DynamicLossScaleManager", "FixedLossScaleManager", "GradientError",
-    "GraphcError", "KernelError", "LossScaleManager", "LoweringError", "ParallelMode", "Parameter", "ParameterTuple",
-    "ParseError", "RecompileWarning", "ShapeError", "SignatureError", "Tensor", "TraceAttributeError", "TraceError",
-    "TraceTypeError", "VerifyError", "bfloat16", "bool_", "build_train_network", "compile", "debug", "float16",
-    "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad", "get_seed", "grad", "int8", "int16",
-    "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint", "load_param_into_net", "ms_function", "mutable", "nn",
-    "ops", "reset_auto_parallel_context", "save_checkpoint", "set_auto_parallel_context", "set_context",
-    "set_seed", "uint8", "value_and_grad",
+    "CompiledStep", "DType", "DTypeError", "DynamicLossScaleManager", "FixedLossScaleManager", "GradientError", "GraphcError",
+    "GraphcWarning", "KernelError", "LossScaleError", "LossScaleManager", "LossScaleWarning", "LoweringError", "ParallelMode",
+    "Parameter", "ParameterTuple", "ParseError", "RecompileWarning", "ShapeError", "SignatureError", "Tensor",
+    "TraceAttributeError", "TraceError", "TraceTypeError", "UntrainedWarning", "VerifyError", "bfloat16", "bool_",
+    "build_train_network", "compile", "debug", "float16", "float32", "float64", "get_auto_parallel_context", "get_context",
+    "get_grad", "get_seed", "grad", "int8", "int16", "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint",
+    "load_param_into_net", "ms_function", "mutable", "nn", "ops", "reset_auto_parallel_context", "save_checkpoint",
+    "set_auto_parallel_context", "set_context", "set_seed", "uint8", "value_and_grad",
 ]  # fmt: skip
 
 

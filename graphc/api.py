@@ -107,7 +107,8 @@ class CompiledStep:
         self._numbers = [i for i, is_number in enumerate(traced.numbers) if is_number]
         self._params = [traced.params[i] for i in self._lowered.params]
         written = {traced.params[u.param] for u in traced.graph.updates}
-        self._checks = [check for _, c in cell.cells_and_names() if (check := _check_of(c, written)) is not None]
+        self._checks = _checks(cell, "check_before", written)
+        self._watches = _checks(cell, "check_after", written)
         self._prints = [p for p in self._params if isinstance(p, PrintLog)]
         self._lock = threading.RLock() if turns is None else turns
         self._canary = on.canary
@@ -221,6 +222,8 @@ class CompiledStep:
             outputs: list[Any] = [Tensor.wrap(read()) for read in self._readers]
             for log in self._prints:
                 log.flush()
+            for watch in self._watches:
+                watch()
         for i in self._numbers:
             outputs[i] = outputs[i].item()
         return unflatten(self._outputs, outputs)
@@ -366,10 +369,11 @@ def _reads(cell: Cell, structure: Structure) -> Names:
     return names
 
 
-def _check_of(cell: Cell, written: set[Parameter]) -> Callable[[], None] | None:
-    """What an optimizer wants to look at before a step that writes these parameters."""
-    make = getattr(type(cell), "check_before", None)
-    return None if make is None else make(cell, written)
+def _checks(cell: Cell, name: str, written: set[Parameter]) -> list[Callable[[], None]]:
+    """What optimizers and managers of the loss scale want to look at before, or after, a step that writes these parameters."""
+    makers = ((getattr(type(c), name, None), c) for _, c in cell.cells_and_names())
+    made = (make(c, written) for make, c in makers if make is not None)
+    return [check for check in made if check is not None]
 
 
 def _is_plain(structure: Structure, count: int) -> bool:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
-from types import FrameType, MethodType
+from types import MethodType
 from typing import Any, NamedTuple
 
 from graphc import collector, context, dispatch, passes
 from graphc.api import CompiledStep, as_inputs, shortened
 from graphc.attached import attached
 from graphc.debug import jit, switches
-from graphc.errors import GraphcError, RecompileWarning, is_hidden, user_loc
+from graphc.errors import GraphcError, RecompileWarning, stacklevel, user_loc
 from graphc.function import FunctionCell, referenced_cells
 from graphc.guards import arguments
 from graphc.guards.state import State
@@ -133,7 +132,7 @@ class Steps:
                     details=often[:_SAID],
                     help=help,
                 )
-                warnings.warn(str(text), RecompileWarning, stacklevel=_stacklevel())
+                warnings.warn(str(text), RecompileWarning, stacklevel=stacklevel())
 
 
 def _key(leaves: list[Tensor], structure: Structure, values: State | None, state: State) -> Key:
@@ -163,15 +162,6 @@ def _name(cell: Cell) -> str:
     if isinstance(cell, FunctionCell):
         return name_of(cell.fn)
     return repr(cell.gradient_of) if isinstance(cell, GradientCell) else type(cell).__name__
-
-
-def _stacklevel() -> int:
-    """How many frames, from the caller's, lie below the user's."""
-    frame: FrameType | None = sys._getframe(1)
-    level = 1
-    while frame is not None and is_hidden(frame.f_code.co_filename):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

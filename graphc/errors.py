@@ -162,7 +162,9 @@ CODES: dict[str, str] = {
     "GC151": "The network of a training cell must return one tensor.",
     "GC152": "`sens` or `scale_sense` has the wrong type or shape.",
     "GC153": "A gradient that a user wrote (`bprop`, InsertGradientOf, HookBackward) does not fit what it is the gradient of.",
-    "GC161": "The overflow check is not ordered around the computation it checks.",
+    "GC154": "The loss scale is at its floor, and gradients overflow all the same: every step is skipped.",
+    "GC155": "Parameters are to be trained, but nothing that is differentiated leads from the loss to them.",
+    "GC161": "An overflow check that does not hold: it tests nothing, gradients bypass it, or an update does not wait for it.",
     "GC162": "The text of a graph does not parse.",
     "GC163": "A graph breaks a rule of the IR.",
     "GC170": "A compiled step was called with other shapes, dtypes or constants than it was compiled for.",
@@ -343,8 +345,38 @@ class CheckpointError(GraphcError, ValueError):
     default_code = "GC190"
 
 
-class RecompileWarning(UserWarning):
+class LossScaleError(GraphcError, RuntimeError):
+    """A loss scale that has been at its floor for too long."""
+
+    default_code = "GC154"
+
+
+class GraphcWarning(UserWarning):
+    """What is probably a mistake, though nothing forbids it. Base of graphc's warnings."""
+
+    __module__ = "graphc"
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.__module__ = "graphc"
+
+
+class RecompileWarning(GraphcWarning):
     """A Cell that is compiled again and again; see `graphc explain GC171`."""
 
 
-RecompileWarning.__module__ = "graphc"
+class LossScaleWarning(GraphcWarning):
+    """A loss scale that is at its floor while gradients overflow; see `graphc explain GC154`."""
+
+
+class UntrainedWarning(GraphcWarning):
+    """Parameters that are to be trained and cannot be; see `graphc explain GC155`."""
+
+
+def stacklevel() -> int:
+    """For warnings.warn: how many frames, from the caller's, lie below the user's."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and is_hidden(frame.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    return level

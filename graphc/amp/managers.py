@@ -56,7 +56,7 @@ class FixedLossScaleManager(LossScaleManager):
 class DynamicLossScaleManager(LossScaleManager):
     """A scale that falls with every overflow and grows after every scale_window steps without (MindSpore).
 
-    init_loss_scale: a number >= 1; scale_factor: a number > 0; scale_window: an int >= 1. On the host: overflow gives
+    init_loss_scale: a number >= 1; scale_factor: a number > 1; scale_window: an int >= 1. On the host: overflow gives
     max(scale / scale_factor, 1); else scale * scale_factor whenever the steps since the last overflow are a multiple of
     scale_window. Raises ArgumentTypeError or ArgumentValueError.
     """
@@ -67,7 +67,7 @@ class DynamicLossScaleManager(LossScaleManager):
     def __init__(self, init_loss_scale: float = 2**24, scale_factor: float = 2, scale_window: int = 2000) -> None:
         owner = "DynamicLossScaleManager"
         checks.real(owner, "init_loss_scale", init_loss_scale, least=1)
-        checks.real(owner, "scale_factor", scale_factor, above=0)
+        checks.real(owner, "scale_factor", scale_factor, above=1)
         self.loss_scale, self.scale_factor = init_loss_scale, scale_factor
         self.scale_window = checks.integer(owner, "scale_window", scale_window)
         self.step, self.last_overflow, self.in_a_row = 1, 0, 0

@@ -64,13 +64,14 @@ class DynamicLossScaler(LossScaler):
 
     adjust(finite): finite gradients are counted, and every scale_window-th in a row multiplies the scale by scale_factor,
     unless that is no finite number any more; others divide it, down to 1, and start the count again.
-    scale_value: a number >= 1, scale_factor and scale_window: ints >= 1. Raises ArgumentTypeError or ArgumentValueError.
+    scale_value: a number >= 1, scale_factor: an int >= 2, scale_window: an int >= 1. Raises ArgumentTypeError or
+    ArgumentValueError.
     """
 
     def __init__(self, scale_value: float, scale_factor: int, scale_window: int) -> None:
         owner = "DynamicLossScaler"
         value = checks.real(owner, "scale_value", scale_value, least=1)
-        self.scale_factor = checks.integer(owner, "scale_factor", scale_factor)
+        self.scale_factor = checks.integer(owner, "scale_factor", scale_factor, 2)
         self.scale_window = checks.integer(owner, "scale_window", scale_window)
         self.scale_value = Parameter(Tensor(value, "float32"), name="scale_value")
         self.counter = Parameter(Tensor(0, "int32"), name="counter")

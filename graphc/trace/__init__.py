@@ -14,7 +14,10 @@ from graphc.ir import Graph
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Parameter, Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
+from graphc.trace import untrained
 from graphc.trace.decided import definition
+from graphc.trace.inplace import refuse_leaks
+from graphc.trace.recorder import Joined
 from graphc.trace.tracer import Tracer
 
 __all__ = ["Traced", "trace"]
@@ -50,8 +53,14 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
     try:
         with tracer.active():
             results, out_structure = flatten(tracer.run(cell, args, kwargs))
+            for x in results:
+                if isinstance(x, Joined):
+                    raise x.error(returned=True)
             # A returned Parameter is a reference: what it holds when the step ends.
             values = [tracer.resolve(x) for x in results]
+        refuse_leaks(cell, tracer)
+        untrained.warn(tracer.requests, tracer.written)
+        untrained.warn_of_lists(cell, tracer.requests, tracer.params.values())
     finally:
         # What it made refers to it in circles, which would keep the cell for a while.
         tracer.cells.clear()

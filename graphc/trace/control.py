@@ -37,7 +37,7 @@ def cond(
 def merge(recorder: GraphRecorder, pred: Tensor, then: Branch, orelse: Branch) -> Any:
     """The If of two traced branches, whose results must have one structure."""
     (first, leaves_a, structure_a), (second, leaves_b, structure_b) = then, orelse
-    if _shape_of(structure_a) != _shape_of(structure_b):
+    if shape_of(structure_a) != shape_of(structure_b):
         raise TraceError(
             "the branches of ops.cond return different structures",
             code="GC122",
@@ -110,7 +110,7 @@ def while_loop(
     probe, _, _ = _trace_loop(recorder, "body", body, leaves, structure, [])
     written = [probe.known[k] for k in probe.known if k in probe.written]
     loop, results, result_structure = _trace_loop(recorder, "body", body, leaves, structure, written)
-    if _shape_of(result_structure) != _shape_of(structure):
+    if shape_of(result_structure) != shape_of(structure):
         raise TraceError(
             "the values that a while loop carries change their structure",
             code="GC123",
@@ -192,9 +192,10 @@ def _align_captures(first: GraphRecorder, second: GraphRecorder) -> list[Value]:
     return union
 
 
-def _shape_of(structure: Structure) -> Any:
+def shape_of(structure: Structure) -> Any:
+    """What two structures must have in common to be merged: nesting, keys, Python values."""
     if isinstance(structure, Nest):
-        return (structure.kind, structure.keys, tuple(map(_shape_of, structure.items)))
+        return (structure.kind, structure.keys, tuple(map(shape_of, structure.items)))
     return "tensor" if isinstance(structure, Leaf) else (type(structure.value), repr(structure.value))
 
 

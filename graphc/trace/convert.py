@@ -24,10 +24,11 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops import functional as F
 from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 from graphc.ops.tensor.tree import flatten, unflatten
-from graphc.trace import control, raised
+from graphc.trace import control, inplace, joined, raised
 from graphc.trace.decided import needs_conversion
+from graphc.trace.inplace import appended
 from graphc.trace.recorder import GraphRecorder
-from graphc.trace.rewrite import print_, raising, rewritten, set_item
+from graphc.trace.rewrite import is_, print_, raising, rewritten, set_item
 
 
 class UnboundError(TraceError, UnboundLocalError):
@@ -101,6 +102,8 @@ def _malt() -> Any:
                     set_item,
                     print_,
                     raising,
+                    is_,
+                    appended,
                 ):
                     setattr(space, hook.__name__, hook)
             return made
@@ -188,13 +191,15 @@ def if_stmt(
 
     def run(part: Callable[[], Any]) -> Callable[[], Any]:
         def traced() -> Any:
-            set_state(entry)
-            part()
+            mine = inplace.own(entry)
+            set_state(mine)
+            inplace.unchanged(part, mine)()
             return get_state()
 
         return traced
 
-    set_state(_joined(cond, run(body), run(orelse), symbol_names, nouts, entry))
+    joined_state = _joined(cond, run(body), run(orelse), symbol_names, nouts, entry)
+    set_state(inplace.given_back(entry, joined_state))
 
 
 def _joined(
@@ -214,7 +219,8 @@ def _joined(
     results: list[Any] = []
     moved: list[int] = []
     for i, (a, b) in enumerate(zip(then, other, strict=True)):
-        if i >= nouts:
+        # A list may be read by another name that it has.
+        if i >= nouts and not (i < len(entry) and type(entry[i]) is list):
             results.append(entry[i] if i < len(entry) else None)
         elif _same(a, b):
             results.append(a)
@@ -222,11 +228,17 @@ def _joined(
             results.append(None)
             moved.append(i)
     left = _returns(names, then), _returns(names, other)
-    pairs = [_pair(names[i], then[i], other[i], left) for i in moved]
+    apart = {i for i in moved if joined.apart(then[i], other[i])}
+    pairs = [
+        joined.tokens(branches[0][0], then[i], branches[1][0], other[i])
+        if i in apart
+        else _pair(names[i], then[i], other[i], left)
+        for i in moved
+    ]
     flat = [flatten(tuple(p[k] for p in pairs)) for k in (0, 1)]
     merged = control.merge(recorder, pred, (branches[0][0], *flat[0]), (branches[1][0], *flat[1]))
     for i, value in zip(moved, merged, strict=True):
-        results[i] = value
+        results[i] = joined.of(names[i], then[i], other[i], value) if i in apart else value
     return tuple(results)
 
 
@@ -297,17 +309,8 @@ def _unified(name: str, a: Any, b: Any) -> tuple[Any, Any]:
     if isinstance(b, numbers) and isinstance(a, Tensor) and not a.shape:
         return a, Tensor(b, a.dtype)
     if type(a) is not type(b) and not (isinstance(a, Tensor) and isinstance(b, Tensor)):
-        raise TraceTypeError(
-            f"{name!r} is {_kind(a)} if the condition holds and {_kind(b)} if not",
-            code="GC122",
-            loc=user_loc(),
-            help=f"give {name} the same kind of value in both branches",
-        )
+        raise TraceTypeError(joined.message(name, a, b), code="GC122", loc=user_loc(), help=joined.advice(name))
     return a, b
-
-
-def _kind(x: Any) -> str:
-    return f"a tensor {x.type}" if isinstance(x, Tensor) else f"the Python value {x!r}"
 
 
 def if_exp(cond: Any, if_true: Callable[[], Any], if_false: Callable[[], Any], expr_repr: str) -> Any:
@@ -337,7 +340,7 @@ def while_stmt(
     numbers = {i: as_tensor(entry[i]) for i in carried if isinstance(entry[i], (bool, int, float))}
 
     def place(values: tuple[Any, ...]) -> None:
-        state = list(entry)
+        state = list(inplace.own(entry))
         for i, value in zip(carried, values, strict=True):
             state[i] = value
         set_state(tuple(state))
@@ -375,9 +378,11 @@ def _after_one_turn(
     after: list[tuple[Any, ...]] = []
 
     def probe() -> None:
-        body()
+        inplace.unchanged(body, mine)()
         after.append(get_state())
 
+    mine = inplace.own(entry)
+    set_state(mine)
     control.trace_branch(recorder, "probe", probe)
     set_state(entry)
     return after[0]

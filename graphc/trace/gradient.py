@@ -17,6 +17,7 @@ from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad, name_of
 from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
 from graphc.ops.tensor.tensor import Parameter, Tensor
 from graphc.ops.tensor.tree import flatten, map_tensors, tensors
+from graphc.trace import untrained
 from graphc.trace.recorder import CallRecord, GraphRecorder
 
 
@@ -51,6 +52,9 @@ def gradient(
     record = _forward(recorder, fn, args)
     request = _request(fn, weights, args, options)
     outputs = _first_output(fn, record.result) if options.has_aux else record.result
+    if request.parameters and not recorder.immediate:
+        ys = [recorder.resolve(y) for y in tensors(outputs)]
+        recorder.root.requests.append(untrained.request(recorder.graph, ys, request.parameters, record.entry))
     grads = _grad_node(recorder, record, request.tensors(), outputs, sens, given, fn)
     accumulate(request.parameters, grads[len(grads) - len(request.parameters) :])
     made = _arranged(request, grads, weights, options)

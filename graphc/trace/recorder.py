@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from graphc import dispatch
-from graphc.errors import GraphcError, TraceError, user_loc
+from graphc.errors import GraphcError, Loc, TraceError, TraceTypeError, user_loc
 from graphc.ir import Data, Graph, Ids, Node, Region, TensorType, Value, get_op
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Parameter, Tensor, TracedTensor, require_array
 from graphc.ops.tensor.tree import flatten, map_tensors
+from graphc.trace.untrained import Request
 
 
 @dataclass(slots=True)
@@ -56,6 +57,32 @@ class DeferredDepend(Tensor):
     __hash__ = Tensor.__hash__
 
 
+class Joined(Tensor):
+    """What a name holds after an `if` whose ways leave it values of different kinds, such as False and a tuple: it can be
+    waited for, by its token, and not be used. Whatever else is done with it raises TraceTypeError GC122.
+    """
+
+    def __init__(self, token: Tensor, message: str, help: str, loc: Loc | None) -> None:
+        self._array = None
+        self.token = token
+        self._said = (message, help, loc)
+
+    @property
+    def type(self) -> TensorType:
+        raise self.error()
+
+    def error(self, returned: bool = False) -> TraceTypeError:
+        """That it is used, at the line of the use; that it is `returned`, at the line of the `if`."""
+        message, help, loc = self._said
+        use = None if returned else user_loc()
+        if returned:
+            message += ", and is returned"
+        made = [f"the `if` is at {loc}"] if loc and loc != use else []
+        return TraceTypeError(message, code="GC122", loc=use or loc, details=made, help=help)
+
+    __hash__ = Tensor.__hash__
+
+
 class GraphRecorder(dispatch.Recorder):
     """The part of `graphc.dispatch.Recorder` that records, for one graph; branches of `cond` get recorders of their own."""
 
@@ -72,6 +99,7 @@ class GraphRecorder(dispatch.Recorder):
         self.captures: dict[Value, Value] = {}  # value of the parent -> Input here
         self.touched: list[tuple[int, Value, bool]] = []  # (parameter, version, written), in order
         self.calls: list[CallRecord] = []
+        self.requests: list[Request] = []  # gradients for parameters, root only
         self.scopes: list[str] = [parent.scopes[-1] if parent else ""]
         self.regions: list[Region] = [parent.regions[-1] if parent else "forward"]
         self._constants: dict[Any, tuple[Value, Any]] = {}
@@ -155,6 +183,8 @@ class GraphRecorder(dispatch.Recorder):
             return self.read(x)
         if isinstance(x, DeferredDepend):
             return self._resolve_deferred(x)
+        if isinstance(x, Joined):
+            raise x.error()
         if isinstance(x, TracedTensor):
             recorder, value = x.handle
             return self.capture(recorder, value)
@@ -228,7 +258,7 @@ class GraphRecorder(dispatch.Recorder):
                     f"two parameters are named {p.name!r}: shapes {other.shape} and {p.shape}",
                     code="GC141",
                     loc=user_loc(),
-                    help="give each parameter its own name; cells held by attributes of a Cell are named by the attribute",
+                    help="give each parameter its own name; cells in attributes of a Cell, or in nn.CellList, are named by these",
                 )
         node = self.graph.add("Param", attrs={"trainable": p.requires_grad}, types=(p.type,), name=name, region="state")
         self.params[node.id] = p
@@ -255,7 +285,8 @@ class GraphRecorder(dispatch.Recorder):
         if isinstance(tree, tuple) and not tree:
             return ()
         ids: dict[int, None] = {}
-        for x in flatten(tree)[0]:
+        for leaf in flatten(tree)[0]:
+            x = leaf.token if isinstance(leaf, Joined) else leaf
             if isinstance(x, (TracedTensor, Parameter, DeferredDepend)):
                 value = self.resolve(x)
                 if self.graph.node(value.node).op.name not in ("Param", "Constant"):
@@ -336,6 +367,6 @@ class GraphRecorder(dispatch.Recorder):
     def _leaf_key(self, x: Tensor) -> Value | tuple[str, int | Value]:
         if isinstance(x, Parameter):
             return ("parameter", id(x))
-        if isinstance(x, (TracedTensor, DeferredDepend)):
+        if isinstance(x, (TracedTensor, DeferredDepend, Joined)):
             return self.resolve(x)
         return ("constant", self.constant(x))

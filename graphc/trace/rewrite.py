@@ -1,8 +1,10 @@
-"""What is rewritten in users' functions before malt converts them: stores to items, `print`, `raise` and `assert`.
+"""What is rewritten in users' functions before malt converts them: stores to items, `append`, `is`, `print`,
+`raise` and `assert`.
 
 `x[i] = v`, `x[i][j] = v`, `x[i] += v` of local names become `x = ag__.set_item(x, i, v)`: a name that holds a tensor is given
 the changed tensor, so that malt finds it among the names that a branch or loop changes. What is no tensor is written in
-place, as Python does. `print` becomes a function that prints at every run of the step. `raise` marks the exception, so that
+place, as Python does. `x.append(v)` as a statement becomes `x = ag__.appended(x, v)` for the same reason. `x is None` looks
+whether that is known. `print` becomes a function that prints at every run of the step. `raise` marks the exception, so that
 a branch that a tensor chooses raises it when the step runs; `assert` becomes such a branch.
 """
 
@@ -15,6 +17,7 @@ from typing import Any, TypeGuard, TypeVar
 from graphc.ops import functional as F
 from graphc.ops.functional.index import updated
 from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.trace.recorder import Joined
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -34,6 +37,13 @@ def print_(*items: Any, **options: Any) -> None:
         return
     kinds = (Tensor, bool, int, float, tuple, list)
     F.print_(*(x if isinstance(x, kinds) else str(x) for x in items))
+
+
+def is_(x: Any, value: Any) -> bool:
+    """`x is value`, for None, True and False. TraceTypeError where that is known only when the step runs."""
+    if isinstance(x, Joined):
+        raise x.error()
+    return x is value
 
 
 def raising(error: Any) -> Any:
@@ -66,6 +76,35 @@ class _Rewriter(ast.NodeTransformer):
             hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="print_", ctx=ast.Load())
             node.func = _located(hook, node)
         return node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """`x.append(value)` of a local name."""
+        self.generic_visit(node)
+        match node.value:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[value], keywords=[]) if (
+                self.locals and name in self.locals[-1]
+            ):
+                hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="appended", ctx=ast.Load())
+                made = ast.Call(func=hook, args=[ast.Name(id=name, ctx=ast.Load()), value], keywords=[])
+                store = ast.Name(id=name, ctx=ast.Store())
+                return _located(ast.Assign(targets=[store], value=made, type_comment=None), node)
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """`x is None` and `x is not None`."""
+        self.generic_visit(node)
+        right = node.comparators[0]
+        if (
+            len(node.ops) != 1
+            or not isinstance(node.ops[0], (ast.Is, ast.IsNot))
+            or not isinstance(right, ast.Constant)
+        ):
+            return node
+        hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="is_", ctx=ast.Load())
+        made: ast.expr = ast.Call(func=hook, args=[node.left, right], keywords=[])
+        if isinstance(node.ops[0], ast.IsNot):
+            made = ast.UnaryOp(op=ast.Not(), operand=made)
+        return _located(made, node)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         self.generic_visit(node)

@@ -66,7 +66,7 @@ def test_two_parameters_of_one_name():
                ^^^^^^^^^^^^^^^^^^^
   x: f32[2,3]  made by Add at {HERE}:{error.loc.line}
   y: f32[2,3]  Parameter 'w'
-  help: give each parameter its own name; cells held by attributes of a Cell are named by the attribute
+  help: give each parameter its own name; cells in attributes of a Cell, or in nn.CellList, are named by these
 """,
         RuntimeError,
     )

@@ -238,7 +238,7 @@ def test_scale_sense_is_refused(scale_sense: Any, error: type[Exception], messag
     [
         ((0, 2, 2), ValueError, "loss_scale_value must be a finite number > 0, got 0"),
         (("8", 2, 2), TypeError, "loss_scale_value must be a number, got str"),
-        ((8.0, 0, 2), ValueError, "scale_factor must be a finite number > 0"),
+        ((8.0, 1, 2), ValueError, "scale_factor must be a finite number > 1"),
         ((8.0, 2, 0), ValueError, "scale_window must be at least 1, got 0"),
         ((8.0, 2, 1.5), TypeError, "scale_window must be an int, got float"),
     ],

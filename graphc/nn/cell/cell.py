@@ -9,7 +9,7 @@ from graphc.arguments import no_effect
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceAttributeError, TraceError, user_loc
 from graphc.ir import Region
 from graphc.nn.cell.hooks import Hooks
-from graphc.nn.cell.structure import Structure
+from graphc.nn.cell.structure import Held, Structure
 from graphc.ops.functional.state import assign
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
@@ -36,8 +36,8 @@ class Cell(Hooks, Structure["Cell"]):
     phase = ""
 
     def __init__(self, auto_prefix: bool = True) -> None:
-        object.__setattr__(self, "_params", {})
-        object.__setattr__(self, "_cells", {})
+        object.__setattr__(self, "_params", Held(self))
+        object.__setattr__(self, "_cells", Held(self))
         object.__setattr__(self, "_auto_prefix", auto_prefix)
         object.__setattr__(self, "training", False)
         if dispatch.recorder.get() is not None:
@@ -55,9 +55,16 @@ class Cell(Hooks, Structure["Cell"]):
         params, cells = self._params, self._cells
         if dispatch.recorder.get() is not None and self._set_while_traced(name, value):
             return
+        if name in params and value is not None and not isinstance(value, (Parameter, ParameterTuple, Cell)):
+            self._set_data(name, value)
+            return
         dispatch.touch()
-        params.pop(name, None)
-        cells.pop(name, None)
+        # What stays in its place keeps its position.
+        if not isinstance(value, Parameter):
+            params.pop(name, None)
+        if not isinstance(value, Cell):
+            cells.pop(name, None)
+        object.__setattr__(self, name, value)
         if isinstance(value, Parameter):
             if not value.is_named:
                 value.name = name
@@ -68,10 +75,17 @@ class Cell(Hooks, Structure["Cell"]):
                 value._put_under(name + ".")
             cells[name] = value
         elif isinstance(value, ParameterTuple):
-            for p in value:
-                if not p.is_named:
-                    p.name, p.is_named = f"{name}.{p.name}", True
-        object.__setattr__(self, name, value)
+            self._note_members(name, value)
+
+    def _set_data(self, name: str, value: Any) -> None:
+        """A tensor set over a Parameter is its new contents, as in MindSpore. ArgumentTypeError for anything else."""
+        if not isinstance(value, Tensor):
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: {name!r} is a Parameter, and is given a {type(value).__name__}",
+                loc=user_loc(),
+                help=f"a Tensor sets its contents: self.{name} = Tensor(...); None takes it away",
+            )
+        self._params[name].set_data(value)
 
     def _set_while_traced(self, name: str, value: Any) -> bool:
         """In construct a tensor set as an attribute that holds a Parameter is assigned to it, as in MindSpore. Whether the
@@ -95,6 +109,8 @@ class Cell(Hooks, Structure["Cell"]):
     def __getattr__(self, name: str) -> Any:
         if name == "_params":
             raise AttributeError(name)
+        if "_params" in self.__dict__ and name in self._cells:
+            return self._cells[name]  # One that was added by its name.
         help: str | None
         if "_params" not in self.__dict__:
             help = "call super().__init__() first in __init__"

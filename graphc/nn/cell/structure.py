@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
+import copy
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Self, TypeVar, cast
 
@@ -17,6 +18,40 @@ class NameTakenError(ArgumentValueError, KeyError):
     """A child's or parameter's name that a cell has already, or that cannot be one."""
 
     __str__ = ArgumentValueError.__str__
+
+
+class Held(dict[str, Any]):
+    """Parameters or children by name; where one takes the place of another, so does it as an attribute."""
+
+    def __init__(self, owner: Any) -> None:
+        super().__init__()
+        self.owner: Callable[[], Any] = weakref.ref(owner)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        before, owner = self.get(name), self.owner()
+        super().__setitem__(name, value)
+        if before is not None and before is not value:
+            if owner is not None and owner.__dict__.get(name) is before:
+                owner.__dict__[name] = value
+            dispatch.touch()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Held:
+        made = Held(memo.get(id(self.owner()), self.owner()))
+        made.update({name: copy.deepcopy(value, memo) for name, value in self.items()})
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _held, (self.owner(), dict(self))
+
+
+def _held(owner: Any, items: dict[str, Any]) -> Held:
+    made = Held(owner)
+    made.update(items)
+    return made
+
+
+def _path(cell: str, name: str) -> str:
+    return f"{cell}.{name}" if cell else name
 
 
 class Structure(Generic[Child]):
@@ -93,19 +128,42 @@ class Structure(Generic[Child]):
     def parameters_and_names(self, expand: bool = True) -> Iterator[tuple[str, Parameter]]:
         """The parameters with their paths from this cell, each once; `expand` includes those of child cells.
 
-        Those that only a ParameterTuple holds come last, with their names in place of attribute names.
+        Each cell's own come before those of its children, in the order of its attributes; a ParameterTuple stands for its
+        members. These have the path of the cell that holds them alone, or the names that they had when the tuple was set.
         """
-        seen: set[int] = set()
         cells = list(self.cells_and_names()) if expand else [("", cast(Child, self))]
-        own = ((path, name, p) for path, cell in cells for name, p in cell._params.items())
-        held = ((path, p.name, p) for path, cell in cells for p in cell._in_tuples())
-        for path, name, param in itertools.chain(own, held):
-            if id(param) not in seen:
-                seen.add(id(param))
-                yield (f"{path}.{name}" if path else name), param
+        alone = {
+            id(p): _path(path, name) for path, cell in reversed(cells) for name, p in reversed(cell._params.items())
+        }
+        seen: set[int] = set()
+        for path, cell in cells:
+            for name, param in cell._here():
+                if id(param) not in seen:
+                    seen.add(id(param))
+                    yield alone.get(id(param)) or _path(path, name), param
 
-    def _in_tuples(self) -> Iterator[Parameter]:
-        return (p for value in vars(self).values() if isinstance(value, ParameterTuple) for p in value)
+    def _here(self) -> Iterator[tuple[str, Parameter]]:
+        """The parameters of this cell by name, members of tuples among them; some twice."""
+        keys: dict[int, str] = self.__dict__.get("_tuple_keys", {})
+        for name, value in vars(self).items():
+            if name in self._params:
+                yield name, self._params[name]
+            elif isinstance(value, ParameterTuple):
+                yield from ((keys.get(id(p), p.name), p) for p in self._members(value))
+        # What was added without an attribute.
+        yield from self._params.items()
+
+    def _members(self, held: ParameterTuple) -> Iterable[Parameter]:
+        """The members of a tuple that count as parameters of this cell."""
+        return held
+
+    def _note_members(self, name: str, held: ParameterTuple) -> None:
+        """Name the members of a tuple that have no names, and keep the names that they have here."""
+        keys = self.__dict__.setdefault("_tuple_keys", {})
+        for p in held:
+            if not p.is_named:
+                p.name, p.is_named = f"{name}.{p.name}", True
+            keys[id(p)] = p.name
 
     def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
         """The parameters, each once."""
@@ -131,6 +189,11 @@ class Structure(Generic[Child]):
     def _put_under(self, prefix: str) -> None:
         """Name the parameters by the place that another cell gives this one."""
         self.update_parameters_name(prefix)
+
+    def _move_names(self, place: str, parts: int) -> None:
+        """Put another place before what follows the first so many parts of every parameter's name."""
+        for param in self.get_parameters():
+            param.name, param.is_named = ".".join((place, *param.name.split(".")[parts:])), True
 
     def apply(self, fn: Callable[[Any], Any]) -> Self:
         """Call fn with every cell below, children before parents, and with this one. Returns self."""

@@ -29,15 +29,27 @@ class _Container(Cell):
     def _items(self) -> list[tuple[str, Cell]]:
         return list(self._cells.items())
 
-    def _prefix(self) -> str:
-        """What stands before the path in the parameters' names: "seq." once `net.seq` is this container."""
-        for path, param in self.parameters_and_names():
-            if param.name.endswith(path):
-                return param.name[: len(param.name) - len(path)]
-        return ""
+    def _prefix(self) -> tuple[str, int]:
+        """What stands before a cell's place in its parameters' names, "seq." once `net.seq` is this container, and how many
+        parts that are. Told, as MindSpore does, from the name of the first parameter alone: the last part that is its
+        cell's name, or the first one where the second cell's name stands in the same place.
+        """
+        firsts = ((name, next((p.name for p in cell.get_parameters()), None)) for name, cell in self._cells.items())
+        named = [(name, param.split(".")) for name, param in firsts if param is not None][:2]
+        if not named:
+            return "", 0
+        (key, parts), *second = named
+        found = 0
+        for i in (i for i, part in enumerate(parts) if part == key):
+            found = i
+            if second and second[0][1][i : i + 1] == [second[0][0]]:
+                break
+        return "".join(f"{part}." for part in parts[:found]), found
 
     def _replace(self, items: Iterable[tuple[str, Cell]]) -> None:
-        """Hold these cells. A name that is a number gives way to the position."""
+        """Hold these cells. A name that is a number gives way to the position; parameters are named anew where a cell has
+        moved, or is new.
+        """
         if dispatch.recorder.get() is not None:
             raise TraceError(
                 f"a {type(self).__name__} is changed inside construct, which runs once: at compile time",
@@ -45,12 +57,18 @@ class _Container(Cell):
                 loc=user_loc(),
                 help="change it before the first call",
             )
-        prefix = self._prefix()
+        prefix, depth = self._prefix()
+        places = {id(cell): name for name, cell in self._cells.items()}
         made = {str(i) if name.isdigit() else name: cell for i, (name, cell) in enumerate(items)}
         self._cells.clear()
         self._cells.update(made)
-        if self._auto_prefix:
-            self.update_parameters_name(prefix)
+        for name, cell in made.items() if self._auto_prefix else ():
+            before = places.get(id(cell))
+            if before is None:
+                cell._put_under(f"{prefix}{name}.")
+            elif before != name:
+                cell._move_names(prefix + name, depth + 1)
+        dispatch.touch()
 
     def __len__(self) -> int:
         return len(self._cells)
@@ -127,6 +145,15 @@ class SequentialCell(_Container):
         else:
             super().__init__(_unnamed(args))
 
+    @property
+    def cell_list(self) -> tuple[Cell, ...]:
+        """The cells that are applied. Another sequence of cells takes their place."""
+        return tuple(self._cells.values())
+
+    @cell_list.setter
+    def cell_list(self, cells: Iterable[Cell]) -> None:
+        self._replace([("0", self._checked(cell)) for cell in cells])
+
     def construct(self, x: Any) -> Any:
         for cell in self:
             x = cell(x)
@@ -183,7 +210,7 @@ class CellDict(_Container):
             raise NameTakenError(f"CellDict: {name!r} is the name of something it has already", loc=user_loc())
         self._cells[name] = self._checked(cell)
         if self._auto_prefix:
-            cell._put_under(f"{self._prefix()}{name}.")
+            cell._put_under(f"{self._prefix()[0]}{name}.")
         dispatch.touch()
 
     def __delitem__(self, key: Any) -> None:

@@ -49,7 +49,10 @@ class Adam(Optimizer):
         self.use_locking = checks.boolean("Adam", "use_locking", use_locking)
         self.use_nesterov = checks.boolean("Adam", "use_nesterov", use_nesterov)
         self.use_amsgrad = checks.boolean("Adam", "use_amsgrad", use_amsgrad)
-        if checks.boolean("Adam", "use_lazy", use_lazy) and checks.boolean("Adam", "use_offload", use_offload):
+        lazy, offload = (
+            checks.boolean("Adam", n, v) for n, v in (("use_lazy", use_lazy), ("use_offload", use_offload))
+        )
+        if lazy and offload:
             raise ArgumentValueError("Adam: use_lazy and use_offload exclude each other", loc=user_loc())
         if self.use_nesterov and self.use_amsgrad:
             raise ArgumentValueError("Adam: use_nesterov and use_amsgrad exclude each other", loc=user_loc())

@@ -38,11 +38,10 @@ class MindSporeBase:
         self.need_scale = self.loss_scale != 1.0
         self.reciprocal_scale = Tensor(1.0 / self.loss_scale, "float32")
 
-    def _in_tuples(self) -> Iterator[Parameter]:
+    def _members(self, held: ParameterTuple) -> Iterator[Parameter]:
         """State that a subclass keeps in tuples: the parameters that are trained belong to the network."""
         trained = set(map(id, self.parameters))
-        tuples = (value for value in vars(self).values() if isinstance(value, ParameterTuple))
-        return (p for value in tuples for p in value if id(p) not in trained)
+        return (p for p in held if id(p) not in trained)
 
     @property
     def unique(self) -> bool:

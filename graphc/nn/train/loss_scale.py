@@ -4,13 +4,16 @@ gradients overflow.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Set
 from typing import Any
 
 from graphc import dispatch, ops
+from graphc.attached import attached
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ir import Region
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
+from graphc.nn.train import floor
 from graphc.nn.train.grad_reducer import is_data_parallel
 from graphc.nn.train.wrap import TrainOneStepCell, check_loss
 from graphc.ops.primitives.float_status import read_status
@@ -26,19 +29,31 @@ class DynamicLossScaleUpdateCell(Cell):
     otherwise scale * scale_factor when scale_window steps have passed since the last change. There is no
     upper bound. Returns overflow.
     State, int32 without axes: "current_iterator_step", from 1, and "last_overflow_iterator_step", the step of
-    the last change. loss_scale_value: the first scale. scale_factor: a number > 0, scale_window: an int >= 1.
+    the last change. loss_scale_value: the first scale. scale_factor: a number > 1, scale_window: an int >= 1.
+    floor_warning, graphc's own: after so many overflows in a row with the scale at its floor, 1, a LossScaleWarning (GC154)
+    says so. floor_error: after so many LossScaleError, a RuntimeError, is raised; None: never.
     Raises ArgumentTypeError or ArgumentValueError for other arguments.
     """
 
     region: Region | None = "overflow"
 
-    def __init__(self, loss_scale_value: float, scale_factor: float, scale_window: int) -> None:
+    def __init__(
+        self,
+        loss_scale_value: float,
+        scale_factor: float,
+        scale_window: int,
+        *,
+        floor_warning: int = 100,
+        floor_error: int | None = None,
+    ) -> None:
         super().__init__()
         owner = "DynamicLossScaleUpdateCell"
         checks.real(owner, "loss_scale_value", loss_scale_value, above=0)
         self.loss_scale_value = loss_scale_value
-        self.scale_factor = checks.real(owner, "scale_factor", scale_factor, above=0)
+        self.scale_factor = checks.real(owner, "scale_factor", scale_factor, above=1)
         self.scale_window = checks.integer(owner, "scale_window", scale_window)
+        self.floor_warning = checks.integer(owner, "floor_warning", floor_warning)
+        self.floor_error = None if floor_error is None else checks.integer(owner, "floor_error", floor_error)
         self.cur_iter = Parameter(Tensor(1, "int32"), name="current_iterator_step", requires_grad=False)
         self.last_overflow_iter = Parameter(Tensor(0, "int32"), name="last_overflow_iterator_step", requires_grad=False)
 
@@ -52,6 +67,7 @@ class DynamicLossScaleUpdateCell(Cell):
 
     def move_scale(self, loss_scale: Any, overflow: Any) -> Tensor:
         """Write the new scale and count the step. Returns whether the window has passed: the scale grows unless overflow."""
+        scale = floor.note_scale(self, loss_scale)
         step, last = self.cur_iter, self.last_overflow_iter
         rested = step - last >= self.scale_window
         smaller = ops.maximum(loss_scale * (1.0 / self.scale_factor), 1.0)
@@ -59,7 +75,13 @@ class DynamicLossScaleUpdateCell(Cell):
         ops.assign(loss_scale, ops.select(overflow, smaller, larger))
         ops.assign(last, ops.select(ops.logical_or(overflow, rested), step, last))
         ops.assign(step, step + 1)
+        if scale is not None and getattr(dispatch.recorder.get(), "immediate", False):
+            attached(self, ("floor", id(scale)), lambda: floor.FloorWatch(self, scale, set()))()
         return rested
+
+    def check_after(self, written: Set[Parameter]) -> Callable[[], None] | None:
+        """What to call after a compiled step that writes these parameters: it looks at the scale, if this manager moves it."""
+        return floor.watch(self, written)
 
     def extend_repr(self) -> str:
         return f"{self.loss_scale_value}, scale_factor={self.scale_factor:g}, scale_window={self.scale_window}"

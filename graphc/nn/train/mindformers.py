@@ -146,8 +146,13 @@ class AdaptiveLossScaleUpdateCell(DynamicLossScaleUpdateCell):
         scale_window: int,
         max_scale_window: int = 1000,
         min_scale_window: int = 20,
+        *,
+        floor_warning: int = 100,
+        floor_error: int | None = None,
     ) -> None:
-        super().__init__(loss_scale_value, scale_factor, scale_window)
+        super().__init__(
+            loss_scale_value, scale_factor, scale_window, floor_warning=floor_warning, floor_error=floor_error
+        )
         owner = "AdaptiveLossScaleUpdateCell"
         low = checks.integer(owner, "min_scale_window", min_scale_window)
         high = checks.integer(owner, "max_scale_window", max_scale_window, low + 1)

@@ -190,7 +190,7 @@ class TrainOneStepCell(Cell):
         self.weights = optimizer.parameters
         self.grad = GradOperation(get_by_list=True, sens_param=True)
         self.grad_no_sens = GradOperation(get_by_list=True)
-        self.sens = None if sens is None else checks.real(owner, "sens", sens)
+        self.sens = 1.0 if sens is None else checks.real(owner, "sens", sens)
         if self.sens == 0:
             raise checks.wrong_value(owner, "sens", "different from 0", sens, "leave it out for 1")
         self.return_grad = checks.boolean(owner, "return_grad", return_grad)
@@ -208,7 +208,7 @@ class TrainOneStepCell(Cell):
 
     def construct(self, *inputs: Any) -> Any:
         loss = check_loss(type(self).__name__, self.network, self.network(*inputs))
-        sens = ops.fill(loss.dtype, loss.shape, 1.0 if self.sens is None else self.sens)
+        sens = ops.fill(loss.dtype, loss.shape, self.sens)
         grads = self.grad(self.network, self.weights)(*inputs, sens)
         grads = self.grad_reducer(grads)
         loss = ops.depend(loss, self.optimizer(grads))

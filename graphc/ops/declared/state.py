@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import networkx as nx
 import numpy as np
 
-from graphc.errors import DTypeError, GraphcError, ShapeError, VerifyError
-from graphc.ir import NO_GRAD, REQUIRED, Graph, Node, Sample, TensorType, Value, op
+from graphc.errors import DTypeError, ShapeError
+from graphc.ir import NO_GRAD, REQUIRED, Graph, Node, Sample, TensorType, op
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle, Operand
 from graphc.ir.op import Alias, Attrs, Kernel, Operands, Scalar, Structural, Types
 from graphc.ir.types import FLOATS
+from graphc.ops.declared import overflow_rules
 from graphc.ops.declared.rules import Array, floats, integers
 
 # ---- leaves: their types are declared
@@ -135,40 +135,6 @@ def _status_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (TensorType("bool", ()),)
 
 
-def _cleared(graph: Graph, value: Value) -> Node:
-    """The node a status comes from, behind Depend."""
-    node = graph.node(value.node)
-    while node.op.name == "Depend":
-        node = graph.node(node.inputs[0].node)
-    return node
-
-
-def _status_check(graph: Graph, node: Node) -> Iterator[str | GraphcError]:
-    source = _cleared(graph, node.inputs[0])
-    if source.op.name == "Input":
-        return  # Cleared outside this subgraph.
-    if source.op.name != "ClearFloatStatus":
-        yield f"its status is the result of {source.op.name}, not of ClearFloatStatus"
-        return
-    after = nx.descendants(graph.nx, source.id)
-    early = [v for v in node.inputs[1:] if v.node not in after]
-    if early:
-        cleared = f"the clearing of the status (%{source.id}{_at(source)})"
-        yield VerifyError(
-            "the overflow check does not cover what it tests: nothing orders that after the clearing of the status",
-            code="GC161",
-            loc=node.loc,
-            details=[
-                f"{v} {graph.node(v.node).op.name}{_at(graph.node(v.node))} may run before {cleared}" for v in early[:4]
-            ],
-            help="compute the gradients from what start_overflow_check returns, or from ops.depend(value, status)",
-        )
-
-
-def _at(node: Node) -> str:
-    return f" at {node.loc}" if node.loc else ""
-
-
 def _any_nonfinite(status: Array, *outs: Array) -> Array:
     return np.asarray(bool(np.any(status)) or any(not np.isfinite(x).all() for x in outs))
 
@@ -185,7 +151,7 @@ op(
     ref=_any_nonfinite,
     grad=NO_GRAD,
     lower=Kernel(_status_lower, ("int32", "float32")),
-    check=_status_check,
+    check=overflow_rules.problems,
     effect=True,
     doc="true when the status is set or any element of `outs` is infinite or NaN",
 )

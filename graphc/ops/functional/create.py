@@ -8,22 +8,33 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.ops.functional.core import Number, Operand, call, cast
-from graphc.ops.functional.shapes import broadcast_to
+from graphc.ops.functional.core import Number, Operand, call, cast, is_number
+from graphc.ops.functional.shapes import broadcast_to, reshape
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import map_tensors
 
 
-def fill(type: Any, shape: Sequence[int], value: Number) -> Tensor:
-    """A tensor filled with one number."""
-    return call("Fill", dtype=to_name(type), shape=tuple(shape), value=value)
+def fill(type: Any, shape: Sequence[int], value: Operand) -> Tensor:
+    """A tensor filled with one number, or with the one element of a tensor. ArgumentTypeError for anything else."""
+    return _filled("fill", "value", to_name(type), tuple(shape), value)
 
 
-def full(size: Sequence[int], fill_value: Number, *, dtype: Any = None) -> Tensor:
-    """A tensor filled with one number; its dtype is the number's unless given."""
-    return fill(dtype if dtype is not None else type(fill_value), size, fill_value)
+def _filled(owner: str, name: str, dtype: str, shape: tuple[int, ...], value: Any) -> Tensor:
+    if isinstance(value, Tensor) and value.size == 1:
+        return broadcast_to(cast(reshape(value, ()), dtype), shape)
+    if not is_number(value):
+        held = f"a tensor {value.type}" if isinstance(value, Tensor) else type(value).__name__
+        raise ArgumentTypeError(f"{owner}: {name} must be a number, got {held}", loc=user_loc())
+    return call("Fill", dtype=dtype, shape=shape, value=value)
+
+
+def full(size: Sequence[int], fill_value: Operand, *, dtype: Any = None) -> Tensor:
+    """A tensor filled with one number; its dtype is the number's unless given. Errors as for `fill`."""
+    known = fill_value.dtype if isinstance(fill_value, Tensor) else type(fill_value) if is_number(fill_value) else None
+    # What is neither is refused, whatever the dtype.
+    return _filled("full", "fill_value", to_name(dtype or known or "float32"), tuple(size), fill_value)
 
 
 def zeros(shape: int | Sequence[int], dtype: Any = "float32") -> Tensor:

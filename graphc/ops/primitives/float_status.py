@@ -1,7 +1,9 @@
 """Float status as older training scripts ask for it: primitives that allocate, clear and read a status register.
 
 On an NPU the register collects every overflow between clearing and reading. Here reading tests what the status was made to
-`depend` on: in `status = F.depend(status, gradients); NPUGetFloatStatus()(status)` the gradients.
+`depend` on: in `status = F.depend(status, gradients); NPUGetFloatStatus()(status)` the gradients. A status that depends on
+nothing means the order of the program, as in scripts of MindSpore 1.0: between the statements `clear_status(status)` and
+`get_status(status)` stands what is tested.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 
 from graphc import dispatch
 from graphc.errors import TraceError, user_loc
-from graphc.ir import Node, Value
+from graphc.ir import Graph, Node, Value
 from graphc.ops import functional as F
 from graphc.ops.primitives import Primitive
 from graphc.ops.tensor.tensor import Parameter, Tensor
@@ -88,10 +90,14 @@ def read_status(status: Any, outputs: Sequence[Tensor] = ()) -> Tensor:
     status: what a clearing or allocating function returned, or any tensor, behind any number of `depend`; without a tensor
     (older scripts have False) only the outputs are tested. So it is outside a trace, where `depend` leaves nothing to find.
     So it is, too, where the status is a constant and nothing is ever cleared: what is given is all there is to test.
-    Raises TraceError GC161 if nothing has cleared the status, VerifyError GC161 for outputs computed before that.
+    Where neither outputs nor dependences say what to test it is what has been computed since the clearing.
+    Raises TraceError GC161 if nothing has cleared the status, if nothing has been computed since, and outside a trace without
+    outputs; VerifyError GC161 for outputs computed before the clearing.
     """
     active: Any = dispatch.recorder.get()
     if active is None or not isinstance(status, Tensor):
+        if not outputs:
+            raise _nothing_tested("outside a compiled Cell nothing is known of what was computed before")
         return F.logical_not(F.all_finite(tuple(outputs)))
     node = _source(active, status)
     if node.op.name == "Constant" and outputs and not _clears(active):
@@ -101,8 +107,54 @@ def read_status(status: Any, outputs: Sequence[Tensor] = ()) -> Tensor:
     after = set(active.graph.nx) if active.immediate else nx.descendants(active.graph.nx, cleared.id)
     waited = [v for v in _depends_on(active, status) if v.node in after and v.node > cleared.id]
     given = [active.resolve(x) for x in outputs]
+    if not given and not waited:
+        waited = _since(active, cleared)
+        if not waited:
+            raise _nothing_tested("nothing has been computed since it was cleared")
     tested = [active.wrap(v) for v in dict.fromkeys([*given, *waited])]
     return F.get_float_status(active.wrap(cleared.outputs[0]), tested)
+
+
+def _nothing_tested(why: str) -> TraceError:
+    return TraceError(
+        f"the float status is read, but there is nothing that it could tell of: {why}",
+        code="GC161",
+        loc=user_loc(),
+        help="read it after the gradients, as get_status(F.depend(status, gradients)); ops.all_finite tests tensors as they are",
+    )
+
+
+def _since(active: Any, cleared: Node) -> list[Value]:
+    """The float values computed since the clearing, in the order of the program, that are the last of their kind: nothing is
+    computed from them. What they are computed from is ordered after the clearing, as the statements are.
+    """
+    graph: Graph = active.graph
+    later = sorted((n for n in graph.nodes() if n.id > cleared.id), key=lambda n: n.id)
+    status = {cleared.id}  # What is computed from the cleared status itself tells nothing.
+    for n in later:
+        if any(v.node in status for v in n.inputs):
+            status.add(n.id)
+    made = [n for n in later if n.inputs and n.id not in status]
+    used = {v for n in made for v in n.inputs}
+    found = [v for n in made for v in n.outputs if graph.type(v).is_float and v not in used]
+    if not active.immediate:
+        _order_after(active, cleared, made)
+    return found
+
+
+def _order_after(active: Any, cleared: Node, nodes: Sequence[Node]) -> None:
+    """Let nodes that do not come after the clearing wait for it, by an operand that does."""
+    graph: Graph = active.graph
+    after = nx.descendants(graph.nx, cleared.id)
+    for node in nodes:
+        if node.id not in after and not any(p in after for p in node.predecessors()):
+            place = (
+                node.attrs["ys"] if node.op.name == "Grad" else 0
+            )  # Of a gradient its sens: the forward may be older.
+            inputs = list(node.inputs)
+            inputs[place] = active.resolve(active.depend_on(active.wrap(inputs[place]), (cleared.id,)))
+            graph.set_node(node.id, inputs=inputs)
+        after.add(node.id)
 
 
 def _source(active: Any, status: Tensor) -> Node:

@@ -34,7 +34,13 @@ def aligned(type: TensorType) -> Array:
 
 
 def native(array: Array) -> Array:
-    """The array, in this machine's byte order."""
+    """The array, in this machine's byte order. ArgumentTypeError for one with masked elements."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise ArgumentTypeError(
+            f"a tensor has no mask: {int(np.sum(array.mask))} of {array.size} elements of the array are masked",
+            loc=user_loc(),
+            help="give array.filled(value), and the mask as a tensor of its own",
+        )
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
@@ -43,8 +49,11 @@ def to_array(data: Any, dtype: Any = None) -> Array:
     if isinstance(data, Tensor):
         array = data.asnumpy()
     elif isinstance(data, (np.ndarray, np.generic)):
-        array = native(np.asarray(data))
+        array = np.asarray(native(data) if isinstance(data, np.ndarray) else data)
     else:
+        for x in data if isinstance(data, (list, tuple)) else ():
+            if isinstance(x, np.ma.MaskedArray):
+                native(x)
         try:
             array = np.asarray(data)
         except ValueError as error:
