@@ -68,7 +68,7 @@ def test_loading_keeps_the_memory_of_the_parameters(tmp_path):
 
 
 def test_what_can_be_saved(tmp_path):
-    path = tmp_path / "a"
+    path = tmp_path / "a.safetensors"
     save_checkpoint({"x": Tensor([1.0])}, path)
     assert list(load_checkpoint(path)) == ["x"]
     save_checkpoint([Parameter(np.ones(2), name="p")], path)
@@ -171,7 +171,7 @@ def test_every_truncation_is_an_error(tmp_path):
 
 
 def test_other_files_are_errors(tmp_path):
-    path = tmp_path / "a"
+    path = tmp_path / "a.safetensors"
     for data in (b"\x80\x04pickle", b"\xff" * 64, (10**15).to_bytes(8, "little") + b"{}", b"PK\x03\x04"):
         path.write_bytes(data)
         with pytest.raises(CheckpointError, match="damaged or no safetensors file"):
