@@ -75,7 +75,9 @@ def test_what_can_be_saved(tmp_path):
     assert list(load_checkpoint(path)) == ["p"]
     save_checkpoint({}, path)
     assert load_checkpoint(path) == {}
-    for wrong in (Tensor([1.0]), 5, "net", [np.ones(2)], {"x": np.ones(2)}, {1: Tensor([1.0])}):
+    save_checkpoint({"x": np.ones(2)}, path)
+    assert load_checkpoint(path)["x"].shape == (2,)
+    for wrong in (Tensor([1.0]), 5, "net", [np.ones(2)], {"x": [1.0]}, {1: Tensor([1.0])}):
         with pytest.raises(ArgumentTypeError):
             save_checkpoint(wrong, tmp_path / "wrong")
     with pytest.raises(ArgumentValueError, match="two parameters are named 'p'") as caught:
