@@ -99,8 +99,6 @@ def scan(file: IO[bytes], size: int) -> tuple[list[Entry], int | None]:
     crc = None
     if size >= _CRC_SIZE and end.startswith(_CRC_MARK):
         size, crc = size - _CRC_SIZE, int.from_bytes(end[len(_CRC_MARK) :], "big")
-    if size == 0:
-        raise DamagedError("it holds nothing")
     found: dict[str, Entry] = {}
     last = None
     for number, kind, value in _fields(file, 0, size):
@@ -110,6 +108,8 @@ def scan(file: IO[bytes], size: int) -> tuple[list[Entry], int | None]:
                 raise DamagedError(f"it has two entries named {entry.name!r}")
             found[entry.name] = _joined(found[entry.name], entry) if entry.name in found else entry
             last = entry.name
+    if not found:
+        raise DamagedError("it holds nothing")
     return [_checked(file, entry) for entry in found.values()], crc
 
 
@@ -125,19 +125,18 @@ def _fields(file: IO[bytes], at: int, end: int) -> Iterator[tuple[int, int, tupl
     while at < end:
         key, at = _read_varint(file, at, end)
         number, kind = key >> 3, key & 7
+        value = length = 0
         if kind == _VARINT:
             value, at = _read_varint(file, at, end)
-            yield number, kind, (value, 0)
-            continue
-        if kind == _BYTES:
+        elif kind == _BYTES:
             length, at = _read_varint(file, at, end)
         elif kind in (_FIXED64, _FIXED32):
             length = 8 if kind == _FIXED64 else 4
         else:
             raise DamagedError(f"byte {at - 1} begins no field")
-        if number == 0 or length > end - at:
+        if not 0 < number < 1 << 29 or length > end - at:
             raise DamagedError(f"at byte {at} it tells of {length} bytes, {end - at} are left")
-        yield number, kind, (at, length)
+        yield number, kind, (value, 0) if kind == _VARINT else (at, length)
         at += length
 
 

@@ -83,7 +83,9 @@ def set_rng_state(state: Tensor) -> None:
         np.random.RandomState().set_state(twister)
         if not all(type(n) is int or n is None for n in (seed, *functions)):
             raise TypeError("a seed is no number")
-    except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError):
+        if not 0 <= twister["state"]["pos"] <= key.size:
+            raise ValueError("NumPy would read beyond the key")
+    except (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError):
         raise ArgumentValueError(
             "set_rng_state: this tensor is no state that get_rng_state returned", loc=user_loc()
         ) from None
