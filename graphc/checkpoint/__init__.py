@@ -8,13 +8,17 @@ from graphc.checkpoint.converting import ckpt_to_safetensors, safetensors_to_ckp
 from graphc.checkpoint.into_net import load_param_into_net
 from graphc.checkpoint.loading import load_checkpoint, load_checkpoint_async
 from graphc.checkpoint.saving import async_ckpt_thread_status, save_checkpoint
+from graphc.checkpoint.torch_names import TORCH_NAMES, Rule, rename_torch
 
 __all__ = [
+    "TORCH_NAMES",
+    "Rule",
     "async_ckpt_thread_status",
     "ckpt_to_safetensors",
     "load_checkpoint",
     "load_checkpoint_async",
     "load_param_into_net",
+    "rename_torch",
     "safetensors_to_ckpt",
     "save_checkpoint",
 ]
