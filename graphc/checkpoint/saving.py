@@ -122,7 +122,9 @@ def _contents(
                 f"a checkpoint holds tensors and texts with names, not {type(value).__name__} under {name!r}",
                 loc=user_loc(),
             )
-        check_new(name, tensors.keys() | texts.keys())
+        check_new(name, tensors)
+        check_new(name, texts)
+        _check_name(name)
         if isinstance(value, (str, dict)):
             texts[name] = _text(name, value)
         else:
@@ -132,7 +134,7 @@ def _contents(
 
 
 def check_new(name: str, taken: Iterable[str]) -> None:
-    """ArgumentValueError for a name that another entry has, or that no file can hold."""
+    """ArgumentValueError (GC141) for a name that another entry has."""
     if name in taken:
         raise ArgumentValueError(
             f"two parameters are named {name!r}: a checkpoint cannot tell them apart",
@@ -140,7 +142,11 @@ def check_new(name: str, taken: Iterable[str]) -> None:
             loc=user_loc(),
             help="give each its own name",
         )
-    if name == "__metadata__" or (not name.isprintable() and any("\ud800" <= c <= "\udfff" for c in name)):
+
+
+def _check_name(name: str) -> None:
+    """ArgumentValueError for a name that no file can hold."""
+    if name == "__metadata__" or any("\ud800" <= c <= "\udfff" for c in name):
         raise ArgumentValueError(f"a checkpoint cannot hold a tensor named {name!r}", loc=user_loc())
 
 

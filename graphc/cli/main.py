@@ -26,6 +26,7 @@ examples:
   graphc show out/digits/dump --order           in which order the overflow check runs
   graphc show model.py:build --region backward  the gradient nodes of your own cell
   graphc dump model.py:build --out out/model    graph, passes, generated code
+  graphc report run.jsonl -o page.html          a page about a training run
   graphc explain GC101                          what an error code means
 """
 
@@ -273,7 +274,9 @@ def _add_show(commands: _Commands[argparse.ArgumentParser]) -> None:
 def _add_report(commands: _Commands[argparse.ArgumentParser]) -> None:
     report = _command(commands, "report", "make a page about one training run, or several, from their records")
     report.add_argument("records", metavar="RUN.jsonl", nargs="+", help="a record, as docs/report.md describes it")
-    report.add_argument("-o", "--output", metavar="PAGE.html", help="where the page goes (default: beside the first record)")
+    report.add_argument(
+        "-o", "--output", metavar="PAGE.html", help="where the page goes (default: beside the first record)"
+    )
 
 
 def _add_others(commands: _Commands[argparse.ArgumentParser]) -> None:

@@ -33,7 +33,8 @@
 
   function power(value) {
     const exponent = Math.log2(value);
-    return Number.isInteger(exponent) && (value >= 8192 || value < 1) ? `2^${exponent}` : plain(value);
+    const raised = String(exponent).replace(/[-\d]/g, (digit) => (digit === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]));
+    return Number.isInteger(exponent) && (value > 4096 || value < 1) ? `2${raised}` : plain(value);
   }
 
   function inUnits(units) {
@@ -47,11 +48,11 @@
   const bytes = inUnits([["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 1024], ["B", 1]]);
   const count = (value) => Math.round(value).toLocaleString("en");
 
-  // Round numbers between two: multiples of 1, 2 or 5 times a power of ten, or of two for bytes.
+  // Round numbers between two: multiples of 1, 2, 2.5 or 5 times a power of ten, or of two for bytes.
   function ticks(low, high, wanted, base = 10) {
     const rough = (high - low) / wanted;
     const unit = base ** Math.floor(Math.log(rough) / Math.log(base));
-    const step = unit * (base === 2 ? 1 : [1, 2, 5, 10].find((m) => m * unit >= rough));
+    const step = unit * (base === 2 ? 1 : [1, 2, 2.5, 5, 10].find((m) => m * unit >= rough * 0.999));
     const found = [];
     for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k++) found.push(k * step);
     return found.length > 2 * wanted ? found.filter((_, i) => i % 2 === 0) : found;
@@ -61,6 +62,10 @@
     const first = Math.ceil(Math.log(low) / Math.log(base) - 1e-9);
     const last = Math.floor(Math.log(high) / Math.log(base) + 1e-9);
     if (last - first < 1 && base === 10) return ticks(low, high, wanted).filter((v) => v > 0);
+    if (last - first < 3 && base === 10) {
+      const digits = [0.2, 0.5, 1, 2, 5].flatMap((m) => Array.from({ length: last - first + 1 }, (_, k) => m * base ** (first + k)));
+      return [...new Set(digits)].filter((v) => v >= low && v <= high);
+    }
     const every = Math.max(1, Math.ceil((last - first + 1) / wanted));
     const found = [];
     for (let k = first; k <= last; k += every) found.push(base ** k);
@@ -75,6 +80,16 @@
       sum = kept * sum + (1 - kept) * value;
       weight = kept * weight + (1 - kept);
       return sum / weight;
+    });
+  }
+
+  // The middle one of about so many values around each: what a step usually takes, however long the first one took.
+  function medians(values, many) {
+    const half = Math.round(many);
+    return values.map((value, i) => {
+      if (value === null) return null;
+      const around = values.slice(Math.max(0, i - half), i + half + 1).filter((v) => v !== null).sort((a, b) => a - b);
+      return around[Math.floor(around.length / 2)];
     });
   }
 
@@ -107,11 +122,16 @@
     return { curves: [drawn], marks, values: drawn };
   }
 
-  function single(pick, more = {}) {
-    return (run) => {
-      const drawn = curve(middle(run), pick(run), more);
-      return { curves: [drawn], marks: [], values: drawn };
-    };
+  function timeOf(run) {
+    const x = middle(run);
+    const values = curve(x, run.seconds);
+    const curves = state.smooth > 0 ? [{ ...values, raw: true }, curve(x, medians(run.seconds, 1 / (1 - state.smooth)))] : [values];
+    return { curves, marks: [], values };
+  }
+
+  function memoryOf(run) {
+    const values = curve(middle(run), run.memory);
+    return { curves: [values], marks: [], values };
   }
 
   function ratesOf(run) {
@@ -123,8 +143,8 @@
     { title: "Loss", wide: true, of: lossOf, format: plain, toggle: true },
     { title: "Loss scale", of: scaleOf, format: power, log: 2 },
     { title: "Learning rate", of: ratesOf, format: plain },
-    { title: "Step time", of: single((run) => run.seconds), format: seconds, clip: true, zero: true },
-    { title: "Peak memory", of: single((run) => run.memory), format: bytes, base: 2 },
+    { title: "Step time", of: timeOf, format: seconds, clip: true, zero: true },
+    { title: "Peak memory", of: memoryOf, format: bytes, base: 2, zero: true },
   ];
   for (const name of [...new Set(runs.flatMap((run) => Object.keys(run.metrics)))].sort()) {
     const of = (run) => {
@@ -132,7 +152,20 @@
       const drawn = curve(x, y, { dots: true });
       return { curves: [drawn], marks: [], values: drawn };
     };
-    specs.push({ title: name, of, format: plain });
+    specs.push({ title: name, of, format: plain, said: "metric" });
+  }
+
+  // The steps of all runs that are shown: every chart has the same ones.
+  function extent() {
+    let first = Infinity, last = -Infinity;
+    runs.forEach((run, index) => {
+      if (state.hidden.has(index)) return;
+      for (const at of [...run.first, ...run.last, ...Object.values(run.metrics).flatMap(([x]) => x)]) {
+        first = Math.min(first, at);
+        last = Math.max(last, at);
+      }
+    });
+    return [first, last];
   }
 
   // ---- a chart
@@ -172,14 +205,9 @@
     }
 
     ranges(parts) {
-      let low = Infinity, high = -Infinity, first = Infinity, last = -Infinity;
+      let low = Infinity, high = -Infinity;
       const all = [];
-      for (const { curves, marks } of parts) {
-        for (const { x } of [...curves, { x: marks.map((m) => m.x) }]) {
-          for (const at of x) { first = Math.min(first, at); last = Math.max(last, at); }
-        }
-      }
-      [first, last] = state.range ?? [first, last];
+      const [first, last] = state.range ?? extent();
       for (const { curves } of parts) {
         for (const drawn of curves) {
           drawn.x.forEach((at, i) => {
@@ -195,9 +223,10 @@
         }
       }
       let beyond = Infinity;
-      if (this.spec.clip && all.length > 20) {
+      if (this.spec.clip && all.length > 3) {
         // A few slow steps, the first above all, would leave no room for the others.
-        const usual = all.sort((a, b) => a - b)[Math.floor(all.length * 0.98)] * 1.25;
+        all.sort((a, b) => a - b);
+        const usual = all[Math.floor((all.length - 2) * 0.98)] * 1.25;
         if (usual < high) beyond = high = usual;
       }
       if (this.spec.zero) low = 0;
@@ -220,7 +249,7 @@
       this.scales(low, high, first, last, width, height);
       this.axes(width, height);
       const clip = shape("clipPath", { id: `clip${charts.indexOf(this)}` }, this.svg);
-      shape("rect", { x: PAD.left, y: PAD.top - 4, width: Math.max(0, width - PAD.left - PAD.right), height: Math.max(0, height - PAD.top - PAD.bottom + 6) }, clip);
+      shape("rect", { x: PAD.left - 5, y: PAD.top - 4, width: Math.max(0, width - PAD.left - PAD.right + 10), height: Math.max(0, height - PAD.top - PAD.bottom + 6) }, clip);
       const inside = shape("g", { "clip-path": `url(#${clip.id})` }, this.svg);
       for (const part of parts) this.curves(part, inside, beyond);
       for (const part of parts) this.marks(part, inside, beyond);
@@ -262,9 +291,11 @@
         shape("text", { x: PAD.left - 7, y: y + 4, "text-anchor": "end" }, this.svg).textContent = this.spec.format(value);
       }
       shape("line", { class: "axis", x1: PAD.left, x2: width - PAD.right, y1: height - PAD.bottom, y2: height - PAD.bottom }, this.svg);
-      for (const at of ticks(first, last, Math.max(2, Math.floor(width / 95))).filter(Number.isInteger)) {
+      shape("text", { x: PAD.left - 7, y: height - 7, "text-anchor": "end" }, this.svg).textContent = "step";
+      for (const at of ticks(first, last, Math.max(3, Math.floor(width / 75))).filter(Number.isInteger)) {
         const x = this.x(at);
         const anchor = x > width - 34 ? "end" : "middle";
+        if (x < PAD.left + 14) continue;
         shape("text", { x: anchor === "end" ? width - 4 : x, y: height - 7, "text-anchor": anchor }, this.svg).textContent = count(at);
       }
     }
@@ -275,8 +306,8 @@
         let path = "", open = false, before = 0, alone = [];
         drawn.x.forEach((at, i) => {
           const value = drawn.y[i];
-          if (value === null || (this.log && value <= 0)) { open = false; return; }
-          const x = this.x(at).toFixed(1), y = this.y(Math.min(value, beyond)).toFixed(1);
+          if (value === null || value > beyond || (this.log && value <= 0)) { open = false; return; }
+          const x = this.x(at).toFixed(1), y = this.y(value).toFixed(1);
           if (!open) alone.push([x, y, i]);
           path += open ? (drawn.stairs ? `V${before}H${x}V${y}` : `L${x} ${y}`) : `M${x} ${y}`;
           before = y;
@@ -308,10 +339,10 @@
         } else {
           const y = PAD.top + 4 + 9 * (index % 4);
           const d = kind === "nan" ? `M${x - 3.5} ${y - 3.5}l7 7m0 -7l-7 7` : `M${x - 4} ${y + 3}l4 -7l4 7Z`;
-          shape("path", { class: "bad", d }, parent);
+          shape("path", { class: runs.length > 1 ? `bad own c${index}` : "bad", d }, parent);
         }
       }
-      for (const drawn of curves) {
+      for (const drawn of curves.slice(0, 1)) {
         drawn.x.forEach((at, i) => {
           if (drawn.y[i] === null || drawn.y[i] <= beyond || at < first || at > last) return;
           const x = this.x(at);
@@ -331,11 +362,15 @@
         else shape("path", { class: "bad", d: kind === "nan" ? "M1.5 1.5l7 7m0 -7l-7 7" : "M1 8.5l4 -7l4 7Z" }, svg);
         return svg;
       };
+      if (this.spec.said) say(null, this.spec.said);
       if (marks.some((m) => m.kind === "nan")) say(sign("nan"), "NaN");
       if (marks.some((m) => m.kind === "inf")) say(sign("inf"), "infinite");
       if (marks.some((m) => m.kind === "over")) say(sign("over"), "overflow, step left out");
-      if (this.spec.toggle && state.smooth > 0) say(null, `average over about ${Math.round(1 / (1 - state.smooth))} points, values faint`);
-      const far = parts.flatMap((p) => p.values.y.filter((v) => v !== null && v > beyond));
+      const many = Math.round(1 / (1 - state.smooth));
+      if (this.spec.of === lossOf && state.smooth > 0) say(null, `average of about ${many} points; the values are faint`);
+      if (this.spec.of === timeOf && state.smooth > 0) say(null, `middle one of ${2 * many + 1}`);
+      const { first, last } = this.domain;
+      const far = parts.flatMap(({ values: { x, y } }) => y.filter((v, i) => v !== null && v > beyond && x[i] >= first && x[i] <= last));
       if (far.length) say(null, `▲ ${far.length} above the chart, up to ${this.spec.format(Math.max(...far))}`);
       const groups = Math.max(...parts.map((p) => p.curves.length), 0);
       if (this.spec.of === ratesOf && groups > 1) say(null, `${groups} groups of parameters`);
@@ -433,12 +468,12 @@
 
   const points = Math.max(0, ...runs.map((run) => run.first.length));
   state.smooth = points > 120 ? 0.9 : 0;
-  const slider = element("input", { type: "range", min: 0, max: 0.99, step: 0.01, value: state.smooth, "aria-label": "Smoothing of the loss" });
+  const slider = element("input", { type: "range", min: 0, max: 0.99, step: 0.01, value: state.smooth, "aria-label": "Smoothing of loss and step time" });
   const shown = element("output", {}, state.smooth.toFixed(2));
   slider.addEventListener("input", () => {
     state.smooth = Number(slider.value);
     shown.textContent = state.smooth.toFixed(2);
-    charts[0].draw();
+    redraw();
   });
 
   const dark = matchMedia("(prefers-color-scheme: dark)");

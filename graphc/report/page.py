@@ -39,11 +39,11 @@ def page_of(runs: Sequence[Run]) -> str:
     """The page as HTML."""
     room = files("graphc.report")
     style, script = ((room / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
-    )
+    policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
     # In a script element only "<" can end it.
-    data = json.dumps({"runs": [_data(run) for run in runs]}, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    data = json.dumps({"runs": [_data(run) for run in runs]}, allow_nan=False, separators=(",", ":")).replace(
+        "<", "\\u003c"
+    )
     title = html.escape(", ".join(run.name for run in runs))
     body = (room / "page.html").read_text(encoding="utf-8")
     parts = {"policy": policy, "style": style, "script": script, "data": data, "title": title, "runs": _table(runs)}
@@ -91,7 +91,7 @@ def _table(runs: Sequence[Run]) -> str:
     """The runs in numbers, which are there without the script, too."""
     rows = []
     for index, run in enumerate(runs):
-        facts = [f"{html.escape(k.replace('_', ' '))} {html.escape(v)}" for k, v in run.facts.items() if k != "schema"]
+        facts = [html.escape(f"{k.replace('_', ' ')} {v}".strip()) for k, v in run.facts.items() if k != "schema"]
         notes = "".join(f'<p class="note">{html.escape(text)}</p>' for text in run.notes)
         cells = "".join(f'<td data-label="{label}">{html.escape(value)}</td>' for label, value in _figures(run))
         about = f'<p class="facts">{" · ".join(facts)}</p>' if facts else ""
@@ -107,16 +107,15 @@ def _figures(run: Run) -> list[tuple[str, str]]:
     """What a row of the table shows, by its column."""
     steps = run.steps
     losses = [s for s in steps if s.losses]
-    timed = sorted((s.seconds / s.timed for s in steps if s.timed))
+    timed = sorted(s.seconds / s.timed for s in steps if s.timed)
     memory = max((s.memory for s in steps if s.memory is not None), default=None)
     scales = [s.scale for s in steps if s.scale is not None]
-    strange = sum(s.nans + s.infinities for s in steps)
-    last = f"{losses[-1].loss / losses[-1].losses:.4g}" if losses else "none"
     return [
         ("Steps", f"{steps[-1].last:,}" if steps else "0"),
         ("Epochs", f"{run.epoch:,}"),
-        ("Last loss", last + (f", {strange:,} not finite" if strange else "")),
+        ("Last loss", f"{losses[-1].loss / losses[-1].losses:.4g}" if losses else "none"),
         ("Least loss", f"{min(s.least for s in losses):.4g}" if losses else "none"),
+        ("Not finite", f"{sum(s.nans + s.infinities for s in steps):,}"),
         ("Overflows", f"{sum(s.overflows for s in steps):,}"),
         ("Loss scale", f"{scales[-1]:,.6g}" if scales else "none"),
         ("Step time", _seconds(timed[len(timed) // 2]) if timed else "not recorded"),

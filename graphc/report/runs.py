@@ -1,5 +1,6 @@
-"""Records of training runs: files of one JSON object per line, as docs/report.md describes them. They may come from anywhere and be
-of any length: a line is bounded, and of steps no more is kept than a page can show.
+"""Records of training runs: files of one JSON object per line, as docs/report.md describes them.
+
+They may come from anywhere and be of any length: a line is bounded, and of steps no more is kept than a page can show.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from typing import Any
 
 from graphc.errors import RecordError
 
-#: Bytes of a line; steps that are kept apart before neighbours are merged; metrics of a run, and numbers of one; characters of a name.
-_LINE, _KEPT, _METRICS, _NUMBERS, _NAME = 1 << 20, 1600, 64, 8, 200
-_GROUPS = 8
+#: Bytes of a line; steps that are kept apart before neighbours are merged, an even number.
+_LINE, _KEPT = 1 << 20, 1600
+#: Metrics of a run, numbers of one that is a list, learning rates of a step; characters of a name.
+_METRICS, _NUMBERS, _GROUPS, _NAME = 64, 8, 8, 200
 #: What the first line is, in words, and how these are shown.
 FACTS = ("network", "optimizer", "loss_fn", "parameters", "epochs", "steps_per_epoch", "sink", "graphc")
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -57,8 +59,8 @@ class Steps:
 
 @dataclass(slots=True)
 class Run:
-    """A run: its name, what its first line says, its steps in order, neighbours merged where they are many, metrics by name with the steps
-    that they were measured at, how it ended, and what could not be shown.
+    """A run: its name, what its first line says, its steps in order, neighbours merged where they are many, metrics by
+    name with the steps that they were measured at, how it ended, and what could not be shown.
     """
 
     name: str
@@ -89,8 +91,8 @@ class Run:
 
 
 def read_run(path: Path) -> Run:
-    """The run that a file records. Raises RecordError, with the number of the line, where the file is not what docs/report.md says,
-    and OSError.
+    """The run that a file records. Raises RecordError, with the number of the line, where the file is not what
+    docs/report.md says, and OSError.
     """
     run = Run(_shown(f"{path.absolute().parent.name}/{path.stem}"))
     for number, text, whole in _lines(path):
@@ -132,7 +134,9 @@ def _lines(path: Path) -> Iterator[tuple[int, str, bool]]:
 
 
 def _wrong(path: Path, number: int, why: str) -> RecordError:
-    return RecordError(f"line {number} of {str(path)!r} records nothing of a run: {why}", help="docs/report.md says what a line holds")
+    return RecordError(
+        f"line {number} of {str(path)!r} records nothing of a run: {why}", help="docs/report.md says what a line holds"
+    )
 
 
 # ---- lines
@@ -161,8 +165,10 @@ def _run(run: Run, line: dict[str, Any]) -> None:
     for facts, names in ((line, FACTS), (custom if isinstance(custom, dict) else {}, None)):
         for name in names or list(facts)[:_METRICS]:
             value = facts.get(name)
-            if isinstance(value, (str, int, float)):
-                run.facts[_shown(name)] = f"{value:,}" if type(value) is int else _shown(str(value))
+            if value is True:
+                run.facts[_shown(name)] = ""
+            elif value is not False and isinstance(value, (str, int, float)):
+                run.facts[_shown(name)] = f"{value:,}" if isinstance(value, int) else _shown(str(value))
 
 
 def _step(run: Run, line: dict[str, Any]) -> None:

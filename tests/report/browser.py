@@ -1,5 +1,6 @@
 """A headless Chromium, spoken to over a pipe in its own protocol (chromedevtools.github.io/devtools-protocol): no driver, no
-package. Runs without network, and without a sandbox, which the root of a container lacks: it opens nothing but this project's pages.
+package. Runs without network, and without a sandbox, which the root of a container lacks: it opens nothing but this
+project's pages.
 """
 
 from __future__ import annotations
@@ -9,11 +10,20 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Self
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+#: The protocol is spoken on the descriptors 3 and 4.
+_PIPES = """
+import fcntl, os, sys
+for number, wanted in [(fcntl.fcntl(int(a), fcntl.F_DUPFD, 10), 3 + i) for i, a in enumerate(sys.argv[1:3])]:
+    os.dup2(number, wanted)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 def chromium() -> str | None:
@@ -24,7 +34,9 @@ def chromium() -> str | None:
 class Browser:
     """A page in a window of that many pixels; dark: what the reader's system prefers. Use in a `with` block."""
 
-    def __init__(self, page: Path, width: int = 1440, height: int = 900, *, dark: bool = False, mobile: bool = False) -> None:
+    def __init__(
+        self, page: Path, width: int = 1440, height: int = 900, *, dark: bool = False, mobile: bool = False
+    ) -> None:
         self._folder = tempfile.TemporaryDirectory()
         ours, self._write = os.pipe()
         self._read, theirs = os.pipe()
@@ -33,29 +45,34 @@ class Browser:
             "--disable-extensions", "--disable-background-networking", "--remote-debugging-pipe",
             "--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={self._folder.name}", "about:blank",
         ]  # fmt: skip
-        # The protocol is on the descriptors 3 and 4.
-        shell = ["sh", "-c", f'exec "$@" 3<&{ours} 4>&{theirs}', "sh", *command]
         self._process = subprocess.Popen(
-            shell, pass_fds=(ours, theirs), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [sys.executable, "-I", "-S", "-c", _PIPES, str(ours), str(theirs), *command],
+            pass_fds=(ours, theirs),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         os.close(ours)
         os.close(theirs)
         self._buffer, self._number = b"", 0
         self._session: str | None = None
-        #: What the page has said on its console, and what its policy has refused.
+        #: What the page has said on its console, and what its policy has refused; addresses that were asked for.
         self.said: list[str] = []
+        self.asked: list[str] = []
+        try:
+            self._open(page, width, height, dark, mobile)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _open(self, page: Path, width: int, height: int, dark: bool, mobile: bool) -> None:
         targets = self.call("Target.getTargets")["targetInfos"]
         target = next(t["targetId"] for t in targets if t["type"] == "page")
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
-        self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile
-        )
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
-        #: Addresses that were asked for.
-        self.asked: list[str] = []
         self.call("Page.navigate", url=page.absolute().as_uri())
         while self.run("document.readyState") != "complete":
             pass
