@@ -12,7 +12,8 @@ from pathlib import Path
 
 #: As MindSpore's is called.
 _NAME = "asyn_save_ckpt"
-_lock = threading.Lock()
+#: Held while one waits for the thread, so that no other one is begun meanwhile.
+_lock = threading.RLock()
 
 
 class _Writing:
@@ -37,8 +38,8 @@ _last: _Writing | None = None
 def start(path: Path, write: Callable[[], object]) -> None:
     """Call `write`, which writes that file, in a thread; after `finish`."""
     global _last
-    finish()
     with _lock:
+        finish()
         _last = _Writing(path, write)
         _last.thread.start()
 
@@ -47,10 +48,10 @@ def finish() -> None:
     """Wait until nothing is being written; raises the error that kept the last file from being written, once."""
     global _last
     with _lock:
+        if _last is None:
+            return
+        _last.thread.join()
         ended, _last = _last, None
-    if ended is None:
-        return
-    ended.thread.join()
     if ended.error is not None:
         ended.error.add_note(f"{str(ended.path)!r} was being saved in the background (async_save)")
         raise ended.error
@@ -58,7 +59,8 @@ def finish() -> None:
 
 def is_writing() -> bool:
     """Whether a file is being written."""
-    return _last is not None and _last.thread.is_alive()
+    last = _last
+    return last is not None and last.thread.is_alive()
 
 
 @atexit.register

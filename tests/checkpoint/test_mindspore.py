@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from graphc import CheckpointError, Parameter, Tensor, load_checkpoint, save_checkpoint
+from graphc import CheckpointError, Parameter, Tensor, load_checkpoint, load_param_into_net, nn, save_checkpoint
 
 DATA = Path(__file__).parent / "data"
 #: Names a Python that has MindSpore 2.10.
@@ -67,6 +67,22 @@ def test_what_graphc_writes_is_what_mindspore_wrote(tmp_path):
     assert (DATA / "mindspore.ckpt").read_bytes().startswith(start)
 
 
+def training():
+    """As in data/with_mindspore.py."""
+    net = nn.SequentialCell(nn.Dense(3, 2), nn.BatchNorm1d(2), nn.LayerNorm((2,)), nn.Embedding(5, 2))
+    loss = nn.WithLossCell(net, nn.MSELoss())
+    optimizer = nn.Adam(net.trainable_params(), 0.01)
+    return nn.TrainOneStepWithLossScaleCell(loss, optimizer, nn.DynamicLossScaleUpdateCell(1024.0, 2, 100))
+
+
+def test_a_training_cell_of_mindspore_loads_whole():
+    """Parameters, optimizer's state, loss scale and counters have the same names, shapes and dtypes."""
+    state, step = load_checkpoint(DATA / "training.ckpt"), training()
+    assert load_param_into_net(step, state, strict_load=True) == ([], [])
+    assert {"moment1.0.weight", "scale_sense", "global_step", "1.moving_mean", "3.embedding_table"} <= state.keys()
+    np.testing.assert_array_equal(step.parameters_dict()["0.weight"].asnumpy(), state["0.weight"].asnumpy())
+
+
 def test_dtypes_that_graphc_has_not_can_be_left_out():
     with pytest.raises(CheckpointError, match="'uint16' has dtype uint16") as caught:
         load_checkpoint(DATA / "foreign.ckpt")
@@ -113,6 +129,11 @@ def test_mindspore_writes_and_graphc_reads(mindspore, tmp_path):
     check(load_checkpoint(tmp_path / "crc.ckpt", crc_check=True))
     check(load_checkpoint(tmp_path / "mindspore.safetensors"))
     check(load_checkpoint(tmp_path / "crc.safetensors", crc_check=True), CHECKED)
+
+
+def test_mindspore_loads_a_training_cell_whole(mindspore, tmp_path):
+    path = save_checkpoint(training(), tmp_path / "training.ckpt")
+    assert json.loads(mindspore("train", path)) == [[], []]
 
 
 @pytest.mark.parametrize("file", ["crc.ckpt", "all.safetensors", "crc.safetensors"])

@@ -1,4 +1,6 @@
-"""Run by a Python that has MindSpore 2.10: `write DIR` writes the files beside this one, `read FILE` prints one as JSON."""
+"""Run by a Python that has MindSpore 2.10: `write DIR` writes the files beside this one, `read FILE` prints one as
+JSON, `train FILE` loads one into a training cell and prints what is not loaded.
+"""
 
 import json
 import sys
@@ -16,7 +18,21 @@ def parameters(names):
     return {name: ms.Parameter(ms.Tensor(array, getattr(ms, name)), name=name) for name, array in arrays}
 
 
+def training():
+    """A training cell with what optimizers, loss scales and layers keep."""
+    net = ms.nn.SequentialCell(ms.nn.Dense(3, 2), ms.nn.BatchNorm1d(2), ms.nn.LayerNorm((2,)), ms.nn.Embedding(5, 2))
+    loss = ms.nn.WithLossCell(net, ms.nn.MSELoss())
+    optimizer = ms.nn.Adam(net.trainable_params(), 0.01)
+    return ms.nn.TrainOneStepWithLossScaleCell(loss, optimizer, ms.nn.DynamicLossScaleUpdateCell(1024.0, 2, 100))
+
+
+def train(file):
+    print(json.dumps(ms.load_param_into_net(training(), ms.load_checkpoint(file), strict_load=True)))
+
+
 def write(folder):
+    ms.set_seed(1)
+    ms.save_checkpoint(training(), f"{folder}/training.ckpt")
     everything = parameters(DTYPES)
     everything["scalar"] = ms.Parameter(ms.Tensor(np.float32(2.5)), name="scalar")
     everything["text"] = "häß 权"
@@ -55,4 +71,4 @@ def read(file):
 
 
 if __name__ == "__main__":
-    {"write": write, "read": read}[sys.argv[1]](sys.argv[2])
+    {"write": write, "read": read, "train": train}[sys.argv[1]](sys.argv[2])
