@@ -69,4 +69,4 @@ def _report() -> None:
     try:
         finish()
     except BaseException as error:
-        print(f"graphc: {'; '.join([str(error), *error.__notes__])}", file=sys.stderr)
+        print(f"graphc: {'; '.join([str(error), *getattr(error, '__notes__', ())])}", file=sys.stderr)

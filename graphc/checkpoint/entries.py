@@ -1,5 +1,4 @@
-"""What the file formats have in common: named entries with the places of their bytes, how these are read, and what can
-be wrong."""
+"""What the file formats have in common: named entries with the places of their bytes, how these are read, what can be wrong."""
 
 from __future__ import annotations
 
@@ -55,14 +54,15 @@ class Entry:
         return sum(length for _, length in self.places)
 
 
-def check_size(name: str, dtype: str, shape: Iterable[object], nbytes: int) -> None:
+def check_size(name: str, dtype: str, shape: Iterable[Any], nbytes: int) -> None:
     """DamagedError unless a tensor of this dtype and shape has that many bytes. Nothing is known of strange dtypes."""
     sizes = tuple(shape)
     if not all(type(n) is int and 0 <= n < 1 << 62 for n in sizes) or len(sizes) > _AXES:
         raise DamagedError(f"{name!r} has an impossible shape")
     itemsize = numpy_dtype(dtype).itemsize if dtype in DTYPES else _FOREIGN.get(dtype)
-    if itemsize is not None and math.prod(sizes) * itemsize != nbytes:  # type: ignore[arg-type]
-        raise DamagedError(f"{name!r} has {nbytes} bytes, its shape needs {math.prod(sizes) * itemsize}")  # type: ignore[arg-type]
+    needed = nbytes if itemsize is None else math.prod(sizes) * itemsize
+    if needed != nbytes:
+        raise DamagedError(f"{name!r} has {nbytes} bytes, its shape needs {needed}")
 
 
 def check_dtype(entry: Entry) -> None:

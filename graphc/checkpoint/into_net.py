@@ -95,25 +95,24 @@ def _parameters(net: Cell) -> dict[str, Parameter]:
 def _under_prefixes(
     missing: list[str], params: Mapping[str, Parameter], tensors: Mapping[str, Tensor], used: set[str]
 ) -> dict[str, str]:
-    """Entries of other names that end in those missing, one prefix after the other: what is under a prefix is taken if all of it
-    fits.
+    """Entries of other names that end in those missing, by these. What is under one prefix is taken if all of it fits; the
+    prefix of the first name missing, in the first entry, comes first, as in MindSpore.
     """
+    order = {name: place for place, name in enumerate(missing)}
+    under: dict[str, list[tuple[int, str]]] = {}
+    for entry in tensors:
+        if entry not in used:
+            for cut in range(1, len(entry)):
+                if entry[cut:] in order:
+                    under.setdefault(entry[:cut], []).append((order[entry[cut:]], entry))
     found: dict[str, str] = {}
-    refused: set[str] = set()
-    while True:
-        left = [n for n in missing if n not in found]
-        free = [e for e in tensors if e not in used]
-        prefixes = (e[: -len(n)] for n in left for e in free if e.endswith(n))
-        prefix = next((p for p in prefixes if p and p not in refused), None)
-        if prefix is None:
-            return found
-        refused.add(prefix)
-        pairs = {n: prefix + n for n in left if prefix + n in tensors and prefix + n not in used}
-        if any(_difference(n, params[n], tensors[e], strict=False) for n, e in pairs.items()):
-            continue
-        _logger.warning("%s: %d parameters are loaded from under the prefix %r", _OWNER, len(pairs), prefix)
-        found |= pairs
-        used |= set(pairs.values())
+    for prefix, places in sorted(under.items(), key=lambda item: min(item[1])[0]):
+        taken = set(found.values())
+        pairs = {missing[n]: e for n, e in places if missing[n] not in found and e not in taken}
+        if pairs and not any(_difference(n, params[n], tensors[e], strict=False) for n, e in pairs.items()):
+            _logger.warning("%s: %d parameters are loaded from under the prefix %r", _OWNER, len(pairs), prefix)
+            found |= pairs
+    return found
 
 
 def _difference(name: str, param: Parameter, tensor: Tensor, strict: bool) -> str | None:

@@ -61,12 +61,19 @@ def rename_torch(parameters: Mapping[str, Tensor], names: str | Sequence[Rule]) 
         known = ", ".join(map(repr, TORCH_NAMES))
         raise ArgumentValueError(f"rename_torch: names must be {known} or rules, got {names!r}", loc=user_loc())
     rules = TORCH_NAMES[names] if isinstance(names, str) else tuple(names)
+    if not all(isinstance(rule, Rule) for rule in rules):
+        raise ArgumentTypeError("rename_torch: names must be a family or Rules", loc=user_loc())
     renamed: dict[str, Parameter] = {}
     origin: dict[str, str] = {}
     for old, tensor in parameters.items():
         if not isinstance(tensor, Tensor):
             raise ArgumentTypeError(f"rename_torch: {old!r} is no tensor but {type(tensor).__name__}", loc=user_loc())
-        found = _apply(rules, old, tensor)
+        try:
+            found = _apply(rules, old, tensor)
+        except (re.error, np.exceptions.AxisError) as error:
+            raise ArgumentValueError(
+                f"rename_torch: a rule cannot be applied to {old!r}: {error}", loc=user_loc()
+            ) from None
         if found is None:
             continue
         new, param = found

@@ -262,8 +262,10 @@
     scales(low, high, first, last, width, height) {
       if (!Number.isFinite(low)) [low, high] = [0, 1];
       if (this.log) {
-        const room = Math.max(1.1, (high / low) ** 0.06);
-        [low, high] = [low / room, high * room];
+        const room = Math.max(0.1, (Math.log(high) - Math.log(low)) * 0.06);
+        [low, high] = [Math.exp(Math.log(low) - room), Math.exp(Math.log(high) + room)];
+        low = Math.max(low, 1e-307);
+        high = Math.min(high, 1e307);
       } else if (low === high) {
         const room = Math.abs(low) * 0.1 || 1;
         [low, high] = [low - (this.spec.zero ? 0 : room), high + room];
@@ -334,7 +336,7 @@
         if (at < first || at > last) continue;
         const x = this.x(at);
         if (kind === "over") {
-          const y = on === null || on === undefined ? PAD.top + 6 : this.y(on) - 5;
+          const y = on === null || on <= 0 ? PAD.top + 6 : this.y(on) - 5;
           shape("path", { class: "over", d: `M${x - 4.2} ${y - 7}h8.4l-4.2 7Z` }, parent);
         } else {
           const y = PAD.top + 4 + 9 * (index % 4);

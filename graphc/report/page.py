@@ -18,6 +18,8 @@ from graphc.report.runs import Run, read_run
 
 #: As many as there are colours.
 MOST = 8
+#: The greatest number that is drawn; its inverse is the least.
+_MOST = 1e300
 
 
 def write_report(records: Sequence[Path], page: Path) -> Path:
@@ -61,8 +63,10 @@ def _hash(text: str) -> str:
 
 
 def _clean(value: float | None) -> float | None:
-    """As many digits as can be seen; JSON has no NaN and no infinity."""
-    return float(f"{value:.7g}") if value is not None and math.isfinite(value) else None
+    """As many digits as can be seen, in a range that a chart can compute with; JSON has no NaN and no infinity."""
+    if value is None or not math.isfinite(value):
+        return None
+    return float(f"{max(-_MOST, min(value, _MOST)):.7g}") if abs(value) > 1 / _MOST else 0.0
 
 
 def _data(run: Run) -> dict[str, Any]:
@@ -82,7 +86,7 @@ def _data(run: Run) -> dict[str, Any]:
         "scale": [_clean(s.scale) for s in steps],
         "rates": [[_clean(s.rates[g]) if g < len(s.rates) else None for s in steps] for g in range(groups)],
         "seconds": [_clean(s.seconds / s.timed) if s.timed else None for s in steps],
-        "memory": [s.memory for s in steps],
+        "memory": [_clean(s.memory) for s in steps],
         "metrics": {n: [[at for at, _ in p], [_clean(v) for _, v in p]] for n, p in run.metrics.items()},
     }
 

@@ -185,9 +185,9 @@ def _step(run: Run, line: dict[str, Any]) -> None:
     if overflow is not None and not isinstance(overflow, bool):
         raise ValueError("overflow is neither true nor false")
     step.overflows = int(overflow or False)
-    step.scale, step.memory = _finite(line, "scale"), _finite(line, "memory")
+    step.scale, step.memory = _finite(line, "scale"), _measured(line, "memory")
     step.rates = _rates(line.get("learning_rate"))
-    seconds = _finite(line, "seconds")
+    seconds = _measured(line, "seconds")
     if seconds is not None:
         step.timed, step.seconds = 1, seconds
     run.epoch = max(run.epoch, _count(line, "epoch") if line.get("epoch") is not None else 0)
@@ -259,6 +259,13 @@ def _number(line: dict[str, Any], name: str) -> float | None:
 def _finite(line: dict[str, Any], name: str) -> float | None:
     value = _number(line, name)
     return value if value is not None and math.isfinite(value) else None
+
+
+def _measured(line: dict[str, Any], name: str) -> float | None:
+    value = _finite(line, name)
+    if value is not None and value < 0:
+        raise ValueError(f"{name} is less than nothing")
+    return value
 
 
 def _rates(value: Any) -> tuple[float, ...]:

@@ -159,6 +159,14 @@ def test_parameters_under_a_prefix(caplog):
     assert (net.count.item(), net.fc.weight.asnumpy().sum()) == (0, 0)
 
 
+def test_many_prefixes_are_no_long_search():
+    """Each entry ends in the name that is missing, and none fits."""
+    net = nn.Cell()
+    net.weight = Parameter(np.zeros(3, np.float32), name="weight")
+    entries = {f"layer{n}.weight": Tensor([1.0]) for n in range(3000)}
+    assert load_param_into_net(net, entries) == (["weight"], list(entries))
+
+
 def test_what_is_missing_is_logged_as_a_table(caplog):
     load_param_into_net(Net(), values(fc__bias=BIAS, counts=np.array(1)) | {"note": "text", "data": {"epoch": 1}})
     assert caplog.messages == [

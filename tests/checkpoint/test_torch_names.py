@@ -225,4 +225,9 @@ def test_rules_of_ones_own_and_mistakes():
     assert caught.value.code == "GC141"
     with pytest.raises(ArgumentTypeError, match="'note' is no tensor but str"):
         rename_torch({"note": "text"}, "resnet")
+    for wrong in (Rule("(", "x"), Rule(".*", r"\2"), Rule(".*", "x", transpose=True)):
+        with pytest.raises(ArgumentValueError, match="a rule cannot be applied to 'b'"):
+            rename_torch({"b": Tensor([1.0])}, [wrong])
+    with pytest.raises(ArgumentTypeError, match="names must be a family or Rules"):
+        rename_torch({"b": Tensor([1.0])}, [("b", "c")])
     assert set(TORCH_NAMES) == {"lenet", "resnet", "gpt2"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -32,12 +33,10 @@ def chromium() -> str | None:
 
 
 class Browser:
-    """A page in a window of that many pixels; dark: what the reader's system prefers. Use in a `with` block."""
+    """One window, which opens one page after the other. Use in a `with` block."""
 
-    def __init__(
-        self, page: Path, width: int = 1440, height: int = 900, *, dark: bool = False, mobile: bool = False
-    ) -> None:
-        self._folder = tempfile.TemporaryDirectory()
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         ours, self._write = os.pipe()
         self._read, theirs = os.pipe()
         command = [
@@ -58,25 +57,26 @@ class Browser:
         #: What the page has said on its console, and what its policy has refused; addresses that were asked for.
         self.said: list[str] = []
         self.asked: list[str] = []
-        try:
-            self._open(page, width, height, dark, mobile)
-        except BaseException:
-            self.__exit__()
-            raise
-
-    def _open(self, page: Path, width: int, height: int, dark: bool, mobile: bool) -> None:
+        self._loaded = False
         targets = self.call("Target.getTargets")["targetInfos"]
         target = next(t["targetId"] for t in targets if t["type"] == "page")
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+
+    def open(
+        self, page: Path, width: int = 1440, height: int = 900, *, dark: bool = False, mobile: bool = False
+    ) -> Self:
+        """Show a page in a window of that many pixels. dark: what the reader's system prefers."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
+        self.said, self.asked, self._loaded = [], [], False
         self.call("Page.navigate", url=page.absolute().as_uri())
-        while self.run("document.readyState") != "complete":
-            pass
+        while not self._loaded:
+            self._note(self._next())
         self.frame()
+        return self
 
     def call(self, method: str, **params: Any) -> Any:
         self._number += 1
@@ -93,6 +93,7 @@ class Browser:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._buffer:
+            assert select.select([self._read], [], [], 60)[0], "the browser says nothing"
             data = os.read(self._read, 1 << 16)
             assert data, "the browser has ended"
             self._buffer += data
@@ -110,6 +111,8 @@ class Browser:
             self.said.append(params["entry"]["text"])
         elif event["method"] == "Network.requestWillBeSent":
             self.asked.append(params["request"]["url"])
+        elif event["method"] == "Page.loadEventFired":
+            self._loaded = True
         elif event["method"] == "Page.javascriptDialogOpening":
             self.said.append(f"dialog {params['message']}")
 
@@ -143,8 +146,12 @@ class Browser:
         return self
 
     def __exit__(self, *ended: object) -> None:
-        self._process.kill()
-        self._process.wait()
+        # It ends when nobody speaks to it any more.
         os.close(self._write)
         os.close(self._read)
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         self._folder.cleanup()

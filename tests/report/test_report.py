@@ -115,6 +115,7 @@ STEP = '{"kind": "step", "step": 1}\n'
         ('RUN{"kind": "step", "step": 1, "loss": 1' + "0" * 400 + "}\n", "line 2 .*too large"),
         ('RUN{"kind": "step", "step": 1, "overflow": 1}\n', "line 2 .* overflow is neither"),
         ('RUN{"kind": "step", "step": 1, "learning_rate": {}}\n', "line 2 .* learning_rate is no number"),
+        ('RUN{"kind": "step", "step": 1, "seconds": -1}\n', "line 2 .* seconds is less than nothing"),
         ('RUN{"kind": "epoch", "epoch": 1, "metrics": [1]}\n', "line 2 .* metrics is no object"),
         ('RUN{"kind": "epoch", "epoch": 1, "metrics": {"x": "y"}}\n', "line 2 .* metric x is no number"),
         ("RUN" + " " * (1 << 20) + "\n", "line 2 .* longer than 1048576 bytes"),
@@ -201,7 +202,6 @@ def test_the_command(tmp_path, capsys):
 
 # ---- in a browser
 
-needs_browser = pytest.mark.skipif(chromium() is None, reason="there is no Chromium")
 CARD = "[...document.querySelectorAll('.card')].find((c) => c.querySelector('h2').textContent === '{}')"
 
 
@@ -218,92 +218,117 @@ def page(tmp_path_factory):
     return write_report([first, second], folder / "page.html")
 
 
+@pytest.fixture(scope="module")
+def browser():
+    if chromium() is None:
+        pytest.skip("there is no Chromium")
+    with Browser() as opened:
+        yield opened
+
+
 def count(browser, title, selector):
     return browser.run(card(title, f"querySelectorAll('{selector}').length"))
 
 
-@needs_browser
-def test_charts_marks_and_hands(page):
-    with Browser(page) as browser:
-        titles = browser.run("[...document.querySelectorAll('h2')].map((h) => h.textContent)")
-        assert titles == [
-            "Loss",
-            "Loss scale",
-            "Learning rate",
-            "Step time",
-            "Peak memory",
-            "Accuracy",
-            "F1 [0]",
-            "F1 [1]",
-        ]
-        assert count(browser, "Loss", "g > path.bad") == 4
-        assert count(browser, "Loss scale", "g > path.over") == 2
-        assert count(browser, "Learning rate", "path.line") == 4
-        assert count(browser, "Step time", "path.beyond") == 2
-        assert count(browser, "Accuracy", "circle.dot") == 4
-        assert browser.run(card("F1 [1]", "querySelector('.empty').hidden")) is False
-        assert "Loss of " in browser.run(card("Loss", "querySelector(':scope > svg').getAttribute('aria-label')"))
+def test_charts_marks_and_hands(page, browser):
+    browser.open(page)
+    titles = browser.run("[...document.querySelectorAll('h2')].map((h) => h.textContent)")
+    assert titles == [
+        "Loss",
+        "Loss scale",
+        "Learning rate",
+        "Step time",
+        "Peak memory",
+        "Accuracy",
+        "F1 [0]",
+        "F1 [1]",
+    ]
+    assert count(browser, "Loss", "g > path.bad") == 4
+    assert count(browser, "Loss scale", "g > path.over") == 2
+    assert count(browser, "Learning rate", "path.line") == 4
+    assert count(browser, "Step time", "path.beyond") == 2
+    assert count(browser, "Accuracy", "circle.dot") == 4
+    assert browser.run(card("F1 [1]", "querySelector('.empty').hidden")) is False
+    assert "Loss of " in browser.run(card("Loss", "querySelector(':scope > svg').getAttribute('aria-label')"))
 
-        # Names are text wherever they are; nothing was run, refused or asked for.
-        names = browser.run("[...document.querySelectorAll('.name')].map((n) => n.textContent)")
-        assert names == [HOSTILE, "second"]
-        left, top, width = browser.run(
-            "(() => { const r = "
-            + card("Loss", "querySelector(':scope > svg').getBoundingClientRect()")
-            + "; return [r.left, r.top, r.width]; })()"
-        )
-        browser.mouse("mouseMoved", left + width / 3, top + 60)
-        browser.frame()
-        tip = browser.run("document.getElementById('tip').textContent")
-        assert tip.startswith("step 2")
-        assert HOSTILE in tip
-        assert browser.run("document.querySelectorAll('img, iframe, main script').length") == 0
+    # Names are text wherever they are; nothing was run, refused or asked for.
+    names = browser.run("[...document.querySelectorAll('.name')].map((n) => n.textContent)")
+    assert names == [HOSTILE, "second"]
+    left, top, width = browser.run(
+        "(() => { const r = "
+        + card("Loss", "querySelector(':scope > svg').getBoundingClientRect()")
+        + "; return [r.left, r.top, r.width]; })()"
+    )
+    browser.mouse("mouseMoved", left + width / 3, top + 60)
+    browser.frame()
+    tip = browser.run("document.getElementById('tip').textContent")
+    assert tip.startswith("step 2")
+    assert HOSTILE in tip
+    assert browser.run("document.querySelectorAll('img, iframe, main script').length") == 0
 
-        # A range of steps, in all charts; and all of them again.
-        ticks = (
-            "[...document.querySelectorAll('.card')].map((c) => c.querySelectorAll(':scope > svg > text'))"
-            ".map((texts) => texts[texts.length - 1]?.textContent)"
-        )
-        before = browser.run(ticks)
-        browser.drag(left + 80, top + 60, left + width / 2)
-        assert all(a != b for a, b in zip(before[:5], browser.run(ticks)[:5], strict=True))
-        browser.run(
-            "[...document.querySelectorAll('#tools button')].find((b) => b.textContent === 'All steps').click()"
-        )
-        assert browser.run(ticks) == before
+    # A range of steps, in all charts; and all of them again.
+    ticks = (
+        "[...document.querySelectorAll('.card')].map((c) => c.querySelectorAll(':scope > svg > text'))"
+        ".map((texts) => texts[texts.length - 1]?.textContent)"
+    )
+    before = browser.run(ticks)
+    browser.drag(left + 80, top + 60, left + width / 2)
+    assert all(a != b for a, b in zip(before[:5], browser.run(ticks)[:5], strict=True))
+    browser.run("[...document.querySelectorAll('#tools button')].find((b) => b.textContent === 'All steps').click()")
+    assert browser.run(ticks) == before
 
-        # Without a run; a logarithmic axis; no smoothing; with the keys.
-        browser.run("document.querySelectorAll('tbody button')[1].click()")
-        assert count(browser, "Loss scale", "g > path.over") == 1
-        browser.run("document.querySelectorAll('tbody button')[1].click()")
-        browser.run(card("Loss", "querySelector('button').click()"))
-        assert browser.run(card("Loss", "querySelector('button').textContent")) == "linear"
-        lines_before = count(browser, "Loss", "path.line")
-        browser.run(
-            "(() => { const s = document.querySelector('input'); s.value = 0; s.dispatchEvent(new Event('input')); })()"
-        )
-        assert count(browser, "Loss", "path.line") == lines_before - 2
-        browser.run(card("Loss", "querySelector(':scope > svg').focus()"))
-        browser.call("Input.dispatchKeyEvent", type="keyDown", key="ArrowRight")
-        assert browser.run("document.getElementById('tip').textContent").startswith("step ")
-        assert browser.run(card("Accuracy", "querySelector('.cross').getAttribute('visibility')")) == "visible"
-        assert (browser.said, browser.asked) == ([], [page.absolute().as_uri()])
+    # Without a run; a logarithmic axis; no smoothing; with the keys.
+    browser.run("document.querySelectorAll('tbody button')[1].click()")
+    assert count(browser, "Loss scale", "g > path.over") == 1
+    browser.run("document.querySelectorAll('tbody button')[1].click()")
+    browser.run(card("Loss", "querySelector('button').click()"))
+    assert browser.run(card("Loss", "querySelector('button').textContent")) == "linear"
+    lines_before = count(browser, "Loss", "path.line")
+    browser.run(
+        "(() => { const s = document.querySelector('input'); s.value = 0; s.dispatchEvent(new Event('input')); })()"
+    )
+    assert count(browser, "Loss", "path.line") == lines_before - 2
+    browser.run(card("Loss", "querySelector(':scope > svg').focus()"))
+    browser.call("Input.dispatchKeyEvent", type="keyDown", key="ArrowRight")
+    assert browser.run("document.getElementById('tip').textContent").startswith("step ")
+    assert browser.run(card("Accuracy", "querySelector('.cross').getAttribute('visibility')")) == "visible"
+    assert (browser.said, browser.asked) == ([], [page.absolute().as_uri()])
 
 
-@needs_browser
+STRANGE = [1e308, -1e308, 5e-324, 0, -0.0, "nan", "inf", "-inf", None]
+
+
+def test_strange_numbers_are_drawn_or_left_out(browser, tmp_path):
+    steps = []
+    for number, x in enumerate([*STRANGE, *STRANGE, 1]):
+        size = abs(x) if isinstance(x, float) else x
+        step = {"kind": "step", "step": number, "loss": x, "scale": x, "overflow": True, "learning_rate": x}
+        steps.append({**step, "seconds": size, "memory": size})
+    steps[-1]["step"] = (1 << 53) - 1
+    metrics = [{"kind": "eval", "step": 1, "metrics": {f"m{i}": x for i, x in enumerate(STRANGE)}}]
+    pages = [
+        write_report([record(tmp_path / f"{i}.jsonl", [FIRST, *given])], tmp_path / f"{i}.html")
+        for i, given in enumerate([steps, steps[:1], metrics, []])
+    ]
+    for page in pages:
+        browser.open(page)
+        browser.run("[...document.querySelectorAll('.card .top button')].forEach((b) => b.click())")
+        values = "[...document.querySelectorAll('svg *')].flatMap((e) => [...e.attributes].map((a) => a.value))"
+        assert browser.run(f"{values}.filter((v) => /NaN|Infinity/.test(v))") == []
+        assert browser.said == []
+
+
 @pytest.mark.parametrize("dark", [False, True])
-def test_light_dark_and_a_phone(page, dark, tmp_path):
+def test_light_dark_and_a_phone(page, browser, dark, tmp_path):
     light, night = "rgb(246, 247, 249)", "rgb(16, 20, 24)"
     ground = "getComputedStyle(document.body).backgroundColor"
-    with Browser(page, 390, 844, dark=dark, mobile=True) as browser:
-        assert browser.run("document.documentElement.scrollWidth") == 390
-        assert browser.run(ground) == (night if dark else light)
-        browser.run("document.querySelector('#tools button:last-child').click()")
-        assert browser.run(ground) == (light if dark else night)
-        widths = browser.run(
-            "[...document.querySelectorAll('.card > svg')].map((s) => s.getBoundingClientRect().right)"
-        )
-        assert max(widths) <= 390
-        # A picture is no single colour: something has been drawn.
-        assert browser.picture(tmp_path / "phone.png").stat().st_size > 10_000
-        assert browser.said == []
+    browser.open(page, 390, 844, dark=dark, mobile=True)
+    assert browser.run("document.documentElement.scrollWidth") == 390
+    assert browser.run(ground) == (night if dark else light)
+    browser.run("document.querySelector('#tools button:last-child').click()")
+    assert browser.run(ground) == (light if dark else night)
+    widths = browser.run("[...document.querySelectorAll('.card > svg')].map((s) => s.getBoundingClientRect().right)")
+    assert max(widths) <= 390
+    # A picture is no single colour: something has been drawn.
+    assert browser.picture(tmp_path / "phone.png").stat().st_size > 10_000
+    assert browser.said == []
