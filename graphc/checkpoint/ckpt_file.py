@@ -29,8 +29,10 @@ _DTYPES = {theirs: ours for ours, theirs in _NAMES.items()}
 _OTHERS = {"UInt16": "uint16", "UInt32": "uint32", "UInt64": "uint64", "Complex64": "complex64"}
 #: Bytes of a tensor in one Value.
 _SLICE = 512 << 20
-#: Bytes of a name; of a type's name.
-_TAG, _TYPE = 1 << 16, 64
+#: Bytes of a name, of a type's name, of a text.
+_TAG, _TYPE, _TEXT = 1 << 16, 64, 1 << 26
+#: Fields of a file, that is entries and pieces of them; of a message in it. More are none of MindSpore's.
+_VALUES, _FIELDS = 1 << 20, 128
 _CRC_MARK, _CRC_SIZE = b"crc_num", 17
 #: The first four bytes of files that MindSpore has encrypted: AES-GCM, AES-CBC, SM4-CBC.
 _ENCRYPTED = (b"\xd8\x5e\x3a\x7f", b"\xd9\x5e\x3a\x7f", b"\xda\x5e\x3a\x7f")
@@ -99,18 +101,19 @@ def scan(file: IO[bytes], size: int) -> tuple[list[Entry], int | None]:
     crc = None
     if size >= _CRC_SIZE and end.startswith(_CRC_MARK):
         size, crc = size - _CRC_SIZE, int.from_bytes(end[len(_CRC_MARK) :], "big")
-    found: dict[str, Entry] = {}
+    found: dict[str, list[Entry]] = {}
     last = None
-    for number, kind, value in _fields(file, 0, size):
+    for number, kind, value in _fields(file, 0, size, _VALUES):
         if number == 1 and kind == _BYTES:
             entry = _value(file, *value)
-            if entry.name in found and entry.name != last:
+            pieces = found.setdefault(entry.name, [])
+            if pieces and entry.name != last:
                 raise DamagedError(f"it has two entries named {entry.name!r}")
-            found[entry.name] = _joined(found[entry.name], entry) if entry.name in found else entry
+            pieces.append(entry)
             last = entry.name
     if not found:
         raise DamagedError("it holds nothing")
-    return [_checked(file, entry) for entry in found.values()], crc
+    return [_checked(file, pieces) for pieces in found.values()], crc
 
 
 def check_crc(file: IO[bytes], size: int, wanted: int) -> bool:
@@ -118,11 +121,13 @@ def check_crc(file: IO[bytes], size: int, wanted: int) -> bool:
     return crc32(file, 0, size - _CRC_SIZE) == wanted
 
 
-def _fields(file: IO[bytes], at: int, end: int) -> Iterator[tuple[int, int, tuple[int, int]]]:
+def _fields(file: IO[bytes], at: int, end: int, limit: int) -> Iterator[tuple[int, int, tuple[int, int]]]:
     """Number and kind of each field of the message in a part of a file; offset and length of its bytes, or of a number its value
-    and 0.
+    and 0. DamagedError for more fields than `limit`.
     """
-    while at < end:
+    for _ in range(limit):
+        if at >= end:
+            return
         key, at = _read_varint(file, at, end)
         number, kind = key >> 3, key & 7
         value = length = 0
@@ -138,6 +143,8 @@ def _fields(file: IO[bytes], at: int, end: int) -> Iterator[tuple[int, int, tupl
             raise DamagedError(f"at byte {at} it tells of {length} bytes, {end - at} are left")
         yield number, kind, (value, 0) if kind == _VARINT else (at, length)
         at += length
+    if at < end:
+        raise DamagedError(f"a message in it has more than {limit} fields")
 
 
 def _read_varint(file: IO[bytes], at: int, end: int) -> tuple[int, int]:
@@ -156,7 +163,7 @@ def _read_varint(file: IO[bytes], at: int, end: int) -> tuple[int, int]:
 def _value(file: IO[bytes], at: int, length: int) -> Entry:
     """The entry of a Value, its text, if it is one, not yet read."""
     parts: dict[int, tuple[int, int]] = {}
-    for number, kind, place in _fields(file, at, at + length):
+    for number, kind, place in _fields(file, at, at + length, _FIELDS):
         if number <= 3:
             if kind != _BYTES or number in parts:
                 raise DamagedError(f"at byte {at} it has no entry")
@@ -172,17 +179,15 @@ def _value(file: IO[bytes], at: int, length: int) -> Entry:
 def _tensor(file: IO[bytes], name: str, at: int, length: int) -> Entry:
     shape: list[int] = []
     parts: dict[int, tuple[int, int]] = {}
-    for number, kind, place in _fields(file, at, at + length):
+    for number, kind, place in _fields(file, at, at + length, _FIELDS):
         if number == 1 and kind == _VARINT:
             shape.append(place[0])
         elif number == 1 and kind == _BYTES:
-            shape += (value for value in _packed(file, *place))
+            shape += _packed(file, *place)
         elif number <= 3:
             if kind != _BYTES or number in parts:
                 raise DamagedError(f"the tensor of {name!r} is none")
             parts[number] = place
-        if len(shape) > _TYPE:
-            raise DamagedError(f"{name!r} has an impossible shape")
     if parts.keys() != {2, 3}:
         raise DamagedError(f"{name!r} has no type or no content")
     kind_name = _text(file, *parts[2], _TYPE)
@@ -190,11 +195,14 @@ def _tensor(file: IO[bytes], name: str, at: int, length: int) -> Entry:
     return Entry(name, dtype, tuple(shape), (parts[3],))
 
 
-def _packed(file: IO[bytes], at: int, length: int) -> Iterator[int]:
+def _packed(file: IO[bytes], at: int, length: int) -> list[int]:
+    """The numbers that stand one behind the other, no more than a message has fields."""
     end = at + length
-    while at < end:
+    found: list[int] = []
+    while at < end and len(found) < _FIELDS:
         value, at = _read_varint(file, at, end)
-        yield value
+        found.append(value)
+    return found
 
 
 def _text(file: IO[bytes], at: int, length: int, limit: int) -> str:
@@ -207,16 +215,17 @@ def _text(file: IO[bytes], at: int, length: int, limit: int) -> str:
         raise DamagedError(f"at byte {at} it has a name that is no UTF-8") from None
 
 
-def _joined(first: Entry, piece: Entry) -> Entry:
-    if (first.dtype, first.shape) != (piece.dtype, piece.shape):
+def _checked(file: IO[bytes], pieces: list[Entry]) -> Entry:
+    """The entry that stands in these pieces, with the size that its shape needs, or its text."""
+    first = pieces[0]
+    if any((p.dtype, p.shape) != (first.dtype, first.shape) for p in pieces):
         raise DamagedError(f"the pieces of {first.name!r} differ in dtype or shape")
-    return Entry(first.name, first.dtype, first.shape, first.places + piece.places)
-
-
-def _checked(file: IO[bytes], entry: Entry) -> Entry:
-    """An entry with the size that its shape needs, or its text."""
+    places = tuple(place for piece in pieces for place in piece.places)
+    entry = Entry(first.name, first.dtype, first.shape, places)
     if entry.dtype == "str":
-        data = b"".join(_read(file, *place) for place in entry.places)
+        if entry.nbytes > _TEXT:
+            raise DamagedError(f"{entry.name!r} is a text of {entry.nbytes} bytes")
+        data = b"".join(_read(file, *place) for place in places)
         try:
             return Entry(entry.name, "str", text=data.decode("utf-32-le").rstrip("\0"))
         except UnicodeDecodeError:
@@ -224,7 +233,7 @@ def _checked(file: IO[bytes], entry: Entry) -> Entry:
     # MindSpore reads a number that is given one axis of size 0 as one without axes.
     shape = () if entry.shape == (0,) and entry.nbytes else entry.shape
     check_size(entry.name, entry.dtype, shape, entry.nbytes)
-    return Entry(entry.name, entry.dtype, shape, entry.places)
+    return Entry(entry.name, entry.dtype, shape, places)
 
 
 def _read(file: IO[bytes], at: int, length: int) -> bytes:

@@ -129,6 +129,30 @@ def test_a_crc_finds_one_other_bit(tmp_path, suffix):
         load_checkpoint(path, crc_check=True)
 
 
+def _varint(value):
+    made = b""
+    while value > 0x7F:
+        made, value = made + bytes([value & 0x7F | 0x80]), value >> 7
+    return made + bytes([value])
+
+
+def framed(dims, kind, content=b""):
+    """A Value with dims in one field."""
+    tensor = (
+        b"\x0a"
+        + _varint(len(dims))
+        + dims
+        + b"\x12"
+        + _varint(len(kind))
+        + kind
+        + b"\x1a"
+        + _varint(len(content))
+        + content
+    )
+    inside = b"\x0a\x01x\x12" + _varint(len(tensor)) + tensor
+    return b"\x0a" + _varint(len(inside)) + inside
+
+
 HOSTILE = {
     "nothing": (b"", "it holds nothing"),
     "pickle": (b"\x80\x04\x95\x0f\x00\x00\x00\x00", "tells of"),
@@ -150,6 +174,8 @@ HOSTILE = {
     "dims of 2**40": (message(x=([1 << 40], "Int8", b"1")).SerializeToString(), "its shape needs 1099511627776"),
     "negative dims": (message(x=([-1, -1], "Int8", b"1")).SerializeToString(), "impossible shape"),
     "100 axes": (message(x=([1] * 100, "Int8", b"1")).SerializeToString(), "impossible shape"),
+    "a million axes in one field": (framed(b"\x01" * (1 << 20), b"Int8", b"1"), "impossible shape"),
+    "fields without end": (b"\x0a\xac\x02" + b"\x28\x01" * 150, "more than 128 fields"),
     "40 axes": (message(x=([1] * 40, "Int8", b"1")).SerializeToString(), "impossible shape"),
     "too little": (message(x=([3], "Int16", b"12345")).SerializeToString(), "has 5 bytes, its shape needs 6"),
     "too much": (message(x=([3], "Int16", b"1234567")).SerializeToString(), "has 7 bytes, its shape needs 6"),
@@ -198,13 +224,6 @@ def test_a_file_that_memory_cannot_hold(tmp_path):
         pytest.skip(f"no files of {size} bytes here")
     with pytest.raises(CheckpointError, match="does not fit into memory"):
         load_checkpoint(path)
-
-
-def _varint(value):
-    made = b""
-    while value > 0x7F:
-        made, value = made + bytes([value & 0x7F | 0x80]), value >> 7
-    return made + bytes([value])
 
 
 CORPUS = [
