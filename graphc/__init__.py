@@ -31,6 +31,7 @@ from graphc.errors import (
     LoweringError,
     ParseError,
     RecompileWarning,
+    RecordError,
     ShapeError,
     SignatureError,
     TraceAttributeError,
@@ -54,7 +55,15 @@ if TYPE_CHECKING:
     from graphc import train as train
     from graphc.amp import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager, build_train_network
     from graphc.api import CompiledStep, compile
-    from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
+    from graphc.checkpoint import (
+        async_ckpt_thread_status,
+        ckpt_to_safetensors,
+        load_checkpoint,
+        load_checkpoint_async,
+        load_param_into_net,
+        safetensors_to_ckpt,
+        save_checkpoint,
+    )
     from graphc.context import GRAPH_MODE, PYNATIVE_MODE, ParallelMode, get_context, set_context
     from graphc.function import jit, jit_class, ms_function
     from graphc.ops.gradients.reverse import get_grad, grad, value_and_grad
@@ -72,7 +81,7 @@ if TYPE_CHECKING:
         uint8,
     )
     from graphc.ops.tensor.mutable import mutable
-    from graphc.ops.tensor.seed import get_seed, set_seed
+    from graphc.ops.tensor.seed import get_rng_state, get_seed, set_rng_state, set_seed
     from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
     from graphc.parallel import get_auto_parallel_context, reset_auto_parallel_context, set_auto_parallel_context
     from graphc.train import Callback
@@ -84,13 +93,14 @@ _LAZY = {
     "graphc": "amp common compat context dataset ir nn ops parallel passes testing train",
     "graphc.amp": "DynamicLossScaleManager FixedLossScaleManager LossScaleManager build_train_network",
     "graphc.api": "CompiledStep compile",
-    "graphc.checkpoint": "load_checkpoint load_param_into_net save_checkpoint",
+    "graphc.checkpoint": "async_ckpt_thread_status ckpt_to_safetensors load_checkpoint load_checkpoint_async load_param_into_net"
+    " safetensors_to_ckpt save_checkpoint",
     "graphc.context": "GRAPH_MODE PYNATIVE_MODE ParallelMode get_context set_context",
     "graphc.function": "jit jit_class ms_function",
     "graphc.ops.gradients.reverse": "get_grad grad value_and_grad",
     "graphc.ops.tensor.dtype": "DType bfloat16 bool_ float16 float32 float64 int8 int16 int32 int64 uint8",
     "graphc.ops.tensor.mutable": "mutable",
-    "graphc.ops.tensor.seed": "get_seed set_seed",
+    "graphc.ops.tensor.seed": "get_rng_state get_seed set_rng_state set_seed",
     "graphc.ops.tensor.tensor": "Parameter ParameterTuple Tensor",
     "graphc.parallel": "get_auto_parallel_context reset_auto_parallel_context set_auto_parallel_context",
     "graphc.train": "Callback",
@@ -98,15 +108,17 @@ _LAZY = {
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}
 
 __all__ = [
-    "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "Callback", "CheckpointError", "CompileError",
-    "CompiledStep", "DType", "DTypeError", "DynamicLossScaleManager", "FixedLossScaleManager", "GradientError", "GraphcError",
-    "GraphcWarning", "KernelError", "LossScaleError", "LossScaleManager", "LossScaleWarning", "LoweringError", "ParallelMode",
-    "Parameter", "ParameterTuple", "ParseError", "RecompileWarning", "ShapeError", "SignatureError", "Tensor",
-    "TraceAttributeError", "TraceError", "TraceTypeError", "UntrainedWarning", "VerifyError", "bfloat16", "bool_",
-    "build_train_network", "compile", "debug", "float16", "float32", "float64", "get_auto_parallel_context", "get_context",
-    "get_grad", "get_seed", "grad", "int8", "int16", "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint",
-    "load_param_into_net", "ms_function", "mutable", "nn", "ops", "reset_auto_parallel_context", "save_checkpoint",
-    "set_auto_parallel_context", "set_context", "set_seed", "uint8", "value_and_grad",
+    "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "Callback", "CheckpointError",
+    "CompileError", "CompiledStep", "DType", "DTypeError", "DynamicLossScaleManager", "FixedLossScaleManager",
+    "GradientError", "GraphcError", "GraphcWarning", "KernelError", "LossScaleError", "LossScaleManager",
+    "LossScaleWarning", "LoweringError", "ParallelMode", "Parameter", "ParameterTuple", "ParseError",
+    "RecompileWarning", "RecordError", "ShapeError", "SignatureError", "Tensor", "TraceAttributeError", "TraceError",
+    "TraceTypeError", "UntrainedWarning", "VerifyError", "async_ckpt_thread_status", "bfloat16", "bool_",
+    "build_train_network", "ckpt_to_safetensors", "compile", "debug", "float16", "float32", "float64",
+    "get_auto_parallel_context", "get_context", "get_grad", "get_rng_state", "get_seed", "grad", "int8", "int16",
+    "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint", "load_checkpoint_async", "load_param_into_net",
+    "ms_function", "mutable", "nn", "ops", "reset_auto_parallel_context", "safetensors_to_ckpt", "save_checkpoint",
+    "set_auto_parallel_context", "set_context", "set_rng_state", "set_seed", "uint8", "value_and_grad",
 ]  # fmt: skip
 
 

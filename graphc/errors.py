@@ -174,6 +174,7 @@ CODES: dict[str, str] = {
     "GC182": "An op, attribute or dtype has no lowering.",
     "GC183": "A user's own kernel cannot be compiled, gives something else than its type rule says, or raised an exception.",
     "GC190": "A checkpoint does not match.",
+    "GC192": "The record of a training run is not what `graphc report` reads.",
 }
 
 
@@ -343,6 +344,12 @@ class CheckpointError(GraphcError, ValueError):
     """A checkpoint that does not match."""
 
     default_code = "GC190"
+
+
+class RecordError(GraphcError, ValueError):
+    """A record of a training run that `graphc report` cannot read."""
+
+    default_code = "GC192"
 
 
 class LossScaleError(GraphcError, RuntimeError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -15,7 +16,7 @@ from graphc.errors import ArgumentValueError
 
 
 def write_atomic(path: Path, *parts: bytes | Iterable[bytes | memoryview]) -> Path:
-    """Write a file through a temporary one beside it: fsync, then rename. Returns the path.
+    """Write a file through a temporary one beside it: fsync, rename, fsync of the directory. Returns the path.
 
     parts: bytes, or buffers that are written one after the other. A link stays one: what it points to is replaced. A file that
     was there before keeps its mode. Nothing is left behind when writing fails or is interrupted; what a killed process has
@@ -41,12 +42,28 @@ def write_atomic(path: Path, *parts: bytes | Iterable[bytes | memoryview]) -> Pa
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
+        _sync_directory(target.parent)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno is not None:
             raise OSError(error.errno, error.strerror, str(path)) from None
         raise
     return path
+
+
+def _sync_directory(path: Path) -> None:
+    """Make the names in a directory last through a crash of the system, where a directory can be opened and synced."""
+    try:
+        directory = os.open(path, os.O_RDONLY)
+    except PermissionError:
+        return
+    try:
+        os.fsync(directory)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(directory)
 
 
 def _remove_abandoned(directory: Path, prefix: str) -> None:

@@ -51,6 +51,7 @@ LATE = {
         "graphc/cli/doctor.py",
         "graphc_codegen.object_code.cache",
     ): "`doctor` tells where the cache is, and what fails on the way",
+    ("graphc/cli/commands.py", "graphc.report"): "only `report` needs it",
     ("graphc/cli/main.py", "graphc.scripts"): "only `--load` runs a file of the user's",
     ("graphc/cli/targets.py", "graphc.api"): "only a FILE.py:ATTR is compiled",
     ("graphc/cli/targets.py", "graphc.nn.cell.cell"): "only a FILE.py:ATTR has Cells",

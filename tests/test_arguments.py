@@ -28,7 +28,7 @@ PUBLIC = (
     "compat",
     "api.py",
     "function.py",
-    "checkpoint.py",
+    "checkpoint",
     "context.py",
 )
 

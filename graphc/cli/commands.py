@@ -188,6 +188,17 @@ def run(args: Namespace) -> int:
     return 0
 
 
+def report(args: Namespace) -> int:
+    """Write the page about training runs, and print its path."""
+    from pathlib import Path
+
+    from graphc.report import write_report
+
+    records = [Path(name) for name in args.records]
+    print(write_report(records, Path(args.output) if args.output is not None else records[0].with_suffix(".html")))
+    return 0
+
+
 def explain(args: Namespace) -> int:
     """Print what one error code, or each, means."""
     code = args.error_code
@@ -223,6 +234,7 @@ __all__ = [
     "dump",
     "explain",
     "passes",
+    "report",
     "run",
     "show",
     "train",

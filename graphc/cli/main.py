@@ -26,6 +26,7 @@ examples:
   graphc show out/digits/dump --order           in which order the overflow check runs
   graphc show model.py:build --region backward  the gradient nodes of your own cell
   graphc dump model.py:build --out out/model    graph, passes, generated code
+  graphc report run.jsonl -o page.html          a page about a training run
   graphc explain GC101                          what an error code means
 """
 
@@ -64,6 +65,7 @@ def parser() -> argparse.ArgumentParser:
     _add_others(commands)
     _add_opt(commands)
     _add_run(commands)
+    _add_report(commands)
     return top
 
 
@@ -267,6 +269,14 @@ def _add_show(commands: _Commands[argparse.ArgumentParser]) -> None:
     what.add_argument("--stats", action="store_true", help="how many nodes, by region and op")
     show.add_argument("--json", action="store_true", help="as JSON")
     _add_load(show)
+
+
+def _add_report(commands: _Commands[argparse.ArgumentParser]) -> None:
+    report = _command(commands, "report", "make a page about one training run, or several, from their records")
+    report.add_argument("records", metavar="RUN.jsonl", nargs="+", help="a record, as docs/report.md describes it")
+    report.add_argument(
+        "-o", "--output", metavar="PAGE.html", help="where the page goes (default: beside the first record)"
+    )
 
 
 def _add_others(commands: _Commands[argparse.ArgumentParser]) -> None:

@@ -96,7 +96,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("mindspore.dtype", "mindspore.common.dtype"), ("graphc.ops.tensor.dtype", _TOP)),
     "mindspore.common.initializer": ("graphc.nn.initializer", "graphc.nn.initializer.distributions"),
     **_within(
-        "mindspore.common", "parameter tensor sparse_tensor jit_config mutable seed recompute lazy_inline", _TENSORS
+        "mindspore.common",
+        "parameter tensor sparse_tensor jit_config mutable seed generator recompute lazy_inline",
+        _TENSORS,
     ),
     # ---- training
     "mindspore.amp": ("graphc.amp",),

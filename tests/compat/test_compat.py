@@ -35,6 +35,8 @@ def test_names_are_graphcs_own(mindspore):
     assert mindspore.float32 is graphc.float32
     assert P.MatMul is graphc.ops.MatMul
     assert callable(initializer)
+    assert mindspore.train.serialization.save_checkpoint is mindspore.save_checkpoint is graphc.save_checkpoint
+    assert mindspore.common.generator.get_rng_state is mindspore.get_rng_state is graphc.get_rng_state
 
 
 def test_a_missing_name_says_what_is_nearest(mindspore):

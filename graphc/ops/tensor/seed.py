@@ -5,6 +5,7 @@ numbers of a running step come of states, Parameters of one int64 (graphc.ops.de
 from __future__ import annotations
 
 import itertools
+import json
 import os
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.declared.random import mix64
-from graphc.ops.tensor.tensor import Parameter
+from graphc.ops.tensor.tensor import Parameter, Tensor
 
 _seed: int | None = None
 
@@ -45,6 +46,56 @@ def get_seed() -> int | None:
     return _seed
 
 
+def get_rng_state() -> Tensor:
+    """The program's random state: what is drawn from now on depends on nothing else (MindSpore: get_rng_state).
+
+    A uint8 tensor, JSON in UTF-8, with the seed, how many states of layers were made, the states that the random
+    functions share, and the state of NumPy's global generator, from which initial weights are drawn. Raises
+    ArgumentValueError if that generator is not the Mersenne twister that NumPy begins with.
+    """
+    numpy: Any = np.random.get_state(legacy=False)
+    if numpy["bit_generator"] != "MT19937":
+        raise ArgumentValueError(f"NumPy's global generator is a {numpy['bit_generator']}, not MT19937", loc=user_loc())
+    twister = {**numpy["state"], "key": numpy["state"]["key"].tolist()}
+    state = {
+        "seed": _seed,
+        "made": _made,
+        "functions": [[number, int(p.storage[()])] for number, p in _generators.items()],
+        "numpy": {"state": twister, "has_gauss": numpy["has_gauss"], "gauss": numpy["gauss"]},
+    }
+    return Tensor(np.frombuffer(json.dumps(state).encode(), np.uint8))
+
+
+def set_rng_state(state: Tensor) -> None:
+    """Make a state that `get_rng_state` returned the program's (MindSpore: set_rng_state).
+
+    Random states of layers that were made before are in checkpoints of their cells, not here. Raises ArgumentTypeError
+    for anything but a Tensor, ArgumentValueError, and changes nothing, for one that is no such state.
+    """
+    if not isinstance(state, Tensor):
+        raise ArgumentTypeError(f"set_rng_state: state must be a Tensor, got {type(state).__name__}", loc=user_loc())
+    try:
+        read = json.loads(state.asnumpy().astype(np.uint8, casting="safe").tobytes().decode())
+        seed, made = read["seed"], int(read["made"])
+        functions = {number: np.array(value, np.int64).reshape(()) for number, value in read["functions"]}
+        key = np.array(read["numpy"]["state"]["key"], np.uint32)
+        twister = {"bit_generator": "MT19937", **read["numpy"], "state": {**read["numpy"]["state"], "key": key}}
+        np.random.RandomState().set_state(twister)
+        if not all(type(n) is int or n is None for n in (seed, *functions)):
+            raise TypeError("a seed is no number")
+        if not 0 <= twister["state"]["pos"] <= key.size:
+            raise ValueError("NumPy would read beyond the key")
+    except (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError):
+        raise ArgumentValueError(
+            "set_rng_state: this tensor is no state that get_rng_state returned", loc=user_loc()
+        ) from None
+    global _seed, _made
+    _seed, _made = seed, made
+    np.random.set_state(twister)
+    for number in {*_generators, *functions}:
+        generator(number).set_data(functions[number] if number in functions else _start(number))
+
+
 def new_state(owner: str) -> Parameter:
     """The random state of a new layer: from the seed and how many were made since, or, where no seed was set, from the
     operating system. It is drawn from no other generator, so initial weights stay what they are.
@@ -73,7 +124,9 @@ def _entropy() -> int:
 
 __all__ = [
     "generator",
+    "get_rng_state",
     "get_seed",
     "new_state",
+    "set_rng_state",
     "set_seed",
 ]

@@ -45,7 +45,7 @@ def test_other_libraries_read_every_dtype(tmp_path):
     dtypes = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool")
     arrays = {d: np.arange(3).astype(d) for d in dtypes}
     arrays |= {"empty": np.zeros((0, 3), np.float32), "number": np.array(5, np.int16), "Ä\n": np.ones(1)}
-    ours = save_checkpoint({n: Tensor(a) for n, a in arrays.items()}, tmp_path / "ours")
+    ours = save_checkpoint({n: Tensor(a) for n, a in arrays.items()}, tmp_path / "ours.safetensors")
     save_file(arrays, tmp_path / "theirs")
     for read in (load_file(ours), {n: t.asnumpy() for n, t in load_checkpoint(tmp_path / "theirs").items()}):
         assert {n: (a.dtype, a.shape, a.tobytes()) for n, a in read.items()} == {
@@ -57,20 +57,20 @@ def test_other_libraries_read_every_dtype(tmp_path):
 
 
 def test_links_and_modes_stay(tmp_path):
-    real, link = tmp_path / "real", tmp_path / "link"
-    save_checkpoint({"x": Tensor([1.0])}, real)
+    real, link = tmp_path / "real", tmp_path / "link.safetensors"
+    save_checkpoint({"x": Tensor([1.0])}, tmp_path / "real.ckpt").rename(real)
     real.chmod(0o600)
     link.symlink_to("real")
     assert save_checkpoint({"x": Tensor([2.0])}, link) == link
     assert link.is_symlink()
     assert real.stat().st_mode & 0o777 == 0o600
     assert load_checkpoint(real)["x"].asnumpy() == [2]
-    (tmp_path / "dangling").symlink_to("folder")
-    save_checkpoint({"x": Tensor([3.0])}, tmp_path / "dangling")
+    (tmp_path / "dangling.safetensors").symlink_to("folder")
+    save_checkpoint({"x": Tensor([3.0])}, tmp_path / "dangling.safetensors")
     assert load_checkpoint(tmp_path / "folder")["x"].asnumpy() == [3]
 
 
-@pytest.mark.parametrize("name", ["权" * 84, "x" * 255])
+@pytest.mark.parametrize("name", ["权" * 83 + ".ckpt", "x" * 250 + ".ckpt", "x" * 243 + ".safetensors"])
 def test_names_may_be_as_long_as_the_system_allows(tmp_path, name):
     assert list(load_checkpoint(save_checkpoint({"x": Tensor([1.0])}, tmp_path / name))) == ["x"]
 
@@ -138,7 +138,7 @@ def test_saving_and_loading_take_little_memory(tmp_path):
 
 
 def test_a_file_that_memory_cannot_hold(tmp_path):
-    path = tmp_path / "a"
+    path = tmp_path / "a.safetensors"
     size = 1 << 50
     header = json.dumps({"x": {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}}).encode()
     path.write_bytes(len(header).to_bytes(8, "little") + header)

@@ -1,0 +1,199 @@
+"""save_checkpoint: what is given, as arrays and texts by name, and these into a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphc.arguments import no_effect, only
+from graphc.checkpoint import background, ckpt_file, safetensors_file
+from graphc.checkpoint.entries import Array, to_text
+from graphc.checkpoint.names import file_to_save
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.files import make_directory
+from graphc.nn.cell.cell import Cell
+from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
+
+_OWNER = "save_checkpoint"
+_MODES = ("AES-GCM", "AES-CBC", "SM4-CBC")
+
+Saved = Cell | Mapping[str, Any] | Iterable[Any]
+
+
+def save_checkpoint(
+    save_obj: Saved,
+    ckpt_file_name: str | os.PathLike[str],
+    integrated_save: bool = True,
+    async_save: bool | str = False,
+    append_dict: Mapping[str, Any] | None = None,
+    enc_key: bytes | None = None,
+    enc_mode: str = "AES-GCM",
+    choice_func: Callable[[str], object] | None = None,
+    crc_check: bool = False,
+    format: str = "ckpt",
+    **kwargs: Any,
+) -> Path:
+    """Write a cell's parameters, or tensors by name, to a file (MindSpore: save_checkpoint). Returns its path.
+
+    save_obj: a Cell, whose random states of layers are written, too, by the paths that they have; Parameters; dicts
+    with "name" and "data"; a dict of tensors, arrays and texts by name. choice_func: called with each name, says
+    whether to write it. append_dict: what else to write: numbers, texts, tensors, and dicts of JSON values.
+    ckpt_file_name: "x.ckpt" is MindSpore's format, "x.safetensors" safetensors; any other name gets the suffix of
+    `format`. crc_check: write a CRC-32. async_save: True, "thread" or "process" write a copy, made before this returns,
+    in the background; an error is raised by the next save or load. integrated_save: there is one process, and every
+    parameter is whole.
+
+    The file appears complete or not at all (temporary file, fsync, rename); missing directories are made. It takes no memory
+    unless async_save; what is saved should not be trained meanwhile. Raises ArgumentTypeError for another kind of object,
+    ArgumentValueError GC112 for enc_key, GC141 where two entries have one name, and OSError, which names the file.
+    """
+    target, format = file_to_save(_OWNER, ckpt_file_name, format)
+    _check_options(integrated_save, async_save, enc_key, enc_mode, crc_check, kwargs)
+    tensors, texts = _contents(save_obj, append_dict, choice_func)
+    if format == "ckpt" and not tensors and not texts:
+        raise ArgumentValueError(
+            f"{_OWNER}: there is nothing to write; a .ckpt file holds at least one entry", loc=user_loc()
+        )
+    background.finish()
+    make_directory(target.parent)
+    write = ckpt_file.write if format == "ckpt" else safetensors_file.write
+    if not async_save:
+        return write(target, tensors, texts, crc=crc_check)
+    if target.is_dir():
+        raise ArgumentValueError(f"{str(target)!r} is a directory, a file is to be written there", loc=user_loc())
+    copies = {name: array.copy() for name, array in tensors.items()}
+    background.start(target, lambda: write(target, copies, texts, crc=crc_check))
+    return target
+
+
+def async_ckpt_thread_status() -> bool:
+    """Whether a checkpoint is being written in the background (MindSpore: async_ckpt_thread_status)."""
+    return background.is_writing()
+
+
+def _check_options(
+    integrated_save: Any, async_save: Any, enc_key: Any, enc_mode: Any, crc_check: Any, others: dict[str, Any]
+) -> None:
+    for name, value in (("integrated_save", integrated_save), ("crc_check", crc_check)):
+        if not isinstance(value, bool):
+            raise ArgumentTypeError(f"{_OWNER}: {name} must be a bool, got {value!r}", loc=user_loc())
+    if not isinstance(async_save, bool) and async_save not in ("thread", "process"):
+        raise ArgumentValueError(
+            f"{_OWNER}: async_save must be a bool, 'thread' or 'process', got {async_save!r}", loc=user_loc()
+        )
+    if async_save == "process":
+        no_effect(_OWNER, "async_save='process'", "a thread writes, as with 'thread'")
+    refuse_keys(_OWNER, "enc_key", enc_key, "enc_mode", enc_mode)
+    known = {"incremental": (False,), "global_step_num": None, "remove_redundancy": (None, False)}
+    for name, value in others.items():
+        if name not in known:
+            raise ArgumentTypeError(f"{_OWNER} takes no argument {name!r}", loc=user_loc())
+        if name == "global_step_num":
+            no_effect(_OWNER, name, "it is for a service that keeps checkpoints")
+        else:
+            only(_OWNER, name, value, *(known[name] or ()))
+
+
+def refuse_keys(owner: str, key_name: str, key: Any, mode_name: str, mode: Any) -> None:
+    """Refuse encryption; a mode without a key says nothing."""
+    only(owner, key_name, key, None)
+    only(owner, mode_name, mode, *_MODES)
+
+
+# ---- what is saved
+
+
+def _contents(
+    save_obj: Any, append_dict: Any, choice_func: Callable[[str], object] | None
+) -> tuple[dict[str, Array], dict[str, str]]:
+    """Arrays, contiguous, and texts by name."""
+    if choice_func is not None and not callable(choice_func):
+        raise ArgumentTypeError(f"{_OWNER}: choice_func must be a function of a name", loc=user_loc())
+    named = [(n, v) for n, v in _named(save_obj) if choice_func is None or choice_func(n)]
+    tensors: dict[str, Array] = {}
+    texts: dict[str, str] = {}
+    for name, value in [*named, *_appended(append_dict)]:
+        if not isinstance(name, str) or not isinstance(value, (Tensor, str, dict, np.ndarray)):
+            raise ArgumentTypeError(
+                f"a checkpoint holds tensors and texts with names, not {type(value).__name__} under {name!r}",
+                loc=user_loc(),
+            )
+        check_new(name, tensors)
+        check_new(name, texts)
+        _check_name(name)
+        if isinstance(value, (str, dict)):
+            texts[name] = _text(name, value)
+        else:
+            array = require_array(value if isinstance(value, Tensor) else Tensor(value))
+            tensors[name] = np.ascontiguousarray(array).reshape(array.shape)
+    return tensors, texts
+
+
+def check_new(name: str, taken: Iterable[str]) -> None:
+    """ArgumentValueError (GC141) for a name that another entry has."""
+    if name in taken:
+        raise ArgumentValueError(
+            f"two parameters are named {name!r}: a checkpoint cannot tell them apart",
+            code="GC141",
+            loc=user_loc(),
+            help="give each its own name",
+        )
+
+
+def _check_name(name: str) -> None:
+    """ArgumentValueError for a name that no file can hold."""
+    if name == "__metadata__" or any("\ud800" <= c <= "\udfff" for c in name):
+        raise ArgumentValueError(f"a checkpoint cannot hold a tensor named {name!r}", loc=user_loc())
+
+
+def _text(name: str, value: str | dict[str, Any]) -> str:
+    try:
+        return to_text(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ArgumentTypeError(f"{_OWNER}: {name!r} cannot be written as JSON: {error}", loc=user_loc()) from None
+
+
+def _named(save_obj: object) -> list[tuple[Any, Any]]:
+    if isinstance(save_obj, Mapping):
+        return list(save_obj.items())
+    if isinstance(save_obj, Cell):
+        return [*((p.name, p) for p in save_obj.get_parameters()), *random_states(save_obj).items()]
+    if isinstance(save_obj, (str, bytes, Tensor)) or not isinstance(save_obj, Iterable):
+        raise ArgumentTypeError(
+            f"{_OWNER} takes a Cell, a dict of tensors or Parameters, got {type(save_obj).__name__}", loc=user_loc()
+        )
+    items = list(save_obj)
+    if items and all(isinstance(item, dict) and item.keys() >= {"name", "data"} for item in items):
+        return [(item["name"], item["data"]) for item in items]
+    return [(getattr(item, "name", None), item) for item in items]
+
+
+def random_states(net: Cell) -> dict[str, Parameter]:
+    """The random states of layers by path; they are not among the parameters."""
+    return {
+        f"{path}.{name}" if path else name: value
+        for path, cell in net.cells_and_names()
+        for name, value in vars(cell).items()
+        if isinstance(value, Parameter) and name not in cell._params
+    }
+
+
+def _appended(append_dict: Any) -> list[tuple[str, Any]]:
+    if append_dict is None:
+        return []
+    if not isinstance(append_dict, Mapping):
+        raise ArgumentTypeError(
+            f"{_OWNER}: append_dict must be a dict, got {type(append_dict).__name__}", loc=user_loc()
+        )
+    for name, value in append_dict.items():
+        if not isinstance(name, str) or not isinstance(value, (bool, int, float, str, Tensor, dict, np.generic)):
+            raise ArgumentTypeError(
+                f"{_OWNER}: append_dict holds numbers, texts, tensors and dicts by name, not {type(value).__name__} under"
+                f" {name!r}",
+                loc=user_loc(),
+            )
+    return [(n, v if isinstance(v, (str, Tensor, dict)) else Tensor(v)) for n, v in append_dict.items()]
