@@ -163,6 +163,11 @@ class CompiledStep:
         """The parameters it reads or writes."""
         return [p for p in self._params if not isinstance(p, PrintLog)]
 
+    @property
+    def results(self) -> Any:
+        """The types of what it returns, nested as `construct` returns it."""
+        return unflatten(self._outputs, [type for _, type in self._lowered.results])
+
     def timings(self) -> list[Timing]:
         """Every kernel call of a profiling build (GRAPHC_PROFILE=1) with the time that all runs so far spent in it.
 

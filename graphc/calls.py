@@ -194,6 +194,16 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     return step(*args, **kwargs)
 
 
+def step_of(cell: Cell, args: tuple[Any, ...]) -> CompiledStep | None:
+    """The compiled step that a call of the cell with these arguments runs, compiled now if there is none; None in
+    PYNATIVE_MODE, which runs op by op.
+    """
+    if context.get_context("mode") == context.PYNATIVE_MODE:
+        return None
+    steps: Steps = attached(cell, "steps", Steps)
+    return steps.step(cell, *as_inputs((args, {})))[0]
+
+
 class GradientCell(Cell):
     """The gradient of a function, as a cell."""
 
