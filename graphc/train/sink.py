@@ -112,7 +112,7 @@ class Sink:
 
 def _kept(results: Any) -> list[int]:
     """Which results are kept of every step: the loss, the overflow, the loss scale."""
-    items = results if isinstance(results, (tuple, list)) else [results]
+    items = [results] if isinstance(results, TensorType) else results if isinstance(results, (tuple, list)) else []
     kept = []
     for i, type in enumerate(items[:3]):
         if not isinstance(type, TensorType):
@@ -127,5 +127,3 @@ def _kept(results: Any) -> list[int]:
             wanted = type.is_float and type.nbytes == type.numpy.itemsize
         kept += [i] if wanted else []
     return kept
-
-

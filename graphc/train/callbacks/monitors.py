@@ -51,7 +51,7 @@ class LossMonitor(Callback):
             )
         if self._per_print_times and params.cur_step_num - self._last_print_time >= self._per_print_times:
             self._last_print_time = params.cur_step_num
-            print(f"epoch: {epoch} step: {step}, loss is {loss}", flush=True)
+            print(f"epoch: {epoch} step: {step}, loss is {loss!s}", flush=True)
 
     def on_train_epoch_end(self, run_context: Any) -> None:
         """In `fit`: print what the evaluation gave."""
