@@ -293,8 +293,9 @@ def test_a_checkpoint_after_an_error(model, tmp_path):
         with pytest.raises(RuntimeError, match="lost"):
             model.train(3, samples(), callbacks=[train.LambdaCallback(on_train_step_end=fail), saved])
         assert names(directory) == (["net-2_1.ckpt", "net-2_2_breakpoint.ckpt"] if wanted else ["net-2_1.ckpt"])
-    found = graphc.load_checkpoint(tmp_path / "True" / "net-2_2_breakpoint.ckpt")
-    assert same({k: v.asnumpy() for k, v in found.items()}, weights(model))
+        if wanted:
+            found = graphc.load_checkpoint(directory / "net-2_2_breakpoint.ckpt")
+            assert same({k: v.asnumpy() for k, v in found.items()}, weights(model))
 
 
 def test_a_resumed_training_has_the_same_bits(tmp_path):

@@ -230,14 +230,18 @@ def test_a_jitted_loop_of_ones_own():
     @numba.njit
     def loop(images, labels, x, y, loss, kept):
         for i in range(len(images)):
-            x[:], y[:] = images[i], labels[i]
+            for j in range(x.size):
+                x[j] = images[i, j]
+            for j in range(y.size):
+                y[j] = labels[i, j]
             if call(context_) != 0:
                 return i
-            kept[i] = loss[()]
+            kept[i] = loss[0]
         return len(images)
 
     kept = np.zeros(10, np.float32)
-    assert loop(X, Y, *entry.inputs, entry.results[0], kept) == 10
+    memory = (a.reshape(-1) for a in (*entry.inputs, entry.results[0]))
+    assert loop(X.reshape(10, -1), Y.reshape(10, -1), *memory, kept) == 10
     assert kept.tolist() == losses
     assert same(state(one), state(own))
     assert bool(entry.results[1]) is False
