@@ -16,4 +16,7 @@ from graphc.nn.train import *
 from graphc.nn.train.accumulate import MicroBatch as _MicroBatch  # noqa: F401, the name that wrappers import
 
 if not TYPE_CHECKING:
-    __all__ = ["initializer", *(name for module in (cell, layer, loss, metrics, rates, train, optim) for name in module.__all__)]
+    __all__ = [
+        "initializer",
+        *(name for module in (cell, layer, loss, metrics, rates, train, optim) for name in module.__all__),
+    ]

@@ -22,14 +22,16 @@ from graphc.train.callbacks.progress import ProgressBar
 from graphc.train.callbacks.record import History, LambdaCallback
 from graphc.train.callbacks.summary import SummaryCollector
 from graphc.train.context import RunContext
-from graphc.train.data_sink import data_sink
+from graphc.train.dataset_helper import DatasetHelper, connect_network_with_dataset
 from graphc.train.model import Model
+from graphc.train.sinking import data_sink
 
+__all__ = [
+    "BackupAndRestore", "Callback", "CheckpointConfig", "DatasetHelper", "DynamicLossScaleManager", "EarlyStopping",
+    "FixedLossScaleManager", "History", "LambdaCallback", "LearningRateScheduler", "LossMonitor", "LossScaleManager",
+    "Model", "ModelCheckpoint", "OnRequestExit", "ProgressBar", "ReduceLROnPlateau", "RunContext", "SummaryCollector",
+    "TimeMonitor", "build_train_network", "connect_network_with_dataset", "data_sink", "load_checkpoint",
+    "load_param_into_net", "save_checkpoint",
+]  # fmt: skip
 if not TYPE_CHECKING:
-    __all__ = [
-        "BackupAndRestore", "Callback", "CheckpointConfig", "DynamicLossScaleManager", "EarlyStopping",
-        "FixedLossScaleManager", "History", "LambdaCallback", "LearningRateScheduler", "LossMonitor", "LossScaleManager",
-        "Model", "ModelCheckpoint", "OnRequestExit", "ProgressBar", "ReduceLROnPlateau", "RunContext", "SummaryCollector",
-        "TimeMonitor", "build_train_network", "data_sink", "load_checkpoint", "load_param_into_net", "save_checkpoint",
-        *metrics.__all__,
-    ]  # fmt: skip
+    __all__ += metrics.__all__

@@ -27,7 +27,9 @@ class CallbackParams(dict[str, Any]):
 
 
 class RunContext:
-    """The state of a run, and whether it is to stop (MindSpore: train.RunContext). original_args: a dict, else ArgumentTypeError."""
+    """The state of a run, and whether it is to stop (MindSpore: train.RunContext). ArgumentTypeError unless original_args is
+    a dict.
+    """
 
     def __init__(self, original_args: dict[str, Any]) -> None:
         if not isinstance(original_args, dict):

@@ -51,9 +51,9 @@ class Model:
                 )
         only("Model", "boost_config_dict", kwargs.pop("boost_config_dict", None), None, "")
         only("Model", "boost_level", kwargs.pop("acc_level", boost_level), "O0")
-        for name, cell, needed in (("network", network, True), ("loss_fn", loss_fn, False), ("eval_network", eval_network, False)):
-            if not isinstance(cell, Cell) and (needed or cell is not None):
-                raise checks.wrong_type("Model", name, "a Cell" if needed else "a Cell or None", cell)
+        for name, cell in (("network", network), ("loss_fn", loss_fn), ("eval_network", eval_network)):
+            if not isinstance(cell, Cell) and (cell is not None or name == "network"):
+                raise checks.wrong_type("Model", name, "a Cell" if name == "network" else "a Cell or None", cell)
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
         self._loss_scale_manager: LossScaleManager | None = kwargs.get("loss_scale_manager")
         self._train_network = self._build_train_network(amp_level, kwargs)
@@ -70,7 +70,10 @@ class Model:
         ):
             if value != usual:
                 raise ArgumentValueError(
-                    f"Model: {name}={value!r} needs an optimizer", code="GC210", loc=user_loc(), help=f"leave out {name}"
+                    f"Model: {name}={value!r} needs an optimizer",
+                    code="GC210",
+                    loc=user_loc(),
+                    help=f"leave out {name}",
                 )
         return self._network if self._loss_fn is None else WithLossCell(self._network, self._loss_fn)
 
@@ -254,7 +257,9 @@ class Model:
         checks.boolean(owner, "dataset_sink_mode", dataset_sink_mode)
         self._measurable(owner)
         chosen = as_list(callbacks)
-        params = CallbackParams(self._eval_params(valid_dataset), mode="eval", list_callback=chosen, network=self._network)
+        params = CallbackParams(
+            self._eval_params(valid_dataset), mode="eval", list_callback=chosen, network=self._network
+        )
         return self._evaluate(valid_dataset, params, chosen, None)
 
     def _measurable(self, owner: str) -> None:

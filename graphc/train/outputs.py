@@ -10,7 +10,7 @@ from graphc.ops.tensor.tensor import Tensor
 
 
 def loss_of(outputs: Any) -> Any:
-    """The loss as callbacks show it: the mean of a Tensor as a float; of a tuple its first item, as an array if it is a Tensor."""
+    """The loss as callbacks show it: a Tensor's mean as a float; of a tuple the first item, as an array if it is a Tensor."""
     if isinstance(outputs, (tuple, list)) and outputs:
         return outputs[0].asnumpy() if isinstance(outputs[0], Tensor) else outputs[0]
     return float(np.mean(outputs.asnumpy())) if isinstance(outputs, Tensor) else outputs

@@ -55,7 +55,7 @@ class Sink:
 
     def run(self, steps: int) -> Sunk:
         """So many steps. What a step raises ends the sink; the steps before it are done."""
-        parts: list[tuple[Array, Array | None, Array | None]] = []
+        parts: list[tuple[Array | None, ...]] = []
         left, waited = steps, 0.0
         outputs: Any = None
         batch: tuple[Tensor, ...] = ()
@@ -68,16 +68,15 @@ class Sink:
             batch = tuple(Tensor.wrap(q[count - 1, ...]) for q in queue)
             self._check(batch)
             outputs, *kept = self._run_block(queue, batch)
-            parts.append((kept[0], kept[1], kept[2]))
+            parts.append(tuple(kept))
             left -= count
-        losses, overflows, scales = (
-            None if any(part[k] is None for part in parts) else np.concatenate([part[k] for part in parts])  # type: ignore[misc]
-            for k in range(3)
-        )
+        losses, overflows, scales = (_joined([part[k] for part in parts]) for k in range(3))
         assert losses is not None
         return Sunk(outputs, batch, losses, overflows, scales, waited)
 
-    def _run_block(self, queue: list[Array], batch: tuple[Tensor, ...]) -> tuple[Any, Array, Array | None, Array | None]:
+    def _run_block(
+        self, queue: list[Array], batch: tuple[Tensor, ...]
+    ) -> tuple[Any, Array, Array | None, Array | None]:
         """(what the last step returns, losses, overflows, scales)"""
         step = step_of(self._cell, batch)
         if step is None:
@@ -108,6 +107,12 @@ class Sink:
             None if None in overflows else np.array(overflows),
             None if None in scales else np.array(scales),
         )
+
+
+def _joined(parts: list[Array | None]) -> Array | None:
+    """Arrays one after the other, None if one is missing."""
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None
 
 
 def _kept(results: Any) -> list[int]:

@@ -47,7 +47,10 @@ TWO = [["scores", "labels"], ["scores2", "labels2"]]
 BITS = [["bits", "bits2"], ["bits2", "bits"]]
 CUBES = [["cubes", "cubes2"], ["cubes2", "cubes"]]
 DISTANCES = ("euclidean", "chessboard", "taxicab")
-NUMBERS = "sensitivity specificity precision npv miss_rate fpr fdr for pt ts acc ba f1 mcc fm bm mk".split()
+NUMBERS = [
+    "sensitivity", "specificity", "precision", "npv", "miss_rate", "fpr", "fdr", "for", "pt", "ts", "acc", "ba", "f1", "mcc",
+    "fm", "bm", "mk",
+]  # fmt: skip
 #: (metric, its arguments, the inputs of each batch, arguments of eval)
 CASES = [
     ("Accuracy", {}, TWO, {}),
@@ -117,7 +120,11 @@ CASES = [
     ),
     ("MeanSurfaceDistance", {}, [["image", "nothing", 1]], {}),
     ("HausdorffDistance", {}, [["nothing", "image", 1]], {}),
-    *(("BleuScore", {"n_gram": n, "smooth": s}, [[CANDIDATES, REFERENCES]], {}) for n in (1, 2, 4) for s in (True, False)),
+    *(
+        ("BleuScore", {"n_gram": n, "smooth": s}, [[CANDIDATES, REFERENCES]], {})
+        for n in (1, 2, 4)
+        for s in (True, False)
+    ),
 ]
 
 

@@ -51,7 +51,8 @@ def test_the_whole_matches_its_parts():
     both = np.concatenate((SCORES, INPUTS["scores2"])), np.concatenate((LABELS, INPUTS["labels2"]))
     for metric in (nn.Accuracy(), nn.Precision(), nn.Recall(), nn.F1(), nn.Top5CategoricalAccuracy(), nn.MAE()):
         if isinstance(metric, nn.MAE):
-            batches, whole = ((SCORES, SCORES * 2), (INPUTS["scores2"],) * 2), (both[0], np.concatenate((SCORES * 2, INPUTS["scores2"])))
+            batches = (SCORES, SCORES * 2), (INPUTS["scores2"],) * 2
+            whole = tuple(map(np.concatenate, zip(*batches, strict=True)))
         else:
             batches, whole = ((SCORES, LABELS), (INPUTS["scores2"], INPUTS["labels2"])), both
         once = metric(*whole)
@@ -94,9 +95,7 @@ def test_root_mean_square_distance_has_its_root():
         """Elements with a neighbour outside, by looking at each."""
         padded = np.pad(region, 1)
         around = [(0, 1), (0, -1), (1, 0), (-1, 0)]
-        return [
-            (i, j) for i, j in np.argwhere(region) if not all(padded[i + 1 + a, j + 1 + b] for a, b in around)
-        ]
+        return [(i, j) for i, j in np.argwhere(region) if not all(padded[i + 1 + a, j + 1 + b] for a, b in around)]
 
     squares = [min((i - k) ** 2 + (j - l) ** 2 for k, l in edge(second)) for i, j in edge(first)]
     assert got == pytest.approx(np.sqrt(np.mean(squares)))

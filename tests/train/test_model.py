@@ -64,7 +64,9 @@ def test_loss_scale_manager_and_amp_level():
     model = train.Model(net, loss, optimizer, amp_level="O2", loss_scale_manager=manager, keep_batchnorm_fp32=False)
     assert isinstance(model.train_network, nn.TrainOneStepWithLossScaleCell)
     seen = []
-    model.train(1, samples(), callbacks=train.LambdaCallback(on_train_step_end=lambda c: seen.append(c.original_args())))
+    model.train(
+        1, samples(), callbacks=train.LambdaCallback(on_train_step_end=lambda c: seen.append(c.original_args()))
+    )
     assert seen[0].net_outputs[2].asnumpy() == 128
     assert seen[0].loss_scale_mananger is manager
     dynamic = amp.DynamicLossScaleManager(1024, 2, 2)
@@ -173,7 +175,9 @@ def test_an_evaluation_network_of_ones_own():
     plain = make(metrics={"acc"})
     assert indexed.eval(samples()) == plain.eval(samples())
     chosen = nn.Accuracy().set_indexes([1, 0])
-    assert train.Model(net, eval_network=Evaluated(net), metrics={"acc": chosen}).eval(samples()) == plain.eval(samples())
+    assert train.Model(net, eval_network=Evaluated(net), metrics={"acc": chosen}).eval(samples()) == plain.eval(
+        samples()
+    )
     short = train.Model(net, eval_network=net, eval_indexes=[0, 1, 2], metrics={"acc"})
     with pytest.raises(ArgumentValueError, match=r"returns 1 results, a tuple with the places \[0, 1, 2\]"):
         short.eval(Data(noise(1, 4, 4)))
@@ -245,7 +249,9 @@ def test_older_hooks():
     model.train(1, samples(), callbacks=Old())
     model.eval(samples(), callbacks=[Old()])
     assert calls == ["begin", *["step_end"] * 3, "end"] * 2
-    with pytest.raises(ValueError, match=r"Old defines begin, step_end, end: in fit[\s\S]*help: name it on_train_begin"):
+    with pytest.raises(
+        ValueError, match=r"Old defines begin, step_end, end: in fit[\s\S]*help: name it on_train_begin"
+    ):
         model.fit(1, samples(), callbacks=Old())
 
 
@@ -275,15 +281,27 @@ class Empty:
         (lambda: make().train(1, samples(), dataset_sink_mode=1), TypeError, "dataset_sink_mode must be a bool"),
         (lambda: make().train(1, samples(), sink_size=0), ValueError, "sink_size must be an int >= 1, or -1"),
         (lambda: make().train(1, samples(), callbacks=3), TypeError, "callbacks must be a Callback or a list of them"),
-        (lambda: make().train(1, samples(), callbacks=[train.History]), TypeError, r"help: give an instance: History\(\)"),
+        (
+            lambda: make().train(1, samples(), callbacks=[train.History]),
+            TypeError,
+            r"help: give an instance: History\(\)",
+        ),
         (lambda: make().train(1, Data(noise(1, 4, 4))), ValueError, r"must give \(data, label\), it gives 1 columns"),
         (lambda: make().train(1, [("a", "b")]), TypeError, "the data set gives str among its columns"),
         (lambda: make().eval(samples()), ValueError, "Model.eval: the Model has no metrics"),
         (lambda: make().fit(1, samples(), samples()), ValueError, "Model.fit: the Model has no metrics"),
         (lambda: make(metrics={"acc"}).fit(1, samples(), samples(), valid_frequency="2"), TypeError, "valid_frequency"),
-        (lambda: make().predict(np.zeros(3)), TypeError, "inputs must be Tensors, numbers, strings or None, got ndarray"),
+        (
+            lambda: make().predict(np.zeros(3)),
+            TypeError,
+            "inputs must be Tensors, numbers, strings or None, got ndarray",
+        ),
         (lambda: make().predict(Tensor(np.zeros((0, 4)))), ValueError, "an input has no elements"),
-        (lambda: make().predict(Tensor(noise(1, 4, 4)), backend="lite"), ValueError, r"\[GC112\] Model.predict: backend"),
+        (
+            lambda: make().predict(Tensor(noise(1, 4, 4)), backend="lite"),
+            ValueError,
+            r"\[GC112\] Model.predict: backend",
+        ),
         (lambda: make().build(), TypeError, "a train_dataset or a valid_dataset is needed"),
         (lambda: train.RunContext([]), TypeError, "original_args must be a dict"),
     ],

@@ -40,8 +40,10 @@ X[4, 0, 0] = np.inf
 
 
 def state(made):
+    """All parameters, and the random states of layers, by name."""
+    held = [(f"{n}.{k}", v) for n, c in made.cells_and_names() for k, v in vars(c).items()]
     values = {p.name: p.asnumpy() for p in made.get_parameters()}
-    return values | {f"{n}.{k}": v.asnumpy() for n, c in made.cells_and_names() for k, v in vars(c).items() if isinstance(v, graphc.Parameter)}
+    return values | {name: v.asnumpy() for name, v in held if isinstance(v, graphc.Parameter)}
 
 
 def test_run_many_gives_the_bits_of_single_steps():
@@ -160,7 +162,9 @@ def test_blocks_are_limited_and_asked_for(monkeypatch):
 
     monkeypatch.setattr(sink, "BLOCK", 2 * (4 * 4 * 4 + 4 * 4))
     sunk, singly = make(), make()
-    sunk.train(3, WithBlocks(noise(1, 12, 4), (np.arange(12) % 3).astype(np.int32)), dataset_sink_mode=True, sink_size=4)
+    sunk.train(
+        3, WithBlocks(noise(1, 12, 4), (np.arange(12) % 3).astype(np.int32)), dataset_sink_mode=True, sink_size=4
+    )
     singly.train(4, samples())
     assert same(weights(sunk), weights(singly))
     assert asked[:5] == [1, 2, 1, 1, 2]

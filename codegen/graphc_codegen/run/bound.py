@@ -83,7 +83,7 @@ class Bound(ABC):
         return self.memory(buffer_id, shape).copy
 
     def memory(self, buffer_id: int, shape: tuple[int, ...] | None = None) -> Array:
-        """The memory of a buffer itself, maybe in another shape; an input's is that of the last run. Raises KeyError as `read`."""
+        """The memory of a buffer itself, maybe in another shape; an input's is that of the last run. KeyError as `read`."""
         buffer = self._buffers[buffer_id]
         return self._view(buffer).reshape(buffer.shape if shape is None else shape)
 

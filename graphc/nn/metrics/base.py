@@ -179,7 +179,7 @@ def indices(y_pred: Array, y: Array) -> Array:
 
 def same_classes(owner: str, before: int, y_pred: Array) -> int:
     """The number of classes; ArgumentValueError if it was another one before."""
-    count = y_pred.shape[1]
+    count = int(y_pred.shape[1])
     if before not in (0, count):
         raise misfit(owner, f"the predictions have {count} classes, those before had {before}")
     return count

@@ -43,7 +43,9 @@ class BleuScore(Metric):
         """Take in candidates and references. ArgumentValueError if they are not as many, or a candidate has no reference."""
         candidates, references = counted("BleuScore", inputs, "candidates", "references")
         if len(candidates) != len(references):
-            raise misfit("BleuScore", f"there are {len(references)} lists of references for {len(candidates)} candidates")
+            raise misfit(
+                "BleuScore", f"there are {len(references)} lists of references for {len(candidates)} candidates"
+            )
         if not all(references):
             raise misfit("BleuScore", "every candidate needs at least one reference")
         for candidate, wanted in zip(candidates, references, strict=True):

@@ -58,17 +58,17 @@ class ConfusionMatrix(TwoInputs):
     def eval(self) -> Array:
         """The matrix; MetricError before the first batch."""
         measured("ConfusionMatrix", self._is_update)
-        matrix = self.confusion_matrix.copy()
+        matrix: Array = self.confusion_matrix.copy()
         axis = {"target": 1, "prediction": 0, "all": None}
         if self.normalize != "no_norm":
             total = matrix.sum(axis=axis[self.normalize], keepdims=True)
-            matrix = np.divide(matrix, total, out=np.zeros_like(matrix), where=total != 0)
+            matrix = np.asarray(np.divide(matrix, total, out=np.zeros_like(matrix), where=total != 0))
         return matrix
 
 
 def _ratio(above: Array, below: Array) -> Array:
     """above / below, NaN where below is 0."""
-    return np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below != 0)
+    return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below != 0))
 
 
 def _threshold(tp: Array, fp: Array, tn: Array, fn: Array) -> Array:

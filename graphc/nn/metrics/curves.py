@@ -55,7 +55,8 @@ class ROC(TwoInputs):
         MetricError before the first batch; ArgumentValueError if there are no positive, or no negative, samples.
         """
         measured("ROC", self.y is not None)
-        assert self.y is not None and self.y_pred is not None
+        assert self.y is not None
+        assert self.y_pred is not None
         if self.y_pred.ndim == 1:
             return _curve(self.y_pred, self.y == (1 if self.pos_label is None else self.pos_label))
         classes = [_curve(self.y_pred[:, c], self.y == c) for c in range(self.y_pred.shape[1])]

@@ -145,9 +145,7 @@ class CallbackList:
             targets = [entered.enter_context(each) for each in self._callbacks]
             self._stack = entered.pop_all()
         # MindSpore lets __enter__ return another callback in its place.
-        self._callbacks = [
-            t if isinstance(t, Callback) else c for t, c in zip(targets, self._callbacks, strict=True)
-        ]
+        self._callbacks = [t if isinstance(t, Callback) else c for t, c in zip(targets, self._callbacks, strict=True)]
         return self
 
     def __exit__(

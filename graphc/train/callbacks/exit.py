@@ -48,7 +48,11 @@ class OnRequestExit(Callback):
         owner = "OnRequestExit"
         self.save_ckpt = checks.boolean(owner, "save_ckpt", save_ckpt)
         self.save_mindir = checks.boolean(owner, "save_mindir", save_mindir)
-        for name, value in (("file_name", file_name), ("directory", directory or "."), ("config_file", config_file or "")):
+        for name, value in (
+            ("file_name", file_name),
+            ("directory", directory or "."),
+            ("config_file", config_file or ""),
+        ):
             if not isinstance(value, (str, os.PathLike)):
                 raise checks.wrong_type(owner, name, "a string", value)
         if not checks.is_int(sig) or sig not in signal.valid_signals():

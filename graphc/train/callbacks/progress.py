@@ -30,7 +30,9 @@ class ProgressBar(Callback):
         self._file = file
         self._tqdm = None if bar is False else _tqdm()
         if bar and self._tqdm is None:
-            raise checks.wrong_value("ProgressBar", "bar", "False or None without tqdm", bar, "pip install 'graphc[progress]'")
+            raise checks.wrong_value(
+                "ProgressBar", "bar", "False or None without tqdm", bar, "pip install 'graphc[progress]'"
+            )
         stream = file or sys.stderr
         if bar is None and not (hasattr(stream, "isatty") and stream.isatty()):
             self._tqdm = None

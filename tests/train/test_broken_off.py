@@ -1,0 +1,116 @@
+"""Runs that are broken off, in every phase: the ends of callbacks are called, workers let go, and the error is clear."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphc import train
+from tests.train.conftest import Data, make, samples
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Compiled once; trained further and further."""
+    return make(metrics={"acc"})
+
+
+class Hooks(train.Callback):
+    """Writes down which ends are called, and with which error."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def on_train_end(self, run_context):
+        self.calls.append(("end", run_context.error))
+
+    def on_eval_end(self, run_context):
+        self.calls.append(("eval end", run_context.error))
+
+    def __exit__(self, *ended):
+        self.calls.append(("exit", ended[1]))
+
+
+STAGES = [n for n in dir(train.Callback) if n.startswith("on_")]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, RuntimeError])
+def test_a_callback_that_raises(model, stage, kind):
+    """In every phase the ends of all callbacks are called, once, and the error says where it comes from."""
+
+    def fail(run_context):
+        raise kind("halt")
+
+    first, last = Hooks(), Hooks()
+    callbacks = [first, train.LambdaCallback(**{stage: fail}), last]
+    with pytest.raises(kind, match="halt") as caught:
+        model.fit(2, samples(rows=4), samples(rows=4), callbacks=callbacks)
+    assert caught.value.__notes__[0].startswith(f"raised by LambdaCallback.{stage}")
+    for hooks in (first, last):
+        calls = [name for name, _ in hooks.calls]
+        assert calls.count("end") == 1
+        assert calls[-1] == "exit"
+        assert calls.count("eval end") <= 1 + (stage == "on_train_end")
+    assert last.calls[-1] == ("exit", caught.value)
+    assert dict(last.calls)["end"] is caught.value
+
+
+def test_errors_of_ends_do_not_hide_the_first():
+    class Bad(train.Callback):
+        def on_train_end(self, run_context):
+            raise OSError("disk full")
+
+    hooks = Hooks()
+    stop = train.LambdaCallback(on_train_begin=lambda c: 1 / 0)
+    with pytest.raises(ZeroDivisionError) as caught:
+        make().train(1, samples(), callbacks=[Bad(), stop, hooks])
+    assert "Bad.on_train_end has failed, too: OSError: disk full" in caught.value.__notes__
+    assert hooks.calls[0][0] == "end"
+    with pytest.raises(OSError, match="disk full"):
+        make().train(1, samples(rows=4), callbacks=[Bad(), hooks])
+
+
+class Raises(Data):
+    """A data set that fails at its second batch, and says when its workers are let go."""
+
+    def __init__(self, error):
+        super().__init__(*samples().columns)
+        self.error, self.released = error, 0
+
+    def create_tuple_iterator(self, num_epochs):
+        owner = self
+
+        class Iterator:
+            def __iter__(self):
+                for i, batch in enumerate(Data.__iter__(owner)):
+                    if i == 1:
+                        raise owner.error
+                    yield batch
+
+            def release(self):
+                owner.released += 1
+
+        return Iterator()
+
+
+@pytest.mark.parametrize("sink", [False, True])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("sample 7")])
+def test_a_data_set_that_raises(error, sink):
+    hooks, data = Hooks(), Raises(error)
+    with pytest.raises(type(error)) as caught:
+        make().train(1, data, callbacks=hooks, dataset_sink_mode=sink)
+    assert caught.value is error
+    assert [name for name, _ in hooks.calls] == ["end", "exit"]
+    assert data.released == 1
+
+
+def test_a_second_entering_that_fails_leaves_the_first():
+    class Refuses(train.Callback):
+        def __enter__(self):
+            raise RuntimeError("not now")
+
+    hooks = Hooks()
+    with pytest.raises(RuntimeError, match="not now"):
+        make().train(1, samples(), callbacks=[hooks, Refuses()])
+    assert [name for name, _ in hooks.calls] == ["exit"]
