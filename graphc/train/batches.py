@@ -107,6 +107,16 @@ class Batches:
         self._held = batch
         return [column[:count] for column in made]
 
+    def state(self) -> dict[str, Any] | None:
+        """Where the data set is, for its `load_state_dict`: the batches given so far do not come again. None if it cannot say."""
+        describe = getattr(self._source, "state_dict", None)
+        if describe is None:
+            return None
+        found = dict(describe())
+        if found.get("position") == self._dataset.get_dataset_size():  # The next batch is that of the next pass.
+            found |= {"epoch": found["epoch"] + 1, "position": 0}
+        return found
+
     def close(self) -> None:
         """Let the data set's workers go."""
         if self._pass is not None:

@@ -46,6 +46,7 @@ class Training:
     def run(self, sink_size: int | None) -> None:
         """All epochs: sinks of so many steps, or step by step for None."""
         params = self.params
+        params.dataset_state = self.batches.state
         sink = None if sink_size is None else Sink(self.network, self.batches, self.check)
         try:
             self.callbacks.call("on_train_begin", self.context)

@@ -210,7 +210,8 @@ class Model:
         first, last = params.initial_epoch, params.initial_epoch + params.epoch_num
         sink = params.sink_size if params.dataset_sink_mode else None
         size = size_of("Model.train", "train_dataset", dataset)
-        passes = last - first if sink is None else -(-(last - first) * sink // size)
+        # Counted from the first epoch of all: a data set may go on from a state that was loaded.
+        passes = last if sink is None else -(-last * sink // size)
         manager = self._loss_scale_manager
         drops = manager is not None and getattr(manager, "get_drop_overflow_update", lambda: False)()
 

@@ -253,7 +253,10 @@ def test_learning_rate_scheduler():
         (lambda: train.CheckpointConfig(-1), "save_checkpoint_steps must be at least 0"),
         (lambda: train.CheckpointConfig(saved_network=3), "saved_network must be a Cell or None"),
         (lambda: train.CheckpointConfig(append_info="epoch_num"), "append_info must be a list"),
-        (lambda: train.CheckpointConfig(append_info=["loss"]), "append_info must be one of 'epoch_num', 'step_num'"),
+        (
+            lambda: train.CheckpointConfig(append_info=["loss"]),
+            "append_info must be one of 'epoch_num', 'step_num', 'dataset_state'",
+        ),
         (lambda: train.CheckpointConfig(append_info=[{}, {}]), "may hold one dict, it holds 2"),
         (lambda: train.CheckpointConfig(append_info=[{"a": []}]), "maps names to numbers"),
         (lambda: train.CheckpointConfig(remove_redundancy=True), r"\[GC112\] CheckpointConfig: remove_redundancy=True"),

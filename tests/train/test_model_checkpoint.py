@@ -13,7 +13,7 @@ import pytest
 import graphc
 from graphc import train
 from graphc.errors import ArgumentValueError
-from tests.train.conftest import Events, make, same, samples, weights
+from tests.train.conftest import Data, Events, make, same, samples, weights
 
 
 @pytest.fixture(scope="module")
@@ -157,3 +157,49 @@ def test_on_request_exit(tmp_path):
     thread.start()
     thread.join()
     assert "signals reach the main thread only" in failed[0]
+
+
+class Counted(Data):
+    """A data set that says where it is, and goes on from there."""
+
+    epoch = position = 0
+
+    def create_tuple_iterator(self, num_epochs=-1):
+        owner = self
+
+        class Iterator:
+            def __iter__(self):
+                for batch in [*Data.__iter__(owner)][owner.position :]:
+                    owner.position += 1
+                    yield batch
+                owner.epoch, owner.position = owner.epoch + 1, 0
+
+            def state_dict(self):
+                return {"epoch": owner.epoch, "position": owner.position}
+
+        return Iterator()
+
+
+@pytest.mark.parametrize("every", [3, 4])
+def test_the_data_set_goes_on_where_the_file_was_written(tmp_path, monkeypatch, every):
+    """A training that ended in the middle of an epoch, or at its end, and one that goes on: the bits of one without end."""
+    states = {}
+    save = graphc.save_checkpoint
+
+    def keep(network, path, append_dict):
+        states[path.name] = json.loads(append_dict["dataset_state"])
+        save(network, path)
+
+    monkeypatch.setattr("graphc.train.callbacks.checkpoint.save_checkpoint", keep)
+    columns = samples().columns
+    whole, half, rest = make(), make(), make()
+    whole.train(3, Counted(*columns))
+    config = train.CheckpointConfig(every, append_info=["dataset_state"])
+    half.train(2, Counted(*columns), callbacks=train.ModelCheckpoint("net", tmp_path, config))
+    name = {3: "net-1_3.ckpt", 4: "net-2_1.ckpt"}[every]
+    assert states[name] == {"epoch": 1, "position": every - 3}
+    graphc.load_param_into_net(rest.train_network, graphc.load_checkpoint(tmp_path / name), strict_load=True)
+    data = Counted(*columns)
+    data.position = states[name]["position"]
+    rest.train(3, data, initial_epoch=states[name]["epoch"])
+    assert same(weights(whole), weights(rest))

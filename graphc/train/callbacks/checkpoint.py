@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import time
@@ -21,7 +22,8 @@ from graphc.train.callbacks.monitors import step_in_epoch
 
 _logger = logging.getLogger("graphc")
 _FORMATS = ("ckpt", "safetensors")
-_INFOS = ("epoch_num", "step_num")
+_COUNTED = ("epoch_num", "step_num")
+_STATE = "dataset_state"
 
 
 class CheckpointConfig:
@@ -30,8 +32,9 @@ class CheckpointConfig:
     save_checkpoint_steps: every so many steps; else save_checkpoint_seconds: at the first step's end after so many seconds.
     keep_checkpoint_max: of the files of this training so many are kept; else keep_checkpoint_per_n_minutes: one for so
     many minutes; else one. Only the first of each pair that is not 0 or None counts. saved_network: a Cell in place of the
-    training cell. append_info: a list of "epoch_num", "step_num" (counted on, from a dict's values of these names) and at
-    most one dict of names with numbers, strings or Tensors, which go into the file. exception_save: also when the training
+    training cell. append_info: a list of "epoch_num", "step_num" (counted on, from a dict's values of these names),
+    "dataset_state" (JSON for load_state_dict of the data set; no name of MindSpore's) and at most one dict of names with
+    numbers, strings or Tensors, which go into the file. exception_save: also when the training
     is broken off, as PREFIX-EPOCH_STEP_breakpoint.ckpt. integrated_save, async_save, enc_key, enc_mode, crc_check and format
     ("ckpt" or "safetensors") are those of save_checkpoint. remove_redundancy is False: there is one process.
     Raises ArgumentTypeError or ArgumentValueError.
@@ -121,7 +124,8 @@ def _infos(given: Any) -> dict[str, Any]:
         raise ArgumentTypeError(f"{owner}: append_info may hold one dict, it holds {len(dicts)}", loc=user_loc())
     for each in given or []:
         if isinstance(each, str):
-            made.setdefault(checks.one_of(owner, "append_info", each, _INFOS), 0)
+            name = checks.one_of(owner, "append_info", each, (*_COUNTED, _STATE))
+            made.setdefault(name, "" if name == _STATE else 0)
         elif not isinstance(each, dict):
             raise checks.wrong_type(owner, "append_info", "a list of strings and one dict", each)
     for name, value in (dicts or [{}])[0].items():
@@ -166,7 +170,7 @@ class ModelCheckpoint(Callback):
             if isinstance(self._prefix, str):
                 self._prefix = _free_prefix(self._directory, self._prefix)
         self._append = dict(self._config.append_dict)
-        self._counted = {name: self._append.get(name, 0) for name in _INFOS}
+        self._counted = {name: self._append.get(name, 0) for name in _COUNTED}
         self._files: list[tuple[Path, float]] = []
         self._latest = ""
         self._last_step, self._last_time = 0, time.time()
@@ -204,9 +208,11 @@ class ModelCheckpoint(Callback):
 
     def _save(self, params: Any, mark: str = "") -> None:
         path = self._path(params, mark)
-        for name in _INFOS:
+        for name in _COUNTED:
             if name in self._append:
                 self._append[name] = self._counted[name] + params[f"cur_{name}"]
+        if _STATE in self._append:
+            self._append[_STATE] = json.dumps(params.dataset_state())
         self._config.write(params.train_network, path, self._append)
         self._latest = params.latest_ckpt_file = str(path)
         self._last_step = params.last_save_ckpt_step = params.cur_step_num

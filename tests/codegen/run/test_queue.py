@@ -19,15 +19,10 @@ ROWS = 6
 def sums(threads: int = 1) -> Program:
     """w += x and y = w + x, for x, w, y float32[4]."""
     line = Access("float32", (1,), 0, 4)
-    kernel = LoopKernel(
-        (4,), (False,), (line, line), (Instr("input", (), "float32", 0), Instr("input", (), "float32", 1), Instr("add", (0, 1), "float32")),
-        (Output(line, 2),),
-    )  # fmt: skip
-    buffers = (
-        Buffer(0, "float32", (4,), "input", 0),
-        Buffer(1, "float32", (4,), "param", 0),
-        Buffer(2, "float32", (4,), "arena", 0),
-    )
+    add = (Instr("input", (), "float32", 0), Instr("input", (), "float32", 1), Instr("add", (0, 1), "float32"))
+    kernel = LoopKernel((4,), (False,), (line, line), add, (Output(line, 2),))
+    spaces = ("input", "param", "arena")
+    buffers = tuple(Buffer(k, "float32", (4,), space, 0) for k, space in enumerate(spaces))
     return Program("sums", buffers, (Call(kernel, (0, 1, 1)), Call(kernel, (0, 1, 2))), 64, threads=threads)
 
 
