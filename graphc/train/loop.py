@@ -49,17 +49,18 @@ class Training:
         params.dataset_state = self.batches.state
         sink = None if sink_size is None else Sink(self.network, self.batches, self.check)
         try:
+            self.network.set_train(True)
             self.callbacks.call("on_train_begin", self.context)
             for epoch in range(self.first_epoch, self.last_epoch):
                 params.cur_epoch_num = epoch + 1
                 self.callbacks.call("on_train_epoch_begin", self.context)
-                self.network.set_train(True)
                 if sink is None:
                     self._steps()
                 else:
                     self._one_sink(sink, sink_size or 0)
                 if self.evaluates(epoch + 1):
                     self.evaluate()
+                    self.network.set_train(True)
                 self.callbacks.call("on_train_epoch_end", self.context)
                 params.pop("metrics", None)
                 params.pop("eval_results", None)
