@@ -81,7 +81,7 @@ def _matthews(tp: Array, fp: Array, tn: Array, fn: Array) -> Array:
 
 
 #: (names, formula of true positives, false positives, true negatives, false negatives).
-_FORMULAS: tuple[tuple[str, Callable[[Array, Array, Array, Array], Array]], ...] = (
+FORMULAS: tuple[tuple[str, Callable[[Array, Array, Array, Array], Array]], ...] = (
     ("sensitivity recall hit_rate true_positive_rate tpr", lambda tp, fp, tn, fn: _ratio(tp, tp + fn)),
     ("specificity selectivity true_negative_rate tnr", lambda tp, fp, tn, fn: _ratio(tn, tn + fp)),
     ("precision positive_predictive_value ppv", lambda tp, fp, tn, fn: _ratio(tp, tp + fp)),
@@ -103,7 +103,7 @@ _FORMULAS: tuple[tuple[str, Callable[[Array, Array, Array, Array], Array]], ...]
     ),
     ("markedness deltap mk", lambda tp, fp, tn, fn: _ratio(tp, tp + fp) + _ratio(tn, tn + fn) - 1.0),
 )
-_BY_NAME = {name: formula for names, formula in _FORMULAS for name in names.split()}
+_BY_NAME = {name: formula for names, formula in FORMULAS for name in names.split()}
 
 
 class UnknownMetricError(ArgumentValueError, NotImplementedError):
@@ -138,7 +138,7 @@ class ConfusionMatrixMetric(TwoInputs):
             raise UnknownMetricError(
                 f"{owner}: there is no metric_name {metric_name!r}",
                 loc=user_loc(),
-                help=f"one of {', '.join(names.split()[0] for names, _ in _FORMULAS)}",
+                help=f"one of {', '.join(names.split()[0] for names, _ in FORMULAS)}",
             )
         self.calculation_method = checks.boolean(owner, "calculation_method", calculation_method)
         self.decrease = checks.one_of(owner, "decrease", decrease, _DECREASE)
