@@ -48,6 +48,9 @@ def as_tensors(element: Any) -> tuple[Tensor, ...]:
         element = (element,)
     made = []
     for x in element:
+        if type(x) is np.ndarray and x.dtype.kind in "fiub" and x.dtype.isnative and x.flags.c_contiguous:
+            made.append(Tensor.wrap(x))  # Most of them.
+            continue
         if isinstance(x, np.ndarray) and x.dtype.kind not in "OUSMm":
             x = Tensor.wrap(np.ascontiguousarray(native(x)).reshape(x.shape))
         elif isinstance(x, (bool, int, float, np.generic)):

@@ -11,7 +11,7 @@ from typing import Any
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.nn.metrics import Loss
-from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tensor import Tensor, require_array
 from graphc.train.batches import Batches
 from graphc.train.callbacks.base import CallbackList
 from graphc.train.context import CallbackParams, RunContext
@@ -75,15 +75,15 @@ class Training:
 
     def _steps(self) -> None:
         """An epoch, step by step."""
-        params, call, context = self.params, self.callbacks.call, self.context
+        params, network, call, context = self.params, self.network, self.callbacks.call, self.context
         for batch in self.batches.one_pass():
             self.check(batch)
-            params.cur_step_num += 1
-            params.train_dataset_element = batch
+            params["cur_step_num"] += 1
+            params["train_dataset_element"] = batch
             call("on_train_step_begin", context)
-            params.net_outputs = self.network(*batch)
+            params["net_outputs"] = outputs = network(*batch)
             if self.update_scale is not None:
-                self.update_scale(bool(overflow_of(params.net_outputs)))
+                self.update_scale(bool(overflow_of(outputs)))
             call("on_train_step_end", context)
             if context.get_stop_requested():
                 break
@@ -111,7 +111,8 @@ class Training:
                 loc=user_loc(),
                 help="project([...]) chooses two columns; or let the network compute its loss, and leave out loss_fn",
             )
-        rows = batch[0].shape[0] if batch and batch[0].shape else None
+        shape = require_array(batch[0]).shape if batch else ()
+        rows = shape[0] if shape else None
         if self._rows is None:
             self._rows = rows
         elif rows != self._rows and not self._said:
