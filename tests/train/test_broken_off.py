@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
+import threading
+import time
+
+import numpy as np
 import pytest
 
+import graphc
 from graphc import train
 from tests.train.conftest import Data, make, samples
 
@@ -114,3 +122,56 @@ def test_a_second_entering_that_fails_leaves_the_first():
     with pytest.raises(RuntimeError, match="not now"):
         make().train(1, samples(), callbacks=[hooks, Refuses()])
     assert [name for name, _ in hooks.calls] == ["exit"]
+
+
+def test_ctrl_c_in_a_sink_is_seen_at_its_end():
+    """The block that runs is finished; then callbacks end, and nothing is half-done."""
+    count = 20_000
+    x, y = np.tile(samples().columns[0][:4], (count, 1, 1)), np.tile(samples().columns[1][:4], (count, 1))
+
+    class Blocks(Data):
+        def get_dataset_size(self):
+            return count
+
+        def create_tuple_iterator(self, num_epochs=-1):
+            class Iterator:
+                at = 0
+
+                def blocks(self, columns, steps):
+                    begin, self.at = self.at, min(self.at + steps, count)
+                    return (x[begin : self.at], y[begin : self.at]) if begin < count else None
+
+            return Iterator()
+
+    hooks, model = Hooks(), make(lr=1e-3)
+    model.train(1, samples(rows=4))
+    interrupt = train.LambdaCallback(
+        on_train_step_begin=lambda c: threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start(),
+        on_train_step_end=lambda c: time.sleep(5),
+    )
+    with pytest.raises(KeyboardInterrupt):
+        model.train(1, Blocks(), callbacks=[interrupt, hooks], dataset_sink_mode=True)
+    assert [name for name, _ in hooks.calls] == ["end", "exit"]
+    made = int(model.train_network.optimizer.global_step.asnumpy()[0]) - 1
+    assert made in (0, 1, count)
+
+
+def test_a_full_disk(tmp_path, monkeypatch):
+    """The file before is whole, the error says what was written, and nothing is tried again."""
+    save, calls = graphc.save_checkpoint, []
+
+    def full(network, path, **options):
+        calls.append(path.name)
+        if len(calls) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        return save(network, path)
+
+    monkeypatch.setattr("graphc.train.callbacks.checkpoint.save_checkpoint", full)
+    hooks = Hooks()
+    with pytest.raises(OSError, match="No space left") as caught:
+        make().train(2, samples(), callbacks=[train.ModelCheckpoint("net", tmp_path), hooks])
+    assert caught.value.__notes__ == ["raised by ModelCheckpoint.on_train_step_end in epoch 1, step 2"]
+    assert calls == ["net-1_1.ckpt", "net-1_2.ckpt"]
+    assert [p.name for p in tmp_path.iterdir()] == ["net-1_1.ckpt"]
+    assert graphc.load_checkpoint(tmp_path / "net-1_1.ckpt")["global_step"].asnumpy() == 1
+    assert [name for name, _ in hooks.calls] == ["end", "exit"]
