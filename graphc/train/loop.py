@@ -67,6 +67,8 @@ class Training:
                 if self.context.get_stop_requested():
                     break
         except BaseException as error:
+            if not getattr(error, "__notes__", None):
+                error.add_note(f"broken off in epoch {params.cur_epoch_num} at step {params.cur_step_num}")
             self.callbacks.finish("on_train_end", self.context, error)
         else:
             self.callbacks.finish("on_train_end", self.context)

@@ -109,6 +109,8 @@ def test_a_data_set_that_raises(error, sink):
     with pytest.raises(type(error)) as caught:
         make().train(1, data, callbacks=hooks, dataset_sink_mode=sink)
     assert caught.value is error
+    assert error.__notes__ == [f"broken off in epoch 1 at step {3 if sink else 1}"]
+    error.__notes__.clear()
     assert [name for name, _ in hooks.calls] == ["end", "exit"]
     assert data.released == 1
 

@@ -150,6 +150,19 @@ def test_fit_evaluates_when_it_is_asked_to(capsys):
     assert [x is None for x in seen] == [False, True, False]
 
 
+@pytest.mark.parametrize("sink", [False, True])
+def test_modes_in_fit(sink):
+    """Steps run in training mode, also after an evaluation, which runs in the other one."""
+    modes = []
+    model = make(metrics={"acc"})
+    note = train.LambdaCallback(**{
+        f"on_{kind}_step_end": lambda c, kind=kind: modes.append((kind, model.predict_network.fc1.training))
+        for kind in ("train", "eval")
+    })  # fmt: skip
+    model.fit(2, samples(rows=4), samples(rows=4), callbacks=note, dataset_sink_mode=sink)
+    assert modes == [("train", True), ("eval", False)] * 2
+
+
 def test_evaluation_is_by_definition():
     model = make(metrics={"acc", "loss"})
     net, x, y = model.predict_network, *samples().columns
