@@ -27,6 +27,7 @@ class Training:
 
     evaluate: called at the end of the epochs of which `evaluates` is true. pairs: the batches must be pairs, for the network
     and for the loss. update_scale: gets whether a step overflowed, where somebody on the host counts that; else None.
+    said: what has been said and is not said again.
     """
 
     network: Cell
@@ -40,8 +41,8 @@ class Training:
     evaluates: Callable[[int], bool]
     evaluate: Callable[[], None]
     update_scale: Callable[[bool], None] | None
+    said: set[str]
     _rows: int | None = None
-    _said: bool = False
 
     def run(self, sink_size: int | None) -> None:
         """All epochs: sinks of so many steps, or step by step for None."""
@@ -117,8 +118,8 @@ class Training:
         rows = shape[0] if shape else None
         if self._rows is None:
             self._rows = rows
-        elif rows != self._rows and not self._said:
-            self._said = True
+        elif rows != self._rows and "partial" not in self.said:
+            self.said.add("partial")
             _logger.warning(
                 "a batch has %s rows instead of %s, which is one more compilation; batch(..., drop_remainder=True) "
                 "leaves out the last rows of an epoch",

@@ -58,6 +58,7 @@ class Model:
         self._loss_scale_manager: LossScaleManager | None = kwargs.get("loss_scale_manager")
         self._train_network = self._build_train_network(amp_level, kwargs)
         self._metric_fns = get_metrics(metrics) or {}
+        self._said: set[str] = set()
         self._eval_network, self._eval_indexes = self._build_eval_network(eval_network, eval_indexes, amp_level)
 
     def _build_train_network(self, amp_level: str, options: dict[str, Any]) -> Cell:
@@ -232,6 +233,7 @@ class Model:
                 pairs=self._loss_fn is not None,
                 evaluates=evaluates,
                 evaluate=lambda: self._eval_in_fit(valid, params),
+                said=self._said,
                 update_scale=manager.update_loss_scale if manager is not None and drops else None,
             ).run(sink)
 

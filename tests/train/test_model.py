@@ -220,7 +220,8 @@ def test_data_sets_of_other_kinds():
 def test_a_partial_batch_is_said_once(caplog):
     model = make()
     with caplog.at_level(logging.WARNING, "graphc"):
-        model.train(3, samples(rows=10))
+        model.train(2, samples(rows=10))
+        model.train(1, samples(rows=10), dataset_sink_mode=True)
     assert [r.getMessage() for r in caplog.records] == [
         "a batch has 2 rows instead of 4, which is one more compilation; batch(..., drop_remainder=True) "
         "leaves out the last rows of an epoch"
