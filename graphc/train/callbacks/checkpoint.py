@@ -30,11 +30,11 @@ class CheckpointConfig:
     """When ModelCheckpoint saves, and what it keeps (MindSpore: train.CheckpointConfig).
 
     save_checkpoint_steps: every so many steps; else save_checkpoint_seconds: at the first step's end after so many seconds.
-    keep_checkpoint_max: of the files of this training so many are kept; else keep_checkpoint_per_n_minutes: one for so
-    many minutes; else one. Only the first of each pair that is not 0 or None counts. saved_network: a Cell in place of the
-    training cell. append_info: a list of "epoch_num", "step_num" (counted on, from a dict's values of these names),
-    "dataset_state" (JSON for load_state_dict of the data set; no name of MindSpore's) and at most one dict of names with
-    numbers, strings or Tensors, which go into the file. exception_save: also when the training
+    keep_checkpoint_max: of the files of this training so many are kept, with async_save one more; else
+    keep_checkpoint_per_n_minutes: one for so many minutes; else one. Only the first of each pair that is not 0 or None counts.
+    saved_network: a Cell in place of the training cell. append_info: a list of "epoch_num", "step_num" (counted on, from a
+    dict's values of these names), "dataset_state" (JSON for load_state_dict of the data set; no name of MindSpore's) and at
+    most one dict of names with numbers, strings or Tensors, which go into the file. exception_save: also when the training
     is broken off, as PREFIX-EPOCH_STEP_breakpoint.ckpt. integrated_save, async_save, enc_key, enc_mode, crc_check and format
     ("ckpt" or "safetensors") are those of save_checkpoint. remove_redundancy is False: there is one process.
     Raises ArgumentTypeError or ArgumentValueError.
@@ -236,6 +236,8 @@ class ModelCheckpoint(Callback):
         now = time.time()
         most, minutes = self._config.keep_checkpoint_max, self._config.keep_checkpoint_per_n_minutes
         before = [each for each in self._files if each[0] != path]
+        if most and self._config.async_save:
+            most += 1  # The new file may not be there yet.
         if most:
             gone = before[: max(0, len(before) + 1 - most)]
         else:
