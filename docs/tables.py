@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import graphc
-from graphc import amp, nn, ops
+from graphc import amp, nn, ops, train
 from graphc.errors import CODES, GraphcError
 from graphc.ir import NO_GRAD, REQUIRED, OpDef, all_ops
 from graphc.ir.op import Kernel, Lowering, Reduce
+from graphc.nn.metrics.confusion import FORMULAS
 
 DOCS = Path(__file__).resolve().parent
 
@@ -93,6 +94,12 @@ def _row(*cells: str) -> str:
     return f"| {' | '.join(c.replace('|', chr(92) + '|') for c in cells)} |"
 
 
+def confusion_table() -> list[str]:
+    """The numbers of nn.ConfusionMatrixMetric, with all their names."""
+    rows = (_row(*(f"`{n}`" for n in names.split()[:1]), ", ".join(names.split()[1:])) for names, _ in FORMULAS)
+    return ["| metric_name | other names |", "|---|---|", *rows]
+
+
 TABLES: dict[str, Callable[[], list[str]]] = {
     "ops": ops_table,
     "codes": codes_table,
@@ -101,6 +108,8 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "ops-names": _names(ops),
     "graphc-names": _names(graphc),
     "amp-names": _names(amp),
+    "train-names": _names(train),
+    "confusion-names": confusion_table,
 }
 #: The page of each table.
 PAGES = {
@@ -111,6 +120,8 @@ PAGES = {
     "ops-names": "mindspore.md",
     "graphc-names": "mindspore.md",
     "amp-names": "mindspore.md",
+    "train-names": "mindspore.md",
+    "confusion-names": "training.md",
 }
 
 

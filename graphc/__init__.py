@@ -84,7 +84,26 @@ if TYPE_CHECKING:
     from graphc.ops.tensor.seed import get_rng_state, get_seed, set_rng_state, set_seed
     from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
     from graphc.parallel import get_auto_parallel_context, reset_auto_parallel_context, set_auto_parallel_context
-    from graphc.train import Callback
+    from graphc.train import (
+        BackupAndRestore,
+        Callback,
+        CheckpointConfig,
+        DatasetHelper,
+        EarlyStopping,
+        History,
+        LambdaCallback,
+        LearningRateScheduler,
+        LossMonitor,
+        Model,
+        ModelCheckpoint,
+        OnRequestExit,
+        ReduceLROnPlateau,
+        RunContext,
+        SummaryCollector,
+        TimeMonitor,
+        connect_network_with_dataset,
+        data_sink,
+    )
 
 __version__ = "0.1.0"
 
@@ -103,22 +122,29 @@ _LAZY = {
     "graphc.ops.tensor.seed": "get_rng_state get_seed set_rng_state set_seed",
     "graphc.ops.tensor.tensor": "Parameter ParameterTuple Tensor",
     "graphc.parallel": "get_auto_parallel_context reset_auto_parallel_context set_auto_parallel_context",
-    "graphc.train": "Callback",
+    "graphc.train": (
+        "BackupAndRestore Callback CheckpointConfig DatasetHelper EarlyStopping History LambdaCallback LearningRateScheduler"
+        " LossMonitor Model ModelCheckpoint OnRequestExit ReduceLROnPlateau RunContext SummaryCollector TimeMonitor"
+        " connect_network_with_dataset data_sink"
+    ),
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}
 
 __all__ = [
-    "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "Callback", "CheckpointError",
-    "CompileError", "CompiledStep", "DType", "DTypeError", "DynamicLossScaleManager", "FixedLossScaleManager",
-    "GradientError", "GraphcError", "GraphcWarning", "KernelError", "LossScaleError", "LossScaleManager",
-    "LossScaleWarning", "LoweringError", "ParallelMode", "Parameter", "ParameterTuple", "ParseError",
-    "RecompileWarning", "RecordError", "ShapeError", "SignatureError", "Tensor", "TraceAttributeError", "TraceError",
-    "TraceTypeError", "UntrainedWarning", "VerifyError", "async_ckpt_thread_status", "bfloat16", "bool_",
-    "build_train_network", "ckpt_to_safetensors", "compile", "debug", "float16", "float32", "float64",
-    "get_auto_parallel_context", "get_context", "get_grad", "get_rng_state", "get_seed", "grad", "int8", "int16",
-    "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint", "load_checkpoint_async", "load_param_into_net",
-    "ms_function", "mutable", "nn", "ops", "reset_auto_parallel_context", "safetensors_to_ckpt", "save_checkpoint",
-    "set_auto_parallel_context", "set_context", "set_rng_state", "set_seed", "uint8", "value_and_grad",
+    "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "BackupAndRestore", "Callback",
+    "CheckpointConfig", "CheckpointError", "CompileError", "CompiledStep", "DType", "DTypeError", "DatasetHelper",
+    "DynamicLossScaleManager", "EarlyStopping", "FixedLossScaleManager", "GradientError", "GraphcError",
+    "GraphcWarning", "History", "KernelError", "LambdaCallback", "LearningRateScheduler", "LossMonitor",
+    "LossScaleError", "LossScaleManager", "LossScaleWarning", "LoweringError", "Model", "ModelCheckpoint",
+    "OnRequestExit", "ParallelMode", "Parameter", "ParameterTuple", "ParseError", "RecompileWarning", "RecordError",
+    "ReduceLROnPlateau", "RunContext", "ShapeError", "SignatureError", "SummaryCollector", "Tensor", "TimeMonitor",
+    "TraceAttributeError", "TraceError", "TraceTypeError", "UntrainedWarning", "VerifyError",
+    "async_ckpt_thread_status", "bfloat16", "bool_", "build_train_network", "ckpt_to_safetensors", "compile",
+    "connect_network_with_dataset", "data_sink", "debug", "float16", "float32", "float64", "get_auto_parallel_context",
+    "get_context", "get_grad", "get_rng_state", "get_seed", "grad", "int8", "int16", "int32", "int64", "ir", "jit",
+    "jit_class", "load_checkpoint", "load_checkpoint_async", "load_param_into_net", "ms_function", "mutable", "nn",
+    "ops", "reset_auto_parallel_context", "safetensors_to_ckpt", "save_checkpoint", "set_auto_parallel_context",
+    "set_context", "set_rng_state", "set_seed", "uint8", "value_and_grad",
 ]  # fmt: skip
 
 

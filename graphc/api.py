@@ -5,16 +5,17 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from graphc import collector, passes
 from graphc.build import build, kernel_error
 from graphc.debug import switches, threads
+from graphc.entry import Entry
 from graphc.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -40,6 +41,7 @@ from graphc_codegen.program import symbol
 
 if TYPE_CHECKING:
     from graphc_codegen import Bound
+    from graphc_codegen.run.native import NativeBound
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -162,6 +164,11 @@ class CompiledStep:
         """The parameters it reads or writes."""
         return [p for p in self._params if not isinstance(p, PrintLog)]
 
+    @property
+    def results(self) -> Any:
+        """The types of what it returns, nested as `construct` returns it."""
+        return unflatten(self._outputs, [type for _, type in self._lowered.results])
+
     def timings(self) -> list[Timing]:
         """Every kernel call of a profiling build (GRAPHC_PROFILE=1) with the time that all runs so far spent in it.
 
@@ -219,14 +226,91 @@ class CompiledStep:
                 raise kernel_error(error, self._locations()) from error.__cause__
             if self._canary:
                 self._bound.check_canaries()
-            outputs: list[Any] = [Tensor.wrap(read()) for read in self._readers]
+            outputs = [Tensor.wrap(read()) for read in self._readers]
             for log in self._prints:
                 log.flush()
             for watch in self._watches:
-                watch()
+                watch(1)
+        return self._returned(outputs)
+
+    def _returned(self, outputs: list[Any]) -> Any:
+        """What `construct` returns, from its tensors."""
         for i in self._numbers:
             outputs[i] = outputs[i].item()
         return unflatten(self._outputs, outputs)
+
+    def run_many(self, queue: list[Array], kept: Sequence[int] = ()) -> tuple[Any, list[Array]]:
+        """One step per batch of a queue, in one native loop that does not come back to Python in between.
+
+        queue: for every input an array (steps, *its shape) of its dtype, C-contiguous; the step must take nothing but tensors.
+        kept: which results, counted through the nest that `construct` returns, are kept of every step.
+        Returns (what the last step returns, for every kept result an array (steps, *its shape)). The same bits as a call per
+        step. What ends a step ends the loop: those before it are done. Without native code (GRAPHC_JIT=0), or where the
+        step prints, the loop is Python's. Raises SignatureError GC170 for a queue that does not fit.
+        """
+        steps = self._checked_queue(queue)
+        inputs = {b.id: queue[b.position] for b in self._lowered.program.buffers if b.space == "input"}
+        results = [self._lowered.results[i] for i in kept]
+        written = [id for id, _ in results if id not in inputs]
+        arrays: list[list[Array]] = []
+        begin = 0
+        with self._lock:
+            while begin < steps:
+                limits = [check() for check in self._checks] + [watch.limit() for watch in self._watches]
+                count = min([steps - begin, *(n for n in limits if n is not None), *([1] if self._prints else [])])
+                if self._moves != Parameter.moves:
+                    self._bind()
+                part = [q[begin : begin + count] for q in queue]
+                try:
+                    arrays.append(self._bound.run_many(part, count, written))
+                except KernelError as error:
+                    raise kernel_error(error, self._locations()) from error.__cause__
+                if self._canary:
+                    self._bound.check_canaries()
+                for log in self._prints:
+                    log.flush()
+                for watch in self._watches:
+                    watch(count)
+                begin += count
+            outputs: list[Any] = [Tensor.wrap(read()) for read in self._readers]
+        kept_arrays = inputs | {id: np.concatenate([part[k] for part in arrays]) for k, id in enumerate(written)}
+        return self._returned(outputs), [kept_arrays[id].reshape(steps, *type.shape) for id, type in results]
+
+    def _checked_queue(self, queue: list[Array]) -> int:
+        """How many batches a queue holds, if it fits; else SignatureError."""
+        held = [f"{q.dtype}{list(q.shape)}" for q in queue]
+        steps = len(queue[0]) if queue and queue[0].ndim else 0
+        plain = self._plain
+        fits = plain is not None and len(plain) == len(queue) > 0 and steps > 0
+        if not fits or not all(
+            q.dtype == dtype and q.shape == (steps, *shape) and q.flags.c_contiguous
+            for q, (dtype, shape) in zip(queue, plain or (), strict=True)
+        ):
+            raise SignatureError(
+                f"a queue of batches does not fit this step of {self.graph.name}",
+                loc=user_loc(),
+                details=[f"compiled for {', '.join(map(str, self._types))}", f"the queue holds {', '.join(held)}"],
+                help="every input needs a C-contiguous array (steps, *its shape) of its dtype",
+            )
+        return steps
+
+    @property
+    def entry(self) -> Entry:
+        """The step for a loop of one's own, jitted or not: a new one each time, with memory of its own; see `Entry`.
+
+        Raises ArgumentValueError where there is no native code (GRAPHC_JIT=0), for a step that prints or counts its time,
+        and for one that takes anything but tensors.
+        """
+        on = switches()
+        if self._executable.checked or self._prints or self._plain is None or on.profile:
+            raise ArgumentValueError(
+                f"this step of {self.graph.name} cannot be called by address",
+                loc=user_loc(),
+                help="a step that takes tensors only, prints nothing and is compiled without GRAPHC_JIT=0 and GRAPHC_PROFILE",
+            )
+        self._check_params()
+        bound = self._executable.bind([p.storage for p in self._params], list(self._lowered.constants))
+        return Entry.of(cast("NativeBound", bound), self._executable.entry_address, self._plain, self._lowered.results)
 
     def _locations(self) -> dict[int, Loc]:
         """The user's lines by node id."""
@@ -234,6 +318,13 @@ class CompiledStep:
 
     def _bind(self) -> None:
         """Take the addresses of the parameters. A parameter whose type has changed needs a new compilation."""
+        self._check_params()
+        self._bound: Bound = self._executable.bind([p.storage for p in self._params], list(self._lowered.constants))
+        self._readers = [self._bound.reader(b, type.shape) for b, type in self._lowered.results]
+        self._moves = Parameter.moves
+
+    def _check_params(self) -> None:
+        """SignatureError if a parameter has another type than the step was compiled for."""
         for id, p in zip(self._lowered.params, self._params, strict=True):
             compiled = self.graph.node(id).type
             if p.type != compiled:
@@ -241,9 +332,6 @@ class CompiledStep:
                     f"parameter {p.name!r} is {p.type} now, this step was compiled for {compiled}",
                     help="compile again: graphc.compile(cell, ...)",
                 )
-        self._bound: Bound = self._executable.bind([p.storage for p in self._params], list(self._lowered.constants))
-        self._readers = [self._bound.reader(b, type.shape) for b, type in self._lowered.results]
-        self._moves = Parameter.moves
 
     def plain_arrays(self, args: tuple[Any, ...]) -> list[Array] | None:
         """The inputs' memory where all are contiguous Tensors of the right types: the quick way. Else None."""
@@ -369,8 +457,12 @@ def _reads(cell: Cell, structure: Structure) -> Names:
     return names
 
 
-def _checks(cell: Cell, name: str, written: set[Parameter]) -> list[Callable[[], None]]:
-    """What optimizers and managers of the loss scale want to look at before, or after, a step that writes these parameters."""
+def _checks(cell: Cell, name: str, written: set[Parameter]) -> list[Any]:
+    """What optimizers and managers of the loss scale want to look at before, or after, a step that writes these parameters.
+
+    "check_before": called with nothing, it gives the number of steps that may follow before it wants to look again, None for
+    any number. "check_after": called with the number of steps that have been made; `limit()` says how many may follow.
+    """
     makers = ((getattr(type(c), name, None), c) for _, c in cell.cells_and_names())
     made = (make(c, written) for make, c in makers if make is not None)
     return [check for check in made if check is not None]

@@ -166,7 +166,7 @@ def _name(cell: Cell) -> str:
 
 def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a cell that is called outside a trace."""
-    conditions = (dispatch.version, Parameter.moves, context.version, jit())
+    conditions = _conditions()
     steps: Steps = attached(cell, "steps", Steps)
     step, known, watch = steps.latest
     if step is not None and known == conditions and not kwargs:
@@ -182,6 +182,26 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     # Compiling may have touched cells that construct makes.
     steps.latest = step, (dispatch.version, *conditions[1:]), watch
     return step(*args, **kwargs)
+
+
+def step_of(cell: Cell, args: tuple[Any, ...]) -> CompiledStep | None:
+    """The compiled step that a call of the cell with these arguments runs, compiled now if there is none; None in
+    PYNATIVE_MODE, which runs op by op.
+    """
+    if context.get_context("mode") == context.PYNATIVE_MODE:
+        return None
+    conditions = _conditions()
+    steps: Steps = attached(cell, "steps", Steps)
+    step, known, watch = steps.latest
+    if step is None or known != conditions or step.plain_arrays(args) is None or watch.changed():
+        step, watch = steps.step(cell, *as_inputs((args, {})))
+        steps.latest = step, (dispatch.version, *conditions[1:]), watch
+    return step
+
+
+def _conditions() -> tuple[Any, ...]:
+    """What, together with the cell's own state, decides which step a call runs."""
+    return dispatch.version, Parameter.moves, context.version, jit()
 
 
 class GradientCell(Cell):

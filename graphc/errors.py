@@ -175,6 +175,9 @@ CODES: dict[str, str] = {
     "GC183": "A user's own kernel cannot be compiled, gives something else than its type rule says, or raised an exception.",
     "GC190": "A checkpoint does not match.",
     "GC192": "The record of a training run is not what `graphc report` reads.",
+    "GC210": "A Model lacks what it is asked for, or its data set does not give what the network takes.",
+    "GC211": "A metric that has seen nothing was asked for its value, or its inputs do not fit each other.",
+    "GC212": "The loss is infinite or NaN, and LossMonitor ends the training.",
 }
 
 

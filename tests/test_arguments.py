@@ -37,6 +37,7 @@ _HOW = "says how, not what: any value gives the same result"
 _SAID = "that it has no effect is said once"
 _ONE = "with one process every group is this process"
 _SHAPE = "Python's or MindSpore's protocol gives it"
+_HOOK = "a hook gets the run, whether it looks at it or not"
 #: Parameters that nothing reads, by file, function and name.
 UNREAD = {
     "amp/managers.py LossScaleManager.update_loss_scale overflow": _ABSTRACT,
@@ -78,6 +79,12 @@ UNREAD = {
     "nn/layer/recurrent.py _Recurrent.step x": _ABSTRACT,
     "nn/layer/recurrent.py _Recurrent.step state": _ABSTRACT,
     "nn/layer/recurrent.py _Recurrent.step weights": _ABSTRACT,
+    "nn/metrics/base.py Metric.update inputs": _ABSTRACT,
+    "nn/metrics/classification.py _Share._count prediction": _ABSTRACT,
+    "nn/metrics/classification.py _Share._count truth": _ABSTRACT,
+    "nn/metrics/classification.py Precision._count truth": "precision is a share of what is predicted",
+    "nn/metrics/classification.py Recall._count prediction": "recall is a share of what is true",
+    "nn/metrics/numbers.py _MeanError._errors difference": _ABSTRACT,
     "nn/optim/base.py Optimizer.update index": _ABSTRACT,
     "nn/optim/base.py Optimizer.update gradient": _ABSTRACT,
     "nn/optim/base.py Optimizer.update lr": _ABSTRACT,
@@ -131,10 +138,24 @@ UNREAD = {
     "parallel/settings.py _set_cost values": _HOW,
     "parallel/comm_func.py barrier group": _ONE,
     "parallel/comm_func.py all_reduce async_op": _ONE,
-    **{f"train/callback.py Callback.__exit__ {n}": _SHAPE for n in ("kind", "error", "trace")},
+    "train/callbacks/checkpoint.py ModelCheckpoint.begin run_context": _HOOK,
+    "train/callbacks/exit.py OnRequestExit._handle_signal frame": _SHAPE,
+    "train/callbacks/exit.py OnRequestExit._handle_signal signum": _SHAPE,
+    "train/callbacks/monitors.py LossMonitor.begin run_context": _HOOK,
+    "train/callbacks/monitors.py TimeMonitor.epoch_begin run_context": _HOOK,
+    "train/callbacks/monitors.py TimeMonitor.on_eval_epoch_begin run_context": _HOOK,
+    "train/callbacks/plateau.py _Watch.on_train_begin run_context": _HOOK,
+    "train/callbacks/record.py History.begin run_context": _HOOK,
+    "train/callbacks/summary.py SummaryCollector.on_train_epoch_begin run_context": _HOOK,
+    "train/sinking.py _any_batch batch": "any batch will do",
     **{
-        f"train/callback.py Callback.on_train_{stage} run_context": _ABSTRACT
-        for stage in ("begin", "epoch_begin", "step_begin", "step_end", "epoch_end", "end")
+        f"train/callbacks/{file}.__exit__ ended": _SHAPE
+        for file in ("exit.py OnRequestExit", "progress.py ProgressBar", "summary.py SummaryCollector")
+    },
+    **{f"train/callbacks/base.py Callback.__exit__ {n}": _SHAPE for n in ("kind", "error", "trace")},
+    **{
+        f"train/callbacks/base.py Callback.{hook} run_context": _ABSTRACT
+        for hook in ("begin", "epoch_begin", "step_begin", "step_end", "epoch_end", "end")
     },
 }
 

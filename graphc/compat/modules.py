@@ -46,7 +46,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.dataset": ("graphc.dataset",),
     # ---- networks
     "mindspore.nn": _NN,
-    **_within("mindspore.nn", "cell layer loss wrap grad metrics", _NN),
+    **_within("mindspore.nn", "cell layer loss wrap grad", _NN),
+    "mindspore.nn.metrics": ("graphc.nn.metrics", "graphc.nn.metrics.base"),
     "mindspore.nn.learning_rate_schedule": ("graphc.nn.rates.schedules",),
     "mindspore.nn.dynamic_lr": ("graphc.nn.rates.lists",),
     **_within(
@@ -104,8 +105,21 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.amp": ("graphc.amp",),
     "mindspore.train": ("graphc", "graphc.train", "graphc.amp", "graphc.checkpoint"),
     "mindspore.train.callback": ("graphc.train",),
-    "mindspore.train.model": ("graphc.train",),
-    "mindspore.train.metrics": ("graphc.train",),
+    **_within(
+        "mindspore.train.callback",
+        "_callback _checkpoint _early_stop _history _lambda_callback _loss_monitor _lr_scheduler_callback _on_request_exit"
+        " _reduce_lr_on_plateau _summary_collector _time_monitor _backup_and_restore",
+        ("graphc.train",),
+    ),
+    **_within("mindspore.train", "model data_sink dataset_helper", ("graphc.train",)),
+    "mindspore.train.metrics": ("graphc.nn.metrics", "graphc.nn.metrics.base"),
+    **_within(
+        "mindspore.train.metrics",
+        "accuracy auc bleu_score confusion_matrix cosine_similarity dice error fbeta hausdorff_distance loss"
+        " mean_surface_distance metric occlusion_sensitivity perplexity precision recall roc"
+        " root_mean_square_surface_distance topk",
+        ("graphc.nn.metrics", "graphc.nn.metrics.base"),
+    ),
     "mindspore.train.amp": ("graphc.amp",),
     "mindspore.train.loss_scale_manager": ("graphc.amp",),
     "mindspore.train.serialization": ("graphc.checkpoint",),

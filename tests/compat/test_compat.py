@@ -134,3 +134,33 @@ def test_dtype_is_a_module_beside_being_a_function(mindspore):
     x = Tensor([1.5], mstype.float16)
     assert x.dtype == mstype.float16 == ops.dtype(x)
     assert zeros_like((x, [x]))[1][0].dtype == mstype.float16
+
+
+def test_names_of_training_are_found_where_scripts_look(mindspore):
+    """In the packages, in the modules within them, and at the top."""
+    from mindspore import CheckpointConfig, LossMonitor, Model, ModelCheckpoint
+    from mindspore.nn import Accuracy
+    from mindspore.nn.metrics import Metric
+    from mindspore.train import Callback, RunContext, get_metric_fn
+    from mindspore.train.callback import SummaryCollector
+    from mindspore.train.callback._checkpoint import ModelCheckpoint as Inner
+    from mindspore.train.data_sink import data_sink
+    from mindspore.train.dataset_helper import DatasetHelper
+    from mindspore.train.metrics import Loss, names
+    from mindspore.train.metrics.metric import EvaluationBase, rearrange_inputs
+    from mindspore.train.model import Model as InnerModel
+    from mindspore.train.serialization import save_checkpoint
+
+    train, nn = graphc.train, graphc.nn
+    assert (Model, InnerModel, ModelCheckpoint, Inner) == (train.Model, train.Model, *[train.ModelCheckpoint] * 2)
+    assert (CheckpointConfig, LossMonitor, Callback) == (train.CheckpointConfig, train.LossMonitor, train.Callback)
+    assert (RunContext, SummaryCollector, DatasetHelper) == (
+        train.RunContext,
+        train.SummaryCollector,
+        train.DatasetHelper,
+    )
+    assert (Accuracy, Loss, Metric) == (nn.Accuracy, nn.Loss, train.Metric)
+    assert (get_metric_fn, names, rearrange_inputs) == (nn.get_metric_fn, nn.names, nn.rearrange_inputs)
+    assert issubclass(nn.Recall, EvaluationBase)
+    assert data_sink is graphc.data_sink
+    assert save_checkpoint is graphc.save_checkpoint

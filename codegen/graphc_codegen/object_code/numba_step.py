@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -32,8 +32,16 @@ class Jitted:
 
 def compile_step(source: str, symbols: Iterable[str]) -> list[Jitted]:
     """The functions of step.py; kernels and each other they call by name. Raises CodegenError when Numba refuses one."""
-    namespace: dict[str, Any] = {name: _external(name, 2) for name in symbols}
-    namespace |= {"move": _external(MOVE, 2), "load_flag": _external(LOAD_FLAG, 2, "int64"), "__name__": "graphc_step"}
+    operations = {name: (name, 2, "void") for name in symbols}
+    return compile_source(source, operations | {"move": (MOVE, 2, "void"), "load_flag": (LOAD_FLAG, 2, "int64")})
+
+
+def compile_source(source: str, operations: Mapping[str, tuple[str, int, str]]) -> list[Jitted]:
+    """The functions of a generated module. They call each other, and `operations`: name there -> (symbol of another module,
+    number of int64 operands, type of the result). Raises CodegenError when Numba refuses one.
+    """
+    namespace: dict[str, Any] = {name: _external(*operation) for name, operation in operations.items()}
+    namespace |= {"__name__": "graphc_step"}
     made: list[Jitted] = []
 
     def njit(signature: str, **options: Any) -> Callable[[Any], Any]:

@@ -49,6 +49,20 @@ class Bound(ABC):
         is running the same object, or when the number of inputs is wrong.
         """
 
+    def run_many(self, queue: Sequence[Array], steps: int, kept: Sequence[int]) -> list[Array]:
+        """Run `steps` steps; step i takes `queue[k][i]` as its input k, all of which the caller guarantees as for `run`.
+
+        Returns for every buffer id in `kept`, none of them an input's, an array with its value after each step. What `run`
+        raises is raised by the step that fails; those before it are done.
+        """
+        arrays = [np.empty((steps, *b.shape), numpy_dtype(b.dtype)) for b in map(self._buffers.__getitem__, kept)]
+        read = [self.reader(id) for id in kept]
+        for step in range(steps):
+            self.run([batches[step, ...] for batches in queue])
+            for array, value in zip(arrays, read, strict=True):
+                array[step] = value()
+        return arrays
+
     def timings(self) -> list[tuple[Call, Array]]:
         """Every call with seconds [threads, 2] spent waiting before it and working in it; none but in a profile build."""
         return []
@@ -64,10 +78,14 @@ class Bound(ABC):
     def reader(self, buffer_id: int, shape: tuple[int, ...] | None = None) -> Callable[[], Array]:
         """What returns a copy of a buffer at the time of the call, maybe in another shape. Raises KeyError as `read`."""
         buffer = self._buffers[buffer_id]
-        shape = buffer.shape if shape is None else shape
         if buffer.space == "input":  # each run may have another array
-            return lambda: self._view(buffer).reshape(shape).copy()
-        return self._view(buffer).reshape(shape).copy
+            return lambda: self._view(buffer).reshape(buffer.shape if shape is None else shape).copy()
+        return self.memory(buffer_id, shape).copy
+
+    def memory(self, buffer_id: int, shape: tuple[int, ...] | None = None) -> Array:
+        """The memory of a buffer itself, maybe in another shape; an input's is that of the last run. KeyError as `read`."""
+        buffer = self._buffers[buffer_id]
+        return self._view(buffer).reshape(buffer.shape if shape is None else shape)
 
     def check_canaries(self) -> None:
         """Raise CanaryError, naming the neighbours, if bytes between arena buffers changed since the binding.

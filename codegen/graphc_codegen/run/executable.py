@@ -64,7 +64,7 @@ class Executable:
             from graphc_codegen.run.checked import CheckedBound
 
             return CheckedBound(self._rendered, params, consts)
-        return NativeBound(self._rendered, self._native(), self._pool(), params, consts)
+        return NativeBound(self._rendered, self._native(), self._pool(), params, consts, self._cache_dir)
 
     def _native(self) -> Loaded:
         if self._loaded is None:

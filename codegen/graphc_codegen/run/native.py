@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from graphc_codegen.object_code.loading import Loaded
 from graphc_codegen.object_code.numba_step import ENTRY
 from graphc_codegen.program import ALIGNMENT, Buffer, Call, is_custom
 from graphc_codegen.run.bound import Array, Bound, aligned_bytes
+from graphc_codegen.run.queue import loop, make_plan, run_plan
 from graphc_codegen.run.threads import Pool
+from graphc_codegen.scalars.halves import numpy_dtype
 from graphc_codegen.text.render import Rendered
 from graphc_codegen.writer import CONTEXT, SCRATCH, WORDS
 
@@ -28,9 +31,16 @@ class NativeBound(Bound):
     """
 
     def __init__(
-        self, rendered: Rendered, loaded: Loaded, pool: Pool | None, params: Sequence[Array], consts: Sequence[Array]
+        self,
+        rendered: Rendered,
+        loaded: Loaded,
+        pool: Pool | None,
+        params: Sequence[Array],
+        consts: Sequence[Array],
+        cache_dir: Path | None = None,
     ) -> None:
         super().__init__(rendered, params, consts)
+        self._cache_dir = cache_dir
         program, slots = rendered.program, rendered.slots
         self._table = np.zeros(max(1, len(slots)), np.int64)
         self._threads = program.threads
@@ -86,16 +96,7 @@ class NativeBound(Bound):
         if not self._lock.acquire(blocking=False):
             raise RuntimeError("another thread is running this bound program")
         try:
-            if self._pool is not None and not self._pool.ready:  # after a fork
-                self._pool.start()
-            bound = self._bound
-            if len(inputs) != len(bound):
-                raise RuntimeError(f"the program has {len(bound)} inputs, got {len(inputs)}")
-            for k, array in enumerate(inputs):
-                if array is not bound[k]:
-                    # The reference keeps the address valid until the next array takes its place.
-                    bound[k] = array
-                    self._table[self._entries[k]] = _address(array)
+            self._take(inputs)
             if self._profiles:
                 began = time.perf_counter()
                 status = self._entry(self.context)
@@ -106,6 +107,55 @@ class NativeBound(Bound):
             self._lock.release()
         if status:
             raise self._failed(status)
+
+    def run_many(self, queue: Sequence[Array], steps: int, kept: Sequence[int]) -> list[Array]:
+        buffers = [self._buffers[id] for id in kept]
+        arrays = [np.empty((steps, *b.shape), numpy_dtype(b.dtype)) for b in buffers]
+        if not steps:
+            return arrays
+        words = int(self._table.ctypes.data)
+        inputs = [
+            (words + 8 * int(slot), int(batches.ctypes.data), batches[0, ...].nbytes)
+            for batches, slots in zip(queue, self._entries, strict=True)
+            for slot in slots
+        ]
+        results = [
+            (int(self._view(b).ctypes.data), int(array.ctypes.data), b.nbytes)
+            for b, array in zip(buffers, arrays, strict=True)
+        ]
+        plan = make_plan(self._loaded.addresses[ENTRY], steps, inputs, results)
+        code = loop(self._cache_dir)
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError("another thread is running this bound program")
+        try:
+            self._take([batches[0, ...] for batches in queue])
+            began = time.perf_counter()
+            done, status = run_plan(code, self.context, plan)
+            self._seconds += time.perf_counter() - began
+            # The table's last addresses are those of the last step.
+            self._bound = [batches[min(done, steps - 1), ...] for batches in queue]
+        finally:
+            self._lock.release()
+        if status:
+            raise self._failed(status)
+        return arrays
+
+    def bind_inputs(self, inputs: Sequence[Array]) -> None:
+        """Let the entry read these arrays, which the caller guarantees as for `run`, when it is called by address."""
+        self._take(inputs)
+
+    def _take(self, inputs: Sequence[Array]) -> None:
+        """Write the addresses of the inputs into the pointer table; the pool's threads are there, also after a fork."""
+        if self._pool is not None and not self._pool.ready:
+            self._pool.start()
+        bound = self._bound
+        if len(inputs) != len(bound):
+            raise RuntimeError(f"the program has {len(bound)} inputs, got {len(inputs)}")
+        for k, array in enumerate(inputs):
+            if array is not bound[k]:
+                # The reference keeps the address valid until the next array takes its place.
+                bound[k] = array
+                self._table[self._entries[k]] = _address(array)
 
     def _failed(self, status: int) -> RuntimeError:
         """What made the step end with a status that is not 0; the next run may begin."""

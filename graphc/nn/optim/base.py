@@ -126,14 +126,16 @@ class Optimizer(MindSporeBase, Cell):
             self.check_step()
         return super().__call__(*args, **kwargs)
 
-    def check_step(self) -> None:
-        """RateListExhausted if a list of learning rates has none for the next step."""
-        holders = [self.learning_rate] if not self.is_group_lr else list(self.learning_rate)
-        for holder in holders:
-            if isinstance(holder, RateList):
-                holder.check(type(self).__name__, int(self.global_step.storage[0]))
+    def check_step(self) -> int | None:
+        """How many steps the lists of learning rates have rates for, None without lists.
 
-    def check_before(self, written: Set[Parameter]) -> Callable[[], None] | None:
+        RateListExhausted if there is none for the next step.
+        """
+        holders = [self.learning_rate] if not self.is_group_lr else list(self.learning_rate)
+        owner, step = type(self).__name__, int(self.global_step.storage[0])
+        return min((h.check(owner, step) for h in holders if isinstance(h, RateList)), default=None)
+
+    def check_before(self, written: Set[Parameter]) -> Callable[[], int | None] | None:
         """What to call before a compiled step that writes these parameters: `check_step`, if it steps and rates are listed."""
         holders = list(self.learning_rate) if self.is_group_lr else [self.learning_rate]
         listed = any(isinstance(holder, RateList) for holder in holders)

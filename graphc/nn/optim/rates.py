@@ -36,8 +36,8 @@ class RateList(LearningRateSchedule):
         found = ops.gather(self.learning_rate, global_step)
         return ops.select(global_step < self.learning_rate.size, found, math.nan)
 
-    def check(self, owner: str, step: int) -> None:
-        """RateListExhausted if there is no rate for a step."""
+    def check(self, owner: str, step: int) -> int:
+        """How many steps from `step` on have a rate; RateListExhausted if there is none for it."""
         count = self.learning_rate.size
         if step >= count:
             raise RateListExhausted(
@@ -45,6 +45,7 @@ class RateList(LearningRateSchedule):
                 loc=user_loc(),
                 help="give one rate per step, or a schedule such as nn.CosineDecayLR; nothing has been changed",
             )
+        return count - step
 
 
 class FixedRate(LearningRateSchedule):

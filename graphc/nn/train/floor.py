@@ -44,10 +44,16 @@ class FloorWatch:
         self.trained = [p for p in written if p.requires_grad]
         self.count = 0
 
-    def __call__(self) -> None:
-        if self.rest:
-            self.rest -= 1
+    def limit(self) -> int | None:
+        """How many steps may be made before it is called again: one while it counts, else any number."""
+        return 1 if self.count else None
+
+    def __call__(self, steps: int) -> None:
+        """`steps` have been made since the last call. Warns, or raises LossScaleError, as its manager says."""
+        if self.rest >= steps:
+            self.rest -= steps
             return
+        self.rest = 0
         scale = self.scale.storage.item()
         if scale > FLOOR:
             self.count, self.rest = 0, _steps_to_floor(scale, self.factor)

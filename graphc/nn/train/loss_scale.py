@@ -4,7 +4,7 @@ gradients overflow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Set
 from typing import Any
 
 from graphc import dispatch, ops
@@ -76,10 +76,10 @@ class DynamicLossScaleUpdateCell(Cell):
         ops.assign(last, ops.select(ops.logical_or(overflow, rested), step, last))
         ops.assign(step, step + 1)
         if scale is not None and getattr(dispatch.recorder.get(), "immediate", False):
-            attached(self, ("floor", id(scale)), lambda: floor.FloorWatch(self, scale, set()))()
+            attached(self, ("floor", id(scale)), lambda: floor.FloorWatch(self, scale, set()))(1)
         return rested
 
-    def check_after(self, written: Set[Parameter]) -> Callable[[], None] | None:
+    def check_after(self, written: Set[Parameter]) -> floor.FloorWatch | None:
         """What to call after a compiled step that writes these parameters: it looks at the scale, if this manager moves it."""
         return floor.watch(self, written)
 

@@ -1,0 +1,1 @@
+"""Callbacks: what a training loop calls at its stages, and those that come with graphc."""
