@@ -9,9 +9,10 @@ from graphc.amp import LossScaleManager, build_train_network
 from graphc.arguments import only
 from graphc.calls import step_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.nn import Loss, WithEvalCell, WithLossCell, checks
+from graphc.nn import WithEvalCell, WithLossCell, checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.metrics.by_name import get_metrics
+from graphc.nn.metrics.numbers import Loss
 from graphc.ops.tensor.tensor import Tensor
 from graphc.train.batches import Batches, size_of
 from graphc.train.callbacks.base import Callback, CallbackList, as_list, refuse_old_hooks

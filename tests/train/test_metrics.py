@@ -34,6 +34,7 @@ def test_as_recorded(case):
 
 
 def test_names():
+    assert set(nn._METRICS) == set(nn.metrics.__all__)
     assert nn.names() == train.names() == RECORDED["names"]
     arguments = {"topk": [1], "confusion_matrix": [3], "auc": [np.arange(2.0), np.arange(2.0)]}
     for name in nn.names():

@@ -192,4 +192,4 @@ def labels_within(owner: str, y: Array, classes: int) -> Array:
     return y.reshape(-1).astype(np.int64)
 
 
-__all__ = ["EvaluationBase", "Metric", "MetricError", "rearrange_inputs"]
+__all__ = ["Metric", "rearrange_inputs"]
