@@ -36,9 +36,11 @@ class Own(nn.Cell):
         return loss, overflow
 
 
-def made(kind: Any = nn.TrainOneStepWithLossScaleCell, weight: float = 1.0, **options: Any) -> Any:
+def made(
+    kind: Any = nn.TrainOneStepWithLossScaleCell, weight: float = 1.0, loss_scale: float = 4.0, **options: Any
+) -> Any:
     net = nn.WithLossCell(nn.Dense(3, 1, weight_init=Tensor(np.full((1, 3), weight, np.float32))), nn.MSELoss())
-    manager = nn.DynamicLossScaleUpdateCell(4.0, 2, 1000, **options)
+    manager = nn.DynamicLossScaleUpdateCell(loss_scale, 2, 1000, **options)
     return kind(net, nn.SGD(net.trainable_params(), 0.01), manager)
 
 
@@ -122,3 +124,23 @@ def test_it_raises_if_asked(mode: int) -> None:
 def test_bad_limits(options: dict[str, Any]) -> None:
     with pytest.raises((TypeError, ValueError), match=next(iter(options))):
         made(**options)
+
+
+@pytest.mark.parametrize("length", [30, 400])
+def test_steps_in_one_loop_are_counted(length: int) -> None:
+    """The first sink that ends at the floor is not looked into; from then on every step counts."""
+    step = graphc.compile(made(), X, Y)
+    queue = [np.tile(BAD, (length, 1, 1)), np.tile(Y, (length, 1, 1))]
+
+    def sinks(_: object, __: object) -> None:
+        for _ in range(2 + 200 // length):
+            step.run_many(queue)
+
+    ((_, text),) = warned(sinks, [BAD])
+    assert "100 steps in a row" in text
+
+
+def test_a_loop_at_the_floor_without_overflow_is_not_cut() -> None:
+    step = graphc.compile(made(loss_scale=1.0), X, Y)
+    step(X, Y)
+    assert [watch.limit() for watch in step._watches] == [None]

@@ -162,11 +162,11 @@ def test_a_full_disk(tmp_path, monkeypatch):
     """The file before is whole, the error says what was written, and nothing is tried again."""
     save, calls = graphc.save_checkpoint, []
 
-    def full(network, path, **options):
+    def full(network, path, *arguments, **options):
         calls.append(path.name)
         if len(calls) == 2:
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
-        return save(network, path)
+        return save(network, path, *arguments, **options)
 
     monkeypatch.setattr("graphc.train.callbacks.checkpoint.save_checkpoint", full)
     hooks = Hooks()

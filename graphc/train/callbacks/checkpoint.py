@@ -96,17 +96,17 @@ class CheckpointConfig:
 
     def write(self, network: Cell, path: Path, append: dict[str, Any]) -> None:
         """Save a network, or saved_network in its place."""
-        given = {
-            "integrated_save": (self.integrated_save, True),
-            "async_save": (self.async_save, False),
-            "append_dict": (append or None, None),
-            "enc_key": (self.enc_key, None),
-            "enc_mode": (self.enc_mode, "AES-GCM"),
-            "crc_check": (self.crc_check, False),
-            "format": (self.format, "ckpt"),
-        }
-        options = {name: value for name, (value, usual) in given.items() if value != usual}
-        save_checkpoint(self.saved_network or network, path, **options)
+        save_checkpoint(
+            self.saved_network or network,
+            path,
+            self.integrated_save,
+            self.async_save,
+            append or None,
+            self.enc_key,
+            self.enc_mode,
+            format=self.format,
+            crc_check=self.crc_check,
+        )
 
 
 def _count(owner: str, name: str, value: int | None) -> int | None:
