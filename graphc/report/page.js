@@ -226,7 +226,7 @@
       if (this.spec.clip && all.length > 3) {
         // A few slow steps, the first above all, would leave no room for the others.
         all.sort((a, b) => a - b);
-        const usual = all[Math.floor((all.length - 2) * 0.98)] * 1.25;
+        const usual = all[Math.floor((all.length - 1) * 0.98)] * 1.25;
         if (usual < high) beyond = high = usual;
       }
       if (this.spec.zero) low = 0;
