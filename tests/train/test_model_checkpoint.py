@@ -97,7 +97,9 @@ def test_append_info(tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr(
         "graphc.train.callbacks.checkpoint.save_checkpoint",
-        lambda network, path, **options: written.append((path.name, {**options, **(options.get("append_dict") or {})})),
+        lambda network, path, integrated, async_save, append, *_, **options: written.append(
+            (path.name, {**options, **append, "async_save": async_save})
+        ),
     )
     config = train.CheckpointConfig(
         2, append_info=["epoch_num", "step_num", {"step_num": 100, "note": "x"}], async_save=True, format="safetensors"
