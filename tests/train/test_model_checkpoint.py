@@ -183,25 +183,26 @@ class Counted(Data):
 
 
 @pytest.mark.parametrize("every", [3, 4])
-def test_the_data_set_goes_on_where_the_file_was_written(tmp_path, monkeypatch, every):
+def test_the_data_set_goes_on_where_the_file_was_written(tmp_path, every):
     """A training that ended in the middle of an epoch, or at its end, and one that goes on: the bits of one without end."""
-    states = {}
-    save = graphc.save_checkpoint
-
-    def keep(network, path, append_dict):
-        states[path.name] = json.loads(append_dict["dataset_state"])
-        save(network, path)
-
-    monkeypatch.setattr("graphc.train.callbacks.checkpoint.save_checkpoint", keep)
     columns = samples().columns
     whole, half, rest = make(), make(), make()
     whole.train(3, Counted(*columns))
-    config = train.CheckpointConfig(every, append_info=["dataset_state"])
+    config = train.CheckpointConfig(every, append_info=["dataset_state", "random_state"])
     half.train(2, Counted(*columns), callbacks=train.ModelCheckpoint("net", tmp_path, config))
-    name = {3: "net-1_3.ckpt", 4: "net-2_1.ckpt"}[every]
-    assert states[name] == {"epoch": 1, "position": every - 3}
-    graphc.load_param_into_net(rest.train_network, graphc.load_checkpoint(tmp_path / name), strict_load=True)
+    file = graphc.load_checkpoint(tmp_path / {3: "net-1_3.ckpt", 4: "net-2_1.ckpt"}[every])
+    state = file.pop("dataset_state")
+    assert state == {"epoch": 1, "position": every - 3}
+    assert (file.pop("random_state") == graphc.get_rng_state()).all()
+    graphc.load_param_into_net(rest.train_network, file, strict_load=True)
     data = Counted(*columns)
-    data.position = states[name]["position"]
-    rest.train(3, data, initial_epoch=states[name]["epoch"])
+    data.position = state["position"]
+    rest.train(3, data, initial_epoch=state["epoch"])
     assert same(weights(whole), weights(rest))
+
+
+def test_a_data_set_that_cannot_say_where_it_is(tmp_path):
+    config = train.CheckpointConfig(1, append_info=["dataset_state"])
+    with pytest.raises(ValueError, match="dataset_state, but the iterators of this data set"):
+        make().train(1, samples(), callbacks=train.ModelCheckpoint("net", tmp_path, config))
+    assert names(tmp_path) == []

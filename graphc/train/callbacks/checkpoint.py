@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import time
@@ -16,6 +15,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.files import make_directory
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
+from graphc.ops.tensor.seed import get_rng_state
 from graphc.ops.tensor.tensor import Tensor
 from graphc.train.callbacks.base import Callback
 from graphc.train.callbacks.monitors import step_in_epoch
@@ -23,7 +23,7 @@ from graphc.train.callbacks.monitors import step_in_epoch
 _logger = logging.getLogger("graphc")
 _FORMATS = ("ckpt", "safetensors")
 _COUNTED = ("epoch_num", "step_num")
-_STATE = "dataset_state"
+_DATA, _RANDOM = "dataset_state", "random_state"
 
 
 class CheckpointConfig:
@@ -33,10 +33,11 @@ class CheckpointConfig:
     keep_checkpoint_max: of the files of this training so many are kept, with async_save one more; else
     keep_checkpoint_per_n_minutes: one for so many minutes; else one. Only the first of each pair that is not 0 or None counts.
     saved_network: a Cell in place of the training cell. append_info: a list of "epoch_num", "step_num" (counted on, from a
-    dict's values of these names), "dataset_state" (JSON for load_state_dict of the data set; no name of MindSpore's) and at
-    most one dict of names with numbers, strings or Tensors, which go into the file. exception_save: also when the training
-    is broken off, as PREFIX-EPOCH_STEP_breakpoint.ckpt. integrated_save, async_save, enc_key, enc_mode, crc_check and format
-    ("ckpt" or "safetensors") are those of save_checkpoint. remove_redundancy is False: there is one process.
+    dict's values of these names), two that are no names of MindSpore's, "dataset_state" (for load_state_dict of the data set)
+    and "random_state" (for graphc.set_rng_state), and at most one dict of names with numbers, strings or Tensors, which go
+    into the file. exception_save: also when the training is broken off, as PREFIX-EPOCH_STEP_breakpoint.ckpt.
+    integrated_save, async_save, enc_key, enc_mode, crc_check and format ("ckpt" or "safetensors") are those of
+    save_checkpoint. remove_redundancy is False: there is one process.
     Raises ArgumentTypeError or ArgumentValueError.
     """
 
@@ -124,8 +125,8 @@ def _infos(given: Any) -> dict[str, Any]:
         raise ArgumentTypeError(f"{owner}: append_info may hold one dict, it holds {len(dicts)}", loc=user_loc())
     for each in given or []:
         if isinstance(each, str):
-            name = checks.one_of(owner, "append_info", each, (*_COUNTED, _STATE))
-            made.setdefault(name, "" if name == _STATE else 0)
+            name = checks.one_of(owner, "append_info", each, (*_COUNTED, _DATA, _RANDOM))
+            made.setdefault(name, 0)
         elif not isinstance(each, dict):
             raise checks.wrong_type(owner, "append_info", "a list of strings and one dict", each)
     for name, value in (dicts or [{}])[0].items():
@@ -136,6 +137,15 @@ def _infos(given: Any) -> dict[str, Any]:
             )
         made[name] = value
     return made
+
+
+def _where(state: dict[str, Any] | None) -> dict[str, Any]:
+    if state is None:
+        raise ArgumentValueError(
+            f"ModelCheckpoint: append_info asks for {_DATA}, but the iterators of this data set have no state_dict()",
+            loc=user_loc(),
+        )
+    return state
 
 
 class ModelCheckpoint(Callback):
@@ -211,8 +221,10 @@ class ModelCheckpoint(Callback):
         for name in _COUNTED:
             if name in self._append:
                 self._append[name] = self._counted[name] + params[f"cur_{name}"]
-        if _STATE in self._append:
-            self._append[_STATE] = json.dumps(params.dataset_state())
+        if _DATA in self._append:
+            self._append[_DATA] = _where(params.dataset_state())
+        if _RANDOM in self._append:
+            self._append[_RANDOM] = get_rng_state()
         self._config.write(params.train_network, path, self._append)
         self._latest = params.latest_ckpt_file = str(path)
         self._last_step = params.last_save_ckpt_step = params.cur_step_num
