@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from graphc import collector, passes
-from graphc.build import build, kernel_error
+from graphc.build import build, kernel_error, notes_of
 from graphc.debug import switches, threads
 from graphc.errors import (
+    SKIPPED,
     ArgumentTypeError,
     ArgumentValueError,
-    GraphcError,
     Loc,
     LoweringError,
     SignatureError,
-    is_hidden,
     user_loc,
 )
+from graphc.failures import failing
+from graphc.frames import clean
 from graphc.guards import arguments
 from graphc.guards.walk import Names, walk
 from graphc.ir import Graph
+from graphc.ir import walk as walk_nodes
 from graphc.lower import lower
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.printing import PrintLog
@@ -35,11 +37,14 @@ from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
 from graphc.ops.tensor.tensor import Parameter, Tensor, native, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values, flatten, unflatten
 from graphc.trace import trace
-from graphc_codegen.errors import KernelError
+from graphc_codegen import errors as generator
 from graphc_codegen.program import symbol
 
 if TYPE_CHECKING:
     from graphc_codegen import Bound
+
+#: The generator's frames are none of the user's.
+SKIPPED.add(os.path.dirname(os.path.abspath(generator.__file__)) + os.sep)
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -82,27 +87,34 @@ class CompiledStep:
         not keep alive. `names`: what code that the cell can reach reads of its arguments.
         """
         start = time.perf_counter()
-        leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
+        with failing("reading the arguments", outermost=True):
+            leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
         self._kept_cell = cell if turns is None else None
         self._weak_cell = weakref.ref(cell)
         self._structure = structure
-        self._nesting = arguments.nesting(structure)
-        self._reads = _reads(cell, structure) if names is None else names
-        self._values = arguments.values(structure, self._reads)
+        with failing("reading the cell", outermost=True):
+            self._nesting = arguments.nesting(structure)
+            self._reads = _reads(cell, structure) if names is None else names
+            self._values = arguments.values(structure, self._reads)
         self._types = [x.type for x in leaves]
         self._references = [x if isinstance(x, Parameter) else None for x in leaves]
         plain = _is_plain(structure, len(leaves)) and all(r is None for r in self._references)
         self._plain = [(t.numpy, t.shape) for t in self._types] if plain else None
-        traced = trace(cell, leaves, structure)
+        with failing(f"tracing {type(cell).__name__}", outermost=True, tracing=True):
+            traced = trace(cell, leaves, structure)
         self._names = traced.names
         traced_at = time.perf_counter()
-        self._stages = passes.run(traced.graph, pipeline)
-        _refuse_gradients(self.graph)
+        with failing("running the passes", outermost=True):
+            self._stages = passes.run(traced.graph, pipeline)
+            _refuse_gradients(self.graph)
         passed_at = time.perf_counter()
         on = switches()
-        self._lowered = lower(self.graph, canary=on.canary, profile=on.profile and on.jit, threads=threads())
+        with failing("lowering", locations=self._locations, outermost=True):
+            self._lowered = lower(self.graph, canary=on.canary, profile=on.profile and on.jit, threads=threads())
         lowered_at = time.perf_counter()
-        self._executable = build(self._lowered.program, checked=not on.jit, locations=self._locations())
+        program = self._lowered.program
+        with failing("generating code", locations=self._locations, notes=notes_of(program), outermost=True):
+            self._executable = build(program, checked=not on.jit, locations=self._locations())
         self._outputs = traced.structure
         self._numbers = [i for i, is_number in enumerate(traced.numbers) if is_number]
         self._params = [traced.params[i] for i in self._lowered.params]
@@ -111,7 +123,8 @@ class CompiledStep:
         self._prints = [p for p in self._params if isinstance(p, PrintLog)]
         self._lock = threading.RLock() if turns is None else turns
         self._canary = on.canary
-        self._bind()
+        with failing("making room for the step", outermost=True):
+            self._bind()
         self.compile_seconds = {
             "trace": traced_at - start,
             "passes": passed_at - traced_at,
@@ -202,8 +215,12 @@ class CompiledStep:
 
         Raises SignatureError GC170 for other shapes, dtypes, structure or Python values than it was compiled for.
         """
-        arrays = None if kwargs else self.plain_arrays(args)
-        return self.run(self._arrays(args, kwargs) if arrays is None else arrays)
+        try:
+            arrays = None if kwargs else self.plain_arrays(args)
+            return self.run(self._arrays(args, kwargs) if arrays is None else arrays)
+        except BaseException as error:
+            clean(error)
+            raise
 
     def run(self, arrays: list[Array]) -> Any:
         """One step on checked inputs. What the optimizers in it refuse is refused before anything is changed."""
@@ -214,7 +231,7 @@ class CompiledStep:
                 self._bind()
             try:
                 self._bound.run(arrays)
-            except KernelError as error:
+            except generator.KernelError as error:
                 raise kernel_error(error, self._locations()) from error.__cause__
             if self._canary:
                 self._bound.check_canaries()
@@ -227,7 +244,7 @@ class CompiledStep:
 
     def _locations(self) -> dict[int, Loc]:
         """The user's lines by node id."""
-        return {n.id: n.loc for n in self.graph if n.loc is not None}
+        return {n.id: n.loc for _, n in walk_nodes(self.graph) if n.loc is not None}
 
     def _bind(self) -> None:
         """Take the addresses of the parameters. A parameter whose type has changed needs a new compilation."""
@@ -308,14 +325,15 @@ def compile(cell: Cell, *inputs: Any, passes: Sequence[passes.Pass] = passes.PIP
     compiles with PIPELINE. Raises GraphcError subclasses with the user's line for what does not fit or cannot be traced;
     what a pass raises has a note that names it.
     """
-    if not isinstance(cell, Cell):
-        raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
     try:
+        if not isinstance(cell, Cell):
+            raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
         pipeline = _pipeline(passes)
         with collector.compiling:
             return CompiledStep(cell, inputs, kwargs, pipeline=pipeline)
-    except GraphcError as error:
-        raise shortened(error) from error.__cause__
+    except BaseException as error:
+        clean(error)
+        raise
 
 
 def _pipeline(given: Any) -> tuple[passes.Pass, ...]:
@@ -375,19 +393,3 @@ def _check_of(cell: Cell, written: set[Parameter]) -> Callable[[], None] | None:
 def _is_plain(structure: Structure, count: int) -> bool:
     """Whether the arguments are just `count` positional tensors."""
     return structure == flatten((tuple(Tensor.wrap(np.zeros(())) for _ in range(count)), {}))[1]
-
-
-def shortened(error: GraphcError) -> GraphcError:
-    """The error with the user's frames only, unless all are asked for."""
-    if switches().full_traceback:
-        return error
-    frames = []
-    rest = error.__traceback__
-    while rest is not None:
-        if not is_hidden(rest.tb_frame.f_code.co_filename):
-            frames.append(rest)
-        rest = rest.tb_next
-    kept: TracebackType | None = None
-    for frame in reversed(frames):
-        kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
-    return error.with_traceback(kept)

@@ -19,7 +19,7 @@ from typing import Any
 
 from graphc import dispatch
 from graphc.attached import attached
-from graphc.errors import SKIPPED, SOURCE_MAPS, Loc, TraceError, TraceTypeError, display_path, user_loc
+from graphc.errors import ORIGINALS, SKIPPED, SOURCE_MAPS, Loc, TraceError, TraceTypeError, display_path, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops import functional as F
 from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
@@ -132,6 +132,7 @@ def _convert(function: types.FunctionType) -> Callable[..., Any]:
             ),
             help="write the choice with ops.cond, ops.while_loop or ops.select",
         ) from error
+    ORIGINALS[module.__file__] = function.__code__
     lines = SOURCE_MAPS.setdefault(module.__file__, {})
     for generated, origin in source_map.items():
         if generated.filename == module.__file__:

@@ -7,6 +7,7 @@ from typing import Any, Self
 from graphc import dispatch
 from graphc.arguments import no_effect
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceAttributeError, TraceError, user_loc
+from graphc.frames import clean
 from graphc.ir import Region
 from graphc.nn.cell.hooks import Hooks
 from graphc.nn.cell.structure import Structure
@@ -115,14 +116,22 @@ class Cell(Hooks, Structure["Cell"]):
 
     def construct(self, *inputs: Any, **kwargs: Any) -> Any:
         """What the cell computes; to be overridden."""
-        raise ArgumentTypeError(f"{type(self).__name__} does not define construct")
+        raise ArgumentTypeError(
+            f"{type(self).__name__} does not define construct",
+            loc=user_loc(),
+            help="write `def construct(self, ...)` in the class",
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         active = dispatch.recorder.get()
         if active is not None:
             return active.call_cell(self, args, kwargs)
         assert dispatch.execute_cell is not None
-        return dispatch.execute_cell(self, args, kwargs)
+        try:
+            return dispatch.execute_cell(self, args, kwargs)
+        except BaseException as error:
+            clean(error)
+            raise
 
     def _put_under(self, prefix: str) -> None:
         """Name the parameters by the place that another cell gives this one."""
