@@ -24,17 +24,21 @@ from graphc.errors import (
     DTypeError,
     GradientError,
     GraphcError,
+    InternalError,
     KernelError,
     LoweringError,
+    NestingError,
     ParseError,
     RecompileWarning,
     ShapeError,
     SignatureError,
+    StepMemoryError,
     TraceAttributeError,
     TraceError,
     TraceTypeError,
     VerifyError,
 )  # fmt: skip
+from graphc.suggest import no_member
 
 if TYPE_CHECKING:
     from graphc import amp as amp
@@ -94,21 +98,21 @@ _LAZY = {
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}
 
 __all__ = [
-    "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "Callback", "CheckpointError", "CompileError",
-    "CompiledStep", "DType", "DTypeError", "DynamicLossScaleManager", "FixedLossScaleManager", "GradientError",
-    "GraphcError", "KernelError", "LossScaleManager", "LoweringError", "ParallelMode", "Parameter", "ParameterTuple",
-    "ParseError", "RecompileWarning", "ShapeError", "SignatureError", "Tensor", "TraceAttributeError", "TraceError",
-    "TraceTypeError", "VerifyError", "bfloat16", "bool_", "build_train_network", "compile", "debug", "float16",
-    "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad", "get_seed", "grad", "int8", "int16",
-    "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint", "load_param_into_net", "ms_function", "mutable", "nn",
-    "ops", "reset_auto_parallel_context", "save_checkpoint", "set_auto_parallel_context", "set_context",
-    "set_seed", "uint8", "value_and_grad",
+    "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "Callback", "CheckpointError",
+    "CompileError", "CompiledStep", "DType", "DTypeError", "DynamicLossScaleManager", "FixedLossScaleManager",
+    "GradientError", "GraphcError", "InternalError", "KernelError", "LossScaleManager", "LoweringError", "NestingError",
+    "ParallelMode", "Parameter", "ParameterTuple", "ParseError", "RecompileWarning", "ShapeError", "SignatureError",
+    "StepMemoryError", "Tensor", "TraceAttributeError", "TraceError", "TraceTypeError", "VerifyError", "bfloat16",
+    "bool_", "build_train_network", "compile", "debug", "float16", "float32", "float64", "get_auto_parallel_context",
+    "get_context", "get_grad", "get_seed", "grad", "int8", "int16", "int32", "int64", "ir", "jit", "jit_class",
+    "load_checkpoint", "load_param_into_net", "ms_function", "mutable", "nn", "ops", "reset_auto_parallel_context",
+    "save_checkpoint", "set_auto_parallel_context", "set_context", "set_seed", "uint8", "value_and_grad",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
-        raise AttributeError(f"module 'graphc' has no attribute {name!r}")
+        no_member("graphc", name, _MODULE_OF)
     module = _MODULE_OF[name]
     with importing:
         value = import_module(f"graphc.{name}") if module == "graphc" else getattr(import_module(module), name)

@@ -22,6 +22,8 @@ from graphc.errors import (
     Loc,
     LoweringError,
     SignatureError,
+    StepMemoryError,
+    in_words,
     user_loc,
 )
 from graphc.failures import failing
@@ -33,8 +35,9 @@ from graphc.ir import walk as walk_nodes
 from graphc.lower import lower
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.printing import PrintLog
+from graphc.ops.tensor.arrays import native, require_dtype
 from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
-from graphc.ops.tensor.tensor import Parameter, Tensor, native, require_array
+from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values, flatten, unflatten
 from graphc.trace import trace
 from graphc_codegen import errors as generator
@@ -45,6 +48,9 @@ if TYPE_CHECKING:
 
 #: The generator's frames are none of the user's.
 SKIPPED.add(os.path.dirname(os.path.abspath(generator.__file__)) + os.sep)
+
+#: Of what takes most memory so many are named.
+_LARGEST = 3
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -255,9 +261,25 @@ class CompiledStep:
                     f"parameter {p.name!r} is {p.type} now, this step was compiled for {compiled}",
                     help="compile again: graphc.compile(cell, ...)",
                 )
-        self._bound: Bound = self._executable.bind([p.storage for p in self._params], list(self._lowered.constants))
+        params, constants = [p.storage for p in self._params], list(self._lowered.constants)
+        try:
+            self._bound: Bound = self._executable.bind(params, constants)
+        except MemoryError:
+            raise self._too_large() from None
         self._readers = [self._bound.reader(b, type.shape) for b, type in self._lowered.results]
         self._moves = Parameter.moves
+
+    def _too_large(self) -> StepMemoryError:
+        """The error of an arena that cannot be had, with what takes most of it."""
+        made = [n for _, n in walk_nodes(self.graph) if n.op.name not in ("Input", "Param", "Constant")]
+        largest = sorted(made, key=lambda n: -sum(t.nbytes for t in n.types))[:_LARGEST]
+        return StepMemoryError(
+            f"the step needs {in_words(self._lowered.memory['arena'])} for what it computes, which cannot be had",
+            loc=largest[0].loc if largest else None,
+            details=[f"%{n.id} {n.op.name}: {n.type} takes {in_words(n.type.nbytes)}  {n.loc or ''}" for n in largest],
+            nodes=[n.id for n in largest],
+            help="smaller shapes, or a smaller batch",
+        )
 
     def plain_arrays(self, args: tuple[Any, ...]) -> list[Array] | None:
         """The inputs' memory where all are contiguous Tensors of the right types: the quick way. Else None."""
@@ -364,6 +386,7 @@ def _refuse_gradients(graph: Graph) -> None:
 def as_inputs(tree: Any) -> Any:
     """The arguments with NumPy arrays, and numbers marked by `mutable`, as tensors; other Python values stay."""
     if isinstance(tree, np.ndarray):
+        require_dtype(tree.dtype, "an input")
         return Tensor.wrap(np.ascontiguousarray(native(tree)).reshape(tree.shape))
     if type(tree) in NUMBERS:
         return host_number(tree)

@@ -7,9 +7,10 @@ name, then one suggestion. Every class also derives from the builtin that MindSp
 from __future__ import annotations
 
 import linecache
+import math
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -162,7 +163,7 @@ CODES: dict[str, str] = {
     "GC131": "A NumPy function was applied to a traced tensor.",
     "GC132": "A traced tensor was used outside the trace that made it.",
     "GC133": "A Cell's attributes were changed while it was traced: such a change happens once, at compile time.",
-    "GC134": "Python that runs once, when a Cell is compiled: random numbers, clocks, changes of globals, text of traced tensors.",
+    "GC134": "Python that runs once, when a Cell is compiled: random numbers, clocks, changes of globals, text of tensors.",
     "GC140": "A Cell, a tensor or a module has no such attribute.",
     "GC141": "Two parameters have the same name, or a Parameter was made inside construct.",
     "GC142": "A parameter that should be trained does not belong to the network or cannot be trained.",
@@ -216,16 +217,25 @@ class GraphcError(Exception):
         code: str | None = None,
         loc: Loc | None = None,
         details: Iterable[str] = (),
-        help: str | None = None,
+        help: str | Callable[[], str | None] | None = None,
         nodes: Iterable[int] = (),
     ) -> None:
         self.message = message
         self.code = code or self.default_code
         self.loc = loc
         self.details = tuple(details)
-        self.help = help
+        self._help = help
         self.nodes = tuple(nodes)
         super().__init__(message)
+
+    @property
+    def help(self) -> str | None:
+        """One concrete suggestion, made when it is asked for: code that only looks whether something is there does not."""
+        return self._help() if callable(self._help) else self._help
+
+    @help.setter
+    def help(self, value: str | None) -> None:
+        self._help = value
 
     def __str__(self) -> str:
         lines = [f"[{self.code}] {self.message}"]
@@ -254,6 +264,12 @@ class GraphcError(Exception):
             "help": self.help,
             "nodes": list(self.nodes),
         }
+
+
+def in_words(size: int) -> str:
+    """A number of bytes: "12.0 TiB"."""
+    power = min(int(math.log(max(size, 1), 1024)), 4)
+    return f"{size / 1024**power:.{1 if power else 0}f} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
 def printable(text: str) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -27,7 +30,9 @@ Notes = Callable[[Any], str]
 
 
 class failing:
-    """`with failing("pass cse"):` an exception that is neither graphc's own nor the user's becomes an InternalError; memory that
+    """`with failing("pass cse"):`
+
+    An exception that is neither graphc's own nor the user's becomes an InternalError; memory that
     is not there a StepMemoryError, calls that nest too deeply a NestingError. All of these, and errors of graphc's that have
     no line, get the user's: that of the node which the compiler was dealing with, else that which has called it.
 
@@ -51,9 +56,12 @@ class failing:
         self.tracing = tracing
 
     def __enter__(self) -> None:
-        pass
+        if self.outermost:
+            _depth.begin()
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if self.outermost:
+            _depth.end()
         if isinstance(error, GraphcError):
             if error.loc is None:
                 self._locate(error, error)
@@ -96,11 +104,42 @@ class failing:
         )
 
 
-@cache
+class _Depth:
+    """Python's limit of nested calls, raised while something compiles: a Cell in a Cell takes eight of them."""
+
+    #: At 1 kB of C stack per call of an object, within the 8 MB that a thread has.
+    LIMIT = 5000
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._before = 0
+
+    def begin(self) -> None:
+        with self._lock:
+            if not self._users:
+                self._before = sys.getrecursionlimit()
+                sys.setrecursionlimit(max(self._before, self.LIMIT))
+            self._users += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if not self._users and sys.getrecursionlimit() == max(self._before, self.LIMIT):
+                with contextlib.suppress(RecursionError):  # Called from deeper down than it allows.
+                    sys.setrecursionlimit(self._before)
+
+
+_depth = _Depth()
+
+
 def _internal(kind: type[Exception]) -> type[InternalError]:
     base = next((k for k in _KINDS if issubclass(kind, k)), None)
-    if base is None:
-        return InternalError
+    return InternalError if base is None else _also(base)
+
+
+@lru_cache
+def _also(base: Any) -> type[InternalError]:
     made: type[InternalError] = type("InternalError", (InternalError, base), {"__module__": "graphc"})
     return made
 
@@ -127,7 +166,7 @@ def _chain(traceback: TracebackType | None) -> list[str]:
     for frame, line in reversed(_frames(traceback)[-200:]):
         loc = place(TracebackType(None, frame, -1, line))
         if loc is not None and loc.function:
-            names[loc.function.rpartition(".")[2]] = None
+            names[loc.function.rpartition("<locals>.")[2]] = None
     shown = list(names)[:_NAMED]
     return [f"the last calls are in {', '.join(reversed(shown))}"] if shown else []
 

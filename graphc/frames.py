@@ -17,7 +17,7 @@ from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
 
 from graphc.debug import switches
-from graphc.errors import ORIGINALS, SOURCE_MAPS, GraphcError, Loc, find_file, is_hidden, loc_of
+from graphc.errors import ORIGINALS, SOURCE_MAPS, GraphcError, Loc, display_path, find_file, is_hidden, loc_of
 
 _STANDARD = os.path.dirname(os.__file__) + os.sep
 #: What graphc itself calls: between its frames, theirs are none of the user's.
@@ -75,6 +75,8 @@ def place(traceback: TracebackType | None) -> Loc | None:
         if mapped is not None and entry.tb_lineno in mapped:
             return mapped[entry.tb_lineno]
         if not is_hidden(code.co_filename) and not _is_beneath(code.co_filename):
+            if entry.tb_lasti < 0:  # A stand-in of this module's own.
+                return Loc(display_path(code.co_filename), entry.tb_lineno, code.co_qualname)
             return loc_of(code, entry.tb_lasti, entry.tb_lineno)
     return None
 

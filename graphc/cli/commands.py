@@ -4,7 +4,6 @@ code.
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from argparse import Namespace
@@ -19,6 +18,7 @@ from graphc.inspect import export, flow, jsonform
 from graphc.inspect import show as printing
 from graphc.ir import REGIONS, Graph, to_text, walk
 from graphc.scripts import TargetError
+from graphc.suggest import nearest, question
 
 
 def train(args: Namespace) -> int:
@@ -108,10 +108,8 @@ def _refuse_unknown(what: str, name: str, graph: Graph, known: Iterable[str]) ->
     names = sorted(set(filter(None, known)))
     if any(n == name or (what == "scope" and n.startswith(name + ".")) for n in names):
         return
-    near = difflib.get_close_matches(name, names, n=3)
     raise TargetError(
-        f"no node of graph @{flow.shown(graph.name)} has {what} {name!r}",
-        help=f"did you mean {' or '.join(near)}?" if near else None,
+        f"no node of graph @{flow.shown(graph.name)} has {what} {name!r}", help=question(nearest(name, names, 3))
     )
 
 
@@ -192,11 +190,7 @@ def explain(args: Namespace) -> int:
     """Print what one error code, or each, means."""
     code = args.error_code
     if code is not None and code.upper() not in CODES:
-        near = difflib.get_close_matches(code.upper(), CODES, n=2)
-        raise TargetError(
-            f"there is no error code {code!r}",
-            help=f"did you mean {' or '.join(near)}?" if near else "graphc explain lists them all",
-        )
+        raise TargetError(f"there is no error code {code!r}", help="graphc explain lists them all")
     chosen = {code.upper(): CODES[code.upper()]} if code is not None else CODES
     _print(jsonform.dumps(chosen) if args.json else "\n".join(f"{c}  {m}" for c, m in chosen.items()), colour=False)
     return 0

@@ -19,15 +19,26 @@ from typing import Any
 
 from graphc import dispatch
 from graphc.attached import attached
-from graphc.errors import ORIGINALS, SKIPPED, SOURCE_MAPS, Loc, TraceError, TraceTypeError, display_path, user_loc
+from graphc.errors import (
+    ORIGINALS,
+    SKIPPED,
+    SOURCE_MAPS,
+    GraphcError,
+    Loc,
+    TraceError,
+    TraceTypeError,
+    display_path,
+    user_loc,
+)
 from graphc.nn.cell.cell import Cell
 from graphc.ops import functional as F
 from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 from graphc.ops.tensor.tree import flatten, unflatten
-from graphc.trace import control, raised
+from graphc.trace import control, frozen, raised
 from graphc.trace.decided import needs_conversion
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.rewrite import print_, raising, rewritten, set_item
+from graphc.trace.simplify import simplified
 
 
 class UnboundError(TraceError, UnboundLocalError):
@@ -39,11 +50,39 @@ def converted(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     Raises TraceError GC124 for Python that cannot be converted.
     """
-    if not needs_conversion(fn):
-        return fn
+    frozen.notice(fn)
     function: Any = getattr(fn, "__func__", fn)
+    if is_suspended(function) or not needs_conversion(fn):
+        return fn
     made = attached(function, "converted", lambda: _convert(function))
     return types.MethodType(made, fn.__self__) if inspect.ismethod(fn) else made
+
+
+def is_suspended(function: Any) -> bool:
+    """Whether calling a function gives a generator or coroutine. Python runs it as it is."""
+    code = getattr(function, "__code__", None)
+    return code is not None and bool(code.co_flags & _SUSPENDED)
+
+
+_SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def refuse_suspended(cell: Cell) -> None:
+    """TraceError GC124 for a construct that is a generator or coroutine: a step gives its results when it ends."""
+    function = getattr(cell.construct, "__func__", cell.construct)
+    if is_suspended(function):
+        code = function.__code__
+        kind = (
+            "async"
+            if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)
+            else "a generator: it has `yield`"
+        )
+        raise TraceError(
+            f"{type(cell).__name__}.construct is {kind}",
+            code="GC124",
+            loc=Loc(display_path(code.co_filename), code.co_firstlineno, code.co_qualname),
+            help="collect the results and return them",
+        )
 
 
 # ---- conversion
@@ -106,7 +145,7 @@ def _malt() -> Any:
             return made
 
         def transform_ast(self, node: ast.AST, ctx: Any) -> Any:
-            return super().transform_ast(rewritten(node), ctx)
+            return super().transform_ast(rewritten(simplified(node)), ctx)
 
     options = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=())
     return Transpiler(), converter.ProgramContext(options=options), api
@@ -121,6 +160,8 @@ def _convert(function: types.FunctionType) -> Callable[..., Any]:
         return function
     try:
         made, module, source_map = transpiler.transform(function, context)
+    except GraphcError:
+        raise
     except Exception as error:
         # malt raises its own classes, AssertionError and OSError alike for what it cannot read.
         text = (str(error).strip() or type(error).__name__).splitlines()[0]

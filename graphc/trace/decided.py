@@ -69,7 +69,7 @@ def needs_conversion(fn: Callable[..., Any]) -> bool:
     owner = type(instance)
     if not _branches_itself(function, owner):
         return False
-    others = (f for f in _called(function, owner) if f is not function)
+    others = (f for f in called(function, owner) if f is not function)
     return any(_branches_itself(f, owner) for f in others) or not _by_python(function, instance)
 
 
@@ -95,7 +95,7 @@ def _branches(function: types.FunctionType, owner: type, seen: set[types.CodeTyp
     seen.add(code)
     if not {"super", "print"}.isdisjoint(code.co_names) or any(_jumps(c) for c in _codes(code)):
         return True
-    return any(is_users(f) and _branches(f, owner, seen) for f in _called(function, owner))
+    return any(is_users(f) and _branches(f, owner, seen) for f in called(function, owner))
 
 
 def _codes(code: types.CodeType) -> Iterable[types.CodeType]:
@@ -113,7 +113,7 @@ def _jumps(code: types.CodeType) -> bool:
     return any(decides(i.opname) for i in dis.get_instructions(code))
 
 
-def _called(function: types.FunctionType, owner: type) -> Iterable[types.FunctionType]:
+def called(function: types.FunctionType, owner: type) -> Iterable[types.FunctionType]:
     """The plain functions whose names a function mentions: globals, closure variables, methods of its own class."""
     names = {name for code in _codes(function.__code__) for name in code.co_names}
     cells = (c.cell_contents for c in function.__closure__ or () if _is_filled(c))

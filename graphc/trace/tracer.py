@@ -9,7 +9,7 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
 from graphc.ops.tensor.tensor import Tensor
 from graphc.trace import control, custom, gradient, hooks, mixed
-from graphc.trace.convert import converted
+from graphc.trace.convert import converted, refuse_suspended
 from graphc.trace.recorder import GraphRecorder
 
 
@@ -72,6 +72,7 @@ class Tracer(GraphRecorder):
         return hooks.hooked(self, cell, self._own_construct(cell))
 
     def _own_construct(self, cell: Cell) -> Callable[..., Any]:
+        refuse_suspended(cell)
         construct = self.prepared(cell.construct)
         if cell.compute_dtype is not None:
             construct = mixed.in_dtype(cell, cell.compute_dtype, self.prepared)

@@ -14,6 +14,7 @@ from graphc.nn.cell.structure import Structure
 from graphc.ops.functional.state import assign
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
+from graphc.suggest import no_attribute
 
 
 class Cell(Hooks, Structure["Cell"]):
@@ -96,15 +97,10 @@ class Cell(Hooks, Structure["Cell"]):
     def __getattr__(self, name: str) -> Any:
         if name == "_params":
             raise AttributeError(name)
-        help: str | None
-        if "_params" not in self.__dict__:
-            help = "call super().__init__() first in __init__"
-        else:
-            import difflib  # Here, so that a start is quick: only mistakes need it.
-
-            near = difflib.get_close_matches(name, [*self.__dict__, *dir(type(self))], n=1)
-            help = f"did you mean self.{near[0]}?" if near else None
-        raise TraceAttributeError(f"{type(self).__name__} has no attribute {name!r}", loc=user_loc(), help=help)
+        early = "_params" not in self.__dict__
+        known = () if early else [*self.__dict__, *dir(type(self))]
+        hint = "call super().__init__() first in __init__" if early else None
+        no_attribute(type(self).__name__, name, known, "self.", hint)
 
     def __delattr__(self, name: str) -> None:
         self._params.pop(name, None)

@@ -10,11 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphc import dispatch
-from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, TraceTypeError, is_library, user_loc
-from graphc.ir.types import TensorType, contiguous_strides, dtype_name, numpy_dtype
+from graphc.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    TraceError,
+    TraceTypeError,
+    is_library,
+    user_loc,
+)
+from graphc.frames import clean
+from graphc.ir.types import TensorType, contiguous_strides, numpy_dtype
+from graphc.ops.tensor.arrays import aligned, native, require_dtype
+from graphc.ops.tensor.asked import say_type, undecided
 from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
 from graphc.ops.tensor.operators import Operators
 from graphc.ops.tensor.param_info import ParameterExtras, ParamInfo
+from graphc.suggest import no_attribute
 
 if TYPE_CHECKING:
     from graphc.ops.functional.methods import Methods
@@ -22,20 +33,6 @@ else:
     Methods = object  # Its members are installed when that module is imported.
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-_ALIGNMENT = 64
-
-
-def aligned(type: TensorType) -> Array:
-    """An uninitialised array whose data start at a multiple of 64 bytes."""
-    raw = np.empty(type.nbytes + _ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % _ALIGNMENT
-    return raw[start : start + type.nbytes].view(type.numpy).reshape(type.shape)
-
-
-def native(array: Array) -> Array:
-    """The array, in this machine's byte order."""
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def to_array(data: Any, dtype: Any = None) -> Array:
@@ -53,8 +50,8 @@ def to_array(data: Any, dtype: Any = None) -> Array:
             array = array.astype(np.float32)
     if dtype is not None:
         array = array.astype(numpy_dtype(to_name(dtype)))
-    elif dtype_name(array.dtype) is None:
-        raise ArgumentTypeError(f"a tensor cannot hold {type(data).__name__} of dtype {array.dtype}")
+    else:
+        require_dtype(array.dtype)
     return array
 
 
@@ -82,7 +79,12 @@ class Tensor(Operators, Methods):
             input_data = array
         elif input_data is None:
             raise ArgumentTypeError("Tensor: input_data must be given, or shape and init", loc=user_loc())
-        array = to_array(input_data, dtype)
+        try:
+            array = to_array(input_data, dtype)
+        except BaseException as error:
+            if dispatch.recorder.get() is None:
+                clean(error)
+            raise
         self._array: Array | None = np.ascontiguousarray(array).reshape(array.shape).copy()
 
     @classmethod
@@ -95,6 +97,13 @@ class Tensor(Operators, Methods):
     if TYPE_CHECKING:
         # Most methods are written beside the functions that they are, which install them: `graphc.ops.tensor.methods`.
         def __getattr__(self, name: str) -> Callable[..., Any]: ...
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            kind = "Parameter" if self.is_parameter else "Tensor"
+            no_attribute(kind, name, dir(type(self)), "x.")
 
     # ---- what it is
 
@@ -225,13 +234,7 @@ class Tensor(Operators, Methods):
 
     def __bool__(self) -> bool:
         if self._array is None or self._is_state():
-            raise TraceTypeError(
-                "the truth value of a traced tensor is not known while the Cell is compiled",
-                code="GC120",
-                loc=user_loc(),
-                details=[f"the tensor is {self.type}"],
-                help="choose between values with ops.select(cond, x, y), or between computations with ops.cond(cond, f, g)",
-            )
+            raise undecided(self.type)
         if self._array.size != 1:
             raise ArgumentValueError(f"the truth value of {self._array.size} elements is ambiguous")
         return bool(self._array.item())
@@ -242,7 +245,14 @@ class Tensor(Operators, Methods):
         return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={_value_text(self._array)})"
 
     def __str__(self) -> str:
+        if self._array is None or self._is_state():
+            say_type()
         return repr(self) if self._array is None else str(self._array)
+
+    def __format__(self, spec: str) -> str:
+        if self._array is None or self._is_state():
+            return str(self)
+        return format(self._array.item() if spec and self._array.size == 1 else str(self), spec)
 
     def __hash__(self) -> int:
         return id(self)
@@ -475,7 +485,6 @@ __all__ = [
     "ParameterTuple",
     "Tensor",
     "TracedTensor",
-    "aligned",
     "as_tensor",
     "to_array",
 ]
