@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any
 
 from graphc.debug import switches
@@ -144,27 +144,28 @@ def _also(base: Any) -> type[InternalError]:
     return made
 
 
-def _frames(traceback: TracebackType | None) -> list[tuple[FrameType, int]]:
-    """(frame, line), outermost first."""
+def _entries(traceback: TracebackType | None) -> list[TracebackType]:
+    """A traceback, outermost first."""
     found = []
     while traceback is not None:
-        found.append((traceback.tb_frame, traceback.tb_lineno))
+        found.append(traceback)
         traceback = traceback.tb_next
     return found
 
 
 def _raised_at(traceback: TracebackType | None) -> list[str]:
-    for frame, line in reversed(_frames(traceback)):
-        code = frame.f_code
-        return [f"raised at {display_path(code.co_filename)}:{line} in {code.co_qualname}"]
-    return []
+    if traceback is None:
+        return []
+    last = _entries(traceback)[-1]
+    code = last.tb_frame.f_code
+    return [f"raised at {display_path(code.co_filename)}:{last.tb_lineno} in {code.co_qualname}"]
 
 
 def _chain(traceback: TracebackType | None) -> list[str]:
     """The names of the user's functions that call each other at the end of a traceback."""
     names: dict[str, None] = {}
-    for frame, line in reversed(_frames(traceback)[-200:]):
-        loc = place(TracebackType(None, frame, -1, line))
+    for entry in reversed(_entries(traceback)[-200:]):
+        loc = place(TracebackType(None, entry.tb_frame, entry.tb_lasti, entry.tb_lineno))
         if loc is not None and loc.function:
             names[loc.function.rpartition("<locals>.")[2]] = None
     shown = list(names)[:_NAMED]
@@ -173,8 +174,8 @@ def _chain(traceback: TracebackType | None) -> list[str]:
 
 def _dealt_with(traceback: TracebackType | None, notes: Notes) -> tuple[tuple[int, ...], Loc | None]:
     """The nodes that the innermost frame knows of, and the user's line of one of them."""
-    for frame, _ in reversed(_frames(traceback)):
-        for value in _values(frame.f_locals):
+    for entry in reversed(_entries(traceback)):
+        for value in _values(entry.tb_frame.f_locals):
             if _is_node(value):
                 return (value.id,), value.loc
             note = getattr(value, "note", None)

@@ -17,7 +17,7 @@ from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
 
 from graphc.debug import switches
-from graphc.errors import ORIGINALS, SOURCE_MAPS, GraphcError, Loc, display_path, find_file, is_hidden, loc_of
+from graphc.errors import ORIGINALS, SOURCE_MAPS, GraphcError, Loc, find_file, is_hidden, is_library, loc_of
 
 _STANDARD = os.path.dirname(os.__file__) + os.sep
 #: What graphc itself calls: between its frames, theirs are none of the user's.
@@ -75,8 +75,6 @@ def place(traceback: TracebackType | None) -> Loc | None:
         if mapped is not None and entry.tb_lineno in mapped:
             return mapped[entry.tb_lineno]
         if not is_hidden(code.co_filename) and not _is_beneath(code.co_filename):
-            if entry.tb_lasti < 0:  # A stand-in of this module's own.
-                return Loc(display_path(code.co_filename), entry.tb_lineno, code.co_qualname)
             return loc_of(code, entry.tb_lasti, entry.tb_lineno)
     return None
 
@@ -98,19 +96,30 @@ def _hide_origin(error: BaseException) -> None:
 def _users(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int, int]]:
     """(frame, instruction, line) of the user's; of converted code, the lines that it was made from."""
     inside = False  # Whether the last frame was graphc's, or of a library that it called.
-    for entry in _entries(traceback):
+    entries = list(_entries(traceback))
+    for place, entry in enumerate(entries):
         frame = entry.tb_frame
         file = frame.f_code.co_filename
         if file in SOURCE_MAPS:
             inside = False
             loc = SOURCE_MAPS[file].get(entry.tb_lineno)
-            if loc is not None:
-                yield _stand_in(ORIGINALS[file], loc.function, find_file(loc.file)), -1, loc.line
+            if loc is not None and not _goes_on(frame, entries[place + 1 :]):
+                original = ORIGINALS[file]
+                whole = original.co_filename
+                path = whole if whole.endswith(loc.file) else find_file(loc.file)
+                yield _stand_in(original, loc.function, path), 0, loc.line
         elif is_hidden(file):
             inside = True
         elif not (inside and _is_beneath(file)):
             inside = False
             yield frame, entry.tb_lasti, entry.tb_lineno
+
+
+def _goes_on(frame: FrameType, entries: list[TracebackType]) -> bool:
+    """Whether converted code goes on in a part of itself: branches and loops are functions in it."""
+    part = f"{frame.f_code.co_qualname}.<locals>."
+    converted = next((e.tb_frame.f_code for e in entries if not is_library(e.tb_frame.f_code.co_filename)), None)
+    return converted is not None and converted.co_qualname.startswith(part) and converted.co_filename in SOURCE_MAPS
 
 
 def _is_beneath(file: str) -> bool:
@@ -124,8 +133,14 @@ def _is_beneath(file: str) -> bool:
 @lru_cache(maxsize=256)
 def _stand_in(original: CodeType, name: str, file: str) -> FrameType:
     """A frame that says that it belongs to the user's function, which never ran itself."""
-    code = compile("raise LookupError", file, "exec").replace(
-        co_name=name.rpartition(".")[2], co_qualname=name, co_firstlineno=original.co_firstlineno
+    code = compile("raise LookupError", file, "exec")
+    # No instruction of it has a place (entries of kind 15, each for up to eight instructions): nothing is underlined.
+    nowhere = bytes(0x80 | 15 << 3 | min(8, rest) - 1 for rest in range(len(code.co_code) // 2, 0, -8))
+    code = code.replace(
+        co_name=name.rpartition(".")[2],
+        co_qualname=name,
+        co_firstlineno=original.co_firstlineno,
+        co_linetable=nowhere,
     )
     try:
         exec(code, {})

@@ -77,7 +77,8 @@ def nearest(name: str, known: Iterable[str], count: int = 1) -> list[str]:
     found = []
     for place, other in enumerate(names):
         far = min(distance(a, b, 2) for a in _forms(name) for b in _forms(other))
-        if far <= _allowed(min(len(name), len(other))) and not _other_digits(name, other):
+        slip = far <= _allowed(min(len(name), len(other))) or _cut_short(name, other)
+        if slip and not _other_digits(name, other):
             found.append((far, distance(name, other, len(name)), place, other))
     return [other for *_, other in sorted(found)[:count]]
 
@@ -85,6 +86,11 @@ def nearest(name: str, known: Iterable[str], count: int = 1) -> list[str]:
 def _allowed(length: int) -> int:
     """How many slips a name of so many letters may have: of short ones every letter counts."""
     return 0 if length <= 3 else 1 if length <= 7 else 2
+
+
+def _cut_short(a: str, b: str) -> bool:
+    """Whether the last letter of one lacks in the other: of short names the only slip."""
+    return abs(len(a) - len(b)) == 1 and min(len(a), len(b)) > 1 and (a.startswith(b) or b.startswith(a))
 
 
 def _forms(name: str) -> tuple[str, ...]:

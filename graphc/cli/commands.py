@@ -13,6 +13,7 @@ from typing import Any
 from graphc.cli import doctor as health
 from graphc.cli.targets import compiled, graph_of, is_source, passes_of
 from graphc.errors import CODES
+from graphc.frames import clean
 from graphc.inspect import diff as differences
 from graphc.inspect import export, flow, jsonform
 from graphc.inspect import show as printing
@@ -182,7 +183,13 @@ def run(args: Namespace) -> int:
         compat.install()
     sys.argv = [args.script, *args.arguments]
     sys.path.insert(0, str(Path(args.script).resolve().parent))
-    runpy.run_path(args.script, run_name="__main__")
+    try:
+        runpy.run_path(args.script, run_name="__main__")
+    except Exception as error:
+        # As Python itself would, without the frames that stand between it and the script.
+        clean(error)
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 1
     return 0
 
 
