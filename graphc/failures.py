@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from types import TracebackType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
+from graphc import dispatch
 from graphc.debug import switches
 from graphc.errors import GraphcError, InternalError, Loc, NestingError, StepMemoryError, display_path, user_loc
-from graphc.frames import is_own, place
+from graphc.frames import clean, is_own, place
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 #: Classes that an InternalError takes over from the exception behind it: callers may expect them.
 _KINDS = (
@@ -104,6 +108,26 @@ class failing:
         )
 
 
+def door(function: Callable[P, R], module: str) -> Callable[P, R]:
+    """A function of graphc's as users call it: outside a trace, what it raises is in the house's form, with the user's frames
+    alone. It says that it belongs to `module`, where it is found by name.
+    """
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if dispatch.recorder.get() is not None:
+            return function(*args, **kwargs)
+        try:
+            with failing(function.__name__, outermost=True, tracing=True):
+                return function(*args, **kwargs)
+        except BaseException as error:
+            clean(error)
+            raise
+
+    call.__module__ = module
+    return call
+
+
 class _Depth:
     """Python's limit of nested calls, raised while something compiles: a Cell in a Cell takes eight of them."""
 
@@ -138,7 +162,7 @@ def _internal(kind: type[Exception]) -> type[InternalError]:
     return InternalError if base is None else _also(base)
 
 
-@lru_cache
+@functools.lru_cache
 def _also(base: Any) -> type[InternalError]:
     made: type[InternalError] = type("InternalError", (InternalError, base), {"__module__": "graphc"})
     return made
