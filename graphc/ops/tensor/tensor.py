@@ -135,7 +135,7 @@ class Tensor(Operators, Methods):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise ArgumentTypeError("a tensor without axes has no length")
+            raise ArgumentTypeError("a tensor without axes has no length", loc=user_loc())
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:
@@ -187,7 +187,7 @@ class Tensor(Operators, Methods):
         """The single element as a Python number; ArgumentValueError if there are more."""
         array = self._value("item()")
         if array.size != 1:
-            raise ArgumentValueError(f"item() needs one element, the tensor is {self.type}")
+            raise ArgumentValueError(f"item() needs one element, the tensor is {self.type}", loc=user_loc())
         return array.item()
 
     def _value(self, asked: str) -> Array:
@@ -229,14 +229,14 @@ class Tensor(Operators, Methods):
     def __index__(self) -> int:
         array = self._value("an index")
         if array.dtype.kind not in "iub":
-            raise ArgumentTypeError(f"only an integer tensor can be an index, this one is {self.type}")
+            raise ArgumentTypeError(f"only an integer tensor can be an index, this one is {self.type}", loc=user_loc())
         return int(array.item())
 
     def __bool__(self) -> bool:
         if self._array is None or self._is_state():
             raise undecided(self.type)
         if self._array.size != 1:
-            raise ArgumentValueError(f"the truth value of {self._array.size} elements is ambiguous")
+            raise ArgumentValueError(f"the truth value of {self._array.size} elements is ambiguous", loc=user_loc())
         return bool(self._array.item())
 
     def __repr__(self) -> str:
@@ -323,7 +323,7 @@ class Parameter(ParameterExtras, Tensor):
     @name.setter
     def name(self, value: str) -> None:
         if not isinstance(value, str) or not value:
-            raise ArgumentTypeError(f"a parameter's name must be a non-empty string, got {value!r}")
+            raise ArgumentTypeError(f"a parameter's name must be a non-empty string, got {value!r}", loc=user_loc())
         self._name = value
         dispatch.touch()  # Gradients may be returned by name.
 
@@ -380,7 +380,7 @@ class Parameter(ParameterExtras, Tensor):
             "ones": np.ones_like,
         }
         if init not in makers:
-            raise ArgumentValueError(f"init must be one of {', '.join(makers)}, got {init!r}")
+            raise ArgumentValueError(f"init must be one of {', '.join(makers)}, got {init!r}", loc=user_loc())
         return Parameter(makers[init](self.storage), name=self.name, requires_grad=self.requires_grad)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
@@ -420,7 +420,7 @@ class ParameterTuple(tuple[Parameter, ...]):
         names: set[str] = set()
         for p in made:
             if not isinstance(p, Parameter):
-                raise ArgumentTypeError(f"a ParameterTuple holds Parameters, got {type(p).__name__}")
+                raise ArgumentTypeError(f"a ParameterTuple holds Parameters, got {type(p).__name__}", loc=user_loc())
             if p.name in names:
                 raise ArgumentValueError(
                     f"two parameters are named {p.name!r}", code="GC141", help="give each its own name"
