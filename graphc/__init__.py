@@ -38,6 +38,7 @@ from graphc.errors import (
     TraceTypeError,
     VerifyError,
 )  # fmt: skip
+from graphc.frames import clean
 from graphc.suggest import no_member
 
 if TYPE_CHECKING:
@@ -112,7 +113,11 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
-        no_member("graphc", name, _MODULE_OF)
+        try:
+            no_member("graphc", name, _MODULE_OF)
+        except (AttributeError, ImportError) as error:
+            clean(error)
+            raise
     module = _MODULE_OF[name]
     with importing:
         value = import_module(f"graphc.{name}") if module == "graphc" else getattr(import_module(module), name)

@@ -5,6 +5,7 @@ Each is an ordinary Cell over `graphc.ops`. Initial values of parameters are in 
 
 from typing import TYPE_CHECKING, Any
 
+from graphc.frames import clean
 from graphc.nn import cell, initializer, layer, loss, optim, rates, train
 from graphc.nn.cell import *
 from graphc.nn.layer import *
@@ -19,4 +20,8 @@ if not TYPE_CHECKING:
     __all__ = ["initializer", *(name for module in (cell, layer, loss, rates, train, optim) for name in module.__all__)]
 
     def __getattr__(name: str) -> Any:
-        no_member("graphc.nn", name, __all__)
+        try:
+            no_member("graphc.nn", name, __all__)
+        except (AttributeError, ImportError) as error:
+            clean(error)
+            raise

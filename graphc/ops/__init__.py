@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from graphc.frames import clean
 from graphc.ops import declared as declared
 from graphc.ops import functional, gradients, primitives
 from graphc.ops.functional import *
@@ -21,4 +22,8 @@ if not TYPE_CHECKING:
     __all__ = list(dict.fromkeys((*_OWN, *functional.__all__, *gradients.__all__, *primitives.__all__)))
 
     def __getattr__(name: str) -> Any:
-        no_member("graphc.ops", name, __all__)
+        try:
+            no_member("graphc.ops", name, __all__)
+        except (AttributeError, ImportError) as error:
+            clean(error)
+            raise

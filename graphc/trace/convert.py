@@ -39,6 +39,7 @@ from graphc.trace.decided import needs_conversion
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.rewrite import print_, raising, rewritten, set_item
 from graphc.trace.simplify import simplified
+from graphc.trace.suspended import is_suspended
 
 
 class UnboundError(TraceError, UnboundLocalError):
@@ -56,33 +57,6 @@ def converted(fn: Callable[..., Any]) -> Callable[..., Any]:
         return fn
     made = attached(function, "converted", lambda: _convert(function))
     return types.MethodType(made, fn.__self__) if inspect.ismethod(fn) else made
-
-
-def is_suspended(function: Any) -> bool:
-    """Whether calling a function gives a generator or coroutine. Python runs it as it is."""
-    code = getattr(function, "__code__", None)
-    return code is not None and bool(code.co_flags & _SUSPENDED)
-
-
-_SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-
-
-def refuse_suspended(cell: Cell) -> None:
-    """TraceError GC124 for a construct that is a generator or coroutine: a step gives its results when it ends."""
-    function = getattr(cell.construct, "__func__", cell.construct)
-    if is_suspended(function):
-        code = function.__code__
-        kind = (
-            "async"
-            if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)
-            else "a generator: it has `yield`"
-        )
-        raise TraceError(
-            f"{type(cell).__name__}.construct is {kind}",
-            code="GC124",
-            loc=Loc(display_path(code.co_filename), code.co_firstlineno, code.co_qualname),
-            help="collect the results and return them",
-        )
 
 
 # ---- conversion
@@ -373,8 +347,7 @@ def while_stmt(
             return
         body()
     entry = get_state()
-    after = _after_one_turn(body, get_state, set_state, entry)
-    carried = [i for i, (a, b) in enumerate(zip(entry, after, strict=True)) if not _same(a, b)]
+    carried, after = _carried(body, get_state, set_state, entry)
     entry = tuple(_defined(symbol_names[i], a, after[i]) if i in carried else a for i, a in enumerate(entry))
     numbers = {i: as_tensor(entry[i]) for i in carried if isinstance(entry[i], (bool, int, float))}
 
@@ -406,23 +379,42 @@ def _numeric(value: Any, like: Tensor | None) -> Any:
     return F.cast(tensor, like.dtype) if tensor.type.dtype != like.type.dtype and not tensor.type.is_float else tensor
 
 
-def _after_one_turn(
+def _carried(
     body: Callable[[], Any],
     get_state: Callable[[], tuple[Any, ...]],
     set_state: Callable[[tuple[Any, ...]], None],
     entry: tuple[Any, ...],
-) -> tuple[Any, ...]:
-    """The symbols after a turn of a loop that is traced and thrown away."""
-    recorder = _recorder()
-    after: list[tuple[Any, ...]] = []
+) -> tuple[list[int], tuple[Any, ...]]:
+    """Which symbols a loop changes, and all of them after a turn.
 
-    def probe() -> None:
-        body()
-        after.append(get_state())
+    Turns are traced and thrown away until no further symbol changes: what a turn does with a number that is known at first
+    is decided by Python, what it does with one that an earlier turn has changed is not.
+    """
+    carried: set[int] = set()
+    while True:
+        turn: list[tuple[Any, ...]] = []
 
-    control.trace_branch(recorder, "probe", probe)
-    set_state(entry)
-    return after[0]
+        def probe(turn: list[tuple[Any, ...]] = turn, carried: frozenset[int] = frozenset(carried)) -> None:
+            active = _recorder()
+            state = tuple(_unknown(x, active) if i in carried else x for i, x in enumerate(entry))
+            set_state(state)
+            body()
+            turn.extend((state, get_state()))
+
+        control.trace_branch(_recorder(), "probe", probe)
+        set_state(entry)
+        before, after = turn
+        changed = {i for i, (a, b) in enumerate(zip(before, after, strict=True)) if not _same(a, b)}
+        if changed <= carried:
+            return sorted(carried), after
+        carried |= changed
+
+
+def _unknown(x: Any, recorder: GraphRecorder) -> Any:
+    """A number, or a tensor whose contents are known, as a value that is not known before the step runs."""
+    number = isinstance(x, (bool, int, float))
+    known = isinstance(x, Tensor) and x.array is not None and not isinstance(x, Parameter)
+    return recorder.carry(as_tensor(x)) if number or known else x
 
 
 def _defined(name: str, value: Any, after: Any) -> Any:

@@ -10,9 +10,10 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace import control, custom, gradient, hooks, mixed
-from graphc.trace.convert import converted, refuse_suspended
+from graphc.trace.convert import converted
 from graphc.trace.decided import is_users
 from graphc.trace.recorder import GraphRecorder
+from graphc.trace.suspended import refuse_suspended
 
 
 class Tracer(GraphRecorder):

@@ -100,7 +100,11 @@ class Cell(Hooks, Structure["Cell"]):
         early = "_params" not in self.__dict__
         known = () if early else [*self.__dict__, *dir(type(self))]
         hint = "call super().__init__() first in __init__" if early else None
-        no_attribute(type(self).__name__, name, known, "self.", hint)
+        try:
+            no_attribute(type(self).__name__, name, known, "self.", hint)
+        except AttributeError as error:
+            clean(error)
+            raise
 
     def __delattr__(self, name: str) -> None:
         self._params.pop(name, None)

@@ -103,7 +103,11 @@ class Tensor(Operators, Methods):
             if name.startswith("_"):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             kind = "Parameter" if self.is_parameter else "Tensor"
-            no_attribute(kind, name, dir(type(self)), "x.")
+            try:
+                no_attribute(kind, name, dir(type(self)), "x.")
+            except AttributeError as error:
+                clean(error)
+                raise
 
     # ---- what it is
 
