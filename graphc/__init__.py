@@ -25,21 +25,26 @@ from graphc.errors import (
     GradientError,
     GraphcError,
     GraphcWarning,
+    InternalError,
     KernelError,
     LossScaleError,
     LossScaleWarning,
     LoweringError,
+    NestingError,
     ParseError,
     RecompileWarning,
     RecordError,
     ShapeError,
     SignatureError,
+    StepMemoryError,
     TraceAttributeError,
     TraceError,
     TraceTypeError,
     UntrainedWarning,
     VerifyError,
 )  # fmt: skip
+from graphc.frames import clean
+from graphc.suggest import no_member
 
 if TYPE_CHECKING:
     from graphc import amp as amp
@@ -134,23 +139,28 @@ __all__ = [
     "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "BackupAndRestore", "Callback",
     "CheckpointConfig", "CheckpointError", "CompileError", "CompiledStep", "DType", "DTypeError", "DatasetHelper",
     "DynamicLossScaleManager", "EarlyStopping", "FixedLossScaleManager", "GradientError", "GraphcError",
-    "GraphcWarning", "History", "KernelError", "LambdaCallback", "LearningRateScheduler", "LossMonitor",
-    "LossScaleError", "LossScaleManager", "LossScaleWarning", "LoweringError", "Model", "ModelCheckpoint",
-    "OnRequestExit", "ParallelMode", "Parameter", "ParameterTuple", "ParseError", "RecompileWarning", "RecordError",
-    "ReduceLROnPlateau", "RunContext", "ShapeError", "SignatureError", "SummaryCollector", "Tensor", "TimeMonitor",
-    "TraceAttributeError", "TraceError", "TraceTypeError", "UntrainedWarning", "VerifyError",
-    "async_ckpt_thread_status", "bfloat16", "bool_", "build_train_network", "ckpt_to_safetensors", "compile",
-    "connect_network_with_dataset", "data_sink", "debug", "float16", "float32", "float64", "get_auto_parallel_context",
-    "get_context", "get_grad", "get_rng_state", "get_seed", "grad", "int8", "int16", "int32", "int64", "ir", "jit",
-    "jit_class", "load_checkpoint", "load_checkpoint_async", "load_param_into_net", "ms_function", "mutable", "nn",
-    "ops", "reset_auto_parallel_context", "safetensors_to_ckpt", "save_checkpoint", "set_auto_parallel_context",
-    "set_context", "set_rng_state", "set_seed", "uint8", "value_and_grad",
+    "GraphcWarning", "History", "InternalError", "KernelError", "LambdaCallback", "LearningRateScheduler",
+    "LossMonitor", "LossScaleError", "LossScaleManager", "LossScaleWarning", "LoweringError", "Model",
+    "ModelCheckpoint", "NestingError", "OnRequestExit", "ParallelMode", "Parameter", "ParameterTuple", "ParseError",
+    "RecompileWarning", "RecordError", "ReduceLROnPlateau", "RunContext", "ShapeError", "SignatureError",
+    "StepMemoryError", "SummaryCollector", "Tensor", "TimeMonitor", "TraceAttributeError", "TraceError",
+    "TraceTypeError", "UntrainedWarning", "VerifyError", "async_ckpt_thread_status", "bfloat16", "bool_",
+    "build_train_network", "ckpt_to_safetensors", "compile", "connect_network_with_dataset", "data_sink", "debug",
+    "float16", "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad", "get_rng_state",
+    "get_seed", "grad", "int8", "int16", "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint",
+    "load_checkpoint_async", "load_param_into_net", "ms_function", "mutable", "nn", "ops",
+    "reset_auto_parallel_context", "safetensors_to_ckpt", "save_checkpoint", "set_auto_parallel_context", "set_context",
+    "set_rng_state", "set_seed", "uint8", "value_and_grad",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
-        raise AttributeError(f"module 'graphc' has no attribute {name!r}")
+        try:
+            no_member("graphc", name, _MODULE_OF)
+        except (AttributeError, ImportError) as error:
+            clean(error)
+            raise
     module = _MODULE_OF[name]
     with importing:
         value = import_module(f"graphc.{name}") if module == "graphc" else getattr(import_module(module), name)

@@ -2,46 +2,57 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from graphc import collector, passes
-from graphc.build import build, kernel_error
+from graphc.build import build, kernel_error, notes_of
 from graphc.debug import switches, threads
 from graphc.entry import Entry
 from graphc.errors import (
+    SKIPPED,
     ArgumentTypeError,
     ArgumentValueError,
-    GraphcError,
     Loc,
     LoweringError,
     SignatureError,
-    is_hidden,
+    StepMemoryError,
+    in_words,
     user_loc,
 )
+from graphc.failures import failing
+from graphc.frames import clean
 from graphc.guards import arguments
 from graphc.guards.walk import Names, walk
 from graphc.ir import Graph
+from graphc.ir import walk as walk_nodes
 from graphc.lower import lower
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.printing import PrintLog
+from graphc.ops.tensor.arrays import native, require_dtype
 from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
-from graphc.ops.tensor.tensor import Parameter, Tensor, native, require_array
+from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values, flatten, unflatten
 from graphc.trace import trace
-from graphc_codegen.errors import KernelError
+from graphc_codegen import errors as generator
 from graphc_codegen.program import symbol
 
 if TYPE_CHECKING:
     from graphc_codegen import Bound
     from graphc_codegen.run.native import NativeBound
+
+#: The generator's frames are none of the user's.
+SKIPPED.add(os.path.dirname(os.path.abspath(generator.__file__)) + os.sep)
+
+#: Of what takes most memory so many are named.
+_LARGEST = 3
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -84,27 +95,34 @@ class CompiledStep:
         not keep alive. `names`: what code that the cell can reach reads of its arguments.
         """
         start = time.perf_counter()
-        leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
+        with failing("reading the arguments", outermost=True):
+            leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
         self._kept_cell = cell if turns is None else None
         self._weak_cell = weakref.ref(cell)
         self._structure = structure
-        self._nesting = arguments.nesting(structure)
-        self._reads = _reads(cell, structure) if names is None else names
-        self._values = arguments.values(structure, self._reads)
+        with failing("reading the cell", outermost=True):
+            self._nesting = arguments.nesting(structure)
+            self._reads = _reads(cell, structure) if names is None else names
+            self._values = arguments.values(structure, self._reads)
         self._types = [x.type for x in leaves]
         self._references = [x if isinstance(x, Parameter) else None for x in leaves]
         plain = _is_plain(structure, len(leaves)) and all(r is None for r in self._references)
         self._plain = [(t.numpy, t.shape) for t in self._types] if plain else None
-        traced = trace(cell, leaves, structure)
+        with failing(f"tracing {type(cell).__name__}", outermost=True, tracing=True):
+            traced = trace(cell, leaves, structure)
         self._names = traced.names
         traced_at = time.perf_counter()
-        self._stages = passes.run(traced.graph, pipeline)
-        _refuse_gradients(self.graph)
+        with failing("running the passes", outermost=True):
+            self._stages = passes.run(traced.graph, pipeline)
+            _refuse_gradients(self.graph)
         passed_at = time.perf_counter()
         on = switches()
-        self._lowered = lower(self.graph, canary=on.canary, profile=on.profile and on.jit, threads=threads())
+        with failing("lowering", locations=self._locations, outermost=True):
+            self._lowered = lower(self.graph, canary=on.canary, profile=on.profile and on.jit, threads=threads())
         lowered_at = time.perf_counter()
-        self._executable = build(self._lowered.program, checked=not on.jit, locations=self._locations())
+        program = self._lowered.program
+        with failing("generating code", locations=self._locations, notes=notes_of(program), outermost=True):
+            self._executable = build(program, checked=not on.jit, locations=self._locations())
         self._outputs = traced.structure
         self._numbers = [i for i, is_number in enumerate(traced.numbers) if is_number]
         self._params = [traced.params[i] for i in self._lowered.params]
@@ -114,7 +132,8 @@ class CompiledStep:
         self._prints = [p for p in self._params if isinstance(p, PrintLog)]
         self._lock = threading.RLock() if turns is None else turns
         self._canary = on.canary
-        self._bind()
+        with failing("making room for the step", outermost=True):
+            self._bind()
         self.compile_seconds = {
             "trace": traced_at - start,
             "passes": passed_at - traced_at,
@@ -210,8 +229,12 @@ class CompiledStep:
 
         Raises SignatureError GC170 for other shapes, dtypes, structure or Python values than it was compiled for.
         """
-        arrays = None if kwargs else self.plain_arrays(args)
-        return self.run(self._arrays(args, kwargs) if arrays is None else arrays)
+        try:
+            arrays = None if kwargs else self.plain_arrays(args)
+            return self.run(self._arrays(args, kwargs) if arrays is None else arrays)
+        except BaseException as error:
+            clean(error)
+            raise
 
     def run(self, arrays: list[Array]) -> Any:
         """One step on checked inputs. What the optimizers in it refuse is refused before anything is changed."""
@@ -222,7 +245,7 @@ class CompiledStep:
                 self._bind()
             try:
                 self._bound.run(arrays)
-            except KernelError as error:
+            except generator.KernelError as error:
                 raise kernel_error(error, self._locations()) from error.__cause__
             if self._canary:
                 self._bound.check_canaries()
@@ -263,7 +286,7 @@ class CompiledStep:
                 part = [q[begin : begin + count] for q in queue]
                 try:
                     arrays.append(self._bound.run_many(part, count, written))
-                except KernelError as error:
+                except generator.KernelError as error:
                     raise kernel_error(error, self._locations()) from error.__cause__
                 if self._canary:
                     self._bound.check_canaries()
@@ -309,19 +332,28 @@ class CompiledStep:
                 help="a step that takes tensors only, prints nothing and is compiled without GRAPHC_JIT=0 and GRAPHC_PROFILE",
             )
         self._check_params()
-        bound = self._executable.bind([p.storage for p in self._params], list(self._lowered.constants))
-        return Entry.of(cast("NativeBound", bound), self._executable.entry_address, self._plain, self._lowered.results)
+        return Entry.of(
+            cast("NativeBound", self._bound_anew()), self._executable.entry_address, self._plain, self._lowered.results
+        )
 
     def _locations(self) -> dict[int, Loc]:
         """The user's lines by node id."""
-        return {n.id: n.loc for n in self.graph if n.loc is not None}
+        return {n.id: n.loc for _, n in walk_nodes(self.graph) if n.loc is not None}
 
     def _bind(self) -> None:
         """Take the addresses of the parameters. A parameter whose type has changed needs a new compilation."""
         self._check_params()
-        self._bound: Bound = self._executable.bind([p.storage for p in self._params], list(self._lowered.constants))
+        self._bound = self._bound_anew()
         self._readers = [self._bound.reader(b, type.shape) for b, type in self._lowered.results]
         self._moves = Parameter.moves
+
+    def _bound_anew(self) -> Bound:
+        """The step with memory of its own. Raises StepMemoryError where it cannot be had."""
+        params, constants = [p.storage for p in self._params], list(self._lowered.constants)
+        try:
+            return self._executable.bind(params, constants)
+        except MemoryError:
+            raise self._too_large() from None
 
     def _check_params(self) -> None:
         """SignatureError if a parameter has another type than the step was compiled for."""
@@ -332,6 +364,18 @@ class CompiledStep:
                     f"parameter {p.name!r} is {p.type} now, this step was compiled for {compiled}",
                     help="compile again: graphc.compile(cell, ...)",
                 )
+
+    def _too_large(self) -> StepMemoryError:
+        """The error of an arena that cannot be had, with what takes most of it."""
+        made = [n for _, n in walk_nodes(self.graph) if n.op.name not in ("Input", "Param", "Constant")]
+        largest = sorted(made, key=lambda n: -sum(t.nbytes for t in n.types))[:_LARGEST]
+        return StepMemoryError(
+            f"the step needs {in_words(self._lowered.memory['arena'])} for what it computes, which cannot be had",
+            loc=largest[0].loc if largest else None,
+            details=[f"%{n.id} {n.op.name}: {n.type} takes {in_words(n.type.nbytes)}  {n.loc or ''}" for n in largest],
+            nodes=[n.id for n in largest],
+            help="smaller shapes, or a smaller batch",
+        )
 
     def plain_arrays(self, args: tuple[Any, ...]) -> list[Array] | None:
         """The inputs' memory where all are contiguous Tensors of the right types: the quick way. Else None."""
@@ -399,14 +443,15 @@ def compile(cell: Cell, *inputs: Any, passes: Sequence[passes.Pass] = passes.PIP
     compiles with PIPELINE. Raises GraphcError subclasses with the user's line for what does not fit or cannot be traced;
     what a pass raises has a note that names it.
     """
-    if not isinstance(cell, Cell):
-        raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
     try:
+        if not isinstance(cell, Cell):
+            raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
         pipeline = _pipeline(passes)
         with collector.compiling:
             return CompiledStep(cell, inputs, kwargs, pipeline=pipeline)
-    except GraphcError as error:
-        raise shortened(error) from error.__cause__
+    except BaseException as error:
+        clean(error)
+        raise
 
 
 def _pipeline(given: Any) -> tuple[passes.Pass, ...]:
@@ -437,6 +482,7 @@ def _refuse_gradients(graph: Graph) -> None:
 def as_inputs(tree: Any) -> Any:
     """The arguments with NumPy arrays, and numbers marked by `mutable`, as tensors; other Python values stay."""
     if isinstance(tree, np.ndarray):
+        require_dtype(tree.dtype, "an input")
         return Tensor.wrap(np.ascontiguousarray(native(tree)).reshape(tree.shape))
     if type(tree) in NUMBERS:
         return host_number(tree)
@@ -471,19 +517,3 @@ def _checks(cell: Cell, name: str, written: set[Parameter]) -> list[Any]:
 def _is_plain(structure: Structure, count: int) -> bool:
     """Whether the arguments are just `count` positional tensors."""
     return structure == flatten((tuple(Tensor.wrap(np.zeros(())) for _ in range(count)), {}))[1]
-
-
-def shortened(error: GraphcError) -> GraphcError:
-    """The error with the user's frames only, unless all are asked for."""
-    if switches().full_traceback:
-        return error
-    frames = []
-    rest = error.__traceback__
-    while rest is not None:
-        if not is_hidden(rest.tb_frame.f_code.co_filename):
-            frames.append(rest)
-        rest = rest.tb_next
-    kept: TracebackType | None = None
-    for frame in reversed(frames):
-        kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
-    return error.with_traceback(kept)

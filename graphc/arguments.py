@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from graphc.errors import ArgumentValueError, user_loc
+from graphc.errors import ArgumentValueError, GraphcError, Loc, user_loc
 
 _logger = logging.getLogger("graphc")
 _said: set[tuple[str, str]] = set()
@@ -24,6 +24,14 @@ def refusal(owner: str, name: str, value: Any, *wanted: Any) -> ArgumentValueErr
         code="GC112",
         loc=user_loc(),
     )
+
+
+def once(message: str, *, loc: Loc | None, help: str) -> None:
+    """Say by the logger "graphc" what of a line is done once, when a Cell is compiled (GC134); once per line."""
+    key = (str(loc), message)
+    if key not in _said:
+        _said.add(key)
+        _logger.warning("%s", GraphcError(message, code="GC134", loc=loc, help=help))
 
 
 def no_effect(owner: str, name: str, why: str) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphc.debug import cpus, switches
 from graphc.errors import CompileError, KernelError, Loc
@@ -38,6 +38,14 @@ def build(program: Program, *, checked: bool, locations: Mapping[int, Loc] = Map
             f"the code generator failed: {error}",
             help="this is a bug in graphc: please report it with the file of step.dump()",
         ) from error
+
+
+def notes_of(program: Program) -> Callable[[Any], str]:
+    """What tells the nodes that a kernel of a program is for: the notes of its first call."""
+    notes: dict[int, str] = {}
+    for call in program.calls():
+        notes.setdefault(id(call.kernel), call.note)
+    return lambda value: notes.get(id(value), "")
 
 
 def kernel_error(error: generated.KernelError, locations: Mapping[int, Loc] = MappingProxyType({})) -> KernelError:

@@ -10,10 +10,11 @@ from types import MethodType
 from typing import Any, NamedTuple
 
 from graphc import collector, context, dispatch, passes
-from graphc.api import CompiledStep, as_inputs, shortened
+from graphc.api import CompiledStep, as_inputs
 from graphc.attached import attached
 from graphc.debug import jit, switches
 from graphc.errors import GraphcError, RecompileWarning, stacklevel, user_loc
+from graphc.failures import failing
 from graphc.function import FunctionCell, referenced_cells
 from graphc.guards import arguments
 from graphc.guards.state import State
@@ -87,11 +88,12 @@ class Steps:
 
     def step(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CompiledStep, Watch]:
         """The step for such arguments, compiled now if there is none."""
-        leaves, structure = flatten((args, kwargs))
-        self.state(cell)  # For the names that are read, of arguments too.
-        values = arguments.values(structure, self._names)
-        state, watch = self.state(cell)
-        key = _key(leaves, structure, values, state)
+        with failing("reading the cell and its arguments", outermost=True):
+            leaves, structure = flatten((args, kwargs))
+            self.state(cell)  # For the names that are read, of arguments too.
+            values = arguments.values(structure, self._names)
+            state, watch = self.state(cell)
+            key = _key(leaves, structure, values, state)
         with self._keeping:
             found = self._steps.get(key)
             if found is not None:
@@ -100,11 +102,8 @@ class Steps:
             before = list(self._steps)
         self._announce(cell, key, before)
         # Threads that come together each compile one, the first to end is kept.
-        try:
-            with collector.compiling:
-                made = CompiledStep(cell, args, kwargs, self.turns, self._names)
-        except GraphcError as error:
-            raise shortened(error) from error.__cause__
+        with collector.compiling:
+            made = CompiledStep(cell, args, kwargs, self.turns, self._names)
         with self._keeping:
             found = self._steps.setdefault(key, made)
             while len(self._steps) > max(1, switches().signatures):
@@ -174,9 +173,10 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         arrays = step.plain_arrays(args)
         if arrays is not None and not watch.changed():
             return step.run(arrays)
-    args, kwargs = as_inputs((args, kwargs))
+    with failing("reading the arguments", outermost=True):
+        args, kwargs = as_inputs((args, kwargs))
     if context.get_context("mode") == context.PYNATIVE_MODE:
-        with steps.turns:
+        with steps.turns, failing(f"running {type(cell).__name__}", outermost=True, tracing=True):
             return eager.run(cell, args, kwargs, passes.autodiff)
     step, watch = steps.step(cell, args, kwargs)
     # Compiling may have touched cells that construct makes.

@@ -7,9 +7,10 @@ name, then one suggestion. Every class also derives from the builtin that MindSp
 from __future__ import annotations
 
 import linecache
+import math
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -44,7 +45,9 @@ def is_library(filename: str) -> bool:
 
 #: Generated file -> line -> the user's line it was made from. Filled by graphc.trace.convert.
 SOURCE_MAPS: dict[str, dict[int, Loc]] = {}
-#: Folders of libraries whose frames are passed over. Filled by graphc.trace.convert.
+#: Generated file -> the code of the user's function that it was made from. Filled by graphc.trace.convert.
+ORIGINALS: dict[str, CodeType] = {}
+#: Folders of libraries whose frames are passed over. Filled by graphc.trace.convert and graphc.api.
 SKIPPED: set[str] = set()
 
 
@@ -62,10 +65,13 @@ def user_loc(frame: FrameType | None = None) -> Loc | None:
         frame = frame.f_back
     else:
         return None
-    code = frame.f_code
+    return loc_of(frame.f_code, frame.f_lasti, frame.f_lineno)
+
+
+def loc_of(code: CodeType, instruction: int, line: int) -> Loc:
+    """The place of an instruction, which stands in this line."""
     # Code objects that differ in these only are equal.
-    where = (code.co_filename, code.co_linetable, _working_directory())
-    return _loc(code, frame.f_lasti, frame.f_lineno, where)
+    return _loc(code, instruction, line, (code.co_filename, code.co_linetable, _working_directory()))
 
 
 @lru_cache(maxsize=4096)
@@ -120,10 +126,11 @@ def display_path(filename: str) -> str:
 
 def source_line(loc: Loc) -> str:
     """The text of the user's line, or ""."""
-    return linecache.getline(_find(loc.file), loc.line).rstrip("\n")
+    return linecache.getline(find_file(loc.file), loc.line).rstrip("\n")
 
 
-def _find(path: str) -> str:
+def find_file(path: str) -> str:
+    """The file that a displayed path stands for; the path itself where there is none."""
     if os.path.exists(path) or path.startswith("<"):
         return path
     in_package = os.path.join(os.path.dirname(_PACKAGE.rstrip(os.sep)), path)
@@ -149,13 +156,15 @@ CODES: dict[str, str] = {
     "GC120": "The truth value of a traced tensor was asked for (`if`, `while`, `and`, `not`).",
     "GC122": "The branches of a conditional return different structures, shapes or dtypes.",
     "GC121": "A name is set in one branch of a conditional only.",
-    "GC124": "Python that cannot be converted: a `return` inside a loop over tensors, `yield`, `match`, no source code.",
+    "GC124": "Python that cannot be converted: a `return` inside a loop over tensors, `yield`, `async`, patterns of `match`.",
+    "GC125": "Calls inside construct nest, or functions call themselves, more deeply than Python bears.",
     "GC123": "A value that a loop carries changes its shape or dtype from one turn to the next.",
     "GC130": "A Python value of a traced tensor was asked for; it is not known while tracing.",
     "GC131": "A NumPy function was applied to a traced tensor.",
     "GC132": "A traced tensor was used outside the trace that made it.",
     "GC133": "A Cell's attributes were changed while it was traced: such a change happens once, at compile time.",
-    "GC140": "A Cell has no such attribute.",
+    "GC134": "Python that runs once, when a Cell is compiled: random numbers, clocks, changes of globals, text of tensors.",
+    "GC140": "A Cell, a tensor or a module has no such attribute.",
     "GC141": "Two parameters have the same name, or a Parameter was made inside construct.",
     "GC142": "A parameter that should be trained does not belong to the network or cannot be trained.",
     "GC150": "An op on the way to a gradient has no gradient.",
@@ -173,12 +182,18 @@ CODES: dict[str, str] = {
     "GC181": "An op has no kernel for a dtype.",
     "GC182": "An op, attribute or dtype has no lowering.",
     "GC183": "A user's own kernel cannot be compiled, gives something else than its type rule says, or raised an exception.",
+    "GC184": "A step, or a value, needs more memory than can be had.",
+    "GC185": "A part of graphc failed in a way that it does not expect: a bug, or arguments that nobody has tried.",
     "GC190": "A checkpoint does not match.",
     "GC192": "The record of a training run is not what `graphc report` reads.",
     "GC210": "A Model lacks what it is asked for, or its data set does not give what the network takes.",
     "GC211": "A metric that has seen nothing was asked for its value, or its inputs do not fit each other.",
     "GC212": "The loss is infinite or NaN, and LossMonitor ends the training.",
 }
+
+
+#: A message has so many lines at most, and a line so many characters.
+MOST_LINES, MOST_CHARACTERS = 15, 400
 
 
 class GraphcError(Exception):
@@ -208,25 +223,40 @@ class GraphcError(Exception):
         code: str | None = None,
         loc: Loc | None = None,
         details: Iterable[str] = (),
-        help: str | None = None,
+        help: str | Callable[[], str | None] | None = None,
         nodes: Iterable[int] = (),
     ) -> None:
         self.message = message
         self.code = code or self.default_code
         self.loc = loc
         self.details = tuple(details)
-        self.help = help
+        self._help = help
         self.nodes = tuple(nodes)
         super().__init__(message)
+
+    @property
+    def help(self) -> str | None:
+        """One concrete suggestion, made when it is asked for: code that only looks whether something is there does not."""
+        return self._help() if callable(self._help) else self._help
+
+    @help.setter
+    def help(self, value: str | None) -> None:
+        self._help = value
 
     def __str__(self) -> str:
         lines = [f"[{self.code}] {self.message}"]
         if self.loc is not None:
             lines += _excerpt(self.loc)
-        lines += [f"  {line}" for line in self.details]
-        if self.help:
-            lines.append(f"  help: {self.help}")
-        return "\n".join(map(printable, lines))
+        details = [f"  {line}" for line in self.details]
+        help = [f"  help: {self.help}"] if self.help else []
+        room = MOST_LINES - len(lines) - len(help)
+        if len(details) > room:
+            details[room - 1 :] = [f"  ... and {len(details) - room + 1} more: see the error's `details`"]
+        return "\n".join(_short(printable(line)) for line in (*lines, *details, *help))
+
+    def add_note(self, note: str) -> None:
+        """A line that tracebacks show behind the message."""
+        super().add_note(printable(note))
 
     def to_json(self) -> dict[str, object]:
         """The error as plain data."""
@@ -242,11 +272,21 @@ class GraphcError(Exception):
         }
 
 
+def in_words(size: int) -> str:
+    """A number of bytes: "12.0 TiB"."""
+    power = min(int(math.log(max(size, 1), 1024)), 4)
+    return f"{size / 1024**power:.{1 if power else 0}f} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
+
+
 def printable(text: str) -> str:
     """A line with everything escaped that a terminal would obey, or not show: names and the text of files may hold it."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in text)
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= MOST_CHARACTERS else f"{line[: MOST_CHARACTERS - 4]} ..."
 
 
 def _excerpt(loc: Loc) -> list[str]:
@@ -295,8 +335,14 @@ class TraceTypeError(TraceError, TypeError, shown_as="TypeError"):
     """Python that cannot be traced because a traced tensor stands where a Python value is needed."""
 
 
+class NestingError(TraceError, RecursionError):
+    """Calls inside construct that nest too deeply."""
+
+    default_code = "GC125"
+
+
 class TraceAttributeError(GraphcError, AttributeError):
-    """An attribute that a Cell does not have."""
+    """An attribute that a Cell, a tensor or a module of graphc's does not have."""
 
     default_code = "GC140"
 
@@ -335,6 +381,21 @@ class KernelError(GraphcError, RuntimeError):
     """A kernel of the user's own that cannot be compiled, or has failed."""
 
     default_code = "GC183"
+
+
+class StepMemoryError(GraphcError, MemoryError):
+    """More memory is needed than can be had."""
+
+    default_code = "GC184"
+
+
+class InternalError(GraphcError, RuntimeError):
+    """Something in graphc failed that is not expected to; `__context__` is what was raised there.
+
+    Each is also of the builtin class of that exception, so that `except ValueError` goes on working.
+    """
+
+    default_code = "GC185"
 
 
 class SignatureError(GraphcError, TypeError, shown_as="TypeError"):

@@ -12,6 +12,7 @@ from graphc import dispatch
 from graphc.arguments import no_effect, only
 from graphc.attached import attached
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
+from graphc.frames import clean
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradFunction
 
@@ -146,8 +147,12 @@ def _compiled(function: Any) -> Any:
         active = dispatch.recorder.get()
         if active is not None:
             return active.prepared(function)(*args, **kwargs)
-        cell, rest = cell_for(args)
-        return cell(*rest, **kwargs)
+        try:
+            cell, rest = cell_for(args)
+            return cell(*rest, **kwargs)
+        except BaseException as error:
+            clean(error)
+            raise
 
     return call
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import sys
@@ -15,6 +14,7 @@ from typing import Any
 
 from graphc.debug import switches
 from graphc.errors import ArgumentValueError, GraphcError
+from graphc.suggest import nearest, question
 
 
 class TargetError(ArgumentValueError):
@@ -68,10 +68,8 @@ def attribute(where: str, name: str) -> Any:
         with user_code(f"{where} cannot be imported"):
             module = importlib.import_module(where)
     if not hasattr(module, name):
-        near = difflib.get_close_matches(name, [n for n in vars(module) if not n.startswith("_")], n=1)
-        raise TargetError(
-            f"{where} has no attribute {name!r}", help=f"did you mean {where}:{near[0]}?" if near else None
-        )
+        near = nearest(name, [n for n in vars(module) if not n.startswith("_")])
+        raise TargetError(f"{where} has no attribute {name!r}", help=question(near, f"{where}:"))
     return getattr(module, name)
 
 

@@ -19,7 +19,22 @@ GRAPHC = sorted((ROOT / "graphc").rglob("*.py"))
 CODEGEN = sorted((ROOT / "codegen" / "graphc_codegen").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
-BASE = {f"graphc.{m}" for m in ("attached", "errors", "debug", "dispatch", "arguments", "context", "files", "scripts")}
+BASE = {
+    f"graphc.{m}"
+    for m in (
+        "attached",
+        "errors",
+        "debug",
+        "dispatch",
+        "arguments",
+        "context",
+        "failures",
+        "files",
+        "frames",
+        "scripts",
+        "suggest",
+    )
+}
 IR = BASE | {"graphc.ir"}
 OPS = IR | {"graphc.ops"}
 NN = OPS | {"graphc.nn"}
@@ -30,8 +45,11 @@ ALLOWED = {
     "graphc.debug": set(),
     "graphc.dispatch": set(),
     "graphc.arguments": {"graphc.errors"},
+    "graphc.suggest": {"graphc.errors"},
+    "graphc.frames": {"graphc.errors", "graphc.debug"},
+    "graphc.failures": {"graphc.dispatch", "graphc.errors", "graphc.debug", "graphc.frames"},
     "graphc.files": {"graphc.errors"},
-    "graphc.scripts": {"graphc.errors", "graphc.debug"},
+    "graphc.scripts": {"graphc.errors", "graphc.debug", "graphc.suggest"},
     "graphc.context": {"graphc.errors"},
     "graphc.ir": BASE,
     "graphc.ops": IR,

@@ -4,7 +4,6 @@ code.
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from argparse import Namespace
@@ -14,11 +13,13 @@ from typing import Any
 from graphc.cli import doctor as health
 from graphc.cli.targets import compiled, graph_of, is_source, passes_of
 from graphc.errors import CODES
+from graphc.frames import clean
 from graphc.inspect import diff as differences
 from graphc.inspect import export, flow, jsonform
 from graphc.inspect import show as printing
 from graphc.ir import REGIONS, Graph, to_text, walk
 from graphc.scripts import TargetError
+from graphc.suggest import nearest, question
 
 
 def train(args: Namespace) -> int:
@@ -108,10 +109,8 @@ def _refuse_unknown(what: str, name: str, graph: Graph, known: Iterable[str]) ->
     names = sorted(set(filter(None, known)))
     if any(n == name or (what == "scope" and n.startswith(name + ".")) for n in names):
         return
-    near = difflib.get_close_matches(name, names, n=3)
     raise TargetError(
-        f"no node of graph @{flow.shown(graph.name)} has {what} {name!r}",
-        help=f"did you mean {' or '.join(near)}?" if near else None,
+        f"no node of graph @{flow.shown(graph.name)} has {what} {name!r}", help=question(nearest(name, names, 3))
     )
 
 
@@ -184,7 +183,13 @@ def run(args: Namespace) -> int:
         compat.install()
     sys.argv = [args.script, *args.arguments]
     sys.path.insert(0, str(Path(args.script).resolve().parent))
-    runpy.run_path(args.script, run_name="__main__")
+    try:
+        runpy.run_path(args.script, run_name="__main__")
+    except Exception as error:
+        # As Python itself would, without the frames that stand between it and the script.
+        clean(error)
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 1
     return 0
 
 
@@ -203,11 +208,7 @@ def explain(args: Namespace) -> int:
     """Print what one error code, or each, means."""
     code = args.error_code
     if code is not None and code.upper() not in CODES:
-        near = difflib.get_close_matches(code.upper(), CODES, n=2)
-        raise TargetError(
-            f"there is no error code {code!r}",
-            help=f"did you mean {' or '.join(near)}?" if near else "graphc explain lists them all",
-        )
+        raise TargetError(f"there is no error code {code!r}", help="graphc explain lists them all")
     chosen = {code.upper(): CODES[code.upper()]} if code is not None else CODES
     _print(jsonform.dumps(chosen) if args.json else "\n".join(f"{c}  {m}" for c, m in chosen.items()), colour=False)
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 import sys
 import zipfile
@@ -19,6 +18,7 @@ from graphc.files import write_atomic
 from graphc.inspect.dump import load
 from graphc.ir import Graph, TensorType, parse, to_text, verify
 from graphc.scripts import TargetError
+from graphc.suggest import nearest, question
 
 if TYPE_CHECKING:
     from graphc.lower import Lowered
@@ -160,8 +160,7 @@ def _inputs(graph: Graph, arrays: dict[str, Array]) -> dict[int, Array]:
     if missing or unknown:
         details = [f"missing: {n}  {nodes[n].type}" for n in missing]
         for name in unknown:
-            near = difflib.get_close_matches(name, nodes, n=1)
-            details.append(f"unknown: {name}  " + (f"did you mean {near[0]}?" if near else ""))
+            details.append(f"unknown: {name}  {question(nearest(name, nodes)) or ''}")
         raise TargetError(
             f"the arrays given are not those that graph @{graph.name} takes",
             details=[d.rstrip() for d in details],

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 
-from graphc.errors import GraphcError
+from graphc.errors import GraphcError, printable
 
 _DESCRIPTION = "Compile MindSpore-style training cells for the CPU, and look at every node of the compiled step."
 
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:
-        print(f"graphc: {error.strerror or error}: {error.filename}", file=sys.stderr)
+        print(printable(f"graphc: {error.strerror or error}: {error.filename}"), file=sys.stderr)
     except KeyboardInterrupt:
         print("graphc: interrupted", file=sys.stderr)
         return 130

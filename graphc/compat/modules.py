@@ -5,15 +5,16 @@ A name that graphc lacks is an ImportError or AttributeError that says so and na
 
 from __future__ import annotations
 
-import difflib
-import opcode
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
+
+from graphc.errors import printable
+from graphc.suggest import imports_from, nearest
 
 _TOP = "graphc.compat.toplevel"
 _TENSORS = (_TOP, "graphc", "graphc.ops", "graphc.ops.tensor.dtype", "graphc.ops.tensor.tensor")
@@ -131,15 +132,6 @@ MODULES: dict[str, tuple[str, ...]] = {
 }
 
 
-def _imports_from(frame: FrameType) -> bool:
-    """Whether a frame is at `from module import name`.
-
-    Only the instruction tells: Python drops an AttributeError there, and what it says of the nearest name with it, while
-    hasattr() and getattr() need one.
-    """
-    return frame.f_code.co_code[frame.f_lasti] == opcode.opmap["IMPORT_FROM"]
-
-
 class Shadow(ModuleType):
     """A module of MindSpore's name whose contents are graphc's."""
 
@@ -155,8 +147,8 @@ class Shadow(ModuleType):
                 value = getattr(provider, name)
                 setattr(self, name, value)
                 return value
-        message = f"graphc has no {self.__name__}.{name}{_nearest(self.__name__, name)}"
-        if _imports_from(sys._getframe(1)) and not name.startswith("__"):
+        message = f"graphc has no {self.__name__}.{printable(name)}{_nearest(self.__name__, name)}"
+        if imports_from(sys._getframe(1)) and not name.startswith("__"):
             raise ImportError(message, name=self.__name__)
         raise AttributeError(message)
 
@@ -185,7 +177,7 @@ def _providers(name: str) -> list[ModuleType]:
 
 def _nearest(module: str, name: str) -> str:
     known = [n for provider in _providers(module) for n in dir(provider) if not n.startswith("_")]
-    near = difflib.get_close_matches(name, known, n=3)
+    near = nearest(name, known, 3)
     return f"; the nearest there is: {', '.join(near)}" if near else ""
 
 
@@ -198,9 +190,9 @@ class _Finder(MetaPathFinder, Loader):
         if name != "mindspore" and not name.startswith("mindspore."):
             return None
         if name not in MODULES:
-            near = difflib.get_close_matches(name, MODULES, n=3)
+            near = nearest(name, MODULES, 3)
             hint = f"; the nearest there is: {', '.join(near)}" if near else ""
-            raise ModuleNotFoundError(f"graphc has no module {name}{hint}", name=name)
+            raise ModuleNotFoundError(f"graphc has no module {printable(name)}{hint}", name=name)
         return ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

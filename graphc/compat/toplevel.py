@@ -19,24 +19,57 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.hypermap import RowTensor
 from graphc.ops.tensor.dtype import DType, to_name
 from graphc.ops.tensor.tensor import Tensor
+from graphc.suggest import nearest, question
 
 GRAPH_MODE, PYNATIVE_MODE = _context.GRAPH_MODE, _context.PYNATIVE_MODE
 STRICT, COMPATIBLE, LAX = 0, 1, 2
 
+#: The version of MindSpore whose names and values these are; scripts compare it. graphc's own is `graphc.__version__`.
+__version__ = "2.10.0"
+
 _accepted: dict[str, Any] = {"device_id": 0, "save_graphs": False, "save_graphs_path": ".", "max_call_depth": 1000}
+#: Settings of MindSpore's, older ones too, that mean nothing here.
+_WITHOUT_EFFECT = frozenset((
+    "aoe_config", "aoe_tune_mode", "ascend_config", "auto_tune_mode", "check_bprop", "compile_cache_path", "debug_level",
+    "deterministic", "device_id", "disable_format_transform", "enable_auto_mixed_precision", "enable_compile_cache",
+    "enable_dump", "enable_graph_kernel", "enable_profiling", "enable_reduce_precision", "enable_sparse",
+    "env_config_path", "exec_order", "gpu_config", "grad_for_scalar", "graph_kernel_flags", "inter_op_parallel_num",
+    "jit_config", "jit_enable_inplace_ops", "jit_level", "jit_syntax_level", "max_call_depth", "max_device_memory",
+    "memory_offload", "memory_optimize_level", "mempool_block_size", "op_timeout", "precompile_only", "print_file_path",
+    "profiling_options", "pynative_synchronize", "reserve_class_name_in_scope", "runtime_num_threads", "save_dump_path",
+    "save_graphs", "save_graphs_path", "support_binary", "topo_order", "variable_memory_max_size",
+))  # fmt: skip
 _logger = logging.getLogger("graphc")
+
+_SETTINGS = {
+    "save_graphs": "step.dump(directory) and GRAPHC_DUMP write what there is to see",
+    "save_graphs_path": "step.dump(directory) and GRAPHC_DUMP write what there is to see",
+    "device_id": "there is one device",
+    "max_call_depth": "Python's own limit holds",
+    "runtime_num_threads": "GRAPHC_NUM_THREADS says how many threads a step has",
+}
 
 
 def set_context(**settings: Any) -> None:
-    """`mode` chooses how Cells run. Every other setting is remembered for get_context; devices other than a CPU are not
-    there: the script runs on the CPU, with a warning in the log.
+    """`mode` chooses how Cells run. MindSpore's other settings are remembered for get_context, and said once to have no effect;
+    devices other than a CPU are not there: the script runs on the CPU, with a warning in the log.
+
+    Raises ArgumentValueError for what is no setting of MindSpore's.
     """
+    for name in settings:
+        if name not in _WITHOUT_EFFECT and name not in ("mode", "device_target"):
+            known = ("mode", "device_target", *_WITHOUT_EFFECT)
+            raise ArgumentValueError(
+                f"set_context has no setting {name!r}", loc=user_loc(), help=question(nearest(name, sorted(known)))
+            )
     mode = settings.pop("mode", None)
     target = settings.pop("device_target", None)
     if mode is not None:
         _context.set_context(mode=int(mode))
     if target not in (None, "CPU"):
         _logger.warning("device_target %r is not there: running on the CPU", target)
+    for name in settings:
+        no_effect("set_context", name, _SETTINGS.get(name, "how a step is compiled and run is decided by the compiler"))
     _accepted.update(settings)
 
 

@@ -265,6 +265,13 @@ class Graph:
         nodes = (self.node(id) for id in self._owners if id in self)
         return [node for node in nodes if node.graphs()]
 
+    def __repr__(self) -> str:
+        return f"<graph @{self.name}: {len(self)} nodes; print() shows them>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What IPython and notebooks show: the text."""
+        printer.text(str(self))
+
     def __str__(self) -> str:
         from graphc.ir.text import to_text
 

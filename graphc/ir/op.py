@@ -17,6 +17,7 @@ from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError
 from graphc.ir.lowering import Binary, CallBuilder, Operand, ScalarRule, Ternary, Unary, WithAttributes
 from graphc.ir.types import TensorType
+from graphc.suggest import nearest, question
 
 if TYPE_CHECKING:
     from graphc.ir.builder import Gradient
@@ -235,12 +236,8 @@ def get_op(name: str) -> OpDef:
     try:
         return _REGISTRY[name]
     except KeyError:
-        import difflib
-
-        near = difflib.get_close_matches(name, _REGISTRY, n=3)
-        raise ArgumentValueError(
-            f"there is no op named {name!r}", help=f"did you mean {' or '.join(near)}?" if near else None
-        ) from None
+        near = question(nearest(name, _REGISTRY, 3))
+        raise ArgumentValueError(f"there is no op named {name!r}", help=near) from None
 
 
 def all_ops() -> dict[str, OpDef]:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graphc.debug import switches
-from graphc.errors import GraphcError, VerifyError
+from graphc.errors import VerifyError
+from graphc.failures import failing
 from graphc.lower.buffers import Buffers
 from graphc.lower.causal import mark_causal
 from graphc.lower.chains import chain_loops
@@ -70,8 +71,9 @@ def run(
         name = rewrite.__name__
         start = time.perf_counter()
         try:
-            new = rewrite(body, context)
-        except GraphcError as error:
+            with failing(f"rewrite {name}"):
+                new = rewrite(body, context)
+        except Exception as error:
             error.add_note(f"in rewrite {name}, after {', '.join(s.name for s in stages)}")
             raise
         taken = time.perf_counter() - start

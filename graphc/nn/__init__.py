@@ -6,6 +6,7 @@ Each is an ordinary Cell over `graphc.ops`. Initial values of parameters are in 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from graphc.frames import clean
 from graphc.nn import cell, initializer, layer, loss, optim, rates, train
 from graphc.nn.cell import *
 from graphc.nn.layer import *
@@ -14,6 +15,7 @@ from graphc.nn.optim import *
 from graphc.nn.rates import *
 from graphc.nn.train import *
 from graphc.nn.train.accumulate import MicroBatch as _MicroBatch  # noqa: F401, the name that wrappers import
+from graphc.suggest import no_member
 
 #: Names of graphc.nn.metrics, which is imported when one is first asked for: most programs that start measure nothing yet.
 _METRICS = (
@@ -36,7 +38,11 @@ else:
 
 def __getattr__(name: str) -> Any:
     if name not in _METRICS and name != "metrics":
-        raise AttributeError(f"module 'graphc.nn' has no attribute {name!r}")
+        try:
+            no_member("graphc.nn", name, globals()["__all__"])
+        except (AttributeError, ImportError) as error:
+            clean(error)
+            raise
     module = import_module("graphc.nn.metrics")
     value = globals()[name] = module if name == "metrics" else getattr(module, name)
     return value

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from graphc.frames import clean
 from graphc.ops import declared as declared
 from graphc.ops import functional, gradients, primitives
 from graphc.ops.functional import *
@@ -14,7 +15,15 @@ from graphc.ops.tensor.tensor import Parameter as Parameter
 from graphc.ops.tensor.tensor import ParameterTuple as ParameterTuple
 from graphc.ops.tensor.tensor import Tensor as Tensor
 from graphc.ops.user_kernels import custom as custom
+from graphc.suggest import no_member
 
 if not TYPE_CHECKING:
     _OWN = ("Parameter", "ParameterTuple", "Tensor", "custom", "mutable")
     __all__ = list(dict.fromkeys((*_OWN, *functional.__all__, *gradients.__all__, *primitives.__all__)))
+
+    def __getattr__(name: str) -> Any:
+        try:
+            no_member("graphc.ops", name, __all__)
+        except (AttributeError, ImportError) as error:
+            clean(error)
+            raise

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 from graphc import scripts
 from graphc.errors import ArgumentTypeError, ArgumentValueError
 from graphc.passes.pipeline import PIPELINE, Pass, name_of
+from graphc.suggest import nearest, question
 
 
 def find(name: str) -> Pass:
@@ -23,11 +23,10 @@ def find(name: str) -> Pass:
     known = {name_of(p): p for p in PIPELINE}
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name, known, n=2)
     raise ArgumentValueError(
         f"there is no pass named {name!r}",
         details=[f"the passes are {', '.join(known)}"],
-        help=f"did you mean {' or '.join(near)}?" if near else "a pass of your own is named as FILE.py:FUNCTION",
+        help=question(nearest(name, known, 2)) or "a pass of your own is named as FILE.py:FUNCTION",
     )
 
 
@@ -36,9 +35,8 @@ def up_to(passes: Sequence[Pass], last: str) -> tuple[Pass, ...]:
     names = [name_of(p) for p in passes]
     wanted = last.rpartition(":")[2]
     if wanted not in names:
-        near = difflib.get_close_matches(wanted, names, n=2)
         raise ArgumentValueError(
             f"pass {wanted!r} is not among those that run: {', '.join(names) or 'none'}",
-            help=f"did you mean {' or '.join(near)}?" if near else None,
+            help=question(nearest(wanted, names, 2)),
         )
     return tuple(passes[: names.index(wanted) + 1])

@@ -12,6 +12,7 @@ import numpy as np
 
 from graphc.debug import switches
 from graphc.errors import ArgumentTypeError, VerifyError, user_loc
+from graphc.failures import failing
 from graphc.ir import Graph, verify
 from graphc.ir.verify import Proven
 from graphc.ops.declared import reference
@@ -70,7 +71,8 @@ def run(graph: Graph, passes: Sequence[Pass] = PIPELINE) -> list[Stage]:
     for name, transform in zip(names, passes, strict=True):
         start = time.perf_counter()
         try:
-            new = transform(graph)
+            with failing(f"pass {name}"):
+                new = transform(graph)
         except Exception as error:
             error.add_note(f"in pass {name}, after {', '.join(s.name for s in stages)}")
             raise

@@ -43,13 +43,16 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
     tracer = Tracer(type(cell).__name__)
     names = _input_names(cell, structure, leaves)
     symbols: list[Tensor] = []
+    inputs: dict[int, int] = {}
     for name, x in zip(names, leaves, strict=True):
         if isinstance(x, Parameter):
             symbols.append(x)  # A reference: the cell may write it.
             continue
         node = tracer.graph.add("Input", types=(x.type,), name=name)
         symbols.append(tracer.wrap(node.outputs[0], x.is_number))
+        inputs[len(symbols) - 1] = node.id
     args, kwargs = unflatten(structure, symbols)
+    tracer.unnamed = {id for place, id in inputs.items() if names[place] not in _parameters(cell)}
     try:
         with tracer.active():
             results, out_structure = flatten(tracer.run(cell, args, kwargs))
@@ -66,6 +69,7 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
         tracer.cells.clear()
         tracer.calls.clear()
     updates = [(node_id, tracer.state[id(p)]) for node_id, p in tracer.params.items() if id(p) in tracer.written]
+    names = [tracer.graph.node(inputs[i]).name if i in inputs else name for i, name in enumerate(names)]
     tracer.graph.set_results(zip(_result_names(cell, len(values)), values, strict=True), updates)
     return Traced(tracer.graph, tracer.params, tuple(names), out_structure, tuple(x.is_number for x in results))
 
@@ -88,6 +92,12 @@ def _input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list
         for k, place in enumerate(places):
             names[place.number] = name if value is place else f"{name}{k}"
     return names
+
+
+def _parameters(cell: Cell) -> set[str]:
+    """The names of a construct's parameters that receive one argument each."""
+    parameters = inspect.signature(cell.construct).parameters.values()
+    return {p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
 
 
 @dataclass(frozen=True)

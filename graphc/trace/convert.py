@@ -19,16 +19,28 @@ from typing import Any
 
 from graphc import dispatch
 from graphc.attached import attached
-from graphc.errors import SKIPPED, SOURCE_MAPS, Loc, TraceError, TraceTypeError, display_path, user_loc
+from graphc.errors import (
+    ORIGINALS,
+    SKIPPED,
+    SOURCE_MAPS,
+    GraphcError,
+    Loc,
+    TraceError,
+    TraceTypeError,
+    display_path,
+    user_loc,
+)
 from graphc.nn.cell.cell import Cell
 from graphc.ops import functional as F
 from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 from graphc.ops.tensor.tree import flatten, unflatten
-from graphc.trace import control, inplace, joined, raised
+from graphc.trace import control, frozen, inplace, joined, raised
 from graphc.trace.decided import needs_conversion
 from graphc.trace.inplace import appended
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.rewrite import is_, print_, raising, rewritten, set_item
+from graphc.trace.simplify import simplified
+from graphc.trace.suspended import is_suspended
 
 
 class UnboundError(TraceError, UnboundLocalError):
@@ -40,9 +52,10 @@ def converted(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     Raises TraceError GC124 for Python that cannot be converted.
     """
-    if not needs_conversion(fn):
-        return fn
+    frozen.notice(fn)
     function: Any = getattr(fn, "__func__", fn)
+    if is_suspended(function) or not needs_conversion(fn):
+        return fn
     made = attached(function, "converted", lambda: _convert(function))
     return types.MethodType(made, fn.__self__) if inspect.ismethod(fn) else made
 
@@ -109,7 +122,7 @@ def _malt() -> Any:
             return made
 
         def transform_ast(self, node: ast.AST, ctx: Any) -> Any:
-            return super().transform_ast(rewritten(node), ctx)
+            return super().transform_ast(rewritten(simplified(node)), ctx)
 
     options = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=())
     return Transpiler(), converter.ProgramContext(options=options), api
@@ -124,6 +137,8 @@ def _convert(function: types.FunctionType) -> Callable[..., Any]:
         return function
     try:
         made, module, source_map = transpiler.transform(function, context)
+    except GraphcError:
+        raise
     except Exception as error:
         # malt raises its own classes, AssertionError and OSError alike for what it cannot read.
         text = (str(error).strip() or type(error).__name__).splitlines()[0]
@@ -135,6 +150,7 @@ def _convert(function: types.FunctionType) -> Callable[..., Any]:
             ),
             help="write the choice with ops.cond, ops.while_loop or ops.select",
         ) from error
+    ORIGINALS[module.__file__] = function.__code__
     lines = SOURCE_MAPS.setdefault(module.__file__, {})
     for generated, origin in source_map.items():
         if generated.filename == module.__file__:
@@ -334,8 +350,7 @@ def while_stmt(
             return
         body()
     entry = get_state()
-    after = _after_one_turn(body, get_state, set_state, entry)
-    carried = [i for i, (a, b) in enumerate(zip(entry, after, strict=True)) if not _same(a, b)]
+    carried, after = _carried(body, get_state, set_state, entry)
     entry = tuple(_defined(symbol_names[i], a, after[i]) if i in carried else a for i, a in enumerate(entry))
     numbers = {i: as_tensor(entry[i]) for i in carried if isinstance(entry[i], (bool, int, float))}
 
@@ -367,25 +382,43 @@ def _numeric(value: Any, like: Tensor | None) -> Any:
     return F.cast(tensor, like.dtype) if tensor.type.dtype != like.type.dtype and not tensor.type.is_float else tensor
 
 
-def _after_one_turn(
+def _carried(
     body: Callable[[], Any],
     get_state: Callable[[], tuple[Any, ...]],
     set_state: Callable[[tuple[Any, ...]], None],
     entry: tuple[Any, ...],
-) -> tuple[Any, ...]:
-    """The symbols after a turn of a loop that is traced and thrown away."""
-    recorder = _recorder()
-    after: list[tuple[Any, ...]] = []
+) -> tuple[list[int], tuple[Any, ...]]:
+    """Which symbols a loop changes, and all of them after a turn.
 
-    def probe() -> None:
-        inplace.unchanged(body, mine)()
-        after.append(get_state())
+    Turns are traced and thrown away until no further symbol changes: what a turn does with a number that is known at first
+    is decided by Python, what it does with one that an earlier turn has changed is not.
+    """
+    carried: set[int] = set()
+    while True:
+        turn: list[tuple[Any, ...]] = []
 
-    mine = inplace.own(entry)
-    set_state(mine)
-    control.trace_branch(recorder, "probe", probe)
-    set_state(entry)
-    return after[0]
+        def probe(turn: list[tuple[Any, ...]] = turn, carried: frozenset[int] = frozenset(carried)) -> None:
+            active = _recorder()
+            state = tuple(_unknown(x, active) if i in carried else x for i, x in enumerate(entry))
+            mine = inplace.own(state)
+            set_state(mine)
+            inplace.unchanged(body, mine)()
+            turn.extend((state, get_state()))
+
+        control.trace_branch(_recorder(), "probe", probe)
+        set_state(entry)
+        before, after = turn
+        changed = {i for i, (a, b) in enumerate(zip(before, after, strict=True)) if not _same(a, b)}
+        if changed <= carried:
+            return sorted(carried), after
+        carried |= changed
+
+
+def _unknown(x: Any, recorder: GraphRecorder) -> Any:
+    """A number, or a tensor whose contents are known, as a value that is not known before the step runs."""
+    number = isinstance(x, (bool, int, float))
+    known = isinstance(x, Tensor) and x.array is not None and not isinstance(x, Parameter)
+    return recorder.carry(as_tensor(x)) if number or known else x
 
 
 def _defined(name: str, value: Any, after: Any) -> Any:

@@ -69,7 +69,7 @@ def needs_conversion(fn: Callable[..., Any]) -> bool:
     function, instance = _parts(fn)
     if not _branches_itself(function, instance):
         return False
-    others = (found for found in _called(function, instance) if found[0] is not function)
+    others = (found for found in called(function, instance) if found[0] is not function)
     return any(_branches_itself(*found) for found in others) or not _by_python(function, instance)
 
 
@@ -95,7 +95,7 @@ def _branches(function: types.FunctionType, instance: Any, seen: set[types.CodeT
     seen.add(code)
     if not {"super", "print"}.isdisjoint(code.co_names) or any(_jumps(c) for c in _codes(code)):
         return True
-    return any(is_users(f) and _branches(f, owner, seen) for f, owner in _called(function, instance))
+    return any(is_users(f) and _branches(f, owner, seen) for f, owner in called(function, instance))
 
 
 def _codes(code: types.CodeType) -> Iterable[types.CodeType]:
@@ -113,7 +113,7 @@ def _jumps(code: types.CodeType) -> bool:
     return any(decides(i.opname) for i in dis.get_instructions(code))
 
 
-def _called(function: types.FunctionType, instance: Any) -> Iterable[tuple[types.FunctionType, Any]]:
+def called(function: types.FunctionType, instance: Any) -> Iterable[tuple[types.FunctionType, Any]]:
     """The functions whose names a function mentions, each with the object that it is a method of.
 
     Among globals, closure variables and the object's own; among what these hold by the names mentioned, twice; and among the

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import TraceError, user_loc
+from graphc.errors import TraceError, source_line, user_loc
+from graphc.frames import place
 from graphc.ops.functional.printing import raise_later
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import flatten, unflatten
@@ -36,6 +37,9 @@ def caught(part: Callable[[], Any], recorder: GraphRecorder) -> Callable[[], Any
                     loc=user_loc(),
                     help="leave the loop with `break`, and raise behind it",
                 ) from error
+            loc = place(error.__traceback__)
+            if loc is not None:  # Where it is raised again, the user's code has long ended.
+                error.add_note(f"raised at {loc}  {source_line(loc).strip()}")
             raise_later(error)
             return _RAISED
 

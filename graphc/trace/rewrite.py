@@ -74,7 +74,7 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id == "print" and not any("print" in n for n in self.locals):
             hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="print_", ctx=ast.Load())
-            node.func = _located(hook, node)
+            node.func = located(hook, node)
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
@@ -87,7 +87,7 @@ class _Rewriter(ast.NodeTransformer):
                 hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="appended", ctx=ast.Load())
                 made = ast.Call(func=hook, args=[ast.Name(id=name, ctx=ast.Load()), value], keywords=[])
                 store = ast.Name(id=name, ctx=ast.Store())
-                return _located(ast.Assign(targets=[store], value=made, type_comment=None), node)
+                return located(ast.Assign(targets=[store], value=made, type_comment=None), node)
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
@@ -104,14 +104,14 @@ class _Rewriter(ast.NodeTransformer):
         made: ast.expr = ast.Call(func=hook, args=[node.left, right], keywords=[])
         if isinstance(node.ops[0], ast.IsNot):
             made = ast.UnaryOp(op=ast.Not(), operand=made)
-        return _located(made, node)
+        return located(made, node)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         self.generic_visit(node)
         if node.exc is not None:
             hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="raising", ctx=ast.Load())
             node.exc = ast.Call(func=hook, args=[node.exc], keywords=[])
-        return _located(node, node)
+        return located(node, node)
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         error = ast.Call(
@@ -121,21 +121,21 @@ class _Rewriter(ast.NodeTransformer):
         )
         test = ast.UnaryOp(op=ast.Not(), operand=node.test)
         check = ast.If(test=test, body=[ast.Raise(exc=error, cause=None)], orelse=[])
-        made: ast.AST = self.visit(_located(check, node))
+        made: ast.AST = self.visit(located(check, node))
         return made
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         if len(node.targets) != 1 or not self._is_store(node.targets[0]):
             return self.generic_visit(node)
         self.generic_visit(node)
-        return _located(_stored(node.targets[0], node.value), node)
+        return located(_stored(node.targets[0], node.value), node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         if not self._is_store(node.target):
             return self.generic_visit(node)
         self.generic_visit(node)
         value = ast.BinOp(left=_loaded(node.target), op=node.op, right=node.value)
-        return _located(_stored(node.target, value), node)
+        return located(_stored(node.target, value), node)
 
     def _is_store(self, target: ast.expr) -> TypeGuard[ast.Subscript]:
         if not isinstance(target, ast.Subscript):
@@ -196,7 +196,7 @@ def _index(index: ast.expr) -> ast.expr:
     return index
 
 
-def _located(made: Node, origin: ast.AST) -> Node:
+def located(made: Node, origin: ast.AST) -> Node:
     """`made` with the place in the source that `origin` has."""
     from malt.pyct import anno  # It is there by now: malt calls this.
 

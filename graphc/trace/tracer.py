@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
-from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace import control, custom, gradient, hooks, mixed
 from graphc.trace.convert import converted
+from graphc.trace.decided import is_users
 from graphc.trace.recorder import GraphRecorder
+from graphc.trace.suspended import refuse_suspended
 
 
 class Tracer(GraphRecorder):
@@ -19,6 +22,8 @@ class Tracer(GraphRecorder):
     def __init__(self, name: str, parent: Tracer | None = None) -> None:
         super().__init__(name, parent)
         self.cells: list[Cell] = parent.cells[-1:] if parent else []
+        #: Of the outermost tracer: Input nodes whose name says little, until a cell of the user's is given them.
+        self.unnamed: set[int] = set()
 
     def branch(self, name: str) -> Tracer:
         # In PYNATIVE_MODE, too: what stands in a subgraph is recorded, and evaluated where its results are asked for.
@@ -54,6 +59,7 @@ class Tracer(GraphRecorder):
 
     def call_cell(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Trace a Cell inside another; leaves a record for `gradient`."""
+        self._name_inputs(cell, args, kwargs)
         region = cell.region or self.regions[-1]
         path = self._path(cell)
         self.scopes.append(path)
@@ -72,6 +78,7 @@ class Tracer(GraphRecorder):
         return hooks.hooked(self, cell, self._own_construct(cell))
 
     def _own_construct(self, cell: Cell) -> Callable[..., Any]:
+        refuse_suspended(cell)
         construct = self.prepared(cell.construct)
         if cell.compute_dtype is not None:
             construct = mixed.in_dtype(cell, cell.compute_dtype, self.prepared)
@@ -88,6 +95,29 @@ class Tracer(GraphRecorder):
     def prepared(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         """A user's function as it is to be run: with its control flow on tensors converted."""
         return converted(fn)
+
+    def _name_inputs(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Inputs that the outermost cell takes as `*inputs` are called what the cell behind it calls them, at best the user's."""
+        root = self.root
+        assert isinstance(root, Tracer)
+        if not root.unnamed:
+            return
+        try:
+            bound = inspect.signature(cell.construct).bind(*args, **kwargs)
+        except (TypeError, ValueError):
+            return  # The call itself says what is wrong.
+        kinds = bound.signature.parameters
+        construct: Any = cell.construct
+        final = is_users(getattr(construct, "__func__", construct))
+        for name, value in bound.arguments.items():
+            if not isinstance(value, TracedTensor) or kinds[name].kind is inspect.Parameter.VAR_POSITIONAL:
+                continue
+            recorder, handle = value.handle
+            taken = {root.graph.node(i).name for i in root.graph.inputs}
+            if recorder is root and handle.node in root.unnamed and name not in taken:
+                root.graph.set_node(handle.node, name=name)
+                if final:
+                    root.unnamed.discard(handle.node)
 
     def _path(self, cell: Cell) -> str:
         """The cell's path: its attribute name in the cell that calls it, or its class name."""

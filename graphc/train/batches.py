@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.ops.tensor.tensor import Tensor, native, require_array
+from graphc.ops.tensor.arrays import native
+from graphc.ops.tensor.tensor import Tensor, require_array
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

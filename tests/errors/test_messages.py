@@ -181,7 +181,8 @@ def test_an_if_that_cannot_be_converted():
 [GC120] the truth value of a traced tensor is not known while the Cell is compiled
   <string>:2
   the tensor is b1[]
-  help: choose between values with ops.select(cond, x, y), or between computations with ops.cond(cond, f, g)
+  there is no source of this code, from which `if` and `while` on tensors are made
+  help: save the code to a file, and import or run that
 """,
         RuntimeError,
         TypeError,
@@ -355,7 +356,7 @@ def test_tracebacks_hold_the_users_frames():
 
     net = cell(outer, block=cell(inner))
     frames = traceback.extract_tb(failure(graphc.compile, net, X).__traceback__)
-    assert [f.name for f in frames] == ["failure", "compile", "outer", "inner"]
+    assert [f.name for f in frames] == ["failure", "outer", "inner"]
     with debug(full_traceback=True):
         everything = traceback.extract_tb(failure(graphc.compile, net, X).__traceback__)
     assert len(everything) > len(frames) + 5

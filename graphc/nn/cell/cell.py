@@ -7,12 +7,14 @@ from typing import Any, Self
 from graphc import dispatch
 from graphc.arguments import no_effect
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceAttributeError, TraceError, user_loc
+from graphc.frames import clean
 from graphc.ir import Region
 from graphc.nn.cell.hooks import Hooks
 from graphc.nn.cell.structure import Held, Structure
 from graphc.ops.functional.state import assign
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
+from graphc.suggest import no_attribute
 
 
 class Cell(Hooks, Structure["Cell"]):
@@ -109,17 +111,16 @@ class Cell(Hooks, Structure["Cell"]):
     def __getattr__(self, name: str) -> Any:
         if name == "_params":
             raise AttributeError(name)
-        if "_params" in self.__dict__ and name in self._cells:
+        early = "_params" not in self.__dict__
+        if not early and name in self._cells:
             return self._cells[name]  # One that was added by its name.
-        help: str | None
-        if "_params" not in self.__dict__:
-            help = "call super().__init__() first in __init__"
-        else:
-            import difflib  # Here, so that a start is quick: only mistakes need it.
-
-            near = difflib.get_close_matches(name, [*self.__dict__, *dir(type(self))], n=1)
-            help = f"did you mean self.{near[0]}?" if near else None
-        raise TraceAttributeError(f"{type(self).__name__} has no attribute {name!r}", loc=user_loc(), help=help)
+        known = () if early else [*self.__dict__, *dir(type(self))]
+        hint = "call super().__init__() first in __init__" if early else None
+        try:
+            no_attribute(type(self).__name__, name, known, "self.", hint)
+        except AttributeError as error:
+            clean(error)
+            raise
 
     def __delattr__(self, name: str) -> None:
         self._params.pop(name, None)
@@ -131,14 +132,22 @@ class Cell(Hooks, Structure["Cell"]):
 
     def construct(self, *inputs: Any, **kwargs: Any) -> Any:
         """What the cell computes; to be overridden."""
-        raise ArgumentTypeError(f"{type(self).__name__} does not define construct")
+        raise ArgumentTypeError(
+            f"{type(self).__name__} does not define construct",
+            loc=user_loc(),
+            help="write `def construct(self, ...)` in the class",
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         active = dispatch.recorder.get()
         if active is not None:
             return active.call_cell(self, args, kwargs)
         assert dispatch.execute_cell is not None
-        return dispatch.execute_cell(self, args, kwargs)
+        try:
+            return dispatch.execute_cell(self, args, kwargs)
+        except BaseException as error:
+            clean(error)
+            raise
 
     def _put_under(self, prefix: str) -> None:
         """Name the parameters by the place that another cell gives this one."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphc import dispatch, ops
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.frames import clean
 from graphc.ir import Region
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
@@ -122,9 +123,14 @@ class Optimizer(MindSporeBase, Cell):
     # ---- one step
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if dispatch.recorder.get() is None:
-            self.check_step()
-        return super().__call__(*args, **kwargs)
+        try:
+            if dispatch.recorder.get() is None:
+                self.check_step()
+            return super().__call__(*args, **kwargs)
+        except BaseException as error:
+            if dispatch.recorder.get() is None:
+                clean(error)
+            raise
 
     def check_step(self) -> int | None:
         """How many steps the lists of learning rates have rates for, None without lists.
@@ -184,6 +190,12 @@ class Optimizer(MindSporeBase, Cell):
     def _rate_now(self, rate: Any) -> Tensor:
         if isinstance(rate, Parameter):
             return rate
+        if not isinstance(rate, Cell):
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: learning_rate is {rate!r} now, it has been a Parameter or a schedule",
+                loc=user_loc(),
+                help="write a new rate into it: optimizer.learning_rate.set_data(graphc.Tensor(0.1))",
+            )
         return ops.cast(ops.reshape(rate(self.global_step), ()), "float32")
 
     def parameter_rates(self) -> tuple[Tensor, ...]:

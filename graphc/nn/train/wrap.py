@@ -8,6 +8,7 @@ from typing import Any
 from graphc import dispatch, ops
 from graphc.context import parallel_settings
 from graphc.errors import ArgumentTypeError, user_loc
+from graphc.frames import clean
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.train.grad_reducer import DistributedGradReducer, is_data_parallel
@@ -201,10 +202,15 @@ class TrainOneStepCell(Cell):
             self.grad_reducer = DistributedGradReducer(self.weights)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if dispatch.recorder.get() is None:
-            # Before the step: a list of learning rates that has come to its end must not reach the weights.
-            getattr(self.optimizer, "check_step", _nothing)()
-        return super().__call__(*args, **kwargs)
+        try:
+            if dispatch.recorder.get() is None:
+                # Before the step: a list of learning rates that has come to its end must not reach the weights.
+                getattr(self.optimizer, "check_step", _nothing)()
+            return super().__call__(*args, **kwargs)
+        except BaseException as error:
+            if dispatch.recorder.get() is None:
+                clean(error)
+            raise
 
     def construct(self, *inputs: Any) -> Any:
         loss = check_loss(type(self).__name__, self.network, self.network(*inputs))

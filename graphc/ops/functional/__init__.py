@@ -6,9 +6,10 @@ They work on Tensors at once (by the NumPy reference), and record nodes while a 
 
 from __future__ import annotations
 
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
+from graphc.failures import door
 from graphc.ops.functional import methods as methods
 from graphc.ops.functional.activation import *
 from graphc.ops.functional.arithmetic import *
@@ -61,6 +62,9 @@ if not TYPE_CHECKING:
         if not (
             name.startswith("_")
             or isinstance(value, ModuleType)
-            or name in ("ModuleType", "TYPE_CHECKING", "annotations")
+            or name in ("FunctionType", "ModuleType", "TYPE_CHECKING", "annotations", "door")
         )
     ]
+    #: Names of one function stay names of one function.
+    _doors = {id(f): door(f, __name__) for f in map(globals().get, __all__) if isinstance(f, FunctionType)}
+    globals().update({name: _doors.get(id(globals()[name]), globals()[name]) for name in __all__})

@@ -72,6 +72,14 @@ def _number(x: Any) -> Any:
     return x.item() if isinstance(x, np.generic) else x
 
 
+def _require_count(owner: str, name: str, value: Any) -> None:
+    """ArgumentTypeError, or ArgumentValueError, unless a value is a number of things."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise ArgumentTypeError(f"{owner}: {name} must be an int, got {type(value).__name__}", loc=user_loc())
+    if value < 0:
+        raise ArgumentValueError(f"{owner}: {name} must be at least 0, got {value}", loc=user_loc())
+
+
 def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Tensor:
     """start, start + step, ... before end; int64, or float32 if a float is among them. The numbers are known when compiling."""
     first, last, by = (_number(v) for v in ((0, start, step) if end is None else (start, end, step)))
@@ -89,12 +97,16 @@ def range_(start: Any, end: Any = None, step: Any = 1, maxlen: int = 1000000, *,
 
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Tensor:
     """`steps` numbers at equal distances from start to end; float32 by default."""
+    _require_count("linspace", "steps", _number(steps))
     made = np.linspace(_number(start), _number(end), _number(steps))
     return Tensor.wrap(made.astype(to_name(dtype) if dtype is not None else "float32"))
 
 
 def eye(n: int, m: int | None = None, dtype: Any = None) -> Tensor:
     """Ones on the diagonal of n rows and m columns; float32 by default."""
+    for name, size in (("n", n), ("m", m)):
+        if size is not None:
+            _require_count("eye", name, size)
     return Tensor.wrap(np.eye(n, m, dtype=to_name(dtype) if dtype is not None else "float32"))
 
 
@@ -123,6 +135,7 @@ def tuple_to_array(input_x: Sequence[Number]) -> Tensor:
 
 def logspace(start: float, end: float, steps: int, base: int = 10, *, dtype: Any = "float32") -> Tensor:
     """base to the power of `steps` numbers at equal distances."""
+    _require_count("logspace", "steps", steps)
     return cast(Tensor(np.float32(base) ** np.linspace(start, end, steps).astype(np.float32)), dtype)
 
 

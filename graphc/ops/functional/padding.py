@@ -15,6 +15,12 @@ from graphc.ops.tensor.tensor import Tensor
 
 def bordered(x: Tensor, paddings: Sequence[Sequence[int]], value: Number = 0.0) -> Tensor:
     """x with (before, after) more elements per axis."""
+    if any(len(pair) != 2 for pair in paddings):
+        raise ArgumentValueError(
+            f"pad: padding must come in pairs (before, after), got {paddings}",
+            loc=user_loc(),
+            help="(1, 1) is one more on both sides of the last axis",
+        )
     return call("Pad", x, paddings=tuple((int(a), int(b)) for a, b in paddings), value=value)
 
 

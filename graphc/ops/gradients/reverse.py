@@ -9,6 +9,7 @@ from typing import Any
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
+from graphc.frames import clean
 from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
@@ -37,13 +38,18 @@ class GradFunction:
         return hash(self._key())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            args = _positional(self.fn, args, kwargs)
         active = dispatch.recorder.get()
-        if active is not None:
-            return active.gradient(self.fn, self.weights, args, self.options)
-        assert dispatch.execute_gradient is not None
-        return dispatch.execute_gradient(self.fn, self.weights, args, self.options)
+        try:
+            if kwargs:
+                args = _positional(self.fn, args, kwargs)
+            if active is not None:
+                return active.gradient(self.fn, self.weights, args, self.options)
+            assert dispatch.execute_gradient is not None
+            return dispatch.execute_gradient(self.fn, self.weights, args, self.options)
+        except BaseException as error:
+            if active is None:
+                clean(error)
+            raise
 
     def __repr__(self) -> str:
         return f"<gradient of {name_of(self.fn)}>"

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphc.dispatch import recorder
 from graphc.errors import TraceError
+from graphc.failures import failing
 from graphc.ir import get_op
 from graphc.ops.declared import reference
 from graphc.ops.tensor.tensor import Tensor, require_array
@@ -24,13 +25,14 @@ def call(op: str, *operands: Tensor, **attrs: Any) -> Any:
 def at_once(op: str, operands: Sequence[Tensor], attrs: dict[str, Any]) -> tuple[Tensor, ...]:
     """The op's results by its NumPy reference. TraceError for an op without one, or for traced operands."""
     definition = get_op(op)
-    definition.check_arity(len(operands))
-    full = definition.complete(attrs)
-    arrays = [require_array(x) for x in operands]
-    if definition.infer is None:
-        raise TraceError(f"{op} has no meaning outside a compiled Cell")
-    types = definition.infer([x.type for x in operands], full)
-    made = reference.apply(definition, types, arrays, full, exact=False)
+    with failing(op, outermost=True, tracing=True):
+        definition.check_arity(len(operands))
+        full = definition.complete(attrs)
+        arrays = [require_array(x) for x in operands]
+        if definition.infer is None:
+            raise TraceError(f"{op} has no meaning outside a compiled Cell")
+        types = definition.infer([x.type for x in operands], full)
+        made = reference.apply(definition, types, arrays, full, exact=False)
     parameters = [x.array for x in operands if x.is_parameter]
     # A view of a parameter's memory would change with the parameter.
     return tuple(Tensor.wrap(a.copy() if any(np.may_share_memory(a, p) for p in parameters) else a) for a in made)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, TypeVar
 
+from graphc.failures import door
 from graphc.ops.tensor.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -28,4 +30,4 @@ def install(name: str, member: Any) -> None:
     """Give Tensor a method or property. ValueError if it has one of that name."""
     if name in vars(Tensor):
         raise ValueError(f"Tensor has {name!r} already")
-    setattr(Tensor, name, member)
+    setattr(Tensor, name, door(member, member.__module__) if isinstance(member, FunctionType) else member)

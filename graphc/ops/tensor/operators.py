@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from graphc import dispatch
+from graphc.failures import door
 
 if TYPE_CHECKING:
     from graphc.ops.tensor.tensor import Tensor
@@ -13,8 +14,15 @@ if TYPE_CHECKING:
 #: The functions behind the operators, by name.
 functions: dict[str, Callable[..., Any]] = {}
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Unary = Callable[[Any], "Tensor"]
 Binary = Callable[[Any, Any], "Tensor"]
+
+
+def _door(name: str, operator: Callable[P, R]) -> Callable[P, R]:
+    operator.__name__ = name
+    return door(operator, __name__)
 
 
 def _unary(name: str) -> Unary:
@@ -22,7 +30,7 @@ def _unary(name: str) -> Unary:
         made: Tensor = functions[name](self)
         return made
 
-    return operator
+    return _door(name, operator)
 
 
 def _binary(name: str) -> Binary:
@@ -30,7 +38,7 @@ def _binary(name: str) -> Binary:
         made: Tensor = functions[name](self, other)
         return made
 
-    return operator
+    return _door(name, operator)
 
 
 def _reflected(name: str) -> Binary:
@@ -38,7 +46,7 @@ def _reflected(name: str) -> Binary:
         made: Tensor = functions[name](other, self)
         return made
 
-    return operator
+    return _door(name, operator)
 
 
 def _augmented(name: str) -> Callable[[Any, Any], Any]:
@@ -52,7 +60,7 @@ def _augmented(name: str) -> Callable[[Any, Any], Any]:
         functions["assign"](self, made)
         return self
 
-    return operator
+    return _door(name, operator)
 
 
 def _equality(name: str, of_others: bool) -> Callable[[Any, object], Any]:
@@ -62,7 +70,7 @@ def _equality(name: str, of_others: bool) -> Callable[[Any, object], Any]:
             return of_others
         return functions[name](self, other)
 
-    return operator
+    return _door(name, operator)
 
 
 class Operators:

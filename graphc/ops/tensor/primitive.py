@@ -11,6 +11,7 @@ import numpy as np
 
 from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
+from graphc.failures import door
 
 
 class _Required:
@@ -185,10 +186,11 @@ def declare(name: str, function: Callable[..., Any], doc: str | None = None, **a
         return function(*operands, **{k: getattr(self, k) for k in given}, **kwargs)
 
     init.__signature__ = _constructor(defaults)  # type: ignore[attr-defined]
+    call.__name__ = name
     call.__signature__ = _of_call(function, given)  # type: ignore[attr-defined]
     members = {
         "__init__": init,
-        "__call__": call,
+        "__call__": door(call, __name__),
         "__doc__": doc or function.__doc__,
         "__module__": "graphc.ops.primitives",
         "attributes": attrs,

@@ -10,11 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphc import dispatch
-from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, TraceTypeError, is_library, user_loc
-from graphc.ir.types import TensorType, contiguous_strides, dtype_name, numpy_dtype
+from graphc.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    TraceError,
+    TraceTypeError,
+    is_library,
+    user_loc,
+)
+from graphc.frames import clean
+from graphc.ir.types import TensorType, contiguous_strides, numpy_dtype
+from graphc.ops.tensor.arrays import aligned, native, require_dtype
+from graphc.ops.tensor.asked import say_type, undecided
 from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
 from graphc.ops.tensor.operators import Operators
 from graphc.ops.tensor.param_info import ParameterExtras, ParamInfo
+from graphc.suggest import no_attribute
 
 if TYPE_CHECKING:
     from graphc.ops.functional.methods import Methods
@@ -22,26 +33,6 @@ else:
     Methods = object  # Its members are installed when that module is imported.
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-_ALIGNMENT = 64
-
-
-def aligned(type: TensorType) -> Array:
-    """An uninitialised array whose data start at a multiple of 64 bytes."""
-    raw = np.empty(type.nbytes + _ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % _ALIGNMENT
-    return raw[start : start + type.nbytes].view(type.numpy).reshape(type.shape)
-
-
-def native(array: Array) -> Array:
-    """The array, in this machine's byte order. ArgumentTypeError for one with masked elements."""
-    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
-        raise ArgumentTypeError(
-            f"a tensor has no mask: {int(np.sum(array.mask))} of {array.size} elements of the array are masked",
-            loc=user_loc(),
-            help="give array.filled(value), and the mask as a tensor of its own",
-        )
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def to_array(data: Any, dtype: Any = None) -> Array:
@@ -62,8 +53,8 @@ def to_array(data: Any, dtype: Any = None) -> Array:
             array = array.astype(np.float32)
     if dtype is not None:
         array = array.astype(numpy_dtype(to_name(dtype)))
-    elif dtype_name(array.dtype) is None:
-        raise ArgumentTypeError(f"a tensor cannot hold {type(data).__name__} of dtype {array.dtype}")
+    else:
+        require_dtype(array.dtype)
     return array
 
 
@@ -91,7 +82,12 @@ class Tensor(Operators, Methods):
             input_data = array
         elif input_data is None:
             raise ArgumentTypeError("Tensor: input_data must be given, or shape and init", loc=user_loc())
-        array = to_array(input_data, dtype)
+        try:
+            array = to_array(input_data, dtype)
+        except BaseException as error:
+            if dispatch.recorder.get() is None:
+                clean(error)
+            raise
         self._array: Array | None = np.ascontiguousarray(array).reshape(array.shape).copy()
 
     @classmethod
@@ -104,6 +100,17 @@ class Tensor(Operators, Methods):
     if TYPE_CHECKING:
         # Most methods are written beside the functions that they are, which install them: `graphc.ops.tensor.methods`.
         def __getattr__(self, name: str) -> Callable[..., Any]: ...
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            kind = "Parameter" if self.is_parameter else "Tensor"
+            try:
+                no_attribute(kind, name, dir(type(self)), "x.")
+            except AttributeError as error:
+                clean(error)
+                raise
 
     # ---- what it is
 
@@ -135,7 +142,7 @@ class Tensor(Operators, Methods):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise ArgumentTypeError("a tensor without axes has no length")
+            raise ArgumentTypeError("a tensor without axes has no length", loc=user_loc())
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:
@@ -187,7 +194,7 @@ class Tensor(Operators, Methods):
         """The single element as a Python number; ArgumentValueError if there are more."""
         array = self._value("item()")
         if array.size != 1:
-            raise ArgumentValueError(f"item() needs one element, the tensor is {self.type}")
+            raise ArgumentValueError(f"item() needs one element, the tensor is {self.type}", loc=user_loc())
         return array.item()
 
     def _value(self, asked: str) -> Array:
@@ -229,20 +236,14 @@ class Tensor(Operators, Methods):
     def __index__(self) -> int:
         array = self._value("an index")
         if array.dtype.kind not in "iub":
-            raise ArgumentTypeError(f"only an integer tensor can be an index, this one is {self.type}")
+            raise ArgumentTypeError(f"only an integer tensor can be an index, this one is {self.type}", loc=user_loc())
         return int(array.item())
 
     def __bool__(self) -> bool:
         if self._array is None or self._is_state():
-            raise TraceTypeError(
-                "the truth value of a traced tensor is not known while the Cell is compiled",
-                code="GC120",
-                loc=user_loc(),
-                details=[f"the tensor is {self.type}"],
-                help="choose between values with ops.select(cond, x, y), or between computations with ops.cond(cond, f, g)",
-            )
+            raise undecided(self.type)
         if self._array.size != 1:
-            raise ArgumentValueError(f"the truth value of {self._array.size} elements is ambiguous")
+            raise ArgumentValueError(f"the truth value of {self._array.size} elements is ambiguous", loc=user_loc())
         return bool(self._array.item())
 
     def __repr__(self) -> str:
@@ -251,7 +252,14 @@ class Tensor(Operators, Methods):
         return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={_value_text(self._array)})"
 
     def __str__(self) -> str:
+        if self._array is None or self._is_state():
+            say_type()
         return repr(self) if self._array is None else str(self._array)
+
+    def __format__(self, spec: str) -> str:
+        if self._array is None or self._is_state():
+            return str(self)
+        return format(self._array.item() if spec and self._array.size == 1 else str(self), spec)
 
     def __hash__(self) -> int:
         return id(self)
@@ -322,7 +330,7 @@ class Parameter(ParameterExtras, Tensor):
     @name.setter
     def name(self, value: str) -> None:
         if not isinstance(value, str) or not value:
-            raise ArgumentTypeError(f"a parameter's name must be a non-empty string, got {value!r}")
+            raise ArgumentTypeError(f"a parameter's name must be a non-empty string, got {value!r}", loc=user_loc())
         self._name = value
         dispatch.touch()  # Gradients may be returned by name.
 
@@ -379,7 +387,7 @@ class Parameter(ParameterExtras, Tensor):
             "ones": np.ones_like,
         }
         if init not in makers:
-            raise ArgumentValueError(f"init must be one of {', '.join(makers)}, got {init!r}")
+            raise ArgumentValueError(f"init must be one of {', '.join(makers)}, got {init!r}", loc=user_loc())
         return Parameter(makers[init](self.storage), name=self.name, requires_grad=self.requires_grad)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
@@ -419,7 +427,7 @@ class ParameterTuple(tuple[Parameter, ...]):
         names: set[str] = set()
         for p in made:
             if not isinstance(p, Parameter):
-                raise ArgumentTypeError(f"a ParameterTuple holds Parameters, got {type(p).__name__}")
+                raise ArgumentTypeError(f"a ParameterTuple holds Parameters, got {type(p).__name__}", loc=user_loc())
             if p.name in names:
                 raise ArgumentValueError(
                     f"two parameters are named {p.name!r}", code="GC141", help="give each its own name"
@@ -484,7 +492,6 @@ __all__ = [
     "ParameterTuple",
     "Tensor",
     "TracedTensor",
-    "aligned",
     "as_tensor",
     "to_array",
 ]

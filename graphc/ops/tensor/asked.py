@@ -1,0 +1,34 @@
+"""What is asked of a traced tensor, and has no answer before the step runs: which way to go, and its text."""
+
+from __future__ import annotations
+
+from graphc import dispatch
+from graphc.arguments import once
+from graphc.errors import TraceTypeError, source_line, user_loc
+from graphc.ir.types import TensorType
+
+
+def undecided(type: TensorType) -> TraceTypeError:
+    """The error GC120 of a condition; `if` and `while` are converted where there is source code to convert."""
+    loc = user_loc()
+    sourceless = loc is not None and not source_line(loc)
+    lacks = ["there is no source of this code, from which `if` and `while` on tensors are made"] if sourceless else []
+    return TraceTypeError(
+        "the truth value of a traced tensor is not known while the Cell is compiled",
+        code="GC120",
+        loc=loc,
+        details=[f"the tensor is {type}", *lacks],
+        help="save the code to a file, and import or run that"
+        if sourceless
+        else "choose between values with ops.select(cond, x, y), or between computations with ops.cond(cond, f, g)",
+    )
+
+
+def say_type() -> None:
+    """Say once per line that text made in construct has the type of a tensor in it, not its value."""
+    if dispatch.recorder.get() is not None:
+        once(
+            "the text of a traced tensor is its type, not its value: text is made once, when the Cell is compiled",
+            loc=user_loc(),
+            help="print(x) with the tensor itself as an argument prints its value at every run",
+        )

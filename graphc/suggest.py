@@ -1,0 +1,142 @@
+"""What a wrong name may have meant: a name that is spelled nearly so, or what graphc calls a thing of another library's."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from types import FrameType
+from typing import NoReturn
+
+from graphc.errors import TraceAttributeError, printable, user_loc
+
+#: Names of PyTorch's, TensorFlow's and NumPy's -> MindSpore's. Given only where the latter is known.
+FOREIGN = {
+    "Linear": "Dense",
+    "Sequential": "SequentialCell",
+    "Module": "Cell",
+    "ModuleList": "CellList",
+    "ModuleDict": "CellDict",
+    "BatchNorm": "BatchNorm2d",
+    "MultiHeadAttention": "MultiheadAttention",
+    "cat": "concat",
+    "concatenate": "concat",
+    "mm": "matmul",
+    "dot": "matmul",
+    "permute": "transpose",
+    "unsqueeze": "expand_dims",
+    "detach": "stop_gradient",
+    "multiply": "mul",
+    "subtract": "sub",
+    "divide": "div",
+    "power": "pow",
+    "clip": "clamp",
+    "where": "select",
+    "numpy": "asnumpy",
+    "forward": "construct",
+    "parameters": "trainable_params",
+    "train": "set_train",
+    "eval": "set_train",
+    "dim": "ndim",
+    "manual_seed": "set_seed",
+    "save": "save_checkpoint",
+    "load": "load_checkpoint",
+    "tensor": "Tensor",
+    "parameter": "Parameter",
+}
+
+
+def distance(a: str, b: str, most: int) -> int:
+    """How many letters are to be added, dropped, changed or swapped with their neighbours; `most` + 1 for more than that."""
+    if abs(len(a) - len(b)) > most:
+        return most + 1
+    older: list[int] = []
+    before = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        row = [i]
+        for j, y in enumerate(b, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                cost = min(cost, older[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return most + 1
+        older, before = before, row
+    return before[-1]
+
+
+def nearest(name: str, known: Iterable[str], count: int = 1) -> list[str]:
+    """The known names that `name` may be a slip of, the best first; empty rather than what means something else.
+
+    One slip in names of four to seven letters, two in longer ones; case, underscores and an s at the end count as nothing, other
+    digits as another name. A name of another library's gives what it is called here.
+    """
+    names = [n for n in dict.fromkeys(known) if n != name]
+    foreign = FOREIGN.get(name)
+    if foreign in names:
+        return [foreign]
+    found = []
+    for place, other in enumerate(names):
+        far = min(distance(a, b, 2) for a in _forms(name) for b in _forms(other))
+        slip = far <= _allowed(min(len(name), len(other))) or _cut_short(name, other)
+        if slip and not _other_digits(name, other):
+            found.append((far, distance(name, other, len(name)), place, other))
+    return [other for *_, other in sorted(found)[:count]]
+
+
+def _allowed(length: int) -> int:
+    """How many slips a name of so many letters may have: of short ones every letter counts."""
+    return 0 if length <= 3 else 1 if length <= 7 else 2
+
+
+def _cut_short(a: str, b: str) -> bool:
+    """Whether the last letter of one lacks in the other: of short names the only slip."""
+    return abs(len(a) - len(b)) == 1 and min(len(a), len(b)) > 1 and (a.startswith(b) or b.startswith(a))
+
+
+def _forms(name: str) -> tuple[str, ...]:
+    plain = name.lower().replace("_", "")
+    return (plain, plain[:-1]) if len(plain) > 3 and plain.endswith("s") and not plain.endswith("ss") else (plain,)
+
+
+def _other_digits(a: str, b: str) -> bool:
+    one, other = ("".join(filter(str.isdigit, x)) for x in (a, b))
+    return bool(one and other) and one != other
+
+
+def question(near: list[str], prefix: str = "") -> str | None:
+    """ "did you mean a or b?", None for no names."""
+    return f"did you mean {' or '.join(prefix + n for n in near)}?" if near else None
+
+
+def no_member(module: str, name: str, known: Iterable[str]) -> NoReturn:
+    """What a module's `__getattr__` raises: AttributeError GC140, or ImportError where it is `from module import name`."""
+    if imports_from(sys._getframe(2)) and not name.startswith("__"):
+        near = question(nearest(name, (n for n in known if not n.startswith("_"))))
+        raise ImportError(f"{module} has no {printable(name)!r}{'; ' + near if near else ''}", name=module)
+    no_attribute(module, name, known, f"{module.rpartition('.')[2]}.")
+
+
+def imports_from(frame: FrameType) -> bool:
+    """Whether a frame is at `from module import name`.
+
+    Only the instruction tells: Python drops an AttributeError there, and what it says of the nearest name with it, while
+    hasattr() and getattr() need one.
+    """
+    return frame.f_code.co_code[frame.f_lasti] == _opcodes()["IMPORT_FROM"]
+
+
+def _opcodes() -> dict[str, int]:
+    import opcode  # Here, so that a start is quick: only mistakes need it.
+
+    return opcode.opmap
+
+
+def no_attribute(owner: str, name: str, known: Iterable[str], prefix: str = "", hint: str | None = None) -> NoReturn:
+    """Raise AttributeError GC140 for an attribute that is not there, with the nearest name, or a hint."""
+    if name.startswith("__"):
+        raise AttributeError(name)  # Python and libraries look whether there is one.
+
+    def help() -> str | None:
+        return hint or question(nearest(name, (n for n in known if not n.startswith("_"))), prefix)
+
+    raise TraceAttributeError(f"{owner} has no attribute {name!r}", loc=user_loc(), help=help)

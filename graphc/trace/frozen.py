@@ -1,0 +1,144 @@
+"""Notices of what a user's function does once, when it is traced, where Python would do it at every call: random numbers, clocks,
+changes of globals and of containers that outlive the call.
+
+Read from its code; a name is looked up as the function would. Said once per line, by `graphc.arguments.once`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import dis
+import random
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from graphc.arguments import once
+from graphc.attached import attached
+from graphc.errors import Loc, display_path
+from graphc.nn.cell.cell import Cell
+from graphc.trace.decided import called, is_users
+
+_MEMBERS = ("LOAD_ATTR", "LOAD_METHOD")
+_CHANGING = frozenset(
+    (
+        "append",
+        "appendleft",
+        "extend",
+        "insert",
+        "add",
+        "update",
+        "clear",
+        "pop",
+        "popleft",
+        "popitem",
+        "remove",
+        "discard",
+    )
+)
+_CONTAINERS = (list, dict, set, deque)
+_RANDOM = (random.Random, np.random.RandomState, np.random.Generator)
+_NOTHING = object()
+
+
+def notice(fn: Callable[..., Any]) -> None:
+    """Say what a function of the user's, and those that it names, do once. Each is looked at once."""
+    stack = [(getattr(fn, "__func__", fn), getattr(fn, "__self__", None))]
+    seen: set[int] = set()
+    while stack:
+        function, owner = stack.pop()
+        if id(function) in seen or not isinstance(function, FunctionType) or not is_users(function):
+            continue
+        seen.add(id(function))
+        named: list[FunctionType] = attached(function, "looked at", partial(_looked, function, owner))
+        stack += [(each, None) for each in named]
+
+
+def _looked(function: FunctionType, owner: Any) -> list[FunctionType]:
+    """Say it of one function; the user's functions that it names."""
+    code = function.__code__
+    for line, what, help in _found(function, owner):
+        once(f"{what} once, when the Cell is compiled, not at every step", loc=_loc(code, line), help=help)
+    return [named for named, _ in called(function, owner)]
+
+
+def _loc(code: CodeType, line: int) -> Loc:
+    return Loc(display_path(code.co_filename), line, code.co_qualname)
+
+
+_DRAW = "draw with ops.normal, ops.uniform or nn.Dropout, or give the numbers to the step as a tensor"
+_GIVE = "give it to the step as a tensor"
+_STATE = "keep what changes in a Parameter, or return it"
+
+
+def _found(function: FunctionType, owner: Any) -> Iterator[tuple[int, str, str]]:
+    """(line, what happens, what to do instead)."""
+    instructions = list(dis.get_instructions(function.__code__))
+    line = function.__code__.co_firstlineno
+    for i, instruction in enumerate(instructions):
+        line = (instruction.positions.lineno if instruction.positions else None) or line
+        if instruction.opname == "STORE_GLOBAL":
+            yield line, f"the global {instruction.argval} is set", _STATE
+        elif instruction.opname == "STORE_SUBSCR" and _stores_outside(function, owner, instructions[:i]):
+            yield line, "an item of an object that outlives the call is set", _STATE
+        chain = _chain(instructions, i)
+        if len(chain) < 2:
+            continue
+        holder, member = _value(function, owner, chain[:-1]), chain[-1]
+        name = ".".join(chain)
+        if holder is random or holder is np.random or isinstance(holder, _RANDOM):
+            if callable(getattr(holder, member, None)) and not isinstance(getattr(holder, member), type):
+                yield line, f"{name} is called", _DRAW
+        elif holder is time or (holder in (datetime.datetime, datetime.date) and member in ("now", "utcnow", "today")):
+            yield line, f"{name} is called", _GIVE
+        elif isinstance(holder, _CONTAINERS) and member in _CHANGING:
+            yield line, f"{name} is called", _STATE
+
+
+def _chain(instructions: list[dis.Instruction], i: int) -> list[str]:
+    """The dotted name that begins at an instruction: ["self", "rng", "normal"]."""
+    first = instructions[i]
+    if first.opname not in ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_BORROW"):
+        return []
+    chain = [str(first.argval)]
+    for following in instructions[i + 1 :]:
+        if following.opname not in _MEMBERS:
+            break
+        chain.append(str(following.argval))
+    return chain
+
+
+def _value(function: FunctionType, owner: Any, chain: list[str]) -> Any:
+    """What a dotted name stands for, if it is there before the function runs: global, variable around it, or of `self`."""
+    code = function.__code__
+    first, *rest = chain
+    value = _NOTHING
+    if first in code.co_freevars:
+        cell = (function.__closure__ or ())[code.co_freevars.index(first)]
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            return _NOTHING
+    elif first in code.co_varnames:
+        value = owner if code.co_varnames[:1] == (first,) and owner is not None else _NOTHING
+    elif first in function.__globals__:
+        value = function.__globals__[first]
+    for name in rest:
+        held = vars(value) if isinstance(value, (ModuleType, Cell)) else {}
+        value = held.get(name, _NOTHING)
+    return value
+
+
+def _stores_outside(function: FunctionType, owner: Any, before: list[dis.Instruction]) -> bool:
+    """Whether `x[k] = v` has an x that is a container from outside: the key is one instruction, and x ends right before it."""
+    for i in range(len(before) - 1, max(-1, len(before) - 8), -1):
+        chain = _chain(before, i)
+        if chain and len(before) - i - len(chain) == 1:
+            value = _value(function, owner, chain)
+            return isinstance(value, _CONTAINERS)
+    return False

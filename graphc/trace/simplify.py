@@ -1,0 +1,168 @@
+"""Statements that malt does not know, written with those that it knows: `match`, and `else` of a loop.
+
+match mode:                     subject = mode              while more:            complete = True
+    case "a" | "b":             if subject == "a" or ...        if last:           while more:
+        x = f(x)                    x = f(x)                        break              if last:
+    case _:                     else:                       else:                          complete = False
+        x = g(x)                    x = g(x)                    x = f(x)                   break
+                                                                                   if complete:
+                                                                                       x = f(x)
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from typing import Any
+
+from graphc.errors import Loc, TraceError, display_path
+from graphc.trace.rewrite import located
+
+_LOOPS = (ast.While, ast.For)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_ALWAYS = ast.Constant(True)
+
+
+def simplified(function: ast.AST) -> ast.AST:
+    """The syntax tree of a function without such statements. TraceError GC124, at the line, for what has no simpler form."""
+    made: ast.AST = _Simplifier().visit(function)
+    return made
+
+
+class _Simplifier(ast.NodeTransformer):
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+
+    def _name(self, what: str) -> str:
+        return f"{what}_{next(self._numbers)}_"
+
+    # ---- loops with else
+
+    def visit_While(self, node: ast.While) -> Any:
+        return self._loop(node)
+
+    def visit_For(self, node: ast.For) -> Any:
+        return self._loop(node)
+
+    def _loop(self, node: ast.While | ast.For) -> Any:
+        self.generic_visit(node)
+        if not node.orelse:
+            return node
+        complete, orelse = self._name("complete"), node.orelse
+        node.orelse = []
+        marking = _Breaks(complete)
+        node.body = marking.block(node.body)
+        if not marking.found:
+            return [node, *orelse]
+        before = located(_assigned(complete, _ALWAYS), node)
+        after = located(ast.If(test=_read(complete), body=orelse, orelse=[]), node)
+        return [before, node, after]
+
+    # ---- match
+
+    def visit_Match(self, node: ast.Match) -> Any:
+        self.generic_visit(node)
+        subject = self._name("subject")
+        rest: list[ast.stmt] = []
+        for case in reversed(node.cases):
+            test, names = _pattern(case.pattern, subject)
+            body: list[ast.stmt] = [*(_assigned(n, _read(subject)) for n in names), *case.body]
+            if case.guard is not None:
+                guard: ast.expr = _Renamed(names, subject).visit(case.guard)
+                test = guard if test is _ALWAYS else ast.BoolOp(op=ast.And(), values=[test, guard])
+            rest = body if test is _ALWAYS else [ast.If(test=test, body=body, orelse=rest)]
+        made = [_assigned(subject, node.subject), *rest]
+        return [located(statement, node) for statement in made]
+
+    # ---- what cannot be
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> Any:
+        raise _refusal(node, "`async def`", "a step runs from end to end: write `def`")
+
+    def visit_Yield(self, node: ast.Yield) -> Any:
+        raise _refusal(node, "`yield`", "collect the values in a list")
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> Any:
+        raise _refusal(node, "`yield from`", "collect the values in a list")
+
+
+def _refusal(node: ast.AST, what: str, help: str) -> TraceError:
+    from malt.pyct import anno  # It is there by now: malt calls this.
+
+    origin = next(
+        (anno.getanno(n, anno.Basic.ORIGIN) for n in ast.walk(node) if anno.hasanno(n, anno.Basic.ORIGIN)), None
+    )
+    loc = (
+        None
+        if origin is None
+        else Loc(display_path(origin.loc.filename), origin.loc.lineno, origin.function_name or "")
+    )
+    return TraceError(
+        f"{what} cannot be converted, in a function whose control flow may depend on tensors",
+        code="GC124",
+        loc=loc,
+        help=help,
+    )
+
+
+class _Breaks(ast.NodeTransformer):
+    """Marks the `break` statements of one loop."""
+
+    def __init__(self, complete: str) -> None:
+        self._complete = complete
+        self.found = False
+
+    def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for statement in body:
+            new = self.visit(statement)
+            made += new if isinstance(new, list) else [new]
+        return made
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, (*_LOOPS, *_SCOPES)):
+            return node  # Their breaks are their own.
+        if isinstance(node, ast.Break):
+            self.found = True
+            return [located(_assigned(self._complete, ast.Constant(False)), node), node]
+        return self.generic_visit(node)
+
+
+class _Renamed(ast.NodeTransformer):
+    """A guard, which reads the subject where the pattern has given it names."""
+
+    def __init__(self, names: list[str], subject: str) -> None:
+        self._names = names
+        self._subject = subject
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return _read(self._subject) if node.id in self._names else node
+
+
+def _pattern(pattern: ast.pattern, subject: str) -> tuple[ast.expr, list[str]]:
+    """What decides whether a pattern fits, _ALWAYS for what always does, and the names that it gives to the subject."""
+    if isinstance(pattern, ast.MatchValue):
+        return ast.Compare(left=_read(subject), ops=[ast.Eq()], comparators=[pattern.value]), []
+    if isinstance(pattern, ast.MatchSingleton):
+        return ast.Compare(left=_read(subject), ops=[ast.Is()], comparators=[ast.Constant(pattern.value)]), []
+    if isinstance(pattern, ast.MatchAs):
+        own = [pattern.name] if pattern.name is not None else []
+        test, names = (_ALWAYS, []) if pattern.pattern is None else _pattern(pattern.pattern, subject)
+        return test, names + own
+    if isinstance(pattern, ast.MatchOr):
+        parts = [_pattern(p, subject) for p in pattern.patterns]
+        if not any(names for _, names in parts):
+            tests = [test for test, _ in parts]
+            return _ALWAYS if _ALWAYS in tests else ast.BoolOp(op=ast.Or(), values=tests), []
+    if isinstance(pattern, ast.MatchClass) and not (pattern.patterns or pattern.kwd_attrs):
+        call = ast.Call(func=ast.Name("isinstance", ast.Load()), args=[_read(subject), pattern.cls], keywords=[])
+        return call, []
+    raise _refusal(pattern, f"the pattern `{ast.unparse(pattern)}`", "write it with `if`, isinstance and indices")
+
+
+def _read(name: str) -> ast.Name:
+    return ast.Name(id=name, ctx=ast.Load())
+
+
+def _assigned(name: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=value, type_comment=None)

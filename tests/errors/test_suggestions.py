@@ -1,0 +1,65 @@
+"""What a wrong name may have meant, and what it cannot have meant."""
+
+from __future__ import annotations
+
+import pytest
+
+import graphc
+from graphc import nn, ops
+from graphc.compat.modules import MODULES
+from graphc.suggest import FOREIGN, distance, nearest
+
+KNOWN = {"ops": ops.__all__, "nn": nn.__all__, "graphc": dir(graphc), "modules": list(MODULES)}
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "meant"),
+    [
+        ("sofmax", "ops", "softmax"),
+        ("soft_max", "ops", "softmax"),
+        ("mat_mul", "ops", "matmul"),
+        ("transpos", "ops", "transpose"),
+        ("reduce_men", "ops", "reduce_mean"),
+        ("einsm", "ops", "einsum"),
+        ("Relu", "nn", "ReLU"),
+        ("Conv2D", "nn", "Conv2d"),
+        ("Momentun", "nn", "Momentum"),
+        ("Linear", "nn", "Dense"),
+        ("Sequential", "nn", "SequentialCell"),
+        ("ModuleList", "nn", "CellList"),
+        ("Tensr", "graphc", "Tensor"),
+        ("mindspore.comon", "modules", "mindspore.common"),
+    ],
+)
+def test_slips_and_names_of_other_libraries(name, where, meant):
+    assert nearest(name, KNOWN[where])[0] == meant
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("multinomial_with", "ops"), ("grid_sampler_3d", "ops"), ("var_mean", "ops"), ("foo", "ops"), ("std_", "nn"),
+        ("Mode", "nn"), ("MaxPool4d", "nn"), ("TransformerEncoderLayerStack", "nn"), ("mindspore.numpy", "modules"),
+    ],
+)  # fmt: skip
+def test_what_means_something_else_is_not_suggested(name, where):
+    assert nearest(name, KNOWN[where]) == []
+
+
+def test_look_alikes():
+    assert nearest("multinomial", ["multiply", "mul"]) == []
+    assert nearest("Model", ["Mod", "Metric"]) == []
+    assert nearest("Ad", ["Add", "Adam"]) == ["Add"]
+    assert nearest("dense", ["dense1", "dense2"]) == ["dense1"]
+    assert nearest("dense3", ["dense1", "dense2"]) == []
+
+
+def test_distance():
+    for a, b, d in (("abc", "abc", 0), ("abc", "acb", 1), ("abc", "abd", 1), ("abc", "ab", 1), ("abc", "xyz", 3)):
+        assert distance(a, b, 5) == distance(b, a, 5) == d
+        assert distance(a, b, 0) == min(d, 1)
+
+
+def test_the_table_names_what_there_is():
+    everything = {*KNOWN["ops"], *KNOWN["nn"], *KNOWN["graphc"], *dir(graphc.Tensor), *dir(nn.Cell)}
+    assert set(FOREIGN.values()) <= everything
