@@ -78,6 +78,8 @@ class CompiledStep:
     source           the generated step: a Numba njit module
     kernels          the LLVM IR of its kernels
     memory           sizes in bytes of arena, its lower bound, parameters, constants, inputs
+    results          types of what it returns, in the nest that `construct` returns
+    entry            its C entry with memory of its own, for a loop of one's own; `run_many` is graphc's loop
     compile_seconds  wall seconds by phase
     cache_hit        whether the machine code came from the object cache
     """

@@ -67,6 +67,16 @@ def as_tensors(element: Any) -> tuple[Tensor, ...]:
     return tuple(made)
 
 
+def exhausted() -> ArgumentValueError:
+    """The error for a data set that gives nothing where a pass begins."""
+    return ArgumentValueError(
+        "the data set has no batch any more",
+        code="GC210",
+        loc=user_loc(),
+        help="every epoch is a pass of its own: a generator, for one, can be gone through once only",
+    )
+
+
 class Batches:
     """The batches of a data set, pass by pass."""
 
@@ -92,9 +102,10 @@ class Batches:
         where a batch has another shape. The next pass follows by itself.
         """
         if self._blocks is not None:
-            found = self._blocks(None, steps)
-            if not found or not len(found[0]):
-                found = self._blocks(None, steps)
+            # None, or nothing, at the end of a pass.
+            found = self._blocks(None, steps) or self._blocks(None, steps)
+            if not found:
+                raise exhausted()
             return list(found)
         batch: tuple[Tensor, ...] | None = self._next()
         types = [x.type for x in batch or ()]
@@ -136,7 +147,7 @@ class Batches:
         if found is None:
             found = self._next_of_pass()
         if found is None:
-            raise ArgumentValueError("the data set has no batch any more", code="GC210", loc=user_loc())
+            raise exhausted()
         return found
 
     def _next_of_pass(self) -> tuple[Tensor, ...] | None:

@@ -12,7 +12,7 @@ from graphc.errors import ArgumentValueError, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.nn.metrics import Loss
 from graphc.ops.tensor.tensor import Tensor, require_array
-from graphc.train.batches import Batches
+from graphc.train.batches import Batches, exhausted
 from graphc.train.callbacks.base import CallbackList
 from graphc.train.context import CallbackParams, RunContext
 from graphc.train.outputs import overflow_of
@@ -79,6 +79,7 @@ class Training:
     def _steps(self) -> None:
         """An epoch, step by step."""
         params, network, call, context = self.params, self.network, self.callbacks.call, self.context
+        before = params.cur_step_num
         for batch in self.batches.one_pass():
             self.check(batch)
             params["cur_step_num"] += 1
@@ -90,6 +91,8 @@ class Training:
             call("on_train_step_end", context)
             if context.get_stop_requested():
                 break
+        if params.cur_step_num == before:
+            raise exhausted()
 
     def _one_sink(self, sink: Sink, steps: int) -> None:
         """An epoch that is one sink."""

@@ -193,7 +193,7 @@ class Model:
             batch_num=sink_size if sink and sink_size > 0 else size,
             mode="train",
             loss_fn=self._loss_fn,
-            optimizer=self._optimizer or getattr(self._network, "optimizer", None),
+            optimizer=getattr(self._network, "optimizer", None) if self._optimizer is None else self._optimizer,
             parallel_mode=settings.parallel_mode,
             device_number=settings.device_num,
             train_dataset=dataset,

@@ -13,7 +13,7 @@ from graphc.calls import step_of
 from graphc.ir.types import TensorType
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Tensor
-from graphc.train.batches import Array, Batches
+from graphc.train.batches import Array, Batches, as_tensors
 from graphc.train.outputs import mean_loss, overflow_of, scale_of
 
 #: Bytes of batches that are taken from the data set at a time.
@@ -65,7 +65,7 @@ class Sink:
             waited += time.perf_counter() - began
             count = len(queue[0])
             self._most = max(1, BLOCK // max(1, sum(q[0, ...].nbytes for q in queue)))
-            batch = tuple(Tensor.wrap(q[count - 1, ...]) for q in queue)
+            batch = as_tensors([q[count - 1, ...] for q in queue])
             self._check(batch)
             outputs, *kept = self._run_block(queue, batch)
             parts.append(tuple(kept))

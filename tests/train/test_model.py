@@ -325,3 +325,16 @@ def test_refused(call, kind, text):
         call()
     assert isinstance(caught.value, (ArgumentTypeError, ArgumentValueError))
     assert len(str(caught.value).splitlines()) <= 15
+
+
+def test_modules_of_mindspores_names():
+    """What follows `from mindspore.train.` in scripts follows `from graphc.train.` as well."""
+    from graphc.train import amp as half
+    from graphc.train.callback import LossMonitor, RunContext
+    from graphc.train.metrics import Accuracy, names
+    from graphc.train.model import Model
+    from graphc.train.serialization import save_checkpoint
+
+    assert (LossMonitor, RunContext, Model) == (train.LossMonitor, train.RunContext, graphc.Model)
+    assert (Accuracy, names, save_checkpoint) == (nn.Accuracy, nn.names, graphc.save_checkpoint)
+    assert half.build_train_network is amp.build_train_network

@@ -290,3 +290,35 @@ def test_results_that_are_inputs():
 def test_sizes_of_data_sets():
     assert batches.size_of("it", "data", [1, 2]) == 2
     assert batches.size_of("it", "data", samples()) == 3
+
+
+def test_a_data_set_that_ends_too_early():
+    """One that can be gone through once only is refused where the second pass begins; strings are no column."""
+
+    class Once(Data):
+        def __iter__(self):
+            yield from [] if self.passes else super().__iter__()
+
+    for sunk in (True, False):
+        model = make()
+        with pytest.raises(ArgumentValueError, match=r"\[GC210\] the data set has no batch any more"):
+            model.train(2, Once(*samples().columns), dataset_sink_mode=sunk)
+        assert int(model.train_network.optimizer.global_step.asnumpy()[0]) == 3
+
+    class Blocks(Data):
+        def create_tuple_iterator(self, num_epochs):
+            owner = self
+
+            class Iterator:
+                def blocks(self, columns, steps):
+                    return owner.given.pop(0) if owner.given else None
+
+            return Iterator()
+
+    data = Blocks(*samples().columns)
+    data.given = [(data.columns[0][None, :4], data.columns[1][None, :4])]
+    with pytest.raises(ArgumentValueError, match="no batch any more"):
+        make().train(1, data, dataset_sink_mode=True)
+    data.given = [(np.array([["a", "b"]]), data.columns[1][None, :4])]
+    with pytest.raises(TypeError, match="gives an array of <U1 among its columns"):
+        make().train(1, data, dataset_sink_mode=True)
