@@ -72,7 +72,7 @@ class failing:
         elif isinstance(error, (RecursionError, MemoryError)) or (isinstance(error, Exception) and not is_own(error)):
             made = self._made(error)
             self._locate(made, error)
-            raise made from (error if switches().full_traceback else None)
+            raise made.with_traceback(traceback) from (error if switches().full_traceback else None)
 
     def _locate(self, made: GraphcError, error: BaseException) -> None:
         """Give an error the line of the node that was dealt with when the exception was raised."""

@@ -90,7 +90,7 @@ def _allowed(length: int) -> int:
 
 def _cut_short(a: str, b: str) -> bool:
     """Whether the last letter of one lacks in the other: of short names the only slip."""
-    return abs(len(a) - len(b)) == 1 and min(len(a), len(b)) > 1 and (a.startswith(b) or b.startswith(a))
+    return abs(len(a) - len(b)) == 1 and (a.startswith(b) or b.startswith(a))
 
 
 def _forms(name: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ code.
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 from argparse import Namespace
@@ -208,7 +209,8 @@ def explain(args: Namespace) -> int:
     """Print what one error code, or each, means."""
     code = args.error_code
     if code is not None and code.upper() not in CODES:
-        raise TargetError(f"there is no error code {code!r}", help="graphc explain lists them all")
+        near = difflib.get_close_matches(code.upper(), CODES, n=2)
+        raise TargetError(f"there is no error code {code!r}", help=question(near) or "graphc explain lists them all")
     chosen = {code.upper(): CODES[code.upper()]} if code is not None else CODES
     _print(jsonform.dumps(chosen) if args.json else "\n".join(f"{c}  {m}" for c, m in chosen.items()), colour=False)
     return 0

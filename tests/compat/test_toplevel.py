@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import compat, nn
+from graphc import arguments, compat, nn
 from graphc.compat import toplevel
 
 
@@ -34,6 +34,39 @@ def test_settings_are_accepted_and_remembered(mindspore, caplog):
         context.get_context("colour")
     mindspore.set_device("CPU")
     mindspore.set_deterministic(True)
+
+
+def test_settings_that_mean_nothing_are_said_once_and_unknown_ones_refused(mindspore, caplog, monkeypatch):
+    monkeypatch.setattr(arguments, "_said", set())
+    with caplog.at_level(logging.WARNING, "graphc"):
+        for _ in range(2):
+            mindspore.set_context(save_graphs=2, max_call_depth=100)
+    assert [r.getMessage() for r in caplog.records] == [
+        "set_context: save_graphs has no effect: step.dump(directory) and GRAPHC_DUMP write what there is to see",
+        "set_context: max_call_depth has no effect: Python's own limit holds",
+    ]
+    with pytest.raises(ValueError, match="set_context has no setting 'save_graph'") as caught:
+        mindspore.set_context(save_graph=3, mode=mindspore.PYNATIVE_MODE)
+    assert caught.value.help == "did you mean save_graphs?"
+    assert graphc.get_context("mode") == graphc.GRAPH_MODE  # Nothing half done.
+    with pytest.raises(ValueError, match="no setting 'nonsense'"):
+        mindspore.context.set_context(nonsense=3)
+
+
+def test_the_version_is_that_of_the_names(mindspore):
+    assert mindspore.__version__ == "2.10.0"
+    assert mindspore.__version__ >= "2.0.0" != graphc.__version__
+
+
+def test_names_that_lack_are_refused_without_look_alikes(mindspore):
+    with pytest.raises(ImportError, match=r"graphc has no mindspore\.ops\.multinomia_2$"):
+        from mindspore.ops import multinomia_2  # noqa: F401
+    with pytest.raises(ImportError, match=r"no mindspore\.nn\.Linear; the nearest there is: Dense"):
+        from mindspore.nn import Linear  # noqa: F401
+    with pytest.raises(ModuleNotFoundError, match=r"graphc has no module mindspore\.numpy$"):
+        importlib.import_module("mindspore.numpy")
+    with pytest.raises(AttributeError, match=r"\\x1b\[2J"):
+        getattr(mindspore, "a\x1b[2J")
 
 
 def test_markers_return_what_they_mark(mindspore):

@@ -9,6 +9,7 @@ import pytest
 
 import graphc
 from graphc import Parameter, Tensor, nn
+from graphc.cli.main import main
 from graphc.errors import GraphcError, printable
 from graphc.ir import parse
 
@@ -49,6 +50,18 @@ def test_text_of_files(tmp_path: Path) -> None:
     with pytest.raises(graphc.CheckpointError) as other:
         graphc.load_checkpoint(tmp_path / "a")
     assert r"\x1b[2J" in check(other.value)
+
+
+def test_notes_hints_and_files(capsys: pytest.CaptureFixture[str]) -> None:
+    error = GraphcError(HOSTILE, details=[HOSTILE], help=HOSTILE)
+    error.add_note(HOSTILE)
+    check(error)
+    assert error.__notes__ == [ESCAPED]
+    with pytest.raises(AttributeError) as caught:
+        getattr(nn, HOSTILE)
+    check(caught.value)  # type: ignore[arg-type]
+    assert main(["show", f"{HOSTILE[:4]}/no.ir"]) == 2
+    assert capsys.readouterr().err.rstrip("\n").replace("\n", "").isprintable()
 
 
 def test_names_in_a_step() -> None:
