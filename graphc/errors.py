@@ -172,6 +172,14 @@ CODES: dict[str, str] = {
     "GC182": "An op, attribute or dtype has no lowering.",
     "GC183": "A user's own kernel cannot be compiled, gives something else than its type rule says, or raised an exception.",
     "GC190": "A checkpoint does not match.",
+    "GC200": "A data set's source or transform, a function of the user's, raised an exception.",
+    "GC201": "A data set's source or transform gave something that is no row of its columns.",
+    "GC202": "A worker process of a data set died, or could not be started.",
+    "GC203": "Samples of different shapes or dtypes cannot be one batch.",
+    "GC204": "A data set has no such samples or columns: it is empty, an index lies outside, names do not match.",
+    "GC205": "A data set's file is missing, cut off or not what its name says.",
+    "GC206": "A data set was read beyond its last epoch, or its state does not belong to it.",
+    "GC207": "A package that an image needs is not installed.",
 }
 
 
@@ -341,6 +349,19 @@ class CheckpointError(GraphcError, ValueError):
     """A checkpoint that does not match."""
 
     default_code = "GC190"
+
+
+class DataError(GraphcError, RuntimeError):
+    """A data set that cannot give what was asked for. `sample`: which sample, where one is to blame."""
+
+    default_code = "GC204"
+    sample: str | None = None
+
+
+class MissingPackageError(GraphcError, ImportError):
+    """A package that is needed here only, and is not installed."""
+
+    default_code = "GC207"
 
 
 class RecompileWarning(UserWarning):

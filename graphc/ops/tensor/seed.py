@@ -16,6 +16,8 @@ from graphc.ops.tensor.tensor import Parameter
 
 _seed: int | None = None
 
+_times = 0
+
 _made = 0
 
 _names = itertools.count()
@@ -33,8 +35,8 @@ def set_seed(seed: int) -> None:
         raise ArgumentTypeError(f"set_seed: seed must be an int, got {type(seed).__name__}", loc=user_loc())
     if not 0 <= seed < 1 << 32:
         raise ArgumentValueError(f"set_seed: seed must lie in 0 .. 2**32 - 1, got {seed}", loc=user_loc())
-    global _seed, _made
-    _seed, _made = int(seed), 0
+    global _seed, _made, _times
+    _seed, _made, _times = int(seed), 0, _times + 1
     np.random.seed(_seed)
     for number, state in _generators.items():
         state.set_data(_start(number))
@@ -43,6 +45,11 @@ def set_seed(seed: int) -> None:
 def get_seed() -> int | None:
     """What `set_seed` was last given, or None."""
     return _seed
+
+
+def times_set() -> int:
+    """How often `set_seed` has been called: data sets obey the later one of it and their own."""
+    return _times
 
 
 def new_state(owner: str) -> Parameter:
@@ -76,4 +83,5 @@ __all__ = [
     "get_seed",
     "new_state",
     "set_seed",
+    "times_set",
 ]
