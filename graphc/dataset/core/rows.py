@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from graphc.dataset.core.faults import fault
 from graphc.errors import DataError
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -133,3 +134,35 @@ def packed(column: Column, name: str, ids: Array) -> Array:
 def values(column: Column) -> list[Any]:
     """The column as one array per row."""
     return list(column) if isinstance(column, np.ndarray) and column.ndim > 1 else [np.asarray(v) for v in column]
+
+
+def collated(
+    owner: str, collate: Callable[..., Any], columns: list[list[Any]], names: Sequence[str], ids: Array, *info: Any
+) -> list[Array]:
+    """One array per name: what the user's function makes of lists of values, one list per column."""
+    try:
+        made = collate(*columns, *info)
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as raised:
+        raise fault(f"{owner}: the function of the batch", _samples(ids), raised) from raised
+    given = made if isinstance(made, tuple) else (made,)
+    if len(given) != len(names):
+        raise DataError(
+            f"{owner}: the function of the batch gave {len(given)} columns, there are {len(names)}: {', '.join(names)}",
+            code="GC201",
+        )
+    arrays = []
+    for value, name in zip(given, names, strict=True):
+        try:
+            arrays.append(stack(value, name, ids) if isinstance(value, (list, tuple)) else to_array(value))
+        except DataError as error:
+            error.message = f"{owner}: the function of the batch, column {name!r}: {error.message}"
+            raise
+    return arrays
+
+
+def _samples(ids: Array) -> str:
+    flat = ids.reshape(-1).tolist()
+    shown = ", ".join(map(str, flat[:4]))
+    return shown if len(flat) <= 4 else f"{shown}, ..."

@@ -12,10 +12,9 @@ from graphc.arguments import no_effect
 from graphc.dataset.checks import function, names, truth, workers
 from graphc.dataset.core.dataset import Dataset
 from graphc.dataset.core.faults import fault, interrupts
-from graphc.dataset.core.rows import Rows, stack, to_array
+from graphc.dataset.core.rows import Rows, collated, packed, stack, to_array, values
 from graphc.dataset.core.streams import Done, Run, Stream, Worked
-from graphc.dataset.nodes.batches import BatchDataset
-from graphc.dataset.orders.samplers import BuiltinSampler, PKSampler
+from graphc.dataset.orders.samplers import PKSampler
 from graphc.dataset.schema import Schema, numpy_dtype
 from graphc.dataset.sources.source import MappableDataset, check_shards, chosen_sampler
 from graphc.dataset.workers.choice import pool_of
@@ -139,6 +138,51 @@ class _NumberedStream(Worked):
         self._order.next_pass()
 
 
+class FetchBatch(Fetch):
+    """The job of getting samples by their numbers and making one row, a batch, of them."""
+
+    def __init__(self, source: Any, form: Form, collate: Callable[..., Any] | None) -> None:
+        super().__init__(source, form)
+        self.collate = collate
+
+    def __call__(self, task: Array) -> Done:
+        done = super().__call__(task)
+        if done.error is not None or done.rows is None:
+            return Done(None, done.error)
+        rows = done.rows
+        try:
+            if self.collate is None:
+                batch = [packed(c, n, rows.ids) for c, n in zip(rows.columns, self.form.columns, strict=True)]
+            else:
+                batch = collated(_OWNER, self.collate, [values(c) for c in rows.columns], self.form.columns, task)
+        except DataError as error:
+            return Done(None, error)
+        return Done(Rows(1, [b[None] for b in batch], task[None]))
+
+
+class _BatchedStream(Worked):
+    """Batches of the samples that a batch_sampler names."""
+
+    def __init__(self, dataset: GeneratorDataset, run: Run) -> None:
+        self._job = FetchBatch(dataset.source, dataset.form, dataset.collate)
+        super().__init__(*pool_of(_OWNER, self._job, dataset.workers(), dataset.python_multiprocessing, run))
+        self._sampler, self._batches = dataset.batch_sampler, iter(())
+
+    def begin(self) -> None:
+        self.restart()
+        self._batches: Iterator[Any] = iter(self._sampler)
+
+    def task(self, count: int) -> Array | None:
+        batch = next(self._batches, None)
+        return None if batch is None else np.array(batch, np.int64)
+
+    def do(self, task: Array) -> Done:
+        return self._job(task)
+
+    def leave_out(self, count: int) -> int:
+        return sum(1 for _ in islice(self._batches, count))
+
+
 class _IteratedStream(Stream):
     """The rows of an iterable, in its order; iterated anew for each pass."""
 
@@ -201,6 +245,54 @@ class _IteratedStream(Stream):
         """Passes are independent of each other."""
 
 
+def _columns(
+    column_names: Any, column_types: Any, schema: Schema | str | None
+) -> tuple[list[str], list[np.dtype[Any]] | None]:
+    """Names and dtypes of the columns."""
+    if schema is not None:
+        if column_names is not None or column_types is not None:
+            raise ArgumentValueError(f"{_OWNER}: schema excludes column_names and column_types", loc=user_loc())
+        described = schema if isinstance(schema, Schema) else Schema(schema)
+        return [c["name"] for c in described.columns], [numpy_dtype(_OWNER, c["type"]) for c in described.columns]
+    if column_names is None:
+        raise ArgumentValueError(f"{_OWNER}: column_names or schema must be given", loc=user_loc())
+    if isinstance(column_names, tuple):
+        raise ArgumentTypeError(f"{_OWNER}: column_names must be a list, got a tuple", loc=user_loc())
+    columns = names(_OWNER, "column_names", column_names)
+    if column_types is None:
+        return columns, None
+    if not isinstance(column_types, (list, tuple)):
+        raise ArgumentTypeError(
+            f"{_OWNER}: column_types must be a list of dtypes, got {type(column_types).__name__}", loc=user_loc()
+        )
+    if len(column_types) != len(columns):
+        raise ArgumentValueError(
+            f"{_OWNER}: column_types has {len(column_types)} dtypes, there are {len(columns)} columns", loc=user_loc()
+        )
+    return columns, [numpy_dtype(_OWNER, t) for t in column_types]
+
+
+def _check_unnumbered(source: Any, **given: Any) -> None:
+    if not (callable(source) or isinstance(source, Iterable)):
+        lacking = ", but no __len__" if hasattr(source, "__getitem__") else ""
+        raise (DataError if lacking else ArgumentTypeError)(
+            f"{_OWNER}: source must have __getitem__ and __len__, be iterable or return an iterator when called; "
+            f"{type(source).__name__} has {'__getitem__' if lacking else 'none of these'}{lacking}",
+            loc=user_loc(),
+        )
+    for name, value in given.items():
+        if value is not None:
+            raise ArgumentValueError(
+                f"{_OWNER}: {name} needs a source with __getitem__ and __len__", loc=user_loc()
+            )
+
+
+def _check_alone(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ArgumentValueError(f"{_OWNER}: batch_sampler and {name} exclude each other", loc=user_loc())
+
+
 class GeneratorDataset(MappableDataset):
     """Rows of the user's own object.
 
@@ -240,28 +332,28 @@ class GeneratorDataset(MappableDataset):
         if max_rowsize is not None:
             no_effect(_OWNER, "max_rowsize", "shared memory grows with the rows")
         if not self.numbered:
-            _check_unnumbered(source, sampler, batch_sampler, num_shards)
+            _check_unnumbered(source, sampler=sampler, batch_sampler=batch_sampler, num_shards=num_shards)
         if isinstance(sampler, PKSampler):
             raise ArgumentValueError(
                 f"{_OWNER}: PKSampler needs a source whose labels are known before it is read", loc=user_loc()
             )
-        self._batches: Dataset | None = None
+        self.batch_sampler, self.collate = batch_sampler, collate_fn
         self._limit = None if num_samples in (None, 0) else num_samples
         if batch_sampler is not None:
             _check_alone(num_samples=num_samples, shuffle=shuffle, sampler=sampler, num_shards=num_shards)
-            sampled = _BatchSampler(batch_sampler)
-            super().__init__(columns, num_parallel_workers, sampled)
-            self._collate, self._batch_sizes = collate_fn, sampled.sizes
-            if collate_fn is not None:
-                function(_OWNER, "collate_fn", collate_fn)
-        else:
-            if collate_fn is not None:
-                raise ArgumentValueError(f"{_OWNER}: collate_fn goes with batch_sampler only", loc=user_loc())
-            self._batch_sizes = None
-            mixed = shuffle if self.numbered else False
-            chosen = chosen_sampler(_OWNER, num_samples, mixed, sampler, num_shards, shard_id)
-            super().__init__(columns, num_parallel_workers, chosen)
+            if isinstance(batch_sampler, (str, bytes)) or not isinstance(batch_sampler, Iterable):
+                raise ArgumentTypeError(
+                    f"{_OWNER}: batch_sampler must give lists of indices, got {type(batch_sampler).__name__}",
+                    loc=user_loc(),
+                )
+        elif collate_fn is not None:
+            raise ArgumentValueError(f"{_OWNER}: collate_fn goes with batch_sampler only", loc=user_loc())
+        if collate_fn is not None:
+            function(_OWNER, "collate_fn", collate_fn)
         check_shards(_OWNER, num_shards, shard_id)
+        mixed = shuffle if self.numbered and batch_sampler is None else False
+        chosen = chosen_sampler(_OWNER, num_samples, None if sampler else mixed, sampler, num_shards, shard_id)
+        super().__init__(columns, num_parallel_workers, chosen)
 
     def length(self) -> int:
         try:
@@ -277,11 +369,18 @@ class GeneratorDataset(MappableDataset):
     def count(self) -> int | None:
         if not self.numbered:
             return None
+        if self.batch_sampler is not None:
+            return len(self.batch_sampler) if hasattr(self.batch_sampler, "__len__") else len(list(self.batch_sampler))
         return super().count()
+
+    def get_batch_size(self) -> int:
+        return 1 if self.batch_sampler is None else -1
 
     def open(self, run: Run) -> Stream:
         if not self.numbered:
             return _IteratedStream(self.source, self.form, self._limit)
+        if self.batch_sampler is not None:
+            return _BatchedStream(self, run)
         return _NumberedStream(self, run)
 
     def _split(self, sizes: list[int], randomize: bool) -> tuple[Dataset, ...]:
