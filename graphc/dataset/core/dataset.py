@@ -248,8 +248,8 @@ class Dataset:
         num_parallel_workers: int | None = None,
         pad_info: dict[str, Any] | None = None,
     ) -> Dataset:
-        """Batches of rows that are filled up to one shape. pad_info: {column: (shape or None, value or None)}: None in a
-        shape stands for the largest of the batch, a value of None for 0 or ""; None for all columns, so.
+        """Batches of rows that are filled up to one shape, or cut off. pad_info: {column: (shape or None, value or None)}: None
+        in a shape stands for the largest of the batch, a value of None for 0 or ""; {} fills up all columns so, None none.
         """
         return _NODES["padded_batch"](self, batch_size, drop_remainder, num_parallel_workers, pad_info)
 
@@ -266,8 +266,8 @@ class Dataset:
         """Batches of rows of similar length: bucket i holds lengths from boundary i - 1 up to, not including, boundary i.
 
         column_names: what element_length_function takes; without one, the single column whose first axis is the length.
-        bucket_batch_sizes: one more than bucket_boundaries. pad_to_bucket_boundary: fill up to the boundary - 1, which refuses
-        rows beyond the last boundary. pad_info: as in `padded_batch`; None fills nothing up.
+        bucket_batch_sizes: one more than bucket_boundaries. pad_to_bucket_boundary: what pad_info leaves open is filled up
+        to the boundary - 1, which refuses rows beyond the last boundary. pad_info: as in `padded_batch`; None is as {}.
         """
         options = (element_length_function, pad_info, pad_to_bucket_boundary, drop_remainder)
         return _NODES["bucket"](self, column_names, bucket_boundaries, bucket_batch_sizes, *options)

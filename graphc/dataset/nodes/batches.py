@@ -111,7 +111,7 @@ class _FunctionBatchStream(Worked):
     """Batches whose size a function says, or that a function collates."""
 
     def __init__(self, child: Stream, dataset: BatchDataset, run: Run) -> None:
-        job: Callable[[Any], Done] = dataset.job or _plain_job(child, dataset)
+        job: Callable[[Any], Done] = dataset.job or _plain_job(dataset)
         workers_ = dataset.workers() if dataset.job else 1
         super().__init__(*pool_of("batch", job, workers_, dataset.processes, run))
         self._child, self._job = child, job
@@ -162,16 +162,20 @@ class _FunctionBatchStream(Worked):
         self._epoch += 1
 
 
-def _plain_job(child: Stream, dataset: BatchDataset) -> Callable[[Any], Done]:
+def _stacked(rows: Rows, names_: list[str]) -> Rows:
+    """One row, the batch of these."""
+    columns: list[Any] = [packed(c, n, rows.ids)[None] for c, n in zip(rows.columns, names_, strict=True)]
+    return Rows(1, columns, rows.ids[None])
+
+
+def _plain_job(dataset: BatchDataset) -> Callable[[Any], Done]:
     names_ = dataset.get_col_names()
 
     def job(task: tuple[Rows, BatchInfo]) -> Done:
-        rows = task[0]
         try:
-            columns: list[Any] = [packed(c, n, rows.ids)[None] for c, n in zip(rows.columns, names_, strict=True)]
+            return Done(_stacked(task[0], names_))
         except DataError as error:
             return Done(None, error)
-        return Done(Rows(1, columns, rows.ids[None]))
 
     return job
 
@@ -250,6 +254,7 @@ class Padding:
         child.among(owner, "pad_info", list(pad_info))
         self.known = known
         self.of: dict[int, tuple[list[int | None] | None, Any]] = {}
+        self.named = bool(pad_info)
         for name, rule in (pad_info or dict.fromkeys(known, (None, None))).items():
             if not isinstance(rule, tuple) or len(rule) != 2:
                 raise ArgumentTypeError(
@@ -261,7 +266,8 @@ class Padding:
             self.of[known.index(name)] = (shape, value)
 
     def batch(self, rows: Rows, length: int | None = None) -> Rows:
-        """One row, the batch of these. length: what None in a shape stands for, instead of the largest."""
+        """One row, the batch of these. length: what None in a shape of `pad_info` stands for, instead of the largest."""
+        length = length if self.named else None
         columns: list[Any] = []
         for place, column in enumerate(rows.columns):
             name = self.known[place]
@@ -292,11 +298,8 @@ class Padding:
         fill_with = ("" if text else 0) if value is None else value
         result = np.full((len(arrays), *final), fill_with, dtype)
         for k, a in enumerate(arrays):
-            if any(have > most for have, most in zip(a.shape, final, strict=True)):
-                raise DataError(
-                    f"padding: column {name!r} is {list(a.shape)} at sample {ids[k]}, larger than {final}", code="GC203"
-                )
-            result[(k, *(slice(0, n) for n in a.shape))] = a
+            inside = tuple(slice(0, min(have, most)) for have, most in zip(a.shape, final, strict=True))
+            result[(k, *inside)] = a[inside]
         return result
 
 
@@ -319,15 +322,18 @@ class PaddedBatchDataset(Dataset):
     ) -> None:
         self.batch_size: Any = integer("padded_batch", "batch_size", batch_size, 1, INT32_MAX)
         self.drop_remainder = truth("padded_batch", "drop_remainder", drop_remainder)
-        self.padding = Padding("padded_batch", child, {} if pad_info is None else pad_info)
+        self.padding = None if pad_info is None else Padding("padded_batch", child, pad_info)
         if workers("padded_batch", num_parallel_workers) not in (None, 1):
             no_effect("padded_batch", "num_parallel_workers", "batches are filled up by the thread that reads")
         super().__init__((child,), child.get_col_names())
 
     def padded(self, task: tuple[Rows, BatchInfo]) -> Done:
         """The job: one batch."""
+        rows = task[0]
         try:
-            return Done(self.padding.batch(task[0]))
+            if self.padding is not None:
+                return Done(self.padding.batch(rows))
+            return Done(_stacked(rows, self._columns))
         except DataError as error:
             return Done(None, error)
 

@@ -9,7 +9,7 @@ import numpy as np
 from graphc.dataset.checks import function, integer, truth
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.faults import fault, interrupts
-from graphc.dataset.core.rows import Rows, joined, packed, values
+from graphc.dataset.core.rows import Rows, joined, values
 from graphc.dataset.core.streams import Run, Stream
 from graphc.dataset.nodes.batches import Padding
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
@@ -50,10 +50,6 @@ class _BucketStream(Stream):
     def _batch(self, bucket: int) -> Rows:
         rows, self._waiting[bucket] = joined(self._waiting[bucket]), []
         dataset = self._dataset
-        if dataset.padding is None:
-            names = dataset.get_col_names()
-            columns: list[Any] = [packed(c, n, rows.ids)[None] for c, n in zip(rows.columns, names, strict=True)]
-            return Rows(1, columns, rows.ids[None])
         if not dataset.to_boundary:
             return dataset.padding.batch(rows)
         if bucket == len(dataset.boundaries):
@@ -102,10 +98,8 @@ class BucketBatchByLengthDataset(Dataset):
             )
         known = child.get_col_names()
         self._places = [known.index(c) for c in columns]
-        self.padding = None if pad_info is None else Padding(_OWNER, child, pad_info)
+        self.padding = Padding(_OWNER, child, {} if pad_info is None else pad_info)
         self.to_boundary = truth(_OWNER, "pad_to_bucket_boundary", pad_to_bucket_boundary)
-        if self.to_boundary and self.padding is None:
-            self.padding = Padding(_OWNER, child, {})
         self.drop_remainder = truth(_OWNER, "drop_remainder", drop_remainder)
         super().__init__((child,), known)
 

@@ -18,10 +18,14 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Plan = Callable[[], Array]
 
 
+#: The values of a column of all samples, for samplers that ask; None where they are not known before they are read.
+Labels = Callable[[str], Array] | None
+
+
 class Order:
     """The indices of one pass after the other of a source of `size` samples, read from `seed`."""
 
-    def __init__(self, sampler: BuiltinSampler, size: int, seed: int, labels: Callable[[], Array] | None = None) -> None:
+    def __init__(self, sampler: BuiltinSampler, size: int, seed: int, labels: Labels = None) -> None:
         children = sampler.children
         self.child = Order(children[0], size, seed, labels) if children else None
         self._sampler, self._seed, self._labels = sampler, seed, labels
@@ -78,12 +82,12 @@ class BuiltinSampler:
         """Whether it or its child takes one of several shares."""
         return any(c.is_sharded() for c in self.children)
 
-    def count(self, size: int, labels: Callable[[], Array] | None) -> int:
+    def count(self, size: int, labels: Labels) -> int:
         """How many indices a pass over `size` samples has."""
         return self._at_most(size)
 
-    def plan(self, size: int, seed: int, labels: Callable[[], Array] | None) -> Plan:
-        """The passes over `size` samples. labels: the classes of the samples, int [size], for those who ask."""
+    def plan(self, size: int, seed: int, labels: Labels) -> Plan:
+        """The passes over `size` samples. labels: what samples of a column hold, for those who ask."""
         raise NotImplementedError
 
     def _at_most(self, count: int) -> int:
@@ -97,14 +101,14 @@ class SequentialSampler(BuiltinSampler):
         super().__init__(num_samples)
         self.start_index = 0 if start_index is None else integer("SequentialSampler", "start_index", start_index, 0)
 
-    def count(self, size: int, labels: Callable[[], Array] | None) -> int:
+    def count(self, size: int, labels: Labels) -> int:
         if self.start_index >= max(size, 1):
             raise DataError(
                 f"SequentialSampler: start_index is {self.start_index}, the data set has {size} samples", code="GC204"
             )
         return self._at_most(size - self.start_index)
 
-    def plan(self, size: int, seed: int, labels: Callable[[], Array] | None) -> Plan:
+    def plan(self, size: int, seed: int, labels: Labels) -> Plan:
         indices = np.arange(self.start_index, self.start_index + self.count(size, labels))
         return lambda: indices
 
@@ -127,7 +131,7 @@ class RandomSampler(BuiltinSampler):
     def is_shuffled(self) -> bool:
         return True
 
-    def plan(self, size: int, seed: int, labels: Callable[[], Array] | None) -> Plan:
+    def plan(self, size: int, seed: int, labels: Labels) -> Plan:
         order, turn = np.arange(size), -1
         count = self._at_most(size)
 
@@ -182,10 +186,10 @@ class DistributedSampler(BuiltinSampler):
             places = np.arange(first, size, self.num_shards)
         return places[: self._at_most(len(places))]
 
-    def count(self, size: int, labels: Callable[[], Array] | None) -> int:
+    def count(self, size: int, labels: Labels) -> int:
         return len(self._places(size))
 
-    def plan(self, size: int, seed: int, labels: Callable[[], Array] | None) -> Plan:
+    def plan(self, size: int, seed: int, labels: Labels) -> Plan:
         order, turn, places = np.arange(size), 0, self._places(size)
 
         def next_pass() -> Array:
@@ -215,10 +219,10 @@ class SubsetSampler(BuiltinSampler):
                 raise ArgumentTypeError(f"{owner}: indices must be ints, one is {i!r}", loc=user_loc())
         self.indices = np.array(given, np.int64)
 
-    def count(self, size: int, labels: Callable[[], Array] | None) -> int:
+    def count(self, size: int, labels: Labels) -> int:
         return self._at_most(len(self.indices))
 
-    def plan(self, size: int, seed: int, labels: Callable[[], Array] | None) -> Plan:
+    def plan(self, size: int, seed: int, labels: Labels) -> Plan:
         chosen = self.indices[: self._at_most(len(self.indices))]
         return lambda: chosen
 
@@ -229,7 +233,7 @@ class SubsetRandomSampler(SubsetSampler):
     def is_shuffled(self) -> bool:
         return True
 
-    def plan(self, size: int, seed: int, labels: Callable[[], Array] | None) -> Plan:
+    def plan(self, size: int, seed: int, labels: Labels) -> Plan:
         order, turn = self.indices, -1
         count = self._at_most(len(self.indices))
 
@@ -272,7 +276,7 @@ class WeightedRandomSampler(BuiltinSampler):
     def is_shuffled(self) -> bool:
         return True
 
-    def plan(self, size: int, seed: int, labels: Callable[[], Array] | None) -> Plan:
+    def plan(self, size: int, seed: int, labels: Labels) -> Plan:
         count = self._at_most(size)
         generator = Mt19937(seed)
         if self.replacement:
@@ -294,10 +298,10 @@ class WeightedRandomSampler(BuiltinSampler):
 
 
 class PKSampler(BuiltinSampler):
-    """num_val samples of each class: for sources that know their labels before they are read.
+    """num_val samples of each class, drawn with replacement: for sources that know their labels before they are read.
 
-    num_class: None, for all classes; MindSpore accepts nothing else, either. shuffle: draw the samples of a class at random in
-    each pass. class_column: "label". The classes come in ascending order; with `shuffle`, the whole pass is shuffled, too.
+    num_class: None, for all classes; MindSpore accepts nothing else, either. shuffle: the classes come in a random order instead
+    of their own. class_column: the column of the labels.
     """
 
     def __init__(
@@ -324,33 +328,33 @@ class PKSampler(BuiltinSampler):
     def is_shuffled(self) -> bool:
         return self.shuffle or super().is_shuffled()
 
-    def count(self, size: int, labels: Callable[[], Array] | None) -> int:
+    def count(self, size: int, labels: Labels) -> int:
         return self._at_most(self.num_val * len(np.unique(self._labels(labels))))
 
-    def plan(self, size: int, seed: int, labels: Callable[[], Array] | None) -> Plan:
+    def plan(self, size: int, seed: int, labels: Labels) -> Plan:
         of = self._labels(labels)
-        classes = [np.flatnonzero(of == c) for c in np.unique(of)]
-        count, generator = self._at_most(self.num_val * len(classes)), Mt19937(seed)
+        classes = np.unique(of)
+        members = {int(c): np.flatnonzero(of == c) for c in classes}
+        count, turn = self._at_most(self.num_val * len(classes)), -1
 
         def next_pass() -> Array:
-            chosen = []
-            for members in classes:
-                places = np.arange(self.num_val) % len(members)
-                if self.shuffle:
-                    places = integers(generator, np.full(self.num_val, len(members)))
-                chosen.append(members[places])
-            together = np.concatenate(chosen)
-            return (shuffled(together, generator) if self.shuffle else together)[:count]
+            nonlocal turn
+            turn += 1
+            generator = Mt19937(seed + turn)
+            order = shuffled(classes, generator) if self.shuffle else classes
+            drawn = integers(generator, np.repeat([len(members[int(c)]) for c in order], self.num_val))
+            chosen = [members[int(c)][drawn[k * self.num_val : (k + 1) * self.num_val]] for k, c in enumerate(order)]
+            return np.concatenate(chosen)[:count]
 
         return next_pass
 
-    def _labels(self, labels: Callable[[], Array] | None) -> Array:
+    def _labels(self, labels: Labels) -> Array:
         if labels is None:
             raise ArgumentValueError(
                 "PKSampler needs a data set whose labels are known before it is read", loc=user_loc(),
                 help="MnistDataset, Cifar10Dataset, Cifar100Dataset and ImageFolderDataset know theirs",
             )
-        return labels()
+        return labels(self.class_column)
 
 
 class Sampler(BuiltinSampler):
@@ -366,11 +370,11 @@ class Sampler(BuiltinSampler):
     def reset(self) -> None:
         """Called before each pass but the first."""
 
-    def count(self, size: int, labels: Callable[[], Array] | None) -> int:
+    def count(self, size: int, labels: Labels) -> int:
         self.dataset_size = size
         return self._at_most(len(self._indices()))
 
-    def plan(self, size: int, seed: int, labels: Callable[[], Array] | None) -> Plan:
+    def plan(self, size: int, seed: int, labels: Labels) -> Plan:
         self.dataset_size, turn = size, -1
 
         def next_pass() -> Array:

@@ -26,8 +26,8 @@ class ArrayDataset(MappableDataset):
     def length(self) -> int:
         return len(self._arrays[0])
 
-    def labels(self) -> Array:
-        return self._arrays[self._columns.index("label")] if "label" in self._columns else super().labels()
+    def labels(self, column: str) -> Array:
+        return self._arrays[self._columns.index(column)] if column in self._columns else super().labels(column)
 
     def open(self, run: Run) -> Stream:
         return _ArrayStream(self._arrays, self.order(run.seed))

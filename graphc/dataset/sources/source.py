@@ -35,10 +35,10 @@ class MappableDataset(Dataset):
         """How many samples the source has."""
         raise NotImplementedError
 
-    def labels(self) -> Array:
-        """int [length]: the class of each sample, for PKSampler."""
+    def labels(self, column: str) -> Array:
+        """int [length]: what the samples hold in that column, for PKSampler."""
         raise ArgumentValueError(
-            f"PKSampler: {type(self).__name__} does not know the labels of samples before they are read", loc=user_loc()
+            f"PKSampler: {type(self).__name__} does not know column {column!r} of samples before they are read", loc=user_loc()
         )
 
     def order(self, seed: int) -> Order:
@@ -122,7 +122,3 @@ def check_shards(owner: str, num_shards: int | None, shard_id: int | None) -> No
         assert shard_id is not None
         shard(integer(owner, "num_shards", num_shards, 1), shard_id, owner)
 
-
-def seed_of(run: Run) -> int:
-    """The seed of a source's order."""
-    return run.seed
