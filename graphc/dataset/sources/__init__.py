@@ -2,6 +2,15 @@
 
 from graphc.dataset.nodes import batches, buckets, columns, mapping, sequence
 from graphc.dataset.sources.arrays import NumpySlicesDataset
+from graphc.dataset.sources.bundled import DigitsDataset
+from graphc.dataset.sources.cifar import Cifar10Dataset, Cifar100Dataset
 from graphc.dataset.sources.generator import GeneratorDataset
+from graphc.dataset.sources.images import ImageFolderDataset
+from graphc.dataset.sources.mnist import FashionMnistDataset, MnistDataset
+from graphc.dataset.sources.text import CSVDataset, TextFileDataset
 
-__all__ = ["GeneratorDataset", "NumpySlicesDataset", "batches", "buckets", "columns", "mapping", "sequence"]
+__all__ = [
+    "CSVDataset", "Cifar100Dataset", "Cifar10Dataset", "DigitsDataset", "FashionMnistDataset", "GeneratorDataset",
+    "ImageFolderDataset", "MnistDataset", "NumpySlicesDataset", "TextFileDataset", "batches", "buckets", "columns", "mapping",
+    "sequence",
+]  # fmt: skip

@@ -88,7 +88,7 @@ def _saturation(image: Array, factor: float) -> Array:
 
 
 def _hue(image: Array, part: float) -> Array:
-    """Through HSV of 8 bits, with hues of 2 degrees each, as OpenCV keeps them."""
+    """Through HSV of 8 bits each as OpenCV keeps them: of hues there are 256 on the way there, 255 on the way back."""
     if image.dtype != np.uint8:
         raise DataError(f"RandomColorAdjust: hue is changed in uint8 images, got {image.dtype}", code="GC201")
     rgb = image.astype(np.float32)
@@ -99,9 +99,9 @@ def _hue(image: Array, part: float) -> Array:
     hue = np.where(
         most == r, 60 * (g - b) / safe, np.where(most == g, 120 + 60 * (b - r) / safe, 240 + 60 * (r - g) / safe)
     )
-    hue = np.rint(np.where(hue < 0, hue + 360, hue) / 2) % 180
+    hue = np.rint(np.where(hue < 0, hue + 360, hue) * (256 / 360))
     saturation = np.rint(255 * spread / np.where(most == 0, 1, most)) / 255
-    turned = np.trunc(hue + part * 180) % 180 * 2 / 60
+    turned = (hue + int(part * 255)) % 256 * (6 / 255)
     sector = np.floor(turned)
     rest = turned - sector
     low, down, up = (

@@ -92,11 +92,6 @@ class CenterCrop(ImageTransform):
 
     def on_pil(self, image: Any) -> Any:
         height, width = self.size
-        frame_x, frame_y = max(width - image.width, 0), max(height - image.height, 0)
-        if frame_x or frame_y:
-            operations = pillow("PIL.ImageOps")
-            sides = (frame_x // 2, frame_y // 2, (frame_x + 1) // 2, (frame_y + 1) // 2)
-            image = operations.expand(image, sides, 0)
         left, top = round((image.width - width) / 2), round((image.height - height) / 2)
         return image.crop((left, top, left + width, top + height))
 
@@ -250,3 +245,8 @@ class RandomRotation(ImageTransform):
     def on_array(self, image: Array) -> Array:
         angle = float(rng().uniform(*self.degrees))
         return rotated(image, angle, self.resample, self.expand, self.center, self.fill_value)
+
+    def on_pil(self, image: Any) -> Any:
+        angle = float(rng().uniform(*self.degrees))
+        fill = self.fill_value[0] if len(image.getbands()) == 1 else self.fill_value
+        return image.rotate(angle, _pil_filter(self.resample), self.expand, self.center, fillcolor=fill)

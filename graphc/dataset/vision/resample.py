@@ -117,12 +117,12 @@ def rotated(
     x0, y0 = ((width - 1) / 2, (height - 1) / 2) if center is None else center
     cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     if expand:
-        new_width = round(abs(width * cos) + abs(height * sin))
-        new_height = round(abs(width * sin) + abs(height * cos))
+        around = abs(width * cos) + abs(height * sin), abs(width * sin) + abs(height * cos)
     else:
-        new_width, new_height = width, height
+        around = width, height
+    new_width, new_height = map(round, around)
     y, x = np.mgrid[0:new_height, 0:new_width].astype(np.float64)
-    dx, dy = x - x0 - (new_width - width) / 2, y - y0 - (new_height - height) / 2
+    dx, dy = x - x0 - (around[0] - width) / 2, y - y0 - (around[1] - height) / 2
     at_x, at_y = x0 + cos * dx - sin * dy, y0 + sin * dx + cos * dy
     fill = np.array(color[: 1 if image.ndim == 2 else 3], np.float64)
     fill = fill[0] if image.ndim == 2 or image.shape[2] != 3 else fill
