@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphc.dataset import vision as vision
     from graphc.dataset.core.dataset import Dataset
     from graphc.dataset.nodes.batches import BatchDataset, BatchInfo, PaddedBatchDataset
-    from graphc.dataset.nodes.columns import zip
+    from graphc.dataset.nodes.zipping import zip
     from graphc.dataset.orders.samplers import (
         DistributedSampler,
         PKSampler,
@@ -50,7 +50,7 @@ _LAZY = {
     "vision": "",
     "core.dataset": "Dataset",
     "nodes.batches": "BatchDataset BatchInfo PaddedBatchDataset",
-    "nodes.columns": "zip",
+    "nodes.zipping": "zip",
     "orders.samplers": "DistributedSampler PKSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler SubsetSampler"
     " WeightedRandomSampler",
     "sample_rng": "rng",

@@ -159,9 +159,9 @@ class _RepeatStream(Stream):
 
     def _next_round(self) -> bool:
         """Whether there is one; an endless repeat of nothing is none."""
-        self._round += 1
-        if self._round == self._count or (self._count == -1 and not self._any):
+        if self._round + 1 == self._count or (self._count == -1 and not self._any):
             return False
+        self._round += 1
         self._child.begin()
         return True
 

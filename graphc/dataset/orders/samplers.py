@@ -234,13 +234,13 @@ class SubsetRandomSampler(SubsetSampler):
         return True
 
     def plan(self, size: int, seed: int, labels: Labels) -> Plan:
-        order, turn = self.indices, -1
+        order = self.indices
         count = self._at_most(len(self.indices))
 
         def next_pass() -> Array:
-            nonlocal order, turn
-            turn += 1
-            order = shuffled(order, Mt19937(seed + turn))
+            nonlocal order
+            # The same numbers in each pass, as in MindSpore: they mix the order of the pass before.
+            order = shuffled(order, Mt19937(seed))
             return order[:count]
 
         return next_pass
@@ -300,8 +300,8 @@ class WeightedRandomSampler(BuiltinSampler):
 class PKSampler(BuiltinSampler):
     """num_val samples of each class, drawn with replacement: for sources that know their labels before they are read.
 
-    num_class: None, for all classes; MindSpore accepts nothing else, either. shuffle: the classes come in a random order instead
-    of their own. class_column: the column of the labels.
+    num_class: None, for all classes; MindSpore accepts nothing else, either. shuffle: the classes come in a random order, the
+    same one in each pass, instead of their own. class_column: the column of the labels.
     """
 
     def __init__(
@@ -335,13 +335,14 @@ class PKSampler(BuiltinSampler):
         of = self._labels(labels)
         classes = np.unique(of)
         members = {int(c): np.flatnonzero(of == c) for c in classes}
-        count, turn = self._at_most(self.num_val * len(classes)), -1
+        count, turn, order = self._at_most(self.num_val * len(classes)), -1, classes
 
         def next_pass() -> Array:
-            nonlocal turn
+            nonlocal turn, order
             turn += 1
             generator = Mt19937(seed + turn)
-            order = shuffled(classes, generator) if self.shuffle else classes
+            if self.shuffle and turn == 0:
+                order = shuffled(classes, generator)
             drawn = integers(generator, np.repeat([len(members[int(c)]) for c in order], self.num_val))
             chosen = [members[int(c)][drawn[k * self.num_val : (k + 1) * self.num_val]] for k, c in enumerate(order)]
             return np.concatenate(chosen)[:count]

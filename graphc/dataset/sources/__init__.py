@@ -1,6 +1,6 @@
 """Where rows come from: arrays, users' objects, files. The operations on them come along."""
 
-from graphc.dataset.nodes import batches, buckets, columns, mapping, sequence
+from graphc.dataset.nodes import batches, buckets, columns, mapping, sequence, zipping
 from graphc.dataset.sources.arrays import NumpySlicesDataset
 from graphc.dataset.sources.bundled import DigitsDataset
 from graphc.dataset.sources.cifar import Cifar10Dataset, Cifar100Dataset
@@ -12,5 +12,5 @@ from graphc.dataset.sources.text import CSVDataset, TextFileDataset
 __all__ = [
     "CSVDataset", "Cifar100Dataset", "Cifar10Dataset", "DigitsDataset", "FashionMnistDataset", "GeneratorDataset",
     "ImageFolderDataset", "MnistDataset", "NumpySlicesDataset", "TextFileDataset", "batches", "buckets", "columns", "mapping",
-    "sequence",
+    "sequence", "zipping",
 ]  # fmt: skip

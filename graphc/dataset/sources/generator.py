@@ -62,7 +62,7 @@ class Form:
             try:
                 arrays.append(to_array(value))
             except DataError as error:
-                raise self._error(f"{error.message}, in column {name!r}", ids[len(arrays)]) from None
+                raise self._error(f"gave something else for column {name!r}: {error.message}", ids[len(arrays)]) from None
         first = arrays[0]
         if all(a.shape == first.shape and a.dtype == first.dtype for a in arrays):
             return stack(arrays, name, ids)

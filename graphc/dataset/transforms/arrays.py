@@ -12,6 +12,7 @@ from graphc.dataset.core.rows import to_array
 from graphc.dataset.schema import numpy_dtype
 from graphc.dataset.transforms.base import Transform, WholeTransform
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.ops.tensor.dtype import bool_
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -135,7 +136,7 @@ _COMPARISONS: dict[Relational, Any] = {
 class Mask(WholeTransform):
     """Where the value compares with `constant` so: bool, or `dtype`, of the same shape."""
 
-    def __init__(self, operator: Relational, constant: Any, dtype: Any = "bool") -> None:
+    def __init__(self, operator: Relational, constant: Any, dtype: Any = bool_) -> None:
         if not isinstance(operator, Relational):
             raise ArgumentTypeError(f"Mask: operator must be a Relational, got {operator!r}", loc=user_loc())
         if not isinstance(constant, (str, bytes, bool, int, float, np.generic)):

@@ -5,18 +5,22 @@ The memory has no name and belongs to no folder: it is gone with the processes t
 
 from __future__ import annotations
 
+import ast
 import mmap
 import multiprocessing
 import os
 import pickle
 import queue
 import signal
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import cache
 from multiprocessing import reduction
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,10 +48,7 @@ class ProcessWorkers:
         context: Any = multiprocessing.get_context(method)
         sent: Any = job
         if method == "spawn":
-            try:
-                sent = pickle.dumps(job, protocol=5)
-            except Exception as error:
-                raise Unpicklable(f"{type(error).__name__}: {error}") from error
+            sent = _pickled(job)
         slots = -(-ahead // workers)
         share = config.get_enable_shared_mem() and _CAN_SHARE
         self._workers: list[_Worker] = []
@@ -72,6 +73,40 @@ class ProcessWorkers:
 
     def result(self) -> Done:
         return self._turns.popleft().receive()
+
+
+def _pickled(job: Any) -> bytes:
+    """The job as bytes that a spawned process can load; Unpicklable if it could not, or would run the whole program again."""
+    try:
+        sent = pickle.dumps(job, protocol=5)
+    except Exception as error:
+        raise Unpicklable(f"{type(error).__name__}: {error}") from error
+    main = sys.modules.get("__main__")
+    file = getattr(main, "__file__", None)
+    if getattr(main, "__spec__", None) is None and file is not None and not _is_guarded(file):
+        raise Unpicklable('the program has no if __name__ == "__main__":, so a process would run all of it again')
+    if b"__main__" in sent and file is None:
+        raise Unpicklable("it is defined in an interactive session, which a process cannot import")
+    compat = sys.modules.get("graphc.compat.modules")
+    if compat is not None and compat.installed():
+        raise Unpicklable("in this process `import mindspore` means graphc, in a new one it does not")
+    return sent
+
+
+@cache
+def _is_guarded(file: str) -> bool:
+    """Whether a program has an `if __name__ == "__main__":` (True where its text is not to be had)."""
+    try:
+        tree = ast.parse(Path(file).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return True
+    tests = (n.test for n in tree.body if isinstance(n, ast.If))
+    only_definitions = all(isinstance(n, _HARMLESS) for n in tree.body)
+    return only_definitions or any("__name__" in ast.unparse(t) for t in tests)
+
+
+#: Statements that do nothing when a program is imported.
+_HARMLESS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
 class _Worker:
@@ -124,10 +159,7 @@ class _Worker:
         how = f"was killed by signal {-code}" if code is not None and code < 0 else f"ended with exit code {code}"
         help = None
         if not self._has_answered and (code or 0) > 0:
-            help = (
-                "its own message stands above; a program that starts processes must do so under "
-                'if __name__ == "__main__":, or give python_multiprocessing=False'
-            )
+            help = "its own message stands above; python_multiprocessing=False uses threads"
         return DataError(f"worker process {self.process.pid} of the data set {how}", code="GC202", help=help)
 
 
@@ -150,7 +182,10 @@ def _end(workers: list[_Worker]) -> None:
 def _work(connection: Connection, sent: Any, slots: int) -> None:
     """Do tasks until the other end is gone. Ctrl-C is for the main process, which ends this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    job = pickle.loads(sent) if isinstance(sent, bytes) else sent
+    try:
+        job = pickle.loads(sent) if isinstance(sent, bytes) else sent
+    except Exception as error:
+        job = _cannot(error)
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
     # Tasks are taken in at once, so that neither side waits for the other to read.
     threading.Thread(target=_take_in, args=(connection, tasks), daemon=True).start()
@@ -163,6 +198,17 @@ def _work(connection: Connection, sent: Any, slots: int) -> None:
         except OSError:
             return
         turn += 1
+
+
+def _cannot(error: Exception) -> Callable[[Any], Done]:
+    """A job that says why the one that was sent cannot be done."""
+    refused = DataError(
+        f"a worker process cannot load what it should run: {type(error).__name__}: {error}",
+        code="GC202",
+        help="define it where it can be imported from, or give python_multiprocessing=False",
+    )
+    refused.__cause__ = error
+    return lambda task: Done(None, refused)
 
 
 _NO_MORE = object()
