@@ -12,7 +12,7 @@ import numpy as np
 from graphc.dataset import config
 from graphc.dataset.checks import INT32_MAX, integer
 from graphc.dataset.core.rows import Rows, joined, packed, stack
-from graphc.dataset.core.streams import Run, Stream
+from graphc.dataset.core.streams import Epochs, Run, Stream
 from graphc.dataset.workers.ahead import ReadAhead
 from graphc.errors import ArgumentValueError, DataError, DTypeError, user_loc
 from graphc.ops.tensor.dtype import BY_NAME
@@ -42,7 +42,7 @@ class DatasetIterator:
         run = Run(self._seed, prefetch, parallel=not config.get_debug_mode())
         self._closing = weakref.finalize(self, run.close)
         try:
-            stream = dataset.open(run)
+            stream = Epochs(dataset.open(run), run)
             self._source: Stream | ReadAhead = stream
             if run.parallel and dataset.busy():
                 self._source = ReadAhead(stream, prefetch, self._epoch, self._position, epochs)

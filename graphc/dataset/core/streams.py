@@ -27,6 +27,8 @@ class Run:
     parallel: bool
     closers: list[Callable[[], None]] = field(default_factory=list)
     nodes: int = 0
+    #: How many passes of the whole pipeline are over; what `repeat` repeats are none.
+    epoch: int = 0
 
     def number(self) -> int:
         """A number for a node: the same one in each run of a pipeline."""
@@ -61,6 +63,28 @@ class Stream(ABC):
         """Leave out the whole next pass."""
         self.begin()
         self.skip(ALL)
+
+
+class Epochs(Stream):
+    """The whole pipeline's stream: it counts the passes."""
+
+    def __init__(self, stream: Stream, run: Run) -> None:
+        self._stream, self._run = stream, run
+        run.epoch = -1
+
+    def begin(self) -> None:
+        self._run.epoch += 1
+        self._stream.begin()
+
+    def read(self, count: int) -> Rows | None:
+        return self._stream.read(count)
+
+    def skip(self, count: int) -> int:
+        return self._stream.skip(count)
+
+    def pass_over(self) -> None:
+        self._run.epoch += 1
+        self._stream.pass_over()
 
 
 def fill(stream: Stream, count: int) -> Rows | None:

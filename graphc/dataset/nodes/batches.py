@@ -116,18 +116,18 @@ class _FunctionBatchStream(Worked):
         super().__init__(*pool_of("batch", job, workers_, dataset.processes, run))
         self._child, self._job = child, job
         self._size, self._drop = dataset.batch_size, dataset.drop_remainder
-        self._epoch, self._number = -1, 0
+        self._run, self._number = run, 0
 
     def begin(self) -> None:
         self.restart()
         self._child.begin()
-        self._epoch, self._number = self._epoch + 1, 0
+        self._number = 0
 
     def _next_size(self) -> int:
         if isinstance(self._size, int):
             return self._size
         try:
-            size = self._size(BatchInfo(self._epoch, self._number))
+            size = self._size(BatchInfo(self._run.epoch, self._number))
         except interrupts():
             raise
         except BaseException as raised:
@@ -142,7 +142,7 @@ class _FunctionBatchStream(Worked):
         if rows is None or (rows.count < size and self._drop):
             return None
         self._number += 1
-        return rows, BatchInfo(self._epoch, self._number - 1)
+        return rows, BatchInfo(self._run.epoch, self._number - 1)
 
     def do(self, task: Any) -> Done:
         return self._job(task)
@@ -159,7 +159,6 @@ class _FunctionBatchStream(Worked):
     def pass_over(self) -> None:
         self.restart()
         self._child.pass_over()
-        self._epoch += 1
 
 
 def _stacked(rows: Rows, names_: list[str]) -> Rows:
@@ -308,7 +307,7 @@ class _PaddedStream(_FunctionBatchStream):
         Worked.__init__(self, None, 0)
         self._child, self._job = child, dataset.padded
         self._size, self._drop = dataset.batch_size, dataset.drop_remainder
-        self._epoch, self._number = -1, 0
+        self._run, self._number = run, 0
 
 
 @node("padded_batch")

@@ -228,20 +228,19 @@ class SubsetSampler(BuiltinSampler):
 
 
 class SubsetRandomSampler(SubsetSampler):
-    """The given indices, in a new random order in each pass."""
+    """The given indices, the first num_samples of them, in a new random order in each pass."""
 
     def is_shuffled(self) -> bool:
         return True
 
     def plan(self, size: int, seed: int, labels: Labels) -> Plan:
-        order = self.indices
-        count = self._at_most(len(self.indices))
+        order = self.indices[: self._at_most(len(self.indices))]
 
         def next_pass() -> Array:
             nonlocal order
             # The same numbers in each pass, as in MindSpore: they mix the order of the pass before.
             order = shuffled(order, Mt19937(seed))
-            return order[:count]
+            return order
 
         return next_pass
 
