@@ -56,6 +56,8 @@ class DatasetIterator:
             run.close()
             raise
         self._begun = False
+        #: Whether a block has met the end of the pass, which is yet to be told.
+        self._ended = False
         self._failure: DataError | None = None
         self._ready: deque[Rows] = deque()
         #: Unbatched rows are read several at a time.
@@ -90,6 +92,7 @@ class DatasetIterator:
         while have < steps:
             rows = self._more(steps - have)
             if rows is None:
+                self._ended = True
                 break
             if _shapes(rows) != _shapes(parts[0]):
                 self._put_back(rows)
@@ -140,8 +143,9 @@ class DatasetIterator:
         self._check_open()
         if not self._begun:
             self._begin()
-        rows = self._more(count)
+        rows = None if self._ended else self._more(count)
         if rows is None:
+            self._ended = False
             self._epoch, self._position, self._begun = self._epoch + 1, 0, False
             if self._epoch == self._epochs:
                 self.close()
