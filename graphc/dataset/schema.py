@@ -20,7 +20,7 @@ def numpy_dtype(owner: str, given: Any) -> np.dtype[Any]:
     if given is str or given == "string":
         return np.dtype(np.str_)
     try:
-        dtype = np.dtype(given) if not isinstance(given, str) or given in _NUMPY_ONLY else None
+        dtype: np.dtype[Any] | None = np.dtype(given) if not isinstance(given, str) or given in _NUMPY_ONLY else None
         if dtype is not None and dtype.name in _NUMPY_ONLY:
             return dtype
     except TypeError:
@@ -33,7 +33,8 @@ def numpy_dtype(owner: str, given: Any) -> np.dtype[Any]:
         import ml_dtypes
 
         return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(name)
+    found: np.dtype[Any] = np.dtype(name)
+    return found
 
 
 class Schema:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, user_loc
 
 
-class Shuffle(str, Enum):
+class Shuffle(StrEnum):
     """GLOBAL mixes files and samples, FILES the order of files only; the others are for MindRecord files."""
 
     FALSE = "false"

@@ -31,7 +31,9 @@ PIPELINES = {
     "filter": lambda: arrays().map(noisy, "x").filter(lambda y: y % 3 != 0, "y").batch(2),
     "sizes": lambda: arrays().batch(lambda info: info.get_batch_num() + 1 + info.get_epoch_num()),
     "buckets": lambda: ds.GeneratorDataset(Growing(8), ["x", "y"]).bucket_batch_by_length(["x"], [4], [3, 2]),
-    "zip and concat": lambda: ds.zip((arrays(), arrays(7).concat(arrays(2)).rename(["x", "y"], ["a", "b"]).skip(1).take(6))),
+    "zip and concat": lambda: ds.zip(
+        (arrays(), arrays(7).concat(arrays(2)).rename(["x", "y"], ["a", "b"]).skip(1).take(6))
+    ),
     "shards": lambda: arrays(num_shards=3, shard_id=2).shuffle(2),
     "split": lambda: arrays().split([6, 4])[0].map(noisy, "x"),
     "weighted": lambda: arrays(sampler=ds.WeightedRandomSampler(range(10), 6)),
@@ -74,7 +76,7 @@ def test_blocks_are_the_batches_and_count_as_such():
     blocks = []
     while (block := iterator.blocks(steps=2)) is not None:
         assert all(column.flags.c_contiguous for column in block)
-        blocks.append([column.shape[:2] for column in block][0])
+        blocks.append(block[0].shape[:2])
         expected = whole[: len(block[0])]
         assert [[x.tolist(), y.tolist()] for x, y in zip(*block, strict=True)] == expected
         whole = whole[len(block[0]) :]

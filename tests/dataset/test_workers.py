@@ -37,6 +37,11 @@ def rows(dataset, epochs=2):
     return [[v.tolist() for v in row] for _ in range(epochs) for row in iterator]
 
 
+def raise_in(dataset):
+    for _ in dataset:
+        raise ZeroDivisionError
+
+
 def pipelines(workers):
     """The same data sets with these workers."""
     source = ds.GeneratorDataset(Samples(), ["x", "y"], **workers)
@@ -87,11 +92,10 @@ def test_spawned_processes():
 @pytest.mark.parametrize("workers", [{}, THREADS, PROCESSES], ids=["one", "threads", "processes"])
 def test_exceptions_of_a_source(workers):
     dataset = ds.GeneratorDataset(Samples(bad=5), ["x", "y"], shuffle=False, **workers)
-    seen = []
+    iterator = dataset.create_tuple_iterator(num_epochs=1, output_numpy=True)
+    assert [int(next(iterator)[1]) for _ in range(5)] == [0, 1, 2, 3, 4]
     with pytest.raises(DataError, match=r"\[GC200\] .* at sample 5 raised KeyError: 'no such sample'") as caught:
-        for row in dataset.create_tuple_iterator(num_epochs=1, output_numpy=True):
-            seen.append(int(row[1]))
-    assert seen == [0, 1, 2, 3, 4]
+        next(iterator)
     assert caught.value.sample == "5"
     assert caught.value.loc.file.endswith("sources.py")
     assert 'raise KeyError("no such sample")' in str(caught.value)
@@ -112,8 +116,7 @@ def test_a_killed_worker_is_an_error():
     victim = multiprocessing.active_children()[0].pid
     os.kill(victim, signal.SIGKILL)
     with pytest.raises(DataError, match=rf"\[GC202\] worker process {victim} .* was killed by signal 9"):
-        for _ in iterator:
-            pass
+        list(iterator)
     with pytest.raises(DataError, match="was killed"):
         next(iterator)
 
@@ -142,8 +145,7 @@ def test_workers_are_gone_after_break_close_and_exception(workers):
     gc.collect()
     assert alive() == []
     with pytest.raises(ZeroDivisionError):
-        for _ in dataset:
-            1 / 0
+        raise_in(dataset)
     gc.collect()
     assert alive() == []
     assert len(os.listdir("/proc/self/fd")) <= open_files

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,14 +14,15 @@ from graphc.dataset.core.rows import packed
 from graphc.dataset.core.streams import ALL, Run, Stream, fill
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 
+D = TypeVar("D", bound="Dataset")
 #: Kind of node -> its class, which the module that has it adds.
-_NODES: dict[str, type[Dataset]] = {}
+_NODES: dict[str, Callable[..., Dataset]] = {}
 
 
-def node(kind: str) -> Callable[[type[Dataset]], type[Dataset]]:
+def node(kind: str) -> Callable[[type[D]], type[D]]:
     """Makes a class the one that the method `kind` of data sets makes."""
 
-    def add(cls: type[Dataset]) -> type[Dataset]:
+    def add(cls: type[D]) -> type[D]:
         _NODES[kind] = cls
         return cls
 
@@ -234,11 +235,18 @@ class Dataset:
     ) -> Dataset:
         """Stack so many rows into one, of arrays [batch_size, ...]; all of a column have one shape and dtype.
 
-        batch_size: an int, or a function of a BatchInfo. drop_remainder: leave out a last batch that is not full. per_batch_map:
-        called with one list of arrays per input column (all by default) and a BatchInfo, returns one list or array per output
-        column. max_rowsize has no effect.
+        batch_size: an int, or a function of a BatchInfo. drop_remainder: leave out a last batch that is not full.
+        per_batch_map: called with one list of arrays per input column (all by default) and a BatchInfo, returns one list or
+        array per output column. max_rowsize has no effect.
         """
-        options = (num_parallel_workers, per_batch_map, input_columns, output_columns, python_multiprocessing, max_rowsize)
+        options = (
+            num_parallel_workers,
+            per_batch_map,
+            input_columns,
+            output_columns,
+            python_multiprocessing,
+            max_rowsize,
+        )
         return _NODES["batch"](self, batch_size, drop_remainder, *options)
 
     def padded_batch(
@@ -330,8 +338,9 @@ class Dataset:
     def split(self, sizes: list[int] | list[float], randomize: bool = True) -> tuple[Dataset, ...]:
         """Data sets of these sizes (ints, whose sum is the number of rows, or shares, whose sum is 1), without overlap.
 
-        randomize: rows are drawn at random, the same ones in each pass, by the seed at the time an iterator is made: set one, else
-        the parts are drawn anew. A source that is shuffled gives other rows to the parts in each pass: shuffle after splitting.
+        randomize: rows are drawn at random, the same ones in each pass, by the seed at the time an iterator is
+        made: set one, else the parts are drawn anew. A source that is shuffled gives other rows to the parts in each pass:
+        shuffle after splitting.
         """
         return self._split(self._sizes(sizes), truth("split", "randomize", randomize))
 

@@ -10,9 +10,7 @@ from typing import Any
 
 from graphc.errors import DataError, GraphcError, Loc, is_hidden, user_loc
 
-_LIBRARIES = tuple(
-    {path for name in ("stdlib", "purelib", "platlib") if (path := sysconfig.get_paths().get(name))}
-)
+_LIBRARIES = tuple({path for name in ("stdlib", "purelib", "platlib") if (path := sysconfig.get_paths().get(name))})
 
 
 def loc_of(trace: TracebackType | None) -> Loc | None:

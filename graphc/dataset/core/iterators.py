@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
+from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from graphc.ops.tensor.tensor import Tensor
 if TYPE_CHECKING:
     from graphc.dataset.core.dataset import Dataset
 
+T = TypeVar("T")
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -52,8 +54,10 @@ class DatasetIterator:
             else:
                 for _ in range(self._epoch):
                     stream.pass_over()
-        except BaseException:
+        except BaseException as error:
             run.close()
+            if isinstance(error, DataError):
+                error.loc = error.loc or user_loc()
             raise
         self._begun = False
         #: Whether a block has met the end of the pass, which is yet to be told.
@@ -83,7 +87,9 @@ class DatasetIterator:
         names = self._chosen if columns is None else columns
         for name in names:
             if name not in self._names:
-                raise DataError(f"blocks: there is no column {name!r}, there are {', '.join(self._names)}", loc=user_loc())
+                raise DataError(
+                    f"blocks: there is no column {name!r}, there are {', '.join(self._names)}", loc=user_loc()
+                )
         try:
             parts = [self._read(steps)]
         except StopIteration:
@@ -142,7 +148,7 @@ class DatasetIterator:
         """Up to `count` rows of the pass; StopIteration at its end, which is the start of the next one."""
         self._check_open()
         if not self._begun:
-            self._begin()
+            self._guarded(self._begin)
         rows = None if self._ended else self._more(count)
         if rows is None:
             self._ended = False
@@ -174,16 +180,7 @@ class DatasetIterator:
 
     def _more(self, count: int) -> Rows | None:
         if not self._ready:
-            try:
-                rows = self._source.read(max(count, self._at_once))
-            except DataError as error:
-                self._failure = error
-                self.close()
-                error.loc = error.loc or user_loc()
-                raise
-            except BaseException:
-                self.close()
-                raise
+            rows = self._guarded(lambda: self._source.read(max(count, self._at_once)))
             if rows is None:
                 return None
             self._ready.append(rows)
@@ -193,6 +190,17 @@ class DatasetIterator:
             rows = rows.part(0, count)
         self._position += rows.count
         return rows
+
+    def _guarded(self, action: Callable[[], T]) -> T:
+        """What an action of the source's gives; whatever it raises ends the workers, and an error is raised again ever after."""
+        try:
+            return action()
+        except BaseException as error:
+            if isinstance(error, DataError):
+                self._failure = error
+                error.loc = error.loc or user_loc()
+            self.close()
+            raise
 
     def _put_back(self, rows: Rows) -> None:
         self._position -= rows.count

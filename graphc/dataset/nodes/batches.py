@@ -276,9 +276,7 @@ class Padding:
             columns.append(self._filled(values(column), name, *self.of[place], length, rows.ids)[None])
         return Rows(1, columns, rows.ids[None])
 
-    def _filled(
-        self, arrays: list[Any], name: str, shape: Any, value: Any, length: int | None, ids: Array
-    ) -> Array:
+    def _filled(self, arrays: list[Any], name: str, shape: Any, value: Any, length: int | None, ids: Array) -> Array:
         arrays = [np.asarray(a) for a in arrays]
         rank = arrays[0].ndim
         for k, a in enumerate(arrays):
@@ -288,16 +286,16 @@ class Padding:
                     f"padding: column {name!r} has {a.ndim} axes at sample {ids[k]}, {wanted} are needed", code="GC203"
                 )
         largest = [max(a.shape[axis] for a in arrays) for axis in range(rank)]
-        final = [
+        final: list[Any] = [
             n if wanted is None and length is None else (wanted if wanted is not None else length)
             for n, wanted in zip(largest, shape or [None] * rank, strict=True)
         ]
         text = arrays[0].dtype.kind in "US"
         dtype = np.result_type(*{a.dtype for a in arrays}) if text else arrays[0].dtype
         fill_with = ("" if text else 0) if value is None else value
-        result = np.full((len(arrays), *final), fill_with, dtype)
+        result: Array = np.full((len(arrays), *final), np.asarray(fill_with).astype(dtype), dtype)
         for k, a in enumerate(arrays):
-            inside = tuple(slice(0, min(have, most)) for have, most in zip(a.shape, final, strict=True))
+            inside: Any = tuple(slice(0, min(have, most)) for have, most in zip(a.shape, final, strict=True))
             result[(k, *inside)] = a[inside]
         return result
 
@@ -319,7 +317,7 @@ class PaddedBatchDataset(Dataset):
     def __init__(
         self, child: Dataset, batch_size: int, drop_remainder: bool, num_parallel_workers: int | None, pad_info: Any
     ) -> None:
-        self.batch_size: Any = integer("padded_batch", "batch_size", batch_size, 1, INT32_MAX)
+        self.batch_size = integer("padded_batch", "batch_size", batch_size, 1, INT32_MAX)
         self.drop_remainder = truth("padded_batch", "drop_remainder", drop_remainder)
         self.padding = None if pad_info is None else Padding("padded_batch", child, pad_info)
         if workers("padded_batch", num_parallel_workers) not in (None, 1):
@@ -346,4 +344,4 @@ class PaddedBatchDataset(Dataset):
         return rows // self.batch_size if self.drop_remainder else -(-rows // self.batch_size)
 
     def get_batch_size(self) -> int:
-        return int(self.batch_size)
+        return self.batch_size

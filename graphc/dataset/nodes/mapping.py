@@ -46,8 +46,8 @@ class Operations:
         if not one_by_one and isinstance(columns[0], np.ndarray):
             try:
                 return self._done(rows, [self._at_once(columns[0])], None)
-            except DataError as error:
-                return Done(None, self._said(error, rows, 0))
+            except DataError as misfit:
+                return Done(None, self._said(misfit, rows, 0))
         results, error = self._one_by_one(rows, columns, one_by_one, key, first)
         if not results:
             return Done(None, error)
@@ -215,7 +215,8 @@ class MapDataset(Dataset):
         for operation in listed:
             if not callable(operation) or isinstance(operation, type):
                 raise ArgumentValueError(
-                    f"map: operations must be callable objects, one is {operation!r}", loc=user_loc(),
+                    f"map: operations must be callable objects, one is {operation!r}",
+                    loc=user_loc(),
                     help=f"{operation.__name__}() makes one" if isinstance(operation, type) else None,
                 )
         only("map", "cache", cache, None)

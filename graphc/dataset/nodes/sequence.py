@@ -96,13 +96,9 @@ def _picked(buffer: Rows, arriving: Rows | None, indices: list[int]) -> Rows:
     start = buffer.count
     if arriving is None or max(indices) < start:
         chosen = np.array(indices)
-        columns = [
-            c[chosen] if isinstance(c, np.ndarray) else [c[i] for i in indices] for c in buffer.columns
-        ]
+        columns = [c[chosen] if isinstance(c, np.ndarray) else [c[i] for i in indices] for c in buffer.columns]
         return Rows(len(indices), columns, buffer.ids[chosen])
-    parts = [
-        buffer.part(i, i + 1) if i < start else arriving.part(i - start, i - start + 1) for i in indices
-    ]
+    parts = [buffer.part(i, i + 1) if i < start else arriving.part(i - start, i - start + 1) for i in indices]
     return joined(parts)
 
 
@@ -116,7 +112,7 @@ def _put(buffer: Rows, place: int, arriving: Rows, row: int) -> None:
 
 
 def _other(value: Any, column: np.ndarray[Any, Any]) -> bool:
-    return np.asarray(value).dtype != column.dtype
+    return bool(np.asarray(value).dtype != column.dtype)
 
 
 @node("shuffle")

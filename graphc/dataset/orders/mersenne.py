@@ -20,7 +20,7 @@ class Mt19937:
 
     def __init__(self, seed: int) -> None:
         bits = np.random.MT19937()
-        bits._legacy_seeding(seed & _MASK32)  # type: ignore[attr-defined]
+        bits._legacy_seeding(seed & _MASK32)
         self._bits = bits
         self._ahead = np.empty(0, np.uint64)
 
@@ -93,7 +93,7 @@ def integers(generator: Mt19937, ranges: Array) -> Array:
         owner = np.arange(count)
         while True:
             accepted = raw < limit[np.minimum(owner, n - 1)]
-            corrected = np.cumsum(accepted) - accepted
+            corrected: Array = np.cumsum(accepted) - accepted
             if np.array_equal(corrected, owner):
                 break
             owner = corrected

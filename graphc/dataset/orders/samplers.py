@@ -29,8 +29,8 @@ class Order:
         children = sampler.children
         self.child = Order(children[0], size, seed, labels) if children else None
         self._sampler, self._seed, self._labels = sampler, seed, labels
-        self._size = self.child.length if self.child else size
-        self.length = sampler.count(self._size, labels)
+        self._size: int = self.child.length if self.child else size
+        self.length: int = sampler.count(self._size, labels)
         self._plan: Plan | None = None
 
     def next_pass(self) -> Array:
@@ -351,7 +351,8 @@ class PKSampler(BuiltinSampler):
     def _labels(self, labels: Labels) -> Array:
         if labels is None:
             raise ArgumentValueError(
-                "PKSampler needs a data set whose labels are known before it is read", loc=user_loc(),
+                "PKSampler needs a data set whose labels are known before it is read",
+                loc=user_loc(),
                 help="MnistDataset, Cifar10Dataset, Cifar100Dataset and ImageFolderDataset know theirs",
             )
         return labels(self.class_column)
@@ -437,6 +438,7 @@ def as_sampler(owner: str, sampler: Any, num_samples: int | None = None) -> Buil
         return sampler
     if isinstance(sampler, (str, bytes)) or not (isinstance(sampler, Iterable) or hasattr(sampler, "__getitem__")):
         raise ArgumentTypeError(
-            f"{owner}: sampler must be a sampler or give ints when iterated, got {type(sampler).__name__}", loc=user_loc()
+            f"{owner}: sampler must be a sampler or give ints when iterated, got {type(sampler).__name__}",
+            loc=user_loc(),
         )
     return IterSampler(sampler, num_samples)

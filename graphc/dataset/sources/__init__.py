@@ -10,7 +10,20 @@ from graphc.dataset.sources.mnist import FashionMnistDataset, MnistDataset
 from graphc.dataset.sources.text import CSVDataset, TextFileDataset
 
 __all__ = [
-    "CSVDataset", "Cifar100Dataset", "Cifar10Dataset", "DigitsDataset", "FashionMnistDataset", "GeneratorDataset",
-    "ImageFolderDataset", "MnistDataset", "NumpySlicesDataset", "TextFileDataset", "batches", "buckets", "columns", "mapping",
-    "sequence", "zipping",
+    "CSVDataset",
+    "Cifar10Dataset",
+    "Cifar100Dataset",
+    "DigitsDataset",
+    "FashionMnistDataset",
+    "GeneratorDataset",
+    "ImageFolderDataset",
+    "MnistDataset",
+    "NumpySlicesDataset",
+    "TextFileDataset",
+    "batches",
+    "buckets",
+    "columns",
+    "mapping",
+    "sequence",
+    "zipping",
 ]  # fmt: skip

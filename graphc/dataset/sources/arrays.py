@@ -66,8 +66,8 @@ class NumpySlicesDataset(ArrayDataset):
     """Slices along the first axis of arrays.
 
     data: one array or list, a tuple of several (a column each), or a dict {column: array}. column_names: "column_0", ... or the
-    dict's keys by default. num_samples, shuffle (True by default), sampler, num_shards and shard_id: which slices, in which order.
-    num_parallel_workers: has no effect on arrays, which are gathered a batch at a time. ArgumentValueError for arrays of
+    dict's keys by default. num_samples, shuffle (True by default), sampler, num_shards and shard_id: which slices, in which
+    order. num_parallel_workers: has no effect on arrays, which are gathered a batch at a time. ArgumentValueError for arrays of
     different lengths.
     """
 

@@ -13,9 +13,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user
 def directory(owner: str, value: Any) -> Path:
     """A directory that is there; ArgumentTypeError or ArgumentValueError else."""
     if not isinstance(value, (str, os.PathLike)):
-        raise ArgumentTypeError(
-            f"{owner}: dataset_dir must be a path, got {type(value).__name__}", loc=user_loc()
-        )
+        raise ArgumentTypeError(f"{owner}: dataset_dir must be a path, got {type(value).__name__}", loc=user_loc())
     path = Path(value)
     if not path.is_dir():
         raise ArgumentValueError(f"{owner}: there is no directory {str(path)!r}", code="GC205", loc=user_loc())
@@ -25,9 +23,7 @@ def directory(owner: str, value: Any) -> Path:
 def usage_of(owner: str, value: Any) -> tuple[bool, bool]:
     """Whether files of training and of testing are read: "train", "test", "all" or None."""
     if value not in (None, "train", "test", "all"):
-        raise ArgumentValueError(
-            f"{owner}: usage must be 'train', 'test' or 'all', got {value!r}", loc=user_loc()
-        )
+        raise ArgumentValueError(f"{owner}: usage must be 'train', 'test' or 'all', got {value!r}", loc=user_loc())
     return value != "test", value != "train"
 
 
@@ -42,6 +38,8 @@ def read_whole(owner: str, path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise DataError(
-            f"{owner}: {path.name} cannot be read: {error.strerror}", code="GC205", loc=user_loc(),
+            f"{owner}: {path.name} cannot be read: {error.strerror}",
+            code="GC205",
+            loc=user_loc(),
             details=[f"in {path.parent}"],
         ) from error

@@ -62,7 +62,9 @@ class Form:
             try:
                 arrays.append(to_array(value))
             except DataError as error:
-                raise self._error(f"gave something else for column {name!r}: {error.message}", ids[len(arrays)]) from None
+                raise self._error(
+                    f"gave something else for column {name!r}: {error.message}", ids[len(arrays)]
+                ) from None
         first = arrays[0]
         if all(a.shape == first.shape and a.dtype == first.dtype for a in arrays):
             return stack(arrays, name, ids)
@@ -166,11 +168,12 @@ class _BatchedStream(Worked):
     def __init__(self, dataset: GeneratorDataset, run: Run) -> None:
         self._job = FetchBatch(dataset.source, dataset.form, dataset.collate)
         super().__init__(*pool_of(_OWNER, self._job, dataset.workers(), dataset.python_multiprocessing, run))
-        self._sampler, self._batches = dataset.batch_sampler, iter(())
+        self._sampler = dataset.batch_sampler
+        self._batches: Iterator[Any] = iter(())
 
     def begin(self) -> None:
         self.restart()
-        self._batches: Iterator[Any] = iter(self._sampler)
+        self._batches = iter(self._sampler)
 
     def task(self, count: int) -> Array | None:
         batch = next(self._batches, None)
@@ -282,9 +285,7 @@ def _check_unnumbered(source: Any, **given: Any) -> None:
         )
     for name, value in given.items():
         if value is not None:
-            raise ArgumentValueError(
-                f"{_OWNER}: {name} needs a source with __getitem__ and __len__", loc=user_loc()
-            )
+            raise ArgumentValueError(f"{_OWNER}: {name} needs a source with __getitem__ and __len__", loc=user_loc())
 
 
 def _check_alone(**given: Any) -> None:
@@ -302,7 +303,8 @@ class GeneratorDataset(MappableDataset):
     give, nothing is cast. num_samples, shuffle (True by default for numbered samples), sampler, num_shards and shard_id: which
     samples, in which order; an iterable has its own order, num_samples only limits it. num_parallel_workers: threads or, with
     python_multiprocessing, processes that each have a copy of the source; iterables are read by one. batch_sampler: gives
-    lists of indices, one per batch; collate_fn then makes a batch of lists of its values, one per column. max_rowsize has no effect.
+    lists of indices, one per batch; collate_fn then makes a batch of lists of its values, one per column. max_rowsize
+    has no effect.
     """
 
     in_python = True
@@ -352,7 +354,7 @@ class GeneratorDataset(MappableDataset):
             function(_OWNER, "collate_fn", collate_fn)
         check_shards(_OWNER, num_shards, shard_id)
         mixed = shuffle if self.numbered and batch_sampler is None else False
-        chosen = chosen_sampler(_OWNER, num_samples, None if sampler else mixed, sampler, num_shards, shard_id)
+        chosen = chosen_sampler(_OWNER, num_samples, mixed, sampler, num_shards, shard_id)
         super().__init__(columns, num_parallel_workers, chosen)
 
     def length(self) -> int:

@@ -87,8 +87,8 @@ class ImageFolderDataset(MappableDataset):
 
     dataset_dir: the folder. Classes and files come in the order of their names. num_samples, shuffle (True by default), sampler,
     num_shards and shard_id: which files, in which order. extensions: a list such as [".png"], by default all files.
-    class_indexing: {folder: label}, and no other folders. num_parallel_workers: threads that read and decode. cache and decrypt must
-    be None. DataError for a file that is no image, and where there are no files.
+    class_indexing: {folder: label}, and no other folders. num_parallel_workers: threads that read and decode. cache and
+    decrypt must be None. DataError for a file that is no image, and where there are no files.
     """
 
     in_python = True
@@ -155,7 +155,9 @@ def _classes(folder: Path, class_indexing: Any) -> dict[str, int]:
         )
     for name, label in class_indexing.items():
         if not isinstance(name, str) or isinstance(label, bool) or not isinstance(label, int):
-            raise ArgumentTypeError(f"{_OWNER}: class_indexing must be {{folder: int}}, got {name!r}: {label!r}", loc=user_loc())
+            raise ArgumentTypeError(
+                f"{_OWNER}: class_indexing must be {{folder: int}}, got {name!r}: {label!r}", loc=user_loc()
+            )
         if name not in there:
             raise DataError(f"{_OWNER}: there is no folder {name!r} in {str(folder)!r}", code="GC205", loc=user_loc())
     return {name: class_indexing[name] for name in there if name in class_indexing}

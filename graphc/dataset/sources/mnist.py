@@ -22,10 +22,10 @@ _LABELS, _IMAGES = 0x00000801, 0x00000803
 class MnistDataset(ArrayDataset):
     """Images uint8 [28, 28, 1] and labels uint32 of handwritten digits.
 
-    dataset_dir: where train-images-idx3-ubyte, train-labels-idx1-ubyte and the same of t10k are. usage: "train", "test", or "all",
-    as None is: the images for testing come first, as in MindSpore. num_samples, shuffle (True by default), sampler, num_shards and
-    shard_id: which images, in which order. num_parallel_workers has no effect on arrays; cache must be None. DataError for files that are missing, cut off or
-    something else.
+    dataset_dir: where train-images-idx3-ubyte, train-labels-idx1-ubyte and the same of t10k are. usage: "train", "test", or
+    "all", as None is: the images for testing come first, as in MindSpore. num_samples, shuffle (True by default), sampler,
+    num_shards and shard_id: which images, in which order. num_parallel_workers has no effect on arrays; cache must be None.
+    DataError for files that are missing, cut off or something else.
     """
 
     def __init__(

@@ -9,7 +9,6 @@ import numpy as np
 
 from graphc.dataset.checks import integer, truth, workers
 from graphc.dataset.core.dataset import Dataset
-from graphc.dataset.core.streams import Run
 from graphc.dataset.orders.samplers import (
     BuiltinSampler,
     DistributedSampler,
@@ -38,7 +37,8 @@ class MappableDataset(Dataset):
     def labels(self, column: str) -> Array:
         """int [length]: what the samples hold in that column, for PKSampler."""
         raise ArgumentValueError(
-            f"PKSampler: {type(self).__name__} does not know column {column!r} of samples before they are read", loc=user_loc()
+            f"PKSampler: {type(self).__name__} does not know column {column!r} of samples before they are read",
+            loc=user_loc(),
         )
 
     def order(self, seed: int) -> Order:
@@ -121,4 +121,3 @@ def check_shards(owner: str, num_shards: int | None, shard_id: int | None) -> No
     if num_shards is not None:
         assert shard_id is not None
         shard(integer(owner, "num_shards", num_shards, 1), shard_id, owner)
-

@@ -89,9 +89,7 @@ def _paths(owner: str, dataset_files: Any) -> list[Path]:
             )
         matching = glob.glob(os.fspath(pattern)) or ([os.fspath(pattern)] if os.path.isfile(pattern) else [])
         if not matching:
-            raise ArgumentValueError(
-                f"{owner}: there is no file {os.fspath(pattern)!r}", code="GC205", loc=user_loc()
-            )
+            raise ArgumentValueError(f"{owner}: there is no file {os.fspath(pattern)!r}", code="GC205", loc=user_loc())
         found += matching
     return [Path(p) for p in sorted(found)]
 
@@ -129,9 +127,9 @@ class TextFileDataset(_TextDataset):
     """The lines of text files that are not empty, without their ends, in one column "text".
 
     dataset_files: a path, or several; they may be patterns. Files come in the order of their names. shuffle: Shuffle.GLOBAL or
-    True mixes files and lines, Shuffle.FILES the order of files only, False nothing. num_shards, shard_id: one of so many shares of
-    lines that follow each other. num_samples: at most so many lines. num_parallel_workers has no effect on text that is read
-    at once; cache must be None.
+    True mixes files and lines, Shuffle.FILES the order of files only, False nothing. num_shards, shard_id: one of so many
+    shares of lines that follow each other. num_samples: at most so many lines. num_parallel_workers has no effect on text
+    that is read at once; cache must be None.
     """
 
     def __init__(
@@ -159,9 +157,10 @@ class CSVDataset(_TextDataset):
     """The rows of CSV files, a column for each of theirs.
 
     dataset_files: a path, or several; they may be patterns. field_delim: one character between values, which may stand in
-    double quotes. column_defaults: one per column, of which the type is taken: int is int32, float is float32, str is text; all are
-    text without. An empty value is the default, for numbers. column_names: by default the first line of each file. num_samples, shuffle,
-    num_shards, shard_id and cache: as in TextFileDataset. DataError for a row of another length, or a value of another type.
+    double quotes. column_defaults: one per column, of which the type is taken: int is int32, float is float32, str is text; all
+    are text without. An empty value is the default, for numbers. column_names: by default the first line of each file.
+    num_samples, shuffle, num_shards, shard_id and cache: as in TextFileDataset. DataError for a row of another length, or a
+    value of another type.
     """
 
     def __init__(
@@ -194,7 +193,9 @@ class CSVDataset(_TextDataset):
                 first = of_file.pop(0)[2]
                 if head is not None and first != head:
                     raise DataError(
-                        f"{owner}: {path.name} has columns {first}, the file before has {head}", code="GC205", loc=user_loc()
+                        f"{owner}: {path.name} has columns {first}, the file before has {head}",
+                        code="GC205",
+                        loc=user_loc(),
                     )
                 head = names(owner, f"the first line of {path.name}", first)
             rows += of_file
@@ -231,7 +232,9 @@ def _typed(
     for path, line, row in rows:
         if len(row) != len(head):
             raise DataError(
-                f"{owner}: {path.name}:{line} has {len(row)} values, there are {len(head)} columns", code="GC205", loc=user_loc()
+                f"{owner}: {path.name}:{line} has {len(row)} values, there are {len(head)} columns",
+                code="GC205",
+                loc=user_loc(),
             )
     columns = {}
     for k, (name, default) in enumerate(zip(head, defaults, strict=True)):
@@ -255,5 +258,3 @@ def _typed(
                 ) from error
         columns[name] = np.array(values, dtype)
     return columns
-
-

@@ -29,9 +29,11 @@ class TypeCast(WholeTransform):
 
 
 class OneHot(WholeTransform):
-    """A label, int [], [n] or [n, 1], as a row of num_classes, 1 at its place and 0 elsewhere; of n labels it is [n, num_classes].
+    """A label, int [], [n] or [n, 1], as a row of num_classes, 1 at its place and 0 elsewhere; of n labels
+    it is [n, num_classes].
 
-    smoothing_rate s, from 0 to 1: the row times 1 - s, plus s / num_classes, float64. Without it the dtype is the label's. DataError for a label outside of 0 .. num_classes - 1.
+    smoothing_rate s, from 0 to 1: the row times 1 - s, plus s / num_classes, float64. Without it the dtype is the
+    label's. DataError for a label outside of 0 .. num_classes - 1.
     """
 
     def __init__(self, num_classes: int, smoothing_rate: float = 0.0) -> None:
@@ -50,8 +52,10 @@ class OneHot(WholeTransform):
             raise DataError(f"OneHot: label {odd} does not lie in 0 .. {self.num_classes - 1}", code="GC201")
         hot = values[..., None] == np.arange(self.num_classes)
         if self.smoothing_rate == 0:
-            return hot.astype(values.dtype)
-        return hot * (1 - self.smoothing_rate) + self.smoothing_rate / self.num_classes
+            plain: Array = hot.astype(values.dtype)
+            return plain
+        smooth: Array = hot * (1 - self.smoothing_rate) + self.smoothing_rate / self.num_classes
+        return smooth
 
 
 class Concatenate(Transform):
@@ -68,7 +72,9 @@ class Concatenate(Transform):
         arrays = [a for a in (self.prepend, *map(to_array, inputs), self.append) if a is not None]
         if len({a.ndim for a in arrays}) > 1 or len({a.dtype.kind in "US" for a in arrays}) > 1:
             shown = ", ".join(f"{a.dtype} {list(a.shape)}" for a in arrays)
-            raise DataError(f"Concatenate: inputs must have one number of axes and be all text or none: {shown}", code="GC201")
+            raise DataError(
+                f"Concatenate: inputs must have one number of axes and be all text or none: {shown}", code="GC201"
+            )
         if any(a.dtype != arrays[0].dtype for a in arrays) and arrays[0].dtype.kind not in "US":
             shown = ", ".join(str(a.dtype) for a in arrays)
             raise DataError(f"Concatenate: inputs must have one dtype, got {shown}", code="GC201")

@@ -15,6 +15,22 @@ from graphc.dataset.vision.geometry import (
 from graphc.dataset.vision.pixels import HWC2CHW, CutOut, MixUpBatch, Normalize, Rescale, ToTensor
 
 __all__ = [
-    "Border", "CenterCrop", "CutOut", "Decode", "HWC2CHW", "Inter", "MixUpBatch", "Normalize", "Pad", "RandomColorAdjust",
-    "RandomCrop", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRotation", "Rescale", "Resize", "ToPIL", "ToTensor",
+    "HWC2CHW",
+    "Border",
+    "CenterCrop",
+    "CutOut",
+    "Decode",
+    "Inter",
+    "MixUpBatch",
+    "Normalize",
+    "Pad",
+    "RandomColorAdjust",
+    "RandomCrop",
+    "RandomHorizontalFlip",
+    "RandomResizedCrop",
+    "RandomRotation",
+    "Rescale",
+    "Resize",
+    "ToPIL",
+    "ToTensor",
 ]  # fmt: skip

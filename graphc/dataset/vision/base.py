@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
+from enum import IntEnum, StrEnum
 from importlib import import_module
 from typing import Any
 
@@ -30,7 +30,7 @@ class Inter(IntEnum):
     PILCUBIC = 5
 
 
-class Border(str, Enum):
+class Border(StrEnum):
     """What lies outside of an image: one value, its edge, its mirror image without the edge, or with it."""
 
     CONSTANT = "constant"

@@ -62,9 +62,12 @@ class ToPIL(Transform):
         image = to_array(inputs[0])
         if image.ndim == 3 and image.shape[2] == 1:
             image = image[..., 0]
-        if image.ndim not in (2, 3) or (image.ndim == 3 and (image.dtype != np.uint8 or image.shape[2] not in (2, 3, 4))):
+        if image.ndim not in (2, 3) or (
+            image.ndim == 3 and (image.dtype != np.uint8 or image.shape[2] not in (2, 3, 4))
+        ):
             raise DataError(
-                f"ToPIL: an image must be [H, W], or uint8 [H, W, C], got {image.dtype} {list(image.shape)}", code="GC201"
+                f"ToPIL: an image must be [H, W], or uint8 [H, W, C], got {image.dtype} {list(image.shape)}",
+                code="GC201",
             )
         if image.dtype == bool:
             image = image.astype(np.uint8) * 255

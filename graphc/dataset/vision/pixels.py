@@ -131,9 +131,7 @@ class CutOut(ImageTransform):
         result = image.copy() if self.is_hwc else image.transpose(1, 2, 0).copy()
         height, width = result.shape[:2]
         if self.length > height or self.length > width:
-            raise DataError(
-                f"CutOut: length is {self.length}, the image is only {height}x{width}", code="GC201"
-            )
+            raise DataError(f"CutOut: length is {self.length}, the image is only {height}x{width}", code="GC201")
         for _ in range(self.num_patches):
             y, x = (int(rng().integers(n)) - self.length // 2 for n in (height, width))
             result[max(y, 0) : max(y + self.length, 0), max(x, 0) : max(x + self.length, 0)] = 0
@@ -146,8 +144,8 @@ class CutOut(ImageTransform):
 class MixUpBatch(Transform):
     """Each image of a batch mixed with another one of it, labels alike: share * own + (1 - share) * other.
 
-    alpha: above 0; the share, one for the batch, is drawn from Beta(alpha, alpha) (H. Zhang et al., ICLR 2018). Takes images [N, H, W, C] or
-    [N, C, H, W], and one-hot labels [N, classes]; images keep their dtype, labels become float32.
+    alpha: above 0; the share, one for the batch, is drawn from Beta(alpha, alpha) (H. Zhang et al., ICLR 2018). Takes images
+    [N, H, W, C] or [N, C, H, W], and one-hot labels [N, classes]; images keep their dtype, labels become float32.
     """
 
     def __init__(self, alpha: float = 1.0) -> None:

@@ -25,7 +25,8 @@ def resized(image: Array, height: int, width: int, interpolation: Inter) -> Arra
         module = pillow()
         return np.asarray(module.fromarray(image).resize((width, height), module.Resampling.BICUBIC))
     if interpolation is Inter.NEAREST:
-        return image[_nearest(image.shape[0], height)][:, _nearest(image.shape[1], width)]
+        picked: Array = image[_nearest(image.shape[0], height)][:, _nearest(image.shape[1], width)]
+        return picked
     shrinks = height <= image.shape[0] and width <= image.shape[1]
     work = image.astype(np.float64 if image.dtype == np.float64 else np.float32)
     work = _along_rows(work, *_taps(interpolation, image.shape[1], width, shrinks), axis=1)
@@ -38,8 +39,9 @@ def as_dtype(values: Array, dtype: Any) -> Array:
     dtype = np.dtype(dtype)
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        return np.clip(np.rint(values), limits.min, limits.max).astype(dtype)
-    return values.astype(dtype)
+        values = np.clip(np.rint(values), limits.min, limits.max)
+    converted: Array = values.astype(dtype)
+    return converted
 
 
 def _nearest(source: int, target: int) -> Array:
@@ -142,6 +144,6 @@ def _picked(image: Array, y: Array, x: Array, fill: Any) -> Array:
     """The pixels at these places; `fill` where there are none."""
     height, width = image.shape[:2]
     inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
-    result = image[np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)]
+    result: Array = image[np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)]
     result[~inside] = fill
     return result

@@ -11,9 +11,7 @@ from graphc.dataset.workers.processes import ProcessWorkers, Unpicklable
 from graphc.dataset.workers.threads import ThreadWorkers
 
 
-def pool_of(
-    owner: str, job: Callable[[Any], Done], workers: int, processes: bool, run: Run
-) -> tuple[Pool | None, int]:
+def pool_of(owner: str, job: Callable[[Any], Done], workers: int, processes: bool, run: Run) -> tuple[Pool | None, int]:
     """A pool, or None where the caller does everything, and how many tasks it may have at a time.
 
     processes: worker processes; threads stand in for them, and it is said why, where the job cannot be sent to a process.
@@ -25,5 +23,7 @@ def pool_of(
         try:
             return ProcessWorkers(job, workers, ahead, run), ahead
         except Unpicklable as reason:
-            no_effect(owner, "python_multiprocessing", f"threads are used, for it cannot be sent to a process: {reason}")
+            no_effect(
+                owner, "python_multiprocessing", f"threads are used, for it cannot be sent to a process: {reason}"
+            )
     return ThreadWorkers(job, workers, run), ahead
