@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import graphc
-from graphc import amp, nn, ops
+from graphc import amp, dataset, nn, ops
 from graphc.errors import CODES, GraphcError
 from graphc.ir import NO_GRAD, REQUIRED, OpDef, all_ops
 from graphc.ir.op import Kernel, Lowering, Reduce
@@ -101,6 +101,9 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "ops-names": _names(ops),
     "graphc-names": _names(graphc),
     "amp-names": _names(amp),
+    "dataset-names": _names(dataset),
+    "transforms-names": _names(dataset.transforms),
+    "vision-names": _names(dataset.vision),
 }
 #: The page of each table.
 PAGES = {
@@ -111,6 +114,9 @@ PAGES = {
     "ops-names": "mindspore.md",
     "graphc-names": "mindspore.md",
     "amp-names": "mindspore.md",
+    "dataset-names": "data.md",
+    "transforms-names": "data.md",
+    "vision-names": "data.md",
 }
 
 

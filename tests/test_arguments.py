@@ -36,6 +36,7 @@ _ABSTRACT = "the base of those that read it"
 _HOW = "says how, not what: any value gives the same result"
 _SAID = "that it has no effect is said once"
 _ONE = "with one process every group is this process"
+_COMMON = "what all samplers are asked, this one needs less"
 _SHAPE = "Python's or MindSpore's protocol gives it"
 #: Parameters that nothing reads, by file, function and name.
 UNREAD = {
@@ -58,6 +59,7 @@ UNREAD = {
     "compat/toplevel.py constexpr get_instance": _HOW,
     "compat/toplevel.py constexpr name": _HOW,
     "compat/toplevel.py constexpr _": _HOW,
+
     "nn/cell/cell.py Cell.construct inputs": _ABSTRACT,
     "nn/cell/cell.py Cell.construct kwargs": _ABSTRACT,
     "nn/cell/cell.py Cell._get_attr_from_cell network": _SHAPE,

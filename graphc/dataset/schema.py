@@ -26,13 +26,13 @@ def numpy_dtype(owner: str, given: Any) -> np.dtype[Any]:
     except TypeError:
         pass
     try:
-        name = to_name(given)
+        name: Any = to_name(given)
     except GraphcError:
         raise ArgumentTypeError(f"{owner}: {given!r} is no dtype", loc=user_loc()) from None
     if name == "bfloat16":
         import ml_dtypes
 
-        return np.dtype(ml_dtypes.bfloat16)
+        name = ml_dtypes.bfloat16
     found: np.dtype[Any] = np.dtype(name)
     return found
 

@@ -83,6 +83,11 @@ def _kind(value: Any) -> str:
 _SCALARS: dict[type, type[np.generic]] = {int: np.int64, float: np.float64, bool: np.bool_}
 
 
+def alike(arrays: Sequence[Array]) -> bool:
+    """Whether all have one shape and one dtype."""
+    return len(set(map(_SHAPE, arrays))) == 1 and len(set(map(_DTYPE, arrays))) == 1
+
+
 def stack(values: Sequence[Any], name: str, ids: Array) -> Array:
     """[len(values), ...]: values of one shape and dtype as one array. DataError that names the column and the sample else."""
     kinds = set(map(type, values))

@@ -11,7 +11,7 @@ from graphc.arguments import no_effect, only
 from graphc.dataset.checks import function, names, truth, workers
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.faults import fault, interrupts
-from graphc.dataset.core.rows import Rows, stack, to_array, values
+from graphc.dataset.core.rows import Rows, alike, stack, to_array, values
 from graphc.dataset.core.streams import Done, Run, Stream, Worked
 from graphc.dataset.sample_rng import enter, leave
 from graphc.dataset.workers.choice import pool_of
@@ -138,10 +138,7 @@ def _gathered(results: list[Any], name: str, ids: Array) -> Any:
     if set(map(type, results)) <= _PLAIN:
         return stack(results, name, ids) if len(set(map(type, results))) == 1 else [to_array(r) for r in results]
     arrays = [to_array(r) for r in results]
-    first = arrays[0]
-    if all(a.shape == first.shape and a.dtype == first.dtype for a in arrays):
-        return stack(arrays, name, ids)
-    return arrays
+    return stack(arrays, name, ids) if alike(arrays) else arrays
 
 
 def _name(operation: Any) -> str:

@@ -12,7 +12,7 @@ from graphc.arguments import no_effect
 from graphc.dataset.checks import function, names, truth, workers
 from graphc.dataset.core.dataset import Dataset
 from graphc.dataset.core.faults import fault, interrupts
-from graphc.dataset.core.rows import Rows, collated, packed, stack, to_array, values
+from graphc.dataset.core.rows import Rows, alike, collated, packed, stack, to_array, values
 from graphc.dataset.core.streams import Done, Run, Stream, Worked
 from graphc.dataset.orders.samplers import PKSampler
 from graphc.dataset.schema import Schema, numpy_dtype
@@ -58,6 +58,8 @@ class Form:
         kinds = set(map(type, values))
         if kinds == {int} or kinds == {float} or kinds == {bool}:
             return stack(values, name, ids)
+        if kinds == {np.ndarray} and alike(values) and values[0].dtype.kind in "biuf":
+            return stack(values, name, ids)
         for value in values:
             try:
                 arrays.append(to_array(value))
@@ -65,10 +67,7 @@ class Form:
                 raise self._error(
                     f"gave something else for column {name!r}: {error.message}", ids[len(arrays)]
                 ) from None
-        first = arrays[0]
-        if all(a.shape == first.shape and a.dtype == first.dtype for a in arrays):
-            return stack(arrays, name, ids)
-        return arrays
+        return stack(arrays, name, ids) if alike(arrays) else arrays
 
     def _error(self, message: str, sample: Any) -> DataError:
         made = DataError(f"{_OWNER}: the source {message}, at sample {sample}", code="GC201")

@@ -45,14 +45,15 @@ def as_dtype(values: Array, dtype: Any) -> Array:
 
 
 def _nearest(source: int, target: int) -> Array:
-    return np.minimum(np.floor(np.arange(target) * (source / target)).astype(int), source - 1)
+    places: Array = np.floor(np.arange(target) * (source / target)).astype(int)
+    return np.minimum(places, source - 1)
 
 
 def _along_rows(image: Array, indices: Array, weights: Array, axis: int) -> Array:
     """Sum over taps t of weights[:, t] * image[indices[:, t]] along an axis."""
     shape = [1] * image.ndim
     shape[axis] = -1
-    total = None
+    total: Array | None = None
     for tap in range(indices.shape[1]):
         part = image.take(indices[:, tap], axis=axis) * weights[:, tap].astype(image.dtype).reshape(shape)
         total = part if total is None else total + part
