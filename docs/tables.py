@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import graphc
-from graphc import amp, nn, ops, train
+from graphc import amp, dataset, nn, ops, train
 from graphc.errors import CODES, GraphcError
 from graphc.ir import NO_GRAD, REQUIRED, OpDef, all_ops
 from graphc.ir.op import Kernel, Lowering, Reduce
@@ -110,6 +110,9 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "amp-names": _names(amp),
     "train-names": _names(train),
     "confusion-names": confusion_table,
+    "dataset-names": _names(dataset),
+    "transforms-names": _names(dataset.transforms),
+    "vision-names": _names(dataset.vision),
 }
 #: The page of each table.
 PAGES = {
@@ -122,6 +125,9 @@ PAGES = {
     "amp-names": "mindspore.md",
     "train-names": "mindspore.md",
     "confusion-names": "training.md",
+    "dataset-names": "data.md",
+    "transforms-names": "data.md",
+    "vision-names": "data.md",
 }
 
 

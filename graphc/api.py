@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from graphc import collector, passes
-from graphc.build import build, kernel_error, notes_of
+from graphc.build import build, kernel_error, notes_of, too_large
 from graphc.debug import switches, threads
 from graphc.entry import Entry
 from graphc.errors import (
@@ -23,8 +23,6 @@ from graphc.errors import (
     Loc,
     LoweringError,
     SignatureError,
-    StepMemoryError,
-    in_words,
     user_loc,
 )
 from graphc.failures import failing
@@ -50,9 +48,6 @@ if TYPE_CHECKING:
 
 #: The generator's frames are none of the user's.
 SKIPPED.add(os.path.dirname(os.path.abspath(generator.__file__)) + os.sep)
-
-#: Of what takes most memory so many are named.
-_LARGEST = 3
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -355,7 +350,7 @@ class CompiledStep:
         try:
             return self._executable.bind(params, constants)
         except MemoryError:
-            raise self._too_large() from None
+            raise too_large(self.graph, self._lowered.memory["arena"]) from None
 
     def _check_params(self) -> None:
         """SignatureError if a parameter has another type than the step was compiled for."""
@@ -366,18 +361,6 @@ class CompiledStep:
                     f"parameter {p.name!r} is {p.type} now, this step was compiled for {compiled}",
                     help="compile again: graphc.compile(cell, ...)",
                 )
-
-    def _too_large(self) -> StepMemoryError:
-        """The error of an arena that cannot be had, with what takes most of it."""
-        made = [n for _, n in walk_nodes(self.graph) if n.op.name not in ("Input", "Param", "Constant")]
-        largest = sorted(made, key=lambda n: -sum(t.nbytes for t in n.types))[:_LARGEST]
-        return StepMemoryError(
-            f"the step needs {in_words(self._lowered.memory['arena'])} for what it computes, which cannot be had",
-            loc=largest[0].loc if largest else None,
-            details=[f"%{n.id} {n.op.name}: {n.type} takes {in_words(n.type.nbytes)}  {n.loc or ''}" for n in largest],
-            nodes=[n.id for n in largest],
-            help="smaller shapes, or a smaller batch",
-        )
 
     def plain_arrays(self, args: tuple[Any, ...]) -> list[Array] | None:
         """The inputs' memory where all are contiguous Tensors of the right types: the quick way. Else None."""

@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from graphc.debug import cpus, switches
-from graphc.errors import CompileError, KernelError, Loc
+from graphc.errors import CompileError, KernelError, Loc, StepMemoryError, in_words
+from graphc.ir import Graph, walk
 
 if TYPE_CHECKING:
     from graphc_codegen import Executable
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 #: So much is shown of what Numba says.
 _LINES = 12
+#: Of what takes most memory so many are named.
+_LARGEST = 3
 
 
 def build(program: Program, *, checked: bool, locations: Mapping[int, Loc] = MappingProxyType({})) -> Executable:
@@ -58,4 +61,17 @@ def kernel_error(error: generated.KernelError, locations: Mapping[int, Loc] = Ma
         details=[line for line in rest if line.strip()][:_LINES],
         help="GRAPHC_JIT=0 runs it as plain Python, where it can be stepped through",
         nodes=nodes,
+    )
+
+
+def too_large(graph: Graph, bytes: int) -> StepMemoryError:
+    """The error of an arena of so many bytes that cannot be had, with what takes most of it."""
+    made = [n for _, n in walk(graph) if n.op.name not in ("Input", "Param", "Constant")]
+    largest = sorted(made, key=lambda n: -sum(t.nbytes for t in n.types))[:_LARGEST]
+    return StepMemoryError(
+        f"the step needs {in_words(bytes)} for what it computes, which cannot be had",
+        loc=largest[0].loc if largest else None,
+        details=[f"%{n.id} {n.op.name}: {n.type} takes {in_words(n.type.nbytes)}  {n.loc or ''}" for n in largest],
+        nodes=[n.id for n in largest],
+        help="smaller shapes, or a smaller batch",
     )

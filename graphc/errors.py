@@ -186,6 +186,14 @@ CODES: dict[str, str] = {
     "GC185": "A part of graphc failed in a way that it does not expect: a bug, or arguments that nobody has tried.",
     "GC190": "A checkpoint does not match.",
     "GC192": "The record of a training run is not what `graphc report` reads.",
+    "GC200": "A data set's source or transform, a function of the user's, raised an exception.",
+    "GC201": "A data set's source or transform gave something that is no row of its columns.",
+    "GC202": "A worker process of a data set died, or could not be started.",
+    "GC203": "Samples of different shapes or dtypes cannot be one batch.",
+    "GC204": "A data set has no such samples or columns: it is empty, an index lies outside, names do not match.",
+    "GC205": "A data set's file is missing, cut off or not what its name says.",
+    "GC206": "A data set was read beyond its last epoch, or its state does not belong to it.",
+    "GC207": "A package that an image needs is not installed.",
     "GC210": "A Model lacks what it is asked for, or its data set does not give what the network takes.",
     "GC211": "A metric that has seen nothing was asked for its value, or its inputs do not fit each other.",
     "GC212": "The loss is infinite or NaN, and LossMonitor ends the training.",
@@ -430,6 +438,19 @@ class GraphcWarning(UserWarning):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         cls.__module__ = "graphc"
+
+
+class DataError(GraphcError, RuntimeError):
+    """A data set that cannot give what was asked for. `sample`: which sample, where one is to blame."""
+
+    default_code = "GC204"
+    sample: str | None = None
+
+
+class MissingPackageError(GraphcError, ImportError):
+    """A package that is needed here only, and is not installed."""
+
+    default_code = "GC207"
 
 
 class RecompileWarning(GraphcWarning):

@@ -36,6 +36,7 @@ _ABSTRACT = "the base of those that read it"
 _HOW = "says how, not what: any value gives the same result"
 _SAID = "that it has no effect is said once"
 _ONE = "with one process every group is this process"
+_COMMON = "what all samplers are asked, this one needs less"
 _SHAPE = "Python's or MindSpore's protocol gives it"
 _HOOK = "a hook gets the run, whether it looks at it or not"
 #: Parameters that nothing reads, by file, function and name.

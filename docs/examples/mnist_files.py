@@ -1,7 +1,7 @@
 """LeNet-5 on files in MNIST's format, by Model: data set, training, evaluation, checkpoint, and reading it back.
 
-    python docs/examples/mnist_files.py --data FOLDER     # with train-images-idx3-ubyte and the three others
-    python docs/examples/mnist_files.py                   # writes such files first, of the digits that graphc brings
+python docs/examples/mnist_files.py --data FOLDER     # with train-images-idx3-ubyte and the three others
+python docs/examples/mnist_files.py                   # writes such files first, of the digits that graphc brings
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 import graphc as ms
-from graphc import nn
 from graphc import dataset as ds
+from graphc import nn
 from graphc.dataset import load_digits, transforms, vision
 from graphc.train import CheckpointConfig, LossMonitor, Model, ModelCheckpoint
 

@@ -51,7 +51,9 @@ class ResNet20(nn.Cell):
     def __init__(self) -> None:
         super().__init__()
         stages = [(16, 16, 1), (16, 32, 2), (32, 64, 2)]
-        blocks = [Residual(out if i else before, out, 1 if i else stride) for before, out, stride in stages for i in range(3)]
+        blocks = [
+            Residual(out if i else before, out, 1 if i else stride) for before, out, stride in stages for i in range(3)
+        ]
         self.first = nn.SequentialCell(convolution(3, 16, 3, 1), nn.BatchNorm2d(16), nn.ReLU())
         self.blocks = nn.SequentialCell(blocks)
         self.head = nn.Dense(64, 10)
@@ -71,7 +73,9 @@ def cifar(folder: Path, usage: str) -> ds.Dataset:
 def digits(usage: str) -> ds.Dataset:
     """16x16 pixels in three colors that are the same."""
     made = load_digits(16)
-    images, labels = (made.train_images, made.train_labels) if usage == "train" else (made.test_images, made.test_labels)
+    images, labels = (
+        (made.train_images, made.train_labels) if usage == "train" else (made.test_images, made.test_labels)
+    )
     columns = {"image": np.repeat(images, 3, axis=1), "label": labels}
     return ds.NumpySlicesDataset(columns, shuffle=usage == "train")
 

@@ -1,6 +1,6 @@
 """Transfer learning: the convolutions of one network in another one, which has other classes, and is trained in its head.
 
-    python docs/examples/transfer.py              # a quarter of a minute on two CPUs
+python docs/examples/transfer.py              # a quarter of a minute on two CPUs
 """
 
 from __future__ import annotations

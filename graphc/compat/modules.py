@@ -21,6 +21,12 @@ _TENSORS = (_TOP, "graphc", "graphc.ops", "graphc.ops.tensor.dtype", "graphc.ops
 _NN = ("graphc.nn",)
 _OPS = ("graphc.ops", "graphc.ops.gradients.reverse", _TOP)
 _PRIMITIVES = ("graphc.ops", "graphc.ops.primitives", _TOP)
+_DATASETS = (
+    "graphc.dataset",
+    "graphc.dataset.sources.source",
+    "graphc.dataset.orders.samplers",
+    "graphc.dataset.core.iterators",
+)
 _PARALLEL = ("graphc.parallel", _TOP)
 
 
@@ -44,7 +50,25 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore._checkparam": ("graphc.compat.checkparam",),
     "mindspore.log": ("graphc.compat.log",),
     "mindspore.mint": ("graphc.compat.mint",),
+    # ---- data sets
     "mindspore.dataset": ("graphc.dataset",),
+    "mindspore.dataset.config": ("graphc.dataset.config",),
+    "mindspore.dataset.core.config": ("graphc.dataset.config",),
+    "mindspore.dataset.core": ("graphc.dataset",),
+    "mindspore.dataset.transforms": ("graphc.dataset.transforms",),
+    "mindspore.dataset.transforms.transforms": ("graphc.dataset.transforms",),
+    **_within("mindspore.dataset.vision", "transforms utils", ("graphc.dataset.vision",)),
+    "mindspore.dataset.vision": ("graphc.dataset.vision",),
+    # The names before MindSpore 2: those that are there mean the same.
+    "mindspore.dataset.transforms.c_transforms": ("graphc.dataset.transforms",),
+    "mindspore.dataset.vision.c_transforms": ("graphc.dataset.vision",),
+    **_within(
+        "mindspore.dataset.engine",
+        "datasets datasets_user_defined datasets_vision datasets_text datasets_standard_format samplers iterators",
+        _DATASETS,
+    ),
+    "mindspore.dataset.engine": _DATASETS,
+    **_within("mindspore.dataset", "samplers", _DATASETS),
     # ---- networks
     "mindspore.nn": _NN,
     **_within("mindspore.nn", "cell layer loss wrap grad", _NN),

@@ -1,6 +1,83 @@
-"""Data sets: the digits that come with graphc, and the settings that MindSpore's data sets read. Nothing is downloaded."""
+"""Data sets: rows from arrays, files and users' objects, transformed, batched and read ahead. Nothing is downloaded.
 
-from graphc.dataset import config
+dataset = ds.NumpySlicesDataset({"data": images, "label": labels}).batch(32)
+for images, labels in dataset.create_tuple_iterator(num_epochs=1): ...
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from graphc.dataset import config as config
 from graphc.dataset.digits import Digits, load_digits
 
-__all__ = ["Digits", "config", "load_digits"]
+if TYPE_CHECKING:
+    from graphc.dataset import transforms as transforms
+    from graphc.dataset import vision as vision
+    from graphc.dataset.core.dataset import Dataset
+    from graphc.dataset.nodes.batches import BatchDataset, BatchInfo, PaddedBatchDataset
+    from graphc.dataset.nodes.zipping import zip
+    from graphc.dataset.orders.samplers import (
+        DistributedSampler,
+        PKSampler,
+        RandomSampler,
+        Sampler,
+        SequentialSampler,
+        SubsetRandomSampler,
+        SubsetSampler,
+        WeightedRandomSampler,
+    )
+    from graphc.dataset.sample_rng import rng
+    from graphc.dataset.schema import Schema
+    from graphc.dataset.shuffle import Shuffle
+    from graphc.dataset.sources import (
+        Cifar10Dataset,
+        Cifar100Dataset,
+        CSVDataset,
+        DigitsDataset,
+        FashionMnistDataset,
+        GeneratorDataset,
+        ImageFolderDataset,
+        MnistDataset,
+        NumpySlicesDataset,
+        TextFileDataset,
+    )
+
+#: Names by module: what reads images or starts workers is imported when it is first asked for.
+_LAZY = {
+    "transforms": "",
+    "vision": "",
+    "core.dataset": "Dataset",
+    "nodes.batches": "BatchDataset BatchInfo PaddedBatchDataset",
+    "nodes.zipping": "zip",
+    "orders.samplers": "DistributedSampler PKSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler SubsetSampler"
+    " WeightedRandomSampler",
+    "sample_rng": "rng",
+    "schema": "Schema",
+    "shuffle": "Shuffle",
+    "sources": "CSVDataset Cifar100Dataset Cifar10Dataset DigitsDataset FashionMnistDataset GeneratorDataset"
+    " ImageFolderDataset MnistDataset NumpySlicesDataset TextFileDataset",
+}
+_MODULE_OF = {name: module for module, names in _LAZY.items() for name in (names or module).split()}
+
+__all__ = [
+    "BatchDataset", "BatchInfo", "CSVDataset", "Cifar10Dataset", "Cifar100Dataset", "Dataset", "Digits", "DigitsDataset",
+    "DistributedSampler", "FashionMnistDataset", "GeneratorDataset", "ImageFolderDataset", "MnistDataset",
+    "NumpySlicesDataset", "PKSampler", "PaddedBatchDataset", "RandomSampler", "Sampler", "Schema", "SequentialSampler",
+    "Shuffle", "SubsetRandomSampler", "SubsetSampler", "TextFileDataset", "WeightedRandomSampler", "config", "load_digits",
+    "rng", "transforms", "vision", "zip",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'graphc.dataset' has no attribute {name!r}")
+    module = import_module(f"graphc.dataset.{_MODULE_OF[name]}")
+    value = module if _MODULE_OF[name] == name else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULE_OF})

@@ -1,24 +1,150 @@
-"""`dataset.config`: settings of all data sets."""
+"""`dataset.config`: settings of all data sets, read when an iterator is made."""
 
 from __future__ import annotations
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError
+import json
+import os
+import secrets
+from typing import Any
 
-#: MindSpore's default, which means: draw a new seed.
-_DEFAULT = 5489
-_seed = _DEFAULT
+from graphc.arguments import no_effect, only
+from graphc.dataset.checks import INT32_MAX, integer, truth
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.ops.tensor import seed as global_seed
+
+#: MindSpore's default, which means: draw a new seed for each iterator.
+UNSET = 5489
+
+_settings: dict[str, Any] = {}
+_DEFAULTS: dict[str, Any] = {
+    "seed": UNSET,
+    #: How often graphc.set_seed had been called when the seed was set here: the later of the two counts.
+    "after": 0,
+    "num_parallel_workers": 1,
+    "prefetch_size": 16,
+    "multiprocessing_start_method": "spawn",
+    "debug_mode": False,
+    "enable_shared_mem": True,
+}
+_settings.update(_DEFAULTS)
 
 
 def set_seed(seed: int) -> None:
-    """The seed of shuffles: an int from 0 to 2**32 - 1. ArgumentTypeError or ArgumentValueError for anything else."""
-    global _seed
+    """The seed of shuffles and random transforms: an int from 0 to 2**32 - 1; 5489 stands for a new one each time.
+
+    `graphc.set_seed` sets it, too; the later call counts.
+    """
     if isinstance(seed, bool) or not isinstance(seed, int):
-        raise ArgumentTypeError(f"set_seed: the seed must be an int, got {type(seed).__name__}")
+        raise ArgumentTypeError(f"set_seed: the seed must be an int, got {type(seed).__name__}", loc=user_loc())
     if not 0 <= seed < 2**32:
-        raise ArgumentValueError(f"set_seed: the seed must lie in [0, 2**32 - 1], got {seed}")
-    _seed = seed
+        raise ArgumentValueError(f"set_seed: the seed must lie in [0, 2**32 - 1], got {seed}", loc=user_loc())
+    _settings["seed"], _settings["after"] = seed, global_seed.times_set()
 
 
 def get_seed() -> int:
     """The seed that was set, else 5489."""
-    return _seed
+    seed = global_seed.get_seed()
+    if seed is not None and global_seed.times_set() > _settings["after"]:
+        return seed
+    return int(_settings["seed"])
+
+
+def drawn_seed() -> int:
+    """The seed of a new iterator: the one that was set, else a new one of the operating system's."""
+    seed = get_seed()
+    return secrets.randbits(32) if seed == UNSET else seed
+
+
+def set_num_parallel_workers(num: int) -> None:
+    """How many workers a data set has that was not given a number: 1 or more, at most the cores (8 are always allowed)."""
+    _settings["num_parallel_workers"] = integer("set_num_parallel_workers", "num", num, 1, max(os.cpu_count() or 1, 8))
+
+
+def get_num_parallel_workers() -> int:
+    """How many workers a data set has that was not given a number; 1 until it is set."""
+    return int(_settings["num_parallel_workers"])
+
+
+def set_prefetch_size(size: int) -> None:
+    """How many rows (batches, after `batch`) an iterator reads ahead, 1 or more; 16 until it is set."""
+    _settings["prefetch_size"] = integer("set_prefetch_size", "size", size, 1, INT32_MAX)
+
+
+def get_prefetch_size() -> int:
+    """How many rows an iterator reads ahead."""
+    return int(_settings["prefetch_size"])
+
+
+def set_multiprocessing_start_method(start_method: str = "spawn") -> None:
+    """How worker processes begin: "spawn" (they import the main program), or "fork" (they begin as copies of it)."""
+    only("set_multiprocessing_start_method", "start_method", start_method, "spawn", "fork")
+    _settings["multiprocessing_start_method"] = start_method
+
+
+def get_multiprocessing_start_method() -> str:
+    """How worker processes begin; "spawn" until it is set (MindSpore: "fork")."""
+    return str(_settings["multiprocessing_start_method"])
+
+
+def set_debug_mode(debug_mode_flag: bool, debug_hook_list: list[Any] | None = None) -> None:
+    """With True, new iterators do everything in the thread that asks, when it asks: no workers, nothing read ahead."""
+    only("set_debug_mode", "debug_hook_list", debug_hook_list, None)
+    _settings["debug_mode"] = truth("set_debug_mode", "debug_mode_flag", debug_mode_flag)
+
+
+def get_debug_mode() -> bool:
+    """Whether new iterators work without threads and processes."""
+    return bool(_settings["debug_mode"])
+
+
+def set_enable_shared_mem(enable: bool) -> None:
+    """Whether worker processes hand over arrays in shared memory (True) or through a pipe."""
+    _settings["enable_shared_mem"] = truth("set_enable_shared_mem", "enable", enable)
+
+
+def get_enable_shared_mem() -> bool:
+    """Whether worker processes hand over arrays in shared memory."""
+    return bool(_settings["enable_shared_mem"])
+
+
+def set_auto_num_workers(enable: bool) -> None:
+    """MindSpore may change the number of workers while it runs. Has no effect, which is said once."""
+    if truth("set_auto_num_workers", "enable", enable):
+        no_effect("dataset.config", "set_auto_num_workers", "the number of workers is the one that is set")
+
+
+def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> None:
+    """MindSpore may tune workers and queues while it runs. Has no effect, which is said once."""
+    only("set_enable_autotune", "filepath_prefix", filepath_prefix, None)
+    if truth("set_enable_autotune", "enable", enable):
+        no_effect("dataset.config", "set_enable_autotune", "workers and prefetching are what is set")
+
+
+def set_enable_watchdog(enable: bool) -> None:
+    """MindSpore can watch its worker processes or not; graphc always does, so that a dead one is an error, which is said once."""
+    if not truth("set_enable_watchdog", "enable", enable):
+        no_effect("dataset.config", "set_enable_watchdog", "a dead worker process is always an error")
+
+
+def set_numa_enable(numa_enable: bool) -> None:
+    """MindSpore can bind its process to a NUMA node. Has no effect, which is said once."""
+    if truth("set_numa_enable", "numa_enable", numa_enable):
+        no_effect("dataset.config", "set_numa_enable", "the operating system places threads")
+
+
+def load(file: str) -> None:
+    """Set what a JSON file of {"numParallelWorkers", "seed", "prefetchSize"} says; ArgumentValueError for other keys."""
+    setters = {
+        "numParallelWorkers": set_num_parallel_workers,
+        "seed": set_seed,
+        "prefetchSize": set_prefetch_size,
+    }
+    with open(file, encoding="utf-8") as opened:
+        stored = json.load(opened)
+    unknown = sorted(set(stored) - set(setters))
+    if unknown:
+        raise ArgumentValueError(
+            f"dataset.config.load: {file} has {unknown[0]!r}, known are {', '.join(setters)}", loc=user_loc()
+        )
+    for name, value in stored.items():
+        setters[name](value)

@@ -17,6 +17,8 @@ from graphc.ops.tensor.tensor import Parameter, Tensor
 
 _seed: int | None = None
 
+_times = 0
+
 _made = 0
 
 _names = itertools.count()
@@ -34,8 +36,8 @@ def set_seed(seed: int) -> None:
         raise ArgumentTypeError(f"set_seed: seed must be an int, got {type(seed).__name__}", loc=user_loc())
     if not 0 <= seed < 1 << 32:
         raise ArgumentValueError(f"set_seed: seed must lie in 0 .. 2**32 - 1, got {seed}", loc=user_loc())
-    global _seed, _made
-    _seed, _made = int(seed), 0
+    global _seed, _made, _times
+    _seed, _made, _times = int(seed), 0, _times + 1
     np.random.seed(_seed)
     for number, state in _generators.items():
         state.set_data(_start(number))
@@ -96,6 +98,11 @@ def set_rng_state(state: Tensor) -> None:
         generator(number).set_data(functions[number] if number in functions else _start(number))
 
 
+def times_set() -> int:
+    """How often `set_seed` has been called: data sets obey the later one of it and their own."""
+    return _times
+
+
 def new_state(owner: str) -> Parameter:
     """The random state of a new layer: from the seed and how many were made since, or, where no seed was set, from the
     operating system. It is drawn from no other generator, so initial weights stay what they are.
@@ -129,4 +136,5 @@ __all__ = [
     "new_state",
     "set_rng_state",
     "set_seed",
+    "times_set",
 ]

@@ -1,0 +1,1 @@
+"""Rows, streams of rows, and the data sets that they are read from."""

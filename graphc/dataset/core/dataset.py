@@ -1,0 +1,396 @@
+"""`Dataset`: the base of all data sets, with the operations that every one has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+
+from graphc.dataset import config
+from graphc.dataset.checks import function, names, truth
+from graphc.dataset.core.iterators import DictIterator, TupleIterator
+from graphc.dataset.core.rows import packed
+from graphc.dataset.core.streams import ALL, Run, Stream, fill
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+
+D = TypeVar("D", bound="Dataset")
+#: Kind of node -> its class, which the module that has it adds.
+_NODES: dict[str, Callable[..., Dataset]] = {}
+
+
+def node(kind: str) -> Callable[[type[D]], type[D]]:
+    """Makes a class the one that the method `kind` of data sets makes."""
+
+    def add(cls: type[D]) -> type[D]:
+        _NODES[kind] = cls
+        return cls
+
+    return add
+
+
+class Dataset:
+    """Rows of named columns, pass after pass. Iterating yields one list of Tensors per row, for one pass.
+
+    Every operation gives a new data set and leaves this one as it is; nothing is read before an iterator asks.
+    """
+
+    #: Whether rows are computed by Python functions, so that reading ahead in a thread is worth it.
+    in_python = False
+
+    def __init__(self, children: tuple[Dataset, ...], columns: list[str], workers: int | None = None) -> None:
+        self.children, self._columns = children, columns
+        self.num_parallel_workers = workers
+        self._state: dict[str, Any] | None = None
+
+    # ---- what nodes say of themselves
+
+    def open(self, run: Run) -> Stream:
+        """A stream of this data set's rows."""
+        raise NotImplementedError
+
+    def count(self) -> int | None:
+        """How many rows a pass has; None where only reading tells."""
+        raise NotImplementedError
+
+    def workers(self) -> int:
+        """How many workers compute this node's rows."""
+        return self.num_parallel_workers or config.get_num_parallel_workers()
+
+    def title(self) -> str:
+        """The pipeline as text: what a state belongs to."""
+        inner = ", ".join(c.title() for c in self.children)
+        return f"{type(self).__name__}({inner})"
+
+    def busy(self) -> bool:
+        """Whether any node runs Python functions."""
+        return self.in_python or any(c.busy() for c in self.children)
+
+    # ---- reading
+
+    def create_dict_iterator(
+        self, num_epochs: int = -1, output_numpy: bool = False, do_copy: bool = False
+    ) -> DictIterator:
+        """An iterator over {column: Tensor, or array with output_numpy}: one pass per `for`, num_epochs passes, -1 for ever.
+
+        do_copy: every row is memory of its own either way. After the last pass, reading on is a DataError.
+        """
+        truth("create_dict_iterator", "do_copy", do_copy)
+        return DictIterator(self, None, num_epochs, truth("create_dict_iterator", "output_numpy", output_numpy))
+
+    def create_tuple_iterator(
+        self,
+        columns: list[str] | None = None,
+        num_epochs: int = -1,
+        output_numpy: bool = False,
+        do_copy: bool = False,
+    ) -> TupleIterator:
+        """An iterator over lists of these columns (all by default); otherwise like `create_dict_iterator`."""
+        truth("create_tuple_iterator", "do_copy", do_copy)
+        chosen = None if columns is None else self.among("create_tuple_iterator", "columns", columns)
+        return TupleIterator(self, chosen, num_epochs, truth("create_tuple_iterator", "output_numpy", output_numpy))
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        return self.create_tuple_iterator(num_epochs=1)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Let the next iterator that is made go on where the `state_dict()` of an iterator was taken.
+
+        The rows are those that the uninterrupted iterator would have given, to the bit. DataError if the state was taken of
+        another pipeline.
+        """
+        if not isinstance(state, dict) or not {"epoch", "position", "seed", "pipeline"} <= set(state):
+            raise ArgumentTypeError(
+                "load_state_dict needs what an iterator's state_dict() gave", loc=user_loc(), code="GC206"
+            )
+        if state["pipeline"] != self.title():
+            raise DataError(
+                "load_state_dict: the state was taken of another pipeline",
+                code="GC206",
+                loc=user_loc(),
+                details=[f"state: {state['pipeline']}", f"here:  {self.title()}"],
+            )
+        self._state = dict(state)
+
+    def taken_state(self) -> dict[str, Any] | None:
+        """The state that was loaded, for one iterator."""
+        state, self._state = self._state, None
+        return state
+
+    def reset(self) -> None:
+        """Forget a state that was loaded: the next iterator begins with the first epoch."""
+        self._state = None
+
+    # ---- questions
+
+    def get_dataset_size(self) -> int:
+        """Rows of one pass (batches, after `batch`); they are read and counted where nothing else tells. Of an endless repeat,
+        those of one round.
+        """
+        known = self.count()
+        if known is not None:
+            return known
+        run = Run(config.drawn_seed(), 1, parallel=False)
+        try:
+            stream = self.open(run)
+            stream.begin()
+            return stream.skip(ALL)
+        finally:
+            run.close()
+
+    def __len__(self) -> int:
+        return self.get_dataset_size()
+
+    def get_batch_size(self) -> int:
+        """Rows of a batch: 1 without `batch`, -1 where a function says how many."""
+        return self.children[0].get_batch_size() if self.children else 1
+
+    def get_repeat_count(self) -> int:
+        """How often `repeat` repeats, -1 for ever; 1 without."""
+        return self.children[0].get_repeat_count() if self.children else 1
+
+    def get_col_names(self) -> list[str]:
+        """Names of the columns, in order."""
+        return list(self._columns)
+
+    def num_classes(self) -> int | None:
+        """Number of classes, where the source knows; else None."""
+        return self.children[0].num_classes() if self.children else None
+
+    def get_class_indexing(self) -> dict[str, int]:
+        """Class name -> label, where the source has names; else {}."""
+        return self.children[0].get_class_indexing() if self.children else {}
+
+    def output_shapes(self, estimate: bool = False) -> list[list[int | None]]:
+        """The shape of each column in the first row; with `estimate`, None for what differs between rows (all are read)."""
+        if truth("output_shapes", "estimate", estimate):
+            return self._estimated_shapes()
+        return [list(a.shape) for a in self._first_row("output_shapes")]
+
+    def output_types(self) -> list[np.dtype[Any]]:
+        """The NumPy dtype of each column in the first row."""
+        return [a.dtype for a in self._first_row("output_types")]
+
+    def _first_row(self, asked: str) -> list[np.ndarray[Any, Any]]:
+        run = Run(config.drawn_seed(), 1, parallel=False)
+        try:
+            stream = self.open(run)
+            stream.begin()
+            rows = fill(stream, 1)
+        finally:
+            run.close()
+        if rows is None:
+            raise DataError(f"{asked}: the data set has no rows", loc=user_loc())
+        return [packed(c, n, rows.ids)[0] for c, n in zip(rows.columns, self._columns, strict=True)]
+
+    def _estimated_shapes(self) -> list[list[int | None]]:
+        shapes: list[list[int | None]] | None = None
+        with self.create_tuple_iterator(num_epochs=1, output_numpy=True) as rows:
+            for row in rows:
+                seen = [list(a.shape) for a in row]
+                if shapes is None:
+                    shapes = [list(s) for s in seen]
+                for known, now in zip(shapes, seen, strict=True):
+                    if len(known) != len(now):
+                        raise DataError("output_shapes: samples differ in their number of axes", loc=user_loc())
+                    known[:] = [a if a == b else None for a, b in zip(known, now, strict=True)]
+        if shapes is None:
+            raise DataError("output_shapes: the data set has no rows", loc=user_loc())
+        return shapes
+
+    # ---- operations
+
+    def map(
+        self,
+        operations: Any,
+        input_columns: str | list[str] | None = None,
+        output_columns: str | list[str] | None = None,
+        num_parallel_workers: int | None = None,
+        python_multiprocessing: bool = False,
+        cache: None = None,
+        callbacks: None = None,
+        max_rowsize: Any = None,
+        offload: bool | None = None,
+    ) -> Dataset:
+        """Apply one operation, or several one after the other, to columns of each row.
+
+        operations: callables that take one array per input column and return one value, or a tuple of several.
+        input_columns: names; by default the first column. output_columns: names of the results, by default those of the inputs.
+        Results take the inputs' places if there are as many, else they come first. num_parallel_workers: threads, or processes
+        with python_multiprocessing. cache and callbacks must be None; max_rowsize and offload have no effect.
+        """
+        options = (num_parallel_workers, python_multiprocessing, cache, callbacks, max_rowsize, offload)
+        return _NODES["map"](self, operations, input_columns, output_columns, *options)
+
+    def batch(
+        self,
+        batch_size: int | Callable[[Any], int],
+        drop_remainder: bool = False,
+        num_parallel_workers: int | None = None,
+        per_batch_map: Callable[..., Any] | None = None,
+        input_columns: str | list[str] | None = None,
+        output_columns: str | list[str] | None = None,
+        python_multiprocessing: bool = False,
+        max_rowsize: Any = None,
+    ) -> Dataset:
+        """Stack so many rows into one, of arrays [batch_size, ...]; all of a column have one shape and dtype.
+
+        batch_size: an int, or a function of a BatchInfo. drop_remainder: leave out a last batch that is not full.
+        per_batch_map: called with one list of arrays per input column (all by default) and a BatchInfo, returns one list or
+        array per output column. max_rowsize has no effect.
+        """
+        options = (
+            num_parallel_workers,
+            per_batch_map,
+            input_columns,
+            output_columns,
+            python_multiprocessing,
+            max_rowsize,
+        )
+        return _NODES["batch"](self, batch_size, drop_remainder, *options)
+
+    def padded_batch(
+        self,
+        batch_size: int,
+        drop_remainder: bool = False,
+        num_parallel_workers: int | None = None,
+        pad_info: dict[str, Any] | None = None,
+    ) -> Dataset:
+        """Batches of rows that are filled up to one shape, or cut off. pad_info: {column: (shape or None, value or None)}: None
+        in a shape stands for the largest of the batch, a value of None for 0 or ""; {} fills up all columns so, None none.
+        """
+        return _NODES["padded_batch"](self, batch_size, drop_remainder, num_parallel_workers, pad_info)
+
+    def bucket_batch_by_length(
+        self,
+        column_names: list[str],
+        bucket_boundaries: list[int],
+        bucket_batch_sizes: list[int],
+        element_length_function: Callable[..., int] | None = None,
+        pad_info: dict[str, Any] | None = None,
+        pad_to_bucket_boundary: bool = False,
+        drop_remainder: bool = False,
+    ) -> Dataset:
+        """Batches of rows of similar length: bucket i holds lengths from boundary i - 1 up to, not including, boundary i.
+
+        column_names: what element_length_function takes; without one, the single column whose first axis is the length.
+        bucket_batch_sizes: one more than bucket_boundaries. pad_to_bucket_boundary: what pad_info leaves open is filled up
+        to the boundary - 1, which refuses rows beyond the last boundary. pad_info: as in `padded_batch`; None is as {}.
+        """
+        options = (element_length_function, pad_info, pad_to_bucket_boundary, drop_remainder)
+        return _NODES["bucket"](self, column_names, bucket_boundaries, bucket_batch_sizes, *options)
+
+    def shuffle(self, buffer_size: int) -> Dataset:
+        """Mix rows: each one comes at random out of a buffer of buffer_size (2 or more) that is then filled up again."""
+        return _NODES["shuffle"](self, buffer_size)
+
+    def repeat(self, count: int | None = None) -> Dataset:
+        """The rows `count` times one pass after the other; None or -1 for ever."""
+        return _NODES["repeat"](self, count)
+
+    def skip(self, count: int) -> Dataset:
+        """Without the first `count` rows of each pass."""
+        return _NODES["skip"](self, count)
+
+    def take(self, count: int = -1) -> Dataset:
+        """The first `count` rows of each pass only; -1 for all."""
+        return _NODES["take"](self, count)
+
+    def filter(
+        self,
+        predicate: Callable[..., Any],
+        input_columns: str | list[str] | None = None,
+        num_parallel_workers: int | None = None,
+    ) -> Dataset:
+        """The rows only for which predicate(*input columns) is true; all columns by default."""
+        return _NODES["filter"](self, predicate, input_columns, num_parallel_workers)
+
+    def project(self, columns: str | list[str]) -> Dataset:
+        """These columns only, in this order."""
+        return _NODES["project"](self, columns)
+
+    def rename(self, input_columns: str | list[str], output_columns: str | list[str]) -> Dataset:
+        """Other names for columns."""
+        return _NODES["rename"](self, input_columns, output_columns)
+
+    def zip(self, datasets: Dataset | tuple[Dataset, ...]) -> Dataset:
+        """The columns of this data set and others side by side, as long as all have rows. No name may occur twice."""
+        others = datasets if isinstance(datasets, tuple) else (datasets,)
+        return _NODES["zip"]((self, *others))
+
+    def concat(self, datasets: Dataset | list[Dataset]) -> Dataset:
+        """The rows of this data set, then those of others with the same columns."""
+        others = datasets if isinstance(datasets, list) else [datasets]
+        return _NODES["concat"]([self, *others])
+
+    def __add__(self, datasets: Dataset | list[Dataset]) -> Dataset:
+        return self.concat(datasets)
+
+    def apply(self, apply_func: Callable[[Dataset], Dataset]) -> Dataset:
+        """apply_func(this data set), which must be a data set."""
+        made = function("apply", "apply_func", apply_func)(self)
+        if not isinstance(made, Dataset):
+            raise ArgumentTypeError(
+                f"apply: apply_func must return a data set, got {type(made).__name__}", loc=user_loc()
+            )
+        return made
+
+    def split(self, sizes: list[int] | list[float], randomize: bool = True) -> tuple[Dataset, ...]:
+        """Data sets of these sizes (ints, whose sum is the number of rows, or shares, whose sum is 1), without overlap.
+
+        randomize: rows are drawn at random, the same ones in each pass, by the seed at the time an iterator is
+        made: set one, else the parts are drawn anew. A source that is shuffled gives other rows to the parts in each pass:
+        shuffle after splitting.
+        """
+        return self._split(self._sizes(sizes), truth("split", "randomize", randomize))
+
+    def _split(self, sizes: list[int], randomize: bool) -> tuple[Dataset, ...]:
+        whole = _NODES["shuffle"](self, max(self.get_dataset_size(), 2), False) if randomize else self
+        parts = []
+        for k, size in enumerate(sizes):
+            before = sum(sizes[:k])
+            parts.append((whole.skip(before) if before else whole).take(size))
+        return tuple(parts)
+
+    def _sizes(self, sizes: Any) -> list[int]:
+        if not isinstance(sizes, (list, tuple)) or not sizes:
+            raise ArgumentTypeError("split: sizes must be a list of ints or of floats", loc=user_loc())
+        total = self.get_dataset_size()
+        if all(isinstance(s, int) and not isinstance(s, bool) for s in sizes):
+            if min(sizes) <= 0:
+                raise ArgumentValueError(f"split: a size is {min(sizes)}, it must be 1 or more", loc=user_loc())
+            if sum(sizes) != total:
+                raise DataError(
+                    f"split: the sum of sizes is {sum(sizes)}, the data set has {total} rows", loc=user_loc()
+                )
+            return list(sizes)
+        if not all(isinstance(s, float) for s in sizes):
+            raise ArgumentTypeError("split: sizes must be all ints or all floats", loc=user_loc())
+        if min(sizes) <= 0 or max(sizes) > 1 or abs(sum(sizes) - 1) > 1e-9:
+            raise ArgumentValueError(f"split: shares must lie in (0, 1] and sum up to 1, got {sizes}", loc=user_loc())
+        counts = [round(s * total) for s in sizes]
+        if min(counts) == 0:
+            raise DataError(
+                f"split: a share of {sizes[counts.index(0)]} of {total} rows is no row at all", loc=user_loc()
+            )
+        difference = total - sum(counts)
+        for k in range(len(counts)):
+            if difference > 0:
+                counts[k] += difference
+                break
+            if counts[k] + difference > 0:
+                counts[k] += difference
+                break
+        return counts
+
+    # ---- for nodes
+
+    def among(self, owner: str, name: str, value: Any, *, single: bool = True) -> list[str]:
+        """Names of columns that are there; DataError, a RuntimeError, for others."""
+        chosen = names(owner, name, value, single=single)
+        for column in chosen:
+            if column not in self._columns:
+                raise DataError(
+                    f"{owner}: there is no column {column!r}, there are {', '.join(self._columns)}", loc=user_loc()
+                )
+        return chosen

@@ -1,0 +1,240 @@
+"""Iterators: rows of a data set as the user gets them, read ahead in a thread where that helps."""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from graphc.dataset import config
+from graphc.dataset.checks import INT32_MAX, integer
+from graphc.dataset.core.rows import Rows, joined, packed, stack
+from graphc.dataset.core.streams import Epochs, Run, Stream
+from graphc.dataset.workers.ahead import ReadAhead
+from graphc.errors import ArgumentValueError, DataError, DTypeError, user_loc
+from graphc.ops.tensor.dtype import BY_NAME
+from graphc.ops.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from graphc.dataset.core.dataset import Dataset
+
+T = TypeVar("T")
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class DatasetIterator:
+    """Rows, one pass per `for`. Ends its workers when it is closed, left by an exception or forgotten."""
+
+    def __init__(self, dataset: Dataset, columns: list[str] | None, num_epochs: int, output_numpy: bool) -> None:
+        owner = type(self).__name__
+        epochs = integer(owner, "num_epochs", num_epochs, -1, INT32_MAX)
+        if epochs == 0:
+            raise ArgumentValueError(f"{owner}: num_epochs must be -1 or more than 0, got 0", loc=user_loc())
+        self._names = dataset.get_col_names()
+        self._chosen = self._names if columns is None else columns
+        self._places = [self._names.index(c) for c in self._chosen]
+        self._epochs, self._numpy, self._title = epochs, output_numpy, dataset.title()
+        state = dataset.taken_state() or {"epoch": 0, "position": 0, "seed": config.drawn_seed()}
+        self._epoch, self._position, self._seed = state["epoch"], state["position"], state["seed"]
+        prefetch = config.get_prefetch_size()
+        run = Run(self._seed, prefetch, parallel=not config.get_debug_mode())
+        self._closing = weakref.finalize(self, run.close)
+        try:
+            stream = Epochs(dataset.open(run), run)
+            self._source: Stream | ReadAhead = stream
+            if run.parallel and dataset.busy():
+                self._source = ReadAhead(stream, prefetch, self._epoch, self._position, epochs)
+                # The last is called first: workers that the thread waits for are ended in between.
+                run.closers.insert(0, self._source.join)
+                run.closers.append(self._source.stop)
+            else:
+                for _ in range(self._epoch):
+                    stream.pass_over()
+        except BaseException as error:
+            run.close()
+            if isinstance(error, DataError):
+                error.loc = error.loc or user_loc()
+            raise
+        self._begun = False
+        #: Whether a block has met the end of the pass, which is yet to be told.
+        self._ended = False
+        self._failure: DataError | None = None
+        self._ready: deque[Rows] = deque()
+        #: Unbatched rows are read several at a time.
+        self._at_once = 1 if dataset.get_batch_size() != 1 else min(prefetch, 64)
+
+    def __iter__(self) -> DatasetIterator:
+        return self
+
+    def __next__(self) -> Any:
+        rows = self._read(1)
+        return self._given([self._one(rows, k) for k in self._places])
+
+    def _given(self, values: list[Any]) -> Any:
+        raise NotImplementedError
+
+    def blocks(self, columns: list[str] | None = None, steps: int = 1) -> tuple[Array, ...] | None:
+        """The next rows, up to `steps`, at once: one C-contiguous array [rows, ...] per column; None at the end of a pass.
+
+        columns: names, by default those of the iterator. Batches in one block have one shape: a smaller last one comes alone. The
+        rows, and what they count for `state_dict`, are those of `next`.
+        """
+        steps = integer("blocks", "steps", steps, 1)
+        names = self._chosen if columns is None else columns
+        for name in names:
+            if name not in self._names:
+                raise DataError(
+                    f"blocks: there is no column {name!r}, there are {', '.join(self._names)}", loc=user_loc()
+                )
+        try:
+            parts = [self._read(steps)]
+        except StopIteration:
+            return None
+        have = parts[0].count
+        while have < steps:
+            rows = self._more(steps - have)
+            if rows is None:
+                self._ended = True
+                break
+            if _shapes(rows) != _shapes(parts[0]):
+                self._put_back(rows)
+                break
+            parts.append(rows)
+            have += rows.count
+        whole = joined(parts)
+        picked = (self._names.index(n) for n in names)
+        return tuple(np.ascontiguousarray(packed(whole.columns[k], self._names[k], whole.ids)) for k in picked)
+
+    # ---- position
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the iterator is, as JSON values: for `load_state_dict` of the same data set."""
+        return {
+            "epoch": self._epoch,
+            "position": self._position,
+            "seed": self._seed,
+            "pipeline": self._title,
+        }
+
+    # ---- ends
+
+    def close(self) -> None:
+        """End the workers; reading on is a DataError."""
+        self._closing()
+
+    def stop(self) -> None:
+        """Same as `close` (MindSpore: Iterator.stop)."""
+        self.close()
+
+    def release(self) -> None:
+        """Same as `close` (MindSpore: Iterator.release)."""
+        self.close()
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # ---- reading
+
+    def _read(self, count: int) -> Rows:
+        """Up to `count` rows of the pass; StopIteration at its end, which is the start of the next one."""
+        self._check_open()
+        if not self._begun:
+            self._guarded(self._begin)
+        rows = None if self._ended else self._more(count)
+        if rows is None:
+            self._ended = False
+            self._epoch, self._position, self._begun = self._epoch + 1, 0, False
+            if self._epoch == self._epochs:
+                self.close()
+            raise StopIteration
+        return rows
+
+    def _check_open(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        if self._epochs != -1 and self._epoch >= self._epochs:
+            raise DataError(
+                f"the iterator has given its last epoch: it was made for num_epochs={self._epochs}",
+                code="GC206",
+                loc=user_loc(),
+                help="make another one, or let num_epochs be -1",
+            )
+        if not self._closing.alive:
+            raise DataError("the iterator is closed", code="GC206", loc=user_loc())
+
+    def _begin(self) -> None:
+        self._begun = True
+        if isinstance(self._source, Stream):
+            self._source.begin()
+            if self._position:
+                self._source.skip(self._position)
+
+    def _more(self, count: int) -> Rows | None:
+        if not self._ready:
+            rows = self._guarded(lambda: self._source.read(max(count, self._at_once)))
+            if rows is None:
+                return None
+            self._ready.append(rows)
+        rows = self._ready.popleft()
+        if rows.count > count:
+            self._ready.appendleft(rows.part(count, rows.count))
+            rows = rows.part(0, count)
+        self._position += rows.count
+        return rows
+
+    def _guarded(self, action: Callable[[], T]) -> T:
+        """What an action of the source's gives; whatever it raises ends the workers, and an error is raised again ever after."""
+        try:
+            return action()
+        except BaseException as error:
+            if isinstance(error, DataError):
+                self._failure = error
+                error.loc = error.loc or user_loc()
+            self.close()
+            raise
+
+    def _put_back(self, rows: Rows) -> None:
+        self._position -= rows.count
+        self._ready.appendleft(rows)
+
+    def _one(self, rows: Rows, place: int) -> Any:
+        """The value of a column in the only row: memory of its own."""
+        name, column = self._names[place], rows.columns[place]
+        array = column[0] if isinstance(column, np.ndarray) else stack([column[0]], name, rows.ids)[0]
+        array = np.asarray(array)
+        if self._numpy or array.dtype.kind in "USV":
+            return array if self._numpy or array.dtype.name != "bfloat16" else Tensor.wrap(array)
+        if array.dtype.name not in BY_NAME:
+            raise DTypeError(
+                f"column {name!r} is {array.dtype}, which a Tensor does not hold",
+                loc=user_loc(),
+                help=f"map it: transforms.TypeCast(graphc.int32), or ask for output_numpy=True; Tensors are {', '.join(BY_NAME)}",
+            )
+        return Tensor.wrap(np.ascontiguousarray(array).reshape(array.shape))
+
+
+def _shapes(rows: Rows) -> list[tuple[int, ...] | None]:
+    return [c.shape[1:] if isinstance(c, np.ndarray) else None for c in rows.columns]
+
+
+class DictIterator(DatasetIterator):
+    """Yields {column: value} (MindSpore: DictIterator)."""
+
+    def _given(self, values: list[Any]) -> dict[str, Any]:
+        return dict(zip(self._chosen, values, strict=True))
+
+
+class TupleIterator(DatasetIterator):
+    """Yields [value of each column] (MindSpore: TupleIterator)."""
+
+    def _given(self, values: list[Any]) -> list[Any]:
+        return values

@@ -1,0 +1,188 @@
+"""Streams: what a data set is while it is read. One is made per node of the pipeline and iterator."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from graphc.dataset.core.rows import Rows, joined
+from graphc.errors import DataError
+
+#: More rows than any data set has.
+ALL = 1 << 62
+#: Rows that one worker gets at a time, at most.
+_SHARE = 128
+
+
+@dataclass
+class Run:
+    """What the streams of one iterator share. Closed once, by whoever ends the iterator."""
+
+    seed: int
+    prefetch: int
+    #: Whether threads and processes may be used.
+    parallel: bool
+    closers: list[Callable[[], None]] = field(default_factory=list)
+    nodes: int = 0
+    #: How many passes of the whole pipeline are over; what `repeat` repeats are none.
+    epoch: int = 0
+
+    def number(self) -> int:
+        """A number for a node: the same one in each run of a pipeline."""
+        self.nodes += 1
+        return self.nodes
+
+    def close(self) -> None:
+        """End all workers."""
+        while self.closers:
+            self.closers.pop()()
+
+
+class Stream(ABC):
+    """Rows, pass after pass."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Start the next pass, wherever the one before has been left."""
+
+    @abstractmethod
+    def read(self, count: int) -> Rows | None:
+        """The next rows of the pass: at least one and at most `count`; None at its end."""
+
+    def skip(self, count: int) -> int:
+        """Leave out the next `count` rows; returns how many there were. Those that need not be computed are not."""
+        left = count
+        while left > 0 and (rows := self.read(min(left, _SHARE))) is not None:
+            left -= rows.count
+        return count - left
+
+    def pass_over(self) -> None:
+        """Leave out the whole next pass."""
+        self.begin()
+        self.skip(ALL)
+
+
+class Epochs(Stream):
+    """The whole pipeline's stream: it counts the passes."""
+
+    def __init__(self, stream: Stream, run: Run) -> None:
+        self._stream, self._run = stream, run
+        run.epoch = -1
+
+    def begin(self) -> None:
+        self._run.epoch += 1
+        self._stream.begin()
+
+    def read(self, count: int) -> Rows | None:
+        return self._stream.read(count)
+
+    def skip(self, count: int) -> int:
+        return self._stream.skip(count)
+
+    def pass_over(self) -> None:
+        self._run.epoch += 1
+        self._stream.pass_over()
+
+
+def fill(stream: Stream, count: int) -> Rows | None:
+    """The next `count` rows, fewer at the end of the pass, None where there are none."""
+    parts: list[Rows] = []
+    have = 0
+    while have < count and (rows := stream.read(count - have)) is not None:
+        parts.append(rows)
+        have += rows.count
+    return joined(parts) if parts else None
+
+
+@dataclass(slots=True)
+class Done:
+    """What became of a task: rows, and what was raised after them."""
+
+    rows: Rows | None
+    error: DataError | None = None
+
+
+class Pool(Protocol):
+    """Workers that do tasks in the order in which they are given."""
+
+    def submit(self, task: Any) -> None: ...
+
+    def result(self) -> Done:
+        """Of the oldest task that was submitted and not yet fetched."""
+        ...
+
+
+class Worked(Stream):
+    """A stream whose rows are computed by the user's functions: here, or ahead by workers, in the same order."""
+
+    def __init__(self, pool: Pool | None, ahead: int) -> None:
+        self._pool, self._ahead = pool, ahead
+        self._flying = 0
+        self._ready: deque[Rows] = deque()
+        self._failure: DataError | None = None
+        self._exhausted = False
+
+    @abstractmethod
+    def task(self, count: int) -> Any | None:
+        """What is to be done for the next rows, at most `count`; None at the end of the pass."""
+
+    @abstractmethod
+    def do(self, task: Any) -> Done:
+        """Do it. It is called by any thread, and in other processes by what stands for it there."""
+
+    @abstractmethod
+    def leave_out(self, count: int) -> int:
+        """Skip rows for which no task has been made."""
+
+    def restart(self) -> None:
+        """Forget the pass that was read."""
+        for _ in range(self._flying):
+            assert self._pool is not None
+            self._pool.result()
+        self._flying = 0
+        self._ready.clear()
+        self._failure, self._exhausted = None, False
+
+    def read(self, count: int) -> Rows | None:
+        while not self._ready:
+            if self._failure is not None:
+                raise self._failure
+            done = self._next(min(count, _SHARE))
+            if done is None:
+                return None
+            if done.rows is not None and done.rows.count:
+                self._ready.append(done.rows)
+            self._failure = done.error
+        rows = self._ready.popleft()
+        if rows.count > count:
+            self._ready.appendleft(rows.part(count, rows.count))
+            rows = rows.part(0, count)
+        return rows
+
+    def _next(self, count: int) -> Done | None:
+        if self._pool is None:
+            task = self.task(count)
+            return None if task is None else self.do(task)
+        while self._flying < self._ahead and not self._exhausted:
+            task = self.task(count)
+            if task is None:
+                self._exhausted = True
+            else:
+                self._pool.submit(task)
+                self._flying += 1
+        if not self._flying:
+            return None
+        self._flying -= 1
+        return self._pool.result()
+
+    def skip(self, count: int) -> int:
+        left = count
+        while left > 0 and (self._ready or self._flying or self._failure):
+            rows = self.read(left)
+            if rows is None:
+                return count - left
+            left -= rows.count
+        return count - left + (self.leave_out(left) if left else 0)

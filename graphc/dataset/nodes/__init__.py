@@ -1,0 +1,1 @@
+"""Operations on data sets: what the methods of `Dataset` make."""

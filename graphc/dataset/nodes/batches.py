@@ -1,0 +1,347 @@
+"""`batch`, `padded_batch` and `bucket_batch_by_length`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphc.arguments import no_effect
+from graphc.dataset.checks import INT32_MAX, function, integer, names, truth, workers
+from graphc.dataset.core.dataset import Dataset, node
+from graphc.dataset.core.faults import fault, interrupts
+from graphc.dataset.core.rows import Rows, collated, packed, stack, values
+from graphc.dataset.core.streams import ALL, Done, Run, Stream, Worked, fill
+from graphc.dataset.workers.choice import pool_of
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class BatchInfo:
+    """Where a batch stands, for functions of the user's (MindSpore: BatchInfo)."""
+
+    def __init__(self, epoch: int, batch: int) -> None:
+        self._epoch, self._batch = epoch, batch
+
+    def get_epoch_num(self) -> int:
+        """How many passes are over."""
+        return self._epoch
+
+    def get_batch_num(self) -> int:
+        """How many batches of this pass are over."""
+        return self._batch
+
+
+class _BatchStream(Stream):
+    """Batches of a fixed size: as many as are asked for at once, and the last, smaller one alone."""
+
+    def __init__(self, child: Stream, size: int, drop: bool, names_: list[str]) -> None:
+        self._child, self._size, self._drop, self._names = child, size, drop, names_
+        self._left: Rows | None = None
+
+    def begin(self) -> None:
+        self._child.begin()
+        self._left = None
+
+    def read(self, count: int) -> Rows | None:
+        rows, self._left = self._left, None
+        if rows is None:
+            rows = fill(self._child, count * self._size)
+        if rows is None:
+            return None
+        full = rows.count // self._size
+        if rows.count % self._size and full:
+            self._left = rows.part(full * self._size, rows.count)
+            rows = rows.part(0, full * self._size)
+        if not full:
+            return None if self._drop else self._batched(rows, 1, rows.count)
+        return self._batched(rows, full, self._size)
+
+    def _batched(self, rows: Rows, count: int, size: int) -> Rows:
+        columns: list[Any] = []
+        for column, name in zip(rows.columns, self._names, strict=True):
+            if count == 1 or isinstance(column, np.ndarray):
+                array = packed(column, name, rows.ids)
+                columns.append(array.reshape((count, size, *array.shape[1:])))
+            else:
+                parts = [(column[k * size : (k + 1) * size], rows.ids[k * size : (k + 1) * size]) for k in range(count)]
+                columns.append([stack(part, name, ids) for part, ids in parts])
+        return Rows(count, columns, rows.ids.reshape((count, size, *rows.ids.shape[1:])))
+
+    def skip(self, count: int) -> int:
+        if self._left is not None:
+            self._left = None
+            return int(not self._drop)
+        rows = self._child.skip(min(count, ALL // self._size) * self._size)
+        full, rest = divmod(rows, self._size)
+        return full + (1 if rest and not self._drop else 0)
+
+    def pass_over(self) -> None:
+        self._left = None
+        self._child.pass_over()
+
+
+class Collate:
+    """The job of per_batch_map; it goes to worker processes as it is."""
+
+    def __init__(self, per_batch_map: Any, places: list[int], outputs: list[str], known: list[str]) -> None:
+        self.per_batch_map, self.places, self.outputs, self.known = per_batch_map, places, outputs, known
+
+    def __call__(self, task: tuple[Rows, BatchInfo]) -> Done:
+        rows, info = task
+        try:
+            given = [values(rows.columns[p]) for p in self.places]
+            made = collated("batch", self.per_batch_map, given, self.outputs, rows.ids, info)
+            if len(made) == len(self.places):
+                arrays = {p: a for p, a in zip(self.places, made, strict=True)}
+                columns = [
+                    arrays[p] if p in arrays else packed(c, self.known[p], rows.ids) for p, c in enumerate(rows.columns)
+                ]
+            else:
+                kept = [packed(c, self.known[p], rows.ids) for p, c in enumerate(rows.columns) if p not in self.places]
+                columns = [*made, *kept]
+        except DataError as error:
+            return Done(None, error)
+        return Done(Rows(1, [c[None] for c in columns], rows.ids[None]))
+
+
+class _FunctionBatchStream(Worked):
+    """Batches whose size a function says, or that a function collates."""
+
+    def __init__(self, child: Stream, dataset: BatchDataset, run: Run) -> None:
+        job: Callable[[Any], Done] = dataset.job or _plain_job(dataset)
+        workers_ = dataset.workers() if dataset.job else 1
+        super().__init__(*pool_of("batch", job, workers_, dataset.processes, run))
+        self._child, self._job = child, job
+        self._size, self._drop = dataset.batch_size, dataset.drop_remainder
+        self._run, self._number = run, 0
+
+    def begin(self) -> None:
+        self.restart()
+        self._child.begin()
+        self._number = 0
+
+    def _next_size(self) -> int:
+        if isinstance(self._size, int):
+            return self._size
+        try:
+            size = self._size(BatchInfo(self._run.epoch, self._number))
+        except interrupts():
+            raise
+        except BaseException as raised:
+            raise fault("batch: batch_size", f"batch {self._number}", raised) from raised
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+            raise DataError(f"batch: batch_size must give an int of 1 or more, it gave {size!r}", code="GC201")
+        return int(size)
+
+    def task(self, count: int) -> Any | None:
+        size = self._next_size()
+        rows = fill(self._child, size)
+        if rows is None or (rows.count < size and self._drop):
+            return None
+        self._number += 1
+        return rows, BatchInfo(self._run.epoch, self._number - 1)
+
+    def do(self, task: Any) -> Done:
+        return self._job(task)
+
+    def leave_out(self, count: int) -> int:
+        for k in range(count):
+            size = self._next_size()
+            got = self._child.skip(size)
+            if not got or (got < size and self._drop):
+                return k
+            self._number += 1
+        return count
+
+    def pass_over(self) -> None:
+        self.restart()
+        self._child.pass_over()
+
+
+def _stacked(rows: Rows, names_: list[str]) -> Rows:
+    """One row, the batch of these."""
+    columns: list[Any] = [packed(c, n, rows.ids)[None] for c, n in zip(rows.columns, names_, strict=True)]
+    return Rows(1, columns, rows.ids[None])
+
+
+def _plain_job(dataset: BatchDataset) -> Callable[[Any], Done]:
+    names_ = dataset.get_col_names()
+
+    def job(task: tuple[Rows, BatchInfo]) -> Done:
+        try:
+            return Done(_stacked(task[0], names_))
+        except DataError as error:
+            return Done(None, error)
+
+    return job
+
+
+@node("batch")
+class BatchDataset(Dataset):
+    """A data set whose rows are stacked into batches (MindSpore: BatchDataset)."""
+
+    def __init__(
+        self,
+        child: Dataset,
+        batch_size: Any,
+        drop_remainder: bool,
+        num_parallel_workers: int | None,
+        per_batch_map: Any,
+        input_columns: Any,
+        output_columns: Any,
+        python_multiprocessing: bool,
+        max_rowsize: Any,
+    ) -> None:
+        if not callable(batch_size):
+            integer("batch", "batch_size", batch_size, 1, INT32_MAX)
+        self.batch_size, self.drop_remainder = batch_size, truth("batch", "drop_remainder", drop_remainder)
+        self.processes = truth("batch", "python_multiprocessing", python_multiprocessing)
+        if max_rowsize is not None:
+            no_effect("batch", "max_rowsize", "shared memory grows with the rows")
+        known = columns = child.get_col_names()
+        self.job: Collate | None = None
+        if per_batch_map is None:
+            for name, value in (("input_columns", input_columns), ("output_columns", output_columns)):
+                if value is not None:
+                    raise ArgumentValueError(f"batch: {name} goes with per_batch_map only", loc=user_loc())
+        else:
+            function("batch", "per_batch_map", per_batch_map)
+            inputs = known if input_columns is None else child.among("batch", "input_columns", input_columns)
+            outputs = inputs if output_columns is None else names("batch", "output_columns", output_columns)
+            self.job = Collate(per_batch_map, [known.index(c) for c in inputs], outputs, known)
+            if len(outputs) == len(inputs):
+                renamed = dict(zip(inputs, outputs, strict=True))
+                columns = [renamed.get(c, c) for c in known]
+            else:
+                columns = [*outputs, *(c for c in known if c not in inputs)]
+            names("batch", "output_columns", columns)
+        super().__init__((child,), columns, workers("batch", num_parallel_workers))
+
+    @property
+    def in_python(self) -> bool:  # type: ignore[override]
+        return self.job is not None
+
+    def open(self, run: Run) -> Stream:
+        child = self.children[0].open(run)
+        if self.job is None and isinstance(self.batch_size, int):
+            return _BatchStream(child, self.batch_size, self.drop_remainder, self._columns)
+        return _FunctionBatchStream(child, self, run)
+
+    def count(self) -> int | None:
+        rows = self.children[0].count()
+        if rows is None or not isinstance(self.batch_size, int):
+            return None
+        return rows // self.batch_size if self.drop_remainder else -(-rows // self.batch_size)
+
+    def get_batch_size(self) -> int:
+        return self.batch_size if isinstance(self.batch_size, int) else -1
+
+
+# ---- padding
+
+
+class Padding:
+    """How columns are filled up: {place: (shape or None, value or None)}."""
+
+    def __init__(self, owner: str, child: Dataset, pad_info: Any) -> None:
+        known = child.get_col_names()
+        if not isinstance(pad_info, dict):
+            raise ArgumentTypeError(f"{owner}: pad_info must be a dict, got {type(pad_info).__name__}", loc=user_loc())
+        child.among(owner, "pad_info", list(pad_info))
+        self.known = known
+        self.of: dict[int, tuple[list[int | None] | None, Any]] = {}
+        self.named = bool(pad_info)
+        for name, rule in (pad_info or dict.fromkeys(known, (None, None))).items():
+            if not isinstance(rule, tuple) or len(rule) != 2:
+                raise ArgumentTypeError(
+                    f"{owner}: pad_info[{name!r}] must be a tuple of a shape and a value, got {rule!r}", loc=user_loc()
+                )
+            shape, value = rule
+            if shape is not None:
+                shape = [None if s in (None, -1) else integer(owner, f"pad_info[{name!r}]", s, 1) for s in shape]
+            self.of[known.index(name)] = (shape, value)
+
+    def batch(self, rows: Rows, length: int | None = None) -> Rows:
+        """One row, the batch of these. length: what None in a shape of `pad_info` stands for, instead of the largest."""
+        length = length if self.named else None
+        columns: list[Any] = []
+        for place, column in enumerate(rows.columns):
+            name = self.known[place]
+            if place not in self.of:
+                columns.append(packed(column, name, rows.ids)[None])
+                continue
+            columns.append(self._filled(values(column), name, *self.of[place], length, rows.ids)[None])
+        return Rows(1, columns, rows.ids[None])
+
+    def _filled(self, arrays: list[Any], name: str, shape: Any, value: Any, length: int | None, ids: Array) -> Array:
+        arrays = [np.asarray(a) for a in arrays]
+        rank = arrays[0].ndim
+        for k, a in enumerate(arrays):
+            if a.ndim != rank or (shape is not None and len(shape) != a.ndim):
+                wanted = rank if shape is None else len(shape)
+                raise DataError(
+                    f"padding: column {name!r} has {a.ndim} axes at sample {ids[k]}, {wanted} are needed", code="GC203"
+                )
+        largest = [max(a.shape[axis] for a in arrays) for axis in range(rank)]
+        final: list[Any] = [
+            n if wanted is None and length is None else (wanted if wanted is not None else length)
+            for n, wanted in zip(largest, shape or [None] * rank, strict=True)
+        ]
+        text = arrays[0].dtype.kind in "US"
+        dtype = np.result_type(*{a.dtype for a in arrays}) if text else arrays[0].dtype
+        fill_with = ("" if text else 0) if value is None else value
+        result: Array = np.full((len(arrays), *final), np.asarray(fill_with).astype(dtype), dtype)
+        for k, a in enumerate(arrays):
+            inside: Any = tuple(slice(0, min(have, most)) for have, most in zip(a.shape, final, strict=True))
+            result[(k, *inside)] = a[inside]
+        return result
+
+
+class _PaddedStream(_FunctionBatchStream):
+    def __init__(self, child: Stream, dataset: PaddedBatchDataset, run: Run) -> None:
+        Worked.__init__(self, None, 0)
+        self._child, self._job = child, dataset.padded
+        self._size, self._drop = dataset.batch_size, dataset.drop_remainder
+        self._run, self._number = run, 0
+
+
+@node("padded_batch")
+class PaddedBatchDataset(Dataset):
+    """A data set whose rows are filled up and stacked (MindSpore: PaddedBatchDataset)."""
+
+    in_python = True
+
+    def __init__(
+        self, child: Dataset, batch_size: int, drop_remainder: bool, num_parallel_workers: int | None, pad_info: Any
+    ) -> None:
+        self.batch_size = integer("padded_batch", "batch_size", batch_size, 1, INT32_MAX)
+        self.drop_remainder = truth("padded_batch", "drop_remainder", drop_remainder)
+        self.padding = None if pad_info is None else Padding("padded_batch", child, pad_info)
+        if workers("padded_batch", num_parallel_workers) not in (None, 1):
+            no_effect("padded_batch", "num_parallel_workers", "batches are filled up by the thread that reads")
+        super().__init__((child,), child.get_col_names())
+
+    def padded(self, task: tuple[Rows, BatchInfo]) -> Done:
+        """The job: one batch."""
+        rows = task[0]
+        try:
+            if self.padding is not None:
+                return Done(self.padding.batch(rows))
+            return Done(_stacked(rows, self._columns))
+        except DataError as error:
+            return Done(None, error)
+
+    def open(self, run: Run) -> Stream:
+        return _PaddedStream(self.children[0].open(run), self, run)
+
+    def count(self) -> int | None:
+        rows = self.children[0].count()
+        if rows is None:
+            return None
+        return rows // self.batch_size if self.drop_remainder else -(-rows // self.batch_size)
+
+    def get_batch_size(self) -> int:
+        return self.batch_size

@@ -1,0 +1,317 @@
+"""`map` and `filter`: the user's functions, or graphc's transforms, on each row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphc.arguments import no_effect, only
+from graphc.dataset.checks import function, names, truth, workers
+from graphc.dataset.core.dataset import Dataset, node
+from graphc.dataset.core.faults import fault, interrupts
+from graphc.dataset.core.rows import Rows, alike, stack, to_array, values
+from graphc.dataset.core.streams import Done, Run, Stream, Worked
+from graphc.dataset.sample_rng import enter, leave
+from graphc.dataset.workers.choice import pool_of
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: Rows that are transformed at a time, so that what one transform has written is still in the cache for the next.
+_BLOCK = 64
+
+
+class Operations:
+    """The job of `map`; it goes to worker processes as it is. A task: rows, the key of their random numbers, the first place."""
+
+    def __init__(self, operations: Sequence[Any], places: list[int], inputs: list[str], outputs: list[str]) -> None:
+        self.operations, self.places, self.inputs, self.outputs = list(operations), places, inputs, outputs
+        # Those at the end that can be applied to many rows at once.
+        single = len(places) == len(outputs) == 1
+        self.whole = 0
+        while single and self.whole < len(self.operations) and hasattr(self.operations[-1 - self.whole], "whole"):
+            self.whole += 1
+
+    @property
+    def in_python(self) -> bool:
+        """Whether any is called for each row."""
+        return self.whole < len(self.operations)
+
+    def __call__(self, task: tuple[Rows, tuple[int, ...], int]) -> Done:
+        rows, key, first = task
+        columns = [rows.columns[p] for p in self.places]
+        one_by_one = self.operations[: len(self.operations) - self.whole]
+        if not one_by_one and isinstance(columns[0], np.ndarray):
+            try:
+                return self._done(rows, [self._at_once(columns[0])], None)
+            except DataError as misfit:
+                return Done(None, self._said(misfit, rows, 0))
+        results, error = self._one_by_one(rows, columns, one_by_one, key, first)
+        if not results:
+            return Done(None, error)
+        done = rows.part(0, len(results))
+        made = []
+        for k, name in enumerate(self.outputs if one_by_one else self.inputs):
+            made.append(_gathered([r[k] for r in results], name, done.ids))
+        if self.whole:
+            try:
+                if isinstance(made[0], np.ndarray):
+                    made = [self._at_once(made[0])]
+                else:
+                    made = [[self._at_once(a[None])[0] for a in made[0]]]
+            except DataError as misfit:
+                return Done(None, self._said(misfit, rows, 0))
+        return self._done(done, made, error)
+
+    def _at_once(self, column: Array) -> Array:
+        transforms = self.operations[len(self.operations) - self.whole :]
+        if len(column) <= _BLOCK:
+            return _through(transforms, column)
+        first = _through(transforms, column[:_BLOCK])
+        result = np.empty((len(column), *first.shape[1:]), first.dtype)
+        result[:_BLOCK] = first
+        for start in range(_BLOCK, len(column), _BLOCK):
+            result[start : start + _BLOCK] = _through(transforms, column[start : start + _BLOCK])
+        return result
+
+    def _one_by_one(
+        self, rows: Rows, columns: list[Any], operations: list[Any], key: tuple[int, ...], first: int
+    ) -> tuple[list[tuple[Any, ...]], DataError | None]:
+        results: list[tuple[Any, ...]] = []
+        try:
+            for k, row in enumerate(zip(*map(values, columns), strict=True)):
+                enter((*key, first + k))
+                for operation in operations:
+                    result = operation(*row)
+                    row = result if type(result) is tuple else (result,)
+                results.append(self._checked(row, operation if operations else None) if operations else row)
+        except interrupts():
+            raise
+        except BaseException as raised:
+            error = self._said(raised, rows, len(results))
+            return results, error
+        finally:
+            leave()
+        return results, None
+
+    def _checked(self, row: tuple[Any, ...], operation: Any) -> tuple[Any, ...]:
+        wanted = self.inputs if self.whole else self.outputs
+        if len(row) != len(wanted):
+            raise DataError(
+                f"{_name(operation)} gave {len(row)} values, there are {len(wanted)} columns: {', '.join(wanted)}",
+                code="GC201",
+            )
+        return tuple(v if type(v) in _PLAIN else to_array(v) for v in row)
+
+    def _said(self, raised: BaseException, rows: Rows, place: int) -> DataError:
+        sample = ", ".join(map(str, np.atleast_1d(rows.ids[place]).tolist()[:4])) if place < len(rows.ids) else None
+        what = f"map of column {', '.join(map(repr, self.inputs))}"
+        error = fault(what, sample, raised)
+        if not isinstance(raised, DataError):
+            error.__cause__ = raised
+        return error
+
+    def _done(self, rows: Rows, made: list[Any], error: DataError | None) -> Done:
+        if len(made) == len(self.places):
+            columns = list(rows.columns)
+            for place, column in zip(self.places, made, strict=True):
+                columns[place] = column
+        else:
+            kept = [c for k, c in enumerate(rows.columns) if k not in self.places]
+            columns = [*made, *kept]
+        return Done(Rows(rows.count, columns, rows.ids), error)
+
+
+_PLAIN = {int, float, bool}
+
+
+def _through(transforms: list[Any], column: Array) -> Array:
+    for transform in transforms:
+        column = transform.whole(column)
+    return column
+
+
+def _gathered(results: list[Any], name: str, ids: Array) -> Any:
+    """Packed if all have one shape and dtype, else one by one."""
+    if set(map(type, results)) <= _PLAIN:
+        return stack(results, name, ids) if len(set(map(type, results))) == 1 else [to_array(r) for r in results]
+    arrays = [to_array(r) for r in results]
+    return stack(arrays, name, ids) if alike(arrays) else arrays
+
+
+def _name(operation: Any) -> str:
+    return getattr(operation, "__qualname__", type(operation).__name__)
+
+
+class _MapStream(Worked):
+    def __init__(self, child: Stream, job: Operations, run: Run, workers_: int, processes: bool) -> None:
+        super().__init__(*pool_of("map", job, workers_, processes, run))
+        self._child, self._job = child, job
+        self._key, self._pass, self._place = (run.seed, run.number()), -1, 0
+
+    def begin(self) -> None:
+        self.restart()
+        self._child.begin()
+        self._pass, self._place = self._pass + 1, 0
+
+    def task(self, count: int) -> Any | None:
+        rows = self._child.read(count)
+        if rows is None:
+            return None
+        first, self._place = self._place, self._place + rows.count
+        return rows, (*self._key, self._pass), first
+
+    def do(self, task: Any) -> Done:
+        return self._job(task)
+
+    def read(self, count: int) -> Rows | None:
+        if self._job.in_python or self._pool is not None:
+            return super().read(count)
+        task = self.task(count)
+        if task is None:
+            return None
+        done = self.do(task)
+        if done.rows is None:
+            assert done.error is not None
+            raise done.error
+        return done.rows
+
+    def leave_out(self, count: int) -> int:
+        skipped = self._child.skip(count)
+        self._place += skipped
+        return skipped
+
+    def pass_over(self) -> None:
+        self.restart()
+        self._child.pass_over()
+        self._pass += 1
+
+
+@node("map")
+class MapDataset(Dataset):
+    """A data set whose columns are transformed (MindSpore: MapDataset)."""
+
+    def __init__(
+        self,
+        child: Dataset,
+        operations: Any,
+        input_columns: Any,
+        output_columns: Any,
+        num_parallel_workers: int | None,
+        python_multiprocessing: bool,
+        cache: None,
+        callbacks: None,
+        max_rowsize: Any,
+        offload: bool | None,
+    ) -> None:
+        listed = list(operations) if isinstance(operations, (list, tuple)) else [operations]
+        if not listed:
+            raise ArgumentValueError("map: operations is empty", loc=user_loc())
+        for operation in listed:
+            if not callable(operation) or isinstance(operation, type):
+                raise ArgumentValueError(
+                    f"map: operations must be callable objects, one is {operation!r}",
+                    loc=user_loc(),
+                    help=f"{operation.__name__}() makes one" if isinstance(operation, type) else None,
+                )
+        only("map", "cache", cache, None)
+        only("map", "callbacks", callbacks, None)
+        if max_rowsize is not None:
+            no_effect("map", "max_rowsize", "shared memory grows with the rows")
+        if offload:
+            no_effect("map", "offload", "there is no device to move transforms to")
+        known = child.get_col_names()
+        inputs = known[:1] if input_columns is None else child.among("map", "input_columns", input_columns)
+        if not inputs:
+            raise ArgumentValueError("map: input_columns is empty", loc=user_loc())
+        outputs = inputs if output_columns is None else names("map", "output_columns", output_columns)
+        places = [known.index(c) for c in inputs]
+        self.job = Operations(listed, places, inputs, outputs)
+        self.processes = truth("map", "python_multiprocessing", python_multiprocessing)
+        if len(outputs) == len(inputs):
+            columns = list(known)
+            for place, name in zip(places, outputs, strict=True):
+                columns[place] = name
+        else:
+            columns = [*outputs, *(c for c in known if c not in inputs)]
+        names("map", "output_columns", columns)
+        super().__init__((child,), columns, workers("map", num_parallel_workers))
+
+    @property
+    def in_python(self) -> bool:  # type: ignore[override]
+        return self.job.in_python
+
+    def open(self, run: Run) -> Stream:
+        workers_ = self.workers() if self.job.in_python or self.num_parallel_workers else 1
+        return _MapStream(self.children[0].open(run), self.job, run, workers_, self.processes)
+
+    def count(self) -> int | None:
+        return self.children[0].count()
+
+
+class _FilterStream(Stream):
+    def __init__(self, child: Stream, predicate: Any, places: list[int]) -> None:
+        self._child, self._predicate, self._places = child, predicate, places
+
+    def begin(self) -> None:
+        self._child.begin()
+
+    def read(self, count: int) -> Rows | None:
+        while (rows := self._child.read(count)) is not None:
+            kept = self._kept(rows)
+            if kept:
+                columns: list[Any] = [
+                    c[kept] if isinstance(c, np.ndarray) else [c[k] for k in kept] for c in rows.columns
+                ]
+                return Rows(len(kept), columns, rows.ids[kept])
+        return None
+
+    def _kept(self, rows: Rows) -> list[int]:
+        kept = []
+        for k, row in enumerate(zip(*(values(rows.columns[p]) for p in self._places), strict=True)):
+            try:
+                answer = self._predicate(*row)
+            except interrupts():
+                raise
+            except BaseException as raised:
+                raise fault("filter: the predicate", rows.ids[k], raised) from raised
+            if not isinstance(answer, (bool, np.bool_)) and not (
+                isinstance(answer, np.ndarray) and answer.dtype == bool and answer.size == 1
+            ):
+                raise DataError(
+                    f"filter: the predicate must give a bool, it gave {type(answer).__name__} at sample {rows.ids[k]}",
+                    code="GC201",
+                )
+            if answer:
+                kept.append(k)
+        return kept
+
+
+@node("filter")
+class FilterDataset(Dataset):
+    """A data set without the rows that a predicate refuses (MindSpore: FilterDataset)."""
+
+    in_python = True
+
+    def __init__(self, child: Dataset, predicate: Any, input_columns: Any, num_parallel_workers: int | None) -> None:
+        self.predicate = function("filter", "predicate", predicate)
+        known = child.get_col_names()
+        chosen = known if input_columns is None else child.among("filter", "input_columns", input_columns)
+        self._places = [known.index(c) for c in chosen]
+        if workers("filter", num_parallel_workers) not in (None, 1):
+            no_effect("filter", "num_parallel_workers", "predicates are called one after the other")
+        super().__init__((child,), known)
+
+    def open(self, run: Run) -> Stream:
+        return _FilterStream(self.children[0].open(run), self.predicate, self._places)
+
+    def count(self) -> int | None:
+        return None
+
+
+def check_is_dataset(owner: str, value: Any) -> None:
+    """ArgumentTypeError if it is none."""
+    if not isinstance(value, Dataset):
+        raise ArgumentTypeError(f"{owner} needs data sets, got {type(value).__name__}", loc=user_loc())

@@ -1,0 +1,350 @@
+"""`shuffle`, `repeat`, `skip`, `take` and `concat`: which rows come, and when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphc.dataset.checks import INT32_MAX, integer
+from graphc.dataset.core.dataset import Dataset, node
+from graphc.dataset.core.rows import Rows, joined
+from graphc.dataset.core.streams import ALL, Run, Stream, fill
+from graphc.dataset.orders.mersenne import Mt19937_64
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+
+# ---- shuffle
+
+
+class _ShuffleStream(Stream):
+    """A buffer of rows: one is drawn, the last one takes its place, and the next of the child's comes last."""
+
+    def __init__(self, child: Stream, size: int, seed: int, again: bool) -> None:
+        self._child, self._size, self._seed, self._again = child, size, seed, again
+        self._random = Mt19937_64(seed)
+        self._buffer: Rows | None = None
+        #: Logical place -> row of the buffer.
+        self._places: list[int] = []
+        self._begun = False
+
+    def begin(self) -> None:
+        self._use_up()
+        if not self._again:
+            self._random = Mt19937_64(self._seed)
+        self._child.begin()
+        self._begun = True
+        self._buffer = None
+
+    def _use_up(self) -> None:
+        """Draw the numbers of a pass that was left early: the next one begins as it would have after its end."""
+        if self._begun and self._again:
+            inside = len(self._places) if self._buffer is not None else 0
+            self._random.use(inside + self._child.skip(ALL))
+        self._begun, self._places = False, []
+
+    def read(self, count: int) -> Rows | None:
+        if self._buffer is None:
+            first = fill(self._child, self._size)
+            if first is None:
+                return None
+            self._buffer, self._places = _own(first), list(range(first.count))
+        if not self._places:
+            return None
+        arriving = fill(self._child, min(count, self._size))
+        if arriving is not None:
+            return self._exchanged(arriving)
+        return self._emptied(min(count, len(self._places)))
+
+    def _exchanged(self, arriving: Rows) -> Rows:
+        assert self._buffer is not None
+        size, places = len(self._places), self._places
+        start = self._buffer.count
+        drawn = (self._random.use(arriving.count) % np.uint64(size)).tolist()
+        leaving = []
+        for k, place in enumerate(drawn):
+            leaving.append(places[place])
+            places[place] = places[-1]
+            places[-1] = start + k
+        given = _picked(self._buffer, arriving, leaving)
+        # Each row that stays takes the memory of one that has left.
+        freed = sorted({i for i in leaving if i < start})
+        for place, row in enumerate(places):
+            if row >= start:
+                free = freed.pop()
+                _put(self._buffer, free, arriving, row - start)
+                places[place] = free
+        return given
+
+    def _emptied(self, count: int) -> Rows:
+        assert self._buffer is not None
+        leaving = []
+        for number in self._random.use(count).tolist():
+            place = number % len(self._places)
+            leaving.append(self._places[place])
+            self._places[place] = self._places[-1]
+            self._places.pop()
+        return _picked(self._buffer, None, leaving)
+
+
+def _own(rows: Rows) -> Rows:
+    """The same rows, in memory and lists that can be written to."""
+    return Rows(rows.count, [c.copy() for c in rows.columns], rows.ids.copy())
+
+
+def _picked(buffer: Rows, arriving: Rows | None, indices: list[int]) -> Rows:
+    """Rows of the buffer, and beyond its end of those that arrive."""
+    start = buffer.count
+    if arriving is None or max(indices) < start:
+        chosen = np.array(indices)
+        columns = [c[chosen] if isinstance(c, np.ndarray) else [c[i] for i in indices] for c in buffer.columns]
+        return Rows(len(indices), columns, buffer.ids[chosen])
+    parts = [buffer.part(i, i + 1) if i < start else arriving.part(i - start, i - start + 1) for i in indices]
+    return joined(parts)
+
+
+def _put(buffer: Rows, place: int, arriving: Rows, row: int) -> None:
+    for k, column in enumerate(buffer.columns):
+        value = arriving.columns[k][row]
+        if isinstance(column, np.ndarray) and (np.shape(value) != column.shape[1:] or _other(value, column)):
+            buffer.columns[k] = column = list(column)
+        column[place] = value
+    buffer.ids[place] = arriving.ids[row]
+
+
+def _other(value: Any, column: np.ndarray[Any, Any]) -> bool:
+    return bool(np.asarray(value).dtype != column.dtype)
+
+
+@node("shuffle")
+class ShuffleDataset(Dataset):
+    """A data set whose rows are mixed in a buffer (MindSpore: ShuffleDataset)."""
+
+    def __init__(self, child: Dataset, buffer_size: int, again: bool = True) -> None:
+        self.buffer_size = integer("shuffle", "buffer_size", buffer_size, 2, INT32_MAX)
+        self._again = again
+        super().__init__((child,), child.get_col_names())
+
+    def open(self, run: Run) -> Stream:
+        return _ShuffleStream(self.children[0].open(run), self.buffer_size, run.seed, self._again)
+
+    def count(self) -> int | None:
+        return self.children[0].count()
+
+
+# ---- repeat
+
+
+class _RepeatStream(Stream):
+    def __init__(self, child: Stream, count: int) -> None:
+        self._child, self._count = child, count
+        self._round = 0
+        self._any = False
+
+    def begin(self) -> None:
+        self._child.begin()
+        self._round, self._any = 0, False
+
+    def read(self, count: int) -> Rows | None:
+        while True:
+            rows = self._child.read(count)
+            if rows is not None:
+                self._any = True
+                return rows
+            if not self._next_round():
+                return None
+
+    def _next_round(self) -> bool:
+        """Whether there is one; an endless repeat of nothing is none."""
+        if self._round + 1 == self._count or (self._count == -1 and not self._any):
+            return False
+        self._round += 1
+        self._child.begin()
+        return True
+
+    def skip(self, count: int) -> int:
+        left = count
+        while True:
+            got = self._child.skip(left)
+            left -= got
+            self._any = self._any or got > 0
+            if left == 0 or not self._next_round():
+                return count - left
+
+    def pass_over(self) -> None:
+        if self._count == -1:
+            raise DataError("an endless repeat has no end to go on after", code="GC206")
+        for _ in range(self._count):
+            self._child.pass_over()
+
+
+@node("repeat")
+class RepeatDataset(Dataset):
+    """A data set that is read several times in a pass (MindSpore: RepeatDataset)."""
+
+    def __init__(self, child: Dataset, count: int | None) -> None:
+        self.repeats = -1 if count is None else integer("repeat", "count", count, -1, INT32_MAX)
+        if self.repeats == 0:
+            raise ArgumentValueError("repeat: count must be -1 or 1 and more, got 0", loc=user_loc())
+        super().__init__((child,), child.get_col_names())
+
+    def open(self, run: Run) -> Stream:
+        return _RepeatStream(self.children[0].open(run), self.repeats)
+
+    def count(self) -> int | None:
+        rows = self.children[0].count()
+        return rows if rows is None or self.repeats == -1 else rows * self.repeats
+
+    def get_dataset_size(self) -> int:
+        return self.children[0].get_dataset_size() * max(self.repeats, 1)
+
+    def get_repeat_count(self) -> int:
+        return self.repeats
+
+
+# ---- skip and take
+
+
+class _SkipStream(Stream):
+    def __init__(self, child: Stream, count: int) -> None:
+        self._child, self._count = child, count
+
+    def begin(self) -> None:
+        self._child.begin()
+        self._child.skip(self._count)
+
+    def read(self, count: int) -> Rows | None:
+        return self._child.read(count)
+
+    def skip(self, count: int) -> int:
+        return self._child.skip(count)
+
+    def pass_over(self) -> None:
+        self._child.pass_over()
+
+
+@node("skip")
+class SkipDataset(Dataset):
+    """A data set without its first rows (MindSpore: SkipDataset)."""
+
+    def __init__(self, child: Dataset, count: int) -> None:
+        self.skipped = integer("skip", "count", count, 0, INT32_MAX)
+        super().__init__((child,), child.get_col_names())
+
+    def open(self, run: Run) -> Stream:
+        return _SkipStream(self.children[0].open(run), self.skipped)
+
+    def count(self) -> int | None:
+        rows = self.children[0].count()
+        return None if rows is None else max(0, rows - self.skipped)
+
+
+class _TakeStream(Stream):
+    def __init__(self, child: Stream, count: int) -> None:
+        self._child, self._count = child, count
+        self._left = 0
+
+    def begin(self) -> None:
+        self._child.begin()
+        self._left = self._count
+
+    def read(self, count: int) -> Rows | None:
+        rows = self._child.read(min(count, self._left)) if self._left else None
+        self._left -= 0 if rows is None else rows.count
+        return rows
+
+    def skip(self, count: int) -> int:
+        got = self._child.skip(min(count, self._left))
+        self._left -= got
+        return got
+
+    def pass_over(self) -> None:
+        self._child.pass_over()
+        self._left = 0
+
+
+@node("take")
+class TakeDataset(Dataset):
+    """The first rows of a data set (MindSpore: TakeDataset)."""
+
+    def __init__(self, child: Dataset, count: int) -> None:
+        self.taken = integer("take", "count", count, -1, INT32_MAX)
+        if self.taken == 0:
+            raise ArgumentValueError("take: count must be -1 or 1 and more, got 0", loc=user_loc())
+        super().__init__((child,), child.get_col_names())
+
+    def open(self, run: Run) -> Stream:
+        return _TakeStream(self.children[0].open(run), ALL if self.taken == -1 else self.taken)
+
+    def count(self) -> int | None:
+        rows = self.children[0].count()
+        return rows if rows is None or self.taken == -1 else min(rows, self.taken)
+
+
+# ---- concat
+
+
+class _ConcatStream(Stream):
+    def __init__(self, children: list[Stream], orders: list[list[int]]) -> None:
+        self._children, self._orders = children, orders
+        self._turn = 0
+
+    def begin(self) -> None:
+        self._turn = 0
+        self._children[0].begin()
+
+    def _next_child(self) -> bool:
+        self._turn += 1
+        if self._turn >= len(self._children):
+            return False
+        self._children[self._turn].begin()
+        return True
+
+    def read(self, count: int) -> Rows | None:
+        while self._turn < len(self._children):
+            rows = self._children[self._turn].read(count)
+            if rows is not None:
+                return Rows(rows.count, [rows.columns[k] for k in self._orders[self._turn]], rows.ids)
+            self._next_child()
+        return None
+
+    def skip(self, count: int) -> int:
+        left = count
+        while self._turn < len(self._children):
+            left -= self._children[self._turn].skip(left)
+            if left == 0:
+                break
+            self._next_child()
+        return count - left
+
+    def pass_over(self) -> None:
+        for child in self._children:
+            child.pass_over()
+        self._turn = len(self._children)
+
+
+@node("concat")
+class ConcatDataset(Dataset):
+    """Data sets one after the other (MindSpore: ConcatDataset)."""
+
+    def __init__(self, datasets: list[Dataset]) -> None:
+        for other in datasets:
+            if not isinstance(other, Dataset):
+                raise ArgumentTypeError(f"concat needs data sets, got {type(other).__name__}", loc=user_loc())
+        columns = datasets[0].get_col_names()
+        for other in datasets[1:]:
+            if sorted(other.get_col_names()) != sorted(columns):
+                raise DataError(
+                    "concat: the data sets have different columns",
+                    loc=user_loc(),
+                    details=[f"{type(d).__name__}: {', '.join(d.get_col_names())}" for d in datasets],
+                )
+        super().__init__(tuple(datasets), columns)
+
+    def open(self, run: Run) -> Stream:
+        orders = [[d.get_col_names().index(c) for c in self._columns] for d in self.children]
+        return _ConcatStream([c.open(run) for c in self.children], orders)
+
+    def count(self) -> int | None:
+        counts = [c.count() for c in self.children]
+        known = [c for c in counts if c is not None]
+        return sum(known) if len(known) == len(counts) else None

@@ -1,0 +1,79 @@
+"""`zip`: data sets side by side. The name is the public one: Python's own zip is not to be had in this module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphc.dataset.core.dataset import Dataset, node
+from graphc.dataset.core.rows import Rows
+from graphc.dataset.core.streams import Run, Stream, fill
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+
+
+class _ZipStream(Stream):
+    def __init__(self, children: list[Stream]) -> None:
+        self._children = children
+
+    def begin(self) -> None:
+        for child in self._children:
+            child.begin()
+
+    def read(self, count: int) -> Rows | None:
+        parts = []
+        for child in self._children:
+            rows = fill(child, count)
+            if rows is None:
+                return None
+            count = rows.count
+            parts.append(rows)
+        # One that had more rows than a later one has come to its end: the pass is over after these.
+        cut = [p.part(0, count) for p in parts]
+        return Rows(count, [c for p in cut for c in p.columns], cut[0].ids)
+
+    def skip(self, count: int) -> int:
+        return min(child.skip(count) for child in self._children)
+
+    def pass_over(self) -> None:
+        for child in self._children:
+            child.pass_over()
+
+
+@node("zip")
+class ZipDataset(Dataset):
+    """Data sets side by side (MindSpore: ZipDataset)."""
+
+    def __init__(self, datasets: Any) -> None:
+        if not isinstance(datasets, tuple):
+            raise ArgumentTypeError(
+                f"zip: datasets must be a tuple of data sets, got {type(datasets).__name__}", loc=user_loc()
+            )
+        if not datasets:
+            raise ArgumentValueError("zip: datasets is empty", loc=user_loc())
+        for dataset in datasets:
+            if not isinstance(dataset, Dataset):
+                raise ArgumentTypeError(f"zip needs data sets, got {type(dataset).__name__}", loc=user_loc())
+        columns = [c for d in datasets for c in d.get_col_names()]
+        twice = [c for c in columns if columns.count(c) > 1]
+        if twice:
+            raise DataError(
+                f"zip: two data sets have a column {twice[0]!r}",
+                loc=user_loc(),
+                help="rename one of them: dataset.rename([old], [new])",
+            )
+        super().__init__(datasets, columns)
+
+    def open(self, run: Run) -> Stream:
+        return _ZipStream([c.open(run) for c in self.children])
+
+    def count(self) -> int | None:
+        counts = [c.count() for c in self.children]
+        known = [c for c in counts if c is not None]
+        return min(known) if len(known) == len(counts) else None
+
+    def get_dataset_size(self) -> int:
+        return min(c.get_dataset_size() for c in self.children)
+
+
+def zip(datasets: tuple[Dataset, ...]) -> ZipDataset:
+    """The columns of several data sets side by side, as long as all have rows. No name may occur twice."""
+    return ZipDataset(datasets)

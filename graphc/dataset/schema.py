@@ -1,0 +1,87 @@
+"""`dataset.Schema`: names and dtypes of columns, from calls or from MindSpore's JSON file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from graphc.dataset.checks import integer
+from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, user_loc
+from graphc.ops.tensor.dtype import to_name
+
+#: Dtypes that data sets have and Tensors have not.
+_NUMPY_ONLY = ("uint16", "uint32", "uint64")
+
+
+def numpy_dtype(owner: str, given: Any) -> np.dtype[Any]:
+    """The NumPy dtype of a dtype of graphc's, NumPy's, Python's or a name; "string" is text. ArgumentTypeError for others."""
+    if given is str or given == "string":
+        return np.dtype(np.str_)
+    try:
+        dtype: np.dtype[Any] | None = np.dtype(given) if not isinstance(given, str) or given in _NUMPY_ONLY else None
+        if dtype is not None and dtype.name in _NUMPY_ONLY:
+            return dtype
+    except TypeError:
+        pass
+    try:
+        name: Any = to_name(given)
+    except GraphcError:
+        raise ArgumentTypeError(f"{owner}: {given!r} is no dtype", loc=user_loc()) from None
+    if name == "bfloat16":
+        import ml_dtypes
+
+        name = ml_dtypes.bfloat16
+    found: np.dtype[Any] = np.dtype(name)
+    return found
+
+
+class Schema:
+    """Columns with names, dtypes and shapes. schema_file: a JSON file {"columns": {name: {"type", "rank", "shape"}}}."""
+
+    def __init__(self, schema_file: str | None = None) -> None:
+        self.num_rows: int | None = None
+        self.columns: list[dict[str, Any]] = []
+        if schema_file is not None:
+            with open(schema_file, encoding="utf-8") as file:
+                self.from_json(json.load(file))
+
+    def add_column(self, name: str, de_type: Any, shape: list[int] | None = None) -> None:
+        """A column. shape: sizes, -1 for any. ArgumentTypeError or ArgumentValueError for what is none."""
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"Schema: name must be a str, got {type(name).__name__}", loc=user_loc())
+        if any(c["name"] == name for c in self.columns):
+            raise ArgumentValueError(f"Schema: there is a column {name!r} already", loc=user_loc())
+        dtype = numpy_dtype("Schema", de_type)
+        column: dict[str, Any] = {"name": name, "type": "string" if dtype.kind == "U" else dtype.name}
+        if shape is not None:
+            column["shape"] = [integer("Schema", "shape", s, -1) for s in shape]
+            column["rank"] = len(shape)
+        else:
+            column["rank"] = 1
+        self.columns.append(column)
+
+    def parse_columns(self, columns: list[dict[str, Any]] | dict[str, dict[str, Any]]) -> None:
+        """Columns in place of those there: dicts with "name" and "type", or {name: {"type", "shape"}}."""
+        listed = columns if isinstance(columns, list) else [{"name": n, **c} for n, c in columns.items()]
+        self.columns = []
+        for column in listed:
+            lacking = [key for key in ("name", "type") if key not in column]
+            if lacking:
+                raise ArgumentValueError(f"Schema: a column has no {lacking[0]!r}: {column}", loc=user_loc())
+            self.add_column(column["name"], column["type"], column.get("shape"))
+
+    def from_json(self, json_obj: dict[str, Any]) -> None:
+        """What `to_json` gave, as a dict."""
+        if not isinstance(json_obj, dict) or "columns" not in json_obj:
+            raise ArgumentValueError('Schema: a dict with "columns" is needed', loc=user_loc())
+        rows = json_obj.get("numRows")
+        self.num_rows = None if rows is None else integer("Schema", "numRows", rows, 1)
+        self.parse_columns(json_obj["columns"])
+
+    def to_json(self) -> str:
+        """The schema as JSON text."""
+        columns = {c["name"]: {k: v for k, v in c.items() if k != "name"} for c in self.columns}
+        rows = {} if self.num_rows is None else {"numRows": self.num_rows}
+        return json.dumps({**rows, "columns": columns}, indent=2)

@@ -1,0 +1,125 @@
+"""Sources that are arrays: batches are gathered from them without a Python call per sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphc.dataset.checks import names
+from graphc.dataset.core.rows import Rows
+from graphc.dataset.core.streams import Run, Stream
+from graphc.dataset.orders.samplers import BuiltinSampler, Order
+from graphc.dataset.sources.source import MappableDataset, chosen_sampler
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class ArrayDataset(MappableDataset):
+    """Columns that lie in memory, one array each."""
+
+    def __init__(self, columns: dict[str, Array], workers_: int | None, sampler: BuiltinSampler) -> None:
+        super().__init__(list(columns), workers_, sampler)
+        self._arrays = list(columns.values())
+
+    def length(self) -> int:
+        return len(self._arrays[0])
+
+    def labels(self, column: str) -> Array:
+        return self._arrays[self._columns.index(column)] if column in self._columns else super().labels(column)
+
+    def open(self, run: Run) -> Stream:
+        return _ArrayStream(self._arrays, self.order(run.seed))
+
+
+class _ArrayStream(Stream):
+    def __init__(self, arrays: list[Array], order: Order) -> None:
+        self._arrays, self._order = arrays, order
+        self._indices: Array = np.empty(0, np.int64)
+        self._place = 0
+
+    def begin(self) -> None:
+        self._indices, self._place = self._order.next_pass(), 0
+
+    def read(self, count: int) -> Rows | None:
+        chosen = self._indices[self._place : self._place + count]
+        self._place += len(chosen)
+        if not len(chosen):
+            return None
+        first, last = int(chosen[0]), int(chosen[-1])
+        if last - first + 1 == len(chosen) and bool((np.diff(chosen) == 1).all()):
+            columns: list[Any] = [a[first : last + 1].copy() for a in self._arrays]
+        else:
+            columns = [a.take(chosen, axis=0) for a in self._arrays]
+        return Rows(len(chosen), columns, chosen)
+
+    def skip(self, count: int) -> int:
+        before, self._place = self._place, min(self._place + count, len(self._indices))
+        return self._place - before
+
+    def pass_over(self) -> None:
+        self._order.next_pass()
+
+
+class NumpySlicesDataset(ArrayDataset):
+    """Slices along the first axis of arrays.
+
+    data: one array or list, a tuple of several (a column each), or a dict {column: array}. column_names: "column_0", ... or the
+    dict's keys by default. num_samples, shuffle (True by default), sampler, num_shards and shard_id: which slices, in which
+    order. num_parallel_workers: has no effect on arrays, which are gathered a batch at a time. ArgumentValueError for arrays of
+    different lengths.
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        column_names: str | list[str] | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+    ) -> None:
+        owner = "NumpySlicesDataset"
+        if isinstance(data, dict):
+            columns = {name: _array(name, value) for name, value in data.items()}
+        elif isinstance(data, tuple):
+            columns = {f"column_{k}": _array(f"column_{k}", value) for k, value in enumerate(data)}
+        elif isinstance(data, (list, np.ndarray)):
+            columns = {"column_0": _array("column_0", data)}
+        else:
+            raise ArgumentTypeError(
+                f"{owner}: data must be an array, a list, a tuple or a dict of them, got {type(data).__name__}",
+                loc=user_loc(),
+            )
+        if not columns:
+            raise ArgumentValueError(f"{owner}: data has no columns", loc=user_loc())
+        lengths = {name: len(a) for name, a in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise ArgumentValueError(
+                f"{owner}: columns differ in length: {', '.join(f'{n} has {k}' for n, k in lengths.items())}",
+                loc=user_loc(),
+            )
+        if column_names is not None:
+            given = names(owner, "column_names", column_names)
+            if len(given) != len(columns):
+                raise ArgumentValueError(
+                    f"{owner}: column_names has {len(given)} names, data has {len(columns)} columns", loc=user_loc()
+                )
+            columns = dict(zip(given, columns.values(), strict=True))
+        names(owner, "data", list(columns))
+        chosen = chosen_sampler(owner, num_samples, shuffle, sampler, num_shards, shard_id)
+        super().__init__(columns, num_parallel_workers, chosen)
+
+
+def _array(name: str, value: Any) -> Array:
+    array = np.asarray(value.asnumpy() if hasattr(value, "asnumpy") else value)
+    if array.ndim == 0 or array.dtype.kind not in "biufUSV":
+        raise ArgumentTypeError(
+            f"NumpySlicesDataset: column {name!r} must be an array of numbers or text with an axis, got "
+            f"{type(value).__name__} of dtype {array.dtype} and shape {array.shape}",
+            loc=user_loc(),
+        )
+    return array

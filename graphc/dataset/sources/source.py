@@ -1,0 +1,123 @@
+"""Sources whose samples have numbers: which of them are read, and in which order."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from graphc.dataset.checks import integer, truth, workers
+from graphc.dataset.core.dataset import Dataset
+from graphc.dataset.orders.samplers import (
+    BuiltinSampler,
+    DistributedSampler,
+    Order,
+    RandomSampler,
+    SequentialSampler,
+    as_sampler,
+    shard,
+)
+from graphc.errors import ArgumentValueError, DataError, user_loc
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class MappableDataset(Dataset):
+    """A source of numbered samples, which a sampler puts in order (MindSpore: MappableDataset)."""
+
+    def __init__(self, columns: list[str], workers_: int | None, sampler: BuiltinSampler) -> None:
+        super().__init__((), columns, workers(type(self).__name__, workers_))
+        self.sampler = sampler
+
+    def length(self) -> int:
+        """How many samples the source has."""
+        raise NotImplementedError
+
+    def labels(self, column: str) -> Array:
+        """int [length]: what the samples hold in that column, for PKSampler."""
+        raise ArgumentValueError(
+            f"PKSampler: {type(self).__name__} does not know column {column!r} of samples before they are read",
+            loc=user_loc(),
+        )
+
+    def order(self, seed: int) -> Order:
+        """The indices of pass after pass."""
+        size = self.length()
+        if size == 0:
+            raise DataError(f"{type(self).__name__}: the data set is empty", loc=user_loc())
+        return Order(self.sampler, size, seed, self.labels)
+
+    def count(self) -> int | None:
+        return self.order(0).length
+
+    def title(self) -> str:
+        return f"{type(self).__name__}[{self.length()}, {type(self.sampler).__name__}]"
+
+    def use_sampler(self, new_sampler: Any) -> None:
+        """Let another sampler put the samples in order."""
+        self.sampler = as_sampler("use_sampler", new_sampler)
+
+    def add_sampler(self, new_sampler: Any) -> None:
+        """Let another sampler choose among what the present one gives."""
+        outer = copy.copy(as_sampler("add_sampler", new_sampler))
+        outer.children = []
+        outer.add_child(self.sampler)
+        self.sampler = outer
+
+    def is_shuffled(self) -> bool:
+        """Whether samples come in a random order."""
+        return self.sampler.is_shuffled()
+
+    def is_sharded(self) -> bool:
+        """Whether only one of several shares is read."""
+        return self.sampler.is_sharded()
+
+    def _split(self, sizes: list[int], randomize: bool) -> tuple[Dataset, ...]:
+        """By numbers of samples: what belongs to other parts is never read."""
+        parts = []
+        for k, size in enumerate(sizes):
+            part = copy.copy(self)
+            if randomize:
+                fixed = RandomSampler()
+                fixed.reshuffle = False
+                part.add_sampler(fixed)
+            part.add_sampler(SequentialSampler(sum(sizes[:k]), size))
+            parts.append(part)
+        return tuple(parts)
+
+
+def chosen_sampler(
+    owner: str,
+    num_samples: int | None,
+    shuffle: bool | None,
+    sampler: Any,
+    num_shards: int | None,
+    shard_id: int | None,
+) -> BuiltinSampler:
+    """The sampler that these arguments of a source mean (MindSpore: samplers.select_sampler)."""
+    number = None if num_samples is None else integer(owner, "num_samples", num_samples, 0) or None
+    if shuffle is not None:
+        truth(owner, "shuffle", shuffle)
+    check_shards(owner, num_shards, shard_id)
+    if sampler is not None:
+        for name, value in (("shuffle", shuffle), ("num_shards", num_shards)):
+            if value is not None:
+                raise ArgumentValueError(f"{owner}: sampler and {name} exclude each other", loc=user_loc())
+        return as_sampler(owner, sampler, number)
+    mixed = shuffle is None or shuffle
+    if num_shards is not None:
+        assert shard_id is not None
+        return DistributedSampler(num_shards, shard_id, mixed, number)
+    if mixed:
+        return RandomSampler(replacement=number is not None, num_samples=number)
+    return SequentialSampler(0, number)
+
+
+def check_shards(owner: str, num_shards: int | None, shard_id: int | None) -> None:
+    """Both or none; shard_id below num_shards."""
+    if (num_shards is None) != (shard_id is None):
+        raise ArgumentValueError(f"{owner}: num_shards and shard_id go together", loc=user_loc())
+    if num_shards is not None:
+        assert shard_id is not None
+        shard(integer(owner, "num_shards", num_shards, 1), shard_id, owner)

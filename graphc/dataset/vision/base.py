@@ -1,0 +1,157 @@
+"""What transforms of images share: arrays [H, W] or [H, W, C], or images of Pillow's."""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from graphc.dataset.checks import integer, number
+from graphc.dataset.core.rows import to_array
+from graphc.dataset.transforms.base import Transform
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, MissingPackageError, user_loc
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: The largest side of an image that MindSpore's checks let through.
+SIDE = 2**24
+
+
+class Inter(IntEnum):
+    """How pixels between pixels are found."""
+
+    NEAREST = 0
+    ANTIALIAS = 1
+    BILINEAR = LINEAR = 2
+    BICUBIC = CUBIC = 3
+    AREA = 4
+    PILCUBIC = 5
+
+
+class Border(StrEnum):
+    """What lies outside of an image: one value, its edge, its mirror image without the edge, or with it."""
+
+    CONSTANT = "constant"
+    EDGE = "edge"
+    REFLECT = "reflect"
+    SYMMETRIC = "symmetric"
+
+
+def pillow(module: str = "PIL.Image") -> Any:
+    """A module of Pillow's; MissingPackageError, an ImportError, that names the extra."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingPackageError(
+            "images are read, written and transformed by Pillow, which is not installed",
+            loc=user_loc(),
+            help="pip install 'graphc[vision]'",
+        ) from error
+
+
+def is_pil(value: Any) -> bool:
+    """Whether a value is an image of Pillow's."""
+    return type(value).__module__.startswith("PIL.")
+
+
+class ImageTransform(Transform):
+    """A transform of one image: `on_array` for an array, `on_pil` for an image of Pillow's."""
+
+    def __call__(self, *inputs: Any) -> Any:
+        if not inputs:
+            raise ArgumentTypeError(f"{type(self).__name__} needs an image", loc=user_loc())
+        results = tuple(self._one(value) for value in inputs)
+        return results[0] if len(results) == 1 else results
+
+    def _one(self, value: Any) -> Any:
+        if is_pil(value):
+            return self.on_pil(value)
+        array = to_array(value)
+        if array.ndim not in (2, 3) or array.dtype.kind not in "biuf":
+            raise DataError(
+                f"{type(self).__name__}: an image must be numbers [H, W] or [H, W, C], got {array.dtype} "
+                f"{list(array.shape)}",
+                code="GC201",
+                help="Decode() for encoded images" if array.ndim == 1 else None,
+            )
+        return self.on_array(array)
+
+    def on_array(self, image: Array) -> Any:
+        """The transformed image, numbers [H, W] or [H, W, C]."""
+        raise NotImplementedError
+
+    def on_pil(self, image: Any) -> Any:
+        """The transformed image of Pillow's."""
+        return pillow().fromarray(self.on_array(np.asarray(image)))
+
+
+def size_of(owner: str, size: Any) -> tuple[int, int]:
+    """(height, width) of an int, for a square, or a sequence of two."""
+    if isinstance(size, (list, tuple)):
+        if len(size) != 2:
+            raise ArgumentTypeError(f"{owner}: size must be an int or (height, width), got {size!r}", loc=user_loc())
+        return integer(owner, "size", size[0], 1, SIDE), integer(owner, "size", size[1], 1, SIDE)
+    side = integer(owner, "size", size, 1, SIDE)
+    return side, side
+
+
+def interpolation_of(owner: str, value: Any, name: str = "interpolation") -> Inter:
+    """One of Inter."""
+    if not isinstance(value, Inter):
+        raise ArgumentTypeError(f"{owner}: {name} must be one of Inter, got {value!r}", loc=user_loc())
+    return value
+
+
+def border_of(owner: str, value: Any) -> Border:
+    """One of Border."""
+    if not isinstance(value, Border):
+        raise ArgumentTypeError(f"{owner}: padding_mode must be one of Border, got {value!r}", loc=user_loc())
+    return value
+
+
+def color_of(owner: str, value: Any) -> tuple[int, int, int]:
+    """Three values from 0 to 255 of one, or of a tuple of three."""
+    given = value if isinstance(value, tuple) else (value,)
+    if len(given) not in (1, 3):
+        raise ArgumentTypeError(f"{owner}: fill_value must be an int or a tuple of 3, got {value!r}", loc=user_loc())
+    colors = [integer(owner, "fill_value", v, 0, 255) for v in given]
+    r, g, b = colors * 3 if len(colors) == 1 else colors
+    return r, g, b
+
+
+def range_of(owner: str, name: str, value: Any, low: float | None, high: float | None = None) -> tuple[float, float]:
+    """(min, max), with min <= max, both within low and high."""
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        raise ArgumentTypeError(f"{owner}: {name} must be (min, max), got {value!r}", loc=user_loc())
+    least, most = (number(owner, name, v, low, high) for v in value)
+    if least > most:
+        raise ArgumentValueError(f"{owner}: {name} must be (min, max), got {value!r}", loc=user_loc())
+    return least, most
+
+
+def padding_of(owner: str, value: Any) -> tuple[int, int, int, int]:
+    """Pixels at (left, top, right, bottom) of an int, (left and right, top and bottom) or all four."""
+    given = value if isinstance(value, (list, tuple)) else (value,)
+    if len(given) not in (1, 2, 4):
+        raise ArgumentValueError(
+            f"{owner}: padding must be an int or a sequence of 2 or 4 ints, got {value!r}", loc=user_loc()
+        )
+    sides = [integer(owner, "padding", v, 0, 2**31 - 1) for v in given]
+    left, top, right, bottom = sides * (4 // len(sides))
+    return left, top, right, bottom
+
+
+def padded(image: Array, padding: tuple[int, int, int, int], color: tuple[int, int, int], mode: Border) -> Array:
+    """The image [H, W] or [H, W, C] with so many pixels at (left, top, right, bottom)."""
+    left, top, right, bottom = padding
+    around = ((top, bottom), (left, right), (0, 0))[: image.ndim]
+    if mode is not Border.CONSTANT:
+        how: Any = {Border.EDGE: "edge", Border.REFLECT: "reflect", Border.SYMMETRIC: "symmetric"}[mode]
+        return np.pad(image, around, mode=how)
+    shape = (image.shape[0] + top + bottom, image.shape[1] + left + right, *image.shape[2:])
+    result = np.empty(shape, image.dtype)
+    result[...] = color[0] if image.ndim == 2 or image.shape[2] != 3 else color
+    result[top : top + image.shape[0], left : left + image.shape[1]] = image
+    return result

@@ -1,0 +1,77 @@
+"""Images from the bytes of files, and images of Pillow's (MindSpore: mindspore.dataset.vision)."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+
+from graphc.dataset.checks import truth
+from graphc.dataset.core.rows import to_array
+from graphc.dataset.transforms.base import Transform
+from graphc.dataset.vision.base import is_pil, pillow
+from graphc.errors import ArgumentTypeError, DataError, user_loc
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def decoded(data: bytes, what: str) -> Any:
+    """The image of Pillow's in the bytes of a file, in RGB. DataError, which says `what` it is, for anything else."""
+    module = pillow()
+    try:
+        with module.open(io.BytesIO(data)) as opened:
+            return opened.convert("RGB")
+    except module.DecompressionBombError as error:
+        raise DataError(f"{what} is too large an image: {error}", code="GC205") from error
+    except (OSError, SyntaxError, ValueError) as error:
+        raise DataError(f"{what} is no image that can be decoded: {error}", code="GC205") from error
+
+
+class Decode(Transform):
+    """The image in the bytes of a file, uint8 [n] or bytes, as uint8 [H, W, 3], or as an image of Pillow's with to_pil."""
+
+    def __init__(self, to_pil: bool = False) -> None:
+        self.to_pil = truth("Decode", "to_pil", to_pil)
+
+    def __call__(self, *inputs: Any) -> Any:
+        if len(inputs) != 1:
+            raise ArgumentTypeError(f"Decode takes one image, got {len(inputs)}", loc=user_loc())
+        data = inputs[0]
+        if not isinstance(data, bytes):
+            array = to_array(data)
+            if array.ndim == 0 and array.dtype.kind == "S":
+                array = np.frombuffer(array.item(), np.uint8)
+            if array.ndim != 1 or array.dtype != np.uint8:
+                raise DataError(
+                    f"Decode: the bytes of a file are uint8 [n], got {array.dtype} {list(array.shape)}", code="GC201"
+                )
+            data = array.tobytes()
+        image = decoded(data, "the value for Decode")
+        return image if self.to_pil else np.asarray(image)
+
+
+class ToPIL(Transform):
+    """An array [H, W] or [H, W, C], uint8 where it has channels, as an image of Pillow's."""
+
+    def __call__(self, *inputs: Any) -> Any:
+        if len(inputs) != 1:
+            raise ArgumentTypeError(f"ToPIL takes one image, got {len(inputs)}", loc=user_loc())
+        if is_pil(inputs[0]):
+            return inputs[0]
+        image = to_array(inputs[0])
+        if image.ndim == 3 and image.shape[2] == 1:
+            image = image[..., 0]
+        if image.ndim not in (2, 3) or (
+            image.ndim == 3 and (image.dtype != np.uint8 or image.shape[2] not in (2, 3, 4))
+        ):
+            raise DataError(
+                f"ToPIL: an image must be [H, W], or uint8 [H, W, C], got {image.dtype} {list(image.shape)}",
+                code="GC201",
+            )
+        if image.dtype == bool:
+            image = image.astype(np.uint8) * 255
+        try:
+            return pillow().fromarray(np.ascontiguousarray(image))
+        except (TypeError, ValueError) as error:
+            raise DataError(f"ToPIL: Pillow has no image of {image.dtype} {list(image.shape)}", code="GC201") from error

@@ -1,0 +1,150 @@
+"""Images of other sizes and turned ones, by NumPy: as OpenCV computes them, whose results MindSpore's are."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from graphc.dataset.vision.base import Inter, pillow
+from graphc.errors import DataError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def resized(image: Array, height: int, width: int, interpolation: Inter) -> Array:
+    """The image [H, W] or [H, W, C] as [height, width(, C)]; pixels are squares, edges are continued."""
+    if image.shape[:2] == (height, width):
+        return image.copy()
+    if interpolation is Inter.ANTIALIAS:
+        raise DataError("Resize: Inter.ANTIALIAS is for images of Pillow's", code="GC201", help="ToPIL() makes one")
+    if interpolation is Inter.PILCUBIC:
+        if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
+            raise DataError("Resize: Inter.PILCUBIC is for uint8 [H, W, 3]", code="GC201")
+        module = pillow()
+        return np.asarray(module.fromarray(image).resize((width, height), module.Resampling.BICUBIC))
+    if interpolation is Inter.NEAREST:
+        picked: Array = image[_nearest(image.shape[0], height)][:, _nearest(image.shape[1], width)]
+        return picked
+    shrinks = height <= image.shape[0] and width <= image.shape[1]
+    work = image.astype(np.float64 if image.dtype == np.float64 else np.float32)
+    work = _along_rows(work, *_taps(interpolation, image.shape[1], width, shrinks), axis=1)
+    work = _along_rows(work, *_taps(interpolation, image.shape[0], height, shrinks), axis=0)
+    return as_dtype(work, image.dtype)
+
+
+def as_dtype(values: Array, dtype: Any) -> Array:
+    """Rounded and clipped for integers."""
+    dtype = np.dtype(dtype)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        values = np.clip(np.rint(values), limits.min, limits.max)
+    converted: Array = values.astype(dtype)
+    return converted
+
+
+def _nearest(source: int, target: int) -> Array:
+    places: Array = np.floor(np.arange(target) * (source / target)).astype(int)
+    return np.minimum(places, source - 1)
+
+
+def _along_rows(image: Array, indices: Array, weights: Array, axis: int) -> Array:
+    """Sum over taps t of weights[:, t] * image[indices[:, t]] along an axis."""
+    shape = [1] * image.ndim
+    shape[axis] = -1
+    total: Array | None = None
+    for tap in range(indices.shape[1]):
+        part = image.take(indices[:, tap], axis=axis) * weights[:, tap].astype(image.dtype).reshape(shape)
+        total = part if total is None else total + part
+    assert total is not None
+    return total
+
+
+def _taps(interpolation: Inter, source: int, target: int, shrinks: bool) -> tuple[Array, Array]:
+    """int [target, taps] and float [target, taps]: which pixels make a new one, and with which weights."""
+    scale = source / target
+    place = np.arange(target)
+    if interpolation is Inter.AREA and shrinks:
+        return _boxes(source, target)
+    if interpolation is Inter.AREA:
+        low = np.floor(place * scale).astype(int)
+        part = (place + 1) - (low + 1) / scale
+        part = np.where(part <= 0, 0, part - np.floor(part))
+        return _two(low, part, source)
+    center = (place + 0.5) * scale - 0.5
+    low = np.floor(center).astype(int)
+    part = center - low
+    if interpolation is Inter.BILINEAR:
+        part = np.where(low < 0, 0, part)
+        return _two(np.maximum(low, 0), part, source)
+    # Keys' cubic convolution with a = -0.75 (IEEE Transactions on Acoustics 29, 1981).
+    a = -0.75
+    first = ((a * (part + 1) - 5 * a) * (part + 1) + 8 * a) * (part + 1) - 4 * a
+    second = ((a + 2) * part - (a + 3)) * part * part + 1
+    third = ((a + 2) * (1 - part) - (a + 3)) * (1 - part) * (1 - part) + 1
+    weights = np.stack([first, second, third, 1 - first - second - third], 1)
+    return np.clip(low[:, None] + np.arange(-1, 3), 0, source - 1), weights
+
+
+def _two(low: Array, part: Array, source: int) -> tuple[Array, Array]:
+    part = np.where(low >= source - 1, 0, part)
+    indices = np.minimum(np.stack([low, low + 1], 1), source - 1)
+    return indices, np.stack([1 - part, part], 1)
+
+
+def _boxes(source: int, target: int) -> tuple[Array, Array]:
+    """Each new pixel is the mean of the old ones that it covers, parts of pixels included."""
+    scale = source / target
+    start, end = np.arange(target) * scale, (np.arange(target) + 1) * scale
+    taps = math.ceil(scale) + 1
+    indices = np.floor(start).astype(int)[:, None] + np.arange(taps)
+    covered = np.minimum(indices + 1, end[:, None]) - np.maximum(indices, start[:, None])
+    weights = np.clip(covered, 0, 1)
+    return np.minimum(indices, source - 1), weights / weights.sum(1, keepdims=True)
+
+
+def rotated(
+    image: Array,
+    degrees: float,
+    interpolation: Inter,
+    expand: bool,
+    center: tuple[float, float] | None,
+    color: tuple[int, int, int],
+) -> Array:
+    """The image [H, W] or [H, W, C] turned counterclockwise about center (x, y), by default its middle.
+
+    expand: the result is as large as the turned image, else as the image. Outside is `color`.
+    """
+    height, width = image.shape[:2]
+    x0, y0 = ((width - 1) / 2, (height - 1) / 2) if center is None else center
+    cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    if expand:
+        around = abs(width * cos) + abs(height * sin), abs(width * sin) + abs(height * cos)
+    else:
+        around = width, height
+    new_width, new_height = map(round, around)
+    y, x = np.mgrid[0:new_height, 0:new_width].astype(np.float64)
+    dx, dy = x - x0 - (around[0] - width) / 2, y - y0 - (around[1] - height) / 2
+    at_x, at_y = x0 + cos * dx - sin * dy, y0 + sin * dx + cos * dy
+    fill = np.array(color[: 1 if image.ndim == 2 else 3], np.float64)
+    fill = fill[0] if image.ndim == 2 or image.shape[2] != 3 else fill
+    if interpolation is Inter.NEAREST:
+        return _picked(image, np.floor(at_y + 0.5).astype(int), np.floor(at_x + 0.5).astype(int), fill)
+    low_x, low_y = np.floor(at_x).astype(int), np.floor(at_y).astype(int)
+    part_x, part_y = at_x - low_x, at_y - low_y
+    if image.ndim == 3:
+        part_x, part_y = part_x[..., None], part_y[..., None]
+    work = image.astype(np.float64)
+    top = _picked(work, low_y, low_x, fill) * (1 - part_x) + _picked(work, low_y, low_x + 1, fill) * part_x
+    below = _picked(work, low_y + 1, low_x, fill) * (1 - part_x) + _picked(work, low_y + 1, low_x + 1, fill) * part_x
+    return as_dtype(top * (1 - part_y) + below * part_y, image.dtype)
+
+
+def _picked(image: Array, y: Array, x: Array, fill: Any) -> Array:
+    """The pixels at these places; `fill` where there are none."""
+    height, width = image.shape[:2]
+    inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
+    result: Array = image[np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)]
+    result[~inside] = fill
+    return result

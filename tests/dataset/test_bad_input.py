@@ -1,0 +1,183 @@
+"""What cannot be a data set says so: the user's line, the sample, the columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphc
+import graphc.dataset as ds
+from graphc import ArgumentTypeError, ArgumentValueError, DataError, DTypeError, Tensor
+from tests.dataset.sources import Samples
+
+X = ds.NumpySlicesDataset({"a": np.arange(4), "b": np.ones((4, 2))}, shuffle=False)
+
+
+def read(dataset, **options):
+    return list(dataset.create_dict_iterator(num_epochs=1, **options))
+
+
+def of(rows, columns=("x",), **options):
+    return ds.GeneratorDataset(rows, list(columns), shuffle=False, **options)
+
+
+def numbered(**options):
+    return ds.GeneratorDataset(Samples(), ["x", "y"], **options)
+
+
+def breaks_off():
+    yield 1
+    yield 2
+    raise OSError("the disk is gone")
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (lambda: read(of([(1, 2)])), "gave 2 values, there are 1 columns: x, at sample 0"),
+        (lambda: read(of([(1,), (1, 2)])), "gave 2 values, .* at sample 1"),
+        (lambda: read(of([1, None])), "column 'x': .* got None, at sample 1"),
+        (lambda: read(of([{"x": 1}])), "got dict"),
+        (lambda: read(of([object()])), "got object of dtype object"),
+        (lambda: read(of([([1, [2, 3]],)])), "different lengths"),
+        (lambda: read(of([np.complex64(1)])), "complex64"),
+        (
+            lambda: read(of([1, 2.5], column_types=[np.int64])),
+            "float64 for column 'x', column_types says int64, at sample 1",
+        ),
+        (lambda: read(of([np.ones(2), np.ones(3)]).batch(2)), r"column 'x' .* shapes, \[2\] and \[3\]"),
+        (lambda: read(of([np.ones(2), np.ones(2, np.float32)]).batch(2)), "dtypes, float64 and float32"),
+        (lambda: read(of(breaks_off)), "at sample 2 raised OSError: the disk is gone"),
+        (lambda: read(of([])), "the data set is empty"),
+        (lambda: ds.GeneratorDataset(Samples(0), ["x", "y"]).get_dataset_size(), "the data set is empty"),
+        (lambda: read(X.map(lambda a: None, "a")), "map of column 'a' at sample 0: .* got None"),
+        (lambda: read(X.map(lambda a: (a, a), "a")), "gave 2 values, there are 1 columns: a"),
+        (lambda: X.map(len, "c"), "no column 'c', there are a, b"),
+        (lambda: X.rename("a", "b"), "two columns 'b'"),
+        (lambda: X.zip(X), "two data sets have a column 'a'"),
+        (lambda: X.concat(X.project("a")), "different columns"),
+        (lambda: X.project(["c"]), "no column 'c'"),
+        (lambda: X.create_tuple_iterator(columns=["c"]), "no column 'c'"),
+        (lambda: X.create_tuple_iterator().blocks(["c"], 1), "no column 'c'"),
+        (lambda: read(X.filter(lambda a, b: "yes")), "must give a bool, it gave str at sample 0"),
+        (lambda: read(X.filter(lambda a, b: 1 / 0)), "predicate at sample 0 raised ZeroDivisionError"),
+        (lambda: read(X.batch(lambda info: 0)), "must give an int of 1 or more, it gave 0"),
+        (lambda: read(X.batch(2, per_batch_map=lambda a, b, info: a)), "gave 1 columns, there are 2: a, b"),
+        (lambda: read(X.batch(2, per_batch_map=lambda a, b, info: 1 / 0)), "at sample 0, 1 raised ZeroDivisionError"),
+        (
+            lambda: read(ds.NumpySlicesDataset([1, 2], sampler=[0, 2])),
+            "index 2 lies outside of the data set, which has 2",
+        ),
+        (lambda: read(ds.NumpySlicesDataset([1, 2], sampler=ds.SequentialSampler(2))), "start_index is 2"),
+        (lambda: X.split([1, 1]), "sum of sizes is 2, the data set has 4"),
+    ],
+)
+def test_runtime_errors(action, message):
+    with pytest.raises(DataError, match=message) as caught:
+        action()
+    assert isinstance(caught.value, RuntimeError)
+    lines = str(caught.value).splitlines()
+    assert len(lines) <= 15
+    assert caught.value.loc is not None
+    assert "tests" in lines[1]
+
+
+@pytest.mark.parametrize(
+    ("action", "error", "message"),
+    [
+        (
+            lambda: numbered(num_shards=2, shard_id=2),
+            ArgumentValueError,
+            "below num_shards, 2",
+        ),
+        (
+            lambda: numbered(num_shards=2, shard_id=-1),
+            ArgumentValueError,
+            "must be 0 or more",
+        ),
+        (
+            lambda: numbered(sampler=[1], shuffle=True),
+            ArgumentValueError,
+            "exclude each other",
+        ),
+        (lambda: numbered(sampler=ds.PKSampler(1)), ArgumentValueError, "PKSampler"),
+        (
+            lambda: ds.GeneratorDataset(Samples(), ["x"], column_types=[np.int32] * 2),
+            ArgumentValueError,
+            "2 dtypes, there are 1",
+        ),
+        (lambda: X.map(ds.transforms.OneHot, "a"), ArgumentValueError, r"help: OneHot\(\) makes one"),
+        (lambda: X.map(len, "a", cache=1), ArgumentValueError, "GC112"),
+        (lambda: X.batch(2, input_columns=["a"]), ArgumentValueError, "goes with per_batch_map only"),
+        (lambda: X.padded_batch(2, pad_info={"a": 1}), ArgumentTypeError, "tuple of a shape and a value"),
+        (lambda: X.create_dict_iterator(num_epochs=0), ArgumentValueError, "num_epochs must be -1 or more than 0"),
+        (lambda: X.create_dict_iterator(output_numpy=1), ArgumentTypeError, "output_numpy must be a bool"),
+        (lambda: ds.RandomSampler(shuffle=ds.Shuffle.FILES), ArgumentValueError, "GC112"),
+        (lambda: ds.config.set_multiprocessing_start_method("thread"), ArgumentValueError, "GC112"),
+        (lambda: ds.MnistDataset("/no/such/folder"), ArgumentValueError, "GC205"),
+        (
+            lambda: next(iter(ds.NumpySlicesDataset(np.ones(2, np.uint32)))),
+            DTypeError,
+            "column_0' is uint32, .*\n.*\n.*\n  help: map it",
+        ),
+    ],
+)
+def test_arguments(action, error, message):
+    with pytest.raises(error, match=message) as caught:
+        action()
+    assert caught.value.loc is not None
+
+
+def test_reading_beyond_the_last_epoch():
+    iterator = X.create_tuple_iterator(num_epochs=2)
+    assert [len(list(iterator)), len(list(iterator))] == [4, 4]
+    with pytest.raises(DataError, match="GC206"):
+        next(iterator)
+
+
+def test_rows_before_an_error_come_first():
+    iterator = iter(of(breaks_off))
+    assert [next(iterator)[0].item() for _ in range(2)] == [1, 2]
+    with pytest.raises(DataError, match="at sample 2"):
+        next(iterator)
+
+
+def test_rows_are_memory_of_their_own():
+    data = np.zeros((4, 2), np.float32)
+    held = [np.zeros(2), np.zeros(3)]
+    for dataset in (ds.NumpySlicesDataset(data), ds.NumpySlicesDataset(data).batch(2), of(held)):
+        for (value,) in dataset.create_tuple_iterator(num_epochs=1, output_numpy=True):
+            value += 1
+    assert not data.any()
+    assert not np.concatenate(held).any()
+
+
+def test_kinds_of_rows():
+    row = next(X.create_dict_iterator())
+    assert isinstance(row["a"], Tensor)
+    assert (row["a"].dtype, row["b"].shape) == (graphc.int64, (2,))
+    assert isinstance(next(iter(X)), list)
+    assert isinstance(next(X.create_dict_iterator(output_numpy=True))["a"], np.ndarray)
+    text = next(iter(ds.NumpySlicesDataset(["one", "two"], shuffle=False)))[0]
+    assert text.item() == "one"
+
+
+def test_the_later_of_two_seeds_counts():
+    def order():
+        return [int(r[0].item()) for r in ds.NumpySlicesDataset(np.arange(9))]
+
+    ds.config.set_seed(1)
+    of_one = order()
+    graphc.set_seed(2)
+    assert (order() != of_one, ds.config.get_seed()) == (True, 2)
+    ds.config.set_seed(1)
+    assert order() == of_one
+
+
+def test_other_questions():
+    assert len(X) == 4
+    assert X.output_types() == [np.int64, np.float64]
+    assert of([np.ones(2), np.ones(3)]).output_shapes(estimate=True) == [[None]]
+    assert (X.num_classes(), X.get_class_indexing()) == (None, {})
+    assert X.apply(lambda d: d.batch(2)).get_dataset_size() == 2
+    assert (X.is_shuffled(), ds.NumpySlicesDataset([1], num_shards=1, shard_id=0).is_sharded()) == (False, True)

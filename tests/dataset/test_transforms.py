@@ -1,0 +1,140 @@
+"""Transforms beside what is recorded: random ones, many samples at once, and what they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphc.dataset as ds
+from graphc import DataError
+from graphc.dataset import transforms as T
+from graphc.dataset import vision as V
+
+IMAGES = np.random.default_rng(0).integers(0, 256, (150, 5, 7, 3)).astype(np.uint8)
+WHOLE = [
+    V.Rescale(1 / 255, -0.5),
+    V.Normalize([120.0, 110.0, 100.0], [60.0, 50.0, 40.0]),
+    V.HWC2CHW(),
+    V.ToTensor(),
+    T.TypeCast("float16"),
+    T.Fill(3),
+    T.Mask(T.Relational.GT, 100),
+    T.PadEnd([6, None, 4], 9),
+]
+
+
+@pytest.mark.parametrize("transform", WHOLE, ids=lambda t: type(t).__name__)
+def test_many_samples_at_once_are_samples_one_by_one(transform):
+    source = ds.NumpySlicesDataset(IMAGES, ["x"], shuffle=False)
+    at_once = source.map(transform, "x").batch(150).create_tuple_iterator(output_numpy=True)
+    one_by_one = np.stack([transform(image) for image in IMAGES])
+    (got,) = next(at_once)
+    assert got.dtype == one_by_one.dtype
+    assert np.array_equal(got, one_by_one)
+
+
+def test_a_python_function_among_them():
+    source = ds.NumpySlicesDataset(IMAGES, ["x"], shuffle=False)
+    mixed = source.map([lambda x: x[:4], V.Rescale(2.0, 0.0), V.HWC2CHW()], "x").batch(150)
+    (got,) = next(mixed.create_tuple_iterator(output_numpy=True))
+    assert np.array_equal(got, IMAGES[:, :4].transpose(0, 3, 1, 2).astype(np.float32) * 2)
+
+
+def test_one_hot_labels_of_batches():
+    source = ds.NumpySlicesDataset(np.arange(6), ["x"], shuffle=False)
+    (got,) = next(source.batch(6).map(T.OneHot(6), "x").create_tuple_iterator(output_numpy=True))
+    assert np.array_equal(got, np.eye(6))
+    with pytest.raises(DataError, match=r"at sample 0: OneHot: label 3 does not lie in 0 .. 2"):
+        list(source.map(T.OneHot(3), "x"))
+
+
+def test_parts_of_images_at_random():
+    ds.config.set_seed(1)
+    places = set()
+    image = np.arange(48).reshape(6, 8, 1).astype(np.uint8)
+    for _ in range(300):
+        part = V.RandomCrop((4, 5))(image)
+        top, left = divmod(int(part[0, 0, 0]), 8)
+        assert np.array_equal(part, image[top : top + 4, left : left + 5])
+        places.add((top, left))
+    assert places == {(y, x) for y in range(3) for x in range(4)}
+    with pytest.raises(DataError, match="smaller than 9x9"):
+        V.RandomCrop(9)(image)
+    assert V.RandomCrop(9, pad_if_needed=True)(image).shape == (9, 9, 1)
+    assert {V.RandomResizedCrop((3, 4))(image).shape for _ in range(20)} == {(3, 4, 1)}
+
+
+def test_chances():
+    ds.config.set_seed(2)
+    image = np.arange(6).reshape(2, 3)
+    flipped = [np.array_equal(V.RandomHorizontalFlip(0.25)(image), image[:, ::-1]) for _ in range(800)]
+    assert 0.2 < np.mean(flipped) < 0.3
+    applied = [T.RandomApply([lambda x: x + 1], 0.25)(np.array(0)) for _ in range(800)]
+    assert 0.2 < np.mean(applied) < 0.3
+    chosen = [T.RandomChoice([lambda x: 0, lambda x: 1, lambda x: 2])(np.array(0)) for _ in range(900)]
+    assert min(np.bincount(chosen)) > 240
+    orders = {int(T.RandomOrder([lambda x: x * 2, lambda x: x + 1])(np.array(3))) for _ in range(50)}
+    assert orders == {7, 8}
+    angles = [V.RandomRotation((-90, 90))(np.eye(5, dtype=np.uint8)).sum() for _ in range(5)]
+    assert len(angles) == 5
+
+
+def test_colors_stay_within_their_bounds():
+    ds.config.set_seed(3)
+    gray = np.full((4, 4, 3), 100, np.uint8)
+    seen = [int(V.RandomColorAdjust(brightness=0.5)(gray)[0, 0, 0]) for _ in range(200)]
+    assert (min(seen) >= 50, max(seen) <= 150, np.ptp(seen) > 80) == (True, True, True)
+    kept = V.RandomColorAdjust(0.0, 0.0, 0.0, 0.0)(IMAGES[0])
+    assert np.array_equal(kept, IMAGES[0])
+
+
+def test_squares_cut_out():
+    ds.config.set_seed(4)
+    counts = {int((V.CutOut(2)(np.ones((8, 8, 3), np.uint8)) == 0).sum()) // 3 for _ in range(200)}
+    assert counts == {1, 2, 4}
+    assert V.CutOut(3, is_hwc=False)(np.ones((3, 8, 8))).shape == (3, 8, 8)
+    with pytest.raises(DataError, match="only 8x8"):
+        V.CutOut(9)(np.ones((8, 8, 3)))
+
+
+def test_batches_mixed_up():
+    ds.config.set_seed(5)
+    source = ds.NumpySlicesDataset({"x": np.arange(8.0).reshape(8, 1, 1, 1), "y": np.arange(8)}, shuffle=False)
+    mixed = source.map(T.OneHot(8), "y").batch(8).map(V.MixUpBatch(0.4), ["x", "y"])
+    images, labels = next(mixed.create_tuple_iterator(output_numpy=True))
+    assert labels.dtype == np.float32
+    assert np.allclose(labels.sum(1), 1)
+    # An image is its number: the labels say what was mixed.
+    assert np.allclose(images.reshape(-1), labels @ np.arange(8), atol=1e-5)
+    with pytest.raises(DataError, match="one-hot"):
+        V.MixUpBatch()(np.zeros((2, 1, 1, 1)), np.zeros(2))
+
+
+def test_what_is_no_image():
+    with pytest.raises(
+        DataError, match=r"Resize: an image must be numbers \[H, W\] .* got uint8 \[9\]\n.*help: Decode"
+    ):
+        V.Resize(3)(np.zeros(9, np.uint8))
+    for call in (
+        lambda: V.Decode()(np.zeros(9, np.uint8)),
+        lambda: V.Decode()(np.zeros((3, 3), np.uint8)),
+        lambda: V.ToPIL()(np.zeros((3, 3, 3), np.float32)),
+        lambda: V.Normalize([1.0, 2.0], [1.0, 1.0])(IMAGES[0]),
+        lambda: V.Resize(3, V.Inter.ANTIALIAS)(IMAGES[0]),
+        lambda: T.Mask(T.Relational.EQ, "a")(np.array([1])),
+        lambda: T.Concatenate(0, np.array([1.0]))(np.array([1])),
+    ):
+        with pytest.raises(DataError):
+            call()
+
+
+def test_schemas(tmp_path):
+    schema = ds.Schema()
+    schema.add_column("x", "int64", [2])
+    schema.add_column("t", "string")
+    path = tmp_path / "schema.json"
+    path.write_text(schema.to_json())
+    again = ds.Schema(str(path))
+    assert again.columns == schema.columns
+    dataset = ds.GeneratorDataset([([1, 2], "a")], schema=again)
+    assert dataset.get_col_names() == ["x", "t"]
