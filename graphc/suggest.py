@@ -67,7 +67,7 @@ def distance(a: str, b: str, most: int) -> int:
 def nearest(name: str, known: Iterable[str], count: int = 1) -> list[str]:
     """The known names that `name` may be a slip of, the best first; empty rather than what means something else.
 
-    One slip in names of four to seven letters, two in longer ones; case, underscores and an s at the end count as nothing, other
+    One slip in names of four to seven letters, two in longer ones, in shorter ones a letter that lacks; case, underscores and an s at the end count as nothing, other
     digits as another name. A name of another library's gives what it is called here.
     """
     names = [n for n in dict.fromkeys(known) if n != name]
@@ -77,7 +77,7 @@ def nearest(name: str, known: Iterable[str], count: int = 1) -> list[str]:
     found = []
     for place, other in enumerate(names):
         far = min(distance(a, b, 2) for a in _forms(name) for b in _forms(other))
-        slip = far <= _allowed(min(len(name), len(other))) or _cut_short(name, other)
+        slip = far <= _allowed(min(len(name), len(other))) or (far <= 1 and _lacks_a_letter(name, other))
         if slip and not _other_digits(name, other):
             found.append((far, distance(name, other, len(name)), place, other))
     return [other for *_, other in sorted(found)[:count]]
@@ -88,9 +88,10 @@ def _allowed(length: int) -> int:
     return 0 if length <= 3 else 1 if length <= 7 else 2
 
 
-def _cut_short(a: str, b: str) -> bool:
-    """Whether the last letter of one lacks in the other: of short names the only slip."""
-    return abs(len(a) - len(b)) == 1 and (a.startswith(b) or b.startswith(a))
+def _lacks_a_letter(a: str, b: str) -> bool:
+    """Whether a letter of one lacks in the other, of names up to two letters the last: of short names the only slip."""
+    ends = a.startswith(b) or b.startswith(a)
+    return abs(len(a) - len(b)) == 1 and (ends or min(len(a), len(b)) > 2)
 
 
 def _forms(name: str) -> tuple[str, ...]:
