@@ -92,12 +92,12 @@ class CompiledStep:
         not keep alive. `names`: what code that the cell can reach reads of its arguments.
         """
         start = time.perf_counter()
-        with failing("reading the arguments", outermost=True):
+        with failing("reading the arguments", outermost=True, deep=True):
             leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
         self._kept_cell = cell if turns is None else None
         self._weak_cell = weakref.ref(cell)
         self._structure = structure
-        with failing("reading the cell", outermost=True):
+        with failing("reading the cell", outermost=True, deep=True):
             self._nesting = arguments.nesting(structure)
             self._reads = _reads(cell, structure) if names is None else names
             self._values = arguments.values(structure, self._reads)
@@ -105,20 +105,20 @@ class CompiledStep:
         self._references = [x if isinstance(x, Parameter) else None for x in leaves]
         plain = _is_plain(structure, len(leaves)) and all(r is None for r in self._references)
         self._plain = [(t.numpy, t.shape) for t in self._types] if plain else None
-        with failing(f"tracing {type(cell).__name__}", outermost=True, tracing=True):
+        with failing(f"tracing {type(cell).__name__}", outermost=True, deep=True, tracing=True):
             traced = trace(cell, leaves, structure)
         self._names = traced.names
         traced_at = time.perf_counter()
-        with failing("running the passes", outermost=True):
+        with failing("running the passes", outermost=True, deep=True):
             self._stages = passes.run(traced.graph, pipeline)
             _refuse_gradients(self.graph)
         passed_at = time.perf_counter()
         on = switches()
-        with failing("lowering", locations=self._locations, outermost=True):
+        with failing("lowering", locations=self._locations, outermost=True, deep=True):
             self._lowered = lower(self.graph, canary=on.canary, profile=on.profile and on.jit, threads=threads())
         lowered_at = time.perf_counter()
         program = self._lowered.program
-        with failing("generating code", locations=self._locations, notes=notes_of(program), outermost=True):
+        with failing("generating code", locations=self._locations, notes=notes_of(program), outermost=True, deep=True):
             self._executable = build(program, checked=not on.jit, locations=self._locations())
         self._outputs = traced.structure
         self._numbers = [i for i, is_number in enumerate(traced.numbers) if is_number]
@@ -129,7 +129,7 @@ class CompiledStep:
         self._prints = [p for p in self._params if isinstance(p, PrintLog)]
         self._lock = threading.RLock() if turns is None else turns
         self._canary = on.canary
-        with failing("making room for the step", outermost=True):
+        with failing("making room for the step", outermost=True, deep=True):
             self._bind()
         self.compile_seconds = {
             "trace": traced_at - start,

@@ -88,7 +88,7 @@ class Steps:
 
     def step(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CompiledStep, Watch]:
         """The step for such arguments, compiled now if there is none."""
-        with failing("reading the cell and its arguments", outermost=True):
+        with failing("reading the cell and its arguments", outermost=True, deep=True):
             leaves, structure = flatten((args, kwargs))
             self.state(cell)  # For the names that are read, of arguments too.
             values = arguments.values(structure, self._names)
@@ -173,10 +173,10 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         arrays = step.plain_arrays(args)
         if arrays is not None and not watch.changed():
             return step.run(arrays)
-    with failing("reading the arguments", outermost=True):
+    with failing("reading the arguments", outermost=True, deep=True):
         args, kwargs = as_inputs((args, kwargs))
     if context.get_context("mode") == context.PYNATIVE_MODE:
-        with steps.turns, failing(f"running {type(cell).__name__}", outermost=True, tracing=True):
+        with steps.turns, failing(f"running {type(cell).__name__}", outermost=True, deep=True, tracing=True):
             return eager.run(cell, args, kwargs, passes.autodiff)
     step, watch = steps.step(cell, args, kwargs)
     # Compiling may have touched cells that construct makes.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import re
 import sys
 import threading
@@ -41,7 +42,8 @@ class failing:
     no line, get the user's: that of the node which the compiler was dealing with, else that which has called it.
 
     locations: the user's lines by node id. notes: what else tells the nodes that a value is for. outermost: whether the line
-    of the caller is taken where nothing tells a node. tracing: whether the user's own code runs inside.
+    of the caller is taken where nothing tells a node. tracing: whether the user's own code runs inside. deep: whether calls may
+    nest deeper than usual.
     """
 
     def __init__(
@@ -52,19 +54,21 @@ class failing:
         notes: Notes = lambda value: "",
         outermost: bool = False,
         tracing: bool = False,
+        deep: bool = False,
     ) -> None:
         self.what = what
         self.locations = locations
         self.notes = notes
         self.outermost = outermost
         self.tracing = tracing
+        self.deep = deep
 
     def __enter__(self) -> None:
-        if self.outermost:
+        if self.deep:
             _depth.begin()
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: TracebackType | None) -> None:
-        if self.outermost:
+        if self.deep:
             _depth.end()
         if isinstance(error, GraphcError):
             if error.loc is None:
@@ -138,6 +142,12 @@ class _Depth:
         self._lock = threading.Lock()
         self._users = 0
         self._before = 0
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._fork)
+
+    def _fork(self) -> None:
+        """In a child no other thread holds the lock, or compiles."""
+        self._lock = threading.Lock()
 
     def begin(self) -> None:
         with self._lock:

@@ -67,8 +67,8 @@ def distance(a: str, b: str, most: int) -> int:
 def nearest(name: str, known: Iterable[str], count: int = 1) -> list[str]:
     """The known names that `name` may be a slip of, the best first; empty rather than what means something else.
 
-    One slip in names of four to seven letters, two in longer ones; case, underscores and an s at the end count as nothing, other
-    digits as another name. A name of another library's gives what it is called here.
+    One slip in names of four to seven letters, two in longer ones, in shorter ones a letter that lacks; case, underscores and an
+    s at the end count as nothing, other digits as another name. A name of another library's gives what it is called here.
     """
     names = [n for n in dict.fromkeys(known) if n != name]
     foreign = FOREIGN.get(name)
@@ -76,21 +76,21 @@ def nearest(name: str, known: Iterable[str], count: int = 1) -> list[str]:
         return [foreign]
     found = []
     for place, other in enumerate(names):
-        far = min(distance(a, b, 2) for a in _forms(name) for b in _forms(other))
-        slip = far <= _allowed(min(len(name), len(other))) or _cut_short(name, other)
-        if slip and not _other_digits(name, other):
+        far = min(_slips(a, b) for a in _forms(name) for b in _forms(other))
+        if far <= 2 and not _other_digits(name, other):
             found.append((far, distance(name, other, len(name)), place, other))
     return [other for *_, other in sorted(found)[:count]]
 
 
-def _allowed(length: int) -> int:
-    """How many slips a name of so many letters may have: of short ones every letter counts."""
-    return 0 if length <= 3 else 1 if length <= 7 else 2
-
-
-def _cut_short(a: str, b: str) -> bool:
-    """Whether the last letter of one lacks in the other: of short names the only slip."""
-    return abs(len(a) - len(b)) == 1 and (a.startswith(b) or b.startswith(a))
+def _slips(a: str, b: str) -> int:
+    """How many slips make one name of the other; 3 for more than names of their length may have."""
+    short, long = sorted((a, b), key=len)
+    allowed = 0 if len(short) <= 3 else 1 if len(short) <= 7 else 2
+    # Of short names every letter counts, but one may lack; of very short ones the last.
+    if len(long) == len(short) + 1 and (long.startswith(short) or len(short) == 3):
+        allowed = max(allowed, 1)
+    far = distance(a, b, allowed)
+    return far if far <= allowed else 3
 
 
 def _forms(name: str) -> tuple[str, ...]:
