@@ -24,7 +24,8 @@ def run(name, *options, folder=None, command=(sys.executable,)):
         timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert not done.stderr.strip(), done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
+    assert "Warning" not in done.stderr, done.stderr
     return done.stdout
 
 
@@ -44,6 +45,42 @@ def test_a_gan_with_two_optimizers(tmp_path):
     assert len(printed.splitlines()) == 5 + 8
 
 
+def test_files_of_mnist_by_model(tmp_path):
+    printed = run("mnist_files.py", "--epochs", "5", folder=tmp_path)
+    assert re.search(r"^epoch: 5 step: 45, loss is 0\.\d+$", printed, re.MULTILINE)
+    accuracy, again = map(float, re.findall(r"(?:accuracy|ckpt:) (0\.\d+)$", printed, re.MULTILINE))
+    assert accuracy == again > 0.8
+    files = sorted(p.name for p in (tmp_path / "out" / "mnist" / "checkpoints").iterdir())
+    assert files == ["lenet-4_45.ckpt", "lenet-5_45.ckpt"]
+
+
+def test_resnet20(tmp_path):
+    printed = run("resnet20.py", "--epochs", "2", folder=tmp_path)
+    assert float(re.findall(r"accuracy (0\.\d+)", printed)[0]) > 0.8
+
+
+def test_transfer(tmp_path):
+    said = run("transfer.py", folder=tmp_path)
+    assert "not in the file: ['head.weight', 'head.bias']  not in the network: []" in said
+    with_features, _ = map(float, re.findall(r"(?:accuracy|before) (0\.\d+)", said))
+    assert with_features > 0.9
+
+
+@pytest.mark.parametrize("options", [(), ("--sink",)])
+def test_a_script_for_mindspore(tmp_path, options):
+    """side_by_side/lenet_mindspore.py as it is; the others need their packages: tests/bench/whole.py runs them."""
+    np.savez(tmp_path / "digits.npz", **load_digits()._asdict())
+    printed = run(
+        "side_by_side/lenet_mindspore.py", "digits.npz", "--epochs", "6", *options, folder=tmp_path,
+        command=(sys.executable, "-m", "graphc", "run", "--mindspore"),
+    )  # fmt: skip
+    assert float(printed.split()[-1]) > 0.8
+
+
+#: Of other packages; tests/bench/whole.py runs them.
+OTHERS = {"side_by_side/lenet_jax.py", "side_by_side/lenet_torch.py"}
+
+
 def test_every_example_is_run():
-    tested = set(re.findall(r"[\w/]+\.py", Path(__file__).read_text()))
-    assert {str(p.relative_to(EXAMPLES)) for p in EXAMPLES.rglob("*.py")} - tested == set()
+    tested = set(re.findall(r'run\(\s*"([\w/]+\.py)', Path(__file__).read_text()))
+    assert {str(p.relative_to(EXAMPLES)) for p in EXAMPLES.rglob("*.py")} == tested | OTHERS
