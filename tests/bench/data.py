@@ -1,6 +1,7 @@
 """Samples a second into ready batches: arrays, and Python sources beside torch's DataLoader with as many workers.
 
-usage: python tests/bench/data.py [--torch PYTHON] [--rounds 5]. PYTHON: an interpreter that has torch; without one graphc is alone.
+usage: python tests/bench/data.py [--torch PYTHON] [--rounds 5]. PYTHON: an interpreter that has torch; without one graphc
+is alone.
 Every figure is the median of rounds that alternate between the two, each in a process of its own, its best of three passes.
 """
 
