@@ -51,9 +51,9 @@ def chance(owner: str, value: Any, name: str = "prob") -> float:
     return number(owner, name, value, 0, 1)
 
 
-def names(owner: str, name: str, value: Any, *, single: bool = True) -> list[str]:
-    """Column names as a list: a str (if `single`) or a list of different non-empty ones."""
-    if single and isinstance(value, str):
+def names(owner: str, name: str, value: Any) -> list[str]:
+    """Column names as a list: a str or a list of different non-empty ones."""
+    if isinstance(value, str):
         value = [value]
     if not isinstance(value, (list, tuple)):
         raise ArgumentTypeError(

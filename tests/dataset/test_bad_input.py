@@ -142,6 +142,13 @@ def test_rows_before_an_error_come_first():
         next(iterator)
 
 
+def test_an_iterator_can_be_read_once():
+    numbers = ds.GeneratorDataset(iter([1, 2]), ["x"])
+    assert [value.item() for (value,) in numbers] == [1, 2]
+    with pytest.raises(DataError, match="can be read only once, and has been"):
+        list(numbers)
+
+
 def test_rows_are_memory_of_their_own():
     data = np.zeros((4, 2), np.float32)
     held = [np.zeros(2), np.zeros(3)]

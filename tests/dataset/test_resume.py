@@ -94,6 +94,19 @@ def test_blocks_of_an_ahead_read_source():
     assert shapes == [[[0, 1, 2, 3], [4, 5, 6, 7]], [[8, 9]]]
 
 
+def test_blocks_hold_batches_of_one_shape():
+    rows = [np.zeros(k) for k in (2, 2, 3, 3, 3, 3, 2, 2)]
+    iterator = ds.GeneratorDataset(rows, ["x"], shuffle=False).batch(2).create_tuple_iterator(num_epochs=1)
+    shapes = []
+    while (block := iterator.blocks(None, 8)) is not None:
+        shapes.append(block[0].shape)
+        position = iterator.state_dict()["position"]
+    assert (shapes, position) == ([(1, 2, 2), (2, 2, 3), (1, 2, 2)], 4)
+    ds.config.set_debug_mode(True)
+    again = ds.GeneratorDataset(rows, ["x"], shuffle=False).batch(2).create_tuple_iterator(num_epochs=1)
+    assert [again.blocks(None, 8)[0].shape for _ in range(3)] == shapes
+
+
 def test_states_that_do_not_fit():
     dataset = arrays().batch(3)
     state = dataset.create_tuple_iterator().state_dict()

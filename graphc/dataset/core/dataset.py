@@ -385,9 +385,9 @@ class Dataset:
 
     # ---- for nodes
 
-    def among(self, owner: str, name: str, value: Any, *, single: bool = True) -> list[str]:
+    def among(self, owner: str, name: str, value: Any) -> list[str]:
         """Names of columns that are there; DataError, a RuntimeError, for others."""
-        chosen = names(owner, name, value, single=single)
+        chosen = names(owner, name, value)
         for column in chosen:
             if column not in self._columns:
                 raise DataError(

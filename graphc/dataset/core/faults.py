@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import sysconfig
 import traceback
 from types import TracebackType
@@ -85,9 +84,3 @@ def unpacked(fields: dict[str, Any]) -> DataError:
 def interrupts() -> tuple[type[BaseException], ...]:
     """What is never turned into a fault."""
     return (KeyboardInterrupt, SystemExit, GeneratorExit)
-
-
-def current_is_main_thread() -> bool:
-    """Whether signals can be handled here."""
-    threading = sys.modules["threading"]
-    return bool(threading.current_thread() is threading.main_thread())

@@ -91,7 +91,7 @@ class DatasetIterator:
                     f"blocks: there is no column {name!r}, there are {', '.join(self._names)}", loc=user_loc()
                 )
         try:
-            parts = [self._read(steps)]
+            parts = [self._of_one_shape(self._read(steps))]
         except StopIteration:
             return None
         have = parts[0].count
@@ -100,11 +100,12 @@ class DatasetIterator:
             if rows is None:
                 self._ended = True
                 break
-            if _shapes(rows) != _shapes(parts[0]):
-                self._put_back(rows)
+            same = self._of_one_shape(rows)
+            if _shapes(same) != _shapes(parts[0]):
+                self._put_back(same)
                 break
-            parts.append(rows)
-            have += rows.count
+            parts.append(same)
+            have += same.count
         whole = joined(parts)
         picked = (self._names.index(n) for n in names)
         return tuple(np.ascontiguousarray(packed(whole.columns[k], self._names[k], whole.ids)) for k in picked)
@@ -202,6 +203,13 @@ class DatasetIterator:
             self.close()
             raise
 
+    def _of_one_shape(self, rows: Rows) -> Rows:
+        """The first rows that are alike; the others are given later."""
+        alike = next((k for k in range(1, rows.count) if _shapes(rows, k) != _shapes(rows)), rows.count)
+        if alike < rows.count:
+            self._put_back(rows.part(alike, rows.count))
+        return rows.part(0, alike)
+
     def _put_back(self, rows: Rows) -> None:
         self._position -= rows.count
         self._ready.appendleft(rows)
@@ -222,8 +230,9 @@ class DatasetIterator:
         return Tensor.wrap(np.ascontiguousarray(array).reshape(array.shape))
 
 
-def _shapes(rows: Rows) -> list[tuple[int, ...] | None]:
-    return [c.shape[1:] if isinstance(c, np.ndarray) else None for c in rows.columns]
+def _shapes(rows: Rows, row: int = 0) -> list[tuple[int, ...]]:
+    """The shape of each column in one of the rows."""
+    return [c.shape[1:] if isinstance(c, np.ndarray) else np.shape(c[row]) for c in rows.columns]
 
 
 class DictIterator(DatasetIterator):

@@ -15,6 +15,8 @@ from graphc.errors import DataError
 ALL = 1 << 62
 #: Rows that one worker gets at a time, at most.
 _SHARE = 128
+#: Seconds of work that are worth handing over to another process.
+_WORTH = 0.002
 
 
 @dataclass
@@ -103,6 +105,8 @@ class Done:
 
     rows: Rows | None
     error: DataError | None = None
+    #: How long it took, where that is worth knowing.
+    seconds: float = 0.0
 
 
 class Pool(Protocol):
@@ -121,6 +125,7 @@ class Worked(Stream):
     def __init__(self, pool: Pool | None, ahead: int) -> None:
         self._pool, self._ahead = pool, ahead
         self._flying = 0
+        self._seconds_a_row = 0.0
         self._ready: deque[Rows] = deque()
         self._failure: DataError | None = None
         self._exhausted = False
@@ -166,8 +171,9 @@ class Worked(Stream):
         if self._pool is None:
             task = self.task(count)
             return None if task is None else self.do(task)
+        share = self._share(count)
         while self._flying < self._ahead and not self._exhausted:
-            task = self.task(count)
+            task = self.task(share)
             if task is None:
                 self._exhausted = True
             else:
@@ -176,7 +182,16 @@ class Worked(Stream):
         if not self._flying:
             return None
         self._flying -= 1
-        return self._pool.result()
+        done = self._pool.result()
+        if done.rows is not None and done.rows.count:
+            self._seconds_a_row = done.seconds / done.rows.count
+        return done
+
+    def _share(self, count: int) -> int:
+        """Rows of a task: `count`, up to four times as many where handing them over takes longer than computing them."""
+        if not self._seconds_a_row:
+            return count
+        return max(count, min(4 * count, int(_WORTH / self._seconds_a_row)))
 
     def skip(self, count: int) -> int:
         left = count

@@ -15,7 +15,7 @@ from graphc.dataset.core.rows import Rows, alike, stack, to_array, values
 from graphc.dataset.core.streams import Done, Run, Stream, Worked
 from graphc.dataset.sample_rng import enter, leave
 from graphc.dataset.workers.choice import pool_of
-from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.errors import ArgumentValueError, DataError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -309,9 +309,3 @@ class FilterDataset(Dataset):
 
     def count(self) -> int | None:
         return None
-
-
-def check_is_dataset(owner: str, value: Any) -> None:
-    """ArgumentTypeError if it is none."""
-    if not isinstance(value, Dataset):
-        raise ArgumentTypeError(f"{owner} needs data sets, got {type(value).__name__}", loc=user_loc())

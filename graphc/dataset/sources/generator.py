@@ -188,8 +188,9 @@ class _BatchedStream(Worked):
 class _IteratedStream(Stream):
     """The rows of an iterable, in its order; iterated anew for each pass."""
 
-    def __init__(self, source: Any, form: Form, limit: int | None) -> None:
-        self._source, self._form, self._limit = source, form, limit
+    def __init__(self, dataset: GeneratorDataset) -> None:
+        self._dataset = dataset
+        self._source, self._form, self._limit = dataset.source, dataset.form, dataset.limit
         self._rows: Iterator[Any] = iter(())
         self._place = 0
         self._failure: DataError | None = None
@@ -203,6 +204,14 @@ class _IteratedStream(Stream):
             raise
         except BaseException as raised:
             raise fault(f"{_OWNER}: the source", None, raised) from raised
+        if self._rows is self._source:
+            if self._dataset.used_up:
+                raise DataError(
+                    f"{_OWNER}: the source is an iterator, which can be read only once, and has been",
+                    code="GC206",
+                    help="give the function that makes it: it is called for each pass",
+                )
+            self._dataset.used_up = True
         if self._limit is not None:
             self._rows = islice(self._rows, self._limit)
 
@@ -339,7 +348,9 @@ class GeneratorDataset(MappableDataset):
                 f"{_OWNER}: PKSampler needs a source whose labels are known before it is read", loc=user_loc()
             )
         self.batch_sampler, self.collate = batch_sampler, collate_fn
-        self._limit = None if num_samples in (None, 0) else num_samples
+        self.limit = None if num_samples in (None, 0) else num_samples
+        #: Whether a source that can be read only once has been.
+        self.used_up = False
         if batch_sampler is not None:
             _check_alone(num_samples=num_samples, shuffle=shuffle, sampler=sampler, num_shards=num_shards)
             if isinstance(batch_sampler, (str, bytes)) or not isinstance(batch_sampler, Iterable):
@@ -379,7 +390,7 @@ class GeneratorDataset(MappableDataset):
 
     def open(self, run: Run) -> Stream:
         if not self.numbered:
-            return _IteratedStream(self.source, self.form, self._limit)
+            return _IteratedStream(self)
         if self.batch_sampler is not None:
             return _BatchedStream(self, run)
         return _NumberedStream(self, run)

@@ -135,7 +135,7 @@ class _Worker:
             raise self._death() from error
 
     def _done(self, answer: tuple[Any, ...]) -> Done:
-        count, ids, columns, slot, size, failure = answer
+        count, ids, columns, slot, size, failure, seconds = answer
         if size:
             handle = reduction.recv_handle(self.connection)
             self._maps[slot] = mmap.mmap(handle, size)
@@ -143,7 +143,7 @@ class _Worker:
         rows = None
         if count:
             rows = Rows(count, [self._column(c, slot) for c in columns], ids)
-        return Done(rows, None if failure is None else unpacked(failure))
+        return Done(rows, None if failure is None else unpacked(failure), seconds)
 
     def _column(self, column: Any, slot: int) -> Any:
         """A column that came through the pipe, or a copy of what lies in shared memory."""
@@ -192,7 +192,9 @@ def _work(connection: Connection, sent: Any, slots: int) -> None:
     memory = [_Slot() for _ in range(slots)]
     turn = 0
     while (task := tasks.get()) is not _NO_MORE:
+        start = time.perf_counter()
         done = job(task)
+        done.seconds = time.perf_counter() - start
         try:
             _answer(connection, done, memory, turn)
         except OSError:
@@ -246,7 +248,7 @@ class _Slot:
 def _answer(connection: Connection, done: Done, memory: list[_Slot], turn: int) -> None:
     rows, failure = done.rows, None if done.error is None else packable(done.error)
     if rows is None:
-        connection.send((0, None, [], 0, 0, failure))
+        connection.send((0, None, [], 0, 0, failure, done.seconds))
         return
     number = turn % len(memory) if memory else 0
     columns: list[Any] = []
@@ -268,7 +270,7 @@ def _answer(connection: Connection, done: Done, memory: list[_Slot], turn: int) 
                 assert slot.map is not None
                 np.frombuffer(slot.map, dtype, column.size, start).reshape(shape)[...] = column  # type: ignore[union-attr]
     size = memory[number].size if handle is not None else 0
-    connection.send((rows.count, rows.ids, columns, number, size, failure))
+    connection.send((rows.count, rows.ids, columns, number, size, failure, done.seconds))
     if handle is not None:
         reduction.send_handle(connection, handle, os.getppid())
         os.close(handle)

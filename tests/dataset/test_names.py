@@ -1,0 +1,66 @@
+"""MindSpore's modules of data sets are found under its names, light where nothing is read."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import graphc.dataset as ds
+from graphc import compat
+from graphc.compat.modules import MODULES
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def _mindspore():
+    compat.install()
+    yield
+    compat.uninstall()
+
+
+@pytest.mark.usefixtures("_mindspore")
+@pytest.mark.parametrize("module", [m for m in MODULES if m.startswith("mindspore.dataset")])
+def test_modules_of_mindspore(module):
+    assert dir(import_module(module))
+
+
+@pytest.mark.usefixtures("_mindspore")
+def test_imports_of_scripts():
+    namespace = {}
+    exec(
+        "import mindspore.dataset as ds\n"
+        "import mindspore.dataset.vision as vision\n"
+        "import mindspore.dataset.transforms as transforms\n"
+        "import mindspore.dataset.vision.c_transforms as CV\n"
+        "import mindspore.dataset.transforms.c_transforms as C\n"
+        "from mindspore.dataset.vision import Inter\n"
+        "from mindspore.dataset import GeneratorDataset\n"
+        "from mindspore.dataset.engine.datasets import Dataset, MappableDataset\n"
+        "from mindspore.dataset.engine.samplers import Sampler, BuiltinSampler\n"
+        "from mindspore.dataset.samplers import DistributedSampler\n",
+        namespace,
+    )
+    assert namespace["ds"].GeneratorDataset is ds.GeneratorDataset is namespace["GeneratorDataset"]
+    assert namespace["CV"].Resize is ds.vision.Resize
+
+
+@pytest.mark.parametrize("module", [ds, ds.transforms, ds.vision, ds.config])
+def test_public_names_are_there_and_described(module):
+    for name in getattr(module, "__all__", ()):
+        member = getattr(module, name)
+        assert inspect.getdoc(member) or inspect.ismodule(member), name
+
+
+def test_importing_data_sets_loads_no_images_and_no_workers():
+    code = "import sys, graphc.dataset as ds; ds.NumpySlicesDataset; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60,
+        env={"PYTHONPATH": f"{ROOT}:{ROOT / 'codegen'}", "PATH": ""},
+    )  # fmt: skip
+    assert not {"PIL", "numba", "PIL.Image"} & set(done.stdout.split())
