@@ -168,7 +168,7 @@ class Graph:
 
     def __init__(self, name: str, ids: Ids | None = None) -> None:
         self.name = name
-        self.inputs: tuple[int, ...] = ()
+        self._inputs: list[int] = []
         self.results: tuple[Result, ...] = ()
         self.updates: tuple[Update, ...] = ()
         self.ends: set[int] = set()  # The nodes of results and updates.
@@ -187,6 +187,14 @@ class Graph:
         self._pred: dict[int, dict[int, dict[str, str]]] = inside._pred
 
     # ---- reading
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return tuple(self._inputs)
+
+    @inputs.setter
+    def inputs(self, ids: Iterable[int]) -> None:
+        self._inputs = list(ids)
 
     @property
     def ids(self) -> Ids:
@@ -333,7 +341,7 @@ class Graph:
             self._owners[id] = None
         self._put(node)
         if definition.name in ("Input", "Param"):
-            self.inputs += (id,)
+            self._inputs.append(id)
         return node
 
     def _put(self, node: Node) -> None:
