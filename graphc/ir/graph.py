@@ -424,6 +424,21 @@ class Graph:
                 self.set_node(node.id, fwd=None)
         return len(dead)
 
+    def drop(self, ids: Iterable[int]) -> None:
+        """Remove those of the nodes that nobody waits for, and what only they waited for; no result, update or input.
+
+        `prune` looks at the whole graph, this at its neighbours alone. Nodes may still name what is gone as their `fwd`,
+        until `prune`.
+        """
+        self._changing()
+        stack = list(ids)
+        while stack:
+            id = stack.pop()
+            if id not in self or self._succ[id] or id in self.ends or self.node(id).op.name in ("Input", "Param"):
+                continue
+            stack += self._pred[id]
+            self._nx.remove_node(id)
+
     def dead(self) -> list[int]:
         """Ids of the nodes that no result or update depends on; an input is never one."""
         stack = [*self.inputs, *self.ends]

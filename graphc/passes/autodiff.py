@@ -70,7 +70,10 @@ def _expand(graph: Graph, grad: Node) -> None:
     for id in reversed([i for i in graph.order() if i in path]):
         node = graph.node(id)
         builder.fwd, builder.loc, builder.scope = id, node.loc, node.scope
-        dys = [_side_by_side(builder, adjoints[v], whole) if v in adjoints and v not in stop else None for v in node.outputs]
+        dys = [
+            _side_by_side(builder, adjoints[v], whole) if v in adjoints and v not in stop else None
+            for v in node.outputs
+        ]
         if all(d is None for d in dys):
             continue
         _node_gradient(builder, node, dys, adjoints, path, targets)

@@ -36,16 +36,17 @@ class Ancestors:
 
     A question is answered by a search from both ends at once, within what lies between them in topological order: it ends as
     soon as either side is at its end, so what has little to do with the rest of the graph costs little. Where a way is long
-    the next ones mostly lead through its middle, which is remembered.
+    others mostly lead through its middle. That is remembered whenever searches have taken about as long as remembering does.
     """
 
-    #: Nodes that a short search looks at, and landmarks that are remembered.
-    _NEAR, _MOST = 200, 16
+    #: Landmarks that are remembered.
+    _MOST = 16
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._place = {id: k for k, id in enumerate(graph.order())}
         self._landmarks: list[_Landmark] = []
+        self._looked_at = 0  # By searches since the last landmark.
 
     def __call__(self, id: int, ancestor: int) -> bool:
         """Whether node `ancestor` comes before node `id`. False for a node and itself."""
@@ -66,20 +67,22 @@ class Ancestors:
         while below and above:
             for id in self._graph.users(below.popleft()):
                 if id in up:
-                    return self._found(id, len(down) + len(up))
+                    return self._found(id, down, up)
                 if id not in down and self._place[id] < high:
                     down.add(id)
                     below.append(id)
             for id in self._graph.edges_into(above.popleft()):
                 if id in down:
-                    return self._found(id, len(down) + len(up))
+                    return self._found(id, down, up)
                 if id not in up and self._place[id] > low:
                     up.add(id)
                     above.append(id)
         return False
 
-    def _found(self, middle: int, looked_at: int) -> bool:
-        if looked_at > self._NEAR:
+    def _found(self, middle: int, down: set[int], up: set[int]) -> bool:
+        self._looked_at += len(down) + len(up)
+        if 4 * self._looked_at > len(self._graph):
+            self._looked_at = 0
             mark = _Landmark(_all(self._graph.edges_into, middle), _all(self._graph.users, middle))
             self._landmarks = [mark, *self._landmarks[: self._MOST - 1]]
         return True
