@@ -36,6 +36,7 @@ from graphc.ops.tensor.tensor import Parameter, Tensor, native, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values, flatten, unflatten
 from graphc.trace import trace
 from graphc_codegen.errors import KernelError
+from graphc_codegen.forks import rlock, unforked
 from graphc_codegen.program import symbol
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class CompiledStep:
         written = {traced.params[u.param] for u in traced.graph.updates}
         self._checks = [check for _, c in cell.cells_and_names() if (check := _check_of(c, written)) is not None]
         self._prints = [p for p in self._params if isinstance(p, PrintLog)]
-        self._lock = threading.RLock() if turns is None else turns
+        self._lock = rlock() if turns is None else turns
         self._canary = on.canary
         self._bind()
         self.compile_seconds = {
@@ -312,7 +313,7 @@ def compile(cell: Cell, *inputs: Any, passes: Sequence[passes.Pass] = passes.PIP
         raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
     try:
         pipeline = _pipeline(passes)
-        with collector.compiling:
+        with collector.compiling, unforked:
             return CompiledStep(cell, inputs, kwargs, pipeline=pipeline)
     except GraphcError as error:
         raise shortened(error) from error.__cause__

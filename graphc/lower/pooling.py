@@ -49,12 +49,11 @@ def pool_convolutions(body: Statements, context: Context) -> Statements:
 
 def _block(body: Statements, count: Counter[int], buffers: Buffers) -> Statements:
     done: list[Stmt | None] = []
-    for stmt in body:
+    uses = _Uses(count)
+    for at, stmt in enumerate(body):
         if not isinstance(stmt, Call):
             stmt = with_blocks(stmt, lambda block: _block(block, count, buffers))
         done.append(stmt)
-    uses = _Uses(count)
-    for at, stmt in enumerate(done):
         uses.note(stmt, at)
     for at in range(len(done)):
         if (found := _Pattern.at(done, at, uses)) is not None:

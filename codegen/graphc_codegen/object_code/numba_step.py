@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from graphc_codegen.errors import CodegenError
+from graphc_codegen.forks import lock
 from graphc_codegen.target import Target
 from graphc_codegen.text.render import LOAD_FLAG, MOVE, template
 from graphc_codegen.writer import WORDS
@@ -17,7 +17,7 @@ from graphc_codegen.writer import WORDS
 ENTRY = "graphc_entry"
 _FLUSH = 0x8040  # MXCSR: flush denormal results to zero, take denormal operands as zero
 #: Held by who has Numba compile.
-COMPILING = threading.Lock()
+COMPILING = lock()
 
 
 @dataclass(frozen=True, slots=True)

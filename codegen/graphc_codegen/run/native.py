@@ -76,6 +76,11 @@ class NativeBound(Bound):
         rows[:, WORDS["profile"]] = [int(p.ctypes.data) for p in self._profile]
         return rows
 
+    def forget(self) -> None:
+        """In the child of a fork: no thread has come to a meeting, and none has asked for turns."""
+        for memory in (self._shared, self._tickets, self._failure):
+            memory[:] = 0
+
     def timings(self) -> list[tuple[Call, Array]]:
         # The processor counts cycles; the first thread's are taken to fill the wall time of all runs.
         total = int(self._profile[0].sum())
