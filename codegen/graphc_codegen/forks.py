@@ -153,7 +153,7 @@ def _register() -> None:
     What is registered last runs first. These have locks that a compilation needs, too, and take them before a fork: were they
     first, a fork would wait in vain.
     """
-    import concurrent.futures.thread
+    import concurrent.futures.thread  # noqa: F401
     import logging  # noqa: F401
 
     if hasattr(os, "register_at_fork"):

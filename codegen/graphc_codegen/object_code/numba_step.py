@@ -10,11 +10,13 @@ from typing import Any
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.forks import lock
 from graphc_codegen.target import Target
-from graphc_codegen.text.render import LOAD_FLAG, MOVE, template
+from graphc_codegen.text.render import ENDED, GOES_ON, LOAD_FLAG, MOVE, Ends, template
 from graphc_codegen.writer import WORDS
 
 #: The C entry of an object: `int32 graphc_entry(int64 ctx)`, 0 for success. `ctx` is the first thread's context.
 ENTRY = "graphc_entry"
+#: What the entry returns where a kernel of the user's has failed, and where a loop was interrupted.
+FAILED, INTERRUPTED = 1, 2
 _FLUSH = 0x8040  # MXCSR: flush denormal results to zero, take denormal operands as zero
 #: Held by who has Numba compile.
 COMPILING = lock()
@@ -33,7 +35,9 @@ class Jitted:
 def compile_step(source: str, symbols: Iterable[str]) -> list[Jitted]:
     """The functions of step.py; kernels and each other they call by name. Raises CodegenError when Numba refuses one."""
     namespace: dict[str, Any] = {name: _external(name, 2) for name in symbols}
-    namespace |= {"move": _external(MOVE, 2), "load_flag": _external(LOAD_FLAG, 2, "int64"), "__name__": "graphc_step"}
+    namespace |= {"move": _external(MOVE, 2), "__name__": "graphc_step"}
+    namespace |= {"load_flag": _external(LOAD_FLAG, 2, "int64"), "goes_on": _external(GOES_ON, 2, "int64")}
+    namespace |= {"ended": _external(ENDED, 1, "int64")}
     made: list[Jitted] = []
 
     def njit(signature: str, **options: Any) -> Callable[[Any], Any]:
@@ -113,15 +117,17 @@ def _external(name: str, arguments: int, result: str = "void") -> Any:
     return types.ExternalFunction(name, getattr(types, result)(*[types.int64] * arguments))
 
 
-def render_entry(function: Jitted, threads: int, target: Target, stops: bool = False) -> str:
+def render_entry(function: Jitted, threads: int, target: Target, ends: Ends) -> str:
     """C functions to stand behind the IR of a function of step.py: what the others call it by; for `step`, `ENTRY`."""
     text: str = template("entry.ll.j2").render(
         function=function,
         entry=ENTRY if function.name == "step" else "",
         flush=_FLUSH if target.x86 else 0,
         threads=threads,
-        pool=WORDS["pool"],
-        stops=stops,
-        failure=WORDS["failure"],
+        stops=ends.fails,
+        loops=ends.interrupts,
+        words=WORDS,
+        failed=FAILED,
+        interrupted=INTERRUPTED,
     )
     return text

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphc_codegen.errors import CanaryError
-from graphc_codegen.forks import lock, renew
+from graphc_codegen.forks import lock
 from graphc_codegen.program import ALIGNMENT, Buffer, Call, Program
 from graphc_codegen.scalars.halves import numpy_dtype
 from graphc_codegen.text.render import Rendered
@@ -40,7 +40,6 @@ class Bound(ABC):
         for start, stop, _ in self._gaps:
             self._arena[start:stop] = _CANARY
         self._lock = lock()
-        renew(self)
 
     @abstractmethod
     def run(self, inputs: Sequence[Array]) -> None:
@@ -49,9 +48,6 @@ class Bound(ABC):
         The caller guarantees their dtypes, shapes and C-contiguity. Raises RuntimeError when another thread
         is running the same object, or when the number of inputs is wrong.
         """
-
-    def forget(self) -> None:
-        """In the child of a fork: nobody is running it."""
 
     def timings(self) -> list[tuple[Call, Array]]:
         """Every call with seconds [threads, 2] spent waiting before it and working in it; none but in a profile build."""

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from graphc_codegen.forks import renew
 from graphc_codegen.object_code.loading import Loaded
-from graphc_codegen.object_code.numba_step import ENTRY
+from graphc_codegen.object_code.numba_step import ENTRY, INTERRUPTED
 from graphc_codegen.program import ALIGNMENT, Buffer, Call, is_custom
 from graphc_codegen.run.bound import Array, Bound, aligned_bytes
+from graphc_codegen.run.interrupts import watch
 from graphc_codegen.run.threads import Pool
 from graphc_codegen.text.render import Rendered
 from graphc_codegen.writer import CONTEXT, SCRATCH, WORDS
@@ -31,15 +33,19 @@ class NativeBound(Bound):
         self, rendered: Rendered, loaded: Loaded, pool: Pool | None, params: Sequence[Array], consts: Sequence[Array]
     ) -> None:
         super().__init__(rendered, params, consts)
+        renew(self)
         program, slots = rendered.program, rendered.slots
         self._table = np.zeros(max(1, len(slots)), np.int64)
         self._threads = program.threads
         self._pool = pool
         if pool is not None:
             pool.start()
+        self._loops = program.has_loops()
         self._profiles, self._seconds = program.profile, 0.0
         self._contexts = self._make_contexts(len(slots) if self._profiles else 0)
         self.context = int(self._contexts.ctypes.data)
+        self._interrupt = self._contexts[0, WORDS["interrupt"] :]
+        self._interrupted = self._contexts[:, WORDS["interrupted"]]
         self._loaded = loaded  # with the last reference the code would go
         self._entry = loaded.function(ENTRY)
         base = int(self._arena.ctypes.data)
@@ -60,6 +66,8 @@ class NativeBound(Bound):
         """One row of words per thread, see `writer.WORDS`; with counters for so many places of the pointer table."""
         count = self._threads
         self._shared = aligned_bytes(2 * ALIGNMENT + count * SCRATCH)
+        # At which meeting of the threads loops end, beside the number of their last one: see `goes_on` in kernels.ll.j2.
+        self._meeting = self._shared[ALIGNMENT:].view(np.int64)[2:3]
         # Lines of the first cache are not shared by the tickets of different threads.
         self._tickets = aligned_bytes(count * -(-self._table.nbytes // ALIGNMENT) * ALIGNMENT).reshape(count, -1)
         self._profile = np.zeros((count, counted, 2), np.int64)
@@ -101,19 +109,35 @@ class NativeBound(Bound):
                     # The reference keeps the address valid until the next array takes its place.
                     bound[k] = array
                     self._table[self._entries[k]] = _address(array)
+            began = time.perf_counter() if self._profiles else 0.0
+            status = self._interruptible() if self._loops else self._entry(self.context)
             if self._profiles:
-                began = time.perf_counter()
-                status = self._entry(self.context)
                 self._seconds += time.perf_counter() - began
-            else:
-                status = self._entry(self.context)
         finally:
             self._lock.release()
         if status:
             raise self._failed(status)
 
-    def _failed(self, status: int) -> RuntimeError:
+    def _interruptible(self) -> int:
+        """Run the entry of a step with loops, which Ctrl-C ends. Raises what Python's handler of the signal does."""
+        self._resume()
+        try:
+            return watch.call(self._entry, self.context, self._interrupt)
+        except BaseException:
+            self._resume()
+            raise
+
+    def _resume(self) -> None:
+        """Forget an interrupt: a user's own loop may call the entry next."""
+        self._interrupt[0] = self._meeting[0] = 0
+        self._interrupted[:] = 0
+
+    def _failed(self, status: int) -> BaseException:
         """What made the step end with a status that is not 0; the next run may begin."""
+        if status == INTERRUPTED:
+            # Python's handler has run, and has raised nothing.
+            self._resume()
+            return KeyboardInterrupt("a compiled loop was ended by Ctrl-C")
         place, self._failure[0] = int(self._failure[0]) - 1, 0
         for call, first in self._rendered.calls:
             if first == place and is_custom(call.kernel):
