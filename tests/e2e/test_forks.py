@@ -72,10 +72,16 @@ os._exit(0)
 """
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One object cache for all: what they compile is the same."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(("beside", "child"), [("run", "run"), ("compile", "compile"), ("compile", "run")])
-def test_the_child_of_a_fork_does_not_hang(beside: str, child: str, threads: int, tmp_path: Path) -> None:
-    environment = os.environ | {"GRAPHC_NUM_THREADS": str(threads), "GRAPHC_CACHE_DIR": str(tmp_path)}
+def test_the_child_of_a_fork_does_not_hang(beside: str, child: str, threads: int, cache: Path) -> None:
+    environment = os.environ | {"GRAPHC_NUM_THREADS": str(threads), "GRAPHC_CACHE_DIR": str(cache)}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", _SCRIPT, beside, child],
         env=environment, capture_output=True, text=True, timeout=300,

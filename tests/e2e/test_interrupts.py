@@ -78,13 +78,19 @@ print("end")
 """
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One object cache for all: what they compile is the same."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.mark.parametrize(
     ("kind", "threads"), [("plain", 1), ("plain", 2), ("chained", 1), ("silent", 2), ("file", 2), ("fork", 2)]
 )
-def test_ctrl_c_ends_an_endless_loop(kind: str, threads: int, tmp_path: Path) -> None:
+def test_ctrl_c_ends_an_endless_loop(kind: str, threads: int, tmp_path: Path, cache: Path) -> None:
     script = tmp_path / "script.py"  # Conditions on tensors are traced in functions whose source can be read.
     script.write_text(_SCRIPT)
-    environment = os.environ | {"GRAPHC_NUM_THREADS": str(threads), "GRAPHC_CACHE_DIR": str(tmp_path)}
+    environment = os.environ | {"GRAPHC_NUM_THREADS": str(threads), "GRAPHC_CACHE_DIR": str(cache)}
     started = subprocess.Popen(
         [sys.executable, "-W", "ignore", str(script), kind, str(threads)],
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
