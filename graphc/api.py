@@ -40,6 +40,7 @@ from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values, flatten, unflatten
 from graphc.trace import trace
 from graphc_codegen import errors as generator
+from graphc_codegen.forks import rlock, unforked
 from graphc_codegen.program import symbol
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class CompiledStep:
         self._checks = _checks(cell, "check_before", written)
         self._watches = _checks(cell, "check_after", written)
         self._prints = [p for p in self._params if isinstance(p, PrintLog)]
-        self._lock = threading.RLock() if turns is None else turns
+        self._lock = rlock() if turns is None else turns
         self._canary = on.canary
         with failing("making room for the step", outermost=True, deep=True):
             self._bind()
@@ -432,7 +433,7 @@ def compile(cell: Cell, *inputs: Any, passes: Sequence[passes.Pass] = passes.PIP
         if not isinstance(cell, Cell):
             raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
         pipeline = _pipeline(passes)
-        with collector.compiling:
+        with collector.compiling, unforked:
             return CompiledStep(cell, inputs, kwargs, pipeline=pipeline)
     except BaseException as error:
         clean(error)

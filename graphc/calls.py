@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
@@ -25,6 +24,7 @@ from graphc.ops.gradients.reverse import GradFunction, name_of
 from graphc.ops.tensor.tensor import Parameter, Tensor
 from graphc.ops.tensor.tree import Structure, flatten
 from graphc.trace import eager
+from graphc_codegen.forks import lock, rlock, unforked
 
 #: The recompilation because of one thing that is announced.
 _ANNOUNCED = 3
@@ -59,14 +59,14 @@ class Steps:
     def __init__(self) -> None:
         #: Held by every call while it runs and its results are copied: all the steps write the same parameters.
         #: In PYNATIVE_MODE a hook may call the cell that it belongs to.
-        self.turns = threading.RLock()
+        self.turns = rlock()
         #: The step of the last call, when it serves the next one, and what to watch; one tuple, so that threads see them
         #: together.
         self.latest: tuple[CompiledStep | None, tuple[Any, ...], Watch] = (None, (), Watch())
         self._names = Names()
         self._seen: tuple[tuple[Any, ...], State | None, Watch] = ((), None, Watch())
         self._steps: OrderedDict[Key, CompiledStep] = OrderedDict()
-        self._keeping = threading.Lock()
+        self._keeping = lock()
         self._recompiled: Counter[tuple[str, str]] = Counter()
         self._announced: set[str] = set()
 
@@ -102,7 +102,7 @@ class Steps:
             before = list(self._steps)
         self._announce(cell, key, before)
         # Threads that come together each compile one, the first to end is kept.
-        with collector.compiling:
+        with collector.compiling, unforked:
             made = CompiledStep(cell, args, kwargs, self.turns, self._names)
         with self._keeping:
             found = self._steps.setdefault(key, made)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-import threading
+
+from graphc_codegen.forks import lock
 
 
 class Pause:
@@ -16,7 +17,7 @@ class Pause:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = lock()
         self._inside = 0
         self._was_on = False
         self._aged_at = -1  # The number of full collections when something became old unseen.

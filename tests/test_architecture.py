@@ -111,7 +111,7 @@ LATE = {
 }
 #: The generator's rooms and single files: each imports only what stands before it, inside functions too.
 ROOMS = (
-    "errors", "dtypes", "target", "writer", "kernel_facts", "scalars", "program", "loops", "kernels", "text", "validate",
+    "errors", "forks", "dtypes", "target", "writer", "kernel_facts", "scalars", "program", "loops", "kernels", "text", "validate",
     "object_code", "run",
 )  # fmt: skip
 #: Modules that import each other, inside functions included. There are no others.

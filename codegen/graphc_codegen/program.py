@@ -26,7 +26,8 @@ __all__ = [
     "ALIGNMENT", "ITEMSIZE", "MARKS", "SCALAR_OPS",
     "Access", "Buffer", "Call", "ChainKernel", "If", "Instr", "Kernel", "LoopKernel", "NamedKernel", "Output", "Param",
     "Program", "Space", "Stmt", "While",
-    "blocks", "contiguous_strides", "divisible", "exchanges", "facts", "in_rows", "may_overwrite", "reach", "result_domain",
+    "blocks", "contiguous_strides", "divisible", "exchanges", "facts", "has_loops", "in_rows", "may_overwrite", "reach",
+    "result_domain",
     "symbol", "watches", "written",
 ]  # fmt: skip
 
@@ -335,7 +336,7 @@ class If:
 class While:
     """Run `condition`; as long as the one-element bool buffer `pred` is true, run `body` and `condition` again.
 
-    With `wait` all threads meet each time before `pred` is read.
+    All threads meet each time before `pred` is read; `wait` says that this is needed for what they compute, too.
     """
 
     condition: tuple[Stmt, ...]
@@ -356,6 +357,11 @@ def blocks(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
     return (stmt.condition, stmt.body) if isinstance(stmt, While) else ()
 
 
+def has_loops(stmt: Stmt) -> bool:
+    """Whether a statement is a While or holds one."""
+    return isinstance(stmt, While) or any(has_loops(inner) for block in blocks(stmt) for inner in block)
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """A whole step. `arena` is its size in bytes; `gap` the bytes of canary after each buffer (0 in release builds).
@@ -374,6 +380,10 @@ class Program:
     def calls(self) -> Iterator[Call]:
         """Every call, in program order, with all that branches and loops hold."""
         yield from _calls(self.body)
+
+    def has_loops(self) -> bool:
+        """Whether there is a While anywhere."""
+        return any(map(has_loops, self.body))
 
     def kernels(self) -> dict[str, Kernel]:
         """The distinct kernels by symbol, in order of first use."""

@@ -111,8 +111,9 @@ def inline(graph: Graph, source: Graph, arguments: Sequence[Value]) -> list[Valu
     """Copy the nodes of `source` into `graph`, its inputs being `arguments`. Returns the values of its results."""
     values = {Value(i): argument for i, argument in zip(source.inputs, arguments, strict=True)}
     ids: dict[int, int] = {}
+    given = set(source.inputs)
     for node in source:
-        if node.id in source.inputs:
+        if node.id in given:
             continue
         made = graph.add(
             node.op,

@@ -49,7 +49,8 @@ def difference(a: Graph, b: Graph) -> str | None:
 
 def _updates(graph: Graph) -> dict[int, Value]:
     """The new versions of parameters, by their position in the signature."""
-    return {graph.inputs.index(u.param): u.value for u in graph.updates}
+    position = {id: k for k, id in enumerate(graph.inputs)}
+    return {position[u.param]: u.value for u in graph.updates}
 
 
 def _node_difference(a: Node, b: Node) -> str | None:

@@ -168,7 +168,7 @@ class Graph:
 
     def __init__(self, name: str, ids: Ids | None = None) -> None:
         self.name = name
-        self.inputs: tuple[int, ...] = ()
+        self._inputs: list[int] = []
         self.results: tuple[Result, ...] = ()
         self.updates: tuple[Update, ...] = ()
         self.ends: set[int] = set()  # The nodes of results and updates.
@@ -187,6 +187,14 @@ class Graph:
         self._pred: dict[int, dict[int, dict[str, str]]] = inside._pred
 
     # ---- reading
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return tuple(self._inputs)
+
+    @inputs.setter
+    def inputs(self, ids: Iterable[int]) -> None:
+        self._inputs = list(ids)
 
     @property
     def ids(self) -> Ids:
@@ -340,7 +348,7 @@ class Graph:
             self._owners[id] = None
         self._put(node)
         if definition.name in ("Input", "Param"):
-            self.inputs += (id,)
+            self._inputs.append(id)
         return node
 
     def _put(self, node: Node) -> None:
@@ -422,6 +430,21 @@ class Graph:
             if node.fwd is not None and node.fwd not in self:
                 self.set_node(node.id, fwd=None)
         return len(dead)
+
+    def drop(self, ids: Iterable[int]) -> None:
+        """Remove those of the nodes that nobody waits for, and what only they waited for; no result, update or input.
+
+        `prune` looks at the whole graph, this at its neighbours alone. Nodes may still name what is gone as their `fwd`,
+        until `prune`.
+        """
+        self._changing()
+        stack = list(ids)
+        while stack:
+            id = stack.pop()
+            if id not in self or self._succ[id] or id in self.ends or self.node(id).op.name in ("Input", "Param"):
+                continue
+            stack += self._pred[id]
+            self._nx.remove_node(id)
 
     def dead(self) -> list[int]:
         """Ids of the nodes that no result or update depends on; an input is never one."""

@@ -100,9 +100,10 @@ class _Reader:
             for name, value in self.pairs(line[len("return") :]):
                 results.append((_unquote(name), self.value(value)))
             line = self.next()
+        inputs = set(graph.inputs)
         while match := re.match(_UPDATE, line):
             updates.append((int(match[1]), self.value(match[2])))
-            if updates[-1][0] not in graph.inputs:
+            if updates[-1][0] not in inputs:
                 self.fail(f"%{match[1]} is not a parameter of this graph")
             line = self.next()
         if line != "}":

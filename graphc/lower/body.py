@@ -181,7 +181,7 @@ class Body:
 
     def _in_place(self, core: Value, held: list[Value]) -> bool:
         """Whether every reader of what the memory `held` is done when the step that makes `core` writes."""
-        if core.node not in self.step_of or core in self.views.parts.values():
+        if core.node not in self.step_of or core in self.views.wholes:
             return False
         when = self.step_of[core.node]
         maker = self.steps[when]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from graphc.lower.cost import weight
 from graphc.lower.rewrite import Context, Statements
@@ -39,70 +39,89 @@ def absorb_loops(body: Statements, context: Context) -> Statements:
     return _absorb(body, uses(body, context.results))
 
 
+@dataclass(slots=True)
+class _Done:
+    """A block as far as it has been gone through.
+
+    made        the place of the kernel that made a buffer
+    used        the last place where a buffer is an operand; a place that is empty now is never the last one of a buffer that
+    wrote       is still used. The same where it is written
+    block       the last place that is no call
+    """
+
+    body: list[Stmt | None] = field(default_factory=list)
+    made: dict[int, int] = field(default_factory=dict)
+    used: dict[int, int] = field(default_factory=dict)
+    wrote: dict[int, int] = field(default_factory=dict)
+    block: int = -1
+
+    def add(self, stmt: Stmt) -> None:
+        self.body.append(stmt)
+        if isinstance(stmt, Call):
+            self._note(stmt, len(self.body) - 1)
+        else:
+            self.block = len(self.body) - 1
+
+    def put(self, at: int, call: Call | None) -> None:
+        """Put a call, or nothing, in the place of a kernel."""
+        self.body[at] = call
+        if call is not None:
+            self._note(call, at)
+
+    def _note(self, call: Call, at: int) -> None:
+        for b in call.args:
+            self.used[b] = max(self.used.get(b, -1), at)
+        for b in operands(call)[1]:
+            self.wrote[b] = max(self.wrote.get(b, -1), at)
+
+    def may_rise(self, at: int, loop: Call) -> bool:
+        """Whether a loop may run right after a place, where the kernel stands that makes one of its operands."""
+        read, outputs = operands(loop)
+        free = all(self.used.get(b, -1) <= at for b in outputs) and all(self.wrote.get(b, -1) <= at for b in read)
+        return free and self.block < at
+
+    def may_move(self, at: int, producer: Call) -> bool:
+        """Whether the kernel at a place may run last instead: nothing since then touches its result nor changes its operands."""
+        *inputs, result = producer.args
+        free = self.used.get(result, -1) <= at and all(self.wrote.get(b, -1) <= at for b in inputs)
+        return free and self.block < at
+
+
 def _absorb(body: Statements, count: Counter[int]) -> Statements:
-    done: list[Stmt | None] = []
-    made: dict[int, int] = {}  # Where in `done` stands the kernel that made a buffer.
+    done = _Done()
     for stmt in body:
         if not isinstance(stmt, Call):
             stmt = with_blocks(stmt, lambda block: _absorb(block, count))
-        elif isinstance(stmt.kernel, LoopKernel) and not any(stmt.kernel.reduced):
-            at = _absorb_loop(stmt, done, made, count)
-            if at is not None:
-                made = {b: k for b, k in made.items() if k != at}
-                continue
+        elif isinstance(stmt.kernel, LoopKernel) and not any(stmt.kernel.reduced) and _absorb_loop(stmt, done, count):
+            continue
         if isinstance(stmt, Call) and isinstance(stmt.kernel, NamedKernel) and _takes_epilogue(stmt.kernel):
-            made[stmt.args[-1]] = len(done)
-        done.append(stmt)
-    return tuple(s for s in done if s is not None)
+            done.made[stmt.args[-1]] = len(done.body)
+        done.add(stmt)
+    return tuple(s for s in done.body if s is not None)
 
 
-def _absorb_loop(loop: Call, done: list[Stmt | None], made: dict[int, int], count: Counter[int]) -> int | None:
-    """Put a loop and a kernel that makes one of its operands into `done` as one call; where the kernel stood, or None.
+def _absorb_loop(loop: Call, done: _Done, count: Counter[int]) -> bool:
+    """Put a loop and a kernel that makes one of its operands into `done` as one call, if there is such a kernel.
 
     Rather at the kernel's place than at the loop's: there the kernel's operands have just been used.
     """
-    for at in sorted({made[b] for b in loop.args if b in made}, reverse=True):
-        producer, between = done[at], done[at + 1 :]
+    for at in sorted({done.made[b] for b in loop.args if b in done.made}, reverse=True):
+        producer = done.body[at]
         assert isinstance(producer, Call)
-        early, late = _may_rise(between, loop), _may_move(between, producer)
+        early, late = done.may_rise(at, loop), done.may_move(at, producer)
         joined = _joined(producer, loop, count) if early or late else None
         if joined is None:
             continue
-        done[at] = joined if early else None
+        del done.made[producer.args[-1]]
+        done.put(at, joined if early else None)
         if not early:
-            done.append(joined)
-        return at
-    return None
+            done.add(joined)
+        return True
+    return False
 
 
 def _takes_epilogue(kernel: NamedKernel) -> bool:
     return result_domain(kernel) is not None and "epilogue" not in dict(kernel.params)
-
-
-def _may_rise(between: Sequence[Stmt | None], loop: Call) -> bool:
-    """Whether a loop may run before these statements, after the kernel that makes one of its operands."""
-    read, outputs = operands(loop)
-    for stmt in between:
-        if stmt is None:
-            continue
-        if not isinstance(stmt, Call):
-            return False
-        if any(b in outputs for b in stmt.args) or any(b in read for b in operands(stmt)[1]):
-            return False
-    return True
-
-
-def _may_move(between: Sequence[Stmt | None], producer: Call) -> bool:
-    """Whether a kernel may run after these statements instead: they do not touch its result nor change its operands."""
-    *inputs, result = producer.args
-    for stmt in between:
-        if stmt is None:
-            continue
-        if not isinstance(stmt, Call):
-            return False
-        if result in stmt.args or any(b in operands(stmt)[1] for b in inputs):
-            return False
-    return True
 
 
 def _joined(producer: Call, loop: Call, count: Counter[int]) -> Call | None:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
+from graphc.lower.statements import touched
 from graphc_codegen.program import Call, Stmt, While, blocks
 
 
@@ -19,14 +21,23 @@ class Lives:
     last: dict[int, int] = field(default_factory=dict)
 
 
+class _Span(NamedTuple):
+    """Numbers of the beginning and the end of a branch or loop, whether that is a loop, and the buffers used inside."""
+
+    begin: int
+    end: int
+    turns: bool
+    inside: set[int]
+
+
 def lives(body: Sequence[Stmt], results: Iterable[int]) -> Lives:
     """Lifetimes of all buffers; `results` are read after the end."""
     found = Lives()
-    spans: list[tuple[int, int, bool]] = []
+    spans: list[_Span] = []
     position = _walk(body, 0, found, spans)
-    for begin, end, turns in spans:  # Inner ones come first.
-        for buffer, first in found.first.items():
-            last = found.last[buffer]
+    for begin, end, turns, inside in spans:  # Inner ones come first.
+        for buffer in inside:
+            first, last = found.first[buffer], found.last[buffer]
             if begin < first < end < last:
                 # Written by whichever branch runs, or by every turn: nobody else may have the memory in any of them.
                 found.first[buffer] = begin
@@ -37,7 +48,7 @@ def lives(body: Sequence[Stmt], results: Iterable[int]) -> Lives:
     return found
 
 
-def _walk(body: Sequence[Stmt], position: int, found: Lives, spans: list[tuple[int, int, bool]]) -> int:
+def _walk(body: Sequence[Stmt], position: int, found: Lives, spans: list[_Span]) -> int:
     """Note the uses of a body that follows statement `position`; returns the number of its last statement."""
     for stmt in body:
         position += 1
@@ -52,7 +63,7 @@ def _walk(body: Sequence[Stmt], position: int, found: Lives, spans: list[tuple[i
         position += 1
         if isinstance(stmt, While):
             _use(found, stmt.pred, position)
-        spans.append((begin, position, isinstance(stmt, While)))
+        spans.append(_Span(begin, position, isinstance(stmt, While), touched(stmt)))
     return position
 
 

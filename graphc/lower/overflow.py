@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from graphc.ir import TensorType
@@ -22,25 +21,27 @@ def watch_overflow(body: Statements, context: Context) -> Statements:
     after:   b2, b5 = gemm(b0, b1) {marks=(1, 0)}             b4 = float_status(b3, b5)
     """
     done: list[Stmt] = []
+    wrote: dict[int, int] = {}  # The last place where a buffer is written.
     for stmt in body:
         if not isinstance(stmt, Call):
             stmt = with_blocks(stmt, lambda block: watch_overflow(block, context))
         elif stmt.kernel.family == "float_status":
-            stmt = _watched(stmt, done, context.buffers, context.most_threads)
+            stmt = _watched(stmt, done, wrote, context.buffers, context.most_threads)
+        wrote.update(dict.fromkeys(operands(stmt)[1] if isinstance(stmt, Call) else touched(stmt), len(done)))
         done.append(stmt)
     return tuple(done)
 
 
-def _watched(check: Call, done: list[Stmt], buffers: Buffers, threads: int) -> Call:
+def _watched(check: Call, done: list[Stmt], wrote: dict[int, int], buffers: Buffers, threads: int) -> Call:
     """The check with marks in place of what the kernels before it can mark; `done` gets those kernels."""
     status, *checked, flag = check.args
     for k, buffer in enumerate(checked):
-        at = _maker(buffer, done)
-        if at is None:
+        at = wrote.get(buffer)
+        call = None if at is None else done[at]
+        if at is None or not isinstance(call, Call) or not isinstance(call.kernel, NamedKernel):
             continue
-        call = done[at]
-        assert isinstance(call, Call)
-        assert isinstance(call.kernel, NamedKernel)
+        if not watches(call.kernel):
+            continue
         place = operands(call)[1].index(buffer)
         checked[k] = buffers.new(TensorType("float32", (threads * MARKS,)))
         marks = ("marks", (threads, place))
@@ -49,15 +50,3 @@ def _watched(check: Call, done: list[Stmt], buffers: Buffers, threads: int) -> C
         )
     sizes = tuple(buffers.type(b).size for b in checked)
     return replace(check, kernel=NamedKernel("float_status", (("sizes", sizes),)), args=(status, *checked, flag))
-
-
-def _maker(buffer: int, done: Sequence[Stmt]) -> int | None:
-    """Where the kernel stands that makes the whole buffer and can mark it; None if something else writes there last."""
-    for at in reversed(range(len(done))):
-        stmt = done[at]
-        if isinstance(stmt, Call):
-            if buffer in operands(stmt)[1]:
-                return at if isinstance(stmt.kernel, NamedKernel) and watches(stmt.kernel) else None
-        elif buffer in touched(stmt):
-            return None
-    return None

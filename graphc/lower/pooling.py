@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from graphc.ir import TensorType
 from graphc.lower.buffers import Buffers
@@ -49,14 +49,37 @@ def pool_convolutions(body: Statements, context: Context) -> Statements:
 
 def _block(body: Statements, count: Counter[int], buffers: Buffers) -> Statements:
     done: list[Stmt | None] = []
-    for stmt in body:
+    uses = _Uses(count)
+    for at, stmt in enumerate(body):
         if not isinstance(stmt, Call):
             stmt = with_blocks(stmt, lambda block: _block(block, count, buffers))
         done.append(stmt)
+        uses.note(stmt, at)
     for at in range(len(done)):
-        if (found := _Pattern.at(done, at, count)) is not None:
+        if (found := _Pattern.at(done, at, uses)) is not None:
             found.rewrite(done, buffers)
+            for k in found.places():
+                uses.note(done[k], k)
     return tuple(s for s in done if s is not None)
+
+
+@dataclass(slots=True)
+class _Uses:
+    """Who uses what in a block: how often each buffer is used anywhere, and the places of the calls that do, or did."""
+
+    count: Counter[int]
+    places: dict[int, set[int]] = field(default_factory=dict)
+
+    def note(self, stmt: Stmt | None, at: int) -> None:
+        for buffer in _args(stmt):
+            self.places.setdefault(buffer, set()).add(at)
+
+    def readers(self, body: Sequence[Stmt | None], buffer: int) -> list[int]:
+        """The calls that read what another one writes to a buffer; none if others use the buffer, too."""
+        calls = sorted(k for k in self.places.get(buffer, ()) if buffer in _args(body[k]))
+        reads = [k for k in calls if buffer in _inputs(body[k])]
+        everything = sum(_args(body[k]).count(buffer) for k in calls)
+        return reads if everything == self.count[buffer] == len(reads) + 1 else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +94,17 @@ class _Pattern:
     window: Window
 
     @classmethod
-    def at(cls, body: Sequence[Stmt | None], conv: int, count: Counter[int]) -> _Pattern | None:
+    def at(cls, body: Sequence[Stmt | None], conv: int, uses: _Uses) -> _Pattern | None:
         """The pattern that begins with this call; None if there is none, or if it is faster as it is."""
         sizes = _sizes(body[conv])
         if sizes is None:
             return None
-        readers = _readers(body, _args(body[conv])[-1], count)
+        readers = uses.readers(body, _args(body[conv])[-1])
         bias = readers[0] if len(readers) == 1 and _addend(body[readers[0]], sizes) is not None else None
         if bias is not None:
-            readers = _readers(body, _args(body[bias])[-1], count)
+            readers = uses.readers(body, _args(body[bias])[-1])
         pools = [k for k in readers if _name(body[k]) == "max_pool"]
-        gradients = {k: _readers(body, _args(body[k])[-1], count) for k in readers if _name(body[k]) == "max_pool_grad"}
+        gradients = {k: uses.readers(body, _args(body[k])[-1]) for k in readers if _name(body[k]) == "max_pool_grad"}
         if len(pools) != 1 or len(readers) != 1 + len(gradients) or conv > pools[0]:
             return None
         window = _window(body[pools[0]], sizes)
@@ -137,6 +160,10 @@ class _Pattern:
                 body[reader] = self._unpooling(body[reader], unpooled, (dy, *index))
             body[k] = None
 
+    def places(self) -> list[int]:
+        """Where calls stand that `rewrite` changes."""
+        return [self.conv, self.pool, *(k for readers in self.gradients.values() for k in readers)]
+
     def _unpooling(self, call: Stmt | None, unpooled: int, instead: tuple[int, ...]) -> Call:
         assert isinstance(call, Call)
         at, z = call.args.index(unpooled), self.sizes
@@ -149,14 +176,6 @@ class _Pattern:
         assert isinstance(call.kernel, NamedKernel)
         kernel = replace(call.kernel, params=(*call.kernel.params, ("unpool", self.window)))
         return replace(call, kernel=kernel, args=(*call.args[:at], *instead, *call.args[at + 1 :]))
-
-
-def _readers(body: Sequence[Stmt | None], buffer: int, count: Counter[int]) -> list[int]:
-    """The calls of a block that read what one of its calls writes to a buffer; none if others use the buffer, too."""
-    calls = [k for k, stmt in enumerate(body) if buffer in _args(stmt)]
-    reads = [k for k in calls if buffer in _inputs(body[k])]
-    everything = sum(_args(body[k]).count(buffer) for k in calls)
-    return reads if everything == count[buffer] == len(reads) + 1 else []
 
 
 def _touches(stmt: Stmt | None, buffer: int) -> bool:

@@ -6,7 +6,7 @@ Fewer calls compile faster, and threads can share small ones by giving each whol
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from graphc.lower.rewrite import Context, Statements
 from graphc.lower.statements import operands, touched, with_blocks
@@ -18,10 +18,18 @@ _LARGEST = 1 << 18
 
 @dataclass(slots=True)
 class _Set:
-    """Calls that become one, at the place of the first: number `at` among the statements."""
+    """Calls that become one, at the place of the first: number `at` among the statements; and what they read and write."""
 
     at: int
-    calls: list[Call]
+    calls: list[Call] = field(default_factory=list)
+    read: set[int] = field(default_factory=set)
+    wrote: set[int] = field(default_factory=set)
+
+    def add(self, call: Call) -> None:
+        inputs, outputs = operands(call)
+        self.calls.append(call)
+        self.read.update(inputs)
+        self.wrote.update(outputs)
 
 
 def join_calls(body: Statements, context: Context) -> Statements:
@@ -49,14 +57,14 @@ def join_calls(body: Statements, context: Context) -> Statements:
         )
         group = sets.get(stmt.kernel) if isinstance(stmt.kernel, LoopKernel) else None
         if group is not None and after < group.at and _apart(group, stmt):
-            group.calls.append(stmt)
             at = group.at
         else:
             at = len(done)
-            group = _Set(at, [stmt])
+            group = _Set(at)
             if isinstance(stmt.kernel, LoopKernel) and _is_small(stmt.kernel):
                 sets[stmt.kernel] = group
             done.append(group)
+        group.add(stmt)
         for b in inputs:
             reads[b] = max(reads.get(b, -1), at)
         for b in outputs:
@@ -70,12 +78,8 @@ def _is_small(kernel: LoopKernel) -> bool:
 
 def _apart(group: _Set, call: Call) -> bool:
     """Whether a call touches nothing that the calls of the set write, and they nothing that it writes."""
-    inputs, outputs = map(set, operands(call))
-    for other in group.calls:
-        read, wrote = map(set, operands(other))
-        if wrote & (inputs | outputs) or outputs & read:
-            return False
-    return True
+    inputs, outputs = operands(call)
+    return group.wrote.isdisjoint(inputs) and group.wrote.isdisjoint(outputs) and group.read.isdisjoint(outputs)
 
 
 def _joined(group: _Set) -> Call:

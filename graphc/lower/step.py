@@ -102,10 +102,11 @@ def _fused(
     targets = [(u.value, bound[Value(u.param)]) for u in graph.updates]
     body = Body(graph, buffers, constants, bound, targets)
     copies: dict[Value, int] = {}
+    updated = {u.param for u in graph.updates}
     for result in graph.results:
         core = body.source(result.value)
         # Memory from outside is copied: inputs belong to the caller, and a parameter may be about to change.
-        if core in bound and core not in copies and _may_change(graph, core):
+        if core in bound and core not in copies and (core.node in updated or graph.node(core.node).op.name == "Input"):
             copies[core] = buffers.new(graph.type(core))
             targets.append((core, copies[core]))
     body.run()
@@ -114,8 +115,3 @@ def _fused(
         core = body.source(result.value)
         results.append((copies[core] if core in copies else body.of(result.value), graph.type(result.value)))
     return tuple(body.statements), tuple(results)
-
-
-def _may_change(graph: Graph, value: Value) -> bool:
-    """Whether entry memory is the caller's, or is overwritten by this step."""
-    return graph.node(value.node).op.name == "Input" or any(u.param == value.node for u in graph.updates)

@@ -7,6 +7,7 @@ buffers: a buffer of the arena may lie where another one was.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -26,10 +27,68 @@ class _Touch(NamedTuple):
     everybody: bool
 
 
-#: Ranges of bytes that have been touched, by `writes` and `everybody`.
-_Ranges = dict[tuple[bool, bool], list[tuple[int, int]]]
-#: What the threads have touched since they last met; None: anything.
-_Touched = _Ranges | None
+class _Ranges:
+    """Bytes, as ranges apart from each other in ascending order: those that meet become one."""
+
+    def __init__(self, starts: Sequence[int] = (), ends: Sequence[int] = ()) -> None:
+        self.starts, self.ends = list(starts), list(ends)
+
+    def add(self, start: int, end: int) -> None:
+        first, last = bisect_left(self.ends, start), bisect_right(self.starts, end)
+        if first < last:
+            start, end = min(start, self.starts[first]), max(end, self.ends[last - 1])
+        self.starts[first:last] = [start]
+        self.ends[first:last] = [end]
+
+    def meets(self, start: int, end: int) -> bool:
+        """Whether one of these bytes is one of the range's."""
+        at = bisect_right(self.ends, start)
+        return at < len(self.starts) and self.starts[at] < end
+
+    def copy(self) -> _Ranges:
+        return _Ranges(self.starts, self.ends)
+
+
+class _Touched:
+    """What the threads have touched since they last met, by `writes` and `everybody`. Not known at first: that is anything."""
+
+    def __init__(self) -> None:
+        self.known = False
+        self.ranges: dict[tuple[bool, bool], _Ranges] = {}
+
+    def meet(self, touches: Sequence[_Touch]) -> bool:
+        """Touch bytes; whether the threads must meet before."""
+        wait = not self.known or any(map(self._clashes, touches))
+        if wait:
+            self.known, self.ranges = True, {}
+        for start, end, writes, everybody in touches:
+            self.ranges.setdefault((writes, everybody), _Ranges()).add(start, end)
+        return wait
+
+    def _clashes(self, touch: _Touch) -> bool:
+        return any(
+            (touch.writes or writes) and (touch.everybody or everybody) and ranges.meets(touch.start, touch.end)
+            for (writes, everybody), ranges in self.ranges.items()
+        )
+
+    def forget(self) -> None:
+        self.known, self.ranges = False, {}
+
+    def copy(self) -> _Touched:
+        other = _Touched()
+        other.known = self.known
+        other.ranges = {kind: ranges.copy() for kind, ranges in self.ranges.items()}
+        return other
+
+    def join(self, other: _Touched) -> None:
+        """Add what may have been touched on another way."""
+        if not (self.known and other.known):
+            self.forget()
+            return
+        for kind, ranges in other.ranges.items():
+            mine = self.ranges.setdefault(kind, _Ranges())
+            for start, end in zip(ranges.starts, ranges.ends, strict=True):
+                mine.add(start, end)
 
 
 def share_calls(body: Statements, context: Context) -> Statements:
@@ -49,8 +108,10 @@ def share_calls(body: Statements, context: Context) -> Statements:
     context.threads = best_threads([(c.kernel, alone(c)) for c in calls(body)], most) if most > 1 else 1
     if context.threads == 1:
         return body
-    shared, _ = _Sharer(layout, sizes, context.threads).block(body, {})
-    return shared
+    # A step begins when all threads have met.
+    touched = _Touched()
+    touched.known = True
+    return _Sharer(layout, sizes, context.threads).block(body, touched)
 
 
 class _Sharer:
@@ -70,30 +131,32 @@ class _Sharer:
                 self.place[b.id] = params[b.position]
         self.scratch = (end, end + 1)
 
-    def block(self, body: Sequence[Stmt], touched: _Touched) -> tuple[tuple[Stmt, ...], _Touched]:
-        """The statements with their meetings, and what is touched after them."""
+    def block(self, body: Sequence[Stmt], touched: _Touched) -> tuple[Stmt, ...]:
+        """The statements with their meetings; `touched` becomes what is touched after them."""
         done: list[Stmt] = []
         for stmt in body:
             if isinstance(stmt, Call):
-                stmt, touched = self._call(stmt, touched)
+                stmt = self._call(stmt, touched)
             elif isinstance(stmt, If):
-                wait, before = self._meet(self._touch(stmt.pred, False, True), touched)
-                then, after = self.block(stmt.then, before)
-                orelse, other = self.block(stmt.orelse, before)
+                wait = touched.meet(self._touch(stmt.pred, False, True))
+                other = touched.copy()
+                then, orelse = self.block(stmt.then, touched), self.block(stmt.orelse, other)
+                touched.join(other)
                 stmt = replace(stmt, then=then, orelse=orelse, wait=wait)
-                touched = None if after is None or other is None else _union(after, other)
             else:
                 # The condition follows what stands before the loop or a turn of its body.
-                condition, touched = self.block(stmt.condition, None)
-                wait, touched = self._meet(self._touch(stmt.pred, False, True), touched)
-                inner, _ = self.block(stmt.body, touched)
+                touched.forget()
+                condition = self.block(stmt.condition, touched)
+                wait = touched.meet(self._touch(stmt.pred, False, True))
+                inner = self.block(stmt.body, touched.copy())
                 stmt = replace(stmt, condition=condition, body=inner, wait=wait)
             done.append(stmt)
-        return tuple(done), touched
+        return tuple(done)
 
-    def _call(self, call: Call, touched: _Touched) -> tuple[Call, _Touched]:
+    def _call(self, call: Call, touched: _Touched) -> Call:
         if is_custom(call.kernel):  # It may fail, which all threads must know before they go on.
-            return replace(call, wait=True), None
+            touched.forget()
+            return replace(call, wait=True)
         sizes = [self.sizes[b] for b in call.args]
         shared = is_shared(call.kernel, nanoseconds(call.kernel, sizes), self.threads)
         kernel = replace(call.kernel, threads=self.threads if shared else 1)
@@ -102,32 +165,8 @@ class _Sharer:
         touches += [t for b in written for t in self._touch(b, True, shared)]
         if shared and exchanges(call.kernel):
             touches.append(_Touch(*self.scratch, True, True))
-        wait, touched = self._meet(touches, touched)
-        return replace(call, kernel=kernel, wait=wait), touched
+        return replace(call, kernel=kernel, wait=touched.meet(touches))
 
     def _touch(self, buffer: int, writes: bool, everybody: bool) -> list[_Touch]:
         """Inputs and constants, which nobody writes, do not count."""
         return [_Touch(*self.place[buffer], writes, everybody)] if buffer in self.place else []
-
-    def _meet(self, touches: list[_Touch], touched: _Touched) -> tuple[bool, _Touched]:
-        """Whether the threads must meet before these touches, and what they have touched after them."""
-        new: _Ranges = {}
-        for start, end, writes, everybody in touches:
-            new.setdefault((writes, everybody), []).append((start, end))
-        if touched is None or any(_clashes(touch, touched) for touch in touches):
-            return True, new
-        return False, _union(touched, new)
-
-
-def _clashes(touch: _Touch, touched: _Ranges) -> bool:
-    begin, stop, mine, shared = touch
-    for (writes, everybody), ranges in touched.items():
-        if (mine or writes) and (shared or everybody):
-            for start, end in ranges:
-                if begin < end and start < stop:
-                    return True
-    return False
-
-
-def _union(a: _Ranges, b: _Ranges) -> _Ranges:
-    return {kind: [*a.get(kind, ()), *b.get(kind, ())] for kind in {**a, **b}}

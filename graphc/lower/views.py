@@ -33,6 +33,8 @@ class Views:
         #: Results that are written into a part of another value, a Concat's.
         self.parts: dict[Value, Value] = {}
         self._rearranging = self._written(leaving)
+        #: The values that they are parts of.
+        self.wholes = set(self.parts.values())
         self.nodes = set(self._rearranging)
         read = {n.id for n in graph if isinstance(n.op.lower, Strided) and n.id not in self.nodes and _plain(n.type)}
         self.nodes |= read

@@ -66,10 +66,14 @@ def _expand(graph: Graph, grad: Node) -> None:
     for y, s in zip(ys, sens, strict=True):
         _accumulate(builder, adjoints, y, s)
     stop, targets = set(cut), set(wanted)
+    whole: set[Value] = set()
     for id in reversed([i for i in graph.order() if i in path]):
         node = graph.node(id)
         builder.fwd, builder.loc, builder.scope = id, node.loc, node.scope
-        dys = [_side_by_side(builder, adjoints[v]) if v in adjoints and v not in stop else None for v in node.outputs]
+        dys = [
+            _side_by_side(builder, adjoints[v], whole) if v in adjoints and v not in stop else None
+            for v in node.outputs
+        ]
         if all(d is None for d in dys):
             continue
         _node_gradient(builder, node, dys, adjoints, path, targets)
@@ -77,7 +81,7 @@ def _expand(graph: Graph, grad: Node) -> None:
     results = []
     for value, name in zip(wanted, grad.attrs["names"] or [""] * len(wanted), strict=True):
         if value in adjoints:
-            adjoint = _side_by_side(builder, adjoints[value])
+            adjoint = _side_by_side(builder, adjoints[value], whole)
         else:
             type = graph.type(value)
             adjoint = builder.Fill(dtype=type.dtype, shape=type.shape, value=0.0)
@@ -141,22 +145,29 @@ def _accumulate(builder: Builder, adjoints: dict[Value, Value], value: Value, gr
     adjoints[value] = gradient if before is None else builder.Add(before, gradient)
 
 
-def _side_by_side(builder: Builder, gradient: Value) -> Value:
+def _side_by_side(builder: Builder, gradient: Value, whole: set[Value]) -> Value:
     """A sum of gradients of slices as their Concat, if they lie side by side along one axis and leave nothing out.
 
     before:  %5 = SliceGrad(%3) {begin=(0,), shape=(4,)}   %6 = SliceGrad(%4) {begin=(2,), shape=(4,)}   %7 = Add(%5, %6)
     after:   %8 = Concat(%3, %4) {axis=0}
+
+    `whole` collects sums that are not only of slices: a sum of such a one is not looked into down to its beginning again.
     """
     graph, shape = builder.graph, builder.type(gradient).shape
     pieces: list[Node] = []
     stack = [gradient]
     while stack:
-        node = graph.node(stack.pop().node)
+        value = stack.pop()
+        node = graph.node(value.node)
+        if value in whole:
+            whole.add(gradient)
+            return gradient
         if node.op.name == "Add" and all(graph.type(v).shape == shape for v in node.inputs):
             stack += node.inputs
         elif node.op.name == "SliceGrad" and all(step == 1 for step in node.attrs["step"]):
             pieces.append(node)
         else:
+            whole.add(gradient)
             return gradient
     sizes = [graph.type(piece.inputs[0]).shape for piece in pieces]
     axes = {axis for size in sizes for axis, (n, whole) in enumerate(zip(size, shape, strict=True)) if n != whole}

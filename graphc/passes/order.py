@@ -21,7 +21,7 @@ def order_writes(graph: Graph) -> Graph:
         # A parameter that becomes another one or an input has no writer: the step copies at its end.
         if not is_entry(graph, value):
             readers.setdefault(value.node, []).extend(r for r in _readers(graph, Value(param)) if r != value.node)
-    comes_after = Ancestors(graph, (id for writer, found in readers.items() for id in (writer, *found)))
+    comes_after = Ancestors(graph)
     copy: Graph | None = None
     for writer, found in readers.items():
         late = [r for r in found if not comes_after(writer, r) and not comes_after(r, writer)]

@@ -21,7 +21,8 @@ def pool_before_relu(graph: Graph) -> Graph:
         while (gradients := _gradients(copy or graph, id)) is not None:
             copy = copy or graph.copy()
             _swap(copy, id, gradients)
-            copy.prune()  # What is dead would still count as a reader.
+    if copy is not None:
+        copy.prune()
     return copy or graph
 
 
@@ -67,3 +68,5 @@ def _swap(graph: Graph, id: int, gradients: list[tuple[Node, Node]]) -> None:
         )  # fmt: skip
         graph.set_node(spread.id, inputs=[old.inputs[0], mask.outputs[0]])
         graph.replace_node(masked.id, spread.outputs)
+    # What is dead would still count as a reader.
+    graph.drop([old.id, *(masked.id for _, masked in gradients)])

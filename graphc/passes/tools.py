@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from graphc.ir import Graph, Value
 
@@ -22,37 +24,80 @@ def in_subgraphs(graph: Graph, transform: Callable[[Graph], Graph]) -> Graph:
     return changed or graph
 
 
-class Ancestors:
-    """Which of some chosen nodes come (transitively) before a node. One sweep of the graph answers for all nodes.
+class _Landmark(NamedTuple):
+    """A node far from both ends of a way that was found: all that comes before it, and all that comes after it."""
 
-    Each chosen node is one bit; a node's set is an integer: the union of those of its predecessors.
+    before: set[int]
+    after: set[int]
+
+
+class Ancestors:
+    """Which nodes come (transitively) before others, in a graph that gets more edges meanwhile.
+
+    A question is answered by a search from both ends at once, within what lies between them in topological order: it ends as
+    soon as either side is at its end, so what has little to do with the rest of the graph costs little. Where a way is long
+    others mostly lead through its middle. That is remembered whenever searches have taken about as long as remembering does.
     """
 
-    def __init__(self, graph: Graph, chosen: Iterable[int]) -> None:
-        self._bits = {id: 1 << i for i, id in enumerate(dict.fromkeys(chosen))}
-        self._sets: dict[int, int] = {}
-        for id in graph.order():
-            self._sets[id] = self._union(graph, id)
+    #: Landmarks that are remembered.
+    _MOST = 16
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._place = {id: k for k, id in enumerate(graph.order())}
+        self._landmarks: list[_Landmark] = []
+        self._looked_at = 0  # By searches since the last landmark.
 
     def __call__(self, id: int, ancestor: int) -> bool:
-        """Whether the chosen node `ancestor` comes before node `id`. False for a node and itself."""
-        return bool(self._sets[id] & self._bits[ancestor])
+        """Whether node `ancestor` comes before node `id`. False for a node and itself."""
+        if self._place[ancestor] >= self._place[id]:
+            return False
+        return any(ancestor in m.before and id in m.after for m in self._landmarks) or self._search(ancestor, id)
 
     def update(self, graph: Graph, id: int) -> None:
-        """Take note that node `id` has got more predecessors in `graph`."""
-        stack = [id]
-        while stack:
-            node = stack.pop()
-            found = self._union(graph, node)
-            if found != self._sets[node]:
-                self._sets[node] = found
-                stack += graph.users(node)
+        """Take note that node `id` has got more predecessors, in `graph`."""
+        self._graph = graph
+        if any(self._place[p] > self._place[id] for p in graph.edges_into(id)):
+            self._place = {id: k for k, id in enumerate(graph.order())}
 
-    def _union(self, graph: Graph, id: int) -> int:
-        found = 0
-        for p in graph.nx.predecessors(id):
-            found |= self._sets[p] | self._bits.get(p, 0)
-        return found
+    def _search(self, first: int, last: int) -> bool:
+        low, high = self._place[first], self._place[last]
+        down, up = {first}, {last}
+        below, above = deque(down), deque(up)
+        while below and above:
+            for id in self._graph.users(below.popleft()):
+                if id in up:
+                    return self._found(id, down, up)
+                if id not in down and self._place[id] < high:
+                    down.add(id)
+                    below.append(id)
+            for id in self._graph.edges_into(above.popleft()):
+                if id in down:
+                    return self._found(id, down, up)
+                if id not in up and self._place[id] > low:
+                    up.add(id)
+                    above.append(id)
+        return False
+
+    def _found(self, middle: int, down: set[int], up: set[int]) -> bool:
+        self._looked_at += len(down) + len(up)
+        if 4 * self._looked_at > len(self._graph):
+            self._looked_at = 0
+            mark = _Landmark(_all(self._graph.edges_into, middle), _all(self._graph.users, middle))
+            self._landmarks = [mark, *self._landmarks[: self._MOST - 1]]
+        return True
+
+
+def _all(neighbours: Callable[[int], Iterable[int]], start: int) -> set[int]:
+    """A node and all that can be reached from it."""
+    seen = {start}
+    stack = [start]
+    while stack:
+        for id in neighbours(stack.pop()):
+            if id not in seen:
+                seen.add(id)
+                stack.append(id)
+    return seen
 
 
 def is_entry(graph: Graph, value: Value) -> bool:

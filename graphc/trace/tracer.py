@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
@@ -24,6 +25,9 @@ class Tracer(GraphRecorder):
         self.cells: list[Cell] = parent.cells[-1:] if parent else []
         #: Of the outermost tracer: Input nodes whose name says little, until a cell of the user's is given them.
         self.unnamed: set[int] = set()
+        #: The number of a cell's children, and their names by id().
+        self._names: WeakKeyDictionary[Cell, tuple[int, dict[int, str]]]
+        self._names = parent._names if parent else WeakKeyDictionary()
 
     def branch(self, name: str) -> Tracer:
         # In PYNATIVE_MODE, too: what stands in a subgraph is recorded, and evaluated where its results are asked for.
@@ -124,5 +128,15 @@ class Tracer(GraphRecorder):
         parent = self.cells[-1] if self.cells else None
         name = type(cell).__name__
         if parent is not None:
-            name = next((n for n, c in parent._cells.items() if c is cell), name)
+            name = self._name_in(parent, cell) or name
         return f"{self.scopes[-1]}.{name}" if self.scopes[-1] else name
+
+    def _name_in(self, parent: Cell, cell: Cell) -> str | None:
+        """The first name of a child; None if it is none. The children are gone through once, not for each of them."""
+        count, names = self._names.get(parent, (-1, {}))
+        name = names.get(id(cell))
+        if count != len(parent._cells) or (name is not None and parent._cells.get(name) is not cell):
+            names = {id(child): n for n, child in reversed(parent._cells.items())}
+            self._names[parent] = len(parent._cells), names
+            name = names.get(id(cell))
+        return name

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from graphc_codegen.errors import CodegenError
+from graphc_codegen.forks import lock
 from graphc_codegen.target import Target, machine
 
 #: Functions of the C library that generated code calls.
@@ -79,7 +80,7 @@ class _Haste:
     SECONDS = 5e-4
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = lock()
         self._inside = 0
         self._before = 0.0
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from graphc_codegen.errors import CodegenError
+from graphc_codegen.forks import lock
 from graphc_codegen.target import Target
-from graphc_codegen.text.render import LOAD_FLAG, MOVE, template
+from graphc_codegen.text.render import ENDED, GOES_ON, LOAD_FLAG, MOVE, Ends, template
 from graphc_codegen.writer import WORDS
 
 #: The C entry of an object: `int32 graphc_entry(int64 ctx)`, 0 for success. `ctx` is the first thread's context.
 ENTRY = "graphc_entry"
+#: What the entry returns where a kernel of the user's has failed, and where a loop was interrupted.
+FAILED, INTERRUPTED = 1, 2
 _FLUSH = 0x8040  # MXCSR: flush denormal results to zero, take denormal operands as zero
 #: Held by who has Numba compile.
-COMPILING = threading.Lock()
+COMPILING = lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,8 @@ class Jitted:
 def compile_step(source: str, symbols: Iterable[str]) -> list[Jitted]:
     """The functions of step.py; kernels and each other they call by name. Raises CodegenError when Numba refuses one."""
     operations = {name: (name, 2, "void") for name in symbols}
-    return compile_source(source, operations | {"move": (MOVE, 2, "void"), "load_flag": (LOAD_FLAG, 2, "int64")})
+    operations |= {"move": (MOVE, 2, "void"), "load_flag": (LOAD_FLAG, 2, "int64")}
+    return compile_source(source, operations | {"goes_on": (GOES_ON, 2, "int64"), "ended": (ENDED, 1, "int64")})
 
 
 def compile_source(source: str, operations: Mapping[str, tuple[str, int, str]]) -> list[Jitted]:
@@ -121,15 +124,17 @@ def _external(name: str, arguments: int, result: str = "void") -> Any:
     return types.ExternalFunction(name, getattr(types, result)(*[types.int64] * arguments))
 
 
-def render_entry(function: Jitted, threads: int, target: Target, stops: bool = False) -> str:
+def render_entry(function: Jitted, threads: int, target: Target, ends: Ends) -> str:
     """C functions to stand behind the IR of a function of step.py: what the others call it by; for `step`, `ENTRY`."""
     text: str = template("entry.ll.j2").render(
         function=function,
         entry=ENTRY if function.name == "step" else "",
         flush=_FLUSH if target.x86 else 0,
         threads=threads,
-        pool=WORDS["pool"],
-        stops=stops,
-        failure=WORDS["failure"],
+        stops=ends.fails,
+        loops=ends.interrupts,
+        words=WORDS,
+        failed=FAILED,
+        interrupted=INTERRUPTED,
     )
     return text

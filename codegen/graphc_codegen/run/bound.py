@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphc_codegen.errors import CanaryError
+from graphc_codegen.forks import lock
 from graphc_codegen.program import ALIGNMENT, Buffer, Call, Program
 from graphc_codegen.scalars.halves import numpy_dtype
 from graphc_codegen.text.render import Rendered
@@ -39,7 +39,7 @@ class Bound(ABC):
         self._gaps = _gaps(program) if program.gap > 0 else []
         for start, stop, _ in self._gaps:
             self._arena[start:stop] = _CANARY
-        self._lock = threading.Lock()
+        self._lock = lock()
 
     @abstractmethod
     def run(self, inputs: Sequence[Array]) -> None:

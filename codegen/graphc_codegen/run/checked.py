@@ -52,7 +52,14 @@ class CheckedBound(Bound):
         self._given: list[Array] = []
         self._operands = {name: operands(kernel) for name, kernel in rendered.program.kernels().items()}
         namespace: dict[str, Any] = {name: _kernel(name) for name in self._operands}
-        namespace |= {"njit": _no_compiler, "load_flag": _load_flag, "move": _move, "__name__": "graphc_step"}
+        namespace |= {
+            "njit": _no_compiler,
+            "load_flag": _load_flag,
+            "goes_on": _load_flag,
+            "ended": _never,
+            "move": _move,
+            "__name__": "graphc_step",
+        }
         exec(compile(rendered.source, _remember(rendered.source), "exec"), namespace)
         self._step: Callable[[_Step], None] = namespace["step"]
 
@@ -98,6 +105,10 @@ def _kernel(name: str) -> Callable[[_Step, int], None]:
 
 def _load_flag(step: _Step, first: int) -> int:
     return step.flag(first)
+
+
+def _never(step: _Step) -> int:
+    return 0
 
 
 def _move(step: _Step, at: int) -> None:

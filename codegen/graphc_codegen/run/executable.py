@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from graphc_codegen.errors import CodegenError
+from graphc_codegen.forks import unforked
 from graphc_codegen.object_code.loading import Imported, Loaded, load
 from graphc_codegen.object_code.numba_step import ENTRY
 from graphc_codegen.program import Program, is_custom
@@ -93,15 +94,16 @@ def compile_program(
     """
     seconds: dict[str, float] = {}
     started = time.perf_counter()
-    target = target or host()
-    rendered = render(program, target)
-    seconds["layout"] = time.perf_counter() - started
-    if checked:
-        from graphc_codegen.validate import validate
+    with unforked:
+        target = target or host()
+        rendered = render(program, target)
+        seconds["layout"] = time.perf_counter() - started
+        if checked:
+            from graphc_codegen.validate import validate
 
-        validate(program)
-        return Executable(program, checked, False, seconds, rendered, None, cache_dir)
-    loaded, hit = _load(rendered, cache_dir, compile_threads, seconds)
+            validate(program)
+            return Executable(program, checked, False, seconds, rendered, None, cache_dir)
+        loaded, hit = _load(rendered, cache_dir, compile_threads, seconds)
     return Executable(program, checked, hit, seconds, rendered, loaded, cache_dir)
 
 

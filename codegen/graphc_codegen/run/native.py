@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from graphc_codegen.forks import renew
 from graphc_codegen.object_code.loading import Loaded
-from graphc_codegen.object_code.numba_step import ENTRY
+from graphc_codegen.object_code.numba_step import ENTRY, INTERRUPTED
 from graphc_codegen.program import ALIGNMENT, Buffer, Call, is_custom
 from graphc_codegen.run.bound import Array, Bound, aligned_bytes
+from graphc_codegen.run.interrupts import watch
 from graphc_codegen.run.queue import loop, make_plan, run_plan
 from graphc_codegen.run.threads import Pool
 from graphc_codegen.scalars.halves import numpy_dtype
@@ -21,6 +24,7 @@ from graphc_codegen.text.render import Rendered
 from graphc_codegen.writer import CONTEXT, SCRATCH, WORDS
 
 _Byte = ctypes.c_char
+Made = TypeVar("Made")
 
 
 class NativeBound(Bound):
@@ -41,15 +45,19 @@ class NativeBound(Bound):
     ) -> None:
         super().__init__(rendered, params, consts)
         self._cache_dir = cache_dir
+        renew(self)
         program, slots = rendered.program, rendered.slots
         self._table = np.zeros(max(1, len(slots)), np.int64)
         self._threads = program.threads
         self._pool = pool
         if pool is not None:
             pool.start()
+        self._loops = program.has_loops()
         self._profiles, self._seconds = program.profile, 0.0
         self._contexts = self._make_contexts(len(slots) if self._profiles else 0)
         self.context = int(self._contexts.ctypes.data)
+        self._interrupt = self._contexts[0, WORDS["interrupt"] :]
+        self._interrupted = self._contexts[:, WORDS["interrupted"]]
         self._loaded = loaded  # with the last reference the code would go
         self._entry = loaded.function(ENTRY)
         base = int(self._arena.ctypes.data)
@@ -70,6 +78,8 @@ class NativeBound(Bound):
         """One row of words per thread, see `writer.WORDS`; with counters for so many places of the pointer table."""
         count = self._threads
         self._shared = aligned_bytes(2 * ALIGNMENT + count * SCRATCH)
+        # At which meeting of the threads loops end, beside the number of their last one: see `goes_on` in kernels.ll.j2.
+        self._meeting = self._shared[ALIGNMENT:].view(np.int64)[2:3]
         # Lines of the first cache are not shared by the tickets of different threads.
         self._tickets = aligned_bytes(count * -(-self._table.nbytes // ALIGNMENT) * ALIGNMENT).reshape(count, -1)
         self._profile = np.zeros((count, counted, 2), np.int64)
@@ -86,6 +96,11 @@ class NativeBound(Bound):
         rows[:, WORDS["profile"]] = [int(p.ctypes.data) for p in self._profile]
         return rows
 
+    def forget(self) -> None:
+        """In the child of a fork: no thread has come to a meeting, and none has asked for turns."""
+        for memory in (self._shared, self._tickets, self._failure):
+            memory[:] = 0
+
     def timings(self) -> list[tuple[Call, Array]]:
         # The processor counts cycles; the first thread's are taken to fill the wall time of all runs.
         total = int(self._profile[0].sum())
@@ -97,12 +112,10 @@ class NativeBound(Bound):
             raise RuntimeError("another thread is running this bound program")
         try:
             self._take(inputs)
+            began = time.perf_counter() if self._profiles else 0.0
+            status = self._interruptible(self._entry) if self._loops else self._entry(self.context)
             if self._profiles:
-                began = time.perf_counter()
-                status = self._entry(self.context)
                 self._seconds += time.perf_counter() - began
-            else:
-                status = self._entry(self.context)
         finally:
             self._lock.release()
         if status:
@@ -130,7 +143,8 @@ class NativeBound(Bound):
         try:
             self._take([batches[0, ...] for batches in queue])
             began = time.perf_counter()
-            done, status = run_plan(code, self.context, plan)
+            whole = partial(run_plan, code, plan=plan)
+            done, status = self._interruptible(whole) if self._loops else whole(self.context)
             self._seconds += time.perf_counter() - began
             # The table's last addresses are those of the last step.
             self._bound = [batches[min(done, steps - 1), ...] for batches in queue]
@@ -157,8 +171,26 @@ class NativeBound(Bound):
                 bound[k] = array
                 self._table[self._entries[k]] = _address(array)
 
-    def _failed(self, status: int) -> RuntimeError:
+    def _interruptible(self, entry: Callable[[int], Made]) -> Made:
+        """entry(context) of a step with loops, which Ctrl-C ends. Raises what Python's handler of the signal does."""
+        self._resume()
+        try:
+            return watch.call(entry, self.context, self._interrupt)
+        except BaseException:
+            self._resume()
+            raise
+
+    def _resume(self) -> None:
+        """Forget an interrupt: a user's own loop may call the entry next."""
+        self._interrupt[0] = self._meeting[0] = 0
+        self._interrupted[:] = 0
+
+    def _failed(self, status: int) -> BaseException:
         """What made the step end with a status that is not 0; the next run may begin."""
+        if status == INTERRUPTED:
+            # Python's handler has run, and has raised nothing.
+            self._resume()
+            return KeyboardInterrupt("a compiled loop was ended by Ctrl-C")
         place, self._failure[0] = int(self._failure[0]) - 1, 0
         for call, first in self._rendered.calls:
             if first == place and is_custom(call.kernel):

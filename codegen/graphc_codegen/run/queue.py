@@ -15,7 +15,7 @@ import numpy as np
 from graphc_codegen.object_code.loading import Loaded, load
 from graphc_codegen.run.bound import Array
 from graphc_codegen.target import host
-from graphc_codegen.text.render import template
+from graphc_codegen.text.render import Ends, template
 
 #: The words of a plan, by name. From `first` on stand three words per entry of the pointer table that is an input: the entry's
 #: address, that of the queue, the bytes of a batch; then three per result that is kept: its address, where to, its bytes.
@@ -56,7 +56,9 @@ def loop(cache_dir: Path | None) -> Loaded:
         code = [
             llvm_modules.compile_module(support, target),
             *(
-                llvm_modules.compile_module(each.ir + numba_step.render_entry(each, 1, target), target)
+                llvm_modules.compile_module(
+                    each.ir + numba_step.render_entry(each, 1, target, Ends(False, False)), target
+                )
                 for each in numba_step.compile_source(source, _OPERATIONS)
             ),
         ]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import os
 import threading
 from functools import cache
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from graphc_codegen.errors import CodegenError
+from graphc_codegen.forks import lock, renew
 from graphc_codegen.object_code.loading import Loaded, load
 from graphc_codegen.target import Target, host
 from graphc_codegen.text.render import template, waiting
@@ -45,7 +45,8 @@ class Pool:
         self.address = int(self._memory.ctypes.data)
         self._workers: list[threading.Thread] = []
         self.ready = False
-        self._starting = threading.Lock()
+        self._starting = lock()
+        renew(self)
 
     def start(self) -> None:
         """Start the workers. Raises CodegenError when the system has no semaphores or threads for them."""
@@ -78,7 +79,6 @@ class Pool:
         """In the child of a fork: the workers exist no more."""
         self.ready = False
         self._workers = []
-        self._starting = threading.Lock()
 
     def stop(self) -> None:
         """End the workers, and wait for them."""
@@ -100,7 +100,7 @@ class Pool:
 
 
 _pools: dict[int, Pool] = {}
-_making = threading.Lock()
+_making = lock()
 
 
 def pool(threads: int, cache_dir: Path | None) -> Pool:
@@ -116,17 +116,6 @@ def pool(threads: int, cache_dir: Path | None) -> Pool:
 def _stop_all() -> None:
     for each in _pools.values():
         each.stop()
-
-
-def _after_fork() -> None:
-    global _making
-    _making = threading.Lock()
-    for each in _pools.values():
-        each.forget()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 def render_pool(target: Target) -> str:

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from graphc_codegen.program import Call, Stmt, While, blocks, symbol
+from graphc_codegen.program import Call, Stmt, While, blocks, has_loops, symbol
 from graphc_codegen.text.repeats import repeated
 
 #: Calls in one generated function; the time numba needs grows faster than their number.
 CALLS_PER_FUNCTION = 250
+#: Behind whatever an interrupt may have ended early.
+_LEAVE = ("if ended(ctx):", "    return")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Layout:
         self._known: dict[tuple[int, ...], int] = {}
 
     def place(self, stmt: Stmt) -> str:
-        """What a kernel or `load_flag` is called with in step.py."""
+        """What a kernel, `load_flag` or `goes_on` is called with in step.py."""
         first = self._first(stmt.args if isinstance(stmt, Call) else (stmt.pred,))
         if isinstance(stmt, Call):
             self.calls.append((stmt, first))
@@ -83,6 +85,8 @@ class _Cutter:
             made = Function(f"part_{len(self.made)}", tuple(self._lines(stmts, piece, uses)))
             self.made.append(made)
             calls.append(f"{made.name}(ctx)")
+            if any(has_loops(stmts[k]) for k in piece):
+                calls += _LEAVE
         return calls
 
     def _shared(self, stmts: Sequence[Stmt]) -> dict[int, tuple[int, list[str]]]:
@@ -110,8 +114,8 @@ class _Cutter:
             return [*result, f"{symbol(stmt.kernel)}(ctx, {self.layout.place(stmt)})"]
         if isinstance(stmt, While):
             condition = self._block(stmt.condition)
-            result += [*condition, f"while load_flag(ctx, {self.layout.place(stmt)}):"]
-            return result + _indented([*self._block(stmt.body), *condition] or ["pass"])
+            result += [*condition, f"while goes_on(ctx, {self.layout.place(stmt)}):"]
+            return [*result, *_indented([*self._block(stmt.body), *condition] or ["pass"]), *_LEAVE]
         result.append(f"if load_flag(ctx, {self.layout.place(stmt)}):")
         result += _indented(self._block(stmt.then) or ["pass"])
         if stmt.orelse:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 from graphc_codegen import CodegenError, symbol
-from graphc_codegen.program import Call, If, NamedKernel, Program
+from graphc_codegen.program import Call, If, NamedKernel, Program, While
 from graphc_codegen.target import host
 from graphc_codegen.text import functions, render
 from tests.codegen.programs import add, binary, chain, line
@@ -76,6 +77,27 @@ def test_long_programs_become_several_functions() -> None:
     made = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
     assert [f.name for f in made] == ["part_0", "part_1", "part_2", "step"]
     assert max(len(f.body) for f in made) <= functions.CALLS_PER_FUNCTION
+
+
+def test_what_an_interrupt_ends_early_is_left_by_all_functions_around_it() -> None:
+    calls = tuple(replace(c, args=(0, 0)) for c in line(200).calls())
+    inner = While((), 1, (While((), 1, calls[:3]), *calls))
+    program = replace(chain(), body=(*calls, If(1, (inner, *calls, *calls), ()), *calls[:5]))
+    source = render.render(program, host()).source
+    tree = ast.parse(source)
+    loops = {f.name for f in tree.body if isinstance(f, ast.FunctionDef) and "goes_on" in ast.unparse(f)}
+    assert loops
+    assert loops != {"step"}
+    for function in (n for n in tree.body if isinstance(n, ast.FunctionDef)):
+        for block in (n.body for n in ast.walk(function) if hasattr(n, "body")):
+            for before, after in pairwise([*block, None]):
+                text = ast.unparse(before).splitlines()[0]
+                if text.startswith("while goes_on(") or text.split("(")[0] in loops:
+                    loops.add(function.name)
+                    assert after is not None
+                    assert ast.unparse(after) == "if ended(ctx):\n    return"
+    assert names(source) >= {"goes_on", "ended", "load_flag"}
+    assert "step" in loops
 
 
 @pytest.mark.parametrize(
