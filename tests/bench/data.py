@@ -36,11 +36,12 @@ class Images:
 
 
 def rate(make: Callable[[], Iterable[Any]], passes: int = 3) -> float:
-    """Samples a second of the best pass, the start of workers left out: the first batch has come."""
+    """Samples a second of the best pass, the start of workers left out: each has given some of the first batches."""
     best = 0.0
     for _ in range(passes):
         iterator = iter(make())
-        next(iterator)
+        for _ in range(16):
+            next(iterator)
         start, seen = time.perf_counter(), 0
         for batch in iterator:
             seen += len(batch[0])
