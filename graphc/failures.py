@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import re
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
@@ -16,6 +14,7 @@ from graphc import dispatch
 from graphc.debug import switches
 from graphc.errors import GraphcError, InternalError, Loc, NestingError, StepMemoryError, display_path, user_loc
 from graphc.frames import clean, is_own, place
+from graphc_codegen.forks import lock
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -139,15 +138,9 @@ class _Depth:
     LIMIT = 5000
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = lock()
         self._users = 0
         self._before = 0
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._fork)
-
-    def _fork(self) -> None:
-        """In a child no other thread holds the lock, or compiles."""
-        self._lock = threading.Lock()
 
     def begin(self) -> None:
         with self._lock:

@@ -47,7 +47,7 @@ ALLOWED = {
     "graphc.arguments": {"graphc.errors"},
     "graphc.suggest": {"graphc.errors"},
     "graphc.frames": {"graphc.errors", "graphc.debug"},
-    "graphc.failures": {"graphc.dispatch", "graphc.errors", "graphc.debug", "graphc.frames"},
+    "graphc.failures": {"graphc.dispatch", "graphc.errors", "graphc.debug", "graphc.frames", "graphc_codegen.forks"},
     "graphc.files": {"graphc.errors"},
     "graphc.scripts": {"graphc.errors", "graphc.debug", "graphc.suggest"},
     "graphc.context": {"graphc.errors"},

@@ -10,10 +10,12 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from graphc_codegen.forks import rlock
+
 #: As MindSpore's is called.
 _NAME = "asyn_save_ckpt"
 #: Held while one waits for the thread, so that no other one is begun meanwhile.
-_lock = threading.RLock()
+_lock = rlock()
 
 
 class _Writing:

@@ -178,8 +178,8 @@ def test_ctrl_c_ends_the_workers(tmp_path):
         if __name__ == "__main__":
             iterator = ds.GeneratorDataset(Samples(10**6, slow=0.01), ["x", "y"], num_parallel_workers=2).create_tuple_iterator()
             next(iterator)
-            print(*[p.pid for p in multiprocessing.active_children()], flush=True)
             try:
+                print(*[p.pid for p in multiprocessing.active_children()], flush=True)
                 for row in iterator:
                     pass
             except KeyboardInterrupt:
@@ -246,3 +246,22 @@ def test_a_program_without_a_guard_uses_threads(tmp_path):
     )
     assert done.stdout == "[0, 1, 2]\n"
     assert "would run all of it again" in done.stderr
+
+
+def test_the_child_of_a_fork_does_not_wait_for_a_thread_of_its_parent():
+    iterator = (
+        ds.GeneratorDataset(Samples(400), ["x", "y"], **THREADS).map(noisy, "x", **THREADS).create_tuple_iterator()
+    )
+    next(iterator)
+    child = os.fork()
+    if not child:
+        try:
+            signal.alarm(20)
+            for _ in iterator:
+                pass
+        except DataError as error:
+            os._exit(7 if "in another process" in str(error) else 8)
+        finally:
+            os._exit(9)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert sum(1 for _ in iterator) == 399

@@ -38,9 +38,13 @@ class Run:
         return self.nodes
 
     def close(self) -> None:
-        """End all workers."""
+        """End all workers, whatever one of them raises."""
         while self.closers:
-            self.closers.pop()()
+            try:
+                self.closers.pop()()
+            except BaseException:
+                self.close()
+                raise
 
 
 class Stream(ABC):

@@ -7,6 +7,8 @@ from collections import deque
 
 from graphc.dataset.core.rows import Rows
 from graphc.dataset.core.streams import Stream
+from graphc.errors import DataError, user_loc
+from graphc_codegen.forks import lock
 
 _END = object()
 
@@ -17,7 +19,7 @@ class _Shared:
     def __init__(self, stream: Stream, depth: int, epoch: int, position: int, epochs: int) -> None:
         self.stream, self.depth = stream, depth
         self.epoch, self.position, self.epochs = epoch, position, epochs
-        self.changed = threading.Condition(threading.Lock())
+        self.changed = threading.Condition(lock())
         self.items: deque[Rows | BaseException | object] = deque()
         self.rows = 0
         self.at_once = 1
@@ -76,6 +78,13 @@ class ReadAhead:
         with shared.changed:
             shared.at_once = count
             while not shared.items:
+                if not self._thread.is_alive():
+                    raise DataError(
+                        "the thread that reads this data set is in another process",
+                        code="GC202",
+                        loc=user_loc(),
+                        help="make the iterator in the process that reads it",
+                    )
                 shared.changed.wait()
             item = shared.items.popleft()
             if isinstance(item, Rows):

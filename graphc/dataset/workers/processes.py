@@ -36,6 +36,10 @@ _ALIGNMENT = 64
 _CAN_SHARE = hasattr(os, "memfd_create") and hasattr(reduction, "send_handle")
 
 
+#: How often an ended process is asked whether it has ended, 10 ms apart.
+_TRIES = 100
+
+
 class Unpicklable(Exception):
     """Why a job cannot go to another process."""
 
@@ -172,8 +176,21 @@ def _end(workers: list[_Worker]) -> None:
         if worker.process.is_alive():
             worker.process.kill()
             worker.process.join()
-        worker.process.close()
+        _close(worker.process)
     workers.clear()
+
+
+def _close(process: Any) -> None:
+    """Give back what an ended process takes. The system tells one thread alone that it has ended; that may have been the one that
+    reads, which passes it on in a moment.
+    """
+    for _ in range(_TRIES):
+        try:
+            process.close()
+        except ValueError:
+            time.sleep(0.01)
+        else:
+            return
 
 
 # ---- in the worker process
