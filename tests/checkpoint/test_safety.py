@@ -34,10 +34,10 @@ def test_a_hundred_kills_leave_the_last_good_file(tmp_path, suffix):
 
 @pytest.fixture
 def full_disk():
-    """Files of at most 4096 bytes, as on a disk that is full."""
+    """Files of at most 16 MiB, as on a disk that is full; pytest itself may be writing to a smaller one."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16 << 20, before[1]))
     yield
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
     signal.signal(signal.SIGXFSZ, handler)
@@ -48,7 +48,7 @@ def full_disk():
 def test_a_full_disk_names_the_file_and_leaves_the_old_one(tmp_path, suffix, in_background, full_disk):
     path = save_checkpoint({"x": Tensor([1.0])}, tmp_path / f"a.{suffix}")
     before = path.read_bytes()
-    large = {"x": Tensor(np.zeros(5000))}
+    large = {"x": Tensor(np.zeros(5_000_000, np.float32))}
     if in_background:
         save_checkpoint(large, path, async_save=True)
         with pytest.raises(OSError, match=rf"a\.{suffix}") as caught:
