@@ -141,6 +141,8 @@ def _convert(function: types.FunctionType) -> Callable[..., Any]:
         raise
     except Exception as error:
         # malt raises its own classes, AssertionError and OSError alike for what it cannot read.
+        if function.__name__ == "<lambda>":
+            return function  # One of several in a line, or within brackets: what was said of a prompt holds here, too.
         text = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise TraceError(
             f"{function.__qualname__} cannot be converted: {text}",

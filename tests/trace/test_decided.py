@@ -330,3 +330,15 @@ def test_a_function_without_a_file_has_no_definition():
     space = {}
     exec("def typed(x):\n    return x", space)
     assert decided.definition(space["typed"].__code__) is None
+
+
+def test_lambdas_that_cannot_be_told_apart_run_as_they_are():
+    """No parser finds the text of one of two lambdas in a line: what Python decides in them still runs."""
+    first, second = (lambda self, x: x * (2 if self.on else 3)), (lambda self, x: x if x.sum() > 0 else -x)
+    assert [n.op.name for n in traced(cell(passes_on_with_self, function=first, on=True), X)].count("Mul") == 1
+    with pytest.raises(TraceTypeError, match=r"\[GC120\] the truth value of a traced tensor"):
+        traced(cell(passes_on_with_self, function=second, on=True), X)
+
+
+def passes_on_with_self(self, x):
+    return self.function(self, x)
