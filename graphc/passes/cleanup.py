@@ -118,8 +118,15 @@ def _rewrite(graph: Graph, node: Node) -> Value | None:
     for _, rule in RULES.get(node.op.name, ()):
         value = rule(graph, node)
         if value is not None:
-            return value
+            return None if _is_all_that_is_tested(graph, node, value) else value
     return None
+
+
+def _is_all_that_is_tested(graph: Graph, node: Node, value: Value) -> bool:
+    """Whether an overflow check would be left with what only waits for the status: it tests what is computed after that."""
+    return graph.node(value.node).op.name == "Depend" and any(
+        graph.node(user).op.name == "GetFloatStatus" for user in graph.users(node.id)
+    )
 
 
 def _is_known(graph: Graph, node: Node) -> bool:
