@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -111,6 +112,18 @@ class Process:
         self._errors.seek(0)
         lines = [line for line in self._errors.read().splitlines() if line.strip()]
         return (lines or ["no message"])[-1].strip()[:200]
+
+
+def interpreters(peers: str) -> tuple[dict[str, str], list[str]]:
+    """The Pythons of "NAME=PYTHON,...", graphc's among them, and a line for each that cannot be run."""
+    pythons, left_out = {"graphc": sys.executable}, []
+    for item in filter(None, peers.split(",")):
+        name, _, python = item.partition("=")
+        if shutil.which(python) is None:
+            left_out.append(f"{name} left out: {python!r} cannot be run")
+        else:
+            pythons[name] = python
+    return pythons, left_out
 
 
 def last_cpu() -> int:

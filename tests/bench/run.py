@@ -18,13 +18,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from processes import LeftOut, Overdue, Process, last_cpu
+from processes import LeftOut, Overdue, Process, interpreters, last_cpu
 from report import Key, Results, machine_name, report
 from workloads import VARIANTS, WORKLOADS
 
@@ -33,14 +32,9 @@ THREADS = ("1", "all")
 
 def main() -> int:
     args = _parser().parse_args()
-    pythons = {"graphc": sys.executable}
+    pythons, left_out = interpreters(args.peers)
     results = Results(load=os.getloadavg()[0], rounds=args.rounds)
-    for item in filter(None, args.peers.split(",")):
-        name, _, python = item.partition("=")
-        if shutil.which(python) is None:
-            results.left_out.append(f"{name} left out: {python!r} cannot be run")
-        else:
-            pythons[name] = python
+    results.left_out += left_out
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(args, pythons, scratch, results)
         for threads in args.threads:

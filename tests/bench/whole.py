@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from processes import ROOT, environment
+from processes import ROOT, environment, interpreters
 from workloads import GPT
 
 SCRIPTS = ROOT / "docs" / "examples" / "side_by_side"
@@ -41,13 +41,9 @@ TASKS = (*EPOCHS, "gpt")
 
 def main() -> int:
     args = _parser().parse_args()
-    pythons = {"graphc": sys.executable}
-    for item in filter(None, args.peers.split(",")):
-        name, _, python = item.partition("=")
-        if shutil.which(python) is None:
-            print(f"{name} left out: {python!r} cannot be run", file=sys.stderr)
-        else:
-            pythons[name] = python
+    pythons, left_out = interpreters(args.peers)
+    for line in left_out:
+        print(line, file=sys.stderr)
     measured: dict[str, dict[str, list[float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)

@@ -32,6 +32,22 @@ class Order:
         self._size: int = self.child.length if self.child else size
         self.length: int = sampler.count(self._size, labels)
         self._plan: Plan | None = None
+        self._indices: Array = np.empty(0, np.int64)
+        self._place = 0
+
+    def begin(self) -> None:
+        """Start the next pass, from which `take` and `skip` go on. DataError as `next_pass`."""
+        self._indices, self._place = self.next_pass(), 0
+
+    def take(self, count: int) -> Array:
+        """int64: the next indices of the pass, at most `count`, none at its end."""
+        chosen = self._indices[self._place : self._place + count]
+        self._place += len(chosen)
+        return chosen
+
+    def skip(self, count: int) -> int:
+        """Leave out the next `count` indices; returns how many there were."""
+        return len(self.take(count))
 
     def next_pass(self) -> Array:
         """int64 [length]: the indices of the next pass. DataError if one lies outside of the source."""

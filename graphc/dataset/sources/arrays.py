@@ -36,15 +36,12 @@ class ArrayDataset(MappableDataset):
 class _ArrayStream(Stream):
     def __init__(self, arrays: list[Array], order: Order) -> None:
         self._arrays, self._order = arrays, order
-        self._indices: Array = np.empty(0, np.int64)
-        self._place = 0
 
     def begin(self) -> None:
-        self._indices, self._place = self._order.next_pass(), 0
+        self._order.begin()
 
     def read(self, count: int) -> Rows | None:
-        chosen = self._indices[self._place : self._place + count]
-        self._place += len(chosen)
+        chosen = self._order.take(count)
         if not len(chosen):
             return None
         first, last = int(chosen[0]), int(chosen[-1])
@@ -55,8 +52,7 @@ class _ArrayStream(Stream):
         return Rows(len(chosen), columns, chosen)
 
     def skip(self, count: int) -> int:
-        before, self._place = self._place, min(self._place + count, len(self._indices))
-        return self._place - before
+        return self._order.skip(count)
 
     def pass_over(self) -> None:
         self._order.next_pass()

@@ -16,7 +16,7 @@ from graphc.dataset.core.rows import Rows, alike, collated, packed, stack, to_ar
 from graphc.dataset.core.streams import Done, Run, Stream, Worked
 from graphc.dataset.orders.samplers import PKSampler
 from graphc.dataset.schema import Schema, numpy_dtype
-from graphc.dataset.sources.source import MappableDataset, check_shards, chosen_sampler
+from graphc.dataset.sources.source import MappableDataset, Numbered, check_shards, chosen_sampler
 from graphc.dataset.workers.choice import pool_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, GraphcError, user_loc
 
@@ -108,35 +108,6 @@ def _done(form: Form, given: list[Any], ids: Array, error: DataError | None) -> 
             except DataError as first:
                 return Done(form.rows(given[:good], ids[:good]) if good else None, first)
         return Done(None, misfit)
-
-
-class _NumberedStream(Worked):
-    def __init__(self, dataset: GeneratorDataset, run: Run) -> None:
-        job = Fetch(dataset.source, dataset.form)
-        pool, ahead = pool_of(_OWNER, job, dataset.workers(), dataset.python_multiprocessing, run)
-        super().__init__(pool, ahead)
-        self._job, self._order = job, dataset.order(run.seed)
-        self._indices: Array = np.empty(0, np.int64)
-        self._place = 0
-
-    def begin(self) -> None:
-        self.restart()
-        self._indices, self._place = self._order.next_pass(), 0
-
-    def task(self, count: int) -> Array | None:
-        chosen = self._indices[self._place : self._place + count]
-        self._place += len(chosen)
-        return chosen if len(chosen) else None
-
-    def do(self, task: Array) -> Done:
-        return self._job(task)
-
-    def leave_out(self, count: int) -> int:
-        before, self._place = self._place, min(self._place + count, len(self._indices))
-        return self._place - before
-
-    def pass_over(self) -> None:
-        self._order.next_pass()
 
 
 class FetchBatch(Fetch):
@@ -393,7 +364,9 @@ class GeneratorDataset(MappableDataset):
             return _IteratedStream(self)
         if self.batch_sampler is not None:
             return _BatchedStream(self, run)
-        return _NumberedStream(self, run)
+        job = Fetch(self.source, self.form)
+        pool = pool_of(_OWNER, job, self.workers(), self.python_multiprocessing, run)
+        return Numbered(*pool, job, self.order(run.seed))
 
     def _split(self, sizes: list[int], randomize: bool) -> tuple[Dataset, ...]:
         return super()._split(sizes, randomize) if self.numbered else Dataset._split(self, sizes, randomize)

@@ -12,9 +12,9 @@ from graphc.arguments import only
 from graphc.dataset.checks import truth
 from graphc.dataset.core.faults import fault
 from graphc.dataset.core.rows import Rows, stack
-from graphc.dataset.core.streams import Done, Run, Stream, Worked
+from graphc.dataset.core.streams import Done, Run, Stream
 from graphc.dataset.sources.files import directory, no_cache
-from graphc.dataset.sources.source import MappableDataset, chosen_sampler
+from graphc.dataset.sources.source import MappableDataset, Numbered, chosen_sampler
 from graphc.dataset.vision.base import pillow
 from graphc.dataset.vision.coding import decoded
 from graphc.dataset.workers.choice import pool_of
@@ -51,34 +51,6 @@ class _Read:
         same = len({a.shape for a in images}) == 1
         column: Any = stack(images, "image", done) if same else images
         return Done(Rows(len(images), [column, self.of[done]], done), error)
-
-
-class _ImageStream(Worked):
-    def __init__(self, dataset: ImageFolderDataset, run: Run) -> None:
-        self._job = dataset.job
-        super().__init__(*pool_of(_OWNER, self._job, dataset.workers(), False, run))
-        self._order = dataset.order(run.seed)
-        self._indices: Array = np.empty(0, np.int64)
-        self._place = 0
-
-    def begin(self) -> None:
-        self.restart()
-        self._indices, self._place = self._order.next_pass(), 0
-
-    def task(self, count: int) -> Array | None:
-        chosen = self._indices[self._place : self._place + count]
-        self._place += len(chosen)
-        return chosen if len(chosen) else None
-
-    def do(self, task: Array) -> Done:
-        return self._job(task)
-
-    def leave_out(self, count: int) -> int:
-        before, self._place = self._place, min(self._place + count, len(self._indices))
-        return self._place - before
-
-    def pass_over(self) -> None:
-        self._order.next_pass()
 
 
 class ImageFolderDataset(MappableDataset):
@@ -142,7 +114,7 @@ class ImageFolderDataset(MappableDataset):
         return dict(self.classes)
 
     def open(self, run: Run) -> Stream:
-        return _ImageStream(self, run)
+        return Numbered(*pool_of(_OWNER, self.job, self.workers(), False, run), self.job, self.order(run.seed))
 
 
 def _classes(folder: Path, class_indexing: Any) -> dict[str, int]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from graphc.dataset.checks import integer, truth, workers
 from graphc.dataset.core.dataset import Dataset
+from graphc.dataset.core.streams import Done, Pool, Worked
 from graphc.dataset.orders.samplers import (
     BuiltinSampler,
     DistributedSampler,
@@ -21,6 +23,31 @@ from graphc.dataset.orders.samplers import (
 from graphc.errors import ArgumentValueError, DataError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Numbered(Worked):
+    """The rows that a job makes of the indices of an order."""
+
+    def __init__(self, pool: Pool | None, ahead: int, job: Callable[[Array], Done], order: Order) -> None:
+        super().__init__(pool, ahead)
+        self._job, self._order = job, order
+
+    def begin(self) -> None:
+        self.restart()
+        self._order.begin()
+
+    def task(self, count: int) -> Array | None:
+        chosen = self._order.take(count)
+        return chosen if len(chosen) else None
+
+    def do(self, task: Array) -> Done:
+        return self._job(task)
+
+    def leave_out(self, count: int) -> int:
+        return self._order.skip(count)
+
+    def pass_over(self) -> None:
+        self._order.next_pass()
 
 
 class MappableDataset(Dataset):
