@@ -89,6 +89,15 @@ MODULES: dict[str, tuple[str, ...]] = {
         " adasum thor adafactor",
         ("graphc.nn.optim",),
     ),
+    "mindspore.experimental": ("graphc.experimental",),
+    "mindspore.experimental.optim": ("graphc.experimental.optim",),
+    "mindspore.experimental.optim.optimizer": ("graphc.experimental.optim.optimizer",),
+    "mindspore.experimental.optim.lr_scheduler": ("graphc.experimental.optim.lr_scheduler",),
+    **_within(
+        "mindspore.experimental.optim",
+        "sgd adam adamw adamax adadelta adagrad asgd nadam radam rmsprop rprop",
+        ("graphc.experimental.optim",),
+    ),
     **_within("mindspore.nn.wrap", "cell_wrapper loss_scale grad_reducer", _NN),
     **_within("mindspore.nn.grad", "cell_grad", _NN),
     # ---- ops
