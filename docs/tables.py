@@ -16,6 +16,7 @@ from typing import Any
 
 import graphc
 from graphc import amp, dataset, nn, ops, train
+from graphc.experimental import optim
 from graphc.errors import CODES, GraphcError
 from graphc.ir import NO_GRAD, REQUIRED, OpDef, all_ops
 from graphc.ir.op import Kernel, Lowering, Reduce
@@ -109,6 +110,8 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "graphc-names": _names(graphc),
     "amp-names": _names(amp),
     "train-names": _names(train),
+    "experimental-names": _names(optim),
+    "schedulers-names": _names(optim.lr_scheduler),
     "confusion-names": confusion_table,
     "dataset-names": _names(dataset),
     "transforms-names": _names(dataset.transforms),
@@ -124,6 +127,8 @@ PAGES = {
     "graphc-names": "mindspore.md",
     "amp-names": "mindspore.md",
     "train-names": "mindspore.md",
+    "experimental-names": "mindspore.md",
+    "schedulers-names": "mindspore.md",
     "confusion-names": "training.md",
     "dataset-names": "data.md",
     "transforms-names": "data.md",
