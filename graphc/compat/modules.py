@@ -49,7 +49,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.context": (_TOP, "graphc.context", "graphc.parallel"),
     "mindspore._checkparam": ("graphc.compat.checkparam",),
     "mindspore.log": ("graphc.compat.log",),
-    "mindspore.mint": ("graphc.compat.mint",),
+    "mindspore.mint": ("graphc.mint",),
     # ---- data sets
     "mindspore.dataset": ("graphc.dataset",),
     "mindspore.dataset.config": ("graphc.dataset.config",),
