@@ -38,9 +38,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     return ops.cross(input, other, dim)
 
 
-def cdist(
-    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
-) -> Tensor:
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """[..., n, m]: distances of the rows of x1 from those of x2, by the p-norm of their differences. compute_mode says how."""
     only("cdist", "compute_mode", compute_mode, *_MODES)
     return ops.cdist(x1, x2, float(p))

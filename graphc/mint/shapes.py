@@ -10,7 +10,6 @@ from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops import dstack, eye, hstack, masked_select, ravel, t, trace, tril, triu
 from graphc.ops.tensor.tensor import Tensor
 
-
 # ---- making
 
 
@@ -164,7 +163,9 @@ def tile(input: Tensor, dims: Any) -> Tensor:
 
 def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
     """Each element, or slice along an axis, repeated. output_size, the length that this gives, is checked."""
-    made = ops.repeat_interleave(ops.reshape(input, (-1,)) if dim is None else input, repeats, 0 if dim is None else dim)
+    made = ops.repeat_interleave(
+        ops.reshape(input, (-1,)) if dim is None else input, repeats, 0 if dim is None else dim
+    )
     if output_size is not None:
         only("repeat_interleave", "output_size", output_size, made.shape[0 if dim is None else dim])
     return made
@@ -203,7 +204,9 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 def scatter(input: Tensor, dim: int, index: Tensor, src: Any) -> Tensor:
     """input with src, or one number, written to the places along an axis that index says."""
-    return ops.scatter(input, dim, index, src if isinstance(src, Tensor) else ops.full(index.shape, src, dtype=input.dtype))
+    return ops.scatter(
+        input, dim, index, src if isinstance(src, Tensor) else ops.full(index.shape, src, dtype=input.dtype)
+    )
 
 
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
@@ -233,9 +236,7 @@ def searchsorted(
     sorter: Tensor | None = None,
 ) -> Tensor:
     """Where values go so that a sequence, sorted along its last axis, stays sorted: before equal ones, or behind them (right)."""
-    return ops.searchsorted(
-        sorted_sequence, values, out_int32=out_int32, right=right, side=side, sorter=sorter
-    )
+    return ops.searchsorted(sorted_sequence, values, out_int32=out_int32, right=right, side=side, sorter=sorter)
 
 
 # ---- sorting

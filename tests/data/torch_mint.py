@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,12 @@ def array(*shape: int, seed: int = 0, low: float = -2.0, high: float = 2.0) -> A
     return made.astype(np.float32)
 
 
-X, Y, POSITIVE, INSIDE = array(3, 4), array(3, 4, seed=1), array(3, 4, low=0.1, high=4.0), array(3, 4, low=-0.9, high=0.9)
+X, Y, POSITIVE, INSIDE = (
+    array(3, 4),
+    array(3, 4, seed=1),
+    array(3, 4, low=0.1, high=4.0),
+    array(3, 4, low=-0.9, high=0.9),
+)
 V, W, CUBE, SQUARE = array(4), array(4, seed=3), array(2, 3, 4), array(3, 3) + 3 * np.eye(3, dtype=np.float32)
 TIES = np.array([[1, 3, 3, 0], [2, 2, 2, 2], [-1, 5, 0, 5]], np.float32)
 INTS, BITS = np.array([[3, -5, 0], [7, 2, -8]], np.int32), np.array([[1, 2, 3], [-4, 5, 6]], np.int32)
@@ -174,6 +180,76 @@ CASES: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
     "topk_least": ("topk", (X, 2, 0, False), {}),
 }
 
+IMAGES, WINDOWS, CLASSES = array(2, 4, 5, 6), array(6, 2, 3, 3), np.array([1, 3, 0], np.int64)
+SIGNS = np.array([1, -1, 1], np.int64)
+FUNCTIONAL: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+    "relu": ((X,), {}),
+    "relu6": ((4 * X,), {}),
+    "elu": ((X, 0.5), {}),
+    "gelu": ((X,), {}),
+    "gelu_tanh": ((X,), {"approximate": "tanh"}),
+    "glu": ((X, 1), {}),
+    "hardtanh": ((X, -0.5, 1.0), {}),
+    "leaky_relu": ((X,), {}),
+    "leaky_relu_slope": ((X, 0.3), {}),
+    "logsigmoid": ((20 * X,), {}),
+    "prelu": ((X[:, :, None].copy(), np.float32([0.1, 0.2, 0.3, 0.4])), {}),
+    "sigmoid": ((X,), {}),
+    "silu": ((X,), {}),
+    "tanh": ((X,), {}),
+    "threshold": ((X, 0.5, -1.0), {}),
+    "softmax": ((CUBE,), {"dim": 1}),
+    "log_softmax": ((9 * X,), {"dim": 0}),
+    "binary_cross_entropy": ((POSITIVE / 5, INSIDE**2), {}),
+    "binary_cross_entropy_sum": ((POSITIVE / 5, INSIDE**2, POSITIVE), {"reduction": "sum"}),
+    "binary_cross_entropy_with_logits": ((9 * X, INSIDE**2), {"pos_weight": V**2}),
+    "kl_div": ((X, POSITIVE), {"reduction": "batchmean"}),
+    "kl_div_logarithms": ((X, Y), {"log_target": True}),
+    "kl_div_none": ((X, Y), {"log_target": True, "reduction": "none"}),
+    "nll_loss": ((X, CLASSES), {"weight": POSITIVE[0].copy()}),
+    "cross_entropy": ((X, CLASSES), {"label_smoothing": 0.1, "ignore_index": 3}),
+    "cosine_embedding_loss": ((X, Y, SIGNS), {"margin": 0.2}),
+    "mse_loss": ((X, Y), {"reduction": "sum"}),
+    "soft_margin_loss": ((X, np.sign(Y)), {}),
+    "linear": ((CUBE, array(5, 4)), {"bias": array(5)}),
+    "linear_vector": ((X, V), {}),
+    "embedding": ((np.array([[0, 2], [1, 1]]), X), {}),
+    "one_hot": ((CLASSES, 5), {}),
+    "one_hot_counted": ((CLASSES,), {}),
+    "normalize": ((X,), {}),
+    "normalize_p": ((CUBE,), {"p": 1.0, "dim": -1}),
+    "batch_norm": ((IMAGES, V, V**2, W, V), {}),
+    "batch_norm_training": ((IMAGES, None, None), {"training": True}),
+    "layer_norm": ((CUBE, (3, 4), X, Y), {}),
+    "group_norm": ((IMAGES, 2, V, W), {}),
+    "pad": ((X, (1, 2)), {}),
+    "pad_reflect": ((IMAGES, (1, 2, 2, 1)), {"mode": "reflect"}),
+    "pad_circular": ((IMAGES, (1, 2, 2, 1)), {"mode": "circular"}),
+    "pad_value": ((X, (-1, 1, 1, 0)), {"value": 2.0}),
+    "conv2d": ((IMAGES, WINDOWS), {"groups": 2, "padding": 1, "stride": (2, 1)}),
+    "conv2d_same": ((IMAGES, WINDOWS, array(6)), {"groups": 2, "padding": "same", "dilation": 2}),
+    "conv3d": ((IMAGES[:, None].copy(), array(3, 1, 2, 2, 2)), {"stride": (1, 2, 1)}),
+    "adaptive_avg_pool1d": ((CUBE, 3), {}),
+    "adaptive_avg_pool2d": ((IMAGES, (2, 3)), {}),
+    "fold": ((array(1, 8, 6), (3, 4), 2), {}),
+    "unfold": ((IMAGES, (2, 3)), {"padding": 1, "stride": 2}),
+    "pixel_shuffle": ((IMAGES, 2), {}),
+}
+#: Cases of a function are named after it and what they add: these words.
+_SUFFIXES = (
+    "tanh", "slope", "sum", "logarithms", "none", "vector", "counted", "p", "training", "reflect", "circular", "value", "same",
+)  # fmt: skip
+
+
+def _function(case: str) -> str:
+    for suffix in _SUFFIXES:
+        if case != suffix and case.endswith("_" + suffix):
+            case = case.removesuffix("_" + suffix)
+    return case
+
+
+CASES |= {f"nn.functional.{case}": (f"nn.functional.{_function(case)}", *given) for case, given in FUNCTIONAL.items()}
+
 
 #: What cannot be differentiated, by name or by its operands.
 CONSTANT = ("ceil", "floor", "sign", "round", "floor_divide", "sum_empty", "ones_like", "arange", "full", "full_like")
@@ -213,7 +289,7 @@ def main() -> None:
         named = {k: given(v) for k, v in kwargs.items()}
         if differentiable(name):
             tensors[0].requires_grad_()
-        result = getattr(torch, function)(*tensors, **named)
+        result = attrgetter(function)(torch)(*tensors, **named)
         parts = list(result) if isinstance(result, (tuple, list)) else [result]
         gradient = None
         if differentiable(name) and any(p.is_floating_point() and p.requires_grad for p in parts):
