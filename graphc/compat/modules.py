@@ -50,6 +50,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore._checkparam": ("graphc.compat.checkparam",),
     "mindspore.log": ("graphc.compat.log",),
     "mindspore.mint": ("graphc.mint",),
+    "mindspore.mint.nn": ("graphc.mint.nn",),
+    "mindspore.mint.nn.functional": ("graphc.mint.nn.functional",),
+    "mindspore.mint.optim": ("graphc.mint.optim",),
     # ---- data sets
     "mindspore.dataset": ("graphc.dataset",),
     "mindspore.dataset.config": ("graphc.dataset.config",),

@@ -1,5 +1,6 @@
 """Functions with the names, arguments and defaults of torch (MindSpore: mindspore.mint), over those of graphc.ops."""
 
+from graphc.mint import nn, optim
 from graphc.mint.elementwise import *
 from graphc.mint.elementwise import __all__ as _elementwise
 from graphc.mint.products import *
@@ -9,4 +10,4 @@ from graphc.mint.reductions import __all__ as _reductions
 from graphc.mint.shapes import *
 from graphc.mint.shapes import __all__ as _shapes
 
-__all__ = [*_elementwise, *_products, *_reductions, *_shapes]
+__all__ = [*_elementwise, *_products, *_reductions, *_shapes, "nn", "optim"]

@@ -13,6 +13,7 @@ from graphc import Parameter, Tensor, nn, ops
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, TraceError
 from graphc.experimental import optim
 from graphc.experimental.optim import lr_scheduler
+from graphc.mint import optim as mint_optim
 from tests.data.ms_experimental import GRADIENTS, OPTIMIZERS, SCHEDULED, WEIGHTS, rates, trained
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "ms_experimental.json").read_text())
@@ -44,6 +45,25 @@ def test_adam_with_amsgrad_never_forgets_the_largest_square():
         m, v = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * np.square(g, dtype=np.float64)
         top = np.maximum(top, v)
         expected -= rate * np.sqrt(1 - b2**t) / (1 - b1**t) * m / (np.sqrt(top) + 1e-8)
+    np.testing.assert_allclose(w.asnumpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["Adam", "AdamW", "FusedAdamW"])
+@pytest.mark.parametrize("amsgrad", [False, True])
+def test_mints_adam_is_torchs(kind, amsgrad):
+    """torch's documentation has the formula; NumPy in float64."""
+    (w, *_), rate, (b1, b2), decay, eps = weights(), 0.01, (0.7, 0.8), 0.1, 1e-2
+    optimizer = getattr(mint_optim, kind)([w], rate, (b1, b2), eps, decay, amsgrad, maximize=True)
+    m = v = top = np.zeros(w.shape)
+    expected = w.asnumpy().astype(np.float64)
+    for t, (given, _) in enumerate(GRADIENTS, 1):
+        optimizer((Tensor(given),))
+        g = -given.astype(np.float64) + (decay * expected if kind == "Adam" else 0)
+        expected *= 1 if kind == "Adam" else 1 - rate * decay
+        m, v = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * g * g
+        top = np.maximum(top, v)
+        root = np.sqrt(top if amsgrad else v) / np.sqrt(1 - b2**t)
+        expected -= rate / (1 - b1**t) * m / (root + eps)
     np.testing.assert_allclose(w.asnumpy(), expected, rtol=1e-5, atol=1e-6)
 
 

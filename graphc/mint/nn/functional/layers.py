@@ -72,7 +72,7 @@ def batch_norm(
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     training: bool = False,
-    momentum: float = 0.1,
+    momentum: Any = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
     """input [N, C, ...] standardized per channel, times weight plus bias, each [C].
@@ -88,7 +88,8 @@ def batch_norm(
         fresh = ops.zeros(input.shape[1:2], "float32")
         return ops.batch_norm(input, fresh, fresh, weight, bias, True, momentum, eps)
     for name, held in (("running_mean", running_mean), ("running_var", running_var)):
-        if training and momentum and not isinstance(held, Parameter):
+        moved = training and not (isinstance(momentum, (int, float)) and momentum == 0)
+        if moved and not isinstance(held, Parameter):
             raise ArgumentTypeError(
                 f"batch_norm: {name} is a Tensor, and training changes it", loc=user_loc(), help="make it a Parameter"
             )
