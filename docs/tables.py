@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import graphc
-from graphc import amp, dataset, nn, ops, train
-from graphc.experimental import optim
+from graphc import amp, dataset, mint, nn, ops, train
 from graphc.errors import CODES, GraphcError
+from graphc.experimental import optim
 from graphc.ir import NO_GRAD, REQUIRED, OpDef, all_ops
 from graphc.ir.op import Kernel, Lowering, Reduce
 from graphc.nn.metrics.confusion import FORMULAS
@@ -110,6 +110,9 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "graphc-names": _names(graphc),
     "amp-names": _names(amp),
     "train-names": _names(train),
+    "mint-names": _names(mint),
+    "mint-nn-names": _names(mint.nn),
+    "mint-functional-names": _names(mint.nn.functional),
     "experimental-names": _names(optim),
     "schedulers-names": _names(optim.lr_scheduler),
     "confusion-names": confusion_table,
@@ -127,6 +130,9 @@ PAGES = {
     "graphc-names": "mindspore.md",
     "amp-names": "mindspore.md",
     "train-names": "mindspore.md",
+    "mint-names": "mindspore.md",
+    "mint-nn-names": "mindspore.md",
+    "mint-functional-names": "mindspore.md",
     "experimental-names": "mindspore.md",
     "schedulers-names": "mindspore.md",
     "confusion-names": "training.md",

@@ -26,6 +26,7 @@ PUBLIC = (
     "train",
     "dataset",
     "experimental",
+    "mint",
     "compat",
     "api.py",
     "function.py",

@@ -3,6 +3,7 @@
 from graphc.mint import nn, optim
 from graphc.mint.elementwise import *
 from graphc.mint.elementwise import __all__ as _elementwise
+from graphc.mint.nn.functional import conv2d
 from graphc.mint.products import *
 from graphc.mint.products import __all__ as _products
 from graphc.mint.reductions import *
@@ -10,4 +11,4 @@ from graphc.mint.reductions import __all__ as _reductions
 from graphc.mint.shapes import *
 from graphc.mint.shapes import __all__ as _shapes
 
-__all__ = [*_elementwise, *_products, *_reductions, *_shapes, "nn", "optim"]
+__all__ = [*_elementwise, *_products, *_reductions, *_shapes, "conv2d", "nn", "optim"]

@@ -48,5 +48,18 @@ class Adam(_AdamW):
 class SGD(_SGD):
     __doc__ = _SGD.__doc__
 
+    def __init__(
+        self,
+        params: Any,
+        lr: Any,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, lr, momentum, dampening, weight_decay, nesterov, maximize=maximize)
+
 
 __all__ = ["SGD", "Adam", "AdamW", "FusedAdamW"]

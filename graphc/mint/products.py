@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
-from graphc.arguments import only
-from graphc.ops import addbmm, addmm, baddbmm, dot, einsum, inverse, mm, outer
+from graphc.arguments import only, refusal
+from graphc.ops import addbmm, addmm, dot, einsum, inverse, mm, outer
 from graphc.ops.tensor.tensor import Tensor
 
 #: How torch may compute distances: graphc takes differences, the exact way, whatever is asked for.
@@ -18,6 +18,11 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
     return ops.addmv(input, mat, vec, beta=beta, alpha=alpha)
 
 
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta * input + alpha * batch1 @ batch2, of batches of matrices."""
+    return ops.baddbmm(input, batch1, batch2, beta=beta, alpha=alpha)
+
+
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Products of two batches of matrices, [b, n, k] and [b, k, m]."""
     return ops.bmm(input, mat2)
@@ -26,6 +31,31 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Matrix product, broadcast over leading axes; of vectors the dot product."""
     return ops.matmul(input, other)
+
+
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """The dot product of two vectors of real numbers."""
+    return ops.dot(input, other)
+
+
+def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """(sum of |x|**p)**(1 / p) along axes, by default over all elements; "fro" is 2, inf and -inf the greatest and least."""
+    chosen = 2.0 if p == "fro" else p
+    if isinstance(chosen, str):
+        raise refusal("norm", "p", p, "fro")
+    made = input if dtype is None else ops.cast(input, dtype)
+    shape = tuple(1 for _ in input.shape)
+    if dim is None:
+        flat = ops.norm(ops.reshape(made, (-1,)), chosen)
+        return ops.reshape(flat, shape) if keepdim else flat
+    axes = (dim,) if isinstance(dim, int) else tuple(dim)
+    if len(axes) == 1:
+        return ops.norm(made, chosen, axes[0], keepdim)
+    kept = [axis for axis in range(input.ndim) if axis not in {a % input.ndim for a in axes}]
+    moved = ops.transpose(made, (*kept, *(a % input.ndim for a in axes)))
+    flat = ops.norm(ops.reshape(moved, (*(input.shape[axis] for axis in kept), -1)), chosen, -1)
+    final = tuple(n if axis in kept else 1 for axis, n in enumerate(input.shape))
+    return ops.reshape(flat, final) if keepdim else flat
 
 
 def mv(input: Tensor, vec: Tensor) -> Tensor:
@@ -45,5 +75,6 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 
 
 __all__ = [
-    "addbmm", "addmm", "addmv", "baddbmm", "bmm", "cdist", "cross", "dot", "einsum", "inverse", "matmul", "mm", "mv", "outer",
+    "addbmm", "addmm", "addmv", "baddbmm", "bmm", "cdist", "cross", "dot", "einsum", "inverse", "matmul", "mm", "mv", "norm",
+    "outer", "vdot",
 ]  # fmt: skip

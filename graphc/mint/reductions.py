@@ -44,6 +44,11 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     return ops.cast(ops.argmin(input, dim, keepdim), "int64")
 
 
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether each |input - other| is at most atol + rtol |other|. Eager calls only."""
+    return bool(ops.all(ops.isclose(input, other, rtol, atol, equal_nan)))
+
+
 def max(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     """The greatest of all; along an axis (values, int64 indices); of two tensors `maximum`."""
     return _extreme(ops.max, ops.maximum, input, dim, keepdim)
@@ -150,6 +155,6 @@ def diff(
 
 
 __all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "cummax", "cummin", "cumprod", "cumsum", "diff",
-    "logsumexp", "max", "mean", "median", "min", "nansum", "prod", "std", "std_mean", "sum", "var", "var_mean",
+    "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "cummax", "cummin", "cumprod", "cumsum",
+    "diff", "logsumexp", "max", "mean", "median", "min", "nansum", "prod", "std", "std_mean", "sum", "var", "var_mean",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 from graphc import ops
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, user_loc
-from graphc.ops import dstack, eye, hstack, masked_select, ravel, t, trace, tril, triu
+from graphc.ops import eye, hstack, masked_select, ravel, t, trace, tril, triu
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- making
@@ -50,7 +50,20 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None) -> Tensor:
 
 def clone(input: Tensor) -> Tensor:
     """A copy, through which gradients pass."""
-    return ops.deepcopy(input) if hasattr(ops, "deepcopy") else input.copy()
+    return input.copy()
+
+
+def empty(*size: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """A tensor of a shape, whose contents nobody should rely on: zeros. device: None or "CPU"."""
+    only("empty", "device", device, None, "CPU")
+    given = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    return zeros(tuple(given), dtype=dtype)
+
+
+def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """`empty` in the shape of a tensor."""
+    only("empty_like", "device", device, None, "CPU")
+    return zeros_like(input, dtype=dtype)
 
 
 # ---- joining and cutting
@@ -69,6 +82,11 @@ def concat(tensors: Any, dim: int = 0) -> Tensor:
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Tensors joined along a new axis."""
     return ops.stack(tensors, dim)
+
+
+def dstack(tensors: Any) -> Tensor:
+    """Tensors joined along axis 2, with axes of length 1 where they have fewer."""
+    return ops.dstack(tensors)
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
@@ -262,9 +280,9 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 
 __all__ = [
-    "arange", "argsort", "broadcast_to", "cat", "chunk", "clone", "concat", "diag", "dstack", "eye", "flatten", "flip", "full",
-    "full_like", "gather", "hstack", "index_add", "index_select", "masked_select", "meshgrid", "narrow", "nonzero", "ones",
-    "ones_like", "permute", "ravel", "repeat_interleave", "reshape", "roll", "scatter", "scatter_add", "searchsorted",
-    "select", "sort", "split", "squeeze", "stack", "swapaxes", "t", "take", "tile", "topk", "trace", "transpose", "tril",
-    "triu", "unbind", "unsqueeze", "zeros", "zeros_like",
+    "arange", "argsort", "broadcast_to", "cat", "chunk", "clone", "concat", "diag", "dstack", "empty", "empty_like", "eye",
+    "flatten", "flip", "full", "full_like", "gather", "hstack", "index_add", "index_select", "masked_select", "meshgrid",
+    "narrow", "nonzero", "ones", "ones_like", "permute", "ravel", "repeat_interleave", "reshape", "roll", "scatter",
+    "scatter_add", "searchsorted", "select", "sort", "split", "squeeze", "stack", "swapaxes", "t", "take", "tile", "topk",
+    "trace", "transpose", "tril", "triu", "unbind", "unsqueeze", "zeros", "zeros_like",
 ]  # fmt: skip

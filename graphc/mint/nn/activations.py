@@ -10,7 +10,7 @@ from graphc.mint.nn import functional
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer import initializer
-from graphc.nn.layer.activation import HShrink, HSigmoid, HSwish, LogSigmoid, ReLU, Sigmoid, SiLU, SoftShrink, Tanh
+from graphc.nn.layer.activation import HShrink, LogSigmoid, ReLU, Sigmoid, SoftShrink, Tanh
 from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
@@ -22,12 +22,29 @@ class Softshrink(SoftShrink):
     """input moved toward 0 by lambd, and 0 where it would pass it."""
 
 
-class Hardsigmoid(HSigmoid):
+class Hardsigmoid(Cell):
     """input / 6 + 1 / 2, held between 0 and 1."""
 
+    def construct(self, input: Any) -> Tensor:
+        return ops.hardsigmoid(input)
 
-class Hardswish(HSwish):
+
+class Hardswish(Cell):
     """input times `Hardsigmoid`."""
+
+    def construct(self, input: Any) -> Tensor:
+        return ops.hardswish(input)
+
+
+class SiLU(Cell):
+    """input * sigmoid(input)."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        only("SiLU", "inplace", inplace, False)
+
+    def construct(self, input: Any) -> Tensor:
+        return functional.silu(input)
 
 
 class ELU(Cell):
@@ -158,24 +175,6 @@ class Threshold(Cell):
 
 
 __all__ = [
-    "ELU",
-    "GELU",
-    "GLU",
-    "SELU",
-    "Hardshrink",
-    "Hardsigmoid",
-    "Hardswish",
-    "Hardtanh",
-    "LogSigmoid",
-    "LogSoftmax",
-    "Mish",
-    "PReLU",
-    "ReLU",
-    "ReLU6",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Softshrink",
-    "Tanh",
-    "Threshold",
+    "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LogSigmoid", "LogSoftmax", "Mish",
+    "PReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid", "Softmax", "Softshrink", "Tanh", "Threshold",
 ]  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from graphc import ops
 from graphc.arguments import only
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.mint.nn import functional
@@ -146,11 +145,10 @@ class _Conv(Cell):
         return tuple(checks.integer(owner, name, v, least) for v in given)
 
     def construct(self, input: Any) -> Tensor:
-        padding = self.padding
+        padding: Any = self.padding
         if self.padding_mode != "zeros" and padding != "valid":
-            input = functional.pad(input, self._border(), self.padding_mode)
-            padding = 0
-        convolution = functional.conv2d if self._axes == 2 else functional.conv3d
+            input, padding = functional.pad(input, self._border(), self.padding_mode), 0
+        convolution = (functional.conv1d, functional.conv2d, functional.conv3d)[self._axes - 1]
         return convolution(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
     def _border(self) -> tuple[int, ...]:
@@ -182,21 +180,6 @@ class Conv1d(_Conv):
     """Cross-correlation of sequences [N, C, L]: see Conv2d, with one number for two."""
 
     _axes = 1
-
-    def construct(self, input: Any) -> Tensor:
-        padding = self.padding
-        if self.padding_mode != "zeros" and padding != "valid":
-            input = functional.pad(input, self._border(), self.padding_mode)
-            padding = 0
-        elif not isinstance(padding, str):
-            padding = (0, *padding)
-        if isinstance(padding, int):
-            padding = (0, padding)
-        made = functional.conv2d(
-            ops.expand_dims(input, 2), ops.expand_dims(self.weight, 2), self.bias, (1, *self.stride), padding,
-            (1, *self.dilation), self.groups,
-        )  # fmt: skip
-        return ops.squeeze(made, 2)
 
 
 class Dropout(Cell):

@@ -40,8 +40,13 @@ class _BatchNorm(Cell):
         self.momentum = None if momentum is None else checks.real(owner, "momentum", momentum)
         self.affine = checks.boolean(owner, "affine", affine)
         self.track_running_stats = checks.boolean(owner, "track_running_stats", track_running_stats)
-        self.weight, self.bias = _affine(num_features, dtype) if affine else (None, None)
-        self.running_mean = self.running_var = self.num_batches_tracked = None
+        self.weight: Any = None
+        self.bias: Any = None
+        if affine:
+            self.weight, self.bias = _affine(num_features, dtype)
+        self.running_mean: Any = None
+        self.running_var: Any = None
+        self.num_batches_tracked: Any = None
         if track_running_stats:
             self.running_mean = self._state("running_mean", "zeros", dtype)
             self.running_var = self._state("running_var", "ones", dtype)
@@ -137,7 +142,10 @@ class LayerNorm(Cell):
         self.normalized_shape = tuple(checks.integer("LayerNorm", "normalized_shape", n) for n in shape)
         self.eps = checks.real("LayerNorm", "eps", eps, least=0)
         affine = checks.boolean("LayerNorm", "elementwise_affine", elementwise_affine)
-        self.weight, self.bias = _affine(shape, dtype) if affine else (None, None)
+        self.weight: Any = None
+        self.bias: Any = None
+        if affine:
+            self.weight, self.bias = _affine(shape, dtype)
         if not checks.boolean("LayerNorm", "bias", bias):
             self.bias = None
 

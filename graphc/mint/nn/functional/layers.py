@@ -121,6 +121,30 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Any = 
     return ops.pad(input, tuple(max(n, 0) for n in border), mode, value)
 
 
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation of sequences [N, C, L] with windows [out, C / groups, k]. padding: see `conv2d`."""
+    if input.ndim != 3 or weight.ndim != 3:
+        raise ShapeError(
+            f"conv1d: input is {input.type}, weight {weight.type}, expected three axes each", loc=user_loc()
+        )
+    along = padding if isinstance(padding, str) else (0, *_one(padding))
+    wide, windows = ops.expand_dims(input, 2), ops.expand_dims(weight, 2)
+    made = conv2d(wide, windows, bias, (1, *_one(stride)), along, (1, *_one(dilation)), groups)
+    return ops.squeeze(made, 2)
+
+
+def _one(value: Any) -> tuple[int, ...]:
+    return (value,) if isinstance(value, int) else tuple(value)
+
+
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -153,6 +177,6 @@ def _border(padding: Any) -> tuple[str, Any]:
 
 
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "batch_norm", "conv2d", "conv3d", "dropout", "embedding", "flatten", "fold",
-    "group_norm", "layer_norm", "linear", "normalize", "one_hot", "pad", "pixel_shuffle", "unfold",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "batch_norm", "conv1d", "conv2d", "conv3d", "dropout", "embedding", "flatten",
+    "fold", "group_norm", "layer_norm", "linear", "normalize", "one_hot", "pad", "pixel_shuffle", "unfold",
 ]  # fmt: skip
