@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from graphc import dataset as dataset
     from graphc import ir as ir
     from graphc import nn as nn
+    from graphc import numpy as numpy
     from graphc import ops as ops
     from graphc import parallel as parallel
     from graphc import passes as passes
@@ -116,7 +117,7 @@ __version__ = "0.1.0"
 
 #: Names by module: what needs more than the standard library is imported when it is first asked for.
 _LAZY = {
-    "graphc": "amp common compat context dataset ir nn ops parallel passes testing train",
+    "graphc": "amp common compat context dataset ir nn numpy ops parallel passes testing train",
     "graphc.amp": "DynamicLossScaleManager FixedLossScaleManager LossScaleManager build_train_network",
     "graphc.api": "CompiledStep compile",
     "graphc.checkpoint": "async_ckpt_thread_status ckpt_to_safetensors load_checkpoint load_checkpoint_async load_param_into_net"
@@ -150,7 +151,7 @@ __all__ = [
     "build_train_network", "ckpt_to_safetensors", "compile", "connect_network_with_dataset", "data_sink", "debug",
     "float16", "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad", "get_rng_state",
     "get_seed", "grad", "int8", "int16", "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint",
-    "load_checkpoint_async", "load_param_into_net", "ms_function", "mutable", "nn", "ops",
+    "load_checkpoint_async", "load_param_into_net", "ms_function", "mutable", "nn", "numpy", "ops",
     "reset_auto_parallel_context", "safetensors_to_ckpt", "save_checkpoint", "set_auto_parallel_context", "set_context",
     "set_rng_state", "set_seed", "uint8", "value_and_grad",
 ]  # fmt: skip

@@ -50,6 +50,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore._checkparam": ("graphc.compat.checkparam",),
     "mindspore.log": ("graphc.compat.log",),
     "mindspore.mint": ("graphc.compat.mint",),
+    "mindspore.numpy": ("graphc.numpy",),
+    **_within("mindspore.numpy", "array_creations array_ops logic_ops math_ops dtypes", ("graphc.numpy",)),
     # ---- data sets
     "mindspore.dataset": ("graphc.dataset",),
     "mindspore.dataset.config": ("graphc.dataset.config",),
