@@ -16,6 +16,7 @@ from typing import Any
 
 import graphc
 from graphc import amp, dataset, nn, ops, train
+from graphc import numpy as graphc_numpy
 from graphc.errors import CODES, GraphcError
 from graphc.ir import NO_GRAD, REQUIRED, OpDef, all_ops
 from graphc.ir.op import Kernel, Lowering, Reduce
@@ -107,6 +108,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "nn-names": _names(nn),
     "ops-names": _names(ops),
     "graphc-names": _names(graphc),
+    "numpy-names": _names(graphc_numpy),
     "amp-names": _names(amp),
     "train-names": _names(train),
     "confusion-names": confusion_table,
@@ -122,6 +124,7 @@ PAGES = {
     "nn-names": "mindspore.md",
     "ops-names": "mindspore.md",
     "graphc-names": "mindspore.md",
+    "numpy-names": "mindspore.md",
     "amp-names": "mindspore.md",
     "train-names": "mindspore.md",
     "confusion-names": "training.md",

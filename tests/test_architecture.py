@@ -54,6 +54,7 @@ ALLOWED = {
     "graphc.ir": BASE,
     "graphc.ops": IR,
     "graphc.nn": OPS,
+    "graphc.numpy": OPS,
     "graphc.trace": NN,
     "graphc.passes": OPS,
     "graphc.lower": IR | {"graphc_codegen.program"},

@@ -26,6 +26,7 @@ PUBLIC = (
     "train",
     "dataset",
     "compat",
+    "numpy",
     "api.py",
     "function.py",
     "checkpoint",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from graphc import ops
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, user_loc
 from graphc.ops.functional.core import cast_to, number
 from graphc.ops.tensor.dtype import promote, to_name
 from graphc.ops.tensor.tensor import Tensor, to_array
@@ -25,6 +25,8 @@ _WORDS = {"int": "int32", "float": "float32", "bool": "bool"}
 
 def name_of(dtype: Any) -> str:
     """The IR's name of a dtype, a Python type or a text: int is int32, float is float32. DTypeError for anything else."""
+    if dtype is None:
+        raise DTypeError("None is no dtype", loc=user_loc())
     if isinstance(dtype, str):
         return to_name(_WORDS.get(dtype.lower(), dtype.lower()))
     return _PYTHON[dtype] if isinstance(dtype, type) and dtype in _PYTHON else to_name(dtype)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from graphc import ops
 from graphc.errors import ArgumentValueError, DTypeError, user_loc
@@ -16,41 +16,29 @@ from graphc.ops.functional.core import cast_to
 from graphc.ops.tensor.tensor import Tensor
 
 
-class Unary(Protocol):
-    """A function of one operand."""
-
-    def __call__(self, x: Any, dtype: Any = None) -> Tensor: ...
-
-
-class Binary(Protocol):
-    """A function of two operands, which are broadcast."""
-
-    def __call__(self, x1: Any, x2: Any, dtype: Any = None) -> Tensor: ...
-
-
-def unary(name: str, text: str, compute: Callable[[Tensor], Tensor], prepare: Any = None) -> Unary:
+def unary(name: str, text: str, compute: Callable[[Tensor], Tensor], prepare: Any = None) -> Callable[..., Tensor]:
     """The function `name`: `compute` of an operand that `prepare` has made what the op takes."""
 
     def function(x: Any, dtype: Any = None) -> Tensor:
         given = tensor(name, x)
         return result(compute(given if prepare is None else prepare(given)), dtype)
 
-    made: Unary = _named(function, name, text)
-    return made
+    return _named(function, name, text)
 
 
-def binary(name: str, text: str, compute: Callable[[Tensor, Tensor], Tensor], prepare: Any = promoted) -> Binary:
+def binary(
+    name: str, text: str, compute: Callable[[Tensor, Tensor], Tensor], prepare: Any = promoted
+) -> Callable[..., Tensor]:
     """The function `name`: `compute` of two operands that `prepare` has made what the op takes."""
 
     def function(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
         given = prepare(tensor(name, x1, "x1"), tensor(name, x2, "x2"))
         return result(compute(*given), dtype)
 
-    made: Binary = _named(function, name, text)
-    return made
+    return _named(function, name, text)
 
 
-def _named(function: Any, name: str, text: str) -> Any:
+def _named(function: Callable[..., Tensor], name: str, text: str) -> Callable[..., Tensor]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{text} `dtype` is the result's."
     return function
@@ -134,7 +122,10 @@ def _cube_root(x: Tensor) -> Tensor:
 
 
 def _reciprocal(x: Tensor) -> Tensor:
-    return ops.reciprocal(x) if x.type.is_float else cast_to(ops.truncate_div(ops.ones_like(x), x), x.type.dtype)
+    if x.type.is_float:
+        return ops.reciprocal(x)
+    x = cast_to(x, "int64") if x.type.dtype == "bool" else x
+    return ops.truncate_div(ops.ones_like(x), x)
 
 
 def _step(x: Tensor, y: Tensor) -> Tensor:
@@ -201,7 +192,7 @@ log10 = unary("log10", "The logarithm to base 10.", ops.log10)
 sqrt = unary("sqrt", "The square root; of integers in float32.", ops.sqrt, floats)
 cbrt = unary("cbrt", "The cube root, in float32 or float64.", _cube_root, _at_least_single)
 square = unary("square", "x times x, in x's dtype.", _kept(ops.square))
-reciprocal = unary("reciprocal", "1 / x; of integers without its fraction.", _reciprocal, _counted)
+reciprocal = unary("reciprocal", "1 / x; of integers without its fraction.", _reciprocal)
 sign = unary("sign", "-1, 0 or 1; of integers in float32. DTypeError for bools.", _sign)
 floor = unary("floor", "The largest integer that is not greater, of floats.", ops.floor)
 ceil = unary("ceil", "The smallest integer that is not less, in float32.", ops.ceil, _single)

@@ -28,7 +28,7 @@ def meshgrid(*xi: Any, sparse: bool = False, indexing: str = "xy") -> list[Tenso
         order[0], order[1] = 1, 0
     if not flag("meshgrid", "sparse", sparse):
         return list(ops.meshgrid(*vectors, indexing=indexing)) if vectors else []
-    return [ops.reshape(v, tuple(v.size if order[i] == k else 1 for i in order)) for k, v in enumerate(vectors)]
+    return [ops.reshape(v, tuple(v.size if at == k else 1 for at in order)) for k, v in enumerate(vectors)]
 
 
 class _Grid:
@@ -36,6 +36,9 @@ class _Grid:
 
     def __init__(self, sparse: bool) -> None:
         self.sparse = sparse
+
+    def __repr__(self) -> str:
+        return "ogrid" if self.sparse else "mgrid"
 
     def __getitem__(self, keys: Any) -> Any:
         ranges = [_range(key) for key in (keys if isinstance(keys, tuple) else (keys,))]

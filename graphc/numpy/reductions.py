@@ -47,10 +47,14 @@ def mean(a: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) ->
 
 
 def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    if elements(x, axes) == 0:
+        if not x.type.is_float:
+            raise ArgumentValueError(f"mean: {x.type} has no elements, and an integer is no NaN", loc=user_loc())
+        return ops.full(reduced_shape(x.shape, axes, keepdims), np.nan, dtype=x.dtype)
     if x.type.is_float:
         return ops.reduce_mean(x, axes, keepdims) if axes else x.value()
     total = ops.reduce_sum(cast_to(x, "int64"), axes, keepdims)
-    return cast_to(ops.truncate_div(total, max(elements(x, axes), 1)), x.type.dtype)
+    return cast_to(ops.truncate_div(total, elements(x, axes)), x.type.dtype)
 
 
 def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:

@@ -108,8 +108,8 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
         whole = reduce_sum(weights)
         centred = sub(x, div(reduce_sum(mul(x, weights), 1, keep_dims=True), whole))
         right = mul(centred, weights)
-        spread = whole if aweights is None else div(reduce_sum(mul(weights, aweights)), whole)
-        total = sub(whole, mul(spread, float(correction)))
+        spread: Any = 1.0 if aweights is None else div(reduce_sum(mul(weights, aweights)), whole)
+        total = sub(whole, spread * float(correction))
     made = div(matmul(centred, right, False, True), total)
     return made if input.ndim == 2 else reshape(made, ())
 
