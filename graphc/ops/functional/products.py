@@ -20,9 +20,10 @@ from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
 
-@method("matmul", "mm", "bmm", "mv")
-def matmul(x: Tensor, y: Tensor, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
+@method("matmul", "mm", "mv")
+def matmul(input: Tensor, other: Tensor, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
     """Matrix product; leading axes are broadcast, and vectors are treated as NumPy does."""
+    x, y = input, other
     if x.ndim == 0 or y.ndim == 0:
         raise ShapeError(f"matmul: operands are {x.type} and {y.type}, expected at least one axis", loc=user_loc())
     if x.ndim == 1 or y.ndim == 1:
@@ -105,10 +106,33 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return matmul(input, mat2)
 
 
-@method("addmm", "baddbmm", "addmv")
+@method()
+def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
+    """Products of the matrices of two batches."""
+    return matmul(input_x, mat2)
+
+
+def mv(mat: Tensor, vec: Tensor) -> Tensor:
+    """Product of a matrix and a vector."""
+    return matmul(mat, vec)
+
+
+@method("addmm")
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """beta input + alpha mat1 mat2; also for batches and vectors (baddbmm, addmv)."""
+    """beta input + alpha mat1 mat2."""
     return add(mul(input, beta), mul(matmul(mat1, mat2), alpha))
+
+
+@method()
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """beta input + alpha batch1 batch2, of batches of matrices."""
+    return addmm(input, batch1, batch2, beta=beta, alpha=alpha)
+
+
+@method()
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """beta input + alpha mat vec, of a matrix and a vector."""
+    return addmm(input, mat, vec, beta=beta, alpha=alpha)
 
 
 @method()
@@ -187,9 +211,6 @@ def broadcast_to_each_other(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Both in their common shape."""
     shape = broadcast_shape("broadcast", (x.type, y.type))
     return broadcast_to(x, shape), broadcast_to(y, shape)
-
-
-bmm, mv, baddbmm, addmv = matmul, matmul, addmm, addmm
 
 
 def ger(input: Tensor, vec2: Tensor) -> Tensor:

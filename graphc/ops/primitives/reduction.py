@@ -133,7 +133,14 @@ InTopK = declare("InTopK", F.in_top_k, k=REQUIRED)
 
 CountNonZero = declare("CountNonZero", lambda x, dims: F.count_nonzero(x, dims), F.count_nonzero.__doc__, dims=None)
 
-Renorm = declare("Renorm", renorm, p=REQUIRED, axis=REQUIRED, maxnorm=REQUIRED)
+Renorm = declare(
+    "Renorm",
+    lambda x, p, dim, maxnorm: renorm(x, p, dim, maxnorm),
+    renorm.__doc__,
+    p=REQUIRED,
+    dim=REQUIRED,
+    maxnorm=REQUIRED,
+)
 
 Bucketize = declare(
     "Bucketize",
