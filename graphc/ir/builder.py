@@ -58,9 +58,9 @@ class Builder:
             self.constants[key] = self._held(np.full(shape, value, numpy_dtype(dtype)), TensorType(dtype, shape))
         return self.constants[key]
 
-    def eye(self, size: int, dtype: str) -> Value:
-        """A constant [size, size] with ones on its diagonal."""
-        return self._held(np.eye(size, dtype=numpy_dtype(dtype)), TensorType(dtype, (size, size)))
+    def matrix(self, array: Any) -> Value:
+        """A constant array; equal ones are not shared."""
+        return self._held(array, TensorType.of(array))
 
     def _held(self, array: Any, type: TensorType) -> Value:
         node = self.graph.add(

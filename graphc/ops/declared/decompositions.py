@@ -40,9 +40,116 @@ def _turned(g: Builder, x: Value) -> Value:
 
 def _eye(g: Builder, like: Value, n: int) -> Value:
     type = g.type(like)
-    made: Value = g.BroadcastTo(g.eye(n, type.dtype), shape=(*type.shape[:-2], n, n))
+    made: Value = g.BroadcastTo(g.matrix(np.eye(n, dtype=type.numpy)), shape=(*type.shape[:-2], n, n))
     return made
 
+
+# ---- orthogonal and triangular factors
+
+
+def _solve(a: Array, b: Array) -> Array:
+    try:
+        return np.linalg.solve(a, b)
+    except np.linalg.LinAlgError:
+        return np.full_like(b, np.nan)
+
+
+def _solve_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    a, b = types
+    _matrices("Solve", a, square=True)
+    if b.dtype != a.dtype or b.shape[:-1] != a.shape[:-1]:
+        raise ShapeError(f"Solve: a is {a}, b is {b}, expected right sides of the same dtype and rows")
+    return (b,)
+
+
+def _solve_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
+    db = g.Solve(_turned(g, n.a), dy)
+    return [g.Neg(_product(g, db, n.out(), tb=True)), db]
+
+
+op(
+    "Solve",
+    "a b",
+    infer=_solve_types,
+    ref=_solve,
+    grad=_solve_grad,
+    samples=lambda: [
+        Sample((floats(3, 3), floats(3, 2)), grad=(0, 1)),
+        Sample((floats(2, 4, 4), floats(2, 4, 1)), grad=(0, 1)),
+        Sample((np.ones((2, 2), np.float32), floats(2, 2))),
+    ],
+    doc="x with a x = b, for matrices b; all NaN where one of the matrices a is singular",
+)
+
+
+def _qr_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    (x,) = types
+    m, n = _matrices("Qr", x)
+    k, lead = m if attrs["full_matrices"] else min(m, n), x.shape[:-2]
+    return TensorType(x.dtype, (*lead, m, k)), TensorType(x.dtype, (*lead, k, n))
+
+
+def _qr(x: Array, full_matrices: bool) -> tuple[Array, Array]:
+    made = np.linalg.qr(x, mode="complete" if full_matrices else "reduced")
+    return made[0], made[1]
+
+
+def _qr_grad(g: Builder, n: NodeView, dq: Value | None, dr: Value | None) -> list[Value]:
+    """Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2018); for wide matrices by their first
+    columns (Roberts and Roberts, 2020).
+    """
+    type, q, r = g.type(n.x), n.out(0), n.out(1)
+    rows, columns = type.shape[-2:]
+    if n.full_matrices and rows > columns:
+        raise GradientError(
+            "Qr: the columns of a complete Q beyond those of the operand are arbitrary: they have no gradient",
+            loc=n.node.loc,
+            help='use mode="reduced"',
+        )
+    dq = g.Fill(dtype=type.dtype, shape=g.type(q).shape, value=0.0) if dq is None else dq
+    dr = g.Fill(dtype=type.dtype, shape=g.type(r).shape, value=0.0) if dr is None else dr
+    if columns <= rows:
+        return [_qr_of_tall(g, q, r, dq, dr)]
+
+    def part(x: Value, begin: int, end: int) -> Value:
+        shape = (*g.type(x).shape[:-1], end - begin)
+        start = (*(0,) * (len(shape) - 1), begin)
+        made: Value = g.Slice(x, begin=start, size=shape, step=(1,) * len(shape))
+        return made
+
+    rest, change = part(n.x, rows, columns), part(dr, rows, columns)
+    dq = g.Add(dq, _product(g, rest, change, tb=True))
+    first = _qr_of_tall(g, q, part(r, 0, rows), dq, part(dr, 0, rows))
+    return [g.Concat(first, _product(g, q, change), axis=type.rank - 1)]
+
+
+def _qr_of_tall(g: Builder, q: Value, r: Value, dq: Value, dr: Value) -> Value:
+    """(dq + q (m + m' - diag m)) r^-T with m the upper triangle of dr r' - q' dq."""
+    type = g.type(r)
+    inner = g.Sub(_product(g, dr, r, tb=True), _product(g, q, dq, ta=True))
+    size = type.shape[-1]
+    above = g.matrix(np.triu(np.ones((size, size), type.numpy)))
+    upper = g.Mul(inner, above)
+    both = g.Sub(g.Add(upper, _turned(g, upper)), g.Mul(upper, g.matrix(np.eye(size, dtype=type.numpy))))
+    whole = g.Add(dq, _product(g, q, both))
+    return _turned(g, g.Solve(r, _turned(g, whole)))
+
+
+op(
+    "Qr",
+    "x",
+    attrs={"full_matrices": False},
+    infer=_qr_types,
+    ref=_qr,
+    grad=_qr_grad,
+    samples=lambda: [
+        Sample((floats(4, 3),), grad=(0,)),
+        Sample((floats(2, 3, 5),), grad=(0,)),
+        Sample((floats(3, 3),), {"full_matrices": True}, grad=(0,)),
+        Sample((floats(5, 3),), {"full_matrices": True}),
+    ],
+    doc="(q, r) with x = q r, orthonormal columns of q and upper triangular r. The gradient is NaN where x has not full rank",
+)
 
 # ---- singular values
 
