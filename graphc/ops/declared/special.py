@@ -13,7 +13,7 @@ import numpy as np
 
 from graphc.errors import MissingPackageError, user_loc
 from graphc.ir import NO_GRAD, REQUIRED, Builder, Gradient, NodeView, Sample, Value, op
-from graphc.ir.op import Alias
+from graphc.ir.op import Alias, NoGrad
 from graphc.ops.declared.rules import Array, elementwise, floats, unbroadcast
 
 _DTYPES = ("float32", "float64")
@@ -45,7 +45,7 @@ def _special(
     name: str,
     operands: str,
     reference: Callable[..., Array],
-    grad: Gradient | None,
+    grad: Gradient | NoGrad | None,
     samples: Callable[[], Sequence[Sample]],
     doc: str,
     **attrs: Any,

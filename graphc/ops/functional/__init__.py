@@ -18,6 +18,7 @@ from graphc.ops.functional.blocks import *
 from graphc.ops.functional.boxes import *
 from graphc.ops.functional.clipping import *
 from graphc.ops.functional.collective import *
+from graphc.ops.functional.combining import *
 from graphc.ops.functional.control import *
 from graphc.ops.functional.conv import *
 from graphc.ops.functional.core import *
@@ -27,6 +28,7 @@ from graphc.ops.functional.decompositions import *
 from graphc.ops.functional.describe import *
 from graphc.ops.functional.diagonals import *
 from graphc.ops.functional.dynamic import *
+from graphc.ops.functional.einsum import *
 from graphc.ops.functional.elementwise import *
 from graphc.ops.functional.extrema import *
 from graphc.ops.functional.index import *

@@ -11,24 +11,28 @@ from graphc.ops.tensor.tensor import Tensor
 
 
 def _of_two(name: str, operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Python's operator, with parameters that can be given by name."""
+
     def function(x: Any, y: Any) -> Any:
         return operation(x, y)
 
-    return _named(function, name, operation)
+    _name(function, name, operation)
+    return function
 
 
 def _of_one(name: str, operation: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Python's operator, with a parameter that can be given by name."""
+
     def function(x: Any) -> Any:
         return operation(x)
 
-    return _named(function, name, operation)
+    _name(function, name, operation)
+    return function
 
 
-def _named(function: Any, name: str, operation: Any) -> Any:
-    """What Python's operator does, with parameters that can be given by name."""
+def _name(function: Any, name: str, operation: Any) -> None:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = operation.__doc__
-    return function
 
 
 scalar_add, scalar_sub = _of_two("scalar_add", operator.add), _of_two("scalar_sub", operator.sub)

@@ -58,7 +58,7 @@ ReduceStd = declare("ReduceStd", _reduce_std, axis=(), unbiased=True, keep_dims=
 
 def _lp_norm(x: Tensor, axis: Any, p: float, keep_dims: bool, epsilon: float) -> Tensor:
     """(sum |x|^p)^(1/p) over axes, at least epsilon."""
-    made = F.norm(x, p, tuple(axis) if isinstance(axis, list) else axis, keep_dims)
+    made = F.vector_norm(x, p, tuple(axis) if isinstance(axis, list) else axis, keep_dims)
     return F.maximum(made, epsilon)
 
 
