@@ -5,6 +5,7 @@ SciPy is an optional package, behind the extra `scipy`: it is imported when one 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
@@ -212,10 +213,17 @@ _special(
 )
 
 
-def _zeta_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
+def _unknown(g: Builder, x: Value) -> Value:
+    """A gradient that nobody gets: what x comes from, Undifferentiated, refuses to pass one on."""
+    type = g.type(x)
+    made: Value = g.Fill(dtype=type.dtype, shape=type.shape, value=math.nan)
+    return made
+
+
+def _zeta_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
     """d zeta(x, q) / dq = -x zeta(x + 1, q)."""
     change = g.Neg(g.Mul(n.x, g.Zeta(g.Add(n.x, g.like(1.0, n.x)), n.q)))
-    return [None, unbroadcast(g, g.Mul(dy, change), n.q)]
+    return [_unknown(g, n.x), unbroadcast(g, g.Mul(dy, change), n.q)]
 
 
 _special(
@@ -231,12 +239,12 @@ _special(
 )
 
 
-def _betainc_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
+def _betainc_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
     """dI/dx = x^(a - 1) (1 - x)^(b - 1) / B(a, b)."""
     one = g.like(1.0, n.x)
     powers = g.Add(g.Mul(g.Sub(n.a, one), g.Log(n.x)), g.Mul(g.Sub(n.b, one), g.Log1p(g.Neg(n.x))))
     log_beta = g.Sub(g.Add(g.LogGamma(n.a), g.LogGamma(n.b)), g.LogGamma(g.Add(n.a, n.b)))
-    return [None, None, unbroadcast(g, g.Mul(dy, g.Exp(g.Sub(powers, log_beta))), n.x)]
+    return [_unknown(g, n.a), _unknown(g, n.b), unbroadcast(g, g.Mul(dy, g.Exp(g.Sub(powers, log_beta))), n.x)]
 
 
 _special(

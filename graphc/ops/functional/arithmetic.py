@@ -254,7 +254,6 @@ __all__ = [
     "div",
     "div_no_nan",
     "float_power",
-    "floor_div",
     "fmax",
     "fmin",
     "fmod",

@@ -46,7 +46,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise ArgumentValueError(f"combinations: r must be at least 0, got {r}", loc=user_loc())
     chosen = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    places = np.array(list(chosen(range(_vector("combinations", input).size), r)), np.int32).reshape(-1, r)
+    every = list(chosen(range(_vector("combinations", input).size), r))
+    places = np.array(every, np.int32).reshape(len(every), r)
     return call("Gather", input, Tensor.wrap(places), axis=0)
 
 

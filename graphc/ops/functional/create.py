@@ -10,7 +10,7 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.functional.core import Number, Operand, call, cast, is_number
 from graphc.ops.functional.shapes import broadcast_to, reshape
-from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.dtype import float32, int64, to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import map_tensors
@@ -123,7 +123,7 @@ def fills(x: Tensor, value: Operand) -> Tensor:
     return broadcast_to(cast(value, x.dtype), x.shape)
 
 
-def scalar_to_tensor(input_x: Number, dtype: Any = "float32") -> Tensor:
+def scalar_to_tensor(input_x: Number, dtype: Any = float32) -> Tensor:
     """A number as a tensor without axes; float32 by default, also for integers."""
     return Tensor(input_x, dtype)
 
@@ -135,18 +135,18 @@ def tuple_to_array(input_x: Sequence[Number]) -> Tensor:
     return Tensor(list(input_x), "int32" if isinstance(input_x[0], int) else "float32")
 
 
-def logspace(start: float, end: float, steps: int, base: int = 10, *, dtype: Any = "float32") -> Tensor:
+def logspace(start: float, end: float, steps: int, base: int = 10, *, dtype: Any = float32) -> Tensor:
     """base to the power of `steps` numbers at equal distances."""
     _require_count("logspace", "steps", steps)
     return cast(Tensor(np.float32(base) ** np.linspace(start, end, steps).astype(np.float32)), dtype)
 
 
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = "int64") -> Tensor:
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = int64) -> Tensor:
     """[2, count]: rows and columns on and below a diagonal."""
     return cast(Tensor(np.stack(np.tril_indices(row, offset, col))), dtype)
 
 
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = "int64") -> Tensor:
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = int64) -> Tensor:
     """[2, count]: rows and columns on and above a diagonal."""
     return cast(Tensor(np.stack(np.triu_indices(row, offset, col))), dtype)
 

@@ -20,8 +20,8 @@ Label = str | tuple[int]
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """Einstein's sum over named axes: "bij,bjk->bik". Compiled into matrix products.
 
-    A letter that repeats within an operand takes the diagonal. `...` stands for the axes that have no letter, which are broadcast; so
-    are axes of size 1. Without "->" the result has `...`, then the letters that occur once in alphabetical order.
+    A letter that repeats within an operand takes the diagonal. `...` stands for the axes that have no letter, which are
+    broadcast; so are axes of size 1. Without "->" the result has `...`, then the letters that occur once in alphabetical order.
     Also einsum(x, [0, 1], y, [1, 2], [0, 2]) with numbers from 0 to 51, and Ellipsis, for letters.
     """
     if isinstance(equation, str):

@@ -73,10 +73,9 @@ def signbit(input: Tensor) -> Tensor:
     return logical_or(less(x, 0.0), logical_and(equal(x, 0.0), less(reciprocal(x), 0.0)))
 
 
-@method()
-def approximate_equal(x: Tensor, other: Tensor, tolerance: float = 1e-5) -> Tensor:
+def approximate_equal(x: Tensor, y: Tensor, tolerance: float = 1e-5) -> Tensor:
     """|x - y| < tolerance."""
-    return less(abs_(sub(x, other)), tolerance)
+    return less(abs_(sub(x, y)), tolerance)
 
 
 def bool_(x: Operand) -> Tensor:

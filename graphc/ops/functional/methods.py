@@ -41,7 +41,7 @@ from graphc.ops.functional.extrema import amax, amin, arg_with_value, argmax, ma
 from graphc.ops.functional.index import gather_elements, index_, index_add, updated, write
 from graphc.ops.functional.integers import bitwise_and, bitwise_or, bitwise_xor
 from graphc.ops.functional.joining import concat, repeat_interleave, split, stack
-from graphc.ops.functional.logic import masked_fill, select
+from graphc.ops.functional.logic import approximate_equal, masked_fill, select
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_sum, sum_
 from graphc.ops.functional.shapes import (
@@ -115,6 +115,10 @@ class Methods:
     def multiply(self: Any, value: Any) -> Tensor:
         """The product with a tensor or number."""
         return mul(self, value)
+
+    def approximate_equal(self: Any, other: Any, tolerance: Any = 1e-5) -> Tensor:
+        """|this - other| < tolerance."""
+        return approximate_equal(self, other, tolerance)
 
     def float_power(self: Any, other: Any) -> Tensor:
         """This to a power, in floats; see ops.float_power."""

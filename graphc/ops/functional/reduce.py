@@ -11,7 +11,7 @@ from graphc.ops.functional.elementwise import abs_, add, equal, exp, isnan, log,
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import as_shape, reshape
 from graphc.ops.functional.state import stop_gradient
-from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.dtype import int32, to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -88,7 +88,7 @@ def logsumexp(input: Tensor, dim: Axis = None, keepdim: bool = False) -> Tensor:
 
 
 @method()
-def count_nonzero(x: Tensor, axis: Axis = (), keep_dims: bool = False, dtype: Any = "int32") -> Tensor:
+def count_nonzero(x: Tensor, axis: Axis = (), keep_dims: bool = False, dtype: Any = int32) -> Tensor:
     """How many elements are not zero."""
     return reduce_sum(cast(not_equal(x, 0) if x.type.dtype != "bool" else x, to_name(dtype)), axis, keep_dims)
 

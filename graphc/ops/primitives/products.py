@@ -17,4 +17,9 @@ Dense = declare("Dense", F.dense)
 
 TensorDot = declare("TensorDot", F.tensor_dot)
 
-Cross, Cdist = declare("Cross", F.cross, dim=None), declare("Cdist", F.cdist, p=2.0)
+#: MindSpore's number for: the first axis of size 3.
+_FIRST = -65530
+
+Cross = declare("Cross", lambda x, y, dim: F.cross(x, y, None if dim == _FIRST else dim), F.cross.__doc__, dim=_FIRST)
+
+Cdist = declare("Cdist", F.cdist, p=2.0)

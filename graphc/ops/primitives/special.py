@@ -10,6 +10,7 @@ from graphc.errors import DTypeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.special_functions import betainc
+from graphc.ops.tensor.dtype import float32, int32
 from graphc.ops.tensor.primitive import REQUIRED, declare
 from graphc.ops.tensor.tensor import Tensor
 
@@ -23,11 +24,11 @@ NextAfter = declare("NextAfter", F.nextafter)
 
 Polygamma, Zeta = declare("Polygamma", F.polygamma), declare("Zeta", F.zeta)
 
-BartlettWindow = declare("BartlettWindow", F.bartlett_window, periodic=True, dtype="float32")
+BartlettWindow = declare("BartlettWindow", F.bartlett_window, periodic=True, dtype=float32)
 
-BlackmanWindow = declare("BlackmanWindow", F.blackman_window, periodic=True, dtype="float32")
+BlackmanWindow = declare("BlackmanWindow", F.blackman_window, periodic=True, dtype=float32)
 
-HammingWindow = declare("HammingWindow", F.hamming_window, periodic=True, alpha=0.54, beta=0.46, dtype="float32")
+HammingWindow = declare("HammingWindow", F.hamming_window, periodic=True, alpha=0.54, beta=0.46, dtype=float32)
 
 
 def _log_space(start: Any, end: Any, steps: int, base: int, dtype: Any) -> Tensor:
@@ -36,11 +37,11 @@ def _log_space(start: Any, end: Any, steps: int, base: int, dtype: Any) -> Tenso
     return F.logspace(first, last, steps, base, dtype=dtype)
 
 
-LogSpace = declare("LogSpace", _log_space, steps=10, base=10, dtype="float32")
+LogSpace = declare("LogSpace", _log_space, steps=10, base=10, dtype=float32)
 
-TrilIndices = declare("TrilIndices", F.tril_indices, row=REQUIRED, col=REQUIRED, offset=0, dtype="int32")
+TrilIndices = declare("TrilIndices", F.tril_indices, row=REQUIRED, col=REQUIRED, offset=0, dtype=int32)
 
-TriuIndices = declare("TriuIndices", F.triu_indices, row=REQUIRED, col=REQUIRED, offset=0, dtype="int32")
+TriuIndices = declare("TriuIndices", F.triu_indices, row=REQUIRED, col=REQUIRED, offset=0, dtype=int32)
 
 
 def _eps(x: Tensor) -> Tensor:
