@@ -279,6 +279,15 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     return cast_to(total, "bool") if dtype is None and made.type.dtype == "bool" else total
 
 
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
+    """[n, N]: powers of the elements of a vector, from N - 1 down to 0, or `increasing`; N is n by default, in x's dtype."""
+    given = tensor("vander", x)
+    if given.ndim != 1:
+        raise ShapeError(f"vander: x is {given.type}, expected a vector", loc=user_loc())
+    made = ops.vander(given, given.size if N is None else count("vander", "N", N, 1))
+    return ops.flip(made, (1,)) if flag("vander", "increasing", increasing) else made
+
+
 # ---- dtypes
 
 
@@ -302,5 +311,5 @@ def _dtype_of(x: Any) -> str:
 __all__ = [
     "arange", "array", "asarray", "asfarray", "diag", "diagflat", "diagonal", "empty", "empty_like", "eye", "full",
     "full_like", "geomspace", "identity", "linspace", "logspace", "ones", "ones_like", "promote_types",
-    "result_type", "trace", "tri", "tril", "triu", "zeros", "zeros_like",
+    "result_type", "trace", "tri", "tril", "triu", "vander", "zeros", "zeros_like",
 ]  # fmt: skip

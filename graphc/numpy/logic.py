@@ -114,7 +114,8 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 def argwhere(a: Any) -> Tensor:
     """int64 [count, axes]: the places of what is not zero. Not in a compiled Cell."""
-    return ops.nonzero(tensor("argwhere", a, "a"))
+    made: Tensor = ops.nonzero(tensor("argwhere", a, "a"))
+    return made
 
 
 __all__ = [

@@ -9,6 +9,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, use
 from graphc.numpy.convert import flag, promoted, result, tensor, tensors
 from graphc.numpy.creation import diag
 from graphc.numpy.elementwise import clip
+from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import cast_to
 from graphc.ops.functional.products import matmul as _matmul
@@ -113,6 +114,29 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     return cast_to(ops.moveaxis(made, -1, check_axis("cross", axisc, made.ndim)), wanted)
 
 
+# ---- norms
+
+_ORDERS = (None, "fro", "nuc")
+
+
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The norm of vectors, over one axis, or of matrices, over two; of integers in float32.
+
+    ord: None, the root of the sum of squares; of vectors a number, (sum |x|^ord)^(1/ord), or +-inf, or 0 for the count of what
+    is not zero; of matrices "fro", "nuc", 1, -1, 2, -2, inf or -inf as in `ops.matrix_norm`.
+    axis: by default those there are, which is all of them without `ord`, else one or two.
+    """
+    given = tensor("norm", x)
+    if ord not in _ORDERS and (isinstance(ord, bool) or not isinstance(ord, (int, float))):
+        raise ArgumentValueError(f"norm: ord must be None, 'fro', 'nuc' or a number, got {ord!r}", loc=user_loc())
+    over = given.ndim if axis is None else len(normalize_axes("norm", axis, given.ndim))
+    if over not in (1, 2) and not (axis is None and ord is None):
+        raise ShapeError(f"norm: a norm is taken over one axis or two, not over {over} of {given.type}", loc=user_loc())
+    if over == 1 and isinstance(ord, str):
+        raise ArgumentValueError(f"norm: ord={ord!r} is for matrices, this is one axis of {given.type}", loc=user_loc())
+    return ops.norm(given, ord, axis, bool(keepdims))
+
+
 # ---- covariances
 
 
@@ -170,5 +194,5 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> T
 
 
 __all__ = [
-    "corrcoef", "cov", "cross", "dot", "inner", "kron", "matmul", "multi_dot", "outer", "tensordot",
+    "corrcoef", "cov", "cross", "dot", "inner", "kron", "matmul", "multi_dot", "norm", "outer", "tensordot",
 ]  # fmt: skip

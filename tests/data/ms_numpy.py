@@ -138,6 +138,10 @@ square(T, float32); add(A, B, dtype=float16); add(1, 2); add(A, [1, 2, 3, 4]); m
 invert(J); absolute(T); fabs(A); rint([0.5, 1.5, -2.5]); trunc(A * 3); ceil(A); floor(A); sqrt([4, 9]); power([2, 3], [3, 2])
 power(2.0, A); deg2rad(A); rad2deg(A); bitwise_and(J, 6); bitwise_or(J, u[:1]); bitwise_xor([5, 3], [1, 2]); divide(J, 4)
 divide(7, 2); true_divide(A, P); negative(T); positive(A); subtract(3.5, I)
+vander(V); vander(V, 3); vander([1, 2, 3], 2, True); norm(V); norm(A); norm(D); norm(T); norm(A, axis=1)
+norm(A, 'fro', (1, 0), True)
+norm(V, 3); norm(V, inf); norm(A, -inf, 0); norm(A, 0, 1, True); norm(A, 1); norm(A, -1, (1, 0)); norm(A, inf, keepdims=True)
+norm(D, -inf, (0, 2)); norm(D, 1, (2, 0), True); norm(A, 2.5, 1); norm(D, keepdims=True)
 """
 #: What MindSpore refuses, and graphc too.
 REFUSED = """
@@ -159,6 +163,8 @@ setdiff1d([1], [1], 1); expand_dims(A, 'a'); array_str(3); broadcast_to(A, (2, 2
 triu_indices_from(V); ravel_multi_index([[1], [2]], (2,)); ravel_multi_index([[1.5]], (2,)); argmax(A, 3); mgrid[0.5:2]
 linspace(0, 1, endpoint=1); logspace(0, 1, base='a'); bitwise_and(A, 1); cumsum(A, 5); cumprod(A, (0, 1)); size(A, 1.5)
 apply_along_axis(sum, 3, A); unwrap(V, 'a')
+vander(A); vander(V, -1); vander(V, 2.5); vander(V, 2, 1); norm(D, 2); norm(V, 'fro'); norm(A, 'x')
+norm(A, 3); norm(D, axis=(0, 1, 2))
 """
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
 #: Functions whose results' dtypes are recorded for every dtype, and for every pair of them.

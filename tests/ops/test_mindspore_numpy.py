@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -229,3 +231,16 @@ def test_gradients(group):
     direction, step = np.cos(np.arange(12) * 2.0).reshape(3, 4), 1e-3
     ends = [float(cell.construct(Tensor(x + s * direction))) for s in (-step, step)]
     assert (got * direction).sum() == pytest.approx((ends[1] - ends[0]) / (2 * step), rel=3e-3)
+
+
+def test_under_mindspores_name():
+    """A script's own NumPy stays what it is."""
+    script = (
+        "import numpy; from graphc import *; from graphc import compat; compat.install(); import mindspore.numpy as mnp;"
+        " from mindspore.numpy import mgrid, float32; import mindspore; import graphc.numpy;"
+        " print(numpy.__file__ != graphc.numpy.__file__, mindspore.numpy.sin is graphc.numpy.sin, mnp.array([1]).dtype)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout == "True True Int32\n"
+    with pytest.raises(AttributeError, match="did you mean numpy.linspace"):
+        gnp.linspce  # noqa: B018
