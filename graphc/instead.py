@@ -97,6 +97,9 @@ OPS = {
         " iter_converter hastype linearize mixed_precision_cast prim_arg_register recompute_block ref_to_embed"
         " stop_gradient_ tensor_operator_registry tuple_div",
     ),
+    # ---- complex results
+    **_names("use numpy.linalg.eig of x.asnumpy(): the result is complex, and there is no gradient", "Eig eig eigvals"),
+    "MatrixLogarithm": "use scipy.linalg.logm of x.asnumpy(): the result is complex, and there is no gradient",
     # ---- others
     "CheckNumerics": "use ops.isfinite(x).all(), or GRAPHC_CHECK",
     "DataFormatDimMap": "use layouts with channels first: there are no others",
@@ -125,6 +128,7 @@ TENSOR = {
         " parent_tensor_ set_cast_dtype set_const_arg set_init_flag set_param_info setitem_index_info symbolic_shape"
         " virtual_flag wait_pipeline",
     ),
+    "eigvals": "use numpy.linalg.eigvals of x.asnumpy(): the result is complex, and there is no gradient",
     "remove_hook": "use what register_hook returns",
     "requires_grad_": "use Parameter(requires_grad=...), or ops.stop_gradient",
     "numpy": "use x.asnumpy()",

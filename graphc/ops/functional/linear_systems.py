@@ -68,7 +68,7 @@ def triangular_solve(
 
     transpose: with A transposed; unitriangular: the diagonal counts as ones.
     """
-    return triangular(A, b, not upper, transpose, unitriangular), A
+    return triangular(A, b, not upper, transpose, unitriangular), A.value()
 
 
 def triangular(a: Tensor, b: Tensor, lower: bool, transpose: bool, unit: bool = False) -> Tensor:

@@ -114,7 +114,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     if not inplace:
         return made
     write(input, ..., made)
-    return input
+    return made if input.is_parameter else input
 
 
 def top_k(input_x: Tensor, k: int, sorted: bool = True) -> tuple[Tensor, Tensor]:
