@@ -10,7 +10,7 @@ import numpy as np
 from graphc import ops
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.numpy.convert import count, flag, integer, one_of, tensor
-from graphc.numpy.creation import INT, arange, linspace, ones
+from graphc.numpy.creation import INT, arange, linspace
 from graphc.numpy.shapes import stack
 from graphc.ops.tensor.tensor import Tensor
 
@@ -134,31 +134,26 @@ def _sized(owner: str, arr: Any, k: int) -> tuple[int, int, int]:
 
 def bartlett(M: int) -> Tensor:
     """A triangle of M points, 0 at both ends: float32."""
-    return _window("bartlett", M, lambda n: 1 - np.abs(2 * n - (M - 1)) / (M - 1))
+    return ops.bartlett_window(_points("bartlett", M), False)
 
 
 def blackman(M: int) -> Tensor:
     """0.42 - 0.5 cos(2 pi n / (M - 1)) + 0.08 cos(4 pi n / (M - 1)) of M points: float32."""
-    return _window("blackman", M, lambda n: 0.42 - 0.5 * _turn(n, M, 1) + 0.08 * _turn(n, M, 2))
+    return ops.blackman_window(_points("blackman", M), False)
 
 
 def hamming(M: int) -> Tensor:
     """0.54 - 0.46 cos(2 pi n / (M - 1)) of M points: float32."""
-    return _window("hamming", M, lambda n: 0.54 - 0.46 * _turn(n, M, 1))
+    return ops.hamming_window(_points("hamming", M), False)
 
 
 def hanning(M: int) -> Tensor:
     """0.5 - 0.5 cos(2 pi n / (M - 1)) of M points: float32."""
-    return _window("hanning", M, lambda n: 0.5 - 0.5 * _turn(n, M, 1))
+    return ops.hann_window(_points("hanning", M), False, dtype="float32")
 
 
-def _turn(n: Any, points: int, times: int) -> Any:
-    return np.cos(2 * math.pi * times * n / (points - 1))
-
-
-def _window(owner: str, M: Any, of: Any) -> Tensor:
-    points = integer(owner, "M", M)
-    return Tensor(of(np.arange(points)).astype(np.float32)) if points > 1 else ones(max(points, 0))
+def _points(owner: str, M: Any) -> int:
+    return max(integer(owner, "M", M), 0)
 
 
 __all__ = [
