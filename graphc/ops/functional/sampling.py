@@ -13,7 +13,7 @@ from typing import Any
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.control import cond
+from graphc.ops.functional.control import choose
 from graphc.ops.functional.core import cast
 from graphc.ops.functional.elementwise import (
     exp,
@@ -55,7 +55,7 @@ def _require(holds: Tensor, message: str) -> None:
         if not bool(holds):
             raise error
         return
-    cond(holds, lambda: None, lambda: raise_later(error))
+    choose(holds, lambda: None, lambda: raise_later(error))
 
 
 def _first_to_ring(p: Tensor, count: int, seed: int | None, replacement: bool) -> Tensor:
