@@ -301,3 +301,37 @@ def test_windows_of_short_lengths_and_wrong_ones():
             window(4, dtype=graphc.int32)
         with pytest.raises(graphc.ArgumentTypeError, match="must be an int"):
             window(4.0)
+
+
+# ---- what stands near them
+
+
+def test_places_and_distances_between_numbers():
+    got = P.UnravelIndex()(Tensor(ints(2, 5, 23)), Tensor(ints(2, 3, 4))).asnumpy()
+    assert got.tolist() == np.stack(np.unravel_index([2, 5, 23], (2, 3, 4))).tolist()
+    with pytest.raises(graphc.ArgumentValueError, match="outside of a tensor of shape"):
+        P.UnravelIndex()(Tensor(ints(24)), Tensor(ints(2, 3, 4)))
+    assert P.Eps()(Tensor(V)).asnumpy().tolist() == [np.finfo(np.float32).eps] * 4
+    values = P.Svd(compute_uv=False)(Tensor(A))
+    assert [x.shape for x in values] == [(3,), (1,), (1,)]
+    assert P.TrilIndices(3, 4, -1)().asnumpy().tolist() == np.stack(np.tril_indices(3, -1, 4)).tolist()
+    np.testing.assert_allclose(P.LogSpace(3)(Tensor(0.0), Tensor(2.0)).asnumpy(), [1, 10, 100], rtol=1e-6)
+
+
+def test_parameters_of_old_names():
+    x = Tensor(X)
+    assert ops.relu(x, inplace=True) is x
+    assert (x.asnumpy() == np.maximum(X, 0)).all()
+    np.testing.assert_allclose(ops.subtract(Tensor(V), 1, alpha=2).asnumpy(), V - 2, rtol=1e-6)
+    assert ops.tensor_slice(Tensor(X), (0, 1), (2, 2)).shape == (2, 2)
+    assert ops.unbind(Tensor(X), dim=1)[3].shape == (3,)
+    places = ops.nonzero(Tensor(ints(0, 3, 0, 5)), as_tuple=True)
+    assert [p.asnumpy().tolist() for p in places] == [[1, 3]]
+    with pytest.raises(graphc.ArgumentValueError, match=r"\[GC112\] div: rounding_mode='up'"):
+        ops.div(x, 2, rounding_mode="up")
+    with pytest.raises(graphc.ArgumentValueError, match=r"\[GC112\] all_reduce: async_op=True"):
+        ops.all_reduce(x, async_op=True)
+    with pytest.raises(graphc.ShapeError, match="do not go together"):
+        ops.gather(x, Tensor(ints([0], [1])), 1, 1)
+    assert ops.cond(True, lambda: 1, lambda: 2) == 1
+    assert not ops.is_nonzero(Tensor(0.0))
