@@ -281,6 +281,23 @@ def test_special_functions_by_their_definitions():
             ops.polygamma(n, Tensor(tiny))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_other_dtypes(dtype):
+    x = Tensor(np.array([0.5, 2.0, 3.5]), dtype)
+    for function, name in ((ops.bessel_i0, "i0"), (ops.bessel_y1, "y1")):
+        made = function(x)
+        assert str(made.dtype).lower() == dtype
+        np.testing.assert_allclose(made.astype("float64").asnumpy(), getattr(special, name)([0.5, 2, 3.5]), rtol=8e-3)
+    assert str(ops.polygamma(1, x).dtype).lower() == dtype
+    matrix = ops.matrix_exp(ops.diag(x))
+    np.testing.assert_allclose(np.diag(matrix.astype("float64").asnumpy()), np.exp([0.5, 2, 3.5]), rtol=8e-3)
+    for refused in (ops.svd, ops.qr, ops.pinv) if dtype != "float64" else ():
+        with pytest.raises(graphc.DTypeError, match="float32 or float64"):
+            refused(ops.diag(x))
+    with pytest.raises(graphc.DTypeError):
+        ops.bessel_i0(Tensor(ints(1)))
+
+
 def test_without_scipy_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "scipy.special", None)
     with pytest.raises(graphc.MissingPackageError, match=r"(?s)SciPy, which is not installed.*graphc\[scipy\]"):
