@@ -95,7 +95,7 @@ OPS = {
         " augassign_sub broadcast_gradient_args deepcopy env_get environ_add environ_create environ_get environ_set hyper_add"
         " is_dynamic_sequence_element_unknown is_sequence_shape_unknown is_sequence_value_unknown is_tensor_bool_cond"
         " iter_converter hastype linearize mixed_precision_cast prim_arg_register recompute_block ref_to_embed"
-        " stop_gradient_ tensor_operator_registry tuple_div",
+        " stop_gradient_ tensor_operator_registry tuple_div array_reduce reduced_shape",
     ),
     # ---- complex results
     **_names("use numpy.linalg.eig of x.asnumpy(): the result is complex, and there is no gradient", "Eig eig eigvals"),
@@ -104,6 +104,7 @@ OPS = {
     "CheckNumerics": "use ops.isfinite(x).all(), or GRAPHC_CHECK",
     "DataFormatDimMap": "use layouts with channels first: there are no others",
     "DataFormatVecPermute": "use layouts with channels first: there are no others",
+    "scalar_to_array": "use Tensor(number)",
     "DumpGradient": "use ops.HookBackward or step.dump()",
     "TensorDump": "use step.dump(), or ops.Print",
     "IdentityN": "use the operands",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from graphc.ops.functional.activation import softshrink
-from graphc.ops.functional.arithmetic import addn, div, fmod, round_, trunc
+from graphc.ops.functional.arithmetic import addn, div, float_power, fmod, round_, trunc
 from graphc.ops.functional.arithmetic import floor_div as rounded_down
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import Operand, is_number
 from graphc.ops.functional.create import range_
+from graphc.ops.functional.cumulative import diff
 from graphc.ops.functional.describe import shape
+from graphc.ops.functional.dynamic import nonzero
+from graphc.ops.functional.einsum import einsum
 from graphc.ops.functional.elementwise import (
     abs_,
     acos,
@@ -25,6 +28,7 @@ from graphc.ops.functional.elementwise import (
     floor_mod,
     greater,
     greater_equal,
+    isnan,
     less,
     less_equal,
     mul,
@@ -40,11 +44,12 @@ from graphc.ops.functional.extrema import max_, min_
 from graphc.ops.functional.index import write
 from graphc.ops.functional.integers import bitwise_not
 from graphc.ops.functional.joining import unstack
+from graphc.ops.functional.products import baddbmm
 from graphc.ops.functional.reduce import reduce_all, reduce_any, reduce_mean, sum_
 from graphc.ops.functional.renaming import renamed
-from graphc.ops.functional.shapes import moveaxis, reshape, swapaxes
+from graphc.ops.functional.shapes import moveaxis, reshape, same_shape, swapaxes
 from graphc.ops.functional.slicing import gather, slice_
-from graphc.ops.functional.sorting import topk
+from graphc.ops.functional.sorting import in_top_k, topk
 from graphc.ops.tensor.methods import install
 from graphc.ops.tensor.tensor import Tensor
 
@@ -105,13 +110,22 @@ soft_shrink = softshrink
 swapdims = renamed("swapdims", swapaxes, "input", "dim0", "dim1")
 install("swapdims", swapdims)
 tensor_range = range_
+argwhere = renamed("argwhere", nonzero)
+view_as = same_shape
+
+# ---- of MindSpore's extended functions
+
+baddbmm_ext, einsum_ext, float_power_ext = baddbmm, einsum, float_power
+diff_ext = renamed("diff_ext", diff, "input", "n", "dim")
+intopk, isnan_ext = in_top_k, renamed("isnan_ext", isnan, "tensor")
+tensor_muls = mul
 tensor_slice = renamed("tensor_slice", slice_, "input")
 
 
-def relu(input: Tensor, inplace: bool = False) -> Tensor:
+def relu(input: Operand, inplace: bool = False) -> Tensor:
     """max(x, 0); with `inplace` the tensor itself, holding it."""
     made = rectified(input)
-    if not inplace:
+    if not inplace or not isinstance(input, Tensor):
         return made
     write(input, ..., made)
     return made if input.is_parameter else input
@@ -125,11 +139,81 @@ def top_k(input_x: Tensor, k: int, sorted: bool = True) -> tuple[Tensor, Tensor]
 unbind = renamed("unbind", unstack, "input", "dim")
 
 __all__ = [
-    "abs", "absolute", "accumulate_n", "all", "any", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
-    "clip", "divide", "embed", "eq", "fix", "floor_div", "floor_divide", "floordiv", "floormod", "ge", "gt", "inv", "invert",
-    "le", "lt", "max", "mean", "min", "mod", "movedim", "multiply", "ne", "negative", "pow", "pows", "range", "relu", "remainder",
-    "reshape_", "round", "sgn", "shape_", "slice", "soft_shrink", "subtract", "sum", "swapdims", "tensor_add", "tensor_div",
-    "tensor_eq", "tensor_exp", "tensor_expm1", "tensor_floordiv", "tensor_ge", "tensor_gt", "tensor_le",
-    "tensor_lt", "tensor_mod", "tensor_mul", "tensor_pow", "tensor_range", "tensor_slice", "tensor_sub", "top_k",
-    "truncate_mod", "unbind",
+    "abs",
+    "absolute",
+    "accumulate_n",
+    "all",
+    "any",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "argwhere",
+    "baddbmm_ext",
+    "clip",
+    "diff_ext",
+    "divide",
+    "einsum_ext",
+    "embed",
+    "eq",
+    "fix",
+    "float_power_ext",
+    "floor_div",
+    "floor_divide",
+    "floordiv",
+    "floormod",
+    "ge",
+    "gt",
+    "intopk",
+    "inv",
+    "invert",
+    "isnan_ext",
+    "le",
+    "lt",
+    "max",
+    "mean",
+    "min",
+    "mod",
+    "movedim",
+    "multiply",
+    "ne",
+    "negative",
+    "pow",
+    "pows",
+    "range",
+    "relu",
+    "remainder",
+    "reshape_",
+    "round",
+    "sgn",
+    "shape_",
+    "slice",
+    "soft_shrink",
+    "subtract",
+    "sum",
+    "swapdims",
+    "tensor_add",
+    "tensor_div",
+    "tensor_eq",
+    "tensor_exp",
+    "tensor_expm1",
+    "tensor_floordiv",
+    "tensor_ge",
+    "tensor_gt",
+    "tensor_le",
+    "tensor_lt",
+    "tensor_mod",
+    "tensor_mul",
+    "tensor_muls",
+    "tensor_pow",
+    "tensor_range",
+    "tensor_slice",
+    "tensor_sub",
+    "top_k",
+    "truncate_mod",
+    "unbind",
+    "view_as",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -53,6 +54,11 @@ string_eq = tuple_equal = list_equal = bool_eq = operator.eq
 string_concat = operator.add
 
 is_, is_not = operator.is_, operator.is_not
+
+
+def scalar_log(x: Any) -> float:
+    """The natural logarithm of a Python number: minus infinity for 0, NaN for negative ones."""
+    return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
 
 
 def bool_not(x: Any) -> bool:
@@ -188,6 +194,7 @@ __all__ = [
     "scalar_ge",
     "scalar_gt",
     "scalar_le",
+    "scalar_log",
     "scalar_lt",
     "scalar_mod",
     "scalar_mul",
