@@ -418,6 +418,10 @@ class CheckpointError(GraphcError, ValueError):
     default_code = "GC190"
 
 
+class StateDictError(CheckpointError, RuntimeError):
+    """A state dict that does not fit a Cell, or a hook of one that does what it must not."""
+
+
 class RecordError(GraphcError, ValueError):
     """A record of a training run that `graphc report` cannot read."""
 

@@ -166,8 +166,7 @@ class EmbeddingExt(Cell):
 
     def extend_repr(self) -> str:
         return (
-            f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}"
-            f", padding_idx={self.padding_idx}"
+            f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}, padding_idx={self.padding_idx}"
         )
 
 

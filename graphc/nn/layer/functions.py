@@ -131,8 +131,8 @@ class OneHot(Cell):
         self.off_value = checks.real("OneHot", "off_value", off_value)
 
     def construct(self, indices: Any) -> Tensor:
-        values = (ops.cast(Tensor(v, "float32"), self.dtype) for v in (self.on_value, self.off_value))
-        return ops.one_hot(indices, self.depth, *values, axis=self.axis)
+        on, off = (ops.cast(Tensor(v, "float32"), self.dtype) for v in (self.on_value, self.off_value))
+        return ops.one_hot(indices, self.depth, on, off, self.axis)
 
 
 class Roll(Cell):

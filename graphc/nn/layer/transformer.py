@@ -44,9 +44,18 @@ class _Layer(Cell):
     ) -> None:
         super().__init__()
         owner = type(self).__name__
-        self.options = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first)
-        self.options += (checks.boolean(owner, "norm_first", norm_first), dtype)
-        self.norm_first = norm_first
+        #: All arguments, for stacks of such layers.
+        self.options: tuple[Any, ...] = (
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+            batch_first,
+        )
+        self.options += (norm_first, dtype)
+        self.norm_first = checks.boolean(owner, "norm_first", norm_first)
         self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
         self._make_cross_attention()
         self.dense1 = Dense(d_model, dim_feedforward, dtype=dtype)
@@ -57,9 +66,7 @@ class _Layer(Cell):
         self.dropout1, self.dropout2 = Dropout(p=float(dropout)), Dropout(p=float(dropout))
         # Of the name "gelu" this is the exact function, not the approximation that nn.GELU begins with.
         named = ops.gelu if activation == "gelu" else None
-        self.activation: Any = (
-            named or get_activation(activation, owner) if isinstance(activation, str) else activation
-        )
+        self.activation: Any = named or get_activation(activation, owner) if isinstance(activation, str) else activation
         if not callable(self.activation):
             raise checks.wrong_type(owner, "activation", "a name, a Cell or a function", activation)
 
