@@ -19,6 +19,7 @@ from graphc.errors import (
     user_loc,
 )
 from graphc.frames import clean
+from graphc.instead import instead
 from graphc.ir.types import TensorType, contiguous_strides, numpy_dtype
 from graphc.ops.tensor.arrays import aligned, native, require_dtype
 from graphc.ops.tensor.asked import say_type, undecided
@@ -109,7 +110,7 @@ class Tensor(Operators, Methods):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             kind = "Parameter" if self.is_parameter else "Tensor"
             try:
-                no_attribute(kind, name, dir(type(self)), "x.")
+                no_attribute(kind, name, dir(type(self)), "x.", instead("Tensor", name))
             except AttributeError as error:
                 clean(error)
                 raise
