@@ -9,6 +9,7 @@ from graphc.ops.declared import (  # noqa: F401
     control,
     convolution,
     custom_grad,
+    distributions,
     elementwise,
     error_function,
     indexing,
