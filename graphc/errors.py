@@ -333,6 +333,10 @@ class ArgumentValueError(GraphcError, ValueError, shown_as="ValueError"):
     """An argument of the right kind with a value that is not accepted."""
 
 
+class NoFormulaError(ArgumentValueError, NotImplementedError, shown_as="NotImplementedError"):
+    """A number of a distribution that does not exist, or that there is no formula for."""
+
+
 class TraceError(GraphcError, RuntimeError):
     """Python that cannot be traced."""
 
