@@ -151,6 +151,7 @@ UNREAD = {
     "ops/functional/plain.py promoted op": "other ways of preparing name it in errors",
     "ops/functional/plain.py truth op": "other ways of preparing name it in errors",
     "ops/functional/plain.py pair_of_truths op": "other ways of preparing name it in errors",
+    "ops/functional/scattering.py scatter_nd_add use_locking": _HOW,
     "ops/functional/sorting.py topk sorted": "without, the order is anyone's choice: here it is sorted all the same",
     "ops/gradients/hypermap.py MultitypeFuncGraph.__init__ read_value": _HOW,
     "ops/gradients/hypermap.py MultitypeFuncGraph.__init__ need_raise": _HOW,
@@ -242,7 +243,7 @@ PRIMITIVES = {
     and issubclass(made, Primitive)
     and hasattr(made, "attributes")
 }
-OTHERS = {"NCHW": "NHWC", "NCDHW": "NDHWC", None: 7, False: True, 1: 0}
+OTHERS = {9: 7, "NCHW": "NHWC", "NCDHW": "NDHWC", None: 7, False: True, 1: 0}
 
 
 @pytest.mark.parametrize("name", PRIMITIVES)

@@ -37,23 +37,25 @@ def full(size: Sequence[int], fill_value: Operand, *, dtype: Any = None) -> Tens
     return _filled("full", "fill_value", to_name(dtype or known or "float32"), tuple(size), fill_value)
 
 
-def zeros(shape: int | Sequence[int], dtype: Any = "float32") -> Tensor:
-    return fill(dtype, (shape,) if isinstance(shape, int) else shape, 0)
+def zeros(size: int | Sequence[int], dtype: Any = None) -> Tensor:
+    """Zeros; float32 by default."""
+    return fill(dtype or "float32", (size,) if isinstance(size, int) else size, 0)
 
 
-def ones(shape: int | Sequence[int], dtype: Any = "float32") -> Tensor:
-    return fill(dtype, (shape,) if isinstance(shape, int) else shape, 1)
+def ones(shape: int | Sequence[int], dtype: Any = None) -> Tensor:
+    """Ones; float32 by default."""
+    return fill(dtype or "float32", (shape,) if isinstance(shape, int) else shape, 1)
 
 
-def zeros_like(x: Any, dtype: Any = None) -> Tensor:
+def zeros_like(input: Any, dtype: Any = None) -> Tensor:
     """Zeros in the shape and dtype of a tensor, or of each tensor of a nest."""
-    made: Tensor = _like(x, 0, dtype)
+    made: Tensor = _like(input, 0, dtype)
     return made
 
 
-def ones_like(x: Any, dtype: Any = None) -> Tensor:
+def ones_like(input: Any, dtype: Any = None) -> Tensor:
     """Ones in the shape and dtype of a tensor, or of each tensor of a nest."""
-    made: Tensor = _like(x, 1, dtype)
+    made: Tensor = _like(input, 1, dtype)
     return made
 
 

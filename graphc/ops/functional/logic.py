@@ -23,8 +23,9 @@ from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
-def select(condition: Operand, x: Operand, y: Operand) -> Tensor:
-    """x where the condition holds, else y, elementwise with broadcasting."""
+def select(condition: Operand, input: Operand, other: Operand) -> Tensor:
+    """input where the condition holds, else other, elementwise with broadcasting."""
+    x, y = input, other
     if isinstance(x, Tensor) and isinstance(y, Tensor) and x.type.dtype == y.type.dtype:
         return call("Select", as_bool(condition), x, y)
     return call("Select", as_bool(condition), *pair("Select", x, y))
@@ -73,9 +74,9 @@ def signbit(input: Tensor) -> Tensor:
 
 
 @method()
-def approximate_equal(x: Tensor, y: Tensor, tolerance: float = 1e-5) -> Tensor:
+def approximate_equal(x: Tensor, other: Tensor, tolerance: float = 1e-5) -> Tensor:
     """|x - y| < tolerance."""
-    return less(abs_(sub(x, y)), tolerance)
+    return less(abs_(sub(x, other)), tolerance)
 
 
 def bool_(x: Operand) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphc.ops.functional.activation import softshrink
 from graphc.ops.functional.arithmetic import addn, div, floor_div, fmod, round_, trunc
 from graphc.ops.functional.clipping import clamp
+from graphc.ops.functional.core import Operand, is_number
 from graphc.ops.functional.create import range_
 from graphc.ops.functional.describe import shape
 from graphc.ops.functional.elementwise import (
@@ -34,11 +35,15 @@ from graphc.ops.functional.elementwise import (
     sub,
 )
 from graphc.ops.functional.extrema import max_, min_
+from graphc.ops.functional.integers import bitwise_not
 from graphc.ops.functional.joining import unstack
 from graphc.ops.functional.reduce import reduce_all, reduce_any, reduce_mean, sum_
+from graphc.ops.functional.renaming import renamed
 from graphc.ops.functional.shapes import moveaxis, reshape, swapaxes
-from graphc.ops.functional.slicing import gather, slice_, strided_slice
+from graphc.ops.functional.slicing import gather, slice_
 from graphc.ops.functional.sorting import topk
+from graphc.ops.tensor.methods import install
+from graphc.ops.tensor.tensor import Tensor
 
 # ---- names of built-in functions
 
@@ -48,21 +53,32 @@ range, slice, all, any = range_, slice_, reduce_all, reduce_any
 # ---- of one operand
 
 absolute = abs_
-arccos, arccosh, arcsin, arcsinh, arctan, arctanh = acos, acosh, asin, asinh, atan, atanh
-fix, inv, negative, sgn = trunc, reciprocal, neg, sign
+arccos, arccosh, arcsinh, arctan, arctanh = acos, acosh, asinh, atan, atanh
+arcsin = renamed("arcsin", asin, "x")
+fix, negative, sgn = trunc, neg, sign
+inv = renamed("inv", reciprocal, "x")
+invert = renamed("invert", bitwise_not, "x")
 tensor_exp, tensor_expm1 = exp, expm1
 
 # ---- of two operands
 
 arctan2 = atan2
-divide = true_divide = tensor_div = div
+divide = tensor_div = div
 floor_divide = floordiv = tensor_floordiv = floor_div
-floormod = mod = remainder = tensor_mod = floor_mod
+mod = remainder = floor_mod
+floormod, tensor_mod = (renamed(name, floor_mod, "x", "y") for name in ("floormod", "tensor_mod"))
 multiply = tensor_mul = mul
 pows = tensor_pow = pow_
-subtract = tensor_sub = sub
+tensor_sub = sub
 tensor_add = add
-truncate_mod = fmod
+truncate_mod = renamed("truncate_mod", fmod, "x", "y")
+
+
+def subtract(input: Operand, other: Operand, *, alpha: Operand = 1) -> Tensor:
+    """input - alpha other."""
+    return sub(input, other if is_number(alpha) and alpha == 1 else mul(other, alpha))
+
+
 eq = tensor_eq = equal
 ge = tensor_ge = greater_equal
 gt = tensor_gt = greater
@@ -78,20 +94,27 @@ embed = gather
 mean = reduce_mean
 movedim = moveaxis
 reshape_ = reshape
-shape_ = shape
+shape_ = renamed("shape_", shape, "x")
 soft_shrink = softshrink
-swapdims = swapaxes
+swapdims = renamed("swapdims", swapaxes, "input", "dim0", "dim1")
+install("swapdims", swapdims)
 tensor_range = range_
-tensor_slice = strided_slice
-top_k = topk
-unbind = unstack
+tensor_slice = renamed("tensor_slice", slice_, "input")
+
+
+def top_k(input_x: Tensor, k: int, sorted: bool = True) -> tuple[Tensor, Tensor]:
+    """(the k largest elements of the last axis in descending order, their int32 places)."""
+    return topk(input_x, k, sorted=sorted)
+
+
+unbind = renamed("unbind", unstack, "input", "dim")
 
 __all__ = [
     "abs", "absolute", "accumulate_n", "all", "any", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
-    "clip", "divide", "embed", "eq", "fix", "floor_divide", "floordiv", "floormod", "ge", "gt", "inv", "le",
+    "clip", "divide", "embed", "eq", "fix", "floor_divide", "floordiv", "floormod", "ge", "gt", "inv", "invert", "le",
     "lt", "max", "mean", "min", "mod", "movedim", "multiply", "ne", "negative", "pow", "pows", "range", "remainder",
     "reshape_", "round", "sgn", "shape_", "slice", "soft_shrink", "subtract", "sum", "swapdims", "tensor_add", "tensor_div",
     "tensor_eq", "tensor_exp", "tensor_expm1", "tensor_floordiv", "tensor_ge", "tensor_gt", "tensor_le",
     "tensor_lt", "tensor_mod", "tensor_mul", "tensor_pow", "tensor_range", "tensor_slice", "tensor_sub", "top_k",
-    "true_divide", "truncate_mod", "unbind",
+    "truncate_mod", "unbind",
 ]  # fmt: skip

@@ -58,7 +58,7 @@ ReduceStd = declare("ReduceStd", _reduce_std, axis=(), unbiased=True, keep_dims=
 
 def _lp_norm(x: Tensor, axis: Any, p: float, keep_dims: bool, epsilon: float) -> Tensor:
     """(sum |x|^p)^(1/p) over axes, at least epsilon."""
-    made = F.norm(x, p, tuple(axis) if isinstance(axis, list) else axis, keep_dims)
+    made = F.vector_norm(x, p, tuple(axis) if isinstance(axis, list) else axis, keep_dims)
     return F.maximum(made, epsilon)
 
 
@@ -133,7 +133,14 @@ InTopK = declare("InTopK", F.in_top_k, k=REQUIRED)
 
 CountNonZero = declare("CountNonZero", lambda x, dims: F.count_nonzero(x, dims), F.count_nonzero.__doc__, dims=None)
 
-Renorm = declare("Renorm", renorm, p=REQUIRED, axis=REQUIRED, maxnorm=REQUIRED)
+Renorm = declare(
+    "Renorm",
+    lambda x, p, dim, maxnorm: renorm(x, p, dim, maxnorm),
+    renorm.__doc__,
+    p=REQUIRED,
+    dim=REQUIRED,
+    maxnorm=REQUIRED,
+)
 
 Bucketize = declare(
     "Bucketize",

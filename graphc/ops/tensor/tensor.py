@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphc import dispatch
+from graphc.arguments import only
 from graphc.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -185,8 +186,10 @@ class Tensor(Operators, Methods):
         """A copy of the contents."""
         return self._value("asnumpy()").copy()
 
-    def init_data(self) -> Tensor:
-        """The tensor itself: its data are made at once (MindSpore: Tensor.init_data)."""
+    def init_data(self, slice_index: Any = None, shape: Any = None, opt_shard_group: Any = None) -> Tensor:
+        """The tensor itself: its data are made at once (MindSpore: Tensor.init_data). There are no parts of it to make."""
+        for name, value in (("slice_index", slice_index), ("shape", shape), ("opt_shard_group", opt_shard_group)):
+            only("init_data", name, value, None)
         return self
 
     def value(self) -> Tensor:
@@ -429,8 +432,8 @@ class Parameter(ParameterExtras, Tensor):
 class ParameterTuple(tuple[Parameter, ...]):
     """Parameters with distinct names; ArgumentTypeError for anything else, ArgumentValueError for a repeated name."""
 
-    def __new__(cls, parameters: Any) -> ParameterTuple:
-        made = tuple(parameters)
+    def __new__(cls, iterable: Any) -> ParameterTuple:
+        made = tuple(iterable)
         names: set[str] = set()
         for p in made:
             if not isinstance(p, Parameter):
