@@ -99,7 +99,7 @@ class Geometric(Distribution):
 
 
 class Poisson(Distribution):
-    """How often something comes that comes `rate` > 0 times on average. Its `cdf` is that of `ops.igammac`; samples are drawn in
+    """How often something comes that comes `rate` > 0 times on average. Its `cdf`, which is `ops.igammac`, and samples in
     eager calls only.
     """
 
@@ -127,12 +127,19 @@ class Poisson(Distribution):
         made = ops.igammac(ops.floor(ops.maximum(value, 0.0)) + 1.0, rate)
         return _at_least_zero(made, value)
 
+    def _survival_function(self, value: Tensor, rate: Tensor) -> Tensor:
+        made = ops.igamma(ops.floor(ops.maximum(value, 0.0)) + 1.0, rate)
+        return ops.select(ops.broadcast_to(value < 0, made.shape), ops.ones_like(made), made)
+
     def _sample(self, shape: tuple[int, ...], rate: Tensor) -> Tensor:
         return ops.poisson(shape, rate, seed=self.seed)
 
 
 class Categorical(Distribution):
-    """The number of a class, 0, 1, ..., by their probabilities probs [..., classes], which add up to 1."""
+    """The number of a class, 0, 1, ..., by their probabilities probs [..., classes], which add up to 1.
+
+    mean, var and sd are [..., 1], the other numbers [...].
+    """
 
     def __init__(
         self, probs: Any = None, seed: int | None = None, dtype: Any = "int32", name: str = "Categorical"
@@ -152,14 +159,14 @@ class Categorical(Distribution):
         return made
 
     def _mean(self, probs: Tensor) -> Tensor:
-        return ops.reduce_sum(self._classes(probs) * probs, -1)
+        return ops.reduce_sum(self._classes(probs) * probs, -1, True)
 
     def _mode(self, probs: Tensor) -> Tensor:
         return ops.cast(ops.argmax(probs, -1), self._dtype)
 
     def _var(self, probs: Tensor) -> Tensor:
-        apart = self._classes(probs) - ops.expand_dims(self._mean(probs), -1)
-        return ops.reduce_sum(ops.square(apart) * probs, -1)
+        apart = self._classes(probs) - self._mean(probs)
+        return ops.reduce_sum(ops.square(apart) * probs, -1, True)
 
     def _classes(self, probs: Tensor) -> Tensor:
         return ops.cast(ops.arange(0, probs.shape[-1]), probs.dtype)

@@ -56,7 +56,7 @@ class Exponential(Distribution):
 
 
 class Gamma(Distribution):
-    """The gamma distribution of a concentration > 0 and a rate > 0. Its `cdf` is that of `ops.igamma`."""
+    """The gamma distribution of a concentration > 0 and a rate > 0. Its `cdf` is `ops.igamma`, in eager calls only."""
 
     def __init__(
         self,
@@ -91,6 +91,9 @@ class Gamma(Distribution):
 
     def _cdf(self, value: Tensor, concentration: Tensor, rate: Tensor) -> Tensor:
         return ops.igamma(concentration, rate * value)
+
+    def _survival_function(self, value: Tensor, concentration: Tensor, rate: Tensor) -> Tensor:
+        return ops.igammac(concentration, rate * value)
 
     def _kl_loss(self, a: tuple[Tensor, ...], b: tuple[Tensor, ...]) -> Tensor:
         shapes = (a[0] - b[0]) * ops.digamma(a[0]) + ops.lgamma(b[0]) - ops.lgamma(a[0])
@@ -195,9 +198,9 @@ class HalfNormal(Distribution):
         super().__init__(seed, float_dtype("HalfNormal", dtype), name, {"mean": mean, "sd": sd})
         require("HalfNormal", "sd", self.defaults["sd"], "> 0")
 
-    def _prob(self, value: Tensor, mean: Tensor, sd: Tensor) -> Tensor:
-        made = math.sqrt(2 / math.pi) / sd * ops.exp(-0.5 * ops.square((value - mean) / sd))
-        return _outside(made, ops.broadcast_to(value < mean, made.shape), 0.0)
+    def _log_prob(self, value: Tensor, mean: Tensor, sd: Tensor) -> Tensor:
+        made = 0.5 * math.log(2 / math.pi) - ops.log(sd) - 0.5 * ops.square((value - mean) / sd)
+        return _outside(made, ops.broadcast_to(value < mean, made.shape), -math.inf)
 
 
 __all__ = ["Beta", "Exponential", "Gamma", "HalfNormal", "Uniform"]

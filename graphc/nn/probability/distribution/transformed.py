@@ -97,6 +97,13 @@ class LogNormal(Distribution):
         made = self.distribution.cdf(ops.log(ops.select(inside, value, ops.ones_like(value))), loc, scale)
         return ops.select(ops.broadcast_to(inside, made.shape), made, ops.zeros_like(made))
 
+    def _survival_function(self, value: Tensor, loc: Tensor, scale: Tensor) -> Tensor:
+        inside = value > 0
+        made = self.distribution.survival_function(
+            ops.log(ops.select(inside, value, ops.ones_like(value))), loc, scale
+        )
+        return ops.select(ops.broadcast_to(inside, made.shape), made, ops.ones_like(made))
+
     def _kl_loss(self, a: tuple[Tensor, ...], b: tuple[Tensor, ...]) -> Tensor:
         return self.distribution.kl_loss("Normal", *b, *a)
 
