@@ -27,6 +27,23 @@ PADDING = np.array([[False, False, False, True, True], [False] * 5])
 IDS = np.array([[2, 0], [1, 3]], np.int32)
 
 PLAIN = {"dropout": 0.0}
+#: Layers whose parameters' names and order are recorded, too.
+NAMED: dict[str, tuple[Any, ...]] = {
+    "Transformer": (6, 2, 2, 2, 5),
+    "TransformerDecoderLayer": (6, 2, 5),
+    "Linear": (3, 2),
+    "LayerNormExt": (4,),
+    "PReLUExt": (),
+    "EmbeddingExt": (3, 2),
+    "Conv2dBnAct": (3, 2, 3, 1, "same", 0, 1, 1, True, "normal", "zeros", True),
+}
+
+
+def names(nn: Any, kind: str) -> list[str]:
+    """Names of a layer's parameters, held by another cell."""
+    return [p.name for p in nn.SequentialCell(getattr(nn, kind)(*NAMED[kind])).get_parameters()]
+
+
 Case = tuple[str, tuple[Any, ...], dict[str, Any], tuple[Any, ...]]
 #: name -> (class, arguments, keyword arguments, inputs). Arguments of the form ("a cell", class, ...) are made first.
 CASES: dict[str, Case] = {
@@ -138,7 +155,7 @@ def main() -> None:
     import mindspore as ms
 
     ms.set_context(mode=ms.PYNATIVE_MODE)
-    made = {}
+    made: dict[str, Any] = {"names": {kind: names(ms.nn, kind) for kind in NAMED}}
     for name in CASES:
         arrays = measured(ms.nn, ms.ops, ms.Tensor, name)
         made[name] = [{"shape": a.shape, "values": [float(f"{v:.6g}") for v in a.ravel().tolist()]} for a in arrays]

@@ -9,13 +9,18 @@ import numpy as np
 import pytest
 
 from graphc import Tensor, nn, ops
-from tests.data.ms_nn_layers import CASES, measured
+from tests.data.ms_nn_layers import CASES, NAMED, measured, names
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "ms_nn_layers.json").read_text())
 
 
 def test_every_case_is_recorded():
-    assert list(RECORDED) == list(CASES)
+    assert list(RECORDED) == ["names", *CASES]
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_names_and_order_of_parameters(kind):
+    assert names(nn, kind) == RECORDED["names"][kind]
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -8,10 +8,11 @@ from graphc import dispatch
 from graphc.arguments import no_effect
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceAttributeError, TraceError, user_loc
 from graphc.frames import clean
+from graphc.instead import instead
 from graphc.ir import Region
 from graphc.nn.cell.conversion import Conversion
 from graphc.nn.cell.hooks import Hooks
-from graphc.nn.cell.marks import INSTEAD, Marks
+from graphc.nn.cell.marks import Marks
 from graphc.nn.cell.structure import Held
 from graphc.ops.functional.state import assign
 from graphc.ops.tensor.dtype import to_name
@@ -120,7 +121,7 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
         if not early and name in self._cells:
             return self._cells[name]  # One that was added by its name.
         known = () if early else [*self.__dict__, *dir(type(self))]
-        hint = "call super().__init__() first in __init__" if early else INSTEAD.get(name)
+        hint = "call super().__init__() first in __init__" if early else instead("Cell", name)
         try:
             no_attribute(type(self).__name__, name, known, "self.", hint)
         except AttributeError as error:

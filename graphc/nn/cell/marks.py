@@ -13,34 +13,6 @@ from graphc.ops.functional.core import cast
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.tensor import Parameter, Tensor
 
-#: What a Cell of MindSpore's has besides, and what to do instead.
-INSTEAD = {
-    "shard": "there is one device: call the cell itself",
-    "offload": "there is one memory: leave it out",
-    "register_saved_tensors_hooks": "what is kept for the gradient is decided by the compiler: leave it out",
-    "compile_cache": "a step of graphc.compile shows what was compiled: step.graph",
-    "compile_phase": "a step of graphc.compile shows what was compiled: step.graph",
-    "compiled": "calling a cell compiles it once per signature; cell.compile(...) does it ahead",
-    "phase_cache": "calling a cell compiles it once per signature; cell.compile(...) does it ahead",
-    "get_func_graph_proto": "print(graphc.compile(cell, ...).graph) shows the graph",
-    "get_scope": "cells_and_names() gives the paths that nodes of the graph carry",
-    "generate_scope": "cells_and_names() gives the paths that nodes of the graph carry",
-    "get_mixed_precision_type": "compute_dtype is what to_float has set",
-    "set_mixed_precision_type": "to_float sets the dtype that the cell computes in",
-    "jit_config_dict": "there is one way of compiling: leave it out",
-    "parameter_layout_dict": "with one process parameters are whole: leave it out",
-    "parallel_parameter_name_list": "with one process parameters are whole: leave it out",
-    "parallel_parameter_merge_net_dict": "with one process parameters are whole: leave it out",
-    "cell_init_args": "keep what you need in attributes of your own",
-    "create_time": "keep what you need in attributes of your own",
-    "exist_names": "check_names() finds names given twice",
-    "exist_objs": "check_names() finds names given twice",
-    "global_cells": "cells_and_names() walks over a network's cells",
-    "total_instance_count": "cells_and_names() walks over a network's cells",
-    "IGNORE_LIST": "it is MindSpore's own bookkeeping",
-    "T_destination": "it is a type variable of MindSpore's: state_dict returns a dict",
-}
-
 
 class Marks(Structure[Child]):
     """The part of Cell that keeps such notes. Those without a meaning on one device are said once to have none."""
@@ -145,4 +117,4 @@ class Marks(Structure[Child]):
         return self
 
 
-__all__ = ["INSTEAD", "Marks"]
+__all__ = ["Marks"]

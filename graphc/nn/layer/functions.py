@@ -1,4 +1,4 @@
-"""Functions of ops as layers, under the names that MindSpore has for them: reductions, triangles and diagonals, special functions."""
+"""Functions of ops as layers, under MindSpore's names: reductions, triangles and diagonals, special functions."""
 
 from __future__ import annotations
 
@@ -242,6 +242,16 @@ class DiGamma(Cell):
         return ops.digamma(*_floats("DiGamma", x))
 
 
+class IGamma(Cell):
+    """The regularized lower incomplete gamma function P(a, x), by `ops.igamma`; in eager calls only (MindSpore: nn.IGamma).
+
+    DTypeError for other dtypes than floats, or two dtypes.
+    """
+
+    def construct(self, a: Any, x: Any) -> Tensor:
+        return ops.igamma(*_floats("IGamma", a, x))
+
+
 class LBeta(Cell):
     """lgamma(x) + lgamma(y) - lgamma(x + y) for positive x and y, by `log_beta` (MindSpore: nn.LBeta).
 
@@ -292,6 +302,7 @@ def _correction(z: Tensor) -> Tensor:
 
 __all__ = [
     "DiGamma",
+    "IGamma",
     "LBeta",
     "LGamma",
     "MatDet",

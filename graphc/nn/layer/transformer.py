@@ -1,4 +1,4 @@
-"""The transformer (Vaswani et al., "Attention is all you need", 2017): its layers, stacks of them, encoder and decoder together."""
+"""The transformer (Vaswani et al., "Attention is all you need", 2017): its layers, stacks of them, both together."""
 
 from __future__ import annotations
 
