@@ -256,7 +256,11 @@ def test_to_another_dtype():
         net.to("Ascend")
     with pytest.raises(ValueError, match=r"(?s)GC112.*device='meta'"):
         net.to_empty(device="meta")
-    for args, kwargs in ((("CPU", graphc.float16, True, 4), {}), ((), {"typ": 3}), ((X,), {"device": "CPU", "dtype": 3})):
+    for args, kwargs in (
+        (("CPU", graphc.float16, True, 4), {}),
+        ((), {"typ": 3}),
+        ((X,), {"device": "CPU", "dtype": 3}),
+    ):
         with pytest.raises(TypeError):
             net.to(*args, **kwargs)
 

@@ -136,7 +136,11 @@ def test_hooks_that_are_called_always(chosen):
         cell(X)
     assert said == [None]
     cell.register_forward_hook(lambda cell, args, out: 1 / 0, always_call=True)
-    with mode(chosen), pytest.warns(UserWarning, match="division by zero"), pytest.raises(ValueError, match="no result"):
+    with (
+        mode(chosen),
+        pytest.warns(UserWarning, match="division by zero"),
+        pytest.raises(ValueError, match="no result"),
+    ):
         cell(X)
 
 

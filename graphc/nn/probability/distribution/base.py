@@ -26,13 +26,16 @@ class Distribution(Cell):
     Parameters are given once, as numbers, lists, arrays or Tensors, or None; or at each call as Tensors, behind the value and
     in the constructor's order or by name. Results are in the parameters' dtype: dtype if that is a float, else float32. seed:
     the stream that samples are drawn from, None or 0 for the one that all random functions share.
-    A subclass defines what it knows of `_log_prob` or `_prob`, `_cdf` ..., each with the value and all parameters; the rest
+    A subclass defines what it knows of `_log_prob` or `_prob`, `_cdf` ..., each with the value and all parameters, of `_mean`,
+    `_var` ... with a tuple of them, of `_kl_loss` with two such tuples, and of `_sample` with a shape and all parameters; the rest
     follows where it can, and what cannot be told raises NoFormulaError. param: a dict of the parameters. All of it may
     be compiled and differentiated.
     """
 
     #: The names of the parameters, in order.
     names: ClassVar[tuple[str, ...]] = ()
+    #: Whether mean, entropy and the like have the shape that the parameters are broadcast to.
+    one_each: ClassVar[bool] = True
 
     def __init__(self, seed: int | None, dtype: Any, name: str, param: dict[str, Any]) -> None:
         super().__init__()
@@ -169,12 +172,9 @@ class Distribution(Cell):
     def _number(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         _, method = self._answers(name)
         parameters = self.get_dist_args(*args, **kwargs)
+        made = method(parameters)
         shape = common_shape(self.name, *(p.shape for p in parameters))
-        return self._whole(method(*parameters), shape)
-
-    def _whole(self, made: Tensor, shape: tuple[int, ...]) -> Tensor:
-        """A number for each distribution of the batch."""
-        return made if made.shape == shape else ops.broadcast_to(made, shape)
+        return ops.broadcast_to(made, shape) if self.one_each and made.shape != shape else made
 
     def mean(self, *args: Any, **kwargs: Any) -> Tensor:
         """The mean."""

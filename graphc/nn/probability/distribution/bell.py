@@ -30,15 +30,18 @@ class Normal(_Scaled):
     ) -> None:
         self._setup(seed, dtype, name, "sd", {"mean": mean, "sd": sd})
 
-    def _mean(self, mean: Tensor, sd: Tensor) -> Tensor:
+    def _mean(self, p: tuple[Tensor, ...]) -> Tensor:
+        mean, _ = p
         return mean
 
     _mode = _mean
 
-    def _sd(self, mean: Tensor, sd: Tensor) -> Tensor:
+    def _sd(self, p: tuple[Tensor, ...]) -> Tensor:
+        _, sd = p
         return sd
 
-    def _entropy(self, mean: Tensor, sd: Tensor) -> Tensor:
+    def _entropy(self, p: tuple[Tensor, ...]) -> Tensor:
+        _, sd = p
         return ops.log(sd) + 0.5 * (1 + _LOG_2PI)
 
     def _log_prob(self, value: Tensor, mean: Tensor, sd: Tensor) -> Tensor:
@@ -71,15 +74,18 @@ class Logistic(_Scaled):
     ) -> None:
         self._setup(seed, dtype, name, "scale", {"loc": loc, "scale": scale})
 
-    def _mean(self, loc: Tensor, scale: Tensor) -> Tensor:
+    def _mean(self, p: tuple[Tensor, ...]) -> Tensor:
+        loc, _ = p
         return loc
 
     _mode = _mean
 
-    def _sd(self, loc: Tensor, scale: Tensor) -> Tensor:
+    def _sd(self, p: tuple[Tensor, ...]) -> Tensor:
+        _, scale = p
         return scale * (math.pi / math.sqrt(3))
 
-    def _entropy(self, loc: Tensor, scale: Tensor) -> Tensor:
+    def _entropy(self, p: tuple[Tensor, ...]) -> Tensor:
+        _, scale = p
         return ops.log(scale) + 2.0
 
     def _log_prob(self, value: Tensor, loc: Tensor, scale: Tensor) -> Tensor:
@@ -127,10 +133,12 @@ class Cauchy(_Scaled):
     ) -> None:
         self._setup(seed, dtype, name, "scale", {"loc": loc, "scale": scale})
 
-    def _mode(self, loc: Tensor, scale: Tensor) -> Tensor:
+    def _mode(self, p: tuple[Tensor, ...]) -> Tensor:
+        loc, _ = p
         return loc
 
-    def _entropy(self, loc: Tensor, scale: Tensor) -> Tensor:
+    def _entropy(self, p: tuple[Tensor, ...]) -> Tensor:
+        _, scale = p
         return ops.log(scale) + math.log(4 * math.pi)
 
     def _log_prob(self, value: Tensor, loc: Tensor, scale: Tensor) -> Tensor:

@@ -34,16 +34,20 @@ class Bernoulli(Distribution):
         super().__init__(seed, dtype, name, {"probs": probs})
         require("Bernoulli", "probs", self.defaults["probs"], "in (0, 1)")
 
-    def _mean(self, probs: Tensor) -> Tensor:
+    def _mean(self, p: tuple[Tensor, ...]) -> Tensor:
+        (probs,) = p
         return probs
 
-    def _mode(self, probs: Tensor) -> Tensor:
+    def _mode(self, p: tuple[Tensor, ...]) -> Tensor:
+        (probs,) = p
         return ops.cast(probs > 0.5, self._dtype)
 
-    def _var(self, probs: Tensor) -> Tensor:
+    def _var(self, p: tuple[Tensor, ...]) -> Tensor:
+        (probs,) = p
         return probs * (1.0 - probs)
 
-    def _entropy(self, probs: Tensor) -> Tensor:
+    def _entropy(self, p: tuple[Tensor, ...]) -> Tensor:
+        (probs,) = p
         return -_xlogy(1.0 - probs, 1.0 - probs) - _xlogy(probs, probs)
 
     def _log_prob(self, value: Tensor, probs: Tensor) -> Tensor:
@@ -70,16 +74,20 @@ class Geometric(Distribution):
         super().__init__(seed, dtype, name, {"probs": probs})
         require("Geometric", "probs", self.defaults["probs"], "in (0, 1)")
 
-    def _mean(self, probs: Tensor) -> Tensor:
+    def _mean(self, p: tuple[Tensor, ...]) -> Tensor:
+        (probs,) = p
         return (1.0 - probs) / probs
 
-    def _mode(self, probs: Tensor) -> Tensor:
+    def _mode(self, p: tuple[Tensor, ...]) -> Tensor:
+        (probs,) = p
         return ops.cast(ops.zeros_like(probs), self._dtype)
 
-    def _var(self, probs: Tensor) -> Tensor:
+    def _var(self, p: tuple[Tensor, ...]) -> Tensor:
+        (probs,) = p
         return (1.0 - probs) / ops.square(probs)
 
-    def _entropy(self, probs: Tensor) -> Tensor:
+    def _entropy(self, p: tuple[Tensor, ...]) -> Tensor:
+        (probs,) = p
         return (-_xlogy(1.0 - probs, 1.0 - probs) - _xlogy(probs, probs)) / probs
 
     def _log_prob(self, value: Tensor, probs: Tensor) -> Tensor:
@@ -109,12 +117,14 @@ class Poisson(Distribution):
         super().__init__(seed, dtype, name, {"rate": rate})
         require("Poisson", "rate", self.defaults["rate"], "> 0")
 
-    def _mean(self, rate: Tensor) -> Tensor:
+    def _mean(self, p: tuple[Tensor, ...]) -> Tensor:
+        (rate,) = p
         return rate
 
     _var = _mean
 
-    def _mode(self, rate: Tensor) -> Tensor:
+    def _mode(self, p: tuple[Tensor, ...]) -> Tensor:
+        (rate,) = p
         return ops.floor(rate)
 
     def _log_prob(self, value: Tensor, rate: Tensor) -> Tensor:
@@ -141,6 +151,8 @@ class Categorical(Distribution):
     mean, var and sd are [..., 1], the other numbers [...].
     """
 
+    one_each = False
+
     def __init__(
         self, probs: Any = None, seed: int | None = None, dtype: Any = "int32", name: str = "Categorical"
     ) -> None:
@@ -155,23 +167,24 @@ class Categorical(Distribution):
         if not np.allclose(sums, 1, atol=1e-6 * given.shape[-1] + 1e-5):
             raise ArgumentValueError(f"Categorical: probs must add up to 1, not {sums.flat[0]:g}", loc=user_loc())
 
-    def _whole(self, made: Tensor, shape: tuple[int, ...]) -> Tensor:
-        return made
-
-    def _mean(self, probs: Tensor) -> Tensor:
+    def _mean(self, p: tuple[Tensor, ...]) -> Tensor:
+        (probs,) = p
         return ops.reduce_sum(self._classes(probs) * probs, -1, True)
 
-    def _mode(self, probs: Tensor) -> Tensor:
+    def _mode(self, p: tuple[Tensor, ...]) -> Tensor:
+        (probs,) = p
         return ops.cast(ops.argmax(probs, -1), self._dtype)
 
-    def _var(self, probs: Tensor) -> Tensor:
-        apart = self._classes(probs) - self._mean(probs)
+    def _var(self, p: tuple[Tensor, ...]) -> Tensor:
+        (probs,) = p
+        apart = self._classes(probs) - self._mean(p)
         return ops.reduce_sum(ops.square(apart) * probs, -1, True)
 
     def _classes(self, probs: Tensor) -> Tensor:
         return ops.cast(ops.arange(0, probs.shape[-1]), probs.dtype)
 
-    def _entropy(self, probs: Tensor) -> Tensor:
+    def _entropy(self, p: tuple[Tensor, ...]) -> Tensor:
+        (probs,) = p
         return -ops.reduce_sum(_xlogy(probs, probs), -1)
 
     def _hits(self, value: Tensor, probs: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -27,15 +27,18 @@ class Exponential(Distribution):
         super().__init__(seed, float_dtype("Exponential", dtype), name, {"rate": rate})
         require("Exponential", "rate", self.defaults["rate"], "> 0")
 
-    def _mean(self, rate: Tensor) -> Tensor:
+    def _mean(self, p: tuple[Tensor, ...]) -> Tensor:
+        (rate,) = p
         return 1.0 / rate
 
     _sd = _mean
 
-    def _mode(self, rate: Tensor) -> Tensor:
+    def _mode(self, p: tuple[Tensor, ...]) -> Tensor:
+        (rate,) = p
         return ops.zeros_like(rate)
 
-    def _entropy(self, rate: Tensor) -> Tensor:
+    def _entropy(self, p: tuple[Tensor, ...]) -> Tensor:
+        (rate,) = p
         return 1.0 - ops.log(rate)
 
     def _log_prob(self, value: Tensor, rate: Tensor) -> Tensor:
@@ -71,17 +74,21 @@ class Gamma(Distribution):
         for n in given:
             require("Gamma", n, self.defaults[n], "> 0")
 
-    def _mean(self, concentration: Tensor, rate: Tensor) -> Tensor:
+    def _mean(self, p: tuple[Tensor, ...]) -> Tensor:
+        concentration, rate = p
         return concentration / rate
 
-    def _var(self, concentration: Tensor, rate: Tensor) -> Tensor:
+    def _var(self, p: tuple[Tensor, ...]) -> Tensor:
+        concentration, rate = p
         return concentration / ops.square(rate)
 
-    def _mode(self, concentration: Tensor, rate: Tensor) -> Tensor:
+    def _mode(self, p: tuple[Tensor, ...]) -> Tensor:
+        concentration, rate = p
         made = (concentration - 1.0) / rate
         return _outside(made, ops.broadcast_to(concentration <= 1.0, made.shape), math.nan)
 
-    def _entropy(self, concentration: Tensor, rate: Tensor) -> Tensor:
+    def _entropy(self, p: tuple[Tensor, ...]) -> Tensor:
+        concentration, rate = p
         slope = (1.0 - concentration) * ops.digamma(concentration)
         return concentration - ops.log(rate) + ops.lgamma(concentration) + slope
 
@@ -121,18 +128,22 @@ class Beta(Distribution):
         for n in given:
             require("Beta", n, self.defaults[n], "> 0")
 
-    def _mean(self, one: Tensor, zero: Tensor) -> Tensor:
+    def _mean(self, p: tuple[Tensor, ...]) -> Tensor:
+        one, zero = p
         return one / (one + zero)
 
-    def _var(self, one: Tensor, zero: Tensor) -> Tensor:
+    def _var(self, p: tuple[Tensor, ...]) -> Tensor:
+        one, zero = p
         total = one + zero
         return one * zero / (ops.square(total) * (total + 1.0))
 
-    def _mode(self, one: Tensor, zero: Tensor) -> Tensor:
+    def _mode(self, p: tuple[Tensor, ...]) -> Tensor:
+        one, zero = p
         made = (one - 1.0) / (one + zero - 2.0)
         return _outside(made, ops.logical_or(one <= 1.0, zero <= 1.0), math.nan)
 
-    def _entropy(self, one: Tensor, zero: Tensor) -> Tensor:
+    def _entropy(self, p: tuple[Tensor, ...]) -> Tensor:
+        one, zero = p
         total = one + zero
         own = (one - 1.0) * ops.digamma(one) + (zero - 1.0) * ops.digamma(zero)
         return log_beta(one, zero) - own + (total - 2.0) * ops.digamma(total)
@@ -161,13 +172,16 @@ class Uniform(Distribution):
         if first is not None and last is not None and not (first.asnumpy() < last.asnumpy()).all():
             raise ArgumentValueError("Uniform: low must be less than high", loc=user_loc())
 
-    def _mean(self, low: Tensor, high: Tensor) -> Tensor:
+    def _mean(self, p: tuple[Tensor, ...]) -> Tensor:
+        low, high = p
         return (low + high) / 2.0
 
-    def _var(self, low: Tensor, high: Tensor) -> Tensor:
+    def _var(self, p: tuple[Tensor, ...]) -> Tensor:
+        low, high = p
         return ops.square(high - low) / 12.0
 
-    def _entropy(self, low: Tensor, high: Tensor) -> Tensor:
+    def _entropy(self, p: tuple[Tensor, ...]) -> Tensor:
+        low, high = p
         return ops.log(high - low)
 
     def _prob(self, value: Tensor, low: Tensor, high: Tensor) -> Tensor:

@@ -52,10 +52,10 @@ class TransformedDistribution(Distribution):
     def _cdf(self, value: Tensor, *parameters: Tensor) -> Tensor:
         return self.distribution.cdf(self.bijector.inverse(value), *parameters)
 
-    def _mean(self, *parameters: Tensor) -> Tensor:
+    def _mean(self, p: tuple[Tensor, ...]) -> Tensor:
         if not self.is_linear_transformation:
             raise NoFormulaError(f"{self.name}: there is no mean in closed form", loc=user_loc())
-        return self.bijector.forward(self.distribution.mean(*parameters))
+        return self.bijector.forward(self.distribution.mean(*p))
 
     def sample(self, shape: tuple[int, ...] = (), *args: Any, **kwargs: Any) -> Tensor:
         """Random values, in `dtype`."""
@@ -77,16 +77,20 @@ class LogNormal(Distribution):
         require("LogNormal", "scale", self.defaults["scale"], "> 0")
         self.distribution = Normal(loc, scale, seed, dtype)
 
-    def _mean(self, loc: Tensor, scale: Tensor) -> Tensor:
+    def _mean(self, p: tuple[Tensor, ...]) -> Tensor:
+        loc, scale = p
         return ops.exp(loc + 0.5 * ops.square(scale))
 
-    def _mode(self, loc: Tensor, scale: Tensor) -> Tensor:
+    def _mode(self, p: tuple[Tensor, ...]) -> Tensor:
+        loc, scale = p
         return ops.exp(loc - ops.square(scale))
 
-    def _var(self, loc: Tensor, scale: Tensor) -> Tensor:
+    def _var(self, p: tuple[Tensor, ...]) -> Tensor:
+        loc, scale = p
         return ops.expm1(ops.square(scale)) * ops.exp(2.0 * loc + ops.square(scale))
 
-    def _entropy(self, loc: Tensor, scale: Tensor) -> Tensor:
+    def _entropy(self, p: tuple[Tensor, ...]) -> Tensor:
+        loc, scale = p
         return loc + 0.5 + ops.log(scale) + 0.5 * math.log(2 * math.pi)
 
     def _log_prob(self, value: Tensor, loc: Tensor, scale: Tensor) -> Tensor:
@@ -99,9 +103,7 @@ class LogNormal(Distribution):
 
     def _survival_function(self, value: Tensor, loc: Tensor, scale: Tensor) -> Tensor:
         inside = value > 0
-        made = self.distribution.survival_function(
-            ops.log(ops.select(inside, value, ops.ones_like(value))), loc, scale
-        )
+        made = self.distribution.survival_function(ops.log(ops.select(inside, value, ops.ones_like(value))), loc, scale)
         return ops.select(ops.broadcast_to(inside, made.shape), made, ops.ones_like(made))
 
     def _kl_loss(self, a: tuple[Tensor, ...], b: tuple[Tensor, ...]) -> Tensor:
@@ -123,16 +125,20 @@ class Gumbel(Distribution):
                 raise ArgumentTypeError(f"Gumbel: {n} must be a number or a Tensor, got None", loc=user_loc())
         require("Gumbel", "scale", self.defaults["scale"], "> 0")
 
-    def _mean(self, loc: Tensor, scale: Tensor) -> Tensor:
+    def _mean(self, p: tuple[Tensor, ...]) -> Tensor:
+        loc, scale = p
         return loc + scale * float(np.euler_gamma)
 
-    def _mode(self, loc: Tensor, scale: Tensor) -> Tensor:
+    def _mode(self, p: tuple[Tensor, ...]) -> Tensor:
+        loc, _ = p
         return loc
 
-    def _sd(self, loc: Tensor, scale: Tensor) -> Tensor:
+    def _sd(self, p: tuple[Tensor, ...]) -> Tensor:
+        _, scale = p
         return scale * (math.pi / math.sqrt(6))
 
-    def _entropy(self, loc: Tensor, scale: Tensor) -> Tensor:
+    def _entropy(self, p: tuple[Tensor, ...]) -> Tensor:
+        _, scale = p
         return 1.0 + ops.log(scale) + float(np.euler_gamma)
 
     def _log_prob(self, value: Tensor, loc: Tensor, scale: Tensor) -> Tensor:
