@@ -1,4 +1,4 @@
-"""Buffers: tensors that belong to a Cell and are not trained. A compiled step has them as constants, and is made anew for others."""
+"""Buffers: tensors of a Cell that are not trained. A compiled step has them as constants, and is made anew for others."""
 
 from __future__ import annotations
 

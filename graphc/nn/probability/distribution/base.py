@@ -27,7 +27,7 @@ class Distribution(Cell):
     in the constructor's order or by name. Results are in the parameters' dtype: dtype if that is a float, else float32. seed:
     the stream that samples are drawn from, None or 0 for the one that all random functions share.
     A subclass defines what it knows of `_log_prob` or `_prob`, `_cdf` ..., each with the value and all parameters, of `_mean`,
-    `_var` ... with a tuple of them, of `_kl_loss` with two such tuples, and of `_sample` with a shape and all parameters; the rest
+    `_var` ... with a tuple of them, of `_kl_loss` with two such tuples, of `_sample` with a shape and all parameters; the rest
     follows where it can, and what cannot be told raises NoFormulaError. param: a dict of the parameters. All of it may
     be compiled and differentiated.
     """
