@@ -79,7 +79,7 @@ OPS = {
     **_names("use the layer of graphc.nn: nn.LSTM, nn.GRU, nn.RNN", "BasicLSTMCell DynamicGRUV2 DynamicRNN LSTM"),
     **_names("use ops.dropout", "DropoutDoMask DropoutGenMask"),
     # ---- random fills in place
-    **_names(_DRAWN, "bernoulli_ exponential_ normal_ random_ uniform_ Cauchy LogNormalReverse NonDeterministicInts"),
+    **_names(_DRAWN, "Cauchy LogNormalReverse NonDeterministicInts"),
     # ---- kernels and compilers of one's own
     **_names(
         _GENERATED,
@@ -113,7 +113,6 @@ OPS = {
 #: What of the methods and attributes of `mindspore.Tensor` is left out.
 TENSOR = {
     **_names(_DENSE, "to_coo to_csr"),
-    **_names(_DRAWN, "cauchy exponential_ normal_ random_ uniform_ bernoulli_ log_normal"),
     **_names(
         "use x.asnumpy(): a tensor's memory is a NumPy array",
         "assign_value_cpp convert_bytes_to_tensor data_ptr data_sync from_dlpack from_numpy get_bytes set_device_address"
@@ -135,8 +134,48 @@ TENSOR = {
     "numpy": "use x.asnumpy()",
 }
 
+#: What of `mindspore.nn` is left out.
+NN = {
+    **_names(
+        "use nn.Dense, nn.Conv2d, nn.Embedding and an optimizer such as nn.Lamb: second order is not implemented",
+        "Conv2dThor DenseThor EmbeddingLookupThor EmbeddingThor thor",
+    ),
+    **_names(_ONE_PROCESS, "AdaSumByDeltaWeightWrapCell AdaSumByGradWrapCell PipelineGradReducer VirtualDatasetCellTriple"),
+    **_names(_DENSE, "SparseTensorDenseMatmul SparseToDense"),
+    "GetNextSingleOp": _DATA,
+    "GraphCell": "use the Cell itself with load_checkpoint: MindIR is not read",
+    "MultiFieldEmbeddingLookup": "use nn.EmbeddingLookup for each field, and ops.reduce_sum",
+    "OptTFTWrapper": "use ModelCheckpoint: there is no fault tolerance over processes",
+    "no_init_parameters": "use the layers as they are: initial values are made at once",
+}
+
+#: What of the methods and attributes of `mindspore.nn.Cell` is left out.
+CELL = {
+    "shard": "use the cell itself: there is one device",
+    "offload": "use nothing in its place: there is one memory",
+    "register_saved_tensors_hooks": "use nothing in its place: the compiler decides what to keep for the gradient",
+    **_names("use step = graphc.compile(cell, ...): step.graph is what was compiled", "compile_cache compile_phase"),
+    "get_func_graph_proto": "use print(graphc.compile(cell, ...).graph)",
+    **_names("use cell.compile(...): it compiles ahead of the first call", "compiled phase_cache"),
+    **_names(
+        "use cells_and_names(): nodes of the graph carry these paths",
+        "get_scope generate_scope global_cells total_instance_count",
+    ),
+    **_names("use to_float, and compute_dtype", "get_mixed_precision_type set_mixed_precision_type"),
+    "jit_config_dict": "use nothing in its place: there is one way of compiling",
+    **_names(
+        "use get_parameters(): with one process they are whole",
+        "parameter_layout_dict parallel_parameter_name_list parallel_parameter_merge_net_dict",
+    ),
+    **_names("use attributes of your own", "cell_init_args create_time"),
+    **_names("use check_names()", "exist_names exist_objs"),
+    **_names("use state_dict: it is MindSpore's own bookkeeping", "IGNORE_LIST T_destination"),
+}
+
 #: By module or class of graphc's: name -> "use ...".
 INSTEAD: dict[str, dict[str, str]] = {
+    "graphc.nn": NN,
+    "Cell": CELL,
     "graphc.ops": OPS,
     "Tensor": TENSOR,
 }

@@ -12,7 +12,6 @@ from graphc.instead import instead
 
 #: Names of PyTorch's, TensorFlow's and NumPy's -> MindSpore's. Given only where the latter is known.
 FOREIGN = {
-    "Linear": "Dense",
     "Sequential": "SequentialCell",
     "Module": "Cell",
     "ModuleList": "CellList",

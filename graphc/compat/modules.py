@@ -78,6 +78,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     # ---- networks
     "mindspore.nn": _NN,
     **_within("mindspore.nn", "cell layer loss wrap grad", _NN),
+    "mindspore.nn.probability": ("graphc.nn.probability",),
+    "mindspore.nn.probability.distribution": ("graphc.nn.probability.distribution",),
+    "mindspore.nn.probability.bijector": ("graphc.nn.probability.bijector",),
     "mindspore.nn.metrics": ("graphc.nn.metrics", "graphc.nn.metrics.base"),
     "mindspore.nn.learning_rate_schedule": ("graphc.nn.rates.schedules",),
     "mindspore.nn.dynamic_lr": ("graphc.nn.rates.lists",),

@@ -7,12 +7,12 @@ import importlib
 import pytest
 
 import graphc
-from graphc import Tensor, ops
+from graphc import Tensor, nn, ops
 from graphc.instead import INSTEAD
 
 
 def part(name):
-    return Tensor if name == "Tensor" else importlib.import_module(name)
+    return {"Tensor": Tensor, "Cell": nn.Cell}.get(name) or importlib.import_module(name)
 
 
 @pytest.mark.parametrize("where", INSTEAD)
@@ -32,3 +32,7 @@ def test_the_error_says_what_to_use():
         Tensor([1.0]).to_coo()
     with pytest.raises(AttributeError, match=r"(?s)Parameter has no attribute 'pin_memory'.*use nothing"):
         graphc.Parameter(Tensor([1.0]), name="w").pin_memory()
+    with pytest.raises(AttributeError, match=r"(?s)Dense has no attribute 'shard'.*use the cell itself"):
+        nn.Dense(2, 2).shard(((1, 1),))
+    with pytest.raises(ImportError, match="no 'GraphCell'; use the Cell itself"):
+        from graphc.nn import GraphCell  # noqa: F401

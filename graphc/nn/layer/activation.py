@@ -126,6 +126,15 @@ class PReLU(Cell):
         return ops.prelu(x, self.weight)
 
 
+class PReLUExt(PReLU):
+    """PReLU with other names (MindSpore: nn.PReLUExt): num_parameters weights that start as init, of a dtype."""
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, dtype: Any = None) -> None:
+        size = checks.integer("PReLUExt", "num_parameters", num_parameters)
+        start = Constant(checks.real("PReLUExt", "init", init))
+        super().__init__(size, initializer(start, (size,), dtype or "float32"))
+
+
 class Softplus(Cell):
     """log(1 + exp(beta x)) / beta; x itself where beta x > threshold."""
 
@@ -228,6 +237,22 @@ class LogSoftmax(_Over):
         return ops.log_softmax(x, self.axis)
 
 
+class LogSoftmaxExt(Cell):
+    """log of softmax along an axis; None: the first one of tensors with 0, 1 or 3 axes, else the second (MindSpore:
+    nn.LogSoftmaxExt).
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        if dim is not None and not checks.is_int(dim):
+            raise checks.wrong_type("LogSoftmaxExt", "dim", "an int or None", dim)
+        self.dim = dim
+
+    def construct(self, x: Any) -> Tensor:
+        axis = self.dim if self.dim is not None else 0 if x.ndim in (0, 1, 3) else 1
+        return ops.log_softmax(x, axis)
+
+
 class GLU(_Over):
     """a sigmoid(b) with a and b the halves of x along an axis."""
 
@@ -281,8 +306,10 @@ __all__ = [
     "LeakyReLU",
     "LogSigmoid",
     "LogSoftmax",
+    "LogSoftmaxExt",
     "Mish",
     "PReLU",
+    "PReLUExt",
     "ReLU",
     "ReLU6",
     "SeLU",

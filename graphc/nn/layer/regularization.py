@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
+from graphc.arguments import only
 from graphc.errors import ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
@@ -84,6 +85,35 @@ class Dropout3d(_ChannelDropout):
     _ranks = (5,)
 
 
+class DropoutExt(Dropout):
+    """As Dropout, by p alone, a number in [0, 1] (MindSpore: nn.DropoutExt).
+
+    inplace True is refused (GC112): x stays what it is.
+    """
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        owner = type(self).__name__
+        if checks.real(owner, "p", p, least=0) > 1:
+            raise checks.wrong_value(owner, "p", "in [0, 1]", p)
+        only(owner, "inplace", inplace, False)
+        super().__init__(p=0.0)
+        self.p, self.inplace = p, False
+
+    def construct(self, input: Any) -> Tensor:
+        return super().construct(input) if self.p != 1 or not self.training else input * 0.0
+
+
+class Dropout2dExt(DropoutExt):
+    """Whole channels of x [N, C, L] or [N, C, H, W] as DropoutExt drops elements (MindSpore: nn.Dropout2dExt)."""
+
+    def construct(self, input: Any) -> Tensor:
+        if input.ndim not in (3, 4):
+            raise ShapeError(f"Dropout2dExt: x is {input.type}, which has another number of axes", loc=user_loc())
+        ones = ops.ones((*input.shape[:2], *[1] * (input.ndim - 2)), input.dtype)
+        made: Tensor = input * super().construct(ones) if self.training else input
+        return made
+
+
 class L1Regularizer(Cell):
     """scale times the sum of absolute values (MindSpore: nn.L1Regularizer)."""
 
@@ -95,4 +125,4 @@ class L1Regularizer(Cell):
         return ops.reduce_sum(ops.abs(weights)) * self.scale
 
 
-__all__ = ["Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "L1Regularizer"]
+__all__ = ["Dropout", "Dropout1d", "Dropout2d", "Dropout2dExt", "Dropout3d", "DropoutExt", "L1Regularizer"]

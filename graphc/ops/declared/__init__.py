@@ -10,6 +10,7 @@ from graphc.ops.declared import (  # noqa: F401
     convolution,
     custom_grad,
     decompositions,
+    distributions,
     elementwise,
     error_function,
     indexing,

@@ -27,10 +27,12 @@ from graphc.ops.functional.cumulative import *
 from graphc.ops.functional.decompositions import *
 from graphc.ops.functional.describe import *
 from graphc.ops.functional.diagonals import *
+from graphc.ops.functional.distributions import *
 from graphc.ops.functional.dynamic import *
 from graphc.ops.functional.einsum import *
 from graphc.ops.functional.elementwise import *
 from graphc.ops.functional.extrema import *
+from graphc.ops.functional.filling import *
 from graphc.ops.functional.index import *
 from graphc.ops.functional.integers import *
 from graphc.ops.functional.joining import *

@@ -72,6 +72,8 @@ class Tensor(Operators, Methods):
 
     #: Whether it stands for a Python number: weak in promotion, and a Python number again where a step returns it.
     is_number = False
+    #: How often it was written in place: it may be a constant of compiled steps.
+    writes = 0
     #: Whether it is a Parameter.
     is_parameter = False
 
@@ -378,10 +380,14 @@ class Parameter(ParameterExtras, Tensor):
         if array.shape == self.storage.shape:
             self.storage[...] = array
         else:
-            self._array = aligned(TensorType.of(array))
-            self._array[...] = array
-            Parameter.moves += 1
+            self.move(array)
         return self
+
+    def move(self, array: Array) -> None:
+        """Hold contents of any shape and dtype, in memory of their own."""
+        self._array = aligned(TensorType.of(array))
+        self._array[...] = array
+        Parameter.moves += 1
 
     def clone(self, init: str = "same") -> Parameter:
         """A new parameter of the same name, with the same data, or "zeros" or "ones"."""
