@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from graphc.failures import door
 from graphc.ops.functional import methods as methods
 from graphc.ops.functional.activation import *
+from graphc.ops.functional.adaptive_pooling import *
 from graphc.ops.functional.arithmetic import *
 from graphc.ops.functional.blocks import *
 from graphc.ops.functional.boxes import *
@@ -19,6 +20,7 @@ from graphc.ops.functional.clipping import *
 from graphc.ops.functional.collective import *
 from graphc.ops.functional.control import *
 from graphc.ops.functional.conv import *
+from graphc.ops.functional.conv_transpose import *
 from graphc.ops.functional.core import *
 from graphc.ops.functional.create import *
 from graphc.ops.functional.cumulative import *
@@ -53,6 +55,7 @@ from graphc.ops.functional.special import *
 from graphc.ops.functional.state import *
 from graphc.ops.functional.statistics import *
 from graphc.ops.functional.transcendental import *
+from graphc.ops.functional.unpooling import *
 
 if not TYPE_CHECKING:
     #: What the modules above export: all that is here but the modules themselves.

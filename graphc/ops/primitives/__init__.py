@@ -15,8 +15,10 @@ from graphc.ops.primitives.images import *
 from graphc.ops.primitives.network import *
 from graphc.ops.primitives.optimizers import *
 from graphc.ops.primitives.outside import *
+from graphc.ops.primitives.pooling import *
 from graphc.ops.primitives.products import *
 from graphc.ops.primitives.reduction import *
+from graphc.ops.primitives.resizing import *
 from graphc.ops.primitives.state import *
 from graphc.ops.tensor.primitive import *
 

@@ -1,30 +1,16 @@
-"""Primitives of images and volumes beyond plain convolution: adaptive pooling, resizing, transposed and 3-D convolution."""
+"""Primitives of images and volumes beyond plain convolution: transposed and 3-D convolution, boxes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops import functional as F
-from graphc.ops.functional.conv import conv2d_transpose, conv3d
-from graphc.ops.functional.pooling import adaptive_max_pool2d, pool3d
-from graphc.ops.functional.resizing import resize_bilinear, upsample_nearest3d
+from graphc.ops.functional.conv import dilation2d
 from graphc.ops.primitives.network import check_weight, pair_of
 from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.tensor import Tensor
-
-AdaptiveAvgPool2D = declare("AdaptiveAvgPool2D", F.adaptive_avg_pool2d, output_size=REQUIRED)
-
-
-def _resize(x: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
-    """[N, C, H, W] with another height and width, by nearest neighbours."""
-    return F.resize_nearest_neighbor(x, size, align_corners)
-
-
-ResizeNearestNeighbor = declare(
-    "ResizeNearestNeighbor", _resize, size=REQUIRED, align_corners=False, half_pixel_centers=Only(False)
-)
-
 
 def _conv_transpose(
     dy: Tensor,
@@ -46,12 +32,7 @@ def _conv_transpose(
         pads = F.same_pad((shape[2], shape[3]), (weight.shape[2], weight.shape[3]), strides, dilations)
     elif pad_mode.lower() == "valid":
         pads = (0, 0, 0, 0)
-    if group == 1:
-        return conv2d_transpose(dy, weight, shape, pads, strides, dilations)
-    part = (shape[0], shape[1] // group, *shape[2:])
-    dys, weights = F.split(dy, dy.shape[1] // group, 1), F.split(weight, weight.shape[0] // group, 0)
-    parts = [conv2d_transpose(d, w, part, pads, strides, dilations) for d, w in zip(dys, weights, strict=True)]
-    return F.concat(parts, 1)
+    return F.conv2d_transpose(dy, weight, shape, pads, strides, dilations, group)
 
 
 _TRANSPOSED: dict[str, Any] = {
@@ -71,19 +52,6 @@ Conv2DBackpropInput = declare("Conv2DBackpropInput", _conv_transpose, **_TRANSPO
 
 Conv2DTranspose = declare("Conv2DTranspose", _conv_transpose, **_TRANSPOSED)
 
-AdaptiveMaxPool2D = declare("AdaptiveMaxPool2D", adaptive_max_pool2d, output_size=REQUIRED)
-
-UpsampleNearest3D = declare("UpsampleNearest3D", upsample_nearest3d)
-
-
-def _resized(x: Tensor, size: Any, align_corners: bool, half_pixel_centers: bool) -> Tensor:
-    """Images [N, C, H, W] in another height and width, by bilinear interpolation."""
-    return resize_bilinear(x, size, align_corners, half_pixel_centers)
-
-
-ResizeBilinearV2 = declare("ResizeBilinearV2", _resized, align_corners=False, half_pixel_centers=False)
-
-
 def _conv3d(
     x: Tensor,
     weight: Tensor,
@@ -97,7 +65,7 @@ def _conv3d(
 ) -> Tensor:
     """Cross-correlation of volumes [N, C, D, H, W] with windows."""
     check_weight("Conv3D", weight, out_channel, kernel_size)
-    return conv3d(x, weight, None, stride, pad_mode, pad, dilation, group)
+    return F.conv3d(x, weight, None, stride, pad_mode, pad, dilation, group)
 
 
 Conv3D = declare(
@@ -115,20 +83,87 @@ Conv3D = declare(
 )
 
 
-def _max_pool3d(x: Tensor, kernel_size: Any, strides: Any, pad_mode: str, pad_list: Any) -> Tensor:
-    """The largest element of each window of volumes [N, C, D, H, W]."""
-    return pool3d(x, kernel_size, strides, pad_mode, pad_list)
 
 
-MaxPool3D = declare(
-    "MaxPool3D",
-    _max_pool3d,
-    kernel_size=1,
-    strides=1,
+def _conv3d_transpose(
+    x: Tensor,
+    weight: Tensor,
+    in_channel: int,
+    out_channel: int,
+    kernel_size: Any,
+    pad_mode: str,
+    pad: Any,
+    stride: Any,
+    dilation: Any,
+    group: int,
+    output_padding: Any,
+) -> Tensor:
+    """Transposed convolution of volumes [N, in, D, H, W] with windows [in, out / group, kd, kh, kw]."""
+    check_weight("Conv3DTranspose", weight, in_channel, kernel_size)
+    if weight.shape[1] * group != out_channel:
+        raise ShapeError(
+            f"Conv3DTranspose: the weight is {weight.type}, expected {out_channel} / {group} channels at axis 1",
+            loc=user_loc(),
+        )
+    return F.conv3d_transpose(x, weight, pad_mode, pad, stride, dilation, group, output_padding)
+
+
+Conv3DTranspose = declare(
+    "Conv3DTranspose",
+    _conv3d_transpose,
+    in_channel=REQUIRED,
+    out_channel=REQUIRED,
+    kernel_size=REQUIRED,
+    mode=Only(1),
     pad_mode="valid",
-    pad_list=0,
-    ceil_mode=Only(None),
+    pad=0,
+    stride=1,
+    dilation=1,
+    group=1,
+    output_padding=0,
     data_format=Only("NCDHW"),
 )
+
+
+def _dilation2d(x: Tensor, filter: Tensor, stride: Any, dilation: Any, pad_mode: str) -> Tensor:
+    """Grayscale dilation of images [N, C, H, W] by windows [C, kh, kw]."""
+    mode = pad_mode.lower()
+    if mode not in ("same", "valid"):
+        raise ArgumentValueError(f"Dilation2D: pad_mode must be 'same' or 'valid', got {pad_mode!r}", loc=user_loc())
+    if x.ndim != 4 or filter.ndim != 3 or x.shape[1] != filter.shape[0] or not x.type.is_float:
+        raise ShapeError(
+            f"Dilation2D: x is {x.type} and the filter {filter.type}, expected floats [N, C, H, W] and [C, kh, kw]",
+            loc=user_loc(),
+        )
+    strides, dilations = pair_of("Dilation2D", "stride", stride), pair_of("Dilation2D", "dilation", dilation)
+    return dilation2d(x, filter, strides, dilations, mode)
+
+
+Dilation2D = declare(
+    "Dilation2D", _dilation2d, stride=REQUIRED, dilation=REQUIRED, pad_mode="SAME", data_format=Only("NCHW")
+)
+
+# ---- blocks of images
+
+
+def _im2col(x: Tensor, ksizes: Any, strides: Any, dilations: Any, pads: Any) -> Tensor:
+    """The windows of [N, C, H, W] as columns: [N, C, kh kw, number of windows]."""
+    columns = F.unfold(x, ksizes, dilations, pads, strides)
+    return F.reshape(columns, (x.shape[0], x.shape[1], -1, columns.shape[-1]))
+
+
+Im2Col = declare("Im2Col", _im2col, ksizes=REQUIRED, strides=1, dilations=1, pads=0)
+
+
+def _col2im(x: Tensor, output_size: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Tensor:
+    """[N, C, kh kw, number of windows] added up where their windows lie: [N, C, H, W]."""
+    return F.col2im(x, output_size, kernel_size, dilation, padding, stride)
+
+
+Col2Im = declare("Col2Im", _col2im, kernel_size=REQUIRED, dilation=1, padding=0, stride=1)
+
+ChannelShuffle = declare("ChannelShuffle", lambda x, group: F.channel_shuffle(x, group), F.channel_shuffle.__doc__, group=REQUIRED)
+
+# ---- boxes
 
 IOU = declare("IOU", F.iou, mode="iou")
