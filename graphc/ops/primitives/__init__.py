@@ -19,6 +19,7 @@ from graphc.ops.primitives.pooling import *
 from graphc.ops.primitives.products import *
 from graphc.ops.primitives.reduction import *
 from graphc.ops.primitives.resizing import *
+from graphc.ops.primitives.sampling import *
 from graphc.ops.primitives.state import *
 from graphc.ops.tensor.primitive import *
 
