@@ -181,7 +181,6 @@ CASES: dict[str, tuple[Any, ...]] = {
     "P.AffineGrid(True)(a, (2, 3, 4, 1))": (array(2, 2, 3),),
     "!ops.crop_and_resize(a, b, c, (3, 4))": (array(1, 5, 6, 2), BOXES, int32(0, 0, 0)),
     "!ops.crop_and_resize(a, b, c, (3, 1), 'nearest', 0.5)": (array(1, 5, 6, 2), BOXES, int32(0, 0, 0)),
-    "!ops.crop_and_resize(a, b, c, (3, 4), 'bilinear_v2', 0.5)": (array(1, 5, 6, 2), BOXES, int32(0, 0, 0)),
     "!P.ROIAlign(2, 3, 0.75)(a, b)": (IMAGES, REGIONS),
     "!P.ROIAlign(2, 3, 1.0, 1, 0)(a, b)": (IMAGES, REGIONS),
     "!P.HSVToRGB()(a)": (array(1, 3, 5, 3, low=0.0),),

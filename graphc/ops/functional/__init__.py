@@ -23,6 +23,7 @@ from graphc.ops.functional.conv import *
 from graphc.ops.functional.conv_transpose import *
 from graphc.ops.functional.core import *
 from graphc.ops.functional.create import *
+from graphc.ops.functional.ctc import *
 from graphc.ops.functional.cumulative import *
 from graphc.ops.functional.describe import *
 from graphc.ops.functional.diagonals import *
@@ -35,6 +36,7 @@ from graphc.ops.functional.integers import *
 from graphc.ops.functional.joining import *
 from graphc.ops.functional.logic import *
 from graphc.ops.functional.loss import *
+from graphc.ops.functional.margin_losses import *
 from graphc.ops.functional.names import *
 from graphc.ops.functional.normalization import *
 from graphc.ops.functional.padding import *

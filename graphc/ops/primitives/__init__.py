@@ -12,6 +12,7 @@ from graphc.ops.primitives.float_status import *
 from graphc.ops.primitives.fused import *
 from graphc.ops.primitives.gradients import *
 from graphc.ops.primitives.images import *
+from graphc.ops.primitives.losses import *
 from graphc.ops.primitives.network import *
 from graphc.ops.primitives.optimizers import *
 from graphc.ops.primitives.outside import *
