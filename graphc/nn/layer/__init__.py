@@ -11,6 +11,7 @@ from graphc.nn.layer import (
     conv3d,
     conv_transpose,
     embedding,
+    images,
     linear,
     normalization,
     padding,
@@ -27,6 +28,7 @@ from graphc.nn.layer.conv import *
 from graphc.nn.layer.conv3d import *
 from graphc.nn.layer.conv_transpose import *
 from graphc.nn.layer.embedding import *
+from graphc.nn.layer.images import *
 from graphc.nn.layer.linear import *
 from graphc.nn.layer.normalization import *
 from graphc.nn.layer.padding import *
@@ -47,6 +49,7 @@ if not TYPE_CHECKING:
             conv3d,
             conv_transpose,
             embedding,
+            images,
             linear,
             normalization,
             padding,

@@ -16,6 +16,7 @@ from graphc.ops.functional.adaptive_pooling import *
 from graphc.ops.functional.arithmetic import *
 from graphc.ops.functional.blocks import *
 from graphc.ops.functional.boxes import *
+from graphc.ops.functional.channel_dropout import *
 from graphc.ops.functional.clipping import *
 from graphc.ops.functional.collective import *
 from graphc.ops.functional.control import *

@@ -33,7 +33,7 @@ from graphc.ops.functional.joining import concat, stack
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.loss import reduced
 from graphc.ops.functional.reduce import reduce_all, reduce_sum
-from graphc.ops.functional.shapes import broadcast_to, expand_dims, reshape
+from graphc.ops.functional.shapes import broadcast_to, expand_dims, reshape, transpose
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -56,7 +56,7 @@ def ctc_loss(
     log_probs: float32 or float64 [T, N, C], logarithms of probabilities; targets: int32 or int64 [N, S], classes other than
     `blank`; input_lengths and target_lengths: [N], up to T and S. loss: [N], or by `reduction` the sum, or the mean of the losses
     divided by their target's length. It is inf where a target does not fit its input, or 0 with zero_infinity, without a
-    gradient; NaN for lengths or classes out of range. log_alpha: [N, T, 2 S + 1], which has no gradient.
+    gradient; NaN for lengths or classes out of range. log_alpha: [N, T, 2 S + 1], which has no gradient; -inf beyond the lengths.
     The gradient for log_probs is that for numbers under a log_softmax: exp(log_probs) less the share of each class.
     In a compiled step the recursion over T is unrolled. Raises ShapeError, DTypeError, ArgumentTypeError, ArgumentValueError.
     """
@@ -81,7 +81,9 @@ def ctc_loss(
     sound = logical_and(sound, _every(logical_not(logical_and(inside, logical_not(in_range)))))
     loss = select(sound, loss, float("nan"))
     table = stop_gradient(stack(alphas[1:], 1))
-    table = select(less(table, _NEVER / 2), -float("inf"), table)
+    states = Tensor(np.arange(2 * count + 1, dtype=np.int32))
+    seen = logical_and(expand_dims(less_equal(states, mul(length, 2)), 1), expand_dims(transpose(active, (1, 0)), 2))
+    table = select(logical_and(seen, greater(table, _NEVER / 2)), table, -float("inf"))
     if reduction == "mean":
         loss = div(loss, cast_to(maximum(wanted, 1), x.type.dtype))
     return reduced("ctc_loss", loss, reduction), table

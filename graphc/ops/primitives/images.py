@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphc.errors import ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops import functional as F
+from graphc.ops.functional.boxes import nms_with_mask
+from graphc.ops.functional.channel_dropout import dropped_channels
+from graphc.ops.functional.colors import adjust_hue, adjust_saturation, hsv_to_rgb, rgb_to_hsv
 from graphc.ops.functional.conv import dilation2d
+from graphc.ops.functional.padding import pad_by_axes
 from graphc.ops.primitives.network import check_weight, pair_of
 from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.tensor import Tensor
@@ -167,3 +171,64 @@ ChannelShuffle = declare("ChannelShuffle", lambda x, group: F.channel_shuffle(x,
 # ---- boxes
 
 IOU = declare("IOU", F.iou, mode="iou")
+
+
+def _encode(anchor_box: Tensor, groundtruth_box: Tensor, means: Any, stds: Any) -> Tensor:
+    """What moves and scales anchors to boxes."""
+    return F.bounding_box_encode(anchor_box, groundtruth_box, means, stds)
+
+
+def _decode(anchor_box: Tensor, deltas: Tensor, max_shape: Any, means: Any, stds: Any, wh_ratio_clip: float) -> Tensor:
+    """The boxes that anchors become."""
+    return F.bounding_box_decode(anchor_box, deltas, max_shape, means, stds, wh_ratio_clip)
+
+
+_SCALED: dict[str, Any] = {"means": (0.0, 0.0, 0.0, 0.0), "stds": (1.0, 1.0, 1.0, 1.0)}
+
+BoundingBoxEncode = declare("BoundingBoxEncode", _encode, **_SCALED)
+
+BoundingBoxDecode = declare("BoundingBoxDecode", _decode, max_shape=REQUIRED, **_SCALED, wh_ratio_clip=0.016)
+
+CheckValid = declare("CheckValid", F.check_valid)
+
+NMSWithMask = declare("NMSWithMask", nms_with_mask, iou_threshold=0.5)
+
+# ---- colors, padding
+
+HSVToRGB, RGBToHSV = declare("HSVToRGB", hsv_to_rgb), declare("RGBToHSV", rgb_to_hsv)
+
+AdjustHue, AdjustSaturation = declare("AdjustHue", adjust_hue), declare("AdjustSaturation", adjust_saturation)
+
+
+def _pad_v3(
+    x: Tensor, paddings: Any, constant_value: Any = None, *, mode: str, paddings_contiguous: bool
+) -> Tensor:
+    """x with more elements at the ends of its axes."""
+    return pad_by_axes(x, paddings, constant_value, mode, paddings_contiguous)
+
+
+PadV3 = declare("PadV3", _pad_v3, mode="constant", paddings_contiguous=True)
+
+Padding = declare("Padding", lambda x, pad_dim_size: F.padding(x, pad_dim_size), F.padding.__doc__, pad_dim_size=8)
+
+# ---- channels at random
+
+
+def _channels_dropped(name: str, rank: int) -> Any:
+    def run(x: Tensor, keep_prob: float) -> tuple[Tensor, Tensor]:
+        if isinstance(keep_prob, bool) or not isinstance(keep_prob, (int, float)):
+            raise ArgumentTypeError(f"{name}: keep_prob must be a number, got {keep_prob!r}", loc=user_loc())
+        if not 0 <= keep_prob <= 1:
+            raise ArgumentValueError(f"{name}: keep_prob must lie in [0, 1], got {keep_prob}", loc=user_loc())
+        if x.ndim != rank or not x.type.is_float:
+            raise ShapeError(f"{name}: x is {x.type}, expected floats of {rank} axes", loc=user_loc())
+        scale = dropped_channels(x, 1.0 - keep_prob)
+        return F.mul(x, scale), F.broadcast_to(F.not_equal(scale, 0.0), x.shape)
+
+    run.__doc__ = "(x / keep_prob in the channels that are kept, else 0; bool: what is kept)."
+    return run
+
+
+Dropout2D, Dropout3D = (
+    declare(name, _channels_dropped(name, rank), keep_prob=0.5) for name, rank in (("Dropout2D", 4), ("Dropout3D", 5))
+)
