@@ -1,5 +1,5 @@
-"""Numbers and gradients, in float64, of functions for which MindSpore 2.10 has no CPU kernel, or one that is coarse or wrong; from
-torch, for tests/ops/test_network_recorded.py.
+"""Numbers and gradients, in float64, of functions for which MindSpore 2.10 has no CPU kernel, or one that is coarse or wrong;
+from torch, for tests/ops/test_network_recorded.py.
 
 Run with torch's Python in the checkout: python -m tests.data.torch_network OUTPUT.json
 """

@@ -1,5 +1,5 @@
-"""Pooling, resizing, sampling, padding, image functions and losses against recorded numbers and gradients (tests/data/ms_network.py,
-tests/data/torch_network.py).
+"""Pooling, resizing, sampling, padding, image functions and losses against recorded numbers and gradients
+(tests/data/ms_network.py, tests/data/torch_network.py).
 """
 
 from __future__ import annotations

@@ -114,8 +114,8 @@ class _Structure(_Alike):
 class SSIM(_Structure):
     """[N]: the structural similarity of images [N, C, H, W], float32 or float16 (Wang et al., 2004; MindSpore: nn.SSIM).
 
-    max_val: the largest value a pixel may have; filter_size, filter_sigma: a window of normal weights; k1, k2: what keeps quotients
-    small. Raises ShapeError, DTypeError, ArgumentTypeError, ArgumentValueError.
+    max_val: the largest value a pixel may have; filter_size, filter_sigma: a window of normal weights; k1, k2: what keeps
+    quotients small. Raises ShapeError, DTypeError, ArgumentTypeError, ArgumentValueError.
     """
 
     _dtypes = ("float32", "float16")
@@ -174,8 +174,8 @@ class MSSSIM(_Structure):
 
 
 class PSNR(_Alike):
-    """[N]: the peak signal-to-noise ratio of images [N, C, H, W] in decibels, 10 log10(max_val^2 / mean squared error) (MindSpore:
-    nn.PSNR).
+    """[N]: the peak signal-to-noise ratio of images [N, C, H, W] in decibels, 10 log10(max_val^2 / mean squared error)
+    (MindSpore: nn.PSNR).
     """
 
     def construct(self, img1: Any, img2: Any) -> Tensor:

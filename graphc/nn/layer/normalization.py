@@ -271,8 +271,8 @@ class GroupNorm(Cell):
 
 
 class LRN(Cell):
-    """x / (bias + alpha sum of squares)^beta, the sum over depth_radius channels on either side; see `ops.lrn` (Krizhevsky et al.,
-    2012; MindSpore: nn.LRN).
+    """x / (bias + alpha sum of squares)^beta, the sum over depth_radius channels on either side; see `ops.lrn`
+    (Krizhevsky et al., 2012; MindSpore: nn.LRN).
     """
 
     def __init__(

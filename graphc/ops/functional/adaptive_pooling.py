@@ -13,7 +13,7 @@ from graphc.ops.functional.extrema import arg_with_value
 from graphc.ops.functional.index import gather_elements
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.reduce import reduce_max, reduce_mean
-from graphc.ops.functional.shapes import expand_dims, squeeze
+from graphc.ops.functional.shapes import squeeze
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 

@@ -125,7 +125,8 @@ def fold(
     oh, ow = (h - dh * (kh - 1) - 1) // sh + 1, (w - dw * (kw - 1) - 1) // sw + 1
     if input.ndim != 3 or input.shape[1] % (kh * kw) or input.shape[2] != oh * ow:
         raise ShapeError(
-            f"fold: the input is {input.type}, expected [N, C {kh * kw}, {oh * ow}] by the other arguments", loc=user_loc()
+            f"fold: the input is {input.type}, expected [N, C {kh * kw}, {oh * ow}] by the other arguments",
+            loc=user_loc(),
         )
     n, c = input.shape[0], input.shape[1] // (kh * kw)
     x = reshape(input, (n, c, kh, kw, oh, ow))
@@ -161,7 +162,9 @@ def channel_shuffle(x: Tensor, groups: int) -> Tensor:
     if isinstance(groups, bool) or not isinstance(groups, int):
         raise ArgumentTypeError(f"channel_shuffle: groups must be an int, got {type(groups).__name__}", loc=user_loc())
     if x.ndim < 3 or groups < 1 or x.shape[1] % groups:
-        raise ArgumentValueError(f"channel_shuffle: {groups} groups do not divide the channels of {x.type}", loc=user_loc())
+        raise ArgumentValueError(
+            f"channel_shuffle: {groups} groups do not divide the channels of {x.type}", loc=user_loc()
+        )
     n, channels, *rest = x.shape
     parts = reshape(x, (n, groups, channels // groups, *rest))
     order = (0, 2, 1, *range(3, parts.ndim))

@@ -96,7 +96,9 @@ def bounding_box_decode(
     if not isinstance(max_shape, (tuple, list)) or len(max_shape) < 2:
         raise ArgumentValueError(f"{owner}: max_shape must be a height and a width, got {max_shape!r}", loc=user_loc())
     if not 0 < wh_ratio_clip < 1:
-        raise ArgumentValueError(f"{owner}: wh_ratio_clip must lie between 0 and 1, got {wh_ratio_clip!r}", loc=user_loc())
+        raise ArgumentValueError(
+            f"{owner}: wh_ratio_clip must lie between 0 and 1, got {wh_ratio_clip!r}", loc=user_loc()
+        )
     middles, sizes = _centers(anchor_box)
     scaled = zip(_four(owner, "means", means), _four(owner, "stds", stds), strict=True)
     dx, dy, dw, dh = (add(mul(getitem(deltas, (..., i)), std), mean) for i, (mean, std) in enumerate(scaled))
@@ -116,7 +118,8 @@ def check_valid(bboxes: Tensor, img_metas: Tensor) -> Tensor:
     """
     if bboxes.ndim != 2 or bboxes.shape[1] != 4 or img_metas.shape != (3,):
         raise ShapeError(
-            f"check_valid: bboxes are {bboxes.type} and img_metas {img_metas.type}, expected [N, 4] and [3]", loc=user_loc()
+            f"check_valid: bboxes are {bboxes.type} and img_metas {img_metas.type}, expected [N, 4] and [3]",
+            loc=user_loc(),
         )
     height, width = (sub(mul(img_metas[i], img_metas[2]), 1) for i in (0, 1))
     low = logical_and(greater_equal(bboxes[:, 0], 0), greater_equal(bboxes[:, 1], 0))
@@ -124,7 +127,9 @@ def check_valid(bboxes: Tensor, img_metas: Tensor) -> Tensor:
 
 
 def nms_with_mask(bboxes: Tensor, iou_threshold: float) -> tuple[Tensor, Tensor, Tensor]:
-    """(boxes from the highest score to the lowest, int32: 0, 1, ..., bool: which are kept). bboxes: [N, (x0, y0, x1, y1, score)]. A box is left out if it and a kept one with a higher score overlap by more than iou_threshold of their union.
+    """(boxes from the highest score to the lowest, int32: 0, 1, ..., bool: which are kept).
+
+    bboxes: [N, (x0, y0, x1, y1, score)]. A box is left out if it and a kept one with a higher score overlap by more than iou_threshold of their union.
     """
     if isinstance(iou_threshold, bool) or not isinstance(iou_threshold, (int, float)):
         raise ArgumentTypeError(f"NMSWithMask: iou_threshold must be a number, got {iou_threshold!r}", loc=user_loc())
@@ -132,9 +137,7 @@ def nms_with_mask(bboxes: Tensor, iou_threshold: float) -> tuple[Tensor, Tensor,
         raise ShapeError(f"NMSWithMask: the boxes are {bboxes.type}, expected floats [N, 5]", loc=user_loc())
     boxes = stop_gradient(gather(bboxes, cast(argsort(bboxes[:, 4], 0, True), "int32"), 0))
     a, b = expand_dims(boxes, 1), expand_dims(boxes, 0)
-    sides = [
-        maximum(sub(minimum(a[..., i + 2], b[..., i + 2]), maximum(a[..., i], b[..., i])), 0.0) for i in (0, 1)
-    ]
+    sides = [maximum(sub(minimum(a[..., i + 2], b[..., i + 2]), maximum(a[..., i], b[..., i])), 0.0) for i in (0, 1)]
     common = mul(*sides)
     area = mul(sub(boxes[:, 2], boxes[:, 0]), sub(boxes[:, 3], boxes[:, 1]))
     union = sub(add(expand_dims(area, 1), expand_dims(area, 0)), common)

@@ -23,7 +23,9 @@ def dropped_channels(x: Tensor, p: float, lead: int = 2) -> Tensor:
 def _channel_dropout(owner: str, input: Tensor, p: float, training: bool, ranks: tuple[int, ...]) -> Tensor:
     x = as_tensor(input, f"{owner}: input")
     if not isinstance(p, float) or not isinstance(training, bool):
-        raise ArgumentTypeError(f"{owner}: expected p a float and training a bool, got {p!r}, {training!r}", loc=user_loc())
+        raise ArgumentTypeError(
+            f"{owner}: expected p a float and training a bool, got {p!r}, {training!r}", loc=user_loc()
+        )
     if not 0 <= p <= 1:
         raise ArgumentValueError(f"{owner}: p must lie in [0, 1], got {p}", loc=user_loc())
     if x.ndim not in ranks or not x.type.is_float:

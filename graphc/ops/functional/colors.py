@@ -59,4 +59,3 @@ def adjust_saturation(image: Tensor, scale: Operand) -> Tensor:
     """Images whose saturations are multiplied by a number, and bounded by 1."""
     hue, saturation, value = _channels("AdjustSaturation", rgb_to_hsv(image))
     return hsv_to_rgb(stack([hue, clamp(mul(saturation, scale), 0.0, 1.0), value], -1))
-

@@ -15,7 +15,7 @@ from graphc.ops.functional.logic import select
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.shapes import expand_dims, reshape, squeeze, transpose
 from graphc.ops.functional.slicing import getitem
-from graphc.ops.functional.windows import windows_over
+from graphc.ops.functional.windows import per_axis, windows_over
 from graphc.ops.tensor.tensor import Tensor
 
 Pad = tuple[int, int, int, int]
@@ -186,12 +186,10 @@ def conv1d(
         raise ShapeError(
             f"conv1d: x is {kinds[0]} and weight is {kinds[1]}, expected [N,C,L] and [out,in,k]", loc=user_loc()
         )
-    sizes = {"stride": stride, "padding": padding, "dilation": dilation}
-    for name, value in sizes.items():
-        sizes[name] = value if isinstance(value, int) else tuple(value)[0] if len(value) == 1 else -1
-        if not isinstance(sizes[name], int) or sizes[name] < (name != "padding"):
-            raise ArgumentValueError(f"conv1d: {name} must be an int, or a tuple of one, got {value!r}", loc=user_loc())
-    step, ends, spread_by = sizes.values()
+    step, ends, spread_by = (
+        per_axis("conv1d", name, value, 1, least)[0]
+        for name, value, least in (("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1))
+    )
     images = (expand_dims(input, 2), expand_dims(weight, 2), bias)
     y = conv2d(*images, (1, step), pad_mode, (0, 0, ends, ends), (1, spread_by), groups)
     return squeeze(y, 2)

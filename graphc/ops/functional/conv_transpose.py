@@ -86,7 +86,8 @@ def conv_transpose2d(
     extra = per_axis(owner, "output_padding", output_padding, 2, least=0)
     if any(e >= max(s, d) for e, s, d in zip(extra, steps, spreads, strict=True)):
         raise ArgumentValueError(
-            f"{owner}: output_padding {output_padding!r} must be smaller than the stride or the dilation", loc=user_loc()
+            f"{owner}: output_padding {output_padding!r} must be smaller than the stride or the dilation",
+            loc=user_loc(),
         )
     parts = zip(x.shape[2:], steps, pads, spreads, weight.shape[2:], extra, strict=True)
     sizes = [(n - 1) * s - 2 * p + d * (k - 1) + 1 + e for n, s, p, d, k, e in parts]
@@ -120,7 +121,9 @@ def conv3d_transpose(
     extra = per_axis(owner, "output_padding", output_padding, 3, least=0)
     mode = pad_mode.lower()
     if mode not in ("same", "valid", "pad"):
-        raise ArgumentValueError(f"{owner}: pad_mode must be 'same', 'valid' or 'pad', got {pad_mode!r}", loc=user_loc())
+        raise ArgumentValueError(
+            f"{owner}: pad_mode must be 'same', 'valid' or 'pad', got {pad_mode!r}", loc=user_loc()
+        )
     if mode != "pad" and (any(map(any, ends)) or any(extra)):
         raise ArgumentValueError(
             f"{owner}: padding and output_padding must be 0 with pad_mode {pad_mode!r}", loc=user_loc()

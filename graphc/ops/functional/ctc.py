@@ -61,7 +61,9 @@ def ctc_loss(
     In a compiled step the recursion over T is unrolled. Raises ShapeError, DTypeError, ArgumentTypeError, ArgumentValueError.
     """
     x, labels = as_tensor(log_probs, "ctc_loss: log_probs"), as_tensor(targets, "ctc_loss: targets")
-    given, wanted = (_lengths(name, n) for name, n in (("input_lengths", input_lengths), ("target_lengths", target_lengths)))
+    given, wanted = (
+        _lengths(name, n) for name, n in (("input_lengths", input_lengths), ("target_lengths", target_lengths))
+    )
     _check(x, labels, given, wanted, blank, zero_infinity)
     steps, n, classes = x.shape
     count = labels.shape[1]
@@ -134,7 +136,9 @@ def _alphas(x: Tensor, labels: Tensor, given: Tensor, blank: int) -> list[Tensor
     seen = gather_elements(x, 2, broadcast_to(expand_dims(with_blanks, 0), (steps, n, states)))
     skips = logical_and(
         not_equal(getitem(with_blanks, (slice(None), slice(2, None))), blank),
-        not_equal(getitem(with_blanks, (slice(None), slice(2, None))), getitem(with_blanks, (slice(None), slice(0, -2)))),
+        not_equal(
+            getitem(with_blanks, (slice(None), slice(2, None))), getitem(with_blanks, (slice(None), slice(0, -2)))
+        ),
     )
     none = np.full((n, states), _NEVER)
     none[:, 0] = 0
@@ -191,7 +195,9 @@ def ctc_greedy_decoder(
     if not isinstance(merge_repeated, bool):
         raise ArgumentTypeError("ctc_greedy_decoder: merge_repeated must be a bool", loc=user_loc())
     if inputs.type.dtype not in ("float32", "float64"):
-        raise DTypeError(f"ctc_greedy_decoder: the inputs are {inputs.type}, expected float32 or float64", loc=user_loc())
+        raise DTypeError(
+            f"ctc_greedy_decoder: the inputs are {inputs.type}, expected float32 or float64", loc=user_loc()
+        )
     if inputs.ndim != 3 or sequence_length.shape != inputs.shape[1:2] or 0 in inputs.shape:
         raise ShapeError(
             f"ctc_greedy_decoder: the inputs are {inputs.type}, the lengths {sequence_length.type}, expected [T, N, C] and [N]",

@@ -54,7 +54,7 @@ def values_at(rows: Tensor, first: Tensor, points: Sequence[Tensor], sizes: Sequ
 
     rows, first: see `pixel_rows` and `first_rows`. Pixels outside are zero; so is a point whose coordinate is NaN.
     """
-    corners: list[list[tuple[Tensor, Tensor | None]]] = []
+    corners: list[list[tuple[Tensor, Any]]] = []
     for point, size in zip(points, sizes, strict=True):
         known = clamp(select(equal(point, point), point, -1.0), -1.0, float(size))
         if nearest:
@@ -66,15 +66,14 @@ def values_at(rows: Tensor, first: Tensor, points: Sequence[Tensor], sizes: Sequ
     total: Tensor | None = None
     for corner in itertools.product(*corners):
         place: Any = 0
-        weight: Tensor | None = None
-        inside: Tensor | None = None
+        weight: Any = None
+        inside: Any = None
         for (at, share), size in zip(corner, sizes, strict=True):
             place = add(mul(place, size), cast_to(clamp(at, 0.0, size - 1.0), "int32"))
             here = logical_and(greater_equal(at, 0.0), less_equal(at, size - 1.0))
             inside = here if inside is None else logical_and(inside, here)
             if share is not None:
                 weight = share if weight is None else mul(weight, share)
-        assert inside is not None
         counted = select(inside, 1.0 if weight is None else weight, 0.0)
         part = mul(gather(rows, add(place, first), 0), expand_dims(cast(counted, rows.dtype), -1))
         total = part if total is None else add(total, part)
@@ -124,7 +123,8 @@ def _pixel_places(x: Tensor, size: int, padding_mode: str, corners: bool) -> Ten
         turns = floor(div(away, span))
         rest = sub(away, mul(turns, span))
         at = add(select(equal(floor_mod(turns, 2.0), 0.0), rest, sub(span, rest)), low)
-    return clamp(at, 0.0, size - 1.0)
+    inside: Tensor = clamp(at, 0.0, size - 1.0)
+    return inside
 
 
 def grid_sample(
@@ -133,8 +133,8 @@ def grid_sample(
     """The values of images [N, C, H, W] at the points of a grid [N, h, w, 2], or of volumes [N, C, D, H, W] at those of
     [N, d, h, w, 3] (MindSpore: ops.grid_sample; Jaderberg et al., 2015).
 
-    Coordinates are (x, y) or (x, y, z), -1 and 1 at the ends (see `affine_grid`). mode: "bilinear" or "nearest". padding_mode, for
-    points outside: "zeros", "border" or "reflection". Raises ShapeError, DTypeError, ArgumentTypeError, ArgumentValueError.
+    Coordinates are (x, y) or (x, y, z), -1 and 1 at the ends (see `affine_grid`). mode: "bilinear" or "nearest". padding_mode,
+    for points outside: "zeros", "border" or "reflection". Raises ShapeError, DTypeError, ArgumentTypeError, ArgumentValueError.
     """
     x, grid = as_tensor(input, "grid_sample: input"), as_tensor(grid, "grid_sample: grid")
     only("grid_sample", "mode", mode, "bilinear", "nearest")
@@ -145,7 +145,9 @@ def grid_sample(
     if align_corners is not None and not isinstance(align_corners, bool):
         raise ArgumentTypeError("grid_sample: align_corners must be a bool or None", loc=user_loc())
     if not x.type.is_float or x.type.dtype != grid.type.dtype:
-        raise DTypeError(f"grid_sample: the input is {x.type}, the grid {grid.type}, expected floats of one dtype", loc=user_loc())
+        raise DTypeError(
+            f"grid_sample: the input is {x.type}, the grid {grid.type}, expected floats of one dtype", loc=user_loc()
+        )
     axes = x.ndim - 2
     if axes not in (2, 3) or grid.ndim != x.ndim or grid.shape[-1] != axes or grid.shape[0] != x.shape[0]:
         raise ShapeError(
@@ -219,14 +221,15 @@ def roi_align(
     sample_num: int,
     roi_end_mode: int,
 ) -> Tensor:
-    """[boxes, C, pooled_height, pooled_width]: means of boxes of features [N, C, H, W], by bilinear interpolation (He et al., 2017).
+    """[boxes, C, pooled_height, pooled_width]: means of boxes of features [N, C, H, W] (He et al., 2017).
 
     rois: [boxes, 5], the image's number and (x1, y1, x2, y2), times spatial_scale. sample_num points per part and axis.
     roi_end_mode 1: x2 and y2 are the last pixels, 0: the ends.
     """
     if features.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5:
         raise ShapeError(
-            f"ROIAlign: features are {features.type}, rois {rois.type}, expected [N, C, H, W] and [boxes, 5]", loc=user_loc()
+            f"ROIAlign: features are {features.type}, rois {rois.type}, expected [N, C, H, W] and [boxes, 5]",
+            loc=user_loc(),
         )
     parts = per_axis("ROIAlign", "pooled_height and pooled_width", (pooled_height, pooled_width), 2)
     if isinstance(sample_num, bool) or not isinstance(sample_num, int) or sample_num < 1:
@@ -266,7 +269,7 @@ def deformable_offsets(
     dilation: tuple[int, int],
     groups: int,
 ) -> Tensor:
-    """[N, C, rows kh, columns kw]: what the taps of a convolution's windows read of x [N, C, H, W] at shifted places, times a mask.
+    """[N, C, rows kh, columns kw]: what the taps of windows of x [N, C, H, W] read at shifted places, times a mask.
 
     offsets: [N, 3 groups kh kw, rows, columns], first the shifts to the right, then those downwards, then the masks; the channels
     are divided into groups with shifts of their own. What lies outside is zero.
@@ -332,7 +335,9 @@ def deformable_conv2d(
     pads = per_axis(owner, "padding", padding, 4, least=0)
     for name, value in (("strides", steps), ("dilations", spreads)):
         if value[:2] != (1, 1):
-            raise ArgumentValueError(f"{owner}: {name} must be (1, 1, vertical, horizontal), got {value}", loc=user_loc())
+            raise ArgumentValueError(
+                f"{owner}: {name} must be (1, 1, vertical, horizontal), got {value}", loc=user_loc()
+            )
     many = per_axis(owner, "deformable_groups", deformable_groups, 1)[0]
     taken = deformable_offsets(
         x, offsets, (kernel[0], kernel[1]), (steps[2], steps[3]), pads, (spreads[2], spreads[3]), many

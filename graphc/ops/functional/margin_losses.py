@@ -64,8 +64,8 @@ def multi_margin_loss(
     weight: Tensor | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """sum over the other classes j of max(0, margin - x[target] + x[j])^p, times the weight of the target, divided by the number of
-    classes; reduced (MindSpore: ops.multi_margin_loss).
+    """sum over the other classes j of max(0, margin - x[target] + x[j])^p, times the weight of the target, divided by the
+    number of classes; reduced (MindSpore: ops.multi_margin_loss).
 
     input: [N, C]; target: class numbers [N]; weight: [C]. p is 1 or 2. Raises ShapeError, ArgumentTypeError, ArgumentValueError.
     """
@@ -112,7 +112,9 @@ def labels_of(owner: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor
     if target.type.dtype not in ("int32", "int64"):
         raise DTypeError(f"{owner}: the target is {target.type}, expected int32 class numbers", loc=user_loc())
     if x.ndim not in (1, 2) or x.shape != target.shape or 0 in x.shape:
-        raise ShapeError(f"{owner}: the input is {x.type}, the target {target.type}, expected [N, C] or [C]", loc=user_loc())
+        raise ShapeError(
+            f"{owner}: the input is {x.type}, the target {target.type}, expected [N, C] or [C]", loc=user_loc()
+        )
     alone, target = x.ndim == 1, cast_to(target, "int32")
     return (expand_dims(x, 0), expand_dims(target, 0), True) if alone else (x, target, False)
 

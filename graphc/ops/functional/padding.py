@@ -61,8 +61,8 @@ def mirror_pad(input_x: Tensor, paddings: Any, mode: str) -> Tensor:
 
 
 def pad_by_axes(x: Tensor, paddings: Any, constant_value: Any, mode: str, paddings_contiguous: bool) -> Tensor:
-    """x padded as by `pad`. paddings, also as a tensor that is known: (before, after) of the last axis, then of the one before it,
-    or, not contiguous, all befores in that order, then all afters. mode: "constant", "reflect", "edge" or "circular".
+    """x padded as by `pad`. paddings, also as a tensor that is known: (before, after) of the last axis, then of the one before
+    it, or, not contiguous, all befores in that order, then all afters. mode: "constant", "reflect", "edge" or "circular".
     """
     kinds = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "circular": "circular"}
     if mode not in kinds:

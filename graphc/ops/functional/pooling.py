@@ -272,9 +272,7 @@ def pool3d(
     kernel, stride, mode = triple(kernel_size), triple(strides), pad_mode.lower()
     if mode not in ("valid", "same", "pad"):
         raise ArgumentValueError(f"pad_mode must be 'valid', 'same' or 'pad', got {pad_mode!r}", loc=user_loc())
-    ends = [
-        (int(a), int(b)) for a, b in padded_ends(x.shape[2:], kernel, stride, (1, 1, 1), mode, pad_list)
-    ]
+    ends = [(int(a), int(b)) for a, b in padded_ends(x.shape[2:], kernel, stride, (1, 1, 1), mode, pad_list)]
     w = windows_over("pooling", x.shape[2:], kernel, stride, ends, None, bool(ceil_mode) and mode == "pad")
     if kind == "max":
         return max_windows(x, w)

@@ -9,11 +9,11 @@ import numpy as np
 
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
-from graphc.ops.functional.core import cast
 from graphc.ops.functional.adaptive_pooling import adaptive
+from graphc.ops.functional.core import cast
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_mean
-from graphc.ops.functional.shapes import reshape, transpose
+from graphc.ops.functional.shapes import transpose
 from graphc.ops.functional.slicing import gather
 from graphc.ops.tensor.tensor import Tensor
 
@@ -104,10 +104,10 @@ def _weighted(x: Tensor, axis: int, weights: Any) -> Tensor:
     return transpose(matmul(transpose(x, order), matrix), back)
 
 
-def _resized(x: Tensor, sizes: Sequence[int], resize: Callable[[Tensor, int, int, int], Tensor]) -> Tensor:
-    """resize(x, axis, place among the resized axes, wanted) for each of the axes behind the second."""
-    for i, wanted in enumerate(sizes):
-        x = resize(x, 2 + i, i, wanted)
+def _resized(x: Tensor, sizes: Sequence[int], resize: Callable[[Tensor, int, int], Tensor]) -> Tensor:
+    """resize(x, axis, wanted) for each of the axes behind the second."""
+    for axis, wanted in enumerate(sizes, 2):
+        x = resize(x, axis, wanted)
     return x.value()
 
 
@@ -122,8 +122,8 @@ def resize_nearest(
     As in MindSpore a scale counts only if it makes the size neither the same nor twice what it was.
     """
 
-    def axis_of(x: Tensor, axis: int, i: int, wanted: int) -> Tensor:
-        have, scale = x.shape[axis], scales[i] if scales else None
+    def axis_of(x: Tensor, axis: int, wanted: int) -> Tensor:
+        have, scale = x.shape[axis], scales[axis - 2] if scales else None
         if corners:
             return _picked(x, axis, np.floor(_corner_places(have, wanted) + 0.5))
         if wanted in (have, 2 * have):
@@ -139,8 +139,8 @@ def resize_linear(
 ) -> Tensor:
     """[N, C, ...] in other sizes, by linear interpolation along each axis."""
 
-    def axis_of(x: Tensor, axis: int, i: int, wanted: int) -> Tensor:
-        have, scale = x.shape[axis], scales[i] if scales else None
+    def axis_of(x: Tensor, axis: int, wanted: int) -> Tensor:
+        have, scale = x.shape[axis], scales[axis - 2] if scales else None
         if corners:
             places = _corner_places(have, wanted)
         else:
@@ -164,8 +164,8 @@ def resize_cubic(
     derivative at distance 1 is -0.5 and entries beyond the ends are left out, else it is -0.75 and the ends are repeated.
     """
 
-    def axis_of(x: Tensor, axis: int, i: int, wanted: int) -> Tensor:
-        have, scale = x.shape[axis], scales[i] if scales else None
+    def axis_of(x: Tensor, axis: int, wanted: int) -> Tensor:
+        have, scale = x.shape[axis], scales[axis - 2] if scales else None
         if corners:
             places = _corner_places(have, wanted)
         else:
@@ -180,7 +180,7 @@ def resize_area(images: Tensor, size: Any, align_corners: bool = False) -> Tenso
     """float32[N, H, W, C]: images [N, H, W, C] in another height and width, each pixel the mean of what it covers."""
     x = transpose(cast(images, "float32"), (0, 3, 1, 2))
 
-    def axis_of(x: Tensor, axis: int, i: int, wanted: int) -> Tensor:
+    def axis_of(x: Tensor, axis: int, wanted: int) -> Tensor:
         have = x.shape[axis]
         step = (have - 1) / (wanted - 1) if align_corners and wanted > 1 else have / wanted
         return _weighted(x, axis, _area_weights(have, wanted, step))

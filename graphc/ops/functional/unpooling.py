@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
-from graphc.ops.functional.core import cast_to
+from graphc.ops.functional.core import IndexRangeError, cast_to
 from graphc.ops.functional.create import zeros
-from graphc.ops.functional.elementwise import add, floor, mul, sub
+from graphc.ops.functional.elementwise import add, floor, greater_equal, less, logical_and, mul, sub
 from graphc.ops.functional.extrema import arg_with_value
 from graphc.ops.functional.index import gather_elements
 from graphc.ops.functional.joining import concat
+from graphc.ops.functional.logic import select
 from graphc.ops.functional.random import rand
 from graphc.ops.functional.scattering import tensor_scatter_elements
 from graphc.ops.functional.shapes import expand_dims, reshape, squeeze
@@ -59,7 +60,13 @@ def unpooled(
             )
         made = wanted
     rows, count = math.prod(lead), math.prod(made)
-    places = add(reshape(indices, (rows, -1)), Tensor(np.arange(rows, dtype=indices.type.numpy)[:, None] * count))
+    flat_indices = reshape(indices, (rows, -1))
+    inside = logical_and(greater_equal(flat_indices, 0), less(flat_indices, count))
+    if inside.array is not None and not inside.array.all():
+        raise IndexRangeError(f"{owner}: the indices must lie in [0, {count}), the flattened {made}", loc=user_loc())
+    # A place outside would else be one of the next channel.
+    places = add(flat_indices, Tensor(np.arange(rows, dtype=indices.type.numpy)[:, None] * count))
+    places = select(inside, places, rows * count)
     flat = zeros((rows * count,), x.dtype)
     filled = tensor_scatter_elements(flat, reshape(places, (-1,)), reshape(x, (-1,)), 0)
     return reshape(filled, (*lead, *made))
@@ -79,7 +86,8 @@ def max_unpool2d(
 
     x and indices (int32 or int64): [N, C, H, W] or [C, H, W], as max pooling with the window kernel_size, the stride and the
     padding gave them. output_size: the result's sizes, where rounding left them open.
-    Raises ShapeError, DTypeError, ArgumentTypeError, ArgumentValueError, and IndexError for a place outside.
+    Raises ShapeError, DTypeError, ArgumentTypeError, ArgumentValueError, and IndexError for a place outside; in a compiled step
+    what would stand there is left out.
     """
     return unpooled("max_unpool2d", x, indices, 2, kernel_size, stride, padding, output_size)
 
@@ -161,9 +169,9 @@ def _fractional(
     windows = reshape(places, (places.shape[0], channels, -1))
     windows = add(windows, zeros((n, channels, 1), "int32"))
     seen = gather_elements(reshape(x, (n, channels, -1)), 2, windows)
-    shape = (n, channels, math.prod(wanted), math.prod(kernel))
-    at, values = arg_with_value(reshape(seen, shape), -1, True, True, "int32")
-    found = squeeze(gather_elements(reshape(windows, shape), 3, at), -1)
+    each = (n, channels, math.prod(wanted), math.prod(kernel))
+    at, values = arg_with_value(reshape(seen, each), -1, True, True, "int32")
+    found = squeeze(gather_elements(reshape(windows, each), 3, at), -1)
     made = (n, channels, *wanted)
     y, marks = reshape(values, made), cast_to(reshape(found, made), "int64")
     if alone:

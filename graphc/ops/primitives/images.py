@@ -16,6 +16,7 @@ from graphc.ops.primitives.network import check_weight, pair_of
 from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.tensor import Tensor
 
+
 def _conv_transpose(
     dy: Tensor,
     weight: Tensor,
@@ -56,6 +57,7 @@ Conv2DBackpropInput = declare("Conv2DBackpropInput", _conv_transpose, **_TRANSPO
 
 Conv2DTranspose = declare("Conv2DTranspose", _conv_transpose, **_TRANSPOSED)
 
+
 def _conv3d(
     x: Tensor,
     weight: Tensor,
@@ -85,8 +87,6 @@ Conv3D = declare(
     group=1,
     data_format=Only("NCDHW"),
 )
-
-
 
 
 def _conv3d_transpose(
@@ -166,7 +166,9 @@ def _col2im(x: Tensor, output_size: Any, kernel_size: Any, dilation: Any, paddin
 
 Col2Im = declare("Col2Im", _col2im, kernel_size=REQUIRED, dilation=1, padding=0, stride=1)
 
-ChannelShuffle = declare("ChannelShuffle", lambda x, group: F.channel_shuffle(x, group), F.channel_shuffle.__doc__, group=REQUIRED)
+ChannelShuffle = declare(
+    "ChannelShuffle", lambda x, group: F.channel_shuffle(x, group), F.channel_shuffle.__doc__, group=REQUIRED
+)
 
 # ---- boxes
 
@@ -200,9 +202,7 @@ HSVToRGB, RGBToHSV = declare("HSVToRGB", hsv_to_rgb), declare("RGBToHSV", rgb_to
 AdjustHue, AdjustSaturation = declare("AdjustHue", adjust_hue), declare("AdjustSaturation", adjust_saturation)
 
 
-def _pad_v3(
-    x: Tensor, paddings: Any, constant_value: Any = None, *, mode: str, paddings_contiguous: bool
-) -> Tensor:
+def _pad_v3(x: Tensor, paddings: Any, constant_value: Any = None, *, mode: str, paddings_contiguous: bool) -> Tensor:
     """x with more elements at the ends of its axes."""
     return pad_by_axes(x, paddings, constant_value, mode, paddings_contiguous)
 

@@ -10,7 +10,9 @@ from graphc.ops.tensor.primitive import REQUIRED, declare
 from graphc.ops.tensor.tensor import Tensor
 
 
-def _grid_sample(input_x: Tensor, grid: Tensor, interpolation_mode: str, padding_mode: str, align_corners: bool) -> Tensor:
+def _grid_sample(
+    input_x: Tensor, grid: Tensor, interpolation_mode: str, padding_mode: str, align_corners: bool
+) -> Tensor:
     """The values of images or volumes at the points of a grid."""
     return F.grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
 
@@ -27,7 +29,9 @@ AffineGrid = declare(
 )
 
 
-def _crop(x: Tensor, boxes: Tensor, box_index: Tensor, crop_size: Any, method: str, extrapolation_value: float) -> Tensor:
+def _crop(
+    x: Tensor, boxes: Tensor, box_index: Tensor, crop_size: Any, method: str, extrapolation_value: float
+) -> Tensor:
     """Boxes of images [N, H, W, C], each in the same size."""
     return F.crop_and_resize(x, boxes, box_index, crop_size, method, extrapolation_value)
 
