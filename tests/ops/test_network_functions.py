@@ -96,15 +96,15 @@ def test_pooling_refuses():
         ops.max_pool2d(Tensor(IMAGES), 2, 2, 2)
     with pytest.raises(graphc.ArgumentTypeError, match="kernel_size must be an int or a tuple of 3"):
         ops.avg_pool3d(Tensor(VOLUMES), 2.0)
-    with pytest.raises(graphc.ArgumentValueError, match="norm_type must be a number other than 0"):
+    with pytest.raises(graphc.ArgumentValueError, match="norm_type must be a number other"):
         ops.lp_pool1d(Tensor(LINES), 0, 2)
-    with pytest.raises(graphc.ArgumentValueError, match="output_size .* does not belong"):
+    with pytest.raises(graphc.ArgumentValueError, match=r"output_size .* does not belong"):
         ops.max_unpool1d(Tensor(LINES), Tensor(np.zeros(LINES.shape, np.int32)), 2, output_size=(9,))
     one, outside = Tensor(np.ones((1, 2, 1), np.float32)), Tensor(np.array([[[2], [0]]], np.int32))
     with pytest.raises(IndexError, match=r"the indices must lie in \[0, 2\)"):
         ops.max_unpool1d(one, outside, 2)
     assert Of(lambda x, i: ops.max_unpool1d(x, i, 2))(one, outside).asnumpy().tolist() == [[[0, 0], [1, 0]]]
-    with pytest.raises(graphc.ArgumentValueError, match="windows of .* do not fit"):
+    with pytest.raises(graphc.ArgumentValueError, match=r"windows of .* do not fit"):
         ops.fractional_max_pool2d(Tensor(IMAGES), 3, 5)
 
 
@@ -225,7 +225,7 @@ def test_ctc_of_lengths_and_classes_out_of_range():
     targets = Tensor(int32([1, 2], [1, 1], [7, 0], [1, 9], [1, 2]))
     given, wanted = Tensor(int32(4, 0, 4, 4, 5)), Tensor(int32(2, 0, 2, 1, 2))
     loss = Of(lambda *xs: ops.ctc_loss(*xs, 0, "none")[0])(x, targets, given, wanted).asnumpy()
-    # 4 steps of three equal classes, 12 ways to say "1 2", 10 to say "1"; nothing says nothing; what lies beyond a length is free.
+    # 4 steps of three equal classes, 12 ways to say "1 2", 10 to say "1"; nothing says nothing.
     ways = [sum(said == w for said in SAID) for w in ((1, 2), (1,))]
     np.testing.assert_allclose(
         loss, [np.log(81 / ways[0]), 0, np.nan, np.log(81 / ways[1]), np.nan], rtol=1e-5, atol=1e-6

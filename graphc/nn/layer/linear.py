@@ -32,6 +32,7 @@ class Dense(Cell):
     x is [..., in_channels], y [..., out_channels]; `weight` is [out_channels, in_channels] and `bias`
     [out_channels]. weight_init, bias_init: whatever `initializer` takes; by default HeUniform(sqrt(5)) and
     uniform within 1 / sqrt(in_channels). activation: a name, or anything callable on a tensor.
+    dtype: that of the parameters.
     Raises ArgumentTypeError, ArgumentValueError or ShapeError for arguments; ShapeError or DTypeError for an
     x that does not fit the weight.
     """
@@ -44,6 +45,7 @@ class Dense(Cell):
         bias_init: Any = None,
         has_bias: bool = True,
         activation: str | Callable[[Tensor], Tensor] | None = None,
+        dtype: Any = "float32",
     ) -> None:
         super().__init__()
         self.in_channels = checks.integer("Dense", "in_channels", in_channels)
@@ -51,11 +53,11 @@ class Dense(Cell):
         self.has_bias = checks.boolean("Dense", "has_bias", has_bias)
         shape = (self.out_channels, self.in_channels)
         init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
-        self.weight = Parameter(initializer(init, shape), name="weight")
+        self.weight = Parameter(initializer(init, shape, dtype), name="weight")
         self.bias: Parameter | None = None
         if self.has_bias:
             init = Uniform(1 / math.sqrt(self.in_channels)) if bias_init is None else bias_init
-            self.bias = Parameter(initializer(init, shape[:1]), name="bias")
+            self.bias = Parameter(initializer(init, shape[:1], dtype), name="bias")
         self.activation = get_activation(activation) if isinstance(activation, str) else activation
         if self.activation is not None and not callable(self.activation):
             raise checks.wrong_type("Dense", "activation", "a name or a Cell", activation)

@@ -129,7 +129,8 @@ def check_valid(bboxes: Tensor, img_metas: Tensor) -> Tensor:
 def nms_with_mask(bboxes: Tensor, iou_threshold: float) -> tuple[Tensor, Tensor, Tensor]:
     """(boxes from the highest score to the lowest, int32: 0, 1, ..., bool: which are kept).
 
-    bboxes: [N, (x0, y0, x1, y1, score)]. A box is left out if it and a kept one with a higher score overlap by more than iou_threshold of their union.
+    bboxes: [N, (x0, y0, x1, y1, score)]. A box is left out if it and a kept one with a higher score overlap by more than
+    iou_threshold of their union.
     """
     if isinstance(iou_threshold, bool) or not isinstance(iou_threshold, (int, float)):
         raise ArgumentTypeError(f"NMSWithMask: iou_threshold must be a number, got {iou_threshold!r}", loc=user_loc())

@@ -13,7 +13,7 @@ from graphc.arguments import only, refusal
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import bias_add, div, round_
 from graphc.ops.functional.clipping import clamp
-from graphc.ops.functional.conv import convolution
+from graphc.ops.functional.conv import Pair, convolution
 from graphc.ops.functional.core import cast, cast_to
 from graphc.ops.functional.elementwise import (
     abs_,
@@ -263,10 +263,10 @@ def roi_align(
 def deformable_offsets(
     x: Tensor,
     offsets: Tensor,
-    kernel: tuple[int, int],
-    stride: tuple[int, int],
+    kernel: Pair,
+    stride: Pair,
     pads: Sequence[int],
-    dilation: tuple[int, int],
+    dilation: Pair,
     groups: int,
 ) -> Tensor:
     """[N, C, rows kh, columns kw]: what the taps of windows of x [N, C, H, W] read at shifted places, times a mask.
@@ -281,7 +281,7 @@ def deformable_offsets(
     taps = kernel[0] * kernel[1]
     if min(room) < 0 or offsets.shape != (n, 3 * groups * taps, *counts) or channels % groups:
         raise ShapeError(
-            f"deformable_conv2d: x is {x.type} and the offsets {offsets.type}, expected [N, 3 {groups} {taps}, rows, columns]"
+            f"deformable offsets: x is {x.type} and the offsets {offsets.type}, expected [N, 3 {groups} {taps}, rows, columns]"
             f" with {counts} windows",
             loc=user_loc(),
         )
@@ -302,6 +302,26 @@ def deformable_offsets(
     found = mul(found, expand_dims(getitem(parts, (slice(None), 2)), -1))
     moved = transpose(found, (0, 1, 6, 4, 2, 5, 3))
     return reshape(moved, (n, channels, counts[0] * kernel[0], counts[1] * kernel[1]))
+
+
+def window_steps(
+    owner: str, kernel_size: Any, strides: Any, padding: Any, dilations: Any, groups: Any
+) -> tuple[Pair, Pair, Sequence[int], Pair, int]:
+    """Window, strides, padding, dilations and groups of `deformable_offsets`.
+
+    Strides and dilations are given as (1, 1, vertical, horizontal).
+    """
+    pairs = []
+    for name, value in (("strides", strides), ("dilations", dilations)):
+        four = per_axis(owner, name, value, 4)
+        if four[:2] != (1, 1):
+            raise ArgumentValueError(
+                f"{owner}: {name} must be (1, 1, vertical, horizontal), got {value}", loc=user_loc()
+            )
+        pairs.append((four[2], four[3]))
+    first, second = per_axis(owner, "kernel_size", kernel_size, 2)
+    pads = per_axis(owner, "padding", padding, 4, least=0)
+    return (first, second), pairs[0], pads, pairs[1], per_axis(owner, "deformable_groups", groups, 1)[0]
 
 
 def deformable_conv2d(
@@ -325,24 +345,13 @@ def deformable_conv2d(
     """
     owner = "deformable_conv2d"
     only(owner, "modulated", modulated, True)
-    kernel = per_axis(owner, "kernel_size", kernel_size, 2)
-    if weight.ndim != 4 or weight.shape[2:] != kernel or x.ndim != 4:
+    steps = window_steps(owner, kernel_size, strides, padding, dilations, deformable_groups)
+    if weight.ndim != 4 or weight.shape[2:] != steps[0] or x.ndim != 4:
         raise ShapeError(
-            f"{owner}: x is {x.type} and the weight {weight.type}, expected [N, C, H, W] and [out, in, *{kernel}]",
+            f"{owner}: x is {x.type} and the weight {weight.type}, expected [N, C, H, W] and [out, in, *{steps[0]}]",
             loc=user_loc(),
         )
-    steps, spreads = per_axis(owner, "strides", strides, 4), per_axis(owner, "dilations", dilations, 4)
-    pads = per_axis(owner, "padding", padding, 4, least=0)
-    for name, value in (("strides", steps), ("dilations", spreads)):
-        if value[:2] != (1, 1):
-            raise ArgumentValueError(
-                f"{owner}: {name} must be (1, 1, vertical, horizontal), got {value}", loc=user_loc()
-            )
-    many = per_axis(owner, "deformable_groups", deformable_groups, 1)[0]
-    taken = deformable_offsets(
-        x, offsets, (kernel[0], kernel[1]), (steps[2], steps[3]), pads, (spreads[2], spreads[3]), many
-    )
-    y = convolution(taken, weight, (0, 0, 0, 0), kernel, (1, 1), groups)
+    y = convolution(deformable_offsets(x, offsets, *steps), weight, (0, 0, 0, 0), steps[0], (1, 1), groups)
     return y if bias is None else bias_add(y, bias)
 
 

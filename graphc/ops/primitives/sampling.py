@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from graphc.ops import functional as F
-from graphc.ops.functional.grids import roi_align
-from graphc.ops.tensor.primitive import REQUIRED, declare
+from graphc.ops.functional.grids import deformable_offsets, roi_align, window_steps
+from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.tensor import Tensor
 
 
@@ -37,6 +37,28 @@ def _crop(
 
 
 CropAndResize = declare("CropAndResize", _crop, method="bilinear", extrapolation_value=0.0)
+
+
+def _deformable_offsets(
+    x: Tensor, offsets: Tensor, strides: Any, pads: Any, ksize: Any, dilations: Any, deformable_groups: int
+) -> Tensor:
+    """What the taps of a convolution's windows read at shifted places, times a mask: [N, C, rows kh, columns kw]."""
+    return deformable_offsets(
+        x, offsets, *window_steps("DeformableOffsets", ksize, strides, pads, dilations, deformable_groups)
+    )
+
+
+DeformableOffsets = declare(
+    "DeformableOffsets",
+    _deformable_offsets,
+    strides=REQUIRED,
+    pads=REQUIRED,
+    ksize=REQUIRED,
+    dilations=(1, 1, 1, 1),
+    data_format=Only("NCHW"),
+    deformable_groups=1,
+    modulated=Only(True),
+)
 
 ROIAlign = declare(
     "ROIAlign",
