@@ -140,7 +140,9 @@ NN = {
         "use nn.Dense, nn.Conv2d, nn.Embedding and an optimizer such as nn.Lamb: second order is not implemented",
         "Conv2dThor DenseThor EmbeddingLookupThor EmbeddingThor thor",
     ),
-    **_names(_ONE_PROCESS, "AdaSumByDeltaWeightWrapCell AdaSumByGradWrapCell PipelineGradReducer VirtualDatasetCellTriple"),
+    **_names(
+        _ONE_PROCESS, "AdaSumByDeltaWeightWrapCell AdaSumByGradWrapCell PipelineGradReducer VirtualDatasetCellTriple"
+    ),
     **_names(_DENSE, "SparseTensorDenseMatmul SparseToDense"),
     "GetNextSingleOp": _DATA,
     "GraphCell": "use the Cell itself with load_checkpoint: MindIR is not read",

@@ -13,6 +13,7 @@ from graphc.nn.layer import (
     conv_transpose,
     embedding,
     functions,
+    images,
     linear,
     normalization,
     padding,
@@ -32,6 +33,7 @@ from graphc.nn.layer.conv3d import *
 from graphc.nn.layer.conv_transpose import *
 from graphc.nn.layer.embedding import *
 from graphc.nn.layer.functions import *
+from graphc.nn.layer.images import *
 from graphc.nn.layer.linear import *
 from graphc.nn.layer.normalization import *
 from graphc.nn.layer.padding import *
@@ -55,6 +57,7 @@ if not TYPE_CHECKING:
             conv_transpose,
             embedding,
             functions,
+            images,
             linear,
             normalization,
             padding,

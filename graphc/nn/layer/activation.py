@@ -104,6 +104,21 @@ class LeakyReLU(Cell):
         return ops.leaky_relu(x, self.alpha)
 
 
+class RReLU(Cell):
+    """x where it is positive, a x with a random slope a, uniform from lower up to upper, where it is negative; see `ops.rrelu`
+    (Xu et al., 2015; MindSpore: nn.RReLU).
+    """
+
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3) -> None:
+        super().__init__()
+        self.lower, self.upper = checks.real("RReLU", "lower", lower), checks.real("RReLU", "upper", upper)
+        if self.lower > self.upper:
+            raise checks.wrong_value("RReLU", "lower", f"at most upper = {upper}", lower)
+
+    def construct(self, x: Any) -> Tensor:
+        return ops.rrelu(x, self.lower, self.upper)
+
+
 class PReLU(Cell):
     """x if x >= 0, else weight x, with a trainable weight for all channels or one for each (axis 1).
 
@@ -310,6 +325,7 @@ __all__ = [
     "Mish",
     "PReLU",
     "PReLUExt",
+    "RReLU",
     "ReLU",
     "ReLU6",
     "SeLU",

@@ -32,6 +32,7 @@ class Dense(Cell):
     x is [..., in_channels], y [..., out_channels]; `weight` is [out_channels, in_channels] and `bias`
     [out_channels]. weight_init, bias_init: whatever `initializer` takes; by default HeUniform(sqrt(5)) and
     uniform within 1 / sqrt(in_channels). activation: a name, or anything callable on a tensor.
+    dtype: that of the parameters.
     Raises ArgumentTypeError, ArgumentValueError or ShapeError for arguments; ShapeError or DTypeError for an
     x that does not fit the weight.
     """

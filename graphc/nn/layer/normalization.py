@@ -310,7 +310,31 @@ class GroupNorm(Cell):
         return f"num_groups={self.num_groups}, num_channels={self.num_channels}, affine={self.affine}"
 
 
+class LRN(Cell):
+    """x / (bias + alpha sum of squares)^beta, the sum over depth_radius channels on either side; see `ops.lrn`
+    (Krizhevsky et al., 2012; MindSpore: nn.LRN).
+    """
+
+    def __init__(
+        self,
+        depth_radius: int = 5,
+        bias: float = 1.0,
+        alpha: float = 1.0,
+        beta: float = 0.5,
+        norm_region: str = "ACROSS_CHANNELS",
+    ) -> None:
+        super().__init__()
+        self.depth_radius = checks.integer("LRN", "depth_radius", depth_radius, least=0)
+        self.bias, self.alpha = checks.exact_float("LRN", "bias", bias), checks.exact_float("LRN", "alpha", alpha)
+        self.beta = checks.exact_float("LRN", "beta", beta)
+        only("LRN", "norm_region", norm_region, "ACROSS_CHANNELS")
+
+    def construct(self, input_x: Any) -> Tensor:
+        return ops.lrn(input_x, self.depth_radius, self.bias, self.alpha, self.beta)
+
+
 __all__ = [
+    "LRN",
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",

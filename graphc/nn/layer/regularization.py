@@ -67,13 +67,14 @@ class _ChannelDropout(Dropout):
             raise ShapeError(
                 f"{type(self).__name__}: x is {tensor.type}, which has another number of axes", loc=user_loc()
             )
-        ones = ops.ones((*tensor.shape[:2], *[1] * (tensor.ndim - 2)), tensor.dtype)
+        lead = 1 if tensor.ndim < max(self._ranks) else 2
+        ones = ops.ones((*tensor.shape[:lead], *[1] * (tensor.ndim - lead)), tensor.dtype)
         return tensor * super().construct(ones)
 
 
 class Dropout1d(_ChannelDropout):
-    __doc__ = f"{_ChannelDropout.__doc__} x is [N, C, L]."
-    _ranks = (3,)
+    __doc__ = f"{_ChannelDropout.__doc__} x is [N, C, L] or [C, L]."
+    _ranks = (2, 3)
 
 
 class Dropout2d(_ChannelDropout):

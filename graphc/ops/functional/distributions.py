@@ -161,7 +161,9 @@ def random_poisson(shape: Any, rate: Tensor, seed: int | None = None, dtype: Any
     shape: a tuple, or integers [axes] that are known. dtype: float16, float32, float64, int32 or int64. Raises as `poisson` does.
     """
     if to_name(dtype) not in ("float16", "float32", "float64", "int32", "int64"):
-        raise ArgumentTypeError(f"random_poisson: dtype must be a float or int32, int64, got {to_name(dtype)}", loc=user_loc())
+        raise ArgumentTypeError(
+            f"random_poisson: dtype must be a float or int32, int64, got {to_name(dtype)}", loc=user_loc()
+        )
     tensor = _float("random_poisson", "rate", cast(rate, "float32") if not as_tensor(rate).type.is_float else rate)
     wanted = (*sizes("random_poisson", shape), *tensor.shape)
     return cast_to(_poisson_numbers("random_poisson", tensor, wanted, seed), to_name(dtype))

@@ -14,11 +14,15 @@ from graphc.ops.primitives.fused import *
 from graphc.ops.primitives.gradients import *
 from graphc.ops.primitives.images import *
 from graphc.ops.primitives.linear_algebra import *
+from graphc.ops.primitives.losses import *
 from graphc.ops.primitives.network import *
 from graphc.ops.primitives.optimizers import *
 from graphc.ops.primitives.outside import *
+from graphc.ops.primitives.pooling import *
 from graphc.ops.primitives.products import *
 from graphc.ops.primitives.reduction import *
+from graphc.ops.primitives.resizing import *
+from graphc.ops.primitives.sampling import *
 from graphc.ops.primitives.special import *
 from graphc.ops.primitives.state import *
 from graphc.ops.tensor.primitive import *

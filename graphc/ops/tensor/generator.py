@@ -24,9 +24,7 @@ class Generator:
 
     def __init__(self) -> None:
         self._seed = 0
-        self._state = Parameter(
-            _first(0), name=f"random.state.generator{next(_numbers)}", requires_grad=False
-        )
+        self._state = Parameter(_first(0), name=f"random.state.generator{next(_numbers)}", requires_grad=False)
 
     @property
     def state(self) -> Parameter:
