@@ -15,6 +15,7 @@ from graphc.ops.functional.activation import *
 from graphc.ops.functional.arithmetic import *
 from graphc.ops.functional.blocks import *
 from graphc.ops.functional.boxes import *
+from graphc.ops.functional.candidates import *
 from graphc.ops.functional.clipping import *
 from graphc.ops.functional.collective import *
 from graphc.ops.functional.control import *
