@@ -30,6 +30,7 @@ from graphc.ops.functional.dynamic import *
 from graphc.ops.functional.elementwise import *
 from graphc.ops.functional.extrema import *
 from graphc.ops.functional.filling import *
+from graphc.ops.functional.in_place import *
 from graphc.ops.functional.index import *
 from graphc.ops.functional.integers import *
 from graphc.ops.functional.joining import *
@@ -38,6 +39,7 @@ from graphc.ops.functional.loss import *
 from graphc.ops.functional.names import *
 from graphc.ops.functional.normalization import *
 from graphc.ops.functional.padding import *
+from graphc.ops.functional.placing import *
 from graphc.ops.functional.pooling import *
 from graphc.ops.functional.printing import *
 from graphc.ops.functional.products import *

@@ -9,7 +9,21 @@ from typing import Any
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.functional.core import Operand, call, cast, cast_to
-from graphc.ops.functional.elementwise import abs_, add, cos, floor, floor_mod, less, log, maximum, minimum, mul, neg, sqrt, sub
+from graphc.ops.functional.elementwise import (
+    abs_,
+    add,
+    cos,
+    floor,
+    floor_mod,
+    less,
+    log,
+    maximum,
+    minimum,
+    mul,
+    neg,
+    sqrt,
+    sub,
+)
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import as_shape
 from graphc.ops.functional.slicing import gather
