@@ -13,6 +13,7 @@ from graphc.failures import door
 from graphc.ops.functional import methods as methods
 from graphc.ops.functional.activation import *
 from graphc.ops.functional.arithmetic import *
+from graphc.ops.functional.attributes import *
 from graphc.ops.functional.blocks import *
 from graphc.ops.functional.boxes import *
 from graphc.ops.functional.candidates import *
@@ -21,6 +22,7 @@ from graphc.ops.functional.collective import *
 from graphc.ops.functional.control import *
 from graphc.ops.functional.conv import *
 from graphc.ops.functional.core import *
+from graphc.ops.functional.counting import *
 from graphc.ops.functional.create import *
 from graphc.ops.functional.cumulative import *
 from graphc.ops.functional.describe import *
@@ -44,12 +46,14 @@ from graphc.ops.functional.pooling import *
 from graphc.ops.functional.printing import *
 from graphc.ops.functional.products import *
 from graphc.ops.functional.python_values import *
+from graphc.ops.functional.quantiles import *
 from graphc.ops.functional.random import *
 from graphc.ops.functional.reduce import *
 from graphc.ops.functional.reordering import *
 from graphc.ops.functional.resizing import *
 from graphc.ops.functional.sampling import *
 from graphc.ops.functional.scattering import *
+from graphc.ops.functional.sets import *
 from graphc.ops.functional.shapes import *
 from graphc.ops.functional.slicing import *
 from graphc.ops.functional.solve import *

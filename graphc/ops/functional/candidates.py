@@ -126,10 +126,15 @@ def _checked(owner: str, true: Tensor, num_true: int, num_sampled: int, unique: 
 
 
 def log_uniform_candidate_sampler(
-    true_classes: Tensor, num_true: int = 1, num_sampled: int = 5, unique: bool = True, range_max: int = 5, seed: int = 0
+    true_classes: Tensor,
+    num_true: int = 1,
+    num_sampled: int = 5,
+    unique: bool = True,
+    range_max: int = 5,
+    seed: int = 0,
 ) -> Triple:
-    """(classes [num_sampled], how often each true class [rows, num_true] and each drawn one is to be expected, float32), drawn with
-    the probabilities log((k + 2) / (k + 1)) / log(range_max + 1) (MindSpore: ops.log_uniform_candidate_sampler).
+    """(classes [num_sampled], how often each true class [rows, num_true] and each drawn one is to be expected, float32),
+    drawn with the probabilities log((k + 2) / (k + 1)) / log(range_max + 1) (MindSpore: ops.log_uniform_candidate_sampler).
 
     unique: none twice; how often is then the chance to be drawn in as many tries. Not in a compiled Cell. Raises ShapeError,
     DTypeError, ArgumentTypeError, ArgumentValueError.

@@ -78,9 +78,9 @@ def _float(owner: str, name: str, x: Any) -> Tensor:
 def gamma_numbers(alpha: Tensor, state: Parameter) -> Tensor:
     """Gamma numbers of shapes alpha and scale 1, one for each element, in its dtype.
 
-    Candidates of Marsaglia and Tsang ("A simple method for generating gamma variables", 2000), of which any that passes the test is
-    taken; below 1 those of alpha + 1, times a power of a uniform number. The gradient for alpha is that of the number at which the
-    distribution function has the same value; compiled steps do not know it.
+    Candidates of Marsaglia and Tsang ("A simple method for generating gamma variables", 2000), of which any that passes the
+    test is taken; below 1 those of alpha + 1, times a power of a uniform number. The gradient for alpha is that of the number
+    at which the distribution function has the same value; compiled steps do not know it.
     """
     shape, dtype = alpha.shape, alpha.type.dtype
     a = stop_gradient(alpha if dtype == "float64" else cast_to(alpha, "float32"))
@@ -161,7 +161,9 @@ def random_poisson(shape: Any, rate: Tensor, seed: int | None = None, dtype: Any
     shape: a tuple, or integers [axes] that are known. dtype: float16, float32, float64, int32 or int64. Raises as `poisson` does.
     """
     if to_name(dtype) not in ("float16", "float32", "float64", "int32", "int64"):
-        raise ArgumentTypeError(f"random_poisson: dtype must be a float or int32, int64, got {to_name(dtype)}", loc=user_loc())
+        raise ArgumentTypeError(
+            f"random_poisson: dtype must be a float or int32, int64, got {to_name(dtype)}", loc=user_loc()
+        )
     tensor = _float("random_poisson", "rate", cast(rate, "float32") if not as_tensor(rate).type.is_float else rate)
     wanted = (*sizes("random_poisson", shape), *tensor.shape)
     return cast_to(_poisson_numbers("random_poisson", tensor, wanted, seed), to_name(dtype))

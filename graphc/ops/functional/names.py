@@ -5,8 +5,9 @@ from __future__ import annotations
 from graphc.ops.functional.activation import softshrink
 from graphc.ops.functional.arithmetic import addn, div, floor_div, fmod, round_, trunc
 from graphc.ops.functional.clipping import clamp
-from graphc.ops.functional.create import range_
+from graphc.ops.functional.create import range_, scalar_to_tensor
 from graphc.ops.functional.describe import shape
+from graphc.ops.functional.dynamic import nonzero
 from graphc.ops.functional.elementwise import (
     abs_,
     acos,
@@ -38,7 +39,7 @@ from graphc.ops.functional.joining import unstack
 from graphc.ops.functional.reduce import reduce_all, reduce_any, reduce_mean, sum_
 from graphc.ops.functional.shapes import moveaxis, reshape, swapaxes
 from graphc.ops.functional.slicing import gather, slice_, strided_slice
-from graphc.ops.functional.sorting import topk
+from graphc.ops.functional.sorting import in_top_k, topk
 
 # ---- names of built-in functions
 
@@ -75,6 +76,7 @@ ne = not_equal
 accumulate_n = addn
 clip = clamp
 embed = gather
+intopk = in_top_k
 mean = reduce_mean
 movedim = moveaxis
 reshape_ = reshape
@@ -82,16 +84,18 @@ shape_ = shape
 soft_shrink = softshrink
 swapdims = swapaxes
 tensor_range = range_
+argwhere = nonzero
+scalar_to_array = scalar_to_tensor
 tensor_slice = strided_slice
 top_k = topk
 unbind = unstack
 
 __all__ = [
-    "abs", "absolute", "accumulate_n", "all", "any", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
-    "clip", "divide", "embed", "eq", "fix", "floor_divide", "floordiv", "floormod", "ge", "gt", "inv", "le",
-    "lt", "max", "mean", "min", "mod", "movedim", "multiply", "ne", "negative", "pow", "pows", "range", "remainder",
-    "reshape_", "round", "sgn", "shape_", "slice", "soft_shrink", "subtract", "sum", "swapdims", "tensor_add", "tensor_div",
-    "tensor_eq", "tensor_exp", "tensor_expm1", "tensor_floordiv", "tensor_ge", "tensor_gt", "tensor_le",
-    "tensor_lt", "tensor_mod", "tensor_mul", "tensor_pow", "tensor_range", "tensor_slice", "tensor_sub", "top_k",
-    "true_divide", "truncate_mod", "unbind",
+    "abs", "absolute", "accumulate_n", "all", "any", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",
+    "arctanh", "argwhere", "clip", "divide", "embed", "eq", "fix", "floor_divide", "floordiv", "floormod", "ge", "gt",
+    "intopk", "inv", "le", "lt", "max", "mean", "min", "mod", "movedim", "multiply", "ne", "negative", "pow", "pows",
+    "range", "remainder", "reshape_", "round", "scalar_to_array", "sgn", "shape_", "slice", "soft_shrink", "subtract",
+    "sum", "swapdims", "tensor_add", "tensor_div", "tensor_eq", "tensor_exp", "tensor_expm1", "tensor_floordiv",
+    "tensor_ge", "tensor_gt", "tensor_le", "tensor_lt", "tensor_mod", "tensor_mul", "tensor_pow", "tensor_range",
+    "tensor_slice", "tensor_sub", "top_k", "true_divide", "truncate_mod", "unbind",
 ]  # fmt: skip

@@ -77,8 +77,8 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 def fill_diagonal(input: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
     """A copy with a number on the main diagonal (MindSpore: Tensor.fill_diagonal).
 
-    input: a matrix, or more axes of one size. wrap: in a matrix with more rows than columns the diagonal goes on below, with a row
-    between. Raises ShapeError, ArgumentTypeError.
+    input: a matrix, or more axes of one size. wrap: in a matrix with more rows than columns the diagonal goes on below, with
+    a row between. Raises ShapeError, ArgumentTypeError.
     """
     shape = input.shape
     if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) > 1):
@@ -108,7 +108,9 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     down, right = max(-offset, 0), max(offset, 0)
     count = max(min(rows - down, columns - right), 0)
     if src.shape != (*moved.shape[:-2], count):
-        raise ShapeError(f"diagonal_scatter: src is {src.type}, the diagonal of {input.type} has {count}", loc=user_loc())
+        raise ShapeError(
+            f"diagonal_scatter: src is {src.type}, the diagonal of {input.type} has {count}", loc=user_loc()
+        )
     if not count:
         return input.value()
     along = np.arange(count, dtype=np.int32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -18,6 +19,8 @@ scalar_eq, scalar_ne, scalar_lt, scalar_le = operator.eq, operator.ne, operator.
 scalar_gt, scalar_ge = operator.gt, operator.ge
 
 scalar_uadd, scalar_usub = operator.pos, operator.neg
+
+scalar_max, scalar_min, scalar_log = max, min, math.log
 
 tuple_getitem = list_getitem = dict_getitem = operator.getitem
 
@@ -48,6 +51,11 @@ def bool_or(x: Any, y: Any) -> Any:
 def make_tuple(*items: Any) -> tuple[Any, ...]:
     """The items as a tuple."""
     return items
+
+
+def tuple_div(x: tuple[Any, ...], y: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The items of one tuple divided by those of another; quotients of integers are rounded down (MindSpore: ops.tuple_div)."""
+    return tuple(a // b if isinstance(a, int) and isinstance(b, int) else a / b for a, b in zip(x, y, strict=True))
 
 
 def make_list(*items: Any) -> list[Any]:
@@ -163,7 +171,10 @@ __all__ = [
     "scalar_ge",
     "scalar_gt",
     "scalar_le",
+    "scalar_log",
     "scalar_lt",
+    "scalar_max",
+    "scalar_min",
     "scalar_mod",
     "scalar_mul",
     "scalar_ne",
@@ -174,6 +185,7 @@ __all__ = [
     "string_concat",
     "string_eq",
     "tail",
+    "tuple_div",
     "tuple_equal",
     "tuple_getitem",
     "tuple_len",

@@ -109,7 +109,9 @@ def scatter_nd_into(mode: str, input_x: Tensor, indices: Indices, updates: Tenso
 
 def _rows(name: str, x: Any) -> int:
     if not isinstance(x, Tensor):
-        raise ArgumentTypeError(f"{name}: input_x must be a Parameter or Tensor, got {type(x).__name__}", loc=user_loc())
+        raise ArgumentTypeError(
+            f"{name}: input_x must be a Parameter or Tensor, got {type(x).__name__}", loc=user_loc()
+        )
     if not x.ndim:
         raise ShapeError(f"{name}: input_x is {x.type}, expected rows", loc=user_loc())
     return x.shape[0]
@@ -152,51 +154,37 @@ def scatter_min(input_x: Tensor, indices: Indices, updates: Tensor) -> Tensor:
     return scatter_into("min", input_x, indices, updates)
 
 
-def scatter_nd_update(
-    input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = True
-) -> Tensor:
+def scatter_nd_update(input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = True) -> Tensor:
     """Replace slices of a parameter, or of a tensor in place, at coordinates; returns the new value."""
     return scatter_nd_into("update", input_x, indices, updates)
 
 
-def scatter_nd_add(
-    input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = False
-) -> Tensor:
+def scatter_nd_add(input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = False) -> Tensor:
     """Add to slices of a parameter, or of a tensor in place, at coordinates; returns the new value."""
     return scatter_nd_into("add", input_x, indices, updates)
 
 
-def scatter_nd_sub(
-    input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = False
-) -> Tensor:
+def scatter_nd_sub(input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = False) -> Tensor:
     """Subtract from slices of a parameter, or of a tensor in place, at coordinates; returns the new value."""
     return scatter_nd_into("sub", input_x, indices, updates)
 
 
-def scatter_nd_mul(
-    input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = False
-) -> Tensor:
+def scatter_nd_mul(input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = False) -> Tensor:
     """Multiply slices of a parameter, or of a tensor in place, at coordinates; returns the new value."""
     return scatter_nd_into("mul", input_x, indices, updates)
 
 
-def scatter_nd_div(
-    input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = False
-) -> Tensor:
+def scatter_nd_div(input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = False) -> Tensor:
     """Divide slices of a parameter, or of a tensor in place, at coordinates; returns the new value."""
     return scatter_nd_into("div", input_x, indices, updates)
 
 
-def scatter_nd_max(
-    input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = False
-) -> Tensor:
+def scatter_nd_max(input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = False) -> Tensor:
     """The larger in slices of a parameter, or of a tensor in place, at coordinates; returns the new value."""
     return scatter_nd_into("max", input_x, indices, updates)
 
 
-def scatter_nd_min(
-    input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = False
-) -> Tensor:
+def scatter_nd_min(input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = False) -> Tensor:
     """The smaller in slices of a parameter, or of a tensor in place, at coordinates; returns the new value."""
     return scatter_nd_into("min", input_x, indices, updates)
 
