@@ -217,7 +217,8 @@ class Attributes:
         """
         if len(args) + len(kwargs) == 3:
             return _scatter_add_along(self, *args, **kwargs)
-        return _at_coordinates("add")(self, *args, **kwargs)
+        made: Tensor = _at_coordinates("add")(self, *args, **kwargs)
+        return made
 
 
 def _scatter_add_along(x: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:

@@ -136,12 +136,13 @@ UniformCandidateSampler = declare(
 
 
 def _whole_range(shape: Any, dtype: Any) -> Tensor:
-    """Integers of the whole range of int32, or 62 bits of it for int64, in a shape."""
+    """Integers of the whole range of a dtype, int32 or int64, in a shape."""
     name = to_name(dtype)
     if name not in ("int32", "int64"):
         raise ArgumentTypeError(f"NonDeterministicInts: dtype must be int32 or int64, got {name}", loc=user_loc())
-    reach = 1 << (31 if name == "int32" else 62)
-    return F.randint(-reach, reach, sizes("NonDeterministicInts", shape), dtype=name)
+    wanted = sizes("NonDeterministicInts", shape)
+    made = F.randint(0, 1 << (31 if name == "int32" else 63), wanted, dtype=name)
+    return F.select(F.less(uniform_from(generator(), wanted), 0.5), made, F.sub(-1, made))
 
 
 NonDeterministicInts = declare("NonDeterministicInts", _whole_range, dtype="int64")
