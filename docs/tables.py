@@ -17,6 +17,7 @@ from typing import Any
 import graphc
 from graphc import amp, dataset, nn, ops, train
 from graphc.errors import CODES, GraphcError
+from graphc.instead import INSTEAD
 from graphc.ir import NO_GRAD, REQUIRED, OpDef, all_ops
 from graphc.ir.op import Kernel, Lowering, Reduce
 from graphc.nn.metrics.confusion import FORMULAS
@@ -100,6 +101,17 @@ def confusion_table() -> list[str]:
     return ["| metric_name | other names |", "|---|---|", *rows]
 
 
+def instead_table() -> list[str]:
+    """What is left out on purpose, by what to use for it."""
+    lines = ["| names | of | what to use |", "|---|---|---|"]
+    for part, entries in INSTEAD.items():
+        names: dict[str, list[str]] = {}
+        for name, use in entries.items():
+            names.setdefault(use.removeprefix("use "), []).append(f"`{name}`")
+        lines += [_row(", ".join(sorted(group)), f"`{part}`", use) for use, group in names.items()]
+    return lines
+
+
 TABLES: dict[str, Callable[[], list[str]]] = {
     "ops": ops_table,
     "codes": codes_table,
@@ -110,6 +122,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "amp-names": _names(amp),
     "train-names": _names(train),
     "confusion-names": confusion_table,
+    "instead": instead_table,
     "dataset-names": _names(dataset),
     "transforms-names": _names(dataset.transforms),
     "vision-names": _names(dataset.vision),
@@ -124,6 +137,7 @@ PAGES = {
     "graphc-names": "mindspore.md",
     "amp-names": "mindspore.md",
     "train-names": "mindspore.md",
+    "instead": "mindspore.md",
     "confusion-names": "training.md",
     "dataset-names": "data.md",
     "transforms-names": "data.md",

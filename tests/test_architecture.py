@@ -31,6 +31,7 @@ BASE = {
         "failures",
         "files",
         "frames",
+        "instead",
         "scripts",
         "suggest",
     )
@@ -45,7 +46,8 @@ ALLOWED = {
     "graphc.debug": set(),
     "graphc.dispatch": set(),
     "graphc.arguments": {"graphc.errors"},
-    "graphc.suggest": {"graphc.errors"},
+    "graphc.instead": set(),
+    "graphc.suggest": {"graphc.errors", "graphc.instead"},
     "graphc.frames": {"graphc.errors", "graphc.debug"},
     "graphc.failures": {"graphc.dispatch", "graphc.errors", "graphc.debug", "graphc.frames", "graphc_codegen.forks"},
     "graphc.files": {"graphc.errors"},

@@ -249,7 +249,7 @@ PRIMITIVES = {
     and issubclass(made, Primitive)
     and hasattr(made, "attributes")
 }
-OTHERS = {"NCHW": "NHWC", "NCDHW": "NDHWC", None: 7, False: True, 1: 0}
+OTHERS = {9: 7, "NCHW": "NHWC", "NCDHW": "NDHWC", None: 7, False: True, 1: 0}
 
 
 @pytest.mark.parametrize("name", PRIMITIVES)

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from graphc.errors import printable
+from graphc.instead import instead
 from graphc.suggest import imports_from, nearest
 
 _TOP = "graphc.compat.toplevel"
@@ -200,6 +201,9 @@ def _providers(name: str) -> list[ModuleType]:
 
 
 def _nearest(module: str, name: str) -> str:
+    use = next((u for path in MODULES[module] if (u := instead(path, name))), None)
+    if use:
+        return f"; {use}"
     known = [n for provider in _providers(module) for n in dir(provider) if not n.startswith("_")]
     near = nearest(name, known, 3)
     return f"; the nearest there is: {', '.join(near)}" if near else ""

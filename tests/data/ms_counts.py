@@ -89,13 +89,17 @@ CASES: dict[str, Case] = {
     "IndexPut": lambda o, p, t, q: p.IndexPut(0)(t(ROWS), t(f(5)), [t(i(0, 1))]),
     "IndexPut_adds": lambda o, p, t, q: p.IndexPut(1)(t(ROWS), t(f(5, 6)), [t(i(0, 0)), t(i(1, 1))]),
     "ScatterAddWithAxis": lambda o, p, t, q: p.ScatterAddWithAxis(0)(t(ROWS), t(i([1, 0])), t(f([9, 8]))),
-    "masked_scatter": lambda o, p, t, q: t(f(1, 2, 3, 4)).masked_scatter(t(np.array([True, False, True, False])), t(f(9, 8))),
+    "masked_scatter": lambda o, p, t, q: t(f(1, 2, 3, 4)).masked_scatter(
+        t(np.array([True, False, True, False])), t(f(9, 8))
+    ),
     "diagonal_scatter": lambda o, p, t, q: t(f([1, 2, 3], [3, 4, 5])).diagonal_scatter(t(f(9, 8)), 1),
     "scatter_div": lambda o, p, t, q: o.scatter_div(t(ROWS), t(i(0, 0)), t(f([2, 2], [4, 4]))),
     "scatter_nd_add": lambda o, p, t, q: o.scatter_nd_add(t(ROWS), t(i([0], [1])), t(f([2, 2], [4, 4]))),
     "tensor_scatter_div": lambda o, p, t, q: o.tensor_scatter_div(t(i(7, -7)), t(i([0], [1])), t(i(2, 2))),
     **{
-        f"Tensor.scatter_{n}": lambda o, p, t, q, n=n: getattr(t(ROWS), f"scatter_{n}")(t(i([1, 0], [0, 0])), t(f(9, -8)))
+        f"Tensor.scatter_{n}": lambda o, p, t, q, n=n: getattr(t(ROWS), f"scatter_{n}")(
+            t(i([1, 0], [0, 0])), t(f(9, -8))
+        )
         for n in ("add", "sub", "mul", "div", "max", "min")
     },
     "Tensor.searchsorted": lambda o, p, t, q: t(f(1, 3, 5)).searchsorted(t(f(2, 4))),
@@ -103,8 +107,12 @@ CASES: dict[str, Case] = {
     "Tensor.short": lambda o, p, t, q: t(f(-1, 300.5)).short(),
     "eps": lambda o, p, t, q: o.eps(t(f(1, 2))),
     "Tensor.copy_": lambda o, p, t, q: t(f(1, 2)).copy_(t(i(3, 4))),
-    "log_uniform_candidate_sampler": lambda o, p, t, q: o.log_uniform_candidate_sampler(t(j([0, 2], [1, 4])), 2, 4, False, 5)[1],
-    "uniform_candidate_sampler": lambda o, p, t, q: o.uniform_candidate_sampler(t(j([0, 2], [1, 4])), 2, 4, False, 5)[1],
+    "log_uniform_candidate_sampler": lambda o, p, t, q: o.log_uniform_candidate_sampler(
+        t(j([0, 2], [1, 4])), 2, 4, False, 5
+    )[1],
+    "uniform_candidate_sampler": lambda o, p, t, q: o.uniform_candidate_sampler(t(j([0, 2], [1, 4])), 2, 4, False, 5)[
+        1
+    ],
     "choice_with_mask_of_all": lambda o, p, t, q: o.choice_with_mask(t(np.array([[False, False], [True, False]])), 3),
 }
 

@@ -162,7 +162,9 @@ def test_gumbel_softmax():
     assert soft.dtype == graphc.float16
     np.testing.assert_allclose(soft.asnumpy().sum(0), 1, atol=2e-3)
     weight = Tensor([1.0, 2.0, 4.0])
-    slopes = graphc.grad(lambda x: (ops.gumbel_softmax(x, hard=True) * weight).sum())(Tensor([[0.1, 0.2, 0.3]])).asnumpy()
+    slopes = graphc.grad(lambda x: (ops.gumbel_softmax(x, hard=True) * weight).sum())(
+        Tensor([[0.1, 0.2, 0.3]])
+    ).asnumpy()
     assert np.abs(slopes).min() > 1e-6
     assert slopes.sum() == pytest.approx(0, abs=1e-6)
 
@@ -300,10 +302,15 @@ def test_what_is_no_distribution():
     ):
         with pytest.raises(ArgumentValueError, match=error):
             call()
-    for call in (lambda: whole.normal_(), lambda: whole.exponential_(), lambda: x.random_(0.5), lambda: whole.log_normal()):
+    for call in (
+        lambda: whole.normal_(),
+        lambda: whole.exponential_(),
+        lambda: x.random_(0.5),
+        lambda: whole.log_normal(),
+    ):
         with pytest.raises(ArgumentTypeError):
             call()
-    with pytest.raises(ArgumentTypeError, match="generator must be a graphc.Generator"):
+    with pytest.raises(ArgumentTypeError, match="generator must be a graphc"):
         x.normal_(generator=5)
     with pytest.raises(ShapeError, match="cannot be broadcast"):
         ops.gamma((3,), Tensor([1.0, 2.0]), Tensor([1.0]))

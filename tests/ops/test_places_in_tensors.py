@@ -1,4 +1,4 @@
-"""Elements put at places, in copies and in place, against NumPy: in PYNATIVE_MODE and compiled, and what tensors say of themselves."""
+"""Elements put at places, in copies and in place, against NumPy; what tensors say of themselves."""
 
 from __future__ import annotations
 
@@ -143,7 +143,14 @@ def test_diagonals_are_those_of_numpy():
             view[..., rows + max(-offset, 0), rows + max(offset, 0)] = src
         made = Tensor(x).diagonal_scatter(Tensor(src), offset, dim1, dim2)
         assert (made.asnumpy() == wanted).all()
-    for shape, wrap in (((5, 3), True), ((7, 2), True), ((3, 5), True), ((4, 4, 4), False), ((2, 5), False), ((0, 3), False)):
+    for shape, wrap in (
+        ((5, 3), True),
+        ((7, 2), True),
+        ((3, 5), True),
+        ((4, 4, 4), False),
+        ((2, 5), False),
+        ((0, 3), False),
+    ):
         wanted = np.zeros(shape, np.int32)
         if wanted.size:
             np.fill_diagonal(wanted, 7, wrap)
@@ -199,7 +206,12 @@ def test_what_a_tensor_says_of_itself():
     x = Tensor(X)
     assert (x.stride(), x.stride(-1), x.storage_offset()) == ([2, 1], 1, 0)
     assert (x.device, x.is_meta, x.is_pinned(), x.is_shared(), x.const_arg) == ("CPU", False, False, False, False)
-    assert (x.is_signed(), Tensor(np.uint8(1)).is_signed(), x.is_complex(), ops.is_complex(x)) == (True, False, False, False)
+    assert (x.is_signed(), Tensor(np.uint8(1)).is_signed(), x.is_complex(), ops.is_complex(x)) == (
+        True,
+        False,
+        False,
+        False,
+    )
     assert x.data.asnumpy().tolist() == x.numpy().tolist() == X.tolist()
     assert Parameter(X).data_ptr() % 64 == 0
     assert (x.H.asnumpy() == X.T).all()

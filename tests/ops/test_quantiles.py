@@ -116,7 +116,11 @@ def test_sequences_far_apart():
     """Without normalization: kitten, sitting; and an empty row of each."""
     words = [[ord(c) for c in w] for w in ("kitten", "sitting")]
     places = [np.array([[0, k] for k in range(len(w))]) for w in words]
-    given = [x for w, p in zip(words, places, strict=True) for x in (Tensor(p), Tensor(np.array(w)), Tensor(np.array([2, 7])))]
+    given = [
+        x
+        for w, p in zip(words, places, strict=True)
+        for x in (Tensor(p), Tensor(np.array(w)), Tensor(np.array([2, 7])))
+    ]
     assert ops.EditDistance(False)(*given).asnumpy().tolist() == [3, 0]
     assert ops.EditDistance()(*given).asnumpy() == pytest.approx([3 / 7, 0])
 

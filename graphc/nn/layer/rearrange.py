@@ -22,7 +22,7 @@ class Flatten(Cell):
         self.start_dim, self.end_dim = int(start_dim), int(end_dim)
 
     def construct(self, x: Any) -> Tensor:
-        return ops.flatten(x, self.start_dim, self.end_dim)
+        return ops.flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
 
     def extend_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"

@@ -7,7 +7,7 @@ from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.op import Alias, Attrs, Types
 from graphc.ops.declared.rules import floats, integers
 
-WORLD = "graphc_world_group"
+WORLD = "hccl_world_group"
 
 REDUCTIONS = ("sum", "max", "min", "prod")
 

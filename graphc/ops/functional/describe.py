@@ -32,9 +32,9 @@ def numel(input: Tensor) -> int:
     return as_tensor(input).size
 
 
-def dtype(input_x: Tensor) -> DType:
+def dtype(x: Tensor) -> DType:
     """The dtype."""
-    return as_tensor(input_x).dtype
+    return as_tensor(x).dtype
 
 
 def dyn_shape(input_x: Tensor) -> Tensor:
@@ -70,9 +70,9 @@ def size(input_x: Tensor) -> int:
     return as_tensor(input_x).size
 
 
-def shape_mul(shape: Sequence[int]) -> int:
+def shape_mul(input_data: Sequence[int]) -> int:
     """The product of the sizes of a shape."""
-    return math.prod(shape)
+    return math.prod(input_data)
 
 
 __all__ = [

@@ -87,8 +87,6 @@ def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
     return select(less(b, last), moved, neg(cast_to(less(a, 0), a.type.dtype)))
 
 
-invert = bitwise_not
-
 # ---- integers
 
 
@@ -131,7 +129,6 @@ __all__ = [
     "bitwise_right_shift",
     "bitwise_xor",
     "gcd",
-    "invert",
     "lcm",
     "population_count",
 ]

@@ -41,9 +41,10 @@ def uniform_from(state: Parameter, shape: Sequence[int]) -> Tensor:
     return call("RandomUniform", key, shape=as_shape(shape))
 
 
-def rand(*size: int, seed: int | None = None) -> Tensor:
-    """float32 numbers, uniform in [0, 1), of the global generator, or of that of a seed."""
-    return uniform_from(generator(seed), size)
+def rand(*size: int, dtype: Any = None, seed: int | None = None) -> Tensor:
+    """Numbers uniform in [0, 1), float32 or rounded to a dtype, of the global generator, or of that of a seed."""
+    made = uniform_from(generator(seed), size)
+    return made if dtype is None else cast(made, dtype)
 
 
 def drop(x: Tensor, keep_prob: float, state: Parameter) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphc import dispatch
 from graphc.errors import ArgumentValueError, TraceError, user_loc
-from graphc.ops.functional.control import cond
+from graphc.ops.functional.control import choose
 from graphc.ops.functional.printing import raise_later
 from graphc.ops.tensor.tensor import Tensor
 
@@ -16,7 +16,7 @@ def require(holds: Tensor, message: str) -> None:
         if not bool(holds):
             raise error
         return
-    cond(holds, lambda: None, lambda: raise_later(error))
+    choose(holds, lambda: None, lambda: raise_later(error))
 
 
 def outside_steps(name: str, why: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphc import dispatch
+from graphc.arguments import only
 from graphc.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -19,6 +20,7 @@ from graphc.errors import (
     user_loc,
 )
 from graphc.frames import clean
+from graphc.instead import instead
 from graphc.ir.types import TensorType, contiguous_strides, numpy_dtype
 from graphc.ops.tensor.arrays import aligned, native, require_dtype
 from graphc.ops.tensor.asked import say_type, undecided
@@ -107,7 +109,7 @@ class Tensor(Operators, Methods):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             kind = "Parameter" if self.is_parameter else "Tensor"
             try:
-                no_attribute(kind, name, dir(type(self)), "x.")
+                no_attribute(kind, name, dir(type(self)), "x.", instead("Tensor", name))
             except AttributeError as error:
                 clean(error)
                 raise
@@ -182,8 +184,10 @@ class Tensor(Operators, Methods):
         """A copy of the contents."""
         return self._value("asnumpy()").copy()
 
-    def init_data(self) -> Tensor:
-        """The tensor itself: its data are made at once (MindSpore: Tensor.init_data)."""
+    def init_data(self, slice_index: Any = None, shape: Any = None, opt_shard_group: Any = None) -> Tensor:
+        """The tensor itself: its data are made at once (MindSpore: Tensor.init_data). There are no parts of it to make."""
+        for name, value in (("slice_index", slice_index), ("shape", shape), ("opt_shard_group", opt_shard_group)):
+            only("init_data", name, value, None)
         return self
 
     def value(self) -> Tensor:
@@ -422,8 +426,8 @@ class Parameter(ParameterExtras, Tensor):
 class ParameterTuple(tuple[Parameter, ...]):
     """Parameters with distinct names; ArgumentTypeError for anything else, ArgumentValueError for a repeated name."""
 
-    def __new__(cls, parameters: Any) -> ParameterTuple:
-        made = tuple(parameters)
+    def __new__(cls, iterable: Any) -> ParameterTuple:
+        made = tuple(iterable)
         names: set[str] = set()
         for p in made:
             if not isinstance(p, Parameter):
