@@ -36,7 +36,7 @@ from graphc.ops.functional.reduce import reduce_all
 from graphc.ops.functional.require import require
 from graphc.ops.functional.shapes import broadcast_to
 from graphc.ops.functional.state import assign_add, stop_gradient
-from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.dtype import float32, to_name
 from graphc.ops.tensor.seed import generator
 from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor, require_array
 
@@ -155,7 +155,7 @@ def poisson(shape: Any, mean: Tensor, seed: int | None = None) -> Tensor:
     return cast_to(_poisson_numbers("poisson", rate, wanted, seed), "float32")
 
 
-def random_poisson(shape: Any, rate: Tensor, seed: int | None = None, dtype: Any = "float32") -> Tensor:
+def random_poisson(shape: Any, rate: Tensor, seed: int | None = None, dtype: Any = float32) -> Tensor:
     """[*shape, *rate.shape]: Poisson numbers (MindSpore: ops.random_poisson). Not in a compiled Cell.
 
     shape: a tuple, or integers [axes] that are known. dtype: float16, float32, float64, int32 or int64. Raises as `poisson` does.

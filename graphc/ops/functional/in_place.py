@@ -82,7 +82,7 @@ def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha:
 
 def inplace_index_add(var: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
     """A parameter, or a tensor in place, with `updates` added to entries of an axis (MindSpore: ops.inplace_index_add)."""
-    return index_add_(var, axis, indices, updates)
+    return index_add_(var, axis, indices, updates).value()
 
 
 @method("scatter_add_")

@@ -32,7 +32,7 @@ from graphc.ops.functional.reduce import reduce_all, reduce_any, reduce_max, red
 from graphc.ops.functional.require import require
 from graphc.ops.functional.shapes import expand_dims
 from graphc.ops.functional.sorting import ordered
-from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.dtype import int64, to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.seed import generator
 from graphc.ops.tensor.tensor import Tensor
@@ -89,7 +89,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = True, seed:
 
 
 @method()
-def random_categorical(logits: Tensor, num_sample: int, seed: int = 0, dtype: Any = "int64") -> Tensor:
+def random_categorical(logits: Tensor, num_sample: int, seed: int = 0, dtype: Any = int64) -> Tensor:
     """[rows, num_sample]: indices drawn with the probabilities softmax(logits) (MindSpore: ops.random_categorical).
 
     logits: [rows, n], floats; -inf is probability zero. dtype: int16, int32 or int64. Raises ShapeError, ArgumentTypeError,

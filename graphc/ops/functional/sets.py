@@ -23,7 +23,7 @@ from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_all
 from graphc.ops.functional.require import require
 from graphc.ops.functional.shapes import broadcast_to, expand_dims
-from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.dtype import int32, to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -85,7 +85,7 @@ def unique_with_pad(x: Tensor, pad_num: int) -> tuple[Tensor, Tensor]:
     return values, cast_to(index_select(rank, 0, first), x.type.dtype)
 
 
-def list_difference(x: Tensor, y: Tensor, out_idx: Any = "int32") -> tuple[Tensor, Tensor]:
+def list_difference(x: Tensor, y: Tensor, out_idx: Any = int32) -> tuple[Tensor, Tensor]:
     """(the elements of x that y has not, in order; their places in x). Not in a compiled Cell. x, y: [n] of one dtype."""
     if x.ndim != 1 or y.ndim != 1 or x.type.dtype != y.type.dtype:
         raise ShapeError(f"ListDiff: expected two tensors [n] of one dtype, got {x.type}, {y.type}", loc=user_loc())

@@ -14,7 +14,7 @@ from graphc.ops.functional.placing import fill_diagonal, index_put, masked_scatt
 from graphc.ops.functional.quantiles import median_of, nth_element
 from graphc.ops.functional.scattering import with_elements
 from graphc.ops.functional.sets import edit_distance, list_difference, ragged_range, unravel_index, within
-from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.dtype import int32, to_name
 from graphc.ops.tensor.primitive import REQUIRED, declare
 from graphc.ops.tensor.tensor import Tensor
 
@@ -45,7 +45,7 @@ def _bound(right: bool) -> Any:
 
 
 LowerBound, UpperBound = (
-    declare(n, _bound(r), out_type="int32") for n, r in (("LowerBound", False), ("UpperBound", True))
+    declare(n, _bound(r), out_type=int32) for n, r in (("LowerBound", False), ("UpperBound", True))
 )
 
 # ---- counts
@@ -64,7 +64,7 @@ UniqueConsecutive = declare(
 
 UniqueWithPad, ListDiff = (
     declare("UniqueWithPad", F.unique_with_pad),
-    declare("ListDiff", list_difference, out_idx="int32"),
+    declare("ListDiff", list_difference, out_idx=int32),
 )
 
 EditDistance = declare("EditDistance", edit_distance, normalize=True)
@@ -126,7 +126,7 @@ UnravelIndex, RaggedRange = (
 )
 
 TrilIndices, TriuIndices = (
-    declare(n, lambda f=f, **given: f(**given), f.__doc__, row=REQUIRED, col=REQUIRED, offset=0, dtype="int32")
+    declare(n, lambda f=f, **given: f(**given), f.__doc__, row=REQUIRED, col=REQUIRED, offset=0, dtype=int32)
     for n, f in (("TrilIndices", F.tril_indices), ("TriuIndices", F.triu_indices))
 )
 

@@ -10,7 +10,7 @@ from graphc.ops.functional.candidates import pair_of_seeds
 from graphc.ops.functional.distributions import sizes
 from graphc.ops.functional.filling import cauchy_numbers, log_normal_like
 from graphc.ops.functional.random import uniform_from
-from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.dtype import int32, int64, to_name
 from graphc.ops.tensor.primitive import REQUIRED, declare
 from graphc.ops.tensor.seed import generator
 from graphc.ops.tensor.tensor import Tensor
@@ -49,7 +49,7 @@ def _random_poisson(shape: Any, rate: Tensor, seed: int, seed2: int, dtype: Any)
 
 Poisson = declare("Poisson", _poisson, seed=0, seed2=0)
 
-RandomPoisson = declare("RandomPoisson", _random_poisson, seed=0, seed2=0, dtype="int64")
+RandomPoisson = declare("RandomPoisson", _random_poisson, seed=0, seed2=0, dtype=int64)
 
 
 def _standard_laplace(shape: Any, seed: int, seed2: int) -> Tensor:
@@ -102,7 +102,7 @@ def _randperm(n: Tensor, max_length: int, pad: int, dtype: Any) -> Tensor:
     return F.cast(F.select(inside, F.argsort(keys), pad), dtype)
 
 
-Randperm = declare("Randperm", _randperm, max_length=1, pad=-1, dtype="int32")
+Randperm = declare("Randperm", _randperm, max_length=1, pad=-1, dtype=int32)
 
 RandpermV2 = declare(
     "RandpermV2",
@@ -110,7 +110,7 @@ RandpermV2 = declare(
     F.randperm.__doc__,
     seed=0,
     offset=0,
-    dtype="int64",
+    dtype=int64,
 )
 
 LogUniformCandidateSampler = declare(
@@ -145,4 +145,4 @@ def _whole_range(shape: Any, dtype: Any) -> Tensor:
     return F.select(F.less(uniform_from(generator(), wanted), 0.5), made, F.sub(-1, made))
 
 
-NonDeterministicInts = declare("NonDeterministicInts", _whole_range, dtype="int64")
+NonDeterministicInts = declare("NonDeterministicInts", _whole_range, dtype=int64)
