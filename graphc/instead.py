@@ -92,8 +92,11 @@ OPS = {
         " augassign_sub broadcast_gradient_args deepcopy env_get environ_add environ_create environ_get environ_set hyper_add"
         " is_dynamic_sequence_element_unknown is_sequence_shape_unknown is_sequence_value_unknown is_tensor_bool_cond"
         " iter_converter hastype linearize mixed_precision_cast prim_arg_register recompute_block ref_to_embed"
-        " tensor_operator_registry",
+        " tensor_operator_registry array_reduce reduced_shape",
     ),
+    # ---- complex results
+    **_names("use numpy.linalg.eig of x.asnumpy(): the result is complex, and there is no gradient", "Eig eig eigvals"),
+    "MatrixLogarithm": "use scipy.linalg.logm of x.asnumpy(): the result is complex, and there is no gradient",
     # ---- others
     "CheckNumerics": "use ops.isfinite(x).all(), or GRAPHC_CHECK",
     "DataFormatDimMap": "use layouts with channels first: there are no others",
@@ -122,6 +125,7 @@ TENSOR = {
         " parent_tensor_ set_cast_dtype set_init_flag set_param_info setitem_index_info symbolic_shape"
         " virtual_flag wait_pipeline",
     ),
+    "eigvals": "use numpy.linalg.eigvals of x.asnumpy(): the result is complex, and there is no gradient",
     "remove_hook": "use what register_hook returns",
     "set_dtype": "use x.astype(dtype): a tensor keeps its dtype",
     "set_": "use x.copy_(source): a tensor keeps its memory",

@@ -281,6 +281,23 @@ def test_special_functions_by_their_definitions():
             ops.polygamma(n, Tensor(tiny))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_other_dtypes(dtype):
+    x = Tensor(np.array([0.5, 2.0, 3.5]), dtype)
+    for function, name in ((ops.bessel_i0, "i0"), (ops.bessel_y1, "y1")):
+        made = function(x)
+        assert str(made.dtype).lower() == dtype
+        np.testing.assert_allclose(made.astype("float64").asnumpy(), getattr(special, name)([0.5, 2, 3.5]), rtol=8e-3)
+    assert str(ops.polygamma(1, x).dtype).lower() == dtype
+    matrix = ops.matrix_exp(ops.diag(x))
+    np.testing.assert_allclose(np.diag(matrix.astype("float64").asnumpy()), np.exp([0.5, 2, 3.5]), rtol=8e-3)
+    for refused in (ops.svd, ops.qr, ops.pinv) if dtype != "float64" else ():
+        with pytest.raises(graphc.DTypeError, match="float32 or float64"):
+            refused(ops.diag(x))
+    with pytest.raises(graphc.DTypeError):
+        ops.bessel_i0(Tensor(ints(1)))
+
+
 def test_without_scipy_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "scipy.special", None)
     with pytest.raises(graphc.MissingPackageError, match=r"(?s)SciPy, which is not installed.*graphc\[scipy\]"):
@@ -301,3 +318,37 @@ def test_windows_of_short_lengths_and_wrong_ones():
             window(4, dtype=graphc.int32)
         with pytest.raises(graphc.ArgumentTypeError, match="must be an int"):
             window(4.0)
+
+
+# ---- what stands near them
+
+
+def test_places_and_distances_between_numbers():
+    got = P.UnravelIndex()(Tensor(ints(2, 5, 23)), Tensor(ints(2, 3, 4))).asnumpy()
+    assert got.tolist() == np.stack(np.unravel_index([2, 5, 23], (2, 3, 4))).tolist()
+    with pytest.raises(graphc.ArgumentValueError, match="outside of a tensor of shape"):
+        P.UnravelIndex()(Tensor(ints(24)), Tensor(ints(2, 3, 4)))
+    assert P.Eps()(Tensor(V)).asnumpy().tolist() == [np.finfo(np.float32).eps] * 4
+    values = P.Svd(compute_uv=False)(Tensor(A))
+    assert [x.shape for x in values] == [(3,), (1,), (1,)]
+    assert P.TrilIndices(3, 4, -1)().asnumpy().tolist() == np.stack(np.tril_indices(3, -1, 4)).tolist()
+    np.testing.assert_allclose(P.LogSpace(3)(Tensor(0.0), Tensor(2.0)).asnumpy(), [1, 10, 100], rtol=1e-6)
+
+
+def test_parameters_of_old_names():
+    x = Tensor(X)
+    assert ops.relu(x, inplace=True) is x
+    assert (x.asnumpy() == np.maximum(X, 0)).all()
+    np.testing.assert_allclose(ops.subtract(Tensor(V), 1, alpha=2).asnumpy(), V - 2, rtol=1e-6)
+    assert ops.tensor_slice(Tensor(X), (0, 1), (2, 2)).shape == (2, 2)
+    assert ops.unbind(Tensor(X), dim=1)[3].shape == (3,)
+    places = ops.nonzero(Tensor(ints(0, 3, 0, 5)), as_tuple=True)
+    assert [p.asnumpy().tolist() for p in places] == [[1, 3]]
+    with pytest.raises(graphc.ArgumentValueError, match=r"\[GC112\] div: rounding_mode='up'"):
+        ops.div(x, 2, rounding_mode="up")
+    with pytest.raises(graphc.ArgumentValueError, match=r"\[GC112\] all_reduce: async_op=True"):
+        ops.all_reduce(x, async_op=True)
+    with pytest.raises(graphc.ShapeError, match="do not go together"):
+        ops.gather(x, Tensor(ints([0], [1])), 1, 1)
+    assert ops.cond(True, lambda: 1, lambda: 2) == 1
+    assert not ops.is_nonzero(Tensor(0.0))

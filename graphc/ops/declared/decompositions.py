@@ -6,6 +6,7 @@ All act on the last two axes.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,17 @@ import numpy as np
 from graphc.errors import GradientError, ShapeError
 from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.op import Attrs, Types
+from graphc.ir.types import FLOATS
 from graphc.ops.declared.rules import Array, check_dtype, floats
 
 _DTYPES = ("float32", "float64")
 
 
-def _matrices(name: str, x: TensorType, square: bool = False) -> tuple[int, int]:
+def _matrices(name: str, x: TensorType, square: bool = False, dtypes: Sequence[str] = _DTYPES) -> tuple[int, int]:
     """Rows and columns. ShapeError or DTypeError for anything but (square) float matrices."""
     if x.rank < 2 or (square and x.shape[-1] != x.shape[-2]):
         raise ShapeError(f"{name}: x is {x}, expected {'square ' if square else ''}matrices")
-    check_dtype(name, "x", x, _DTYPES)
+    check_dtype(name, "x", x, dtypes)
     return x.shape[-2], x.shape[-1]
 
 
@@ -298,7 +300,7 @@ def _matrix_exp(x: Array) -> Array:
 
 
 def _matrix_exp_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    _matrices("MatrixExp", types[0], square=True)
+    _matrices("MatrixExp", types[0], square=True, dtypes=FLOATS)
     return (types[0],)
 
 

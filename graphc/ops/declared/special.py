@@ -15,9 +15,8 @@ import numpy as np
 from graphc.errors import MissingPackageError, user_loc
 from graphc.ir import NO_GRAD, REQUIRED, Builder, Gradient, NodeView, Sample, Value, op
 from graphc.ir.op import Alias, NoGrad
+from graphc.ir.types import FLOATS
 from graphc.ops.declared.rules import Array, elementwise, floats, unbroadcast
-
-_DTYPES = ("float32", "float64")
 
 
 def _scipy() -> Any:
@@ -49,13 +48,14 @@ def _special(
     grad: Gradient | NoGrad | None,
     samples: Callable[[], Sequence[Sample]],
     doc: str,
+    dtypes: Sequence[str] = FLOATS,
     **attrs: Any,
 ) -> None:
     op(
         name,
         operands,
         attrs=attrs,
-        infer=elementwise(name, _DTYPES),
+        infer=elementwise(name, dtypes),
         ref=reference,
         grad=grad,
         samples=samples,
@@ -278,6 +278,7 @@ _special(
         Sample(tuple(np.array(v, np.float64) for v in ([0, 0, 1, np.inf, np.nan, 2], [1, -1, 1, 0, 0, np.nan]))),
     ],
     "the next number of the dtype from x towards y. Its gradient is zero",
+    ("float32", "float64"),
 )
 
 op(

@@ -265,6 +265,8 @@ __all__ = [
     "positive",
     "rad2deg",
     "rint",
+    "scalar_max",
+    "scalar_min",
     "squared_difference",
     "true_divide",
     "trunc",

@@ -13,30 +13,16 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.blocks import fold, unfold
 from graphc.ops.functional.core import Operand, cast
 from graphc.ops.functional.create import zeros
-from graphc.ops.functional.elementwise import not_equal
 from graphc.ops.functional.index import Indices
 from graphc.ops.functional.logic import isclose
 from graphc.ops.functional.placing import scatter_reduced
 from graphc.ops.functional.reduce import reduce_all
 from graphc.ops.functional.scattering import inplace_update, tensor_scatter
-from graphc.ops.functional.shapes import as_shape, reshape, swapaxes
+from graphc.ops.functional.shapes import as_shape, swapaxes
 from graphc.ops.functional.sorting import searchsorted
 from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.methods import install, method
 from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
-
-
-def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """The same elements under the shape of another tensor (MindSpore: ops.view_as)."""
-    return reshape(input, other.shape)
-
-
-def is_nonzero(input: Tensor) -> Any:
-    """Whether the one element is not zero: a bool, in a compiled Cell a tensor that `if` takes. ShapeError for more elements."""
-    if input.size != 1:
-        raise ShapeError(f"is_nonzero: the tensor is {input.type}, expected one element", loc=user_loc())
-    made = cast(reshape(input, ()), "bool") if input.type.dtype == "bool" else not_equal(reshape(input, ()), 0)
-    return bool(made) if made.array is not None else made
 
 
 @method()
@@ -242,7 +228,4 @@ for _mode in ("sub", "mul", "div", "max", "min"):
 for _maker in (from_numpy, from_dlpack):
     install(_maker.__name__, staticmethod(_maker))
 
-__all__ = [
-    "is_nonzero",
-    "view_as",
-]
+__all__: list[str] = []

@@ -90,7 +90,7 @@ def _spread(owner: str, x: Tensor, low: int, high: int, rows: int, columns: int,
     return made, Tensor.wrap(inside.reshape(rows, columns))
 
 
-def _padding(owner: str, x: Tensor, value: Operand) -> Tensor:
+def _padding(x: Tensor, value: Operand) -> Tensor:
     return number(value, x.type.dtype) if is_number(value) else reshape(cast(value, x.dtype), ())
 
 
@@ -117,7 +117,7 @@ def matrix_diag(
     rows, columns = (least[0] if rows == -1 else rows), (least[1] if columns == -1 else columns)
     _lengths("matrix_diag", low, high, rows, columns)
     made, inside = _spread("matrix_diag", x, low, high, rows, columns, align)
-    return select(inside, made, _padding("matrix_diag", x, padding_value))
+    return select(inside, made, _padding(x, padding_value))
 
 
 def matrix_diag_part(x: Tensor, k: Offsets = 0, padding_value: Operand = 0, align: Align = "RIGHT_LEFT") -> Tensor:
@@ -129,7 +129,7 @@ def matrix_diag_part(x: Tensor, k: Offsets = 0, padding_value: Operand = 0, alig
     flat = reshape(x, (*x.shape[:-2], rows * columns))
     made = call("Gather", flat, Tensor.wrap(places), axis=x.ndim - 2)
     if empty.any():
-        made = select(Tensor.wrap(empty), _padding("matrix_diag_part", x, padding_value), made)
+        made = select(Tensor.wrap(empty), _padding(x, padding_value), made)
     return reshape(made, (*x.shape[:-2], longest)) if low == high else made
 
 

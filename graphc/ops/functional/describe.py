@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops.tensor.dtype import DType
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -75,11 +76,20 @@ def shape_mul(input_data: Sequence[int]) -> int:
     return math.prod(input_data)
 
 
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one element of a tensor, whose value is known, is not zero. ArgumentValueError for more or fewer elements."""
+    x = as_tensor(input)
+    if x.size != 1:
+        raise ArgumentValueError(f"is_nonzero: {x.type} has not one element", loc=user_loc())
+    return bool(x)
+
+
 __all__ = [
     "dtype",
     "dyn_shape",
     "is_complex",
     "is_floating_point",
+    "is_nonzero",
     "is_tensor",
     "numel",
     "rank",

@@ -68,7 +68,7 @@ def triangular_solve(
 
     transpose: with A transposed; unitriangular: the diagonal counts as ones.
     """
-    return triangular(A, b, not upper, transpose, unitriangular), A
+    return triangular(A, b, not upper, transpose, unitriangular), A.value()
 
 
 def triangular(a: Tensor, b: Tensor, lower: bool, transpose: bool, unit: bool = False) -> Tensor:
@@ -163,7 +163,8 @@ def pinv(x: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = Fal
             raise ArgumentTypeError(f"pinv: {name} must be a number, got {type(value).__name__}", loc=user_loc())
         bounds.append(None if value is None else float(value))
     if bounds[1] is None:
-        bounds[1] = 0.0 if bounds[0] else max(x.shape[-2:]) * float(np.finfo(x.type.numpy).eps)
+        epsilon = float(np.finfo("float64" if x.type.dtype == "float64" else "float32").eps)
+        bounds[1] = 0.0 if bounds[0] else max(x.shape[-2:]) * epsilon
     if hermitian:
         matrices("pinv", x)
         x = add(tril(x), swapaxes(tril(x, -1), -1, -2))

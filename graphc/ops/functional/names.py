@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from graphc.ops.functional.activation import softshrink
-from graphc.ops.functional.arithmetic import addn, div, fmod, round_, trunc
+from graphc.ops.functional.arithmetic import addn, div, float_power, fmod, round_, trunc
 from graphc.ops.functional.arithmetic import floor_div as rounded_down
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import Operand, is_number
 from graphc.ops.functional.create import range_, scalar_to_tensor
+from graphc.ops.functional.cumulative import diff
 from graphc.ops.functional.describe import shape
 from graphc.ops.functional.dynamic import nonzero
+from graphc.ops.functional.einsum import einsum
 from graphc.ops.functional.elementwise import (
     abs_,
     acos,
@@ -26,6 +28,7 @@ from graphc.ops.functional.elementwise import (
     floor_mod,
     greater,
     greater_equal,
+    isnan,
     less,
     less_equal,
     mul,
@@ -41,9 +44,10 @@ from graphc.ops.functional.extrema import max_, min_
 from graphc.ops.functional.index import write
 from graphc.ops.functional.integers import bitwise_not
 from graphc.ops.functional.joining import unstack
+from graphc.ops.functional.products import baddbmm
 from graphc.ops.functional.reduce import reduce_all, reduce_any, reduce_mean, sum_
 from graphc.ops.functional.renaming import renamed
-from graphc.ops.functional.shapes import moveaxis, reshape, swapaxes
+from graphc.ops.functional.shapes import moveaxis, reshape, same_shape, swapaxes
 from graphc.ops.functional.slicing import gather, slice_
 from graphc.ops.functional.sorting import in_top_k, topk
 from graphc.ops.tensor.methods import install
@@ -98,7 +102,6 @@ ne = not_equal
 accumulate_n = addn
 clip = clamp
 embed = gather
-intopk = in_top_k
 mean = reduce_mean
 movedim = moveaxis
 reshape_ = reshape
@@ -108,16 +111,24 @@ swapdims = renamed("swapdims", swapaxes, "input", "dim0", "dim1")
 install("swapdims", swapdims)
 tensor_range = range_
 scalar_to_array = scalar_to_tensor
+view_as = same_shape
+
+# ---- of MindSpore's extended functions
+
+baddbmm_ext, einsum_ext, float_power_ext = baddbmm, einsum, float_power
+diff_ext = renamed("diff_ext", diff, "input", "n", "dim")
+intopk, isnan_ext = in_top_k, renamed("isnan_ext", isnan, "tensor")
+tensor_muls = mul
 tensor_slice = renamed("tensor_slice", slice_, "input")
 
 
-def relu(input: Tensor, inplace: bool = False) -> Tensor:
+def relu(input: Operand, inplace: bool = False) -> Tensor:
     """max(x, 0); with `inplace` the tensor itself, holding it."""
     made = rectified(input)
-    if not inplace:
+    if not inplace or not isinstance(input, Tensor):
         return made
     write(input, ..., made)
-    return input
+    return made if input.is_parameter else input
 
 
 def argwhere(input: Tensor) -> Tensor:
@@ -135,10 +146,11 @@ unbind = renamed("unbind", unstack, "input", "dim")
 
 __all__ = [
     "abs", "absolute", "accumulate_n", "all", "any", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",
-    "arctanh", "argwhere", "clip", "divide", "embed", "eq", "fix", "floor_div", "floor_divide", "floordiv", "floormod",
-    "ge", "gt", "intopk", "inv", "invert", "le", "lt", "max", "mean", "min", "mod", "movedim", "multiply", "ne",
-    "negative", "pow", "pows", "range", "relu", "remainder", "reshape_", "round", "scalar_to_array", "sgn", "shape_",
-    "slice", "soft_shrink", "subtract", "sum", "swapdims", "tensor_add", "tensor_div", "tensor_eq", "tensor_exp",
-    "tensor_expm1", "tensor_floordiv", "tensor_ge", "tensor_gt", "tensor_le", "tensor_lt", "tensor_mod", "tensor_mul",
-    "tensor_pow", "tensor_range", "tensor_slice", "tensor_sub", "top_k", "truncate_mod", "unbind",
+    "arctanh", "argwhere", "baddbmm_ext", "clip", "diff_ext", "divide", "einsum_ext", "embed", "eq", "fix",
+    "float_power_ext", "floor_div", "floor_divide", "floordiv", "floormod", "ge", "gt", "intopk", "inv", "invert",
+    "isnan_ext", "le", "lt", "max", "mean", "min", "mod", "movedim", "multiply", "ne", "negative", "pow", "pows", "range",
+    "relu", "remainder", "reshape_", "round", "scalar_to_array", "sgn", "shape_", "slice", "soft_shrink", "subtract",
+    "sum", "swapdims", "tensor_add", "tensor_div", "tensor_eq", "tensor_exp", "tensor_expm1", "tensor_floordiv",
+    "tensor_ge", "tensor_gt", "tensor_le", "tensor_lt", "tensor_mod", "tensor_mul", "tensor_muls", "tensor_pow",
+    "tensor_range", "tensor_slice", "tensor_sub", "top_k", "truncate_mod", "unbind", "view_as",
 ]  # fmt: skip

@@ -46,7 +46,7 @@ def norm(A: Tensor, ord: Any = None, dim: Axis = None, keepdim: bool = False, *,
 
 def _require_number(owner: str, ord: Any) -> None:
     if isinstance(ord, bool) or not isinstance(ord, (int, float)):
-        raise ArgumentTypeError(f"{owner}: ord must be None, 'fro', 'nuc' or a number, got {ord!r}", loc=user_loc())
+        raise ArgumentTypeError(f"{owner}: ord of vectors must be a number, got {ord!r}", loc=user_loc())
 
 
 def _vector_norm(x: Tensor, ord: Number, axes: Sequence[int], keepdim: bool) -> Tensor:

@@ -45,8 +45,6 @@ scalar_le, scalar_gt = _of_two("scalar_le", operator.le), _of_two("scalar_gt", o
 scalar_ge = _of_two("scalar_ge", operator.ge)
 scalar_uadd, scalar_usub = _of_one("scalar_uadd", operator.pos), _of_one("scalar_usub", operator.neg)
 
-scalar_max, scalar_min, scalar_log = max, min, math.log
-
 tuple_getitem = list_getitem = dict_getitem = operator.getitem
 
 tuple_len = list_len = operator.length_hint
@@ -56,6 +54,11 @@ string_eq = tuple_equal = list_equal = bool_eq = operator.eq
 string_concat = operator.add
 
 is_, is_not = operator.is_, operator.is_not
+
+
+def scalar_log(x: Any) -> float:
+    """The natural logarithm of a Python number: minus infinity for 0, NaN for negative ones."""
+    return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
 
 
 def bool_not(x: Any) -> bool:
@@ -198,8 +201,6 @@ __all__ = [
     "scalar_le",
     "scalar_log",
     "scalar_lt",
-    "scalar_max",
-    "scalar_min",
     "scalar_mod",
     "scalar_mul",
     "scalar_ne",

@@ -10,18 +10,14 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.arithmetic import floor_div
 from graphc.ops.functional.core import call, cast, cast_to
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.dynamic import known_values
-from graphc.ops.functional.elementwise import equal, floor_mod, greater_equal, less, logical_and, sub
+from graphc.ops.functional.elementwise import equal, sub
 from graphc.ops.functional.extrema import place
 from graphc.ops.functional.index import index_select
-from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
-from graphc.ops.functional.reduce import reduce_all
-from graphc.ops.functional.require import require
 from graphc.ops.functional.shapes import broadcast_to, expand_dims
 from graphc.ops.tensor.dtype import int32, to_name
 from graphc.ops.tensor.methods import method
@@ -174,26 +170,6 @@ def ragged_range(starts: Tensor, limits: Tensor, deltas: Tensor, Tsplits: Any) -
     parts = [np.arange(*bounds, dtype=starts.type.numpy) for bounds in zip(*arrays, strict=True)]
     splits = np.cumsum([0, *map(len, parts)]).astype(to_name(Tsplits))
     return Tensor(splits), Tensor(np.concatenate([np.zeros(0, starts.type.numpy), *parts]))
-
-
-def unravel_index(indices: Tensor, dims: Any) -> Tensor:
-    """[axes] or [axes, n]: the coordinates of places of the flattened tensor of shape dims, in the dtype of the indices.
-
-    indices: integers [] or [n]. dims: known integers [axes]. Raises ShapeError; ArgumentValueError for places out of range, in a
-    compiled step when it has run.
-    """
-    sizes = [
-        int(d) for d in (known_values("UnravelIndex", dims) if isinstance(dims, Tensor) else np.asarray(dims)).tolist()
-    ]
-    if indices.ndim > 1 or indices.type.dtype not in ("int32", "int64"):
-        raise ShapeError(f"UnravelIndex: indices are {indices.type}, expected integers [] or [n]", loc=user_loc())
-    inside = logical_and(greater_equal(indices, 0), less(indices, int(np.prod(sizes))))
-    require(reduce_all(inside), f"UnravelIndex: a place lies outside of the shape {tuple(sizes)}")
-    rest, axes = indices, []
-    for size in reversed(sizes):
-        axes.append(floor_mod(rest, size))
-        rest = floor_div(rest, size)
-    return stack(axes[::-1], 0)
 
 
 __all__ = [

@@ -13,7 +13,7 @@ from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.placing import fill_diagonal, index_put, masked_scatter
 from graphc.ops.functional.quantiles import median_of, nth_element
 from graphc.ops.functional.scattering import with_elements
-from graphc.ops.functional.sets import edit_distance, list_difference, ragged_range, unravel_index, within
+from graphc.ops.functional.sets import edit_distance, list_difference, ragged_range, within
 from graphc.ops.tensor.dtype import int32, to_name
 from graphc.ops.tensor.primitive import REQUIRED, declare
 from graphc.ops.tensor.tensor import Tensor
@@ -120,10 +120,7 @@ InplaceUpdateV2 = declare(
     "InplaceUpdateV2", lambda x, indices, v: F.inplace_update(x, v, indices), F.inplace_update.__doc__
 )
 
-UnravelIndex, RaggedRange = (
-    declare("UnravelIndex", unravel_index),
-    declare("RaggedRange", ragged_range, Tsplits=REQUIRED),
-)
+RaggedRange = declare("RaggedRange", ragged_range, Tsplits=REQUIRED)
 
 TrilIndices, TriuIndices = (
     declare(n, lambda f=f, **given: f(**given), f.__doc__, row=REQUIRED, col=REQUIRED, offset=0, dtype=int32)

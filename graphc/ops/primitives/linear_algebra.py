@@ -96,7 +96,16 @@ Qr = declare(
     full_matrices=False,
 )
 
-Svd = declare("Svd", F.svd, full_matrices=False, compute_uv=True)
+
+def _svd(x: Tensor, full_matrices: bool, compute_uv: bool) -> tuple[Tensor, ...]:
+    """(s, u, v) with x = u diag(s) v^T; without `compute_uv` u and v are [0]."""
+    if compute_uv:
+        made: tuple[Tensor, ...] = F.svd(x, full_matrices)
+        return made
+    return F.svd(x, compute_uv=False), F.zeros(1, x.dtype), F.zeros(1, x.dtype)
+
+
+Svd = declare("Svd", _svd, full_matrices=False, compute_uv=True)
 
 Geqrf, Orgqr = declare("Geqrf", F.geqrf), declare("Orgqr", F.orgqr)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from graphc.errors import DTypeError, user_loc
+from graphc.errors import ArgumentValueError, DTypeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.special_functions import betainc
@@ -52,3 +53,20 @@ def _eps(x: Tensor) -> Tensor:
 
 
 Eps = declare("Eps", _eps)
+
+
+def _unravel_index(indices: Tensor, dims: Tensor) -> Tensor:
+    """[axes, ...]: for places in a flattened tensor the indices along its axes; dims are its sizes, whose values are known."""
+    sizes = [int(n) for n in np.ravel(known_values("UnravelIndex", dims))]
+    if indices.array is not None and np.any((indices.array < 0) | (indices.array >= math.prod(sizes))):
+        raise ArgumentValueError(
+            f"UnravelIndex: an index is outside of a tensor of shape {tuple(sizes)}", loc=user_loc()
+        )
+    rest, parts = indices, []
+    for size in reversed(sizes):
+        parts.append(F.floor_mod(rest, size))
+        rest = F.floor_divide(rest, size)
+    return F.stack(parts[::-1], 0)
+
+
+UnravelIndex = declare("UnravelIndex", _unravel_index)
