@@ -146,7 +146,7 @@ def test_refused():
         (lambda: ops.unique_consecutive(whole, 1), ArgumentTypeError),
         (lambda: ops.SegmentSum()(whole, Tensor([1, 0])), ArgumentValueError),
         (lambda: ops.sparse_segment_mean(x, Tensor([3]), Tensor([0])), ArgumentValueError),
-        (lambda: ops.UnravelIndex()(Tensor([12]), (3, 4)), ArgumentValueError),
+        (lambda: ops.UnravelIndex()(Tensor([12]), Tensor([3, 4])), ArgumentValueError),
         (lambda: ops.RaggedRange(graphc.int32)(Tensor(1), Tensor(2), Tensor(0)), ArgumentValueError),
         (lambda: ops.NthElement()(x, 5), ArgumentValueError),
         (lambda: ops.LowerBound("int8")(x, x), ArgumentTypeError),
