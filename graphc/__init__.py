@@ -88,6 +88,7 @@ if TYPE_CHECKING:
         int64,
         uint8,
     )
+    from graphc.ops.tensor.generator import Generator, default_generator, initial_seed, manual_seed, seed
     from graphc.ops.tensor.mutable import mutable
     from graphc.ops.tensor.seed import get_rng_state, get_seed, set_rng_state, set_seed
     from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
@@ -126,6 +127,7 @@ _LAZY = {
     "graphc.function": "jit jit_class ms_function",
     "graphc.ops.gradients.reverse": "get_grad grad value_and_grad",
     "graphc.ops.tensor.dtype": "DType bfloat16 bool_ float16 float32 float64 int8 int16 int32 int64 uint8",
+    "graphc.ops.tensor.generator": "Generator default_generator initial_seed manual_seed seed",
     "graphc.ops.tensor.mutable": "mutable",
     "graphc.ops.tensor.seed": "get_rng_state get_seed set_rng_state set_seed",
     "graphc.ops.tensor.tensor": "Parameter ParameterTuple Tensor",
@@ -141,7 +143,7 @@ _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.
 __all__ = [
     "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "BackupAndRestore", "Callback",
     "CheckpointConfig", "CheckpointError", "CompileError", "CompiledStep", "DType", "DTypeError", "DataError",
-    "DatasetHelper", "DynamicLossScaleManager", "EarlyStopping", "FixedLossScaleManager", "GradientError",
+    "DatasetHelper", "DynamicLossScaleManager", "EarlyStopping", "FixedLossScaleManager", "Generator", "GradientError",
     "GraphcError", "GraphcWarning", "History", "InternalError", "KernelError", "LambdaCallback",
     "LearningRateScheduler", "LossMonitor", "LossScaleError", "LossScaleManager", "LossScaleWarning", "LoweringError",
     "MissingPackageError", "Model", "ModelCheckpoint", "NestingError", "OnRequestExit", "ParallelMode", "Parameter",
@@ -149,10 +151,11 @@ __all__ = [
     "SignatureError", "StepMemoryError", "SummaryCollector", "Tensor", "TimeMonitor", "TraceAttributeError",
     "TraceError", "TraceTypeError", "UntrainedWarning", "VerifyError", "async_ckpt_thread_status", "bfloat16", "bool_",
     "build_train_network", "ckpt_to_safetensors", "compile", "connect_network_with_dataset", "data_sink", "debug",
+    "default_generator",
     "float16", "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad", "get_rng_state",
-    "get_seed", "grad", "int8", "int16", "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint",
-    "load_checkpoint_async", "load_param_into_net", "ms_function", "mutable", "nn", "ops",
-    "reset_auto_parallel_context", "safetensors_to_ckpt", "save_checkpoint", "set_auto_parallel_context", "set_context",
+    "get_seed", "grad", "initial_seed", "int8", "int16", "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint",
+    "load_checkpoint_async", "load_param_into_net", "manual_seed", "ms_function", "mutable", "nn", "ops",
+    "reset_auto_parallel_context", "safetensors_to_ckpt", "save_checkpoint", "seed", "set_auto_parallel_context", "set_context",
     "set_rng_state", "set_seed", "uint8", "value_and_grad",
 ]  # fmt: skip
 

@@ -19,7 +19,6 @@ _ELEMENTWISE = (
 _DENSE = "use dense tensors: sparse formats have no kernels"
 _ONE_PROCESS = "use nothing in its place: a step runs in one process, where every group has one member"
 _COMPILED = "use the function written out: the compiler fuses it"
-_DRAWN = "use a function of graphc.ops that draws a new tensor, then ops.assign"
 _GENERATED = "use @ops.custom for a kernel of your own (docs/custom-ops.md)"
 _PYTHON = "use Python's own statement inside construct: it is traced"
 _CACHES = "use tensors of full size: there are no caches on a host or a server"
@@ -39,11 +38,11 @@ OPS = {
         _DENSE,
         "Coalesce SparseSlice SparseTensorDenseAdd SparseTensorDenseMatmul SparseToDense coalesce coo2csr csr2coo csr_to_coo"
         " csr_to_dense dense_to_sparse_coo dense_to_sparse_csr make_coo_tensor make_csr_tensor make_row_tensor"
-        " make_row_tensor_inner make_sparse_tensor row_tensor_add sparse_segment_mean coo_tensor_get_dense_shape"
+        " make_row_tensor_inner make_sparse_tensor row_tensor_add coo_tensor_get_dense_shape"
         " coo_tensor_get_indices coo_tensor_get_values csr_tensor_get_dense_shape csr_tensor_get_indices"
         " csr_tensor_get_indptr csr_tensor_get_values row_tensor_get_dense_shape row_tensor_get_indices row_tensor_get_values",
     ),
-    **_names(_CACHES, "MapCacheIdx MapUniform Merge SubAndFilter make_map_parameter ComputeAccidentalHits"),
+    **_names(_CACHES, "MapCacheIdx MapUniform Merge make_map_parameter ComputeAccidentalHits"),
     **_names(
         _OPTIMIZER,
         "AdamNoUpdateParam FusedAdaFactorWithGlobalNorm FusedSparseAdam FusedSparseFtrl FusedSparseLazyAdam"
@@ -90,12 +89,12 @@ OPS = {
     **_names(_DATA, "GetNext ms_hasnext ms_next"),
     **_names(
         _INTERNAL,
-        "CopyWithSlice DtypeToEnum J Morph Reusing SelectView SliceGetItem TensorToTuple TransposeExtView TransposeView"
+        "CopyWithSlice DtypeToEnum J Morph Reusing SelectView SliceGetItem TransposeExtView TransposeView"
         " _add_attr _ones_like_for_grad augassign_add augassign_div augassign_floordiv augassign_mod augassign_mul"
         " augassign_sub broadcast_gradient_args deepcopy env_get environ_add environ_create environ_get environ_set hyper_add"
         " is_dynamic_sequence_element_unknown is_sequence_shape_unknown is_sequence_value_unknown is_tensor_bool_cond"
         " iter_converter hastype linearize mixed_precision_cast prim_arg_register recompute_block ref_to_embed"
-        " stop_gradient_ tensor_operator_registry tuple_div array_reduce reduced_shape",
+        " tensor_operator_registry array_reduce reduced_shape",
     ),
     # ---- complex results
     **_names("use numpy.linalg.eig of x.asnumpy(): the result is complex, and there is no gradient", "Eig eig eigvals"),
@@ -104,7 +103,8 @@ OPS = {
     "CheckNumerics": "use ops.isfinite(x).all(), or GRAPHC_CHECK",
     "DataFormatDimMap": "use layouts with channels first: there are no others",
     "DataFormatVecPermute": "use layouts with channels first: there are no others",
-    "scalar_to_array": "use Tensor(number)",
+    "ParameterizedTruncatedNormal": "use initializer.TruncatedNormal, or ops.TruncatedNormal",
+    "ScatterNonAliasingAdd": "use ops.TensorScatterAdd",
     "DumpGradient": "use ops.HookBackward or step.dump()",
     "TensorDump": "use step.dump(), or ops.Print",
     "IdentityN": "use the operands",
@@ -115,23 +115,24 @@ TENSOR = {
     **_names(_DENSE, "to_coo to_csr"),
     **_names(
         "use x.asnumpy(): a tensor's memory is a NumPy array",
-        "assign_value_cpp convert_bytes_to_tensor data_ptr data_sync from_dlpack from_numpy get_bytes set_device_address"
-        " storage storage_offset to_dlpack untyped_storage",
+        "assign_value_cpp convert_bytes_to_tensor data_sync get_bytes set_device_address storage untyped_storage",
     ),
     **_names(
         "use nothing in its place: every tensor lies in the memory of the process",
-        "device flush_from_cache is_meta is_pinned is_shared move_to offload offload_file_path pin_memory",
+        "flush_from_cache offload offload_file_path pin_memory",
     ),
     **_names(
         "use graphc.ops: it is an attribute of MindSpore's own machinery",
-        "const_arg delete_ delta_seed getitem_index_info hooks index_of_parent_ init_finished init_flag is_init param_info"
-        " parent_tensor_ set_cast_dtype set_const_arg set_init_flag set_param_info setitem_index_info symbolic_shape"
+        "delete_ delta_seed getitem_index_info index_of_parent_ init_finished init_flag is_init param_info"
+        " parent_tensor_ set_cast_dtype set_init_flag set_param_info setitem_index_info symbolic_shape"
         " virtual_flag wait_pipeline",
     ),
     "eigvals": "use numpy.linalg.eigvals of x.asnumpy(): the result is complex, and there is no gradient",
     "remove_hook": "use what register_hook returns",
-    "requires_grad_": "use Parameter(requires_grad=...), or ops.stop_gradient",
-    "numpy": "use x.asnumpy()",
+    "set_dtype": "use x.astype(dtype): a tensor keeps its dtype",
+    "set_": "use x.copy_(source): a tensor keeps its memory",
+    "index": "use x[...]",
+    "init": "use the tensor: its elements are made at once",
 }
 
 #: What of `mindspore.nn` is left out.

@@ -9,13 +9,12 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from graphc import context as _context
 from graphc.arguments import no_effect, only
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentValueError, user_loc
 from graphc.ir.types import numpy_dtype
 from graphc.nn.cell.cell import Cell
+from graphc.ops.functional.attributes import from_numpy as from_numpy
 from graphc.ops.gradients.hypermap import RowTensor
 from graphc.ops.tensor.dtype import DType, to_name
 from graphc.ops.tensor.tensor import Tensor
@@ -177,13 +176,6 @@ def tensor(
     only("tensor", "internal", internal, False)
     only("tensor", "const_arg", const_arg, False)
     return Tensor(input_data, dtype, shape, init)
-
-
-def from_numpy(array: Any) -> Tensor:
-    """A Tensor with the contents of an array; ArgumentTypeError for anything else."""
-    if not isinstance(array, np.ndarray):
-        raise ArgumentTypeError(f"from_numpy: expected an array, got {type(array).__name__}", loc=user_loc())
-    return Tensor(array)
 
 
 # ---- dtypes

@@ -19,6 +19,11 @@ OF_PYTHON_VALUES = {
     "make_list", "make_tuple", "mutable", "scalar_add", "scalar_mul", "string_concat", "tail", "tuple_getitem",
     "tuple_reversed", "tuple_setitem", "zip_operation", "identity", "fori_loop", "Depend", "UpdateState", "Load",
 }  # fmt: skip
+#: Functions that change the tensor they are given, and return it.
+IN_PLACE = {
+    "bernoulli_", "clamp_", "erfinv_", "exponential_", "inplace_sigmoid", "normal_", "put_", "random_", "stop_gradient_", "tanh_",
+    "uniform_", "zero_",
+}  # fmt: skip
 #: Methods that write the tensor and return it, make data that are still to be made, or copy it as a Parameter.
 OF_THE_TENSOR = {"assign_value", "init_data", "clone"}
 
@@ -70,7 +75,7 @@ def functions():
         for n in ops.__all__
         if callable(f := getattr(ops, n))
         and not inspect.isclass(f)
-        and n not in OF_PYTHON_VALUES
+        and n not in OF_PYTHON_VALUES | IN_PLACE
         and (required(f) or 4) < 4
     )
 

@@ -119,7 +119,7 @@ op(
     infer=_pair_infer("GammaSlope"),
     ref=_slope,
     samples=_samples,
-    doc="how gamma numbers x change with their shape alpha",
+    doc="how gamma numbers x change with their shape alpha; no gradient of its own",
 )
 
 op(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, user_loc
 from graphc.ops.functional.core import Number, Operand, call, cast, is_number
 from graphc.ops.functional.shapes import broadcast_to, reshape
 from graphc.ops.tensor.dtype import float32, int64, to_name
@@ -123,6 +123,16 @@ def fills(x: Tensor, value: Operand) -> Tensor:
     return broadcast_to(cast(value, x.dtype), x.shape)
 
 
+def eps(x: Tensor) -> Tensor:
+    """The distance from 1 to the next number of x's dtype, in x's shape (MindSpore: ops.eps). DTypeError unless x is of
+    floats.
+    """
+    if not x.type.is_float:
+        raise DTypeError(f"eps: x is {x.type}, expected floats", loc=user_loc())
+    bits = {"bfloat16": 7, "float16": 10, "float32": 23, "float64": 52}[x.type.dtype]
+    return full_like(x, 2.0**-bits)
+
+
 def scalar_to_tensor(input_x: Number, dtype: Any = float32) -> Tensor:
     """A number as a tensor without axes; float32 by default, also for integers."""
     return Tensor(input_x, dtype)
@@ -153,6 +163,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = int64) -> 
 
 __all__ = [
     "arange",
+    "eps",
     "eye",
     "fill",
     "fills",

@@ -115,6 +115,7 @@ def reverse_cumsum(x: Tensor, axis: int) -> Tensor:
     return flip(cumsum(flip(x, (axis,)), axis), (axis,))
 
 
+@method()
 def logcumsumexp(input: Tensor, axis: int) -> Tensor:
     """log of the cumulative sum of exp(x) along an axis, without overflow."""
     return _scanned("logcumsumexp", input, axis, logaddexp, -math.inf)

@@ -54,6 +54,18 @@ def is_floating_point(input: Tensor) -> bool:
     return input.type.is_float
 
 
+@method()
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is a complex one."""
+    return input.type.dtype.startswith("complex")
+
+
+@method()
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative numbers (MindSpore: Tensor.is_signed)."""
+    return input.type.dtype != "bool" and not input.type.dtype.startswith("uint")
+
+
 def size(input_x: Tensor) -> int:
     """The number of elements."""
     return as_tensor(input_x).size
@@ -75,6 +87,7 @@ def is_nonzero(input: Tensor) -> bool:
 __all__ = [
     "dtype",
     "dyn_shape",
+    "is_complex",
     "is_floating_point",
     "is_nonzero",
     "is_tensor",

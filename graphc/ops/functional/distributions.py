@@ -36,7 +36,7 @@ from graphc.ops.functional.reduce import reduce_all
 from graphc.ops.functional.require import require
 from graphc.ops.functional.shapes import broadcast_to
 from graphc.ops.functional.state import assign_add, stop_gradient
-from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.dtype import float32, to_name
 from graphc.ops.tensor.seed import generator
 from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor, require_array
 
@@ -78,9 +78,9 @@ def _float(owner: str, name: str, x: Any) -> Tensor:
 def gamma_numbers(alpha: Tensor, state: Parameter) -> Tensor:
     """Gamma numbers of shapes alpha and scale 1, one for each element, in its dtype.
 
-    Candidates of Marsaglia and Tsang ("A simple method for generating gamma variables", 2000), of which any that passes the test is
-    taken; below 1 those of alpha + 1, times a power of a uniform number. The gradient for alpha is that of the number at which the
-    distribution function has the same value; compiled steps do not know it.
+    Candidates of Marsaglia and Tsang ("A simple method for generating gamma variables", 2000), of which any that passes the
+    test is taken; below 1 those of alpha + 1, times a power of a uniform number. The gradient for alpha is that of the number
+    at which the distribution function has the same value; compiled steps do not know it.
     """
     shape, dtype = alpha.shape, alpha.type.dtype
     a = stop_gradient(alpha if dtype == "float64" else cast_to(alpha, "float32"))
@@ -155,7 +155,7 @@ def poisson(shape: Any, mean: Tensor, seed: int | None = None) -> Tensor:
     return cast_to(_poisson_numbers("poisson", rate, wanted, seed), "float32")
 
 
-def random_poisson(shape: Any, rate: Tensor, seed: int | None = None, dtype: Any = "float32") -> Tensor:
+def random_poisson(shape: Any, rate: Tensor, seed: int | None = None, dtype: Any = float32) -> Tensor:
     """[*shape, *rate.shape]: Poisson numbers (MindSpore: ops.random_poisson). Not in a compiled Cell.
 
     shape: a tuple, or integers [axes] that are known. dtype: float16, float32, float64, int32 or int64. Raises as `poisson` does.

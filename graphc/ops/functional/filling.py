@@ -97,7 +97,9 @@ def _waits(state: Any, x: Tensor) -> Tensor:
 
 @method("bernoulli_")
 def bernoulli_(input: Tensor, p: Operand = 0.5, *, generator: Any = None) -> Tensor:
-    """The tensor, holding 1 with probability p, else 0 (MindSpore: ops.bernoulli_). ArgumentValueError for a number p that is none."""
+    """The tensor, holding 1 with probability p, else 0 (MindSpore: ops.bernoulli_). ArgumentValueError for a number p that
+    is none.
+    """
     if isinstance(p, (int, float)) and not 0 <= p <= 1:
         raise ArgumentValueError(f"bernoulli_: p must lie in [0, 1], got {p}", loc=user_loc())
     return _held(input, less(uniform_from(stream("bernoulli_", generator), input.shape), p))

@@ -151,13 +151,13 @@ def _advanced(x: Tensor, items: list[Any]) -> Tensor:
 # ---- x[index] = value
 
 
-def updated(x: Tensor, index: Any, value: Operand | Sequence[Any]) -> Tensor:
-    """A copy of x in which x[index] is `value`, broadcast and cast to x's dtype."""
+def updated(x: Tensor, index: Any, value: Operand | Sequence[Any], mode: str = "update") -> Tensor:
+    """A copy of x in which x[index] is `value`, broadcast and cast to x's dtype; with mode "add" the sum of both."""
     new = value if isinstance(value, Tensor) else Tensor(np.asarray(value).astype(x.type.numpy))
     new = cast_to(new, x.type.dtype)
     if isinstance(index, Tensor) and index.type.dtype == "bool" and (index.array is None or new.size == 1):
         mask = reshape(index, index.shape + (1,) * (x.ndim - index.ndim))
-        return select(mask, new, x)
+        return select(mask, new if mode == "update" else add(x, new), x)
     if x.size == 0:
         return x.value()
     places = index_(reshape(arange(0, x.size, dtype="int32"), x.shape), index)
@@ -165,7 +165,7 @@ def updated(x: Tensor, index: Any, value: Operand | Sequence[Any]) -> Tensor:
     if any(d != 1 for d in new.shape[:lead]):
         raise ShapeError(f"a value {new.type} cannot be written to elements of shape {places.shape}", loc=user_loc())
     new = broadcast_to(reshape(new, new.shape[lead:]), places.shape)
-    flat = scattered("update", reshape(x, (-1,)), reshape(places, (-1,)), reshape(new, (-1,)))
+    flat = scattered(mode, reshape(x, (-1,)), reshape(places, (-1,)), reshape(new, (-1,)))
     return reshape(flat, x.shape)
 
 
@@ -310,6 +310,7 @@ def one_hot(indices: Tensor, depth: int, on_value: Any = 1, off_value: Any = 0, 
     return marked(indices, depth, as_tensor(on_value), as_tensor(off_value), axis)
 
 
+@method()
 def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
     """input with the entry `index` of an axis replaced."""
     at = check_axis("select_scatter", axis, input.ndim)
@@ -317,6 +318,7 @@ def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
     return slice_scatter(input, expand_dims(src, at), at, i, i + 1)
 
 
+@method()
 def slice_scatter(
     input: Tensor, src: Tensor, axis: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:

@@ -11,37 +11,31 @@ from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops.functional.arithmetic import div, float_power, floor_div
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import cast
-from graphc.ops.functional.create import full, full_like, ones, zeros, zeros_like
+from graphc.ops.functional.create import full, full_like, ones, zeros
 from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.diagonals import diagonal
 from graphc.ops.functional.elementwise import (
     abs_,
     add,
     equal,
-    exp,
-    floor,
     floor_mod,
     greater,
     greater_equal,
     less,
     less_equal,
-    log,
     logical_not,
     logical_or,
     mul,
     neg,
     not_equal,
     pow_,
-    sigmoid,
-    sign,
     sub,
-    tanh,
 )
 from graphc.ops.functional.extrema import amax, amin, arg_with_value, argmax, max_, min_
 from graphc.ops.functional.index import gather_elements, index_, index_add, updated, write
 from graphc.ops.functional.integers import bitwise_and, bitwise_or, bitwise_xor
 from graphc.ops.functional.joining import concat, repeat_interleave, split, stack
-from graphc.ops.functional.logic import approximate_equal, masked_fill, select
+from graphc.ops.functional.logic import approximate_equal, select
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_sum, sum_
 from graphc.ops.functional.shapes import (
@@ -313,38 +307,6 @@ for _name, _member in vars(Methods).items():
     if not _name.startswith("_"):
         install(_name, _member)
 
-
-def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that lets the tensor hold what the function makes of it; a Parameter is assigned."""
-
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        write(self, ..., function(self, *args, **kwargs))
-        return self
-
-    method.__doc__ = f"This tensor, holding what ops.{function.__name__} makes of what it held."
-    return method
-
-
-_IN_PLACE: dict[str, Callable[..., Any]] = {
-    "add_": add,
-    "sub_": sub,
-    "mul_": mul,
-    "div_": div,
-    "floor_divide_": floor_div,
-    "remainder_": floor_mod,
-    "exp_": exp,
-    "log_": log,
-    "floor_": floor,
-    "sign_": sign,
-    "sigmoid_": sigmoid,
-    "tanh_": tanh,
-    "clamp_": clamp,
-    "masked_fill_": masked_fill,
-    "fill_": full_like,
-    "zero_": zeros_like,
-}
-for _name, _function in _IN_PLACE.items():
-    install(_name, _in_place(_function))
 
 functions.update(
     abs_=abs_,

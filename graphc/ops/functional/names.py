@@ -7,7 +7,7 @@ from graphc.ops.functional.arithmetic import addn, div, float_power, fmod, round
 from graphc.ops.functional.arithmetic import floor_div as rounded_down
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import Operand, is_number
-from graphc.ops.functional.create import range_
+from graphc.ops.functional.create import range_, scalar_to_tensor
 from graphc.ops.functional.cumulative import diff
 from graphc.ops.functional.describe import shape
 from graphc.ops.functional.dynamic import nonzero
@@ -110,7 +110,7 @@ soft_shrink = softshrink
 swapdims = renamed("swapdims", swapaxes, "input", "dim0", "dim1")
 install("swapdims", swapdims)
 tensor_range = range_
-argwhere = renamed("argwhere", nonzero)
+scalar_to_array = scalar_to_tensor
 view_as = same_shape
 
 # ---- of MindSpore's extended functions
@@ -131,6 +131,12 @@ def relu(input: Operand, inplace: bool = False) -> Tensor:
     return made if input.is_parameter else input
 
 
+def argwhere(input: Tensor) -> Tensor:
+    """int64 [count, axes]: the places of what is not zero. Not in a compiled Cell."""
+    made: Tensor = nonzero(input)
+    return made
+
+
 def top_k(input_x: Tensor, k: int, sorted: bool = True) -> tuple[Tensor, Tensor]:
     """(the k largest elements of the last axis in descending order, their int32 places)."""
     return topk(input_x, k, sorted=sorted)
@@ -139,81 +145,12 @@ def top_k(input_x: Tensor, k: int, sorted: bool = True) -> tuple[Tensor, Tensor]
 unbind = renamed("unbind", unstack, "input", "dim")
 
 __all__ = [
-    "abs",
-    "absolute",
-    "accumulate_n",
-    "all",
-    "any",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctan2",
-    "arctanh",
-    "argwhere",
-    "baddbmm_ext",
-    "clip",
-    "diff_ext",
-    "divide",
-    "einsum_ext",
-    "embed",
-    "eq",
-    "fix",
-    "float_power_ext",
-    "floor_div",
-    "floor_divide",
-    "floordiv",
-    "floormod",
-    "ge",
-    "gt",
-    "intopk",
-    "inv",
-    "invert",
-    "isnan_ext",
-    "le",
-    "lt",
-    "max",
-    "mean",
-    "min",
-    "mod",
-    "movedim",
-    "multiply",
-    "ne",
-    "negative",
-    "pow",
-    "pows",
-    "range",
-    "relu",
-    "remainder",
-    "reshape_",
-    "round",
-    "sgn",
-    "shape_",
-    "slice",
-    "soft_shrink",
-    "subtract",
-    "sum",
-    "swapdims",
-    "tensor_add",
-    "tensor_div",
-    "tensor_eq",
-    "tensor_exp",
-    "tensor_expm1",
-    "tensor_floordiv",
-    "tensor_ge",
-    "tensor_gt",
-    "tensor_le",
-    "tensor_lt",
-    "tensor_mod",
-    "tensor_mul",
-    "tensor_muls",
-    "tensor_pow",
-    "tensor_range",
-    "tensor_slice",
-    "tensor_sub",
-    "top_k",
-    "truncate_mod",
-    "unbind",
-    "view_as",
+    "abs", "absolute", "accumulate_n", "all", "any", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",
+    "arctanh", "argwhere", "baddbmm_ext", "clip", "diff_ext", "divide", "einsum_ext", "embed", "eq", "fix",
+    "float_power_ext", "floor_div", "floor_divide", "floordiv", "floormod", "ge", "gt", "intopk", "inv", "invert",
+    "isnan_ext", "le", "lt", "max", "mean", "min", "mod", "movedim", "multiply", "ne", "negative", "pow", "pows", "range",
+    "relu", "remainder", "reshape_", "round", "scalar_to_array", "sgn", "shape_", "slice", "soft_shrink", "subtract",
+    "sum", "swapdims", "tensor_add", "tensor_div", "tensor_eq", "tensor_exp", "tensor_expm1", "tensor_floordiv",
+    "tensor_ge", "tensor_gt", "tensor_le", "tensor_lt", "tensor_mod", "tensor_mul", "tensor_muls", "tensor_pow",
+    "tensor_range", "tensor_slice", "tensor_sub", "top_k", "truncate_mod", "unbind", "view_as",
 ]  # fmt: skip

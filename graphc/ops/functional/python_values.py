@@ -81,6 +81,11 @@ def make_tuple(*items: Any) -> tuple[Any, ...]:
     return items
 
 
+def tuple_div(x: tuple[Any, ...], y: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The items of one tuple divided by those of another; quotients of integers are rounded down (MindSpore: ops.tuple_div)."""
+    return tuple(a // b if isinstance(a, int) and isinstance(b, int) else a / b for a, b in zip(x, y, strict=True))
+
+
 def make_list(*items: Any) -> list[Any]:
     """The items as a list."""
     return list(items)
@@ -206,6 +211,7 @@ __all__ = [
     "string_concat",
     "string_eq",
     "tail",
+    "tuple_div",
     "tuple_equal",
     "tuple_getitem",
     "tuple_len",

@@ -29,7 +29,7 @@ from graphc.ops.functional.shapes import as_shape
 from graphc.ops.functional.slicing import gather
 from graphc.ops.functional.sorting import argsort
 from graphc.ops.functional.state import assign_add
-from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.dtype import float32, int64, to_name
 from graphc.ops.tensor.seed import generator
 from graphc.ops.tensor.tensor import Parameter, Tensor
 
@@ -75,7 +75,7 @@ def _unit(shape: Sequence[Any], seed: int | None) -> Tensor:
 
 
 def uniform(
-    shape: Sequence[int], minval: Operand, maxval: Operand, seed: int | None = None, dtype: Any = "float32"
+    shape: Sequence[int], minval: Operand, maxval: Operand, seed: int | None = None, dtype: Any = float32
 ) -> Tensor:
     """Numbers, uniform from minval up to maxval: floats, or integers below maxval for an integer dtype."""
     if to_name(dtype) in ("int32", "int64"):
@@ -158,7 +158,7 @@ def bernoulli(input: Tensor, p: Operand = 0.5, seed: int | None = None) -> Tenso
     return cast(less(_unit(input.shape, seed), p), input.dtype)
 
 
-def randperm(n: int, seed: int | None = None, offset: int = 0, dtype: Any = "int64") -> Tensor:
+def randperm(n: int, seed: int | None = None, offset: int = 0, dtype: Any = int64) -> Tensor:
     """The integers below n in random order. ArgumentValueError GC112 for an offset: streams are told apart by seeds."""
     only("randperm", "offset", offset, 0)
     return cast(argsort(_unit((n,), seed)), dtype)

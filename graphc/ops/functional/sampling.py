@@ -32,13 +32,13 @@ from graphc.ops.functional.reduce import reduce_all, reduce_any, reduce_max, red
 from graphc.ops.functional.require import require
 from graphc.ops.functional.shapes import expand_dims
 from graphc.ops.functional.sorting import ordered
-from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.dtype import int64, to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.seed import generator
 from graphc.ops.tensor.tensor import Tensor
 
 
-def _count(owner: str, name: str, value: Any) -> int:
+def count_of(owner: str, name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ArgumentTypeError(f"{owner}: {name} must be an int, got {type(value).__name__}", loc=user_loc())
     if value < 1:
@@ -66,7 +66,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = True, seed:
     twice. Raises ShapeError, ArgumentTypeError, ArgumentValueError; for the values of `input` a compiled step raises when
     it has run.
     """
-    count = _count("multinomial", "num_samples", num_samples)
+    count = count_of("multinomial", "num_samples", num_samples)
     if input.ndim not in (1, 2) or input.size == 0:
         raise ShapeError(f"multinomial: expected probabilities [n] or [rows, n], got {input.type}", loc=user_loc())
     p = cast(input, "float64" if input.type.dtype == "float64" else "float32")
@@ -89,13 +89,13 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = True, seed:
 
 
 @method()
-def random_categorical(logits: Tensor, num_sample: int, seed: int = 0, dtype: Any = "int64") -> Tensor:
+def random_categorical(logits: Tensor, num_sample: int, seed: int = 0, dtype: Any = int64) -> Tensor:
     """[rows, num_sample]: indices drawn with the probabilities softmax(logits) (MindSpore: ops.random_categorical).
 
     logits: [rows, n], floats; -inf is probability zero. dtype: int16, int32 or int64. Raises ShapeError, ArgumentTypeError,
     ArgumentValueError; for NaN, or a row without a finite logit, a compiled step raises when it has run.
     """
-    count = _count("random_categorical", "num_sample", num_sample)
+    count = count_of("random_categorical", "num_sample", num_sample)
     if logits.ndim != 2 or logits.size == 0 or not logits.type.is_float:
         raise ShapeError(f"random_categorical: expected floats [rows, n], got {logits.type}", loc=user_loc())
     if to_name(dtype) not in ("int16", "int32", "int64"):

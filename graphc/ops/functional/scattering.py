@@ -9,10 +9,10 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.arithmetic import div
+from graphc.ops.functional.arithmetic import div, truncate_div
 from graphc.ops.functional.core import Operand, call, is_number
-from graphc.ops.functional.create import zeros
-from graphc.ops.functional.index import Indices, as_index, coordinates, element_places, scattered, wrapped
+from graphc.ops.functional.create import ones_like, zeros
+from graphc.ops.functional.index import Indices, as_index, coordinates, element_places, scattered, wrapped, write
 from graphc.ops.functional.shapes import as_shape, broadcast_to, reshape
 from graphc.ops.functional.state import assign
 from graphc.ops.tensor.methods import method
@@ -26,10 +26,13 @@ def tensor_scatter_elements(
     at = check_axis("tensor_scatter_elements", axis, input_x.ndim)
     if reduction not in ("none", "add"):
         raise ArgumentValueError(f"reduction must be 'none' or 'add', got {reduction!r}", loc=user_loc())
-    flat = element_places(input_x.shape, at, as_index(indices))
-    mode = "update" if reduction == "none" else "add"
-    made = scattered(mode, reshape(input_x, (-1,)), reshape(flat, (-1,)), reshape(updates, (-1,)))
-    return reshape(made, input_x.shape)
+    return with_elements("update" if reduction == "none" else "add", input_x, at, indices, updates)
+
+
+def with_elements(mode: str, x: Tensor, axis: int, indices: Tensor, updates: Tensor) -> Tensor:
+    """x with the elements at places along an axis combined with `updates`, which have the shape of the indices."""
+    flat = element_places(x.shape, axis, as_index(indices))
+    return reshape(scattered(mode, reshape(x, (-1,)), reshape(flat, (-1,)), reshape(updates, (-1,))), x.shape)
 
 
 @method()
@@ -43,7 +46,15 @@ def tensor_scatter(mode: str, x: Tensor, indices: Indices, updates: Tensor) -> T
     """x with the slices at coordinates combined with `updates`."""
     flat, depth = coordinates(x.shape, indices)
     rows = reshape(x, (math.prod(x.shape[:depth]), *x.shape[depth:]))
-    return reshape(scattered(mode, rows, flat, as_tensor(updates)), x.shape)
+    return reshape(combined(mode, rows, flat, as_tensor(updates)), x.shape)
+
+
+def combined(mode: str, x: Tensor, places: Tensor, updates: Tensor) -> Tensor:
+    """As `scattered`, with "div" as well: divided by the product of what goes to a place. Quotients of integers are truncated."""
+    if mode != "div":
+        return scattered(mode, x, places, updates)
+    factors = scattered("mul", ones_like(x), places, updates)
+    return div(x, factors) if x.type.is_float else truncate_div(x, factors)
 
 
 def tensor_scatter_update(input_x: Tensor, indices: Indices, updates: Tensor) -> Tensor:
@@ -84,42 +95,98 @@ def scatter_nd(indices: Indices, updates: Tensor, shape: Any) -> Tensor:
 # ---- writing into parameters
 
 
-def _parameter(name: str, x: Any) -> Parameter:
-    if not isinstance(x, Parameter):
-        raise ArgumentTypeError(f"{name}: input_x must be a Parameter, got {type(x).__name__}", loc=user_loc())
+def scatter_into(mode: str, input_x: Tensor, indices: Indices, updates: Tensor) -> Tensor:
+    """Combine rows of a parameter, or of a tensor in place, with `updates`; returns the new value."""
+    made = combined(mode, input_x, wrapped(as_index(indices), _rows(f"scatter_{mode}", input_x)), as_tensor(updates))
+    return _written(input_x, made)
+
+
+def scatter_nd_into(mode: str, input_x: Tensor, indices: Indices, updates: Tensor) -> Tensor:
+    """Combine slices of a parameter, or of a tensor in place, at coordinates with `updates`; returns the new value."""
+    _rows(f"scatter_nd_{mode}", input_x)
+    return _written(input_x, tensor_scatter(mode, input_x, indices, updates))
+
+
+def _rows(name: str, x: Any) -> int:
+    if not isinstance(x, Tensor):
+        raise ArgumentTypeError(
+            f"{name}: input_x must be a Parameter or Tensor, got {type(x).__name__}", loc=user_loc()
+        )
+    if not x.ndim:
+        raise ShapeError(f"{name}: input_x is {x.type}, expected rows", loc=user_loc())
+    return x.shape[0]
+
+
+def _written(x: Tensor, made: Tensor) -> Tensor:
+    if isinstance(x, Parameter):
+        return assign(x, made)
+    write(x, ..., made)
     return x
 
 
-def scatter_into(mode: str, input_x: Parameter, indices: Indices, updates: Tensor) -> Tensor:
-    """Combine rows of a parameter with `updates`; returns the new value."""
-    p = _parameter(f"scatter_{mode}", input_x)
-    return assign(p, scattered(mode, p, wrapped(as_index(indices), p.shape[0]), as_tensor(updates)))
-
-
-def scatter_nd_into(mode: str, input_x: Parameter, indices: Indices, updates: Tensor) -> Tensor:
-    """Combine slices of a parameter at coordinates with `updates`; returns the new value."""
-    p = _parameter(f"scatter_nd_{mode}", input_x)
-    return assign(p, tensor_scatter(mode, p, indices, updates))
-
-
-def scatter_update(input_x: Parameter, indices: Indices, updates: Tensor) -> Tensor:
-    """Replace rows of a parameter."""
+def scatter_update(input_x: Tensor, indices: Indices, updates: Tensor) -> Tensor:
+    """Replace rows of a parameter, or of a tensor in place; returns the new value."""
     return scatter_into("update", input_x, indices, updates)
 
 
-def scatter_add(input_x: Parameter, indices: Indices, updates: Tensor) -> Tensor:
-    """Add to rows of a parameter."""
+def scatter_add(input_x: Tensor, indices: Indices, updates: Tensor) -> Tensor:
+    """Add to rows of a parameter, or of a tensor in place; returns the new value."""
     return scatter_into("add", input_x, indices, updates)
 
 
-def scatter_nd_update(input_x: Parameter, indices: Indices, updates: Tensor) -> Tensor:
-    """Replace slices of a parameter at coordinates."""
+def scatter_mul(input_x: Tensor, indices: Indices, updates: Tensor) -> Tensor:
+    """Multiply rows of a parameter, or of a tensor in place; returns the new value."""
+    return scatter_into("mul", input_x, indices, updates)
+
+
+def scatter_div(input_x: Tensor, indices: Indices, updates: Tensor) -> Tensor:
+    """Divide rows of a parameter, or of a tensor in place; returns the new value."""
+    return scatter_into("div", input_x, indices, updates)
+
+
+def scatter_max(input_x: Tensor, indices: Indices, updates: Tensor) -> Tensor:
+    """The larger in rows of a parameter, or of a tensor in place; returns the new value."""
+    return scatter_into("max", input_x, indices, updates)
+
+
+def scatter_min(input_x: Tensor, indices: Indices, updates: Tensor) -> Tensor:
+    """The smaller in rows of a parameter, or of a tensor in place; returns the new value."""
+    return scatter_into("min", input_x, indices, updates)
+
+
+def scatter_nd_update(input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = True) -> Tensor:
+    """Replace slices of a parameter, or of a tensor in place, at coordinates; returns the new value."""
     return scatter_nd_into("update", input_x, indices, updates)
 
 
-def scatter_nd_add(input_x: Parameter, indices: Indices, updates: Tensor, use_locking: bool = False) -> Tensor:
-    """Add to slices of a parameter at coordinates. use_locking: says how, not what."""
+def scatter_nd_add(input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = False) -> Tensor:
+    """Add to slices of a parameter, or of a tensor in place, at coordinates; returns the new value."""
     return scatter_nd_into("add", input_x, indices, updates)
+
+
+def scatter_nd_sub(input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = False) -> Tensor:
+    """Subtract from slices of a parameter, or of a tensor in place, at coordinates; returns the new value."""
+    return scatter_nd_into("sub", input_x, indices, updates)
+
+
+def scatter_nd_mul(input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = False) -> Tensor:
+    """Multiply slices of a parameter, or of a tensor in place, at coordinates; returns the new value."""
+    return scatter_nd_into("mul", input_x, indices, updates)
+
+
+def scatter_nd_div(input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = False) -> Tensor:
+    """Divide slices of a parameter, or of a tensor in place, at coordinates; returns the new value."""
+    return scatter_nd_into("div", input_x, indices, updates)
+
+
+def scatter_nd_max(input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = False) -> Tensor:
+    """The larger in slices of a parameter, or of a tensor in place, at coordinates; returns the new value."""
+    return scatter_nd_into("max", input_x, indices, updates)
+
+
+def scatter_nd_min(input_x: Tensor, indices: Indices, updates: Tensor, use_locking: bool = False) -> Tensor:
+    """The smaller in slices of a parameter, or of a tensor in place, at coordinates; returns the new value."""
+    return scatter_nd_into("min", input_x, indices, updates)
 
 
 # ---- segments
@@ -166,8 +233,8 @@ def unsorted_segment_prod(x: Tensor, segment_ids: Tensor, num_segments: int) -> 
 
 
 def tensor_scatter_div(input_x: Tensor, indices: Any, updates: Tensor) -> Tensor:
-    """x divided by `updates` at coordinates."""
-    return tensor_scatter_mul(input_x, indices, div(1.0, updates))
+    """x divided by `updates` at coordinates; quotients of integers are truncated."""
+    return tensor_scatter("div", input_x, indices, updates)
 
 
 def inplace_add(x: Tensor, v: Tensor, indices: Any) -> Tensor:
@@ -191,8 +258,17 @@ __all__ = [
     "inplace_update",
     "scatter",
     "scatter_add",
+    "scatter_div",
+    "scatter_max",
+    "scatter_min",
+    "scatter_mul",
     "scatter_nd",
     "scatter_nd_add",
+    "scatter_nd_div",
+    "scatter_nd_max",
+    "scatter_nd_min",
+    "scatter_nd_mul",
+    "scatter_nd_sub",
     "scatter_nd_update",
     "scatter_update",
     "tensor_scatter_add",

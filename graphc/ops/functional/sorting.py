@@ -10,10 +10,10 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import cast, cast_to
 from graphc.ops.functional.create import arange, zeros_like
-from graphc.ops.functional.elementwise import equal, greater, isnan, less, less_equal, logical_and, logical_or
+from graphc.ops.functional.elementwise import equal, greater, isfinite, isnan, less, less_equal, logical_and, logical_or
 from graphc.ops.functional.index import gather_elements
 from graphc.ops.functional.logic import select
-from graphc.ops.functional.reduce import reduce_sum
+from graphc.ops.functional.reduce import reduce_any, reduce_sum
 from graphc.ops.functional.shapes import expand_dims, moveaxis, reshape
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.methods import method
@@ -22,7 +22,7 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 # ---- order
 
 
-def _ranks(x: Tensor, descending: bool) -> Tensor:
+def ranks(x: Tensor, descending: bool) -> Tensor:
     """The place that each element takes when the last axis is sorted; equal ones keep their order, NaN goes to the end.
 
     Counts for each element those before it: the square of the axis in comparisons, fused into one loop.
@@ -53,9 +53,9 @@ def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Ten
 
 def ordered(x: Tensor, count: int, descending: bool) -> tuple[Tensor, Tensor]:
     """The first `count` elements of the sorted last axis, and their places."""
-    ranks = _ranks(x, descending)
+    rank = ranks(x, descending)
     wanted = reshape(arange(0, count, dtype="int32"), (count, 1))
-    hit = equal(expand_dims(ranks, -2), wanted)
+    hit = equal(expand_dims(rank, -2), wanted)
     values = reduce_sum(select(hit, expand_dims(x, -2), 0), -1)
     places = reduce_sum(select(hit, arange(0, x.shape[-1], dtype="int32"), 0), -1)
     return values, places
@@ -91,10 +91,13 @@ def median(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Tenso
 
 
 def in_top_k(x1: Tensor, x2: Tensor, k: int) -> Tensor:
-    """bool: whether the element of each row at the given place is among the k largest."""
+    """bool: whether the element of each row at the given place is among the k largest. Not where the place is out of range, nor
+    where the element is not finite (MindSpore: ops.intopk).
+    """
     chosen = equal(arange(0, x1.shape[1], dtype=x2.dtype), expand_dims(x2, 1))
     target = reduce_sum(select(chosen, x1, 0), 1, True)
-    return less(reduce_sum(cast_to(greater(x1, target), "int32"), 1), k)
+    there = reduce_any(logical_and(chosen, isfinite(x1)) if x1.type.is_float else chosen, 1)
+    return logical_and(there, less(reduce_sum(cast_to(greater(x1, target), "int32"), 1), k))
 
 
 @method()

@@ -62,6 +62,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return pow_(reduce_sum(pow_(difference, p)), 1 / p)
 
 
+@method()
 def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
     """The covariances of the rows of a matrix, whose columns are observations with weights."""
     x = input if input.ndim == 2 else reshape(input, (1, -1))
@@ -84,6 +85,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
     return made if input.ndim == 2 else reshape(made, ())
 
 
+@method()
 def renorm(input: Tensor, p: float, axis: int, maxnorm: float) -> Tensor:
     """Each entry of an axis scaled down to the p-norm maxnorm if it is larger."""
     at = check_axis("renorm", axis, input.ndim)

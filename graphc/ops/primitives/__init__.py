@@ -9,6 +9,8 @@ from graphc.ops.functional.special_functions import *
 from graphc.ops.primitives.arithmetic import *
 from graphc.ops.primitives.arrays import *
 from graphc.ops.primitives.collective import *
+from graphc.ops.primitives.counts import *
+from graphc.ops.primitives.draws import *
 from graphc.ops.primitives.float_status import *
 from graphc.ops.primitives.fused import *
 from graphc.ops.primitives.gradients import *

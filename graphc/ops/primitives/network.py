@@ -9,7 +9,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, use
 from graphc.ops import functional as F
 from graphc.ops.functional.describe import numel
 from graphc.ops.functional.normalization import lrn
-from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.dtype import float32, int32, int64, to_name
 from graphc.ops.tensor.primitive import REQUIRED, Only, declare
 from graphc.ops.tensor.seed import generator
 from graphc.ops.tensor.tensor import Tensor
@@ -224,7 +224,7 @@ def _truncated_normal(shape: Sequence[int], dtype: Any, seed: int, seed2: int) -
     return F.cast(F.mul(F.erfinv(inside), 2**0.5), dtype)
 
 
-TruncatedNormal = declare("TruncatedNormal", _truncated_normal, dtype="float32", seed=0, seed2=0)
+TruncatedNormal = declare("TruncatedNormal", _truncated_normal, dtype=float32, seed=0, seed2=0)
 
 RandomShuffle = declare(
     "RandomShuffle", lambda x, seed, seed2: F.shuffle(x, seed or seed2), F.shuffle.__doc__, seed=0, seed2=0
@@ -248,9 +248,9 @@ def _multinomial(x: Tensor, num_samples: int, seed: int, seed2: int, dtype: Any)
     return F.cast(F.multinomial(x, num_samples, True, seed or seed2 or None), dtype)
 
 
-Multinomial = declare("Multinomial", _multinomial, seed=0, seed2=0, dtype="int32")
+Multinomial = declare("Multinomial", _multinomial, seed=0, seed2=0, dtype=int32)
 
-RandomCategorical = declare("RandomCategorical", F.random_categorical, dtype="int64")
+RandomCategorical = declare("RandomCategorical", F.random_categorical, dtype=int64)
 
 UniformInt = declare("UniformInt", _uniform_int, seed=0, seed2=0)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentValueError, DTypeError, user_loc
+from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.special_functions import betainc
@@ -43,16 +43,6 @@ LogSpace = declare("LogSpace", _log_space, steps=10, base=10, dtype=float32)
 TrilIndices = declare("TrilIndices", F.tril_indices, row=REQUIRED, col=REQUIRED, offset=0, dtype=int32)
 
 TriuIndices = declare("TriuIndices", F.triu_indices, row=REQUIRED, col=REQUIRED, offset=0, dtype=int32)
-
-
-def _eps(x: Tensor) -> Tensor:
-    """The distance from 1 to the next number of the dtype, in the shape of x."""
-    if x.type.dtype not in ("float16", "float32", "float64"):
-        raise DTypeError(f"Eps: x is {x.type}, expected float16, float32 or float64", loc=user_loc())
-    return F.full_like(x, float(np.finfo(x.type.numpy).eps))
-
-
-Eps = declare("Eps", _eps)
 
 
 def _unravel_index(indices: Tensor, dims: Tensor) -> Tensor:

@@ -58,14 +58,14 @@ ScatterUpdate, ScatterAdd, ScatterSub = (
     declare(f"Scatter{m.title()}", _rows(m), use_locking=Hint(m == "update")) for m in ("update", "add", "sub")
 )
 
-ScatterMul, ScatterMax, ScatterMin = (
-    declare(f"Scatter{m.title()}", _rows(m), use_locking=Hint(False)) for m in ("mul", "max", "min")
+ScatterMul, ScatterDiv, ScatterMax, ScatterMin = (
+    declare(f"Scatter{m.title()}", _rows(m), use_locking=Hint(False)) for m in ("mul", "div", "max", "min")
 )
 
 ScatterNdUpdate, ScatterNdAdd, ScatterNdSub = (
     declare(f"ScatterNd{m.title()}", _slices(m), use_locking=Hint(m == "update")) for m in ("update", "add", "sub")
 )
 
-ScatterNdMul, ScatterNdMax, ScatterNdMin = (
-    declare(f"ScatterNd{m.title()}", _slices(m), use_locking=Hint(False)) for m in ("mul", "max", "min")
+ScatterNdMul, ScatterNdDiv, ScatterNdMax, ScatterNdMin = (
+    declare(f"ScatterNd{m.title()}", _slices(m), use_locking=Hint(False)) for m in ("mul", "div", "max", "min")
 )

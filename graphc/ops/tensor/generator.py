@@ -32,7 +32,9 @@ class Generator:
         return self._state
 
     def manual_seed(self, seed: int) -> Generator:
-        """Begin anew with a seed. Returns self. Raises ArgumentTypeError for anything but an int, ArgumentValueError beyond int64."""
+        """Begin anew with a seed. Returns self. Raises ArgumentTypeError for anything but an int, ArgumentValueError beyond
+        int64.
+        """
         self._seed = _checked(seed)
         self.state.set_data(_first(self._seed))
         return self

@@ -39,6 +39,11 @@ class ParameterExtras:
     requires_aggr = True
     parallel_optimizer = True
     comm_fusion = 1
+    layerwise_parallel = False
+    parallel_optimizer_comm_recompute = False
+    inited_param: Any = None
+    key = -1
+    sliced = False
 
 
 __all__ = [
