@@ -42,6 +42,7 @@ from graphc.errors import (
     TraceAttributeError,
     TraceError,
     TraceTypeError,
+    TransformError,
     UntrainedWarning,
     VerifyError,
 )  # fmt: skip
@@ -146,7 +147,7 @@ __all__ = [
     "MissingPackageError", "Model", "ModelCheckpoint", "NestingError", "OnRequestExit", "ParallelMode", "Parameter",
     "ParameterTuple", "ParseError", "RecompileWarning", "RecordError", "ReduceLROnPlateau", "RunContext", "ShapeError",
     "SignatureError", "StepMemoryError", "SummaryCollector", "Tensor", "TimeMonitor", "TraceAttributeError",
-    "TraceError", "TraceTypeError", "UntrainedWarning", "VerifyError", "async_ckpt_thread_status", "bfloat16", "bool_",
+    "TraceError", "TraceTypeError", "TransformError", "UntrainedWarning", "VerifyError", "async_ckpt_thread_status", "bfloat16", "bool_",
     "build_train_network", "ckpt_to_safetensors", "compile", "connect_network_with_dataset", "data_sink", "debug",
     "float16", "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad", "get_rng_state",
     "get_seed", "grad", "int8", "int16", "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint",

@@ -21,6 +21,7 @@ from graphc.ir.types import TensorType, numpy_dtype
 from graphc.lower import lower
 from graphc.ops.declared import reference
 from graphc.testing.gradients import check_gradient
+from graphc.testing.mapped import check_mapped
 from graphc_codegen import compile_program
 from graphc_codegen.program import ITEMSIZE
 
@@ -200,9 +201,19 @@ def _oracle(definition: OpDef) -> list[Any]:
 
 
 def check_op_gradient(name: str, sample: int, operand: int) -> None:
-    """The gradient of a sample's operand agrees with finite differences."""
+    """The gradient for a sample's operand, and the tangent along it, agree with finite differences."""
     graph, inputs = sample_graph(name, [samples_of(name)[sample]])
     check_gradient(graph, inputs, list(inputs)[operand])
+
+
+#: Ops of a step's own state, which no function under vmap may touch.
+_STATE = ("AppendLog", "Assign", "GetFloatStatus")
+
+
+def check_vmap(name: str) -> None:
+    """The op under vmap is the op for each index of the batch axis."""
+    for sample in samples_of(name) if name not in _STATE else ():
+        check_mapped(name, sample)
 
 
 #: Numbers at which elementwise ops are special.
@@ -256,5 +267,6 @@ PROPERTIES: dict[str, Callable[[str], None]] = {
     "native_kernel": check_kernel,
     "checked_kernel": functools.partial(check_kernel, checked=True),
     "dtypes": check_dtypes,
+    "vmap": check_vmap,
     "special_values": check_special_values,
 }

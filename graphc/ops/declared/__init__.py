@@ -4,6 +4,7 @@ Importing this package fills the registry.
 """
 
 from graphc.ops.declared import (  # noqa: F401
+    batching,
     casts,
     collective,
     control,
@@ -21,5 +22,6 @@ from graphc.ops.declared import (  # noqa: F401
     softmax,
     state,
     transcendental,
+    transforms,
     windows,
 )

@@ -12,6 +12,7 @@ from graphc.ir import Builder, Gradient, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, Operand
 from graphc.ir.op import Attrs, Kernel, Operands, TypeRule, Types
 from graphc.ir.types import FLOATS
+from graphc.ops.declared.batching import Mapped, leading
 from graphc.ops.declared.rules import Array, check_dtype, floats, same_dtype
 
 
@@ -124,6 +125,18 @@ def _matrix(operand: Operand) -> tuple[tuple[int, ...] | None, bool]:
     return (view.size, view.offset, column if turned else row, *batch), turned
 
 
+def _batch(g: Builder, m: Mapped) -> list[Value]:
+    """One product of longer matrices where one side is mapped and its rows are the result's; else one per index."""
+    shape = m.node.type.shape
+    if m.mapped == (True, False) and not m.transpose_a:
+        (y,) = m.again(m.folded(m.inputs[0], 0), m.inputs[1])
+        return [m.reshaped(y, (m.size, *shape))]
+    if m.mapped == (False, True) and m.transpose_b:
+        (y,) = m.again(m.inputs[0], m.folded(m.inputs[1], 0))
+        return [m.unfolded(y, 1)]
+    return [g.BatchMatMul(*m.fronts(), transpose_a=m.transpose_a, transpose_b=m.transpose_b)]
+
+
 def _samples(batch: tuple[int, ...]) -> list[Sample]:
     made = []
     for m, k, n in ((5, 7, 19), (1, 1, 1), (33, 3, 16)):
@@ -138,7 +151,7 @@ def _samples(batch: tuple[int, ...]) -> list[Sample]:
 
 _FAMILY: tuple[tuple[str, bool, tuple[int, ...]], ...] = (("MatMul", False, ()), ("BatchMatMul", True, (2, 3)))
 
-for _name, _batched, _batch in _FAMILY:
+for _name, _batched, _lead in _FAMILY:
     op(
         _name,
         "x y",
@@ -147,6 +160,7 @@ for _name, _batched, _batch in _FAMILY:
         ref=_ref,
         grad=_grad(_name),
         lower=Kernel(_lower),
-        samples=partial(_samples, _batch),
+        batch=leading if _batched else _batch,
+        samples=partial(_samples, _lead),
         doc="matrix product" + (" per leading index" if _batched else ""),
     )
