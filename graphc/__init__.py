@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     )
     from graphc.context import GRAPH_MODE, PYNATIVE_MODE, ParallelMode, get_context, set_context
     from graphc.function import jit, jit_class, ms_function
+    from graphc.ops.gradients.derivatives import hessian, jacfwd, jacrev, jvp, vjp, vmap
     from graphc.ops.gradients.reverse import get_grad, grad, value_and_grad
     from graphc.ops.tensor.dtype import (
         DType,
@@ -124,6 +125,7 @@ _LAZY = {
     " safetensors_to_ckpt save_checkpoint",
     "graphc.context": "GRAPH_MODE PYNATIVE_MODE ParallelMode get_context set_context",
     "graphc.function": "jit jit_class ms_function",
+    "graphc.ops.gradients.derivatives": "hessian jacfwd jacrev jvp vjp vmap",
     "graphc.ops.gradients.reverse": "get_grad grad value_and_grad",
     "graphc.ops.tensor.dtype": "DType bfloat16 bool_ float16 float32 float64 int8 int16 int32 int64 uint8",
     "graphc.ops.tensor.mutable": "mutable",
@@ -150,10 +152,10 @@ __all__ = [
     "TraceError", "TraceTypeError", "TransformError", "UntrainedWarning", "VerifyError", "async_ckpt_thread_status", "bfloat16", "bool_",
     "build_train_network", "ckpt_to_safetensors", "compile", "connect_network_with_dataset", "data_sink", "debug",
     "float16", "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad", "get_rng_state",
-    "get_seed", "grad", "int8", "int16", "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint",
+    "get_seed", "grad", "hessian", "int8", "int16", "int32", "int64", "ir", "jacfwd", "jacrev", "jit", "jit_class", "jvp", "load_checkpoint",
     "load_checkpoint_async", "load_param_into_net", "ms_function", "mutable", "nn", "ops",
     "reset_auto_parallel_context", "safetensors_to_ckpt", "save_checkpoint", "set_auto_parallel_context", "set_context",
-    "set_rng_state", "set_seed", "uint8", "value_and_grad",
+    "set_rng_state", "set_seed", "uint8", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 
 

@@ -1,10 +1,14 @@
-"""Requests for function transforms beside Grad: Jvp, forward mode, and Vmap. The autodiff pass replaces them."""
+"""Requests for function transforms: Grad, of `state.py`, Jvp, forward mode, and Vmap. The autodiff pass replaces them."""
 
 from __future__ import annotations
 
 from graphc.errors import TransformError
 from graphc.ir import REQUIRED, Graph, TensorType, op
 from graphc.ir.op import Attrs, Types
+
+
+#: The ops that the autodiff pass replaces.
+REQUESTS = ("Grad", "Jvp", "Vmap")
 
 
 def _jvp_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
