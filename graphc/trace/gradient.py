@@ -19,6 +19,7 @@ from graphc.ops.tensor.tensor import Parameter, Tensor
 from graphc.ops.tensor.tree import flatten, map_tensors, tensors
 from graphc.trace import untrained
 from graphc.trace.recorder import CallRecord, GraphRecorder
+from graphc.trace.separate import separated
 
 
 class PositionError(ArgumentValueError, IndexError):
@@ -48,7 +49,7 @@ def gradient(
         options = ValueAndGrad(sens_param=options.sens_param, selection=options)
     args, sens, given = _split_sens(fn, args, options.sens_param)
     # Marked numbers become variables once, so that the call and the request mean the same ones.
-    args = tuple(_variables(x) for x in args)
+    args = separated(recorder, fn, tuple(_variables(x) for x in args))
     record = forward(recorder, fn, args)
     request = _request(fn, weights, args, options)
     outputs = first_output(fn, record.result) if options.has_aux else record.result

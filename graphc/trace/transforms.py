@@ -11,7 +11,6 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops import functional as F
-from graphc.ops.functional.core import call
 from graphc.ops.gradients.derivatives import derivatives_along
 from graphc.ops.gradients.reverse import name_of
 from graphc.ops.gradients.transforms import Jacobian, Mapping, Series, Tangents, Transform
@@ -20,6 +19,7 @@ from graphc.ops.tensor.tree import flatten, unflatten
 from graphc.trace import mapping
 from graphc.trace.gradient import PositionError, cut_of, first_output, forward, grad_node
 from graphc.trace.recorder import CallRecord, GraphRecorder
+from graphc.trace.separate import apart
 
 
 def transformed(recorder: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, ...], options: Transform) -> Any:
@@ -44,19 +44,12 @@ def rest_of(results: tuple[Any, ...]) -> Any:
 
 def _jvp(recorder: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, ...], options: Tangents) -> Any:
     inputs, tangents = args[: options.count], args[options.count :]
-    inputs = tuple(_apart(x) for x in inputs)
+    inputs = tuple(apart(x) for x in inputs)
     record = forward(recorder, fn, inputs)
     outputs = first_output(fn, record.result) if options.has_aux else record.result
     leaves, structure = flatten(outputs)
     made = unflatten(structure, _tangents(recorder, record, inputs, tangents, leaves))
     return (outputs, made, rest_of(record.result)) if options.has_aux else (outputs, made)
-
-
-def _apart(x: Tensor) -> Tensor:
-    """x as a value of its own: the same tensor may be given twice, with two tangents."""
-    made = call("Reshape", x, shape=x.shape)
-    made.is_number = x.is_number
-    return made
 
 
 def _tangents(
@@ -113,7 +106,7 @@ def _again(
     branch: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, ...], options: Jacobian
 ) -> tuple[CallRecord, list[Tensor], list[Tensor]]:
     """The call of fn once more inside a branch: its record, the inputs to differentiate for, the outputs."""
-    inputs = [_apart(x) if i in options.positions else x for i, x in enumerate(args)]
+    inputs = [apart(x) if i in options.positions else x for i, x in enumerate(args)]
     record = forward(branch, fn, tuple(inputs))
     outputs = first_output(fn, record.result) if options.has_aux else record.result
     return record, [inputs[p] for p in options.positions], flatten(outputs)[0]
