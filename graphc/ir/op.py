@@ -233,7 +233,19 @@ def op(
     if name in _REGISTRY:
         raise ValueError(f"op {name!r} is already declared")
     definition = OpDef(
-        name, tuple(operands.split()), dict(attrs or {}), infer, ref, grad, lower, samples, check, effect, doc, jvp, batch
+        name,
+        tuple(operands.split()),
+        dict(attrs or {}),
+        infer,
+        ref,
+        grad,
+        lower,
+        samples,
+        check,
+        effect,
+        doc,
+        jvp,
+        batch,
     )
     _REGISTRY[name] = definition
     return definition

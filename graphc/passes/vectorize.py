@@ -59,12 +59,17 @@ class _Vectorizer:
             after = tuple(dict.fromkeys(made_of[i] for i in node.after if i in made_of))
             flags = [has[v] for v in node.inputs]
             inputs = [values[v] for v in node.inputs]
-            made = self._batched(g, source, node, inputs, flags, after) if any(flags) else _copied(g, node, inputs, after)
+            made = (
+                self._batched(g, source, node, inputs, flags, after) if any(flags) else _copied(g, node, inputs, after)
+            )
             if made:
                 made_of[node.id] = made[0].node
             values.update(zip(node.outputs, made, strict=True))
             has.update((v, any(flags)) for v in node.outputs)
-        return [self._result(g, values[r.value], has[r.value], front) for r, front in zip(source.results, fronts, strict=True)]
+        return [
+            self._result(g, values[r.value], has[r.value], front)
+            for r, front in zip(source.results, fronts, strict=True)
+        ]
 
     def _batched(
         self, g: Builder, source: Graph, node: Node, inputs: list[Value], flags: list[bool], after: tuple[int, ...]

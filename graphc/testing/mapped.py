@@ -32,7 +32,10 @@ def check_mapped(name: str, sample: Sample) -> None:
         if get_op(name).lower is not None:
             lower(made)
         got = reference.run(made, inputs).results
-        wanted = [_single(name, sample, [_shifted(x, k) if m else x for x, m in zip(arrays, mapped, strict=True)]) for k in range(SIZE)]
+        wanted = [
+            _single(name, sample, [_shifted(x, k) if m else x for x, m in zip(arrays, mapped, strict=True)])
+            for k in range(SIZE)
+        ]
         for slot, (mine, *loop) in enumerate(zip(got, *wanted, strict=True)):
             np.testing.assert_allclose(
                 mine, np.stack(loop), 1e-9, 1e-9, err_msg=f"{name}, result {slot}, mapped operands {mapped}"

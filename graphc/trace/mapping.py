@@ -10,6 +10,7 @@ from graphc.ir import TensorType, Value
 from graphc.nn.cell.cell import Cell
 from graphc.nn.layer.container import CellList
 from graphc.ops import functional as F
+from graphc.ops.functional.printing import PrintLog
 from graphc.ops.gradients.reverse import name_of
 from graphc.ops.gradients.transforms import Axes, Mapping
 from graphc.ops.tensor.tensor import Parameter, Tensor
@@ -193,6 +194,12 @@ def _states(fn: Any, body: GraphRecorder) -> list[Parameter]:
     """The random states that the function moves on, once for all indices; TransformError if it writes anything else."""
     written = [body.known[key] for key in body.known if key in body.written]
     for p in written:
+        if isinstance(p, PrintLog):
+            raise TransformError(
+                f"vmap of {name_of(fn)}: it prints, or raises under a condition on tensors",
+                loc=user_loc(),
+                help="return what shall be seen, and print it outside",
+            )
         if not p.is_random_state:
             raise TransformError(
                 f"vmap of {name_of(fn)}: it writes parameter {p.name!r}, which is one for all indices",
@@ -213,9 +220,9 @@ def _ensemble(
     for k, cell in enumerate(cells):
         turns.append(cell(*unflatten(structure, [x[k] if has else x for x, has in zip(leaves, mapped, strict=True)])))
     parts = [flatten(turn) for turn in turns]
-    results, shape = parts[0]
-    out = _spread("vmap of a CellList: what its cells return", "out_axes", turns[0], axes)
-    if None in out:
-        raise TransformError("vmap of a CellList: every result differs from cell to cell", loc=user_loc())
-    stacked = [F.stack([flat[i] for flat, _ in parts], axis) for i, axis in zip(range(len(results)), out, strict=True)]
-    return unflatten(shape, stacked)
+    stacked = []
+    for i, axis in enumerate(_spread("vmap of a CellList: what its cells return", "out_axes", turns[0], axes)):
+        if axis is None:
+            raise TransformError("vmap of a CellList: every result differs from cell to cell", loc=user_loc())
+        stacked.append(F.stack([flat[i] for flat, _ in parts], axis))
+    return unflatten(parts[0][1], stacked)

@@ -47,7 +47,11 @@ class Tracer(GraphRecorder):
         return control.while_loop(self, test, body, carried)
 
     def gradient(
-        self, fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: GradOperation | ValueAndGrad | Transform
+        self,
+        fn: Callable[..., Any],
+        weights: Any,
+        args: tuple[Any, ...],
+        options: GradOperation | ValueAndGrad | Transform,
     ) -> Any:
         if isinstance(options, Transform):
             return transforms.transformed(self, fn, args, options)

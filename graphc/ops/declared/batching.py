@@ -69,7 +69,7 @@ class Mapped:
     def subgraph(self, source: Graph, mapped: Sequence[bool], fronts: Sequence[bool]) -> Graph:
         """A subgraph of the node, whose inputs are `mapped`, as a new graph; `fronts`: the results that have the batch axis."""
         graph = Graph(source.name, self.g.graph.ids)
-        inputs = []
+        inputs: list[Value] = []
         for id, has in zip(source.inputs, mapped, strict=True):
             node = source.node(id)
             type = TensorType(node.type.dtype, (self.size, *node.type.shape)) if has else node.type
@@ -187,9 +187,7 @@ def loop(g: Builder, m: Mapped) -> list[Value]:
 def _row(m: Mapped, index: int, k: int) -> Value:
     """Operand `index` of turn k."""
     shape = m.types[index].shape
-    part = m.g.Slice(
-        m.inputs[index], begin=(k, *(0,) * len(shape)), size=(1, *shape), step=(1,) * (len(shape) + 1)
-    )
+    part = m.g.Slice(m.inputs[index], begin=(k, *(0,) * len(shape)), size=(1, *shape), step=(1,) * (len(shape) + 1))
     return m.reshaped(part, shape)
 
 
@@ -218,9 +216,7 @@ def rows_in_one(g: Builder, m: Mapped, indices: int, count: int) -> Value:
     shape = m.types[indices].shape
     start = g.Reshape(_counted(g, m.size, dtype), shape=(m.size, *(1,) * len(shape)))
     own = m.front(indices)
-    inside = g.LogicalAnd(
-        g.GreaterEqual(own, g.constant(0, dtype)), g.Less(own, g.constant(count, dtype))
-    )
+    inside = g.LogicalAnd(g.GreaterEqual(own, g.constant(0, dtype)), g.Less(own, g.constant(count, dtype)))
     moved = g.Add(own, g.Mul(start, g.constant(count, dtype)))
     made: Value = g.Select(inside, moved, g.constant(-1, dtype))
     return made
@@ -229,6 +225,7 @@ def rows_in_one(g: Builder, m: Mapped, indices: int, count: int) -> Value:
 def _counted(g: Builder, size: int, dtype: str) -> Value:
     """0, 1, ..., size - 1."""
     type = TensorType(dtype, (size,))
-    node = g.graph.add("Constant", attrs={"value": Data(np.arange(size).astype(numpy_dtype(dtype)), type=type)}, types=(type,))
+    node = g.graph.add(
+        "Constant", attrs={"value": Data(np.arange(size).astype(numpy_dtype(dtype)), type=type)}, types=(type,)
+    )
     return node.outputs[0]
-

@@ -79,9 +79,7 @@ def _if_jvp(g: Builder, n: NodeView, *tangents: Value | None) -> list[Value | No
     """An If over the branches' forward modes; each runs its branch once more."""
     given = [(i, t) for i, t in enumerate(tangents[1:]) if t is not None]
     slots = [k for k, type in enumerate(n.node.types) if type.dtype != "bool"]
-    branches = {
-        name: _branch_tangents(g, branch, [i for i, _ in given], slots) for name, branch in n.node.graphs()
-    }
+    branches = {name: _branch_tangents(g, branch, [i for i, _ in given], slots) for name, branch in n.node.graphs()}
     made = g.node("If", *n.inputs, *(t for _, t in given), attrs=branches)
     results: list[Value | None] = [None] * len(n.node.types)
     for k, value in zip(slots, made.outputs, strict=True):

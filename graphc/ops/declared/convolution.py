@@ -103,7 +103,9 @@ def _filter_batch(g: Builder, m: Mapped) -> Sequence[Value]:
         return loop(g, m)
     axis = 0 if m.mapped[0] else 1
     shape = tuple(m.size * d if i == axis else d for i, d in enumerate(m.shape))
-    (dw,) = m.again(*(m.folded(x, 1) if mapped else x for x, mapped in zip(m.inputs, m.mapped, strict=True)), shape=shape)
+    (dw,) = m.again(
+        *(m.folded(x, 1) if mapped else x for x, mapped in zip(m.inputs, m.mapped, strict=True)), shape=shape
+    )
     return [m.unfolded(dw, axis)]
 
 

@@ -108,7 +108,9 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> t
             raise TransformError(
                 f"jvp: input {k} is {x.type}, its tangent {t.type}",
                 loc=user_loc(),
-                help="a bool has no tangent" if x.type.dtype == "bool" else "a tangent has the shape and dtype of its input",
+                help="a bool has no tangent"
+                if x.type.dtype == "bool"
+                else "a tangent has the shape and dtype of its input",
             )
     made: tuple[Any, ...] = Tangents(len(xs), has_aux)(function(owner, fn))(*xs, *vs)
     return made
@@ -127,9 +129,7 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[[Any],
 # ---- Jacobians
 
 
-def jacrev(
-    fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False
-) -> GradFunction:
+def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> GradFunction:
     """A function that gives the Jacobian of fn, each of shape output + input, by reverse mode (MindSpore: mindspore.jacrev).
 
     Good where there are fewer output elements than input elements. grad_position: an input, or a tuple of inputs. Several
@@ -142,16 +142,12 @@ def jacrev(
     return _jacobian("jacrev", fn, grad_position, has_aux, forward=False)
 
 
-def jacfwd(
-    fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False
-) -> GradFunction:
-    """As `jacrev`, by forward mode: good where there are more output elements than input elements (MindSpore: mindspore.jacfwd)."""
+def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> GradFunction:
+    """As `jacrev`, by forward mode: good where there are more outputs than inputs, counted by elements (MindSpore: mindspore.jacfwd)."""
     return _jacobian("jacfwd", fn, grad_position, has_aux, forward=True)
 
 
-def hessian(
-    fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False
-) -> GradFunction:
+def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> GradFunction:
     """A function that gives the second derivatives of fn, each of shape output + input + input: `jacfwd` of `jacrev`.
 
     Arguments as those of `jacrev`; for a tuple of inputs a tuple of tuples over them, by fn's one output.
@@ -182,15 +178,17 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
 
     primals: a tensor or a tuple or list of them; series: for each a tensor whose first axis counts the curve's derivatives
     from the first on. Derivative k of an output stands at index k - 1 of a first axis. Integers become float32. Several outputs
-    give lists. The cost grows with 2 to the number of derivatives. Raises ArgumentTypeError for other arguments, ArgumentValueError
-    for series of other shapes or lengths.
+    give lists. The cost grows with 2 to the number of derivatives. Raises ArgumentTypeError for other arguments,
+    ArgumentValueError for series of other shapes or lengths.
     """
     owner = "jet"
     xs, curves = _curves(owner, primals), _curves(owner, series)
     if len(xs) != len(curves):
         raise ArgumentValueError(f"jet: {len(xs)} primals, {len(curves)} series", loc=user_loc())
     orders = {c.shape[0] for c in curves if c.ndim}
-    fits = all(c.ndim and c.shape[1:] == x.shape and c.type.dtype == x.type.dtype for x, c in zip(xs, curves, strict=True))
+    fits = all(
+        c.ndim and c.shape[1:] == x.shape and c.type.dtype == x.type.dtype for x, c in zip(xs, curves, strict=True)
+    )
     if not fits or len(orders) != 1 or not min(orders):
         raise ArgumentValueError(
             f"jet: primals are {', '.join(str(x.type) for x in xs)}, series {', '.join(str(c.type) for c in curves)}",
@@ -204,8 +202,8 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
 def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, Any]:
     """(fn(*primals), its derivative of this order where all primals move with speed 1) (MindSpore: ops.derivative).
 
-    primals: a tensor or a tuple or list of them; integers become float32. Several outputs give lists. Raises ArgumentTypeError for
-    other arguments, ArgumentValueError for an order below 1.
+    primals: a tensor or a tuple or list of them; integers become float32. Several outputs give lists. Raises ArgumentTypeError
+    for other arguments, ArgumentValueError for an order below 1.
     """
     owner = "derivative"
     if isinstance(order, bool) or not isinstance(order, int):
@@ -248,7 +246,8 @@ def derivatives_along(fn: Callable[..., Any], primals: Sequence[Tensor], series:
     def next_of(curve: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
         return lambda time: jvp(curve, time, F.ones_like(time))[1]
 
-    zero, results, curve = Tensor(0.0, primals[0].dtype), [fn(*primals)], at
+    curve: Callable[[Tensor], Any] = at
+    zero, results = Tensor(0.0, primals[0].dtype), [fn(*primals)]
     for _ in range(order):
         curve = next_of(curve)
         results.append(curve(zero))
