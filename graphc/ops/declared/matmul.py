@@ -126,15 +126,20 @@ def _matrix(operand: Operand) -> tuple[tuple[int, ...] | None, bool]:
 
 
 def _batch(g: Builder, m: Mapped) -> list[Value]:
-    """One product of longer matrices where one side is mapped and its rows are the result's; else one per index."""
-    shape = m.node.type.shape
-    if m.mapped == (True, False) and not m.transpose_a:
-        (y,) = m.again(m.folded(m.inputs[0], 0), m.inputs[1])
-        return [m.reshaped(y, (m.size, *shape))]
-    if m.mapped == (False, True) and m.transpose_b:
-        (y,) = m.again(m.inputs[0], m.folded(m.inputs[1], 0))
-        return [m.unfolded(y, 1)]
-    return [g.BatchMatMul(*m.fronts(), transpose_a=m.transpose_a, transpose_b=m.transpose_b)]
+    """One product of a longer matrix where one side is mapped, its rows or columns behind each other; else one per index."""
+    rows, columns = m.node.type.shape
+    if all(m.mapped):
+        return [g.BatchMatMul(*m.inputs, transpose_a=m.transpose_a, transpose_b=m.transpose_b)]
+    if m.mapped[0]:
+        (y,) = m.again(m.folded(m.inputs[0], 1 if m.transpose_a else 0), m.inputs[1])
+        return [m.unfolded(y, 0)]
+    if columns == 1:
+        # Vectors are the rows of one matrix: nothing is moved.
+        x, vectors = m.inputs[0], m.reshaped(m.inputs[1], (m.size, m.types[1].size))
+        y = g.MatMul(vectors, x, transpose_a=False, transpose_b=not m.transpose_a)
+        return [m.reshaped(y, (m.size, rows, 1))]
+    (y,) = m.again(m.inputs[0], m.folded(m.inputs[1], 0 if m.transpose_b else 1))
+    return [m.unfolded(y, 1)]
 
 
 def _samples(batch: tuple[int, ...]) -> list[Sample]:
