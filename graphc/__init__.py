@@ -149,13 +149,13 @@ __all__ = [
     "MissingPackageError", "Model", "ModelCheckpoint", "NestingError", "OnRequestExit", "ParallelMode", "Parameter",
     "ParameterTuple", "ParseError", "RecompileWarning", "RecordError", "ReduceLROnPlateau", "RunContext", "ShapeError",
     "SignatureError", "StepMemoryError", "SummaryCollector", "Tensor", "TimeMonitor", "TraceAttributeError",
-    "TraceError", "TraceTypeError", "TransformError", "UntrainedWarning", "VerifyError", "async_ckpt_thread_status", "bfloat16", "bool_",
-    "build_train_network", "ckpt_to_safetensors", "compile", "connect_network_with_dataset", "data_sink", "debug",
-    "float16", "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad", "get_rng_state",
-    "get_seed", "grad", "hessian", "int8", "int16", "int32", "int64", "ir", "jacfwd", "jacrev", "jit", "jit_class", "jvp", "load_checkpoint",
-    "load_checkpoint_async", "load_param_into_net", "ms_function", "mutable", "nn", "ops",
-    "reset_auto_parallel_context", "safetensors_to_ckpt", "save_checkpoint", "set_auto_parallel_context", "set_context",
-    "set_rng_state", "set_seed", "uint8", "value_and_grad", "vjp", "vmap",
+    "TraceError", "TraceTypeError", "TransformError", "UntrainedWarning", "VerifyError", "async_ckpt_thread_status",
+    "bfloat16", "bool_", "build_train_network", "ckpt_to_safetensors", "compile", "connect_network_with_dataset",
+    "data_sink", "debug", "float16", "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad",
+    "get_rng_state", "get_seed", "grad", "hessian", "int8", "int16", "int32", "int64", "ir", "jacfwd", "jacrev", "jit",
+    "jit_class", "jvp", "load_checkpoint", "load_checkpoint_async", "load_param_into_net", "ms_function", "mutable",
+    "nn", "ops", "reset_auto_parallel_context", "safetensors_to_ckpt", "save_checkpoint", "set_auto_parallel_context",
+    "set_context", "set_rng_state", "set_seed", "uint8", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 
 

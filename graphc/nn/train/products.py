@@ -1,4 +1,4 @@
-"""Cells that multiply a Jacobian with a vector: nn.Jvp, nn.Vjp. MindSpore keeps them for older scripts; ops.jvp and ops.vjp say more."""
+"""Cells that multiply a Jacobian with a vector, which MindSpore keeps for older scripts: nn.Jvp, nn.Vjp."""
 
 from __future__ import annotations
 

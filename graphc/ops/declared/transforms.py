@@ -6,7 +6,6 @@ from graphc.errors import TransformError
 from graphc.ir import REQUIRED, Graph, TensorType, op
 from graphc.ir.op import Attrs, Types
 
-
 #: The ops that the autodiff pass replaces.
 REQUESTS = ("Grad", "Jvp", "Vmap")
 

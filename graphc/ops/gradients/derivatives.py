@@ -143,7 +143,7 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has
 
 
 def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> GradFunction:
-    """As `jacrev`, by forward mode: good where there are more outputs than inputs, counted by elements (MindSpore: mindspore.jacfwd)."""
+    """As `jacrev`, by forward mode: good where inputs are smaller than outputs (MindSpore: mindspore.jacfwd)."""
     return _jacobian("jacfwd", fn, grad_position, has_aux, forward=True)
 
 
