@@ -42,6 +42,7 @@ from graphc.errors import (
     TraceAttributeError,
     TraceError,
     TraceTypeError,
+    TransformError,
     UntrainedWarning,
     VerifyError,
 )  # fmt: skip
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     )
     from graphc.context import GRAPH_MODE, PYNATIVE_MODE, ParallelMode, get_context, set_context
     from graphc.function import jit, jit_class, ms_function
+    from graphc.ops.gradients.derivatives import hessian, jacfwd, jacrev, jvp, vjp, vmap
     from graphc.ops.gradients.reverse import get_grad, grad, value_and_grad
     from graphc.ops.tensor.dtype import (
         DType,
@@ -125,6 +127,7 @@ _LAZY = {
     " safetensors_to_ckpt save_checkpoint",
     "graphc.context": "GRAPH_MODE PYNATIVE_MODE ParallelMode get_context set_context",
     "graphc.function": "jit jit_class ms_function",
+    "graphc.ops.gradients.derivatives": "hessian jacfwd jacrev jvp vjp vmap",
     "graphc.ops.gradients.reverse": "get_grad grad value_and_grad",
     "graphc.ops.tensor.dtype": "DType bfloat16 bool_ float16 float32 float64 int8 int16 int32 int64 uint8",
     "graphc.ops.tensor.generator": "Generator default_generator initial_seed manual_seed seed",
@@ -149,14 +152,14 @@ __all__ = [
     "MissingPackageError", "Model", "ModelCheckpoint", "NestingError", "OnRequestExit", "ParallelMode", "Parameter",
     "ParameterTuple", "ParseError", "RecompileWarning", "RecordError", "ReduceLROnPlateau", "RunContext", "ShapeError",
     "SignatureError", "StepMemoryError", "SummaryCollector", "Tensor", "TimeMonitor", "TraceAttributeError",
-    "TraceError", "TraceTypeError", "UntrainedWarning", "VerifyError", "async_ckpt_thread_status", "bfloat16", "bool_",
-    "build_train_network", "ckpt_to_safetensors", "compile", "connect_network_with_dataset", "data_sink", "debug",
-    "default_generator",
-    "float16", "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad", "get_rng_state",
-    "get_seed", "grad", "initial_seed", "int8", "int16", "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint",
-    "load_checkpoint_async", "load_param_into_net", "manual_seed", "ms_function", "mutable", "nn", "ops",
-    "reset_auto_parallel_context", "safetensors_to_ckpt", "save_checkpoint", "seed", "set_auto_parallel_context", "set_context",
-    "set_rng_state", "set_seed", "uint8", "value_and_grad",
+    "TraceError", "TraceTypeError", "TransformError", "UntrainedWarning", "VerifyError", "async_ckpt_thread_status",
+    "bfloat16", "bool_", "build_train_network", "ckpt_to_safetensors", "compile", "connect_network_with_dataset",
+    "data_sink", "debug", "default_generator", "float16", "float32", "float64", "get_auto_parallel_context",
+    "get_context", "get_grad", "get_rng_state", "get_seed", "grad", "hessian", "initial_seed", "int8", "int16", "int32",
+    "int64", "ir", "jacfwd", "jacrev", "jit", "jit_class", "jvp", "load_checkpoint", "load_checkpoint_async",
+    "load_param_into_net", "manual_seed", "ms_function", "mutable", "nn", "ops", "reset_auto_parallel_context",
+    "safetensors_to_ckpt", "save_checkpoint", "seed", "set_auto_parallel_context", "set_context", "set_rng_state",
+    "set_seed", "uint8", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 
 

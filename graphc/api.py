@@ -33,6 +33,7 @@ from graphc.ir import Graph
 from graphc.ir import walk as walk_nodes
 from graphc.lower import lower
 from graphc.nn.cell.cell import Cell
+from graphc.ops.declared.transforms import REQUESTS
 from graphc.ops.functional.printing import PrintLog
 from graphc.ops.tensor.arrays import native, require_dtype
 from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
@@ -453,12 +454,15 @@ def _pipeline(given: Any) -> tuple[passes.Pass, ...]:
     return tuple(given)
 
 
+_WORDS = {"Grad": "gradient", "Jvp": "tangent", "Vmap": "mapped function"}
+
+
 def _refuse_gradients(graph: Graph) -> None:
-    """LoweringError if gradients are left that no pass has expanded."""
-    left = next((n for n in graph if n.op.name == "Grad"), None)
+    """LoweringError if requests of function transforms are left that no pass has expanded."""
+    left = next((n for n in graph if n.op.name in REQUESTS), None)
     if left is not None:
         raise LoweringError(
-            "a gradient is asked for, but no pass of the pipeline expands it",
+            f"a {_WORDS[left.op.name]} is asked for, but no pass of the pipeline expands it",
             loc=left.loc,
             nodes=[left.id],
             help="put graphc.passes.autodiff first: passes=(graphc.passes.autodiff, ...)",

@@ -173,6 +173,8 @@ CODES: dict[str, str] = {
     "GC153": "A gradient that a user wrote (`bprop`, InsertGradientOf, HookBackward) does not fit what it is the gradient of.",
     "GC154": "The loss scale is at its floor, and gradients overflow all the same: every step is skipped.",
     "GC155": "Parameters are to be trained, but nothing that is differentiated leads from the loss to them.",
+    "GC156": "A function transform (vmap, jvp, jacrev, ...) cannot be applied: axes or tangents do not fit, or a function under"
+    " vmap writes a parameter.",
     "GC161": "An overflow check that does not hold: it tests nothing, gradients bypass it, or an update does not wait for it.",
     "GC162": "The text of a graph does not parse.",
     "GC163": "A graph breaks a rule of the IR.",
@@ -363,6 +365,12 @@ class GradientError(GraphcError, RuntimeError):
     """A gradient that cannot be made."""
 
     default_code = "GC150"
+
+
+class TransformError(GraphcError, RuntimeError):
+    """A function transform that cannot be applied to a function, or to what it is called with."""
+
+    default_code = "GC156"
 
 
 class ParseError(GraphcError, ValueError):

@@ -77,8 +77,6 @@ OPS = {
     ),
     **_names("use the layer of graphc.nn: nn.LSTM, nn.GRU, nn.RNN", "BasicLSTMCell DynamicGRUV2 DynamicRNN LSTM"),
     **_names("use ops.dropout", "DropoutDoMask DropoutGenMask"),
-    # ---- random fills in place
-    **_names(_DRAWN, "Cauchy LogNormalReverse NonDeterministicInts"),
     # ---- kernels and compilers of one's own
     **_names(
         _GENERATED,

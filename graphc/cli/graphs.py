@@ -17,6 +17,7 @@ from graphc.errors import LoweringError, ParseError, ShapeError
 from graphc.files import write_atomic
 from graphc.inspect.dump import load
 from graphc.ir import Graph, TensorType, parse, to_text, verify
+from graphc.ops.declared.transforms import REQUESTS
 from graphc.scripts import TargetError
 from graphc.suggest import nearest, question
 
@@ -84,10 +85,10 @@ def _lowered(graph: Graph, args: Namespace) -> Lowered:
     """What a graph is lowered to, as it stands. Raises LoweringError if gradients are left in it."""
     from graphc.lower import lower
 
-    left = next((n for n in graph if n.op.name == "Grad"), None)
+    left = next((n for n in graph if n.op.name in REQUESTS), None)
     if left is not None:
         raise LoweringError(
-            f"node %{left.id} is a Grad, which only a pass can expand",
+            f"node %{left.id} is a {left.op.name}, which only a pass can expand",
             nodes=[left.id],
             help=f"graphc opt {args.graph} runs the passes; its output can be lowered",
         )

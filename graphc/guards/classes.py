@@ -15,13 +15,14 @@ from graphc.errors import is_library
 from graphc.guards.mentions import mentions
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradFunction, GradOperation, ValueAndGrad
+from graphc.ops.gradients.transforms import TRANSFORMS
 from graphc.ops.tensor.primitive import Primitive
 from graphc.trace.decided import LIBRARIES
 
 #: Bases that add nothing to what an object is: its attributes say it all.
 _NEUTRAL = (object, abc.ABC, typing.Generic, typing.Protocol)
 #: Objects of graphc's own that are what their attributes say.
-_VALUES = (Primitive, GradFunction, GradOperation, ValueAndGrad)
+_VALUES = (Primitive, GradFunction, GradOperation, ValueAndGrad, *TRANSFORMS)
 #: Methods that Python calls while it makes, prints, copies or frees an object, and not when one is used.
 _APART = frozenset(
     f"__{name}__"

@@ -28,6 +28,10 @@ Types = Sequence[TensorType]
 Operands = tuple[Operand, ...]
 #: The types of an op's results.
 TypeRule = Callable[[Types, Attrs], tuple[TensorType, ...]]
+#: Forward rule: (g, n, the tangent of each operand or None) -> the tangent of each result, None where it is zero.
+ForwardRule = Callable[..., Sequence[Any]]
+#: Batching rule: (g, m) over a builder and a `graphc.ops.declared.batching.Mapped` -> the results, batch axis in front.
+BatchRule = Callable[..., Sequence[Any]]
 #: Makes the calls that compute results: (k, inputs, outputs, attributes).
 KernelRule = Callable[[CallBuilder, Operands, Operands, Attrs], None]
 
@@ -142,6 +146,8 @@ class OpDef:
     samples     what the registry-wide tests try
     check       more rules of the verifier: (graph, node) -> messages, or errors where users can break the rule
     effect      ordered by order edges; never merged with an equal node
+    jvp         forward rule; None: the gradient rule transposed, which is exact for every rule that is linear in its dys
+    batch       batching rule of vmap; None: that of its class (elementwise, reduction), else a loop over the axis
     """
 
     name: str
@@ -155,6 +161,8 @@ class OpDef:
     check: Callable[[Graph, Node], Iterable[str | GraphcError]] | None
     effect: bool
     doc: str
+    jvp: ForwardRule | None = None
+    batch: BatchRule | None = None
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -213,6 +221,8 @@ def op(
     ref: Callable[..., Any] | None = None,
     grad: Gradient | NoGrad | None = None,
     lower: Lowering | None = None,
+    jvp: ForwardRule | None = None,
+    batch: BatchRule | None = None,
     attrs: Attrs | None = None,
     samples: Callable[[], Iterable[Sample]] | None = None,
     check: Callable[[Graph, Node], Iterable[str | GraphcError]] | None = None,
@@ -223,7 +233,19 @@ def op(
     if name in _REGISTRY:
         raise ValueError(f"op {name!r} is already declared")
     definition = OpDef(
-        name, tuple(operands.split()), dict(attrs or {}), infer, ref, grad, lower, samples, check, effect, doc
+        name,
+        tuple(operands.split()),
+        dict(attrs or {}),
+        infer,
+        ref,
+        grad,
+        lower,
+        samples,
+        check,
+        effect,
+        doc,
+        jvp,
+        batch,
     )
     _REGISTRY[name] = definition
     return definition

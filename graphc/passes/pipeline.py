@@ -16,6 +16,7 @@ from graphc.failures import failing
 from graphc.ir import Graph, verify
 from graphc.ir.verify import Proven
 from graphc.ops.declared import reference
+from graphc.ops.declared.transforms import REQUESTS
 from graphc.passes.autodiff import autodiff
 from graphc.passes.cleanup import cse, prune, simplify
 from graphc.passes.order import order_writes
@@ -95,7 +96,7 @@ def _check(name: str, before: Graph, after: Graph, proven: Proven, meaning: bool
         error.message = f"pass {name} made an invalid graph: {error.message}"
         raise
     _same_interface(f"pass {name}", before, after)
-    if meaning and not any(n.op.name == "Grad" for n in before.nodes()):
+    if meaning and not any(n.op.name in REQUESTS for n in before.nodes()):
         same_meaning(before, after, who=f"pass {name}")
 
 
@@ -103,7 +104,7 @@ def same_meaning(before: Graph, after: Graph, seed: int = 0, *, who: str = "a pa
     """Raise VerifyError unless both graphs give the same numbers on random inputs, bit for bit, by the interpreter.
 
     Each value is computed in its own dtype: what a pass computes at compile time is rounded as it would be in the step.
-    Graphs that hold Grad nodes have no numbers. `who` is named in the error.
+    Graphs that hold Grad, Jvp or Vmap nodes have no numbers. `who` is named in the error.
     """
     _same_interface(who, before, after)
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Gradients against central differences, both by the interpreter in float64."""
+"""Gradients and tangents against central differences, all by the interpreter in float64."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ STEP, RELATIVE, ABSOLUTE = 1e-6, 1e-5, 1e-6
 
 
 def check_gradient(graph: Graph, inputs: Mapping[int, Any], wrt: int, *, result: int = 0, seed: int = 3) -> None:
-    """Compare the gradient that `autodiff` makes of a result, for the Input or Param with id `wrt`, with differences.
+    """Compare the gradient that `autodiff` makes of a result, for the Input or Param with id `wrt`, with differences; and the
+    tangent that forward mode makes.
 
     The result is weighted with random numbers, the input moved along a random direction. `inputs` has an array for every
-    Input and Param; floats are taken in float64. Raises AssertionError if the two differ, GradientError if an op on the way
+    Input and Param; floats are taken in float64. Raises AssertionError if they differ, GradientError if an op on the way
     has none, ArgumentValueError if `wrt` is no float input.
     """
     if wrt not in graph.inputs or not graph.node(wrt).type.is_float:
@@ -36,11 +37,13 @@ def check_gradient(graph: Graph, inputs: Mapping[int, Any], wrt: int, *, result:
         return float((reference.run(graph, {**feed, wrt: at}).results[result] * weights).sum())
 
     numeric = (loss(feed[wrt] + STEP * direction) - loss(feed[wrt] - STEP * direction)) / (2 * STEP)
-    if not abs(numeric - analytic) <= max(RELATIVE * abs(analytic), ABSOLUTE):
-        raise AssertionError(
-            f"the gradient of {graph.results[result].name} for %{wrt} along a direction is {analytic},"
-            f" differences give {numeric}"
-        )
+    tangent = float((_tangent(graph, y, wrt, feed, direction) * weights).sum())
+    for what, got in (("gradient", analytic), ("tangent", tangent)):
+        if not abs(numeric - got) <= max(RELATIVE * abs(got), ABSOLUTE):
+            raise AssertionError(
+                f"the {what} of {graph.results[result].name} for %{wrt} along a direction is {got},"
+                f" differences give {numeric}"
+            )
 
 
 def _analytic(graph: Graph, y: Value, wrt: int, feed: Mapping[int, Any], weights: Any) -> Any:
@@ -54,6 +57,18 @@ def _analytic(graph: Graph, y: Value, wrt: int, feed: Mapping[int, Any], weights
     expanded = autodiff(made)
     verify(expanded)
     return reference.run(expanded, {**feed, sens.id: weights}).results[0]
+
+
+def _tangent(graph: Graph, y: Value, wrt: int, feed: Mapping[int, Any], direction: Any) -> Any:
+    """The tangent of y along a direction of one input, by the graph that autodiff makes."""
+    made = graph.copy()
+    moved = made.add("Input", types=(made.node(wrt).type,), name="tangent")
+    cut = [Value(i) for i in graph.inputs]
+    jvp = made.add("Jvp", [y, moved.outputs[0], *cut], {"ys": 1, "wrt": (list(graph.inputs).index(wrt),)})
+    made.set_results([("dy", jvp.outputs[0])])
+    expanded = autodiff(made)
+    verify(expanded)
+    return reference.run(expanded, {**feed, moved.id: direction}).results[0]
 
 
 def _double(array: Any) -> Any:

@@ -21,6 +21,7 @@ from graphc.ir.types import TensorType, numpy_dtype
 from graphc.lower import lower
 from graphc.ops.declared import reference
 from graphc.testing.gradients import check_gradient
+from graphc.testing.mapped import check_mapped
 from graphc_codegen import compile_program
 from graphc_codegen.program import ITEMSIZE
 
@@ -207,9 +208,24 @@ def _oracle(definition: OpDef) -> list[Any]:
 
 
 def check_op_gradient(name: str, sample: int, operand: int) -> None:
-    """The gradient of a sample's operand agrees with finite differences."""
+    """The gradient for a sample's operand, and the tangent along it, agree with finite differences."""
     graph, inputs = sample_graph(name, [samples_of(name)[sample]])
     check_gradient(graph, inputs, list(inputs)[operand])
+
+
+#: Ops of a step's own state, which no function under vmap may touch.
+_STATE = ("AppendLog", "Assign", "GetFloatStatus")
+
+
+#: Samples of more elements are about the accuracy of kernels.
+_MAPPED_ELEMENTS = 1 << 13
+
+
+def check_vmap(name: str) -> None:
+    """The op under vmap is the op for each index of the batch axis, on samples that are not large."""
+    for sample in samples_of(name) if name not in _STATE else ():
+        if sum(np.size(x) for x in sample.operands) <= _MAPPED_ELEMENTS:
+            check_mapped(name, sample)
 
 
 #: Numbers at which elementwise ops are special.
@@ -263,5 +279,6 @@ PROPERTIES: dict[str, Callable[[str], None]] = {
     "native_kernel": check_kernel,
     "checked_kernel": functools.partial(check_kernel, checked=True),
     "dtypes": check_dtypes,
+    "vmap": check_vmap,
     "special_values": check_special_values,
 }

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphc.ir import Graph, TensorType, Value
+from graphc.ir import Graph, Node, TensorType, Value
 from graphc.nn.cell.cell import Cell
 from graphc.ops.declared import reference
 from graphc.ops.declared.rules import Array
+from graphc.ops.declared.transforms import REQUESTS
 from graphc.ops.primitives.float_status import StatusRegister
 from graphc.ops.tensor.tensor import Parameter, Tensor, TracedTensor, require_array
 from graphc.ops.tensor.tree import map_tensors
@@ -31,7 +32,7 @@ class EagerTensor(TracedTensor):
 
 
 class EagerTracer(Tracer):
-    """Records and evaluates. `expand` is the pass that replaces Grad nodes."""
+    """Records and evaluates. `expand` is the pass that replaces Grad, Jvp and Vmap nodes."""
 
     #: Effects on the outside, such as printing, happen when they are called.
     immediate = True
@@ -45,7 +46,9 @@ class EagerTracer(Tracer):
         self, op: str, operands: Sequence[Tensor], attrs: dict[str, Any], after: Any = ()
     ) -> tuple[TracedTensor, ...]:
         node = self.add_node(op, operands, attrs, after)
-        if op == "Grad":
+        if op == "Vmap":
+            arrays = self._alone(node)
+        elif op in REQUESTS:
             arrays = self._gradients(node.outputs)
         else:
             inputs = [self.values[v] for v in node.inputs]
@@ -58,6 +61,16 @@ class EagerTracer(Tracer):
         graph.set_results((str(v), v) for v in outputs)
         expanded = self.expand(graph)
         feed = {i: self.values[Value(i)] for i in expanded.inputs}
+        return reference.run(expanded, feed, exact=False).results
+
+    def _alone(self, node: Node) -> list[Array]:
+        """What a node makes of its operands, by the pass that replaces it."""
+        graph = Graph(node.op.name, self.graph.ids)
+        inputs = [graph.add("Input", types=(self.graph.type(v),)).outputs[0] for v in node.inputs]
+        made = graph.add(node.op, inputs, node.attrs, loc=node.loc, scope=node.scope)
+        graph.set_results((str(v), v) for v in made.outputs)
+        expanded = self.expand(graph)
+        feed = {new.node: self.values[v] for new, v in zip(inputs, node.inputs, strict=True)}
         return reference.run(expanded, feed, exact=False).results
 
     def wrap(self, value: Value, is_number: bool = False) -> TracedTensor:

@@ -19,6 +19,7 @@ from graphc.ops.tensor.tensor import Parameter, Tensor
 from graphc.ops.tensor.tree import flatten, map_tensors, tensors
 from graphc.trace import untrained
 from graphc.trace.recorder import CallRecord, GraphRecorder
+from graphc.trace.separate import separated
 
 
 class PositionError(ArgumentValueError, IndexError):
@@ -48,14 +49,14 @@ def gradient(
         options = ValueAndGrad(sens_param=options.sens_param, selection=options)
     args, sens, given = _split_sens(fn, args, options.sens_param)
     # Marked numbers become variables once, so that the call and the request mean the same ones.
-    args = tuple(_variables(x) for x in args)
-    record = _forward(recorder, fn, args)
+    args = separated(recorder, fn, tuple(_variables(x) for x in args))
+    record = forward(recorder, fn, args)
     request = _request(fn, weights, args, options)
-    outputs = _first_output(fn, record.result) if options.has_aux else record.result
+    outputs = first_output(fn, record.result) if options.has_aux else record.result
     if request.parameters and not recorder.immediate:
         ys = [recorder.resolve(y) for y in tensors(outputs)]
         recorder.root.requests.append(untrained.request(recorder.graph, ys, request.parameters, record.entry))
-    grads = _grad_node(recorder, record, request.tensors(), outputs, sens, given, fn)
+    grads = grad_node(recorder, record, request.tensors(), outputs, sens, given, fn)
     accumulate(request.parameters, grads[len(grads) - len(request.parameters) :])
     made = _arranged(request, grads, weights, options)
     if options.with_value:
@@ -146,7 +147,8 @@ def _parameters(weights: Any) -> tuple[Parameter, ...]:
     return made
 
 
-def _first_output(fn: Callable[..., Any], result: Any) -> Any:
+def first_output(fn: Callable[..., Any], result: Any) -> Any:
+    """The first of several outputs; TraceError GC151 if there is one only."""
     if not isinstance(result, tuple) or len(result) < 2:
         raise TraceError(
             f"has_aux needs a function that returns several outputs, {name_of(fn)} returns one",
@@ -183,7 +185,7 @@ def _arranged(request: _Request, grads: list[Tensor], weights: Any, options: Val
 # ---- the call that is differentiated
 
 
-def _forward(recorder: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, ...]) -> CallRecord:
+def forward(recorder: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, ...]) -> CallRecord:
     """The record of `fn(*args)`: an earlier call if nothing has changed since, else a new one."""
     key = recorder.argument_key((args, {}), fn)
     for record in reversed(recorder.calls):
@@ -202,7 +204,7 @@ def _is_current(recorder: GraphRecorder, record: CallRecord) -> bool:
     return all(recorder.state.get(key) == version for key, version in expected.items())
 
 
-def _grad_node(
+def grad_node(
     recorder: GraphRecorder,
     record: CallRecord,
     wanted: Sequence[Tensor],
@@ -213,8 +215,7 @@ def _grad_node(
 ) -> list[Tensor]:
     """One gradient per wanted tensor; zeros for what has no part in the outputs."""
     ys, ss = _outputs(recorder, outputs, sens, sens_given, fn)
-    values = [v for v in record.arguments if isinstance(v, Value)] + list(record.entry.values())
-    cut = {v: i for i, v in enumerate(dict.fromkeys(values))}
+    cut = cut_of(record)
     wrt: list[int] = []
     names: list[str] = []
     positions: list[int] = []
@@ -236,6 +237,12 @@ def _grad_node(
     for g, x in zip(made, wanted, strict=True):
         g.is_number = x.is_number
     return [hooked_gradient(x, g) for g, x in zip(made, wanted, strict=True)]
+
+
+def cut_of(record: CallRecord) -> dict[Value, int]:
+    """The values at which a call begins: its arguments and the states that it read; with their numbers."""
+    values = [v for v in record.arguments if isinstance(v, Value)] + list(record.entry.values())
+    return {v: i for i, v in enumerate(dict.fromkeys(values))}
 
 
 def _name(recorder: GraphRecorder, value: Value) -> str:

@@ -9,8 +9,9 @@ from weakref import WeakKeyDictionary
 
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
+from graphc.ops.gradients.transforms import Transform
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
-from graphc.trace import control, custom, gradient, hooks, mixed
+from graphc.trace import control, custom, gradient, hooks, mixed, transforms
 from graphc.trace.convert import converted
 from graphc.trace.decided import is_users
 from graphc.trace.recorder import GraphRecorder
@@ -46,8 +47,14 @@ class Tracer(GraphRecorder):
         return control.while_loop(self, test, body, carried)
 
     def gradient(
-        self, fn: Callable[..., Any], weights: Any, args: tuple[Any, ...], options: GradOperation | ValueAndGrad
+        self,
+        fn: Callable[..., Any],
+        weights: Any,
+        args: tuple[Any, ...],
+        options: GradOperation | ValueAndGrad | Transform,
     ) -> Any:
+        if isinstance(options, Transform):
+            return transforms.transformed(self, fn, args, options)
         return gradient.gradient(self, fn, weights, args, options)
 
     def custom_gradient(self, name: str, args: tuple[Any, ...], result: Any, bprop: Callable[..., Any]) -> Any:

@@ -57,6 +57,7 @@ def test_an_op_of_ones_own_is_checked(declare):
         "Twice-native_kernel",
         "Twice-checked_kernel",
         "Twice-dtypes",
+        "Twice-vmap",
         "Twice-special_values",
         "Twice-gradient-0-operand0",
     ]
@@ -69,7 +70,9 @@ def test_an_op_of_ones_own_is_checked(declare):
         ({"grad": None}, "declaration", "has no gradient, and its doc does not say"),
         ({"ref": lambda x: x * 3}, "native_kernel", "Not equal to tolerance"),
         ({"lower": Scalar(lambda e, x: e.mul(x, x))}, "native_kernel", "result 0"),
-        ({"grad": lambda g, n, dy: [dy]}, "gradient-0-operand0", "differences give"),
+        ({"grad": lambda g, n, dy: [dy]}, "gradient-0-operand0", "the gradient of .* differences give"),
+        ({"jvp": lambda g, n, t: [t]}, "gradient-0-operand0", "the tangent of .* differences give"),
+        ({"batch": lambda g, m: [m.inputs[0]]}, "vmap", "result 0, mapped operands"),
     ],
 )
 def test_a_wrong_op_is_found(declare, changes, where, message):

@@ -198,3 +198,29 @@ def test_gradient_names():
     named = {n.name for n in step.graph if n.name.startswith("grad.")}
     assert named == {"grad.weight", "grad.bias"}
     assert all(n.region == "backward" for n in step.graph if n.name.startswith("grad."))
+
+
+def test_each_place_of_a_tensor_has_its_own_gradient():
+    """The same tensor given twice, or given and held by the function, in one graph."""
+
+    class Net(nn.Cell):
+        def construct(self, x):
+            both = graphc.grad(lambda a, b: a * b * b, (0, 1))
+            held = graphc.grad(lambda a: a * x)
+            nested = graphc.grad(lambda a: graphc.grad(lambda b: a * b * b)(a))
+            return both(x, x), both(Tensor(2.0), Tensor(2.0)), held(x), nested(x)
+
+    x = np.array([2.0, 3.0], np.float32)
+    for mode in (graphc.GRAPH_MODE, graphc.PYNATIVE_MODE):
+        before = graphc.get_context("mode")
+        graphc.set_context(mode=mode)
+        try:
+            (a, b), numbers, held, nested = Net()(Tensor(x))
+        finally:
+            graphc.set_context(mode=before)
+        np.testing.assert_allclose(a.asnumpy(), x * x)
+        np.testing.assert_allclose(b.asnumpy(), 2 * x * x)
+        assert [float(n) for n in numbers] == [4.0, 8.0]
+        np.testing.assert_allclose(held.asnumpy(), x)
+        # d/da of 2 a b at b = a, where b moves with a, too.
+        np.testing.assert_allclose(nested.asnumpy(), 4 * x)

@@ -371,3 +371,14 @@ def test_a_replaced_constant_compiles_again():
         value = new[0] if isinstance(new, list) else new["a"] if isinstance(new, dict) else float(new)
         want = want * value / old
         assert net(Tensor(X)).asnumpy()[0, 1] == want
+
+
+def test_an_attribute_of_an_array_that_a_function_names():
+    """Looking for clocks and generators compares objects, not the elements of arrays."""
+    table = np.arange(4.0)
+
+    class Net(nn.Cell):
+        def construct(self, x):
+            return x + float(table.sum())
+
+    assert float(Net()(Tensor(1.0))) == 7.0

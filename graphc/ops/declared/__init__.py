@@ -4,6 +4,7 @@ Importing this package fills the registry.
 """
 
 from graphc.ops.declared import (  # noqa: F401
+    batching,
     casts,
     collective,
     control,
@@ -24,5 +25,6 @@ from graphc.ops.declared import (  # noqa: F401
     special,
     state,
     transcendental,
+    transforms,
     windows,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphc.errors import ArgumentValueError, DTypeError
 from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.op import Alias, Attrs, Types
+from graphc.ops.declared.batching import leading
 from graphc.ops.declared.rules import floats, integers
 
 WORLD = "hccl_world_group"
@@ -36,6 +37,7 @@ op(
     ref=lambda x, reduction, group: x,
     grad=_grad,
     lower=Alias(),
+    batch=leading,
     effect=True,
     samples=lambda: [Sample((floats(3, 5),), grad=(0,)), Sample((integers(4),), {"reduction": "max"})],
     doc="x reduced over the processes of a group. Every process must reach its AllReduces in the same order: order edges keep"

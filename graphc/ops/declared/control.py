@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from graphc.errors import DTypeError, ShapeError
 from graphc.ir import REQUIRED, Builder, Graph, Node, NodeView, TensorType, Value, inline, op
 from graphc.ir.op import Attrs, Structural, Types
+from graphc.ops.declared.batching import Mapped
 
 
 def _if_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
@@ -74,6 +75,50 @@ def _branch_gradient(g: Builder, branch: Graph, slots: list[int], wanted: list[i
     return graph
 
 
+def _if_jvp(g: Builder, n: NodeView, *tangents: Value | None) -> list[Value | None]:
+    """An If over the branches' forward modes; each runs its branch once more."""
+    given = [(i, t) for i, t in enumerate(tangents[1:]) if t is not None]
+    slots = [k for k, type in enumerate(n.node.types) if type.dtype != "bool"]
+    branches = {name: _branch_tangents(g, branch, [i for i, _ in given], slots) for name, branch in n.node.graphs()}
+    made = g.node("If", *n.inputs, *(t for _, t in given), attrs=branches)
+    results: list[Value | None] = [None] * len(n.node.types)
+    for k, value in zip(slots, made.outputs, strict=True):
+        results[k] = value
+    return results
+
+
+def _branch_tangents(g: Builder, branch: Graph, wrt: list[int], slots: list[int]) -> Graph:
+    """A graph of the branch's inputs and the tangents of inputs `wrt`: the tangents of results `slots`."""
+    types = [branch.node(i).type for i in branch.inputs]
+    graph = _subgraph(g, f"{branch.name}_jvp", [*types, *(types[i] for i in wrt)])
+    values = [Value(i) for i in graph.inputs]
+    inputs, given = values[: len(types)], values[len(types) :]
+    results = inline(graph, branch, inputs)
+    attrs = {"ys": len(slots), "wrt": tuple(wrt)}
+    jvp = graph.add("Jvp", [*(results[k] for k in slots), *given, *inputs], attrs, loc=g.loc, scope=g.scope)
+    graph.set_results((str(k), value) for k, value in zip(slots, jvp.outputs, strict=True))
+    return graph
+
+
+def _if_batch(g: Builder, m: Mapped) -> list[Value]:
+    """An If where one condition holds for all indices; else both branches, of which each index takes one."""
+    every = (True,) * len(m.node.types)
+    if not m.mapped[0]:
+        branches = {name: m.subgraph(branch, m.mapped[1:], every) for name, branch in m.node.graphs()}
+        return list(g.node("If", *m.inputs, attrs=branches).outputs)
+    then, orelse = (
+        m.vectorize(g, branch, m.inputs[1:], m.mapped[1:], every) for _, branch in sorted(m.node.graphs(), reverse=True)
+    )
+    return [_chosen(g, m.inputs[0], a, b) for a, b in zip(then, orelse, strict=True)]
+
+
+def _chosen(g: Builder, flags: Value, a: Value, b: Value) -> Value:
+    """a where the flag of its index on the first axis holds, else b."""
+    ones = (1,) * (g.type(a).rank - 1)
+    made: Value = g.Select(g.Reshape(flags, shape=(*g.type(flags).shape, *ones)), a, b)
+    return made
+
+
 op(
     "If",
     "condition *captures",
@@ -81,6 +126,8 @@ op(
     infer=_if_infer,
     grad=_if_grad,
     lower=Structural(),
+    jvp=_if_jvp,
+    batch=_if_batch,
     check=_if_check,
     effect=True,
     doc="the results of subgraph `then` or `else`, which see only the captures; just one of them runs",
@@ -199,6 +246,74 @@ def _subgraph(g: Builder, name: str, types: Sequence[TensorType]) -> Graph:
     return graph
 
 
+def _while_jvp(g: Builder, n: NodeView, *tangents: Value | None) -> list[Value | None]:
+    """The loop over what it carries and the tangents of that; the condition sees no tangents."""
+    count = n.node.attrs["carried"]
+    types = [g.type(v) for v in n.inputs]
+    own = [i for i in range(count) if types[i].is_float or tangents[i] is not None]
+    held = [i for i in range(count, len(types)) if tangents[i] is not None]
+    zeros = {i: g.Fill(dtype=types[i].dtype, shape=types[i].shape, value=0) for i in own if tangents[i] is None}
+    start = [zeros.get(i, tangents[i]) for i in own]
+    order = [*range(count), *(len(types) + k for k in range(len(own))), *range(count, len(types))]
+    order += [len(types) + len(own) + k for k in range(len(held))]
+    given = [*n.inputs, *start, *(tangents[i] for i in held)]
+    kinds = [*types, *(types[i] for i in own), *(types[i] for i in held)]
+    cond = _subgraph(g, n.node.attrs["cond"].name, [kinds[k] for k in order])
+    cond.set_results([("more", inline(cond, n.node.attrs["cond"], _at(cond, order, range(len(types))))[0])])
+    body = _subgraph(g, f"{n.node.attrs['body'].name}_jvp", [kinds[k] for k in order])
+    inputs, moving = _at(body, order, range(len(types))), _at(body, order, range(len(types), len(kinds)))
+    results = inline(body, n.node.attrs["body"], inputs)
+    attrs = {"ys": len(own), "wrt": (*own, *held)}
+    jvp = body.add("Jvp", [*(results[i] for i in own), *moving, *inputs], attrs, loc=g.loc, scope=g.scope)
+    body.set_results((str(k), v) for k, v in enumerate([*results, *jvp.outputs]))
+    attrs = {"carried": count + len(own), "cond": cond, "body": body}
+    made = g.node("While", *(given[k] for k in order), attrs=attrs).outputs
+    found = dict(zip(own, made[count:], strict=True))
+    return [found.get(i) for i in range(count)]
+
+
+def _at(graph: Graph, order: Sequence[int], wanted: Sequence[int]) -> list[Value]:
+    """The inputs of a graph, which are in this order, that stand for the wanted numbers."""
+    place = {k: Value(id) for k, id in zip(order, graph.inputs, strict=True)}
+    return [place[k] for k in wanted]
+
+
+def _while_batch(g: Builder, m: Mapped) -> list[Value]:
+    """One loop for all indices. Where they end it at different turns, it goes on while any does, and what has ended stays."""
+    count = m.node.attrs["carried"]
+    cond, body = m.node.attrs["cond"], m.node.attrs["body"]
+    carried, captures = m.mapped[:count], m.mapped[count:]
+    while True:
+        (apart,) = m.reached(cond, (*carried, *captures))
+        made = m.reached(body, (*carried, *captures))
+        after = tuple(a or b or apart for a, b in zip(carried, made, strict=True))
+        if after == carried:
+            break
+        carried = after
+    flags = (*carried, *captures)
+    start = [m.front(i) if flag else x for i, (flag, x) in enumerate(zip(flags, m.inputs, strict=True))]
+    if apart:
+        parts = _while_any(g, m, cond, body, flags)
+    else:
+        parts = {"cond": m.subgraph(cond, flags, (False,)), "body": m.subgraph(body, flags, carried)}
+    made_by = g.node("While", *start, attrs={"carried": count, **parts}).outputs
+    return [y if flag else m.repeated(y) for y, flag in zip(made_by, carried, strict=True)]
+
+
+def _while_any(g: Builder, m: Mapped, cond: Graph, body: Graph, flags: Sequence[bool]) -> dict[str, Graph]:
+    """Condition and body of a loop whose indices end it one by one."""
+    count = m.node.attrs["carried"]
+    check = m.subgraph(cond, flags, (True,))
+    b = Builder(check, g.region, g.scope, g.loc)
+    check.set_results([("more", b.ReduceAny(check.results[0].value, axis=(0,)))])
+    turn = m.subgraph(body, flags, (True,) * count)
+    b = Builder(turn, g.region, g.scope, g.loc)
+    inputs = [Value(i) for i in turn.inputs]
+    (more,) = m.vectorize(b, cond, inputs, flags, (True,))
+    turn.set_results([(r.name, _chosen(b, more, r.value, old)) for r, old in zip(turn.results, inputs, strict=False)])
+    return {"cond": check, "body": turn}
+
+
 op(
     "While",
     "*operands",
@@ -206,6 +321,8 @@ op(
     infer=_while_infer,
     grad=_while_grad,
     lower=Structural(),
+    jvp=_while_jvp,
+    batch=_while_batch,
     check=_if_check,
     effect=True,
     doc="the first `carried` operands, replaced by the results of subgraph `body` as long as `cond` gives true; both see the"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import Geometry
 from graphc.ir.op import Attrs, Kernel, Types
 from graphc.ir.types import FLOATS
+from graphc.ops.declared.batching import Mapped, folding, loop
 from graphc.ops.declared.rules import Array, check_dtype, floats, same_dtype
 from graphc.ops.declared.windows import output_plane, windows
 
@@ -75,6 +76,39 @@ def _conv_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
     ]
 
 
+def _conv_batch(g: Builder, m: Mapped) -> Sequence[Value]:
+    """More images; for mapped weights more output channels; for both a loop."""
+    if all(m.mapped):
+        return loop(g, m)
+    if m.mapped[0]:
+        return folding(0)(g, m)
+    (y,) = m.again(m.inputs[0], m.folded(m.inputs[1], 0))
+    return [m.unfolded(y, 1)]
+
+
+def _input_batch(g: Builder, m: Mapped) -> Sequence[Value]:
+    """More images; for mapped weights more input channels; for both a loop."""
+    if all(m.mapped):
+        return loop(g, m)
+    if m.mapped[0]:
+        return folding(0, shape=True)(g, m)
+    n, c, *plane = m.shape
+    (dx,) = m.again(m.inputs[0], m.folded(m.inputs[1], 1), shape=(n, m.size * c, *plane))
+    return [m.unfolded(dx, 1)]
+
+
+def _filter_batch(g: Builder, m: Mapped) -> Sequence[Value]:
+    """More channels of the side that is mapped; for both a loop."""
+    if all(m.mapped):
+        return loop(g, m)
+    axis = 0 if m.mapped[0] else 1
+    shape = tuple(m.size * d if i == axis else d for i, d in enumerate(m.shape))
+    (dw,) = m.again(
+        *(m.folded(x, 1) if mapped else x for x, mapped in zip(m.inputs, m.mapped, strict=True)), shape=shape
+    )
+    return [m.unfolded(dw, axis)]
+
+
 def _geometry(attrs: Attrs) -> Geometry:
     return Geometry(attrs["pad"], attrs["stride"], attrs["dilation"])
 
@@ -129,6 +163,7 @@ op(
     ref=_conv_ref,
     grad=_conv_grad,
     lower=Kernel(lambda k, inputs, outputs, attrs: k.convolve(inputs[0], inputs[1], outputs[0], _geometry(attrs))),
+    batch=_conv_batch,
     samples=lambda: _conv_samples("x", "w"),
     doc="cross-correlation of images with [out, in, kh, kw] weights",
 )
@@ -146,6 +181,7 @@ op(
     lower=Kernel(
         lambda k, inputs, outputs, attrs: k.convolve_input(inputs[0], inputs[1], outputs[0], _geometry(attrs))
     ),
+    batch=_input_batch,
     samples=lambda: _conv_samples("dy", "w"),
     doc="gradient of Conv2D for its images",
 )
@@ -163,6 +199,7 @@ op(
     lower=Kernel(
         lambda k, inputs, outputs, attrs: k.weight_gradient(inputs[0], inputs[1], outputs[0], _geometry(attrs))
     ),
+    batch=_filter_batch,
     samples=lambda: _conv_samples("dy", "x"),
     doc="gradient of Conv2D for its weights",
 )

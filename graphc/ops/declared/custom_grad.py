@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from graphc.errors import ShapeError
 from graphc.ir import REQUIRED, Builder, Graph, Node, NodeView, TensorType, Value, inline, op
 from graphc.ir.op import Attrs, Structural, Types
+from graphc.ops.declared.batching import Mapped
 
 # ---- the op
 
@@ -49,6 +50,22 @@ def _grad(g: Builder, n: NodeView, *dys: Value | None) -> list[Value | None]:
     return grads
 
 
+def _batch(g: Builder, m: Mapped) -> list[Value]:
+    """The same boundary around mapped values; what several indices share gets the sum of their gradients."""
+    outs, ins = m.outs, m.ins
+    ys = [m.front(i) for i in range(outs)]
+    own, captures = m.mapped[outs : outs + ins], m.mapped[outs + ins :]
+    every = (True,) * outs
+    bprop = m.subgraph(m.bprop, (*own, *every, *every, *captures), (True,) * len(m.wrt))
+    b = Builder(bprop, "backward", g.scope, g.loc)
+    results = [
+        (r.name, r.value if own[i] else b.ReduceSum(r.value, axis=(0,)))
+        for i, r in zip(m.wrt, bprop.results, strict=True)
+    ]
+    bprop.set_results(results)
+    return list(g.node("CustomGrad", *ys, *m.inputs[outs:], attrs={**m.node.attrs, "bprop": bprop}).outputs)
+
+
 op(
     "CustomGrad",
     "*operands",
@@ -57,6 +74,7 @@ op(
     ref=lambda *operands, outs, ins, wrt, bprop: tuple(operands[:outs]),
     grad=_grad,
     lower=Structural(),
+    batch=_batch,
     check=_check,
     doc="the first `outs` operands, whose gradients for the next `ins` operands are those that subgraph `bprop` gives for the"
     " operands `wrt` among them. bprop takes the ins, the outs, the gradients of the outs, and the captures that follow. Autodiff"

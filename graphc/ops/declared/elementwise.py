@@ -11,6 +11,7 @@ from graphc.ir import NO_GRAD, Builder, Gradient, NodeView, Sample, TensorType, 
 from graphc.ir.lowering import Binary, ExpressionBuilder, Handle, Unary
 from graphc.ir.op import Attrs, NoGrad, Scalar, Types
 from graphc.ir.types import FLOATS, INTEGERS
+from graphc.ops.declared.batching import Mapped
 from graphc.ops.declared.rules import (
     NUMERIC,
     Array,
@@ -346,6 +347,12 @@ op(
 )
 
 
+def _bias_batch(g: Builder, m: Mapped) -> list[Value]:
+    rank = m.types[0].rank
+    channels = (m.size if m.mapped[1] else 1, 1, *m.types[1].shape, *(1,) * (rank - 2))
+    return [g.Add(m.front(0), m.reshaped(m.inputs[1], channels))]
+
+
 def _bias_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x, bias = types
     same_dtype("BiasAdd", types)
@@ -375,6 +382,7 @@ op(
             tuple(0 if i == 1 else None for i in range(types[0].rank)),
         ),
     ),
+    batch=_bias_batch,
     samples=lambda: [
         Sample((floats(3, 5), floats(5)), grad=(0, 1)),
         Sample((floats(2, 3, 4, 5), floats(3)), grad=(0, 1)),
@@ -425,6 +433,7 @@ op(
     # d/dmean sum (x - mean)^2 = -2 sum (x - mean) = 0 at the mean of x: one sweep less in every normalization.
     grad=lambda g, n, dy: [g.Mul(g.Mul(dy, g.like(2.0, n.x)), g.Sub(n.x, n.mean)), None],
     lower=Scalar(lambda e, x, mean: e.mul(e.sub(x, mean), e.sub(x, mean))),
+    batch=lambda g, m: m.again(m.front(0), m.lined(1, m.types[0].rank)),
     samples=lambda: [
         Sample((floats(3, 37), floats(3, 1)), grad=(0,)),
         Sample((floats(2, 3, 5), floats(3, 1)), grad=(0,)),

@@ -11,6 +11,7 @@ from graphc.errors import ArgumentValueError, LoweringError, ShapeError
 from graphc.ir import NO_GRAD, REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle
 from graphc.ir.op import Attrs, Kernel, Operands, Scalar, Types
+from graphc.ops.declared.batching import Mapped, leading, rows_in_one
 from graphc.ops.declared.rules import MOVED, Array, booleans, check_dtype, floats, integers, same_dtype
 
 INDEX_DTYPES = ("int32", "int64")
@@ -44,6 +45,7 @@ op(
         _one_hot_scalar,
         align=lambda types, attrs: ((*range(types[0].rank), None),),
     ),
+    batch=leading,
     samples=lambda: [
         Sample((integers(7, low=0, high=9),), {"depth": 10}),
         Sample((integers(2, 3, low=-1, high=20, dtype="int64"),), {"depth": 18, "on": 0.9, "off": 0.1}),
@@ -99,6 +101,70 @@ def _gather_grad_ref(dy: Array, indices: Array, shape: tuple[int, ...], axis: in
     return dx.astype(dy.dtype, copy=False)
 
 
+def _rows_first(g: Builder, m: Mapped, value: Value, width: int) -> Value:
+    """The `width` axes that stand in place of `axis` moved right behind the batch axis."""
+    rank, first = g.type(value).rank, 1 + m.axis
+    made: Value = g.Transpose(
+        value, perm=(0, *range(first, first + width), *range(1, first), *range(first + width, rank))
+    )
+    return made if m.axis else value
+
+
+def _rows_back(g: Builder, m: Mapped, value: Value, width: int) -> Value:
+    """The inverse of `_rows_first`."""
+    rank, axis = g.type(value).rank, m.axis
+    order = (0, *range(1 + width, 1 + width + axis), *range(1, 1 + width), *range(1 + width + axis, rank))
+    made: Value = g.Transpose(value, perm=order) if axis else value
+    return made
+
+
+def _table(g: Builder, m: Mapped, value: Value, shape: tuple[int, ...]) -> Value:
+    """The rows of a mapped operand of this shape, one batch behind the other."""
+    rows = _rows_first(g, m, value, 1)
+    others = g.type(rows).shape[2:]
+    return m.reshaped(rows, (m.size * shape[m.axis], *others))
+
+
+def _untable(g: Builder, m: Mapped, value: Value, shape: tuple[int, ...]) -> Value:
+    """The inverse of `_table`."""
+    rows = m.reshaped(value, (m.size, shape[m.axis], *g.type(value).shape[1:]))
+    return _rows_back(g, m, rows, 1)
+
+
+def _gather_batch(g: Builder, m: Mapped) -> tuple[Value, ...]:
+    x, indices = m.inputs
+    width, axis = m.types[1].rank, m.axis
+    if not m.mapped[1]:
+        return m.again(x, indices, axis=axis + 1)
+    if not m.mapped[0]:
+        (y,) = m.again(x, indices)
+        rank = g.type(y).rank
+        return (g.Transpose(y, perm=(axis, *range(axis), *range(axis + 1, rank))) if axis else y,)
+    shape = m.types[0].shape
+    (y,) = m.again(_table(g, m, x, shape), rows_in_one(g, m, 1, shape[axis]), axis=0)
+    return (_rows_back(g, m, y, width),)
+
+
+def _gather_grad_batch(g: Builder, m: Mapped) -> tuple[Value, ...]:
+    if not m.mapped[1]:
+        return m.again(*m.inputs, shape=(m.size, *m.shape), axis=m.axis + 1)
+    dy = _rows_first(g, m, m.front(0), m.types[1].rank)
+    others = (*m.shape[: m.axis], *m.shape[m.axis + 1 :])
+    rows = rows_in_one(g, m, 1, m.shape[m.axis])
+    (dx,) = m.again(dy, rows, shape=(m.size * m.shape[m.axis], *others), axis=0)
+    return (_untable(g, m, dx, m.shape),)
+
+
+def _scatter_batch(g: Builder, m: Mapped) -> tuple[Value, ...]:
+    if not m.mapped[1]:
+        return m.again(m.front(0), m.inputs[1], m.front(2), axis=m.axis + 1)
+    shape = m.types[0].shape
+    updates = _rows_first(g, m, m.front(2), m.types[1].rank)
+    rows = rows_in_one(g, m, 1, shape[m.axis])
+    (y,) = m.again(_table(g, m, m.front(0), shape), rows, updates, axis=0)
+    return (_untable(g, m, y, shape),)
+
+
 op(
     "Gather",
     "x indices",
@@ -107,6 +173,7 @@ op(
     ref=_gather_ref,
     grad=lambda g, n, dy: [g.GatherGrad(dy, n.indices, shape=n.type(n.x).shape, axis=n.axis), None],
     lower=Kernel(_gather_lower, MOVED),
+    batch=_gather_batch,
     samples=lambda: [
         Sample((floats(9, 17), integers(4, 3, low=0, high=8)), grad=(0,)),
         Sample((floats(3, 5, 2), integers(7, low=-1, high=5, dtype="int64")), {"axis": 1}, grad=(0,)),
@@ -123,6 +190,7 @@ op(
     ref=_gather_grad_ref,
     grad=lambda g, n, d: [g.Gather(d, n.indices, axis=n.axis), None],
     lower=Kernel(_gather_grad_lower),
+    batch=_gather_grad_batch,
     samples=lambda: [
         Sample((floats(4, 3, 17), integers(4, 3, low=0, high=8)), {"shape": (9, 17)}, grad=(0,)),
         Sample((floats(3, 7, 2), integers(7, low=-1, high=5)), {"shape": (3, 5, 2), "axis": 1}, grad=(0,)),
@@ -257,6 +325,7 @@ op(
     ref=_ref,
     grad=_grad,
     lower=Kernel(_lower, MOVED),
+    batch=_scatter_batch,
     samples=_samples,
     doc="x with rows along an axis replaced (`update`: the last one wins), or combined (`add`, `mul`, `max`, `min`), in the"
     " order of the indices; an index out of range is left out. Where indices repeat, the gradient of `update` goes to every"

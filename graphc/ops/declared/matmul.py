@@ -12,6 +12,7 @@ from graphc.ir import Builder, Gradient, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, Operand
 from graphc.ir.op import Attrs, Kernel, Operands, TypeRule, Types
 from graphc.ir.types import FLOATS
+from graphc.ops.declared.batching import Mapped, leading
 from graphc.ops.declared.rules import Array, check_dtype, floats, same_dtype
 
 
@@ -124,6 +125,23 @@ def _matrix(operand: Operand) -> tuple[tuple[int, ...] | None, bool]:
     return (view.size, view.offset, column if turned else row, *batch), turned
 
 
+def _batch(g: Builder, m: Mapped) -> list[Value]:
+    """One product of a longer matrix where one side is mapped, its rows or columns behind each other; else one per index."""
+    rows, columns = m.node.type.shape
+    if all(m.mapped):
+        return [g.BatchMatMul(*m.inputs, transpose_a=m.transpose_a, transpose_b=m.transpose_b)]
+    if m.mapped[0]:
+        (y,) = m.again(m.folded(m.inputs[0], 1 if m.transpose_a else 0), m.inputs[1])
+        return [m.unfolded(y, 0)]
+    if columns == 1:
+        # Vectors are the rows of one matrix: nothing is moved.
+        x, vectors = m.inputs[0], m.reshaped(m.inputs[1], (m.size, m.types[1].size))
+        y = g.MatMul(vectors, x, transpose_a=False, transpose_b=not m.transpose_a)
+        return [m.reshaped(y, (m.size, rows, 1))]
+    (y,) = m.again(m.inputs[0], m.folded(m.inputs[1], 0 if m.transpose_b else 1))
+    return [m.unfolded(y, 1)]
+
+
 def _samples(batch: tuple[int, ...]) -> list[Sample]:
     made = []
     for m, k, n in ((5, 7, 19), (1, 1, 1), (33, 3, 16)):
@@ -138,7 +156,7 @@ def _samples(batch: tuple[int, ...]) -> list[Sample]:
 
 _FAMILY: tuple[tuple[str, bool, tuple[int, ...]], ...] = (("MatMul", False, ()), ("BatchMatMul", True, (2, 3)))
 
-for _name, _batched, _batch in _FAMILY:
+for _name, _batched, _lead in _FAMILY:
     op(
         _name,
         "x y",
@@ -147,6 +165,7 @@ for _name, _batched, _batch in _FAMILY:
         ref=_ref,
         grad=_grad(_name),
         lower=Kernel(_lower),
-        samples=partial(_samples, _batch),
+        batch=leading if _batched else _batch,
+        samples=partial(_samples, _lead),
         doc="matrix product" + (" per leading index" if _batched else ""),
     )

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentValueError, ShapeError
-from graphc.ir import REQUIRED, NodeView, Sample, TensorType, op
+from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, KernelRule, Operands, TypeRule, Types
 from graphc.ir.types import FLOATS
+from graphc.ops.declared.batching import folding
 from graphc.ops.declared.rules import Array, check_dtype, exact_sum, floats
 from graphc.ops.declared.windows import Pair, output_plane, windows
 
@@ -128,6 +129,25 @@ def _pool_attrs(n: NodeView) -> dict[str, Any]:
     return dict(n.node.attrs)
 
 
+def _at_first_maximum(g: Builder, n: NodeView, d: Value) -> Value:
+    """d at the first maximum of each window of x: the windows' pixels one after the other, the last one first.
+
+    A window with a NaN has no maximum that equals it and gives 0.
+    """
+    top, bottom, left, right = n.pad
+    (kh, kw), (sh, sw) = n.kernel, n.stride
+    dy = n.type(n.dy)
+    border = ((0, 0), (0, 0), (top, bottom), (left, right))
+    # Padding equals nothing, -inf included.
+    x, d = g.Pad(n.x, paddings=border, value=float("nan")), g.Pad(d, paddings=border)
+    highest = g.MaxPool(n.x, **_pool_attrs(n))
+    made: Value = g.Fill(dtype=dy.dtype, shape=dy.shape, value=0.0)
+    for tap in reversed(range(kh * kw)):
+        at = {"begin": (0, 0, tap // kw, tap % kw), "size": dy.shape, "step": (1, 1, sh, sw)}
+        made = g.Select(g.Equal(g.Slice(x, **at), highest), g.Slice(d, **at), made)
+    return made
+
+
 _POOL_ATTRS = {"kernel": REQUIRED, "stride": REQUIRED, "pad": (0, 0, 0, 0)}
 
 _AVG_ATTRS = {**_POOL_ATTRS, "count_include_pad": True}
@@ -140,6 +160,7 @@ op(
     ref=_max_ref,
     grad=lambda g, n, dy: [g.MaxPoolGrad(n.x, dy, **_pool_attrs(n))],
     lower=Kernel(_pool_lower("max_pool")),
+    batch=folding(),
     samples=lambda: _pool_samples({}, False),
     doc="largest pixel of each window, padding left out; NaN if there is one",
 )
@@ -150,9 +171,11 @@ op(
     attrs=_POOL_ATTRS,
     infer=lambda types, attrs: (types[0],),
     ref=_max_grad_ref,
+    grad=lambda g, n, d: [None, _at_first_maximum(g, n, d)],
     lower=Kernel(_pool_lower("max_pool_grad")),
-    samples=lambda: (Sample(s.operands, s.attrs) for s in _pool_samples({}, True)),
-    doc="dy at the first maximum of each window; has no gradient itself",
+    batch=folding(),
+    samples=lambda: _pool_samples({}, True),
+    doc="dy at the first maximum of each window",
 )
 
 op(
@@ -163,6 +186,7 @@ op(
     ref=_avg_ref,
     grad=lambda g, n, dy: [g.AvgPoolGrad(dy, shape=n.type(n.x).shape, **_pool_attrs(n))],
     lower=Kernel(_pool_lower("avg_pool")),
+    batch=folding(),
     samples=lambda: (s for flag in (True, False) for s in _pool_samples({"count_include_pad": flag}, False)),
     doc="mean of each window; count_include_pad says whether padding counts",
 )
@@ -175,6 +199,7 @@ op(
     ref=_avg_grad_ref,
     grad=lambda g, n, d: [g.AvgPool(d, **{k: v for k, v in _pool_attrs(n).items() if k != "shape"})],
     lower=Kernel(_pool_lower("avg_pool_grad")),
+    batch=folding(shape=True),
     samples=lambda: (
         Sample((s.operands[1],), {"shape": s.operands[0].shape, **s.attrs}, grad=(0,))
         for flag in (True, False)

@@ -16,6 +16,7 @@ from graphc.ir import NO_GRAD, REQUIRED, Sample, TensorType, op
 from graphc.ir.lowering import ExpressionBuilder, Handle
 from graphc.ir.op import Attrs, Scalar, Types
 from graphc.ir.types import contiguous_strides
+from graphc.ops.declared.batching import loop
 from graphc.ops.declared.rules import Array
 
 #: Shift right, multiply, ..., shift right.
@@ -73,6 +74,7 @@ op(
     ref=_key_ref,
     grad=NO_GRAD,
     lower=Scalar(lambda e, state: _mix_scalar(e, e.add(state, e.constant(_signed(_GOLDEN, 64), state)), _SPLITMIX, 64)),
+    batch=loop,
     samples=lambda: [Sample((np.array(x, np.int64),)) for x in (0, 1, -1, 1 << 40, -(1 << 63), (1 << 63) - 1)],
     doc="64 mixed bits of a state",
 )
@@ -114,6 +116,7 @@ op(
     ref=_uniform_ref,
     grad=NO_GRAD,
     lower=Scalar(_uniform_scalar),
+    batch=loop,
     samples=lambda: [
         Sample((np.array(mix64(5), np.int64),), {"shape": (4, 3, 37)}),
         Sample((np.array(mix64(6), np.int64),), {"shape": ()}),

@@ -14,6 +14,7 @@ from graphc.ir import NO_GRAD, REQUIRED, Builder, Gradient, NodeView, Sample, Te
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, NoGrad, Operands, Reduce, TypeRule, Types
 from graphc.ir.types import FLOATS
+from graphc.ops.declared.batching import along
 from graphc.ops.declared.rules import (
     NUMERIC,
     Array,
@@ -191,6 +192,7 @@ op(
     ref=_arg_ref,
     grad=NO_GRAD,
     lower=Kernel(_arg_lower, ("int32", "int64", "float32", "float64")),
+    batch=along("axis"),
     samples=lambda: [
         Sample((floats(5, 33),), {"axis": 1}),
         Sample((floats(5, 33),), {"axis": 0, "dtype": "int64"}),

@@ -11,6 +11,7 @@ from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle
 from graphc.ir.op import Alias, Attrs, Kernel, Operands, Scalar, Strided, Types
 from graphc.ir.types import contiguous_strides
+from graphc.ops.declared.batching import SIZE, Mapped, along, prefixed
 from graphc.ops.declared.rules import MOVED, Array, booleans, broadcast_shape, floats, integers, same_dtype, unbroadcast
 
 
@@ -33,6 +34,7 @@ op(
     ref=lambda x, shape: x.reshape(shape),
     grad=lambda g, n, dy: [g.Reshape(dy, shape=n.type(n.x).shape)],
     lower=Alias(),
+    batch=prefixed(shape=SIZE),
     samples=lambda: [
         Sample((floats(3, 4, 5),), {"shape": (12, 5)}, grad=(0,)),
         Sample((floats(1),), {"shape": ()}, grad=(0,)),
@@ -62,6 +64,7 @@ op(
     ref=lambda x, perm: np.transpose(x, perm),
     grad=lambda g, n, dy: [g.Transpose(dy, perm=tuple(sorted(range(len(n.perm)), key=n.perm.__getitem__)))],
     lower=Strided(_transpose_access),
+    batch=lambda g, m: m.again(*m.inputs, perm=(0, *(i + 1 for i in m.perm))),
     samples=lambda: [
         Sample((floats(17, 5),), {"perm": (1, 0)}, grad=(0,)),
         Sample((floats(2, 3, 4),), {"perm": (2, 0, 1)}, grad=(0,)),
@@ -86,6 +89,10 @@ def _broadcast_scalar(e: ExpressionBuilder, x: Handle, shape: tuple[int, ...]) -
     return x
 
 
+def _broadcast_batch(g: Builder, m: Mapped) -> tuple[Value, ...]:
+    return m.again(m.lined(0, len(m.shape)), shape=(m.size, *m.shape))
+
+
 op(
     "BroadcastTo",
     "x",
@@ -94,6 +101,7 @@ op(
     ref=lambda x, shape: np.broadcast_to(x, shape),
     grad=lambda g, n, dy: [unbroadcast(g, dy, n.x)],
     lower=Scalar(_broadcast_scalar),
+    batch=_broadcast_batch,
     samples=lambda: [
         Sample((floats(3, 1),), {"shape": (2, 3, 19)}, grad=(0,)),
         Sample((floats(),), {"shape": (4,)}, grad=(0,)),
@@ -138,6 +146,7 @@ op(
     ref=lambda x, begin, size, step: x[_slices(begin, size, step)],
     grad=lambda g, n, dy: [g.SliceGrad(dy, shape=n.type(n.x).shape, begin=n.begin, step=n.step)],
     lower=Strided(_slice_access),
+    batch=prefixed(begin=0, size=SIZE, step=1),
     samples=lambda: [
         Sample((floats(6, 35),), {"begin": (1, 3), "size": (4, 20), "step": (1, 1)}, grad=(0,)),
         Sample((floats(6, 35),), {"begin": (0, 34), "size": (3, 12), "step": (2, -3)}, grad=(0,)),
@@ -169,6 +178,7 @@ op(
     ref=_slice_grad_ref,
     grad=lambda g, n, d: [g.Slice(d, begin=n.begin, size=n.type(n.dy).shape, step=n.step)],
     lower=Kernel(_slice_grad_lower, MOVED),
+    batch=prefixed(shape=SIZE, begin=0, step=1),
     samples=lambda: [
         Sample((floats(2, 20),), {"shape": (5, 40), "begin": (1, 3), "step": (2, 1)}, grad=(0,)),
         Sample((floats(3),), {"shape": (7,), "begin": (6,), "step": (-2,)}, grad=(0,)),
@@ -203,6 +213,7 @@ op(
         g.Slice(dy, begin=tuple(a for a, _ in n.paddings), size=n.type(n.x).shape, step=(1,) * n.type(n.x).rank)
     ],
     lower=Kernel(_pad_lower, MOVED),
+    batch=prefixed(paddings=(0, 0)),
     samples=lambda: [
         Sample((floats(3, 17),), {"paddings": ((1, 0), (2, 3))}, grad=(0,)),
         Sample((floats(4),), {"paddings": ((0, 0),), "value": 7.0}, grad=(0,)),
@@ -258,6 +269,7 @@ op(
     ref=lambda *xs, axis: np.concatenate(xs, axis),
     grad=_concat_grad,
     lower=Kernel(_concat_lower, MOVED),
+    batch=along("axis"),
     samples=lambda: [
         Sample((floats(2, 5), floats(2, 17)), {"axis": 1}, grad=(0, 1)),
         Sample((floats(2, 3), floats(1, 3), floats(4, 3)), {"axis": 0}, grad=(0, 2)),

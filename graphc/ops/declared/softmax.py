@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphc.errors import DTypeError, GradientError, ShapeError
+from graphc.errors import DTypeError, ShapeError
 from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, KernelRule, Operands, TypeRule, Types
 from graphc.ir.types import FLOATS
+from graphc.ops.declared.batching import folding, leading
 from graphc.ops.declared.rules import Array, check_dtype, exact_sum, floats, integers, same_dtype
 
 
@@ -54,6 +55,7 @@ op(
     ref=lambda x: np.exp(_log_softmax(x)),
     grad=lambda g, n, dy: [g.SoftmaxGrad(n.out(), dy)],
     lower=Kernel(_rows_lower("softmax")),
+    batch=leading,
     samples=lambda: _rows_samples(1),
     doc="exp(x) / sum exp(x) over the last axis",
 )
@@ -78,6 +80,7 @@ op(
     ref=lambda y, dy: y * (dy - exact_sum(y * dy, -1, True)),
     grad=_softmax_grad_grad,
     lower=Kernel(_rows_lower("softmax_grad")),
+    batch=leading,
     samples=lambda: _rows_samples(2),
     doc="gradient of Softmax from its result y",
 )
@@ -89,6 +92,7 @@ op(
     ref=_log_softmax,
     grad=lambda g, n, dy: [g.LogSoftmaxGrad(n.out(), dy)],
     lower=Kernel(_rows_lower("log_softmax")),
+    batch=leading,
     samples=lambda: _rows_samples(1),
     doc="x - log(sum exp(x)) over the last axis",
 )
@@ -110,6 +114,7 @@ op(
     ref=lambda y, dy: dy - np.exp(y) * exact_sum(dy, -1, True),
     grad=_log_softmax_grad_grad,
     lower=Kernel(_rows_lower("log_softmax_grad")),
+    batch=leading,
     samples=lambda: _rows_samples(2),
     doc="gradient of LogSoftmax from its result y",
 )
@@ -176,13 +181,13 @@ def _dense_ref(logits: Array, labels: Array) -> tuple[Array, Array]:
 
 
 def _entropy_grad(g: Builder, n: NodeView, dy: Value | None, d_gradient: Value | None) -> list[Value | None]:
+    parts = []
+    if dy is not None:
+        parts.append(g.Mul(n.out(1), g.Reshape(dy, shape=(*n.type(n.out()).shape, 1))))
     if d_gradient is not None:
-        # The second result is itself a gradient.
-        raise GradientError(f"{n.node.op.name} has no gradient through its second result", loc=n.node.loc)
-    if dy is None:
-        return [None, None]
-    column = g.Reshape(dy, shape=(*n.type(n.out()).shape, 1))
-    return [g.Mul(n.out(1), column), None]
+        # The second result is the softmax less what the labels say.
+        parts.append(g.SoftmaxGrad(g.Softmax(n.logits), d_gradient))
+    return [g.Add(*parts) if len(parts) == 2 else parts[0], None]
 
 
 def _entropy_lower(sparse: bool) -> KernelRule:
@@ -213,6 +218,7 @@ op(
     ref=_sparse_ref,
     grad=_entropy_grad,
     lower=Kernel(_entropy_lower(True)),
+    batch=folding(0, 1),
     samples=lambda: [
         Sample((floats(6, 10), integers(6, low=0, high=9)), grad=(0,)),
         Sample((floats(3, 37), integers(3, low=0, high=36, dtype="int64")), grad=(0,)),
@@ -229,6 +235,7 @@ op(
     ref=_dense_ref,
     grad=_entropy_grad,
     lower=Kernel(_entropy_lower(False)),
+    batch=folding(0, 1),
     samples=lambda: [
         Sample((floats(6, 10), _probabilities(6, 10)), grad=(0,)),
         Sample((floats(2, 35), _probabilities(2, 35) * 2), note="labels that do not sum to one"),

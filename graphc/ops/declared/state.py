@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from graphc.errors import DTypeError, ShapeError
-from graphc.ir import NO_GRAD, REQUIRED, Graph, Node, Sample, TensorType, op
+from graphc.errors import DTypeError, ShapeError, TransformError
+from graphc.ir import NO_GRAD, REQUIRED, Builder, Graph, Node, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle, Operand
 from graphc.ir.op import Alias, Attrs, Kernel, Operands, Scalar, Structural, Types
 from graphc.ir.types import FLOATS
 from graphc.ops.declared import overflow_rules
+from graphc.ops.declared.batching import Mapped, leading
 from graphc.ops.declared.rules import Array, floats, integers
 
 # ---- leaves: their types are declared
@@ -80,6 +81,10 @@ def _identity(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (types[0],)
 
 
+def _depend_batch(g: Builder, m: Mapped) -> tuple[Value, ...]:
+    return g.node("Depend", *m.inputs, attrs={}, after=m.after).outputs
+
+
 op(
     "Depend",
     "x",
@@ -87,6 +92,7 @@ op(
     ref=lambda x: x,
     grad=lambda g, n, dy: [dy],
     lower=Alias(),
+    batch=_depend_batch,
     effect=True,
     samples=lambda: [Sample((floats(4, 5),), grad=(0,)), Sample((integers(),))],
     doc="x, not before the nodes it is `after`",
@@ -99,6 +105,7 @@ op(
     ref=lambda x: x,
     grad=NO_GRAD,
     lower=Alias(),
+    batch=leading,
     samples=lambda: [Sample((floats(4, 5),))],
     doc="x as a constant of differentiation",
 )
@@ -139,6 +146,14 @@ def _any_nonfinite(status: Array, *outs: Array) -> Array:
     return np.asarray(bool(np.any(status)) or any(not np.isfinite(x).all() for x in outs))
 
 
+def _status_batch(g: Builder, m: Mapped) -> list[Value]:
+    raise TransformError(
+        "the float status of a mapped value is asked for: it is one for all indices of the axis",
+        loc=m.node.loc,
+        help="use ops.all_finite, which gives a flag for each, or check what vmap returns",
+    )
+
+
 def _status_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     outs = [_in_float32(k, x) for x in inputs[1:] if x.type.size]
     k.call("float_status", (inputs[0], *outs), outputs, sizes=tuple(x.type.size for x in outs))
@@ -151,6 +166,7 @@ op(
     ref=_any_nonfinite,
     grad=NO_GRAD,
     lower=Kernel(_status_lower, ("int32", "float32")),
+    batch=_status_batch,
     check=overflow_rules.problems,
     effect=True,
     doc="true when the status is set or any element of `outs` is infinite or NaN",
@@ -173,6 +189,18 @@ def _in_float32(k: CallBuilder, x: Operand) -> Operand:
     return made
 
 
+def _finite_batch(g: Builder, m: Mapped) -> list[Value]:
+    """One flag for each index: of every operand all elements behind the batch axis."""
+    flags = []
+    for x, type, mapped in zip(m.inputs, m.types, m.mapped, strict=True):
+        axes = tuple(range(int(mapped), int(mapped) + type.rank))
+        flags.append(g.ReduceAll(g.IsFinite(x), axis=axes))
+    every = flags[0]
+    for flag in flags[1:]:
+        every = g.LogicalAnd(every, flag)
+    return [every]
+
+
 def _finite_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     status, flag = k.temp(TensorType("int32", (8,))), k.temp(TensorType("bool", ()))
     k.fill(status, 0)
@@ -190,6 +218,7 @@ op(
     ref=lambda *xs: np.asarray(all(np.isfinite(x).all() for x in xs)),
     grad=NO_GRAD,
     lower=Kernel(_finite_lower, ("float32", "float64")),
+    batch=_finite_batch,
     samples=lambda: [
         Sample((floats(3, 40), floats(2))),
         Sample((floats(3, 40), _WITH_INF)),

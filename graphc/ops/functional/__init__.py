@@ -18,8 +18,8 @@ from graphc.ops.functional.attributes import *
 from graphc.ops.functional.bands import *
 from graphc.ops.functional.blocks import *
 from graphc.ops.functional.boxes import *
-from graphc.ops.functional.channel_dropout import *
 from graphc.ops.functional.candidates import *
+from graphc.ops.functional.channel_dropout import *
 from graphc.ops.functional.clipping import *
 from graphc.ops.functional.collective import *
 from graphc.ops.functional.combining import *

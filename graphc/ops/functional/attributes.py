@@ -10,7 +10,6 @@ from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import contiguous_strides
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.blocks import fold, unfold
 from graphc.ops.functional.core import Operand, cast
 from graphc.ops.functional.create import zeros
 from graphc.ops.functional.index import Indices
@@ -176,16 +175,6 @@ class Attributes:
         """A tensor of this dtype whose elements are anyone's choice: zeros."""
         only("new_empty", "device", device, None, "CPU")
         return zeros(as_shape(size), dtype or self.dtype)
-
-    def unfold(self: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-        """As ops.unfold."""
-        return unfold(self, kernel_size, dilation, padding, stride)
-
-    def fold(
-        self: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-    ) -> Tensor:
-        """As ops.fold."""
-        return fold(self, output_size, kernel_size, dilation, padding, stride)
 
     def searchsorted(self: Any, v: Operand, side: str = "left", sorter: Tensor | None = None) -> Tensor:
         """int32: how many elements of this sorted tensor are less than each of v; side "right": not greater."""

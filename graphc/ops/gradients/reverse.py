@@ -13,7 +13,8 @@ from graphc.frames import clean
 from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
-def _bool(owner: str, name: str, value: Any) -> None:
+def boolean(owner: str, name: str, value: Any) -> None:
+    """Raise ArgumentTypeError unless the argument is a bool."""
     if not isinstance(value, bool):
         raise ArgumentTypeError(f"{owner}: {name} must be a bool, got {type(value).__name__}", loc=user_loc())
 
@@ -52,7 +53,7 @@ class GradFunction:
             raise
 
     def __repr__(self) -> str:
-        return f"<gradient of {name_of(self.fn)}>"
+        return f"<{getattr(self.options, 'noun', 'gradient')} of {name_of(self.fn)}>"
 
 
 def _positional(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -75,7 +76,8 @@ def name_of(fn: Any) -> str:
     return getattr(fn, "__qualname__", None) or type(fn).__name__
 
 
-def _function(owner: str, fn: Any) -> Callable[..., Any]:
+def function(owner: str, fn: Any) -> Callable[..., Any]:
+    """fn; ArgumentTypeError unless it can be called."""
     if not callable(fn):
         raise ArgumentTypeError(f"{owner}: fn must be a Cell or a function, got {type(fn).__name__}", loc=user_loc())
     made: Callable[..., Any] = fn
@@ -101,10 +103,10 @@ class GradOperation:
 
     def __post_init__(self) -> None:
         for name in ("get_all", "get_by_list", "sens_param"):
-            _bool("GradOperation", name, getattr(self, name))
+            boolean("GradOperation", name, getattr(self, name))
 
     def __call__(self, fn: Callable[..., Any], weights: Any = None) -> GradFunction:
-        return GradFunction(_function("GradOperation", fn), weights, self)
+        return GradFunction(function("GradOperation", fn), weights, self)
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class ValueAndGrad:
 
 def _options(owner: str, grad_position: Any, weights: Any, with_value: bool, **flags: Any) -> ValueAndGrad:
     for name, value in flags.items():
-        _bool(owner, name, value)
+        boolean(owner, name, value)
     positions = grad_position if isinstance(grad_position, tuple) else (grad_position,)
     if grad_position is None:
         if weights is None:
@@ -167,7 +169,7 @@ def grad(
     """
     owner = "grad"
     flags = {"has_aux": has_aux, "return_ids": return_ids, "sens_param": sens_param}
-    return _options(owner, grad_position, weights, False, **flags)(_function(owner, fn), weights)
+    return _options(owner, grad_position, weights, False, **flags)(function(owner, fn), weights)
 
 
 def value_and_grad(
@@ -181,7 +183,7 @@ def value_and_grad(
     """As `grad`, but returns (all outputs of fn, gradients), with fn run once (MindSpore: mindspore.value_and_grad)."""
     owner = "value_and_grad"
     flags = {"has_aux": has_aux, "return_ids": return_ids, "sens_param": sens_param}
-    return _options(owner, grad_position, weights, True, **flags)(_function(owner, fn), weights)
+    return _options(owner, grad_position, weights, True, **flags)(function(owner, fn), weights)
 
 
 def get_grad(gradients: Any, identifier: int | Parameter) -> Tensor:

@@ -149,8 +149,8 @@ def _order_after(active: Any, cleared: Node, nodes: Sequence[Node]) -> None:
     for node in nodes:
         if node.id not in after and not any(p in after for p in node.predecessors()):
             place = (
-                node.attrs["ys"] if node.op.name == "Grad" else 0
-            )  # Of a gradient its sens: the forward may be older.
+                node.attrs["ys"] if node.op.name in ("Grad", "Jvp") else 0
+            )  # Of a gradient its sens, of a tangent that of an input: the forward may be older.
             inputs = list(node.inputs)
             inputs[place] = active.resolve(active.depend_on(active.wrap(inputs[place]), (cleared.id,)))
             graph.set_node(node.id, inputs=inputs)

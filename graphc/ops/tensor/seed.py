@@ -110,15 +110,21 @@ def new_state(owner: str) -> Parameter:
     global _made
     _made += 1
     first = mix64(mix64(_entropy()) ^ _made)
-    return Parameter(np.array(first, np.int64), name=f"{owner}.state.{next(_names)}", requires_grad=False)
+    return _random_state(np.array(first, np.int64), f"{owner}.state.{next(_names)}")
 
 
 def generator(seed: int | None = None) -> Parameter:
     """The state that the random functions share, or the one of those that are given this seed."""
     if seed not in _generators:
         name = "random.state" if seed is None else f"random.state.seed{seed}"
-        _generators.setdefault(seed, Parameter(_start(seed), name=name, requires_grad=False))
+        _generators.setdefault(seed, _random_state(_start(seed), name))
     return _generators[seed]
+
+
+def _random_state(first: np.ndarray[Any, np.dtype[np.int64]], name: str) -> Parameter:
+    state = Parameter(first, name=name, requires_grad=False)
+    state.is_random_state = True
+    return state
 
 
 def _start(seed: int | None) -> np.ndarray[Any, np.dtype[np.int64]]:

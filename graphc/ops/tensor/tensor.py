@@ -300,6 +300,8 @@ class Parameter(ParameterExtras, Tensor):
     moves = 0
     #: Whether it is a `copy.deepcopy` of another, whose name it has.
     is_copy = False
+    #: Whether draws read it and move it on; under vmap every index draws the same.
+    is_random_state = False
     #: Where its gradients are added up in automatic parallel modes, see `graphc.ops.functional.collective.accumulate`.
     accumulator: Parameter | None = None
 
@@ -403,6 +405,7 @@ class Parameter(ParameterExtras, Tensor):
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         made = Parameter(self.storage, self.name, self.requires_grad, self.layerwise_parallel)
         made.is_copy = True
+        made.is_random_state = self.is_random_state
         return made
 
     @property
