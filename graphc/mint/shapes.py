@@ -101,7 +101,8 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis."""
-    return ops.unbind(input, dim)
+    parts: tuple[Tensor, ...] = ops.unbind(input, dim)
+    return parts
 
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
