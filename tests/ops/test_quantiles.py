@@ -154,3 +154,9 @@ def test_refused():
     ):
         with pytest.raises(error):
             call()
+
+
+def test_a_place_out_of_range_is_not_among_the_largest():
+    x = Tensor(-HOLES[1:] - 1)
+    for run in (lambda t, k: ops.intopk(t, k, 2), Of(lambda t, k: ops.intopk(t, k, 2))):
+        assert [run(x, Tensor([k])).item() for k in (-1, 0, 1, 2, 4)] == [False, False, True, True, False]
