@@ -107,6 +107,7 @@ if TYPE_CHECKING:
         ReduceLROnPlateau,
         RunContext,
         SummaryCollector,
+        SummaryRecord,
         TimeMonitor,
         connect_network_with_dataset,
         data_sink,
@@ -131,7 +132,7 @@ _LAZY = {
     "graphc.parallel": "get_auto_parallel_context reset_auto_parallel_context set_auto_parallel_context",
     "graphc.train": (
         "BackupAndRestore Callback CheckpointConfig DatasetHelper EarlyStopping History LambdaCallback LearningRateScheduler"
-        " LossMonitor Model ModelCheckpoint OnRequestExit ReduceLROnPlateau RunContext SummaryCollector TimeMonitor"
+        " LossMonitor Model ModelCheckpoint OnRequestExit ReduceLROnPlateau RunContext SummaryCollector SummaryRecord TimeMonitor"
         " connect_network_with_dataset data_sink"
     ),
 }
@@ -145,8 +146,8 @@ __all__ = [
     "LearningRateScheduler", "LossMonitor", "LossScaleError", "LossScaleManager", "LossScaleWarning", "LoweringError",
     "MissingPackageError", "Model", "ModelCheckpoint", "NestingError", "OnRequestExit", "ParallelMode", "Parameter",
     "ParameterTuple", "ParseError", "RecompileWarning", "RecordError", "ReduceLROnPlateau", "RunContext", "ShapeError",
-    "SignatureError", "StepMemoryError", "SummaryCollector", "Tensor", "TimeMonitor", "TraceAttributeError",
-    "TraceError", "TraceTypeError", "UntrainedWarning", "VerifyError", "async_ckpt_thread_status", "bfloat16", "bool_",
+    "SignatureError", "StepMemoryError", "SummaryCollector", "SummaryRecord", "Tensor", "TimeMonitor",
+    "TraceAttributeError", "TraceError", "TraceTypeError", "UntrainedWarning", "VerifyError", "async_ckpt_thread_status", "bfloat16", "bool_",
     "build_train_network", "ckpt_to_safetensors", "compile", "connect_network_with_dataset", "data_sink", "debug",
     "float16", "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad", "get_rng_state",
     "get_seed", "grad", "int8", "int16", "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint",

@@ -59,6 +59,34 @@ def check_isinstance(arg_name: str, arg_value: Any, classes: Any) -> Any:
     return arg_value
 
 
+def check_type_name(arg_name: str, arg_type: Any, valid_types: Any, prim_name: str | None) -> Any:
+    """ArgumentTypeError unless the dtype, or type, is one of those."""
+    types = tuple(valid_types) if isinstance(valid_types, Iterable) else (valid_types,)
+    if arg_type not in types:
+        raise _none_of(arg_type, types, arg_name, prim_name)
+    return arg_type
+
+
+def check_subclass(
+    arg_name: str, type_: Any, template_types: Any, prim_name: str | None, addition_error_info: str | None = None
+) -> None:
+    """ArgumentTypeError unless the dtype, or type, is one of those, or a class derived from one. addition_error_info: what the
+    message says behind.
+    """
+    types = tuple(template_types) if isinstance(template_types, Iterable) else (template_types,)
+    classes = tuple(t for t in types if isinstance(t, type))
+    if type_ not in types and not (isinstance(type_, type) and issubclass(type_, classes)):
+        raise _none_of(type_, types, arg_name, prim_name, addition_error_info)
+
+
+def _none_of(
+    value: Any, types: tuple[Any, ...], name: str, owner: str | None, behind: str | None = None
+) -> ArgumentTypeError:
+    shown = ", ".join(str(getattr(t, "__name__", t)) for t in types)
+    told = f"{_who(name, owner)} must be {'one of ' if len(types) > 1 else ''}{shown}, got {value}"
+    return ArgumentTypeError(f"{told} {behind}" if behind else told, loc=user_loc())
+
+
 def _related(value: Any, other: Any, rel: str, name: Any, owner: Any, error: type[Exception] | None = None) -> Any:
     if not _RELATIONS[rel](value, other):
         message = f"{_who(name, owner)} must be {rel} {other}, got {value}"

@@ -28,6 +28,8 @@ _DATASETS = (
     "graphc.dataset.core.iterators",
 )
 _PARALLEL = ("graphc.parallel", _TOP)
+_DTYPES = ("graphc.ops.tensor.dtype", "graphc.compat.type_classes", _TOP)
+_INSIDE = ("graphc.compat.primitives",)
 
 
 def _within(parent: str, names: str, providers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -48,6 +50,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "mindspore.context": (_TOP, "graphc.context", "graphc.parallel"),
     "mindspore._checkparam": ("graphc.compat.checkparam",),
+    **dict.fromkeys(("mindspore._extends", "mindspore._extends.utils"), _INSIDE),
+    "mindspore._c_expression": ("graphc.compat.native",),
+    "mindspore._c_expression.typing": ("graphc.compat.type_classes",),
     "mindspore.log": ("graphc.compat.log",),
     "mindspore.mint": ("graphc.compat.mint",),
     # ---- data sets
@@ -111,7 +116,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "zeros_like_impl ones_like_impl add_impl _constexpr_utils",
         ("graphc.ops.gradients", *_OPS),
     ),
-    "mindspore.ops.primitive": (*_PRIMITIVES, "graphc.ops.gradients"),
+    "mindspore.ops.primitive": (*_PRIMITIVES, "graphc.ops.gradients", *_INSIDE),
     "mindspore.ops.auto_generate": _PRIMITIVES,
     **_within("mindspore.ops.auto_generate", "gen_ops_prim gen_ops_def", _PRIMITIVES),
     "mindspore.ops._primitive_cache": (_TOP,),
@@ -119,13 +124,14 @@ MODULES: dict[str, tuple[str, ...]] = {
     # ---- tensors and compilation
     "mindspore.common": (*_TENSORS, "graphc.compat.executor"),
     "mindspore.common.api": ("graphc.compat.executor", "graphc", _TOP),
-    **dict.fromkeys(("mindspore.dtype", "mindspore.common.dtype"), ("graphc.ops.tensor.dtype", _TOP)),
+    **dict.fromkeys(("mindspore.dtype", "mindspore.common.dtype"), _DTYPES),
     "mindspore.common.initializer": ("graphc.nn.initializer", "graphc.nn.initializer.distributions"),
     **_within(
         "mindspore.common",
-        "parameter tensor sparse_tensor jit_config mutable seed generator recompute lazy_inline",
+        "parameter tensor sparse_tensor jit_config mutable generator recompute lazy_inline",
         _TENSORS,
     ),
+    "mindspore.common.seed": (*_TENSORS, *_INSIDE),
     # ---- training
     "mindspore.amp": ("graphc.amp",),
     "mindspore.train": ("graphc", "graphc.train", "graphc.amp", "graphc.checkpoint"),
@@ -152,7 +158,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.communication.management": _PARALLEL,
     "mindspore.communication.comm_func": ("graphc.parallel.comm_func",),
     "mindspore.parallel": _PARALLEL,
-    **_within("mindspore.parallel", "_auto_parallel_context _utils _cost_model_context _ps_context _tensor", _PARALLEL),
+    **_within(
+        "mindspore.parallel", "_auto_parallel_context _utils _cost_model_context _ps_context _tensor shard", _PARALLEL
+    ),
 }
 
 

@@ -49,6 +49,10 @@ class Cell(Hooks, Structure["Cell"]):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if "_params" not in self.__dict__:
+            # As in MindSpore, what is no part of the structure may be there first.
+            if not isinstance(value, (Parameter, ParameterTuple, Cell)):
+                object.__setattr__(self, name, value)
+                return
             raise TraceAttributeError(
                 f"{type(self).__name__}: attribute {name!r} is set before Cell.__init__ has run",
                 loc=user_loc(),

@@ -68,8 +68,9 @@ def expand_dims(x: Tensor, axis: int) -> Tensor:
 
 @method()
 def squeeze(x: Tensor, axis: Axis = None) -> Tensor:
-    """x without axes of size 1."""
-    axes = normalize_axes("squeeze", axis, x.ndim) if axis is not None else [i for i, d in enumerate(x.shape) if d == 1]
+    """x without axes of size 1: those of `axis`, or all of them for None and ()."""
+    every = axis is None or (isinstance(axis, (tuple, list)) and not axis)
+    axes = [i for i, d in enumerate(x.shape) if d == 1] if every else normalize_axes("squeeze", axis, x.ndim)
     if any(x.shape[a] != 1 for a in axes):
         raise ArgumentValueError(
             f"squeeze: {x.type} has an axis among {tuple(axes)} whose size is not 1", loc=user_loc()
