@@ -53,6 +53,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("mindspore._extends", "mindspore._extends.utils"), _INSIDE),
     "mindspore._c_expression": ("graphc.compat.native",),
     "mindspore._c_expression.typing": ("graphc.compat.type_classes",),
+    **dict.fromkeys(("mindspore.boost", "mindspore.boost.grad_accumulation"), ("graphc.compat.boost",)),
     "mindspore.log": ("graphc.compat.log",),
     "mindspore.mint": ("graphc.compat.mint",),
     # ---- data sets
@@ -105,7 +106,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         " manually_defined _inner_ops _grad_ops _scalar_ops _tensor_array _sequence_ops",
         _PRIMITIVES,
     ),
-    "mindspore.ops.functional": ("graphc.ops.functional", *_OPS),
+    "mindspore.ops.functional": ("graphc.ops.functional", *_OPS, *_INSIDE),
     "mindspore.ops.function": _OPS,
     **_within("mindspore.ops.function", "math_func array_func nn_func random_func clip_func debug_func grad", _OPS),
     **_within("mindspore.ops.function.grad", "grad_func", _OPS),

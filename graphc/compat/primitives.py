@@ -8,9 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
+from graphc import ops
 from graphc.ops import primitives
 from graphc.ops.tensor.primitive import Primitive
 from graphc.ops.tensor.seed import get_seed, times_set
+from graphc.ops.tensor.tree import map_tensors
 
 #: What stands for a global seed of 0, how far an op's seed moves with a call, and what seeds stay below (MindSpore).
 _DEFAULT_SEED, _STEP, _MOST = 87654321, 3528531795 ^ 3449720151, 2**31 - 1
@@ -33,6 +35,11 @@ def _run_op(obj: Any, op_name: str, args: Sequence[Any]) -> Any:
         )
     given = {k: v for k, v in vars(obj).items() if k in found.attributes}
     return found(**given)(*args)
+
+
+def mixed_precision_cast(dst_type: Any, x: Any) -> Any:
+    """x, its float tensors cast to a dtype; it may be a nest of tuples, lists and dicts of tensors and other things."""
+    return map_tensors(lambda t: ops.cast(t, dst_type) if t.type.is_float else t, x)
 
 
 def _get_graph_seed(op_seed: int | None, kernel_name: str) -> tuple[int, int]:

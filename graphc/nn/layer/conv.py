@@ -11,8 +11,9 @@ from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import HeUniform, Uniform, fans
 from graphc.nn.initializer.make import initializer
+from graphc.nn.layer.inner import Inner
 from graphc.nn.layer.linear import input_dtype_error
-from graphc.ops.functional.conv import Pad, Pair, same_pad
+from graphc.ops.functional.conv import Pad, Pair
 from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 
 
@@ -20,6 +21,12 @@ class _Conv(Cell):
     """What convolutions of images and of sequences share. Sequences are images of one row."""
 
     kernel_size: Any
+    conv2d = Inner(lambda layer: layer._primitive())
+    bias_add = Inner(lambda layer: ops.BiasAdd())
+
+    def _primitive(self) -> ops.Primitive:
+        """The convolution that this layer computes."""
+        raise NotImplementedError
 
     def _setup(
         self,
@@ -49,9 +56,11 @@ class _Conv(Cell):
             bias = Uniform(1 / math.sqrt(fans(shape)[0])) if bias is None else bias
             self.bias = Parameter(initializer(bias, shape[:1], dtype), name="bias")
 
-    def _convolve(self, x: Tensor, pads: Pad, stride: Pair, dilation: Pair) -> Tensor:
-        y = ops.convolution(x, self.weight, pads, stride, dilation, self.group)
-        return y if self.bias is None else ops.bias_add(y, self.bias)
+    def _convolve(self, x: Tensor) -> Tensor:
+        y: Tensor = self.conv2d(x, self.weight)
+        if self.bias is not None:
+            y = self.bias_add(y, self.bias)
+        return y
 
     def _check(self, x: Tensor, axes: str) -> None:
         owner, rank = type(self).__name__, axes.count(",") + 1
@@ -123,10 +132,19 @@ class Conv2d(_Conv):
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, "Conv2d: x")
         self._check(x, "[N, channels, H, W]")
-        pads = self.padding
-        if self.pad_mode == "same":
-            pads = same_pad((x.shape[2], x.shape[3]), self.kernel_size, self.stride, self.dilation)
-        return self._convolve(x, pads, self.stride, self.dilation)
+        return self._convolve(x)
+
+    def _primitive(self) -> ops.Primitive:
+        return ops.Conv2D(
+            self.out_channels,
+            self.kernel_size,
+            1,
+            self.pad_mode,
+            self.padding,
+            self.stride,
+            self.dilation,
+            self.group,
+        )
 
 
 class Conv1d(_Conv):
@@ -166,11 +184,19 @@ class Conv1d(_Conv):
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, "Conv1d: x")
         self._check(x, "[N, channels, L]")
-        stride, dilation = (self.stride, self.stride), (self.dilation, self.dilation)
-        pads = (0, 0, self.padding, self.padding)
-        if self.pad_mode == "same":
-            pads = same_pad((1, x.shape[2]), (1, self.kernel_size), stride, dilation)
-        return ops.squeeze(self._convolve(ops.expand_dims(x, 2), pads, stride, dilation), 2)
+        return ops.squeeze(self._convolve(ops.expand_dims(x, 2)), 2)
+
+    def _primitive(self) -> ops.Primitive:
+        return ops.Conv2D(
+            self.out_channels,
+            (1, self.kernel_size),
+            1,
+            self.pad_mode,
+            (0, 0, self.padding, self.padding),
+            (1, self.stride),
+            (1, self.dilation),
+            self.group,
+        )
 
 
 def _padding(padding: Any, pad_mode: str) -> Pad:
