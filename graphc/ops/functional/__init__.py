@@ -13,6 +13,7 @@ from graphc.failures import door
 from graphc.ops.functional import methods as methods
 from graphc.ops.functional.activation import *
 from graphc.ops.functional.arithmetic import *
+from graphc.ops.functional.attention import *
 from graphc.ops.functional.blocks import *
 from graphc.ops.functional.boxes import *
 from graphc.ops.functional.clipping import *

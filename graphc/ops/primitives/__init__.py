@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from graphc.ops.functional.elementwise import *
 from graphc.ops.primitives.arithmetic import *
 from graphc.ops.primitives.arrays import *
+from graphc.ops.primitives.attention import *
 from graphc.ops.primitives.collective import *
 from graphc.ops.primitives.float_status import *
 from graphc.ops.primitives.fused import *
