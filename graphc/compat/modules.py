@@ -126,7 +126,11 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.common": (*_TENSORS, "graphc.compat.executor"),
     "mindspore.common.api": ("graphc.compat.executor", "graphc", _TOP),
     **dict.fromkeys(("mindspore.dtype", "mindspore.common.dtype"), _DTYPES),
-    "mindspore.common.initializer": ("graphc.nn.initializer", "graphc.nn.initializer.distributions"),
+    "mindspore.common.initializer": (
+        "graphc.nn.initializer",
+        "graphc.nn.initializer.distributions",
+        "graphc.ops.tensor.tensor",
+    ),
     **_within(
         "mindspore.common",
         "parameter tensor sparse_tensor jit_config mutable generator recompute lazy_inline",
