@@ -30,7 +30,8 @@ class GradientAccumulation(Cell):
     """The optimizer's step after every so many calls, with the mean of their gradients (MindSpore: boost.GradientAccumulation).
 
     max_accumulation_step: an int of at least 1; optimizer: an Optimizer. Called with a loss and a tuple of gradients, returns
-    the loss. The sums are Parameters "grad_accumulation.<name>", the calls since the last step "accumulation_step".
+    the loss. The names of the weights, and of the optimizer's state, get the prefix "optimizer."; the sums are Parameters
+    "grad_accumulation.<name>", the calls since the last step "accumulation_step".
     Raises ArgumentTypeError or ArgumentValueError.
     """
 
@@ -41,6 +42,8 @@ class GradientAccumulation(Cell):
         if not isinstance(optimizer, Optimizer):
             raise checks.wrong_type(owner, "optimizer", "an Optimizer", optimizer)
         self.optimizer = optimizer
+        # A Cell of MindSpore's that holds an optimizer names all it holds after it, the weights as well.
+        optimizer.update_parameters_name("optimizer.")
         self.weights = optimizer.parameters
         self.hyper_map = ops.HyperMap()
         self._grad_accumulation = self.weights.clone(prefix="grad_accumulation", init="zeros")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -226,15 +226,21 @@ def check_float_range(
 
 
 def args_type_check(*type_args: Any, **type_kwargs: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator that checks arguments by type."""
+    """A decorator that checks arguments by type, those in `**kwargs` by their own names."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(function)
-        wanted = signature.bind_partial(*type_args, **type_kwargs).arguments
+        rest = [n for n, p in signature.parameters.items() if p.kind is inspect.Parameter.VAR_KEYWORD]
+
+        def named(arguments: Mapping[str, Any]) -> dict[str, Any]:
+            inner = arguments.get(rest[0], {}) if rest else {}
+            return {**{k: v for k, v in arguments.items() if k not in rest}, **inner}
+
+        wanted = named(signature.bind_partial(*type_args, **type_kwargs).arguments)
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            for name, value in signature.bind(*args, **kwargs).arguments.items():
+            for name, value in named(signature.bind(*args, **kwargs).arguments).items():
                 if name in wanted and value is not None:
                     check_value_type(name, value, wanted[name], function.__qualname__)
             return function(*args, **kwargs)

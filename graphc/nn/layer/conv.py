@@ -21,12 +21,24 @@ class _Conv(Cell):
     """What convolutions of images and of sequences share. Sequences are images of one row."""
 
     kernel_size: Any
+    stride: Any
+    padding: Any
+    dilation: Any
     conv2d = Inner(lambda layer: layer._primitive())
     bias_add = Inner(lambda layer: ops.BiasAdd())
 
     def _primitive(self) -> ops.Primitive:
         """The convolution that this layer computes."""
-        raise NotImplementedError
+        return ops.Conv2D(
+            self.out_channels,
+            self.kernel_size,
+            1,
+            self.pad_mode,
+            self.padding,
+            self.stride,
+            self.dilation,
+            self.group,
+        )
 
     def _setup(
         self,
@@ -134,24 +146,13 @@ class Conv2d(_Conv):
         self._check(x, "[N, channels, H, W]")
         return self._convolve(x)
 
-    def _primitive(self) -> ops.Primitive:
-        return ops.Conv2D(
-            self.out_channels,
-            self.kernel_size,
-            1,
-            self.pad_mode,
-            self.padding,
-            self.stride,
-            self.dilation,
-            self.group,
-        )
-
 
 class Conv1d(_Conv):
     """Cross-correlation of sequences with windows (MindSpore: nn.Conv1d).
 
     x is [N, in_channels, L]; `weight` is [out_channels, in_channels / group, 1, kernel_size]. Arguments as for Conv2d,
-    ints all: padding is added at both ends.
+    ints all: padding is added at both ends. The attributes kernel_size, stride, padding and dilation are those of an image
+    of one row, (1, kernel_size) and so on.
     """
 
     def __init__(
@@ -170,12 +171,13 @@ class Conv1d(_Conv):
         dtype: Any = "float32",
     ) -> None:
         super().__init__()
-        self.kernel_size = checks.integer("Conv1d", "kernel_size", kernel_size)
-        self.stride = checks.integer("Conv1d", "stride", stride)
-        self.dilation = checks.integer("Conv1d", "dilation", dilation)
+        self.kernel_size = (1, checks.integer("Conv1d", "kernel_size", kernel_size))
+        self.stride = (1, checks.integer("Conv1d", "stride", stride))
+        self.dilation = (1, checks.integer("Conv1d", "dilation", dilation))
         inits = (weight_init, bias_init)
-        self._setup((in_channels, out_channels), (1, self.kernel_size), pad_mode, group, has_bias, inits, dtype)
-        self.padding = checks.integer("Conv1d", "padding", padding, least=0)
+        self._setup((in_channels, out_channels), self.kernel_size, pad_mode, group, has_bias, inits, dtype)
+        ends = checks.integer("Conv1d", "padding", padding, least=0)
+        self.padding = (0, 0, ends, ends)
         if padding and self.pad_mode != "pad":
             raise checks.wrong_value(
                 "Conv1d", "padding", f"0 with pad_mode {pad_mode!r}", padding, 'use pad_mode="pad"'
@@ -185,18 +187,6 @@ class Conv1d(_Conv):
         x = as_tensor(x, "Conv1d: x")
         self._check(x, "[N, channels, L]")
         return ops.squeeze(self._convolve(ops.expand_dims(x, 2)), 2)
-
-    def _primitive(self) -> ops.Primitive:
-        return ops.Conv2D(
-            self.out_channels,
-            (1, self.kernel_size),
-            1,
-            self.pad_mode,
-            (0, 0, self.padding, self.padding),
-            (1, self.stride),
-            (1, self.dilation),
-            self.group,
-        )
 
 
 def _padding(padding: Any, pad_mode: str) -> Pad:
