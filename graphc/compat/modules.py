@@ -13,6 +13,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from graphc.compat.aliases import Alias, AliasFinder
 from graphc.errors import printable
 from graphc.suggest import imports_from, nearest
 
@@ -240,6 +241,7 @@ class _Finder(MetaPathFinder, Loader):
 
 
 _finder: _Finder | None = None
+_alias_finder = AliasFinder()
 
 
 def installed() -> bool:
@@ -248,7 +250,9 @@ def installed() -> bool:
 
 
 def install() -> None:
-    """Let `import mindspore` mean graphc in this process. RuntimeError if MindSpore itself has been imported."""
+    """Let `import mindspore` mean graphc in this process, and the modules of `aliases.ALIASES` what graphc has of MindFormers,
+    unless that is installed. RuntimeError if MindSpore itself has been imported.
+    """
     global _finder
     if _finder is not None:
         return
@@ -257,6 +261,7 @@ def install() -> None:
         raise RuntimeError("MindSpore itself is imported already; call graphc.compat.install() before it")
     _finder = _Finder()
     sys.meta_path.insert(0, _finder)
+    sys.meta_path.append(_alias_finder)
 
 
 def uninstall() -> None:
@@ -265,7 +270,7 @@ def uninstall() -> None:
     if _finder is None:
         return
     sys.meta_path.remove(_finder)
-    for name in [n for n in sys.modules if n == "mindspore" or n.startswith("mindspore.")]:
-        if isinstance(sys.modules[name], Shadow):
-            del sys.modules[name]
+    sys.meta_path.remove(_alias_finder)
+    for name in [n for n, module in sys.modules.items() if isinstance(module, (Shadow, Alias))]:
+        del sys.modules[name]
     _finder = None
