@@ -71,6 +71,7 @@ def _loc(code: CodeType, line: int) -> Loc:
     return Loc(display_path(code.co_filename), line, code.co_qualname)
 
 
+_CLOCKS = (datetime.datetime, datetime.date)
 _DRAW = "draw with ops.normal, ops.uniform or nn.Dropout, or give the numbers to the step as a tensor"
 _GIVE = "give it to the step as a tensor"
 _STATE = "keep what changes in a Parameter, or return it"
@@ -94,7 +95,7 @@ def _found(function: FunctionType, owner: Any) -> Iterator[tuple[int, str, str]]
         if holder is random or holder is np.random or isinstance(holder, _RANDOM):
             if callable(getattr(holder, member, None)) and not isinstance(getattr(holder, member), type):
                 yield line, f"{name} is called", _DRAW
-        elif holder is time or (holder in (datetime.datetime, datetime.date) and member in ("now", "utcnow", "today")):
+        elif holder is time or (isinstance(holder, type) and holder in _CLOCKS and member in ("now", "utcnow", "today")):
             yield line, f"{name} is called", _GIVE
         elif isinstance(holder, _CONTAINERS) and member in _CHANGING:
             yield line, f"{name} is called", _STATE
