@@ -47,7 +47,7 @@ class GradientAccumulation(Cell):
         self.weights = optimizer.parameters
         self.hyper_map = ops.HyperMap()
         self._grad_accumulation = self.weights.clone(prefix="grad_accumulation", init="zeros")
-        self._accumulation_step = Parameter(Tensor(0, "int32"), name="accumulation_step")
+        self._accumulation_step: Any = Parameter(Tensor(0, "int32"), name="accumulation_step")
 
     def construct(self, loss: Tensor, grads: Any) -> Tensor:
         add = ops.partial(gradient_accumulation_op, self._max_accumulation_step)

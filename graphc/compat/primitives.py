@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 from graphc import ops
+from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 from graphc.ops import primitives
 from graphc.ops.tensor.primitive import Primitive
 from graphc.ops.tensor.seed import get_seed, times_set

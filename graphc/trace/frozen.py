@@ -95,7 +95,9 @@ def _found(function: FunctionType, owner: Any) -> Iterator[tuple[int, str, str]]
         if holder is random or holder is np.random or isinstance(holder, _RANDOM):
             if callable(getattr(holder, member, None)) and not isinstance(getattr(holder, member), type):
                 yield line, f"{name} is called", _DRAW
-        elif holder is time or (isinstance(holder, type) and holder in _CLOCKS and member in ("now", "utcnow", "today")):
+        elif holder is time or (
+            isinstance(holder, type) and holder in _CLOCKS and member in ("now", "utcnow", "today")
+        ):
             yield line, f"{name} is called", _GIVE
         elif isinstance(holder, _CONTAINERS) and member in _CHANGING:
             yield line, f"{name} is called", _STATE

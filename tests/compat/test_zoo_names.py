@@ -53,9 +53,7 @@ def names(module, *wanted):
 
 
 def test_groups_and_classes_of_dtypes(ms):
-    Float, BFloat, Int, UInt, groups = names(
-        "_c_expression.typing", "Float", "BFloat", "Int", "UInt", "number_type"
-    )
+    Float, BFloat, Int, UInt, groups = names("_c_expression.typing", "Float", "BFloat", "Int", "UInt", "number_type")
     kinds = {Float: ["float16", "float32", "float64"], BFloat: ["bfloat16"], Int: ["int8", "int64"], UInt: ["uint8"]}
     for kind, members in kinds.items():
         assert all(isinstance(getattr(ms, name), kind) for name in members)
@@ -157,7 +155,7 @@ def test_parts_of_a_cell_are_refused_before_its_init():
         def __init__(self):
             self.inner = nn.ReLU()
 
-    with pytest.raises(graphc.TraceAttributeError, match="'inner' is set before Cell.__init__"):
+    with pytest.raises(graphc.TraceAttributeError, match=r"'inner' is set before Cell\.__init__"):
         Early()
 
 
@@ -294,9 +292,11 @@ def test_modules_of_mindformers_where_it_is_absent(ms):
     from mindformers.wrapper import MFTrainOneStepCell
 
     assert MFTrainOneStepCell is nn.MFTrainOneStepCell
-    with pytest.raises(ImportError, match=r"no mindformers.wrapper.Trainer, and MindFormers is not installed; there is: MF"):
+    with pytest.raises(
+        ImportError, match=r"no mindformers.wrapper.Trainer, and MindFormers is not installed; there is: MF"
+    ):
         from mindformers.wrapper import Trainer  # noqa: F401
-    with pytest.raises(ModuleNotFoundError, match="No module named 'mindformers.trainer'"):
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'mindformers\.trainer'"):
         importlib.import_module("mindformers.trainer")
     compat.uninstall()
     with pytest.raises(ModuleNotFoundError):

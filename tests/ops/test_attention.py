@@ -28,11 +28,10 @@ def expected(q, k, v, scale=SCALE, hidden=None, shift=0.0, kept=None, keep=1.0):
 
 
 def laid_out(x, layout):
-    b, n, s, d = x.shape
     if layout == "BNSD":
         return x
     rows = x.transpose(2, 0, 1, 3) if layout == "SBH" else x.transpose(0, 2, 1, 3)
-    return rows if layout == "BSND" else rows.reshape(*rows.shape[:2], n * d)
+    return rows if layout == "BSND" else rows.reshape(*rows.shape[:2], -1)
 
 
 def tensors(*arrays, dtype=np.float32):

@@ -18,9 +18,10 @@ def _plain(name: str, function: Callable[[Any], Tensor], inner: str = "", make: 
     """A Cell without attributes that applies one function, or the primitive that it holds under a name."""
 
     def construct(self: Cell, x: Any) -> Tensor:
-        return getattr(self, inner)(x) if inner else function(x)  # type: ignore[no-any-return]
+        y: Tensor = getattr(self, inner)(x) if inner else function(x)
+        return y
 
-    members = {"construct": construct, "__doc__": function.__doc__, "__module__": __name__}
+    members: dict[str, Any] = {"construct": construct, "__doc__": function.__doc__, "__module__": __name__}
     if inner:
         members[inner] = Inner(lambda layer: make())
     made = type(name, (Cell,), members)

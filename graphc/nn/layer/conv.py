@@ -29,16 +29,9 @@ class _Conv(Cell):
 
     def _primitive(self) -> ops.Primitive:
         """The convolution that this layer computes."""
-        return ops.Conv2D(
-            self.out_channels,
-            self.kernel_size,
-            1,
-            self.pad_mode,
-            self.padding,
-            self.stride,
-            self.dilation,
-            self.group,
-        )
+        window = (self.pad_mode, self.padding, self.stride, self.dilation)
+        made: ops.Primitive = ops.Conv2D(self.out_channels, self.kernel_size, 1, *window, self.group)
+        return made
 
     def _setup(
         self,

@@ -178,9 +178,7 @@ class LayerNorm(Cell):
     ArgumentValueError for arguments, ShapeError for an x that does not fit.
     """
 
-    layer_norm = Inner(
-        lambda layer: ops.LayerNorm(layer.begin_norm_axis, layer.begin_params_axis, layer.epsilon)
-    )
+    layer_norm = Inner(lambda layer: ops.LayerNorm(layer.begin_norm_axis, layer.begin_params_axis, layer.epsilon))
 
     def __init__(
         self,

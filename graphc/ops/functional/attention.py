@@ -10,6 +10,7 @@ import numpy as np
 
 from graphc.arguments import only, refusal
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.ops.functional.activation import softmax
 from graphc.ops.functional.core import cast
 from graphc.ops.functional.elementwise import add, logical_not, logical_or, mul, not_equal
 from graphc.ops.functional.integers import bitwise_and, bitwise_right_shift
@@ -17,7 +18,6 @@ from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.shapes import expand_dims, reshape, transpose
-from graphc.ops.functional.activation import softmax
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.tensor import Tensor
 
@@ -137,7 +137,6 @@ def flash_attention_score(
     Raises ArgumentTypeError, ArgumentValueError, ShapeError or DTypeError.
     """
     only(_NAME, "padding_mask", padding_mask, None)
-    del inner_precise
     how = Attention(head_num, keep_prob, scalar_value, pre_tokens, next_tokens, input_layout, sparse_mode)
     operands = (real_shift, drop_mask, attn_mask, prefix, actual_seq_qlen, actual_seq_kvlen)
     return attend(how, query, key, value, *operands)[0]

@@ -396,9 +396,7 @@ class Parameter(ParameterExtras, Tensor):
         return Parameter(makers[init](self.storage), name=self.name, requires_grad=self.requires_grad)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        made = Parameter(
-            self.storage, self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer
-        )
+        made = Parameter(self.storage, self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
         made.is_copy = True
         return made
 
