@@ -148,13 +148,12 @@ __all__ = [
     "ParameterTuple", "ParseError", "RecompileWarning", "RecordError", "ReduceLROnPlateau", "RunContext", "ShapeError",
     "SignatureError", "StepMemoryError", "SummaryCollector", "SummaryRecord", "Tensor", "TimeMonitor",
     "TraceAttributeError", "TraceError", "TraceTypeError", "UntrainedWarning", "VerifyError",
-    "async_ckpt_thread_status", "bfloat16", "bool_",
-    "build_train_network", "ckpt_to_safetensors", "compile", "connect_network_with_dataset", "data_sink", "debug",
-    "float16", "float32", "float64", "get_auto_parallel_context", "get_context", "get_grad", "get_rng_state",
-    "get_seed", "grad", "int8", "int16", "int32", "int64", "ir", "jit", "jit_class", "load_checkpoint",
-    "load_checkpoint_async", "load_param_into_net", "ms_function", "mutable", "nn", "ops",
-    "reset_auto_parallel_context", "safetensors_to_ckpt", "save_checkpoint", "set_auto_parallel_context", "set_context",
-    "set_rng_state", "set_seed", "uint8", "value_and_grad",
+    "async_ckpt_thread_status", "bfloat16", "bool_", "build_train_network", "ckpt_to_safetensors", "compile",
+    "connect_network_with_dataset", "data_sink", "debug", "float16", "float32", "float64", "get_auto_parallel_context",
+    "get_context", "get_grad", "get_rng_state", "get_seed", "grad", "int8", "int16", "int32", "int64", "ir", "jit",
+    "jit_class", "load_checkpoint", "load_checkpoint_async", "load_param_into_net", "ms_function", "mutable", "nn",
+    "ops", "reset_auto_parallel_context", "safetensors_to_ckpt", "save_checkpoint", "set_auto_parallel_context",
+    "set_context", "set_rng_state", "set_seed", "uint8", "value_and_grad",
 ]  # fmt: skip
 
 

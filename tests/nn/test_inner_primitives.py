@@ -117,4 +117,7 @@ def test_a_subclass_may_have_its_own():
 
 def test_convolutions_of_lines_are_of_images_of_one_row():
     layer = nn.Conv1d(2, 3, 4, 2, "pad", 1, 2)
+    line = Tensor(LINES[:, :2])
+    padded = layer.conv2d(layer.expand_dims(layer.cast(line, graphc.float32), 2), layer.weight)
+    np.testing.assert_array_equal(layer.squeeze(padded).asnumpy(), layer(line).asnumpy())
     assert (layer.kernel_size, layer.stride, layer.padding, layer.dilation) == ((1, 4), (1, 2), (0, 0, 1, 1), (1, 2))

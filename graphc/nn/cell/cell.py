@@ -12,6 +12,7 @@ from graphc.ir import Region
 from graphc.nn.cell.hooks import Hooks
 from graphc.nn.cell.structure import Held, Structure
 from graphc.ops.functional.state import assign
+from graphc.ops.primitives import Cast
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
 from graphc.suggest import no_attribute
@@ -36,6 +37,8 @@ class Cell(Hooks, Structure["Cell"]):
     #: What MindSpore keeps beside a cell: prefix of its parameters' names in a checkpoint, phase and options of compilation.
     param_prefix = ""
     phase = ""
+    #: MindSpore's Cells before 2.5 have it, and scripts use it.
+    cast = Cast()
 
     def __init__(self, auto_prefix: bool = True) -> None:
         object.__setattr__(self, "_params", Held(self))

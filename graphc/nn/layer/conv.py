@@ -148,6 +148,9 @@ class Conv1d(_Conv):
     of one row, (1, kernel_size) and so on.
     """
 
+    expand_dims = Inner(lambda layer: ops.ExpandDims())
+    squeeze = Inner(lambda layer: ops.Squeeze(2))
+
     def __init__(
         self,
         in_channels: int,
@@ -179,7 +182,8 @@ class Conv1d(_Conv):
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, "Conv1d: x")
         self._check(x, "[N, channels, L]")
-        return ops.squeeze(self._convolve(ops.expand_dims(x, 2)), 2)
+        y: Tensor = self.squeeze(self._convolve(self.expand_dims(x, 2)))
+        return y
 
 
 def _padding(padding: Any, pad_mode: str) -> Pad:
