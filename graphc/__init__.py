@@ -111,6 +111,7 @@ if TYPE_CHECKING:
         ReduceLROnPlateau,
         RunContext,
         SummaryCollector,
+        SummaryRecord,
         TimeMonitor,
         connect_network_with_dataset,
         data_sink,
@@ -137,7 +138,7 @@ _LAZY = {
     "graphc.parallel": "get_auto_parallel_context reset_auto_parallel_context set_auto_parallel_context",
     "graphc.train": (
         "BackupAndRestore Callback CheckpointConfig DatasetHelper EarlyStopping History LambdaCallback LearningRateScheduler"
-        " LossMonitor Model ModelCheckpoint OnRequestExit ReduceLROnPlateau RunContext SummaryCollector TimeMonitor"
+        " LossMonitor Model ModelCheckpoint OnRequestExit ReduceLROnPlateau RunContext SummaryCollector SummaryRecord TimeMonitor"
         " connect_network_with_dataset data_sink"
     ),
 }
@@ -151,15 +152,15 @@ __all__ = [
     "LearningRateScheduler", "LossMonitor", "LossScaleError", "LossScaleManager", "LossScaleWarning", "LoweringError",
     "MissingPackageError", "Model", "ModelCheckpoint", "NestingError", "OnRequestExit", "ParallelMode", "Parameter",
     "ParameterTuple", "ParseError", "RecompileWarning", "RecordError", "ReduceLROnPlateau", "RunContext", "ShapeError",
-    "SignatureError", "StepMemoryError", "SummaryCollector", "Tensor", "TimeMonitor", "TraceAttributeError",
-    "TraceError", "TraceTypeError", "TransformError", "UntrainedWarning", "VerifyError", "async_ckpt_thread_status",
-    "bfloat16", "bool_", "build_train_network", "ckpt_to_safetensors", "compile", "connect_network_with_dataset",
-    "data_sink", "debug", "default_generator", "float16", "float32", "float64", "get_auto_parallel_context",
-    "get_context", "get_grad", "get_rng_state", "get_seed", "grad", "hessian", "initial_seed", "int8", "int16", "int32",
-    "int64", "ir", "jacfwd", "jacrev", "jit", "jit_class", "jvp", "load_checkpoint", "load_checkpoint_async",
-    "load_param_into_net", "manual_seed", "ms_function", "mutable", "nn", "ops", "reset_auto_parallel_context",
-    "safetensors_to_ckpt", "save_checkpoint", "seed", "set_auto_parallel_context", "set_context", "set_rng_state",
-    "set_seed", "uint8", "value_and_grad", "vjp", "vmap",
+    "SignatureError", "StepMemoryError", "SummaryCollector", "SummaryRecord", "Tensor", "TimeMonitor",
+    "TraceAttributeError", "TraceError", "TraceTypeError", "TransformError", "UntrainedWarning", "VerifyError",
+    "async_ckpt_thread_status", "bfloat16", "bool_", "build_train_network", "ckpt_to_safetensors", "compile",
+    "connect_network_with_dataset", "data_sink", "debug", "default_generator", "float16", "float32", "float64",
+    "get_auto_parallel_context", "get_context", "get_grad", "get_rng_state", "get_seed", "grad", "hessian",
+    "initial_seed", "int8", "int16", "int32", "int64", "ir", "jacfwd", "jacrev", "jit", "jit_class", "jvp",
+    "load_checkpoint", "load_checkpoint_async", "load_param_into_net", "manual_seed", "ms_function", "mutable", "nn",
+    "ops", "reset_auto_parallel_context", "safetensors_to_ckpt", "save_checkpoint", "seed", "set_auto_parallel_context",
+    "set_context", "set_rng_state", "set_seed", "uint8", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 
 

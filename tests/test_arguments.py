@@ -50,6 +50,9 @@ UNREAD = {
     "amp/scalers.py LossScaler.unscale inputs": _ABSTRACT,
     "amp/scalers.py LossScaler.adjust grads_finite": _ABSTRACT,
     "amp/scalers.py StaticLossScaler.adjust grads_finite": "a fixed scale stays, whatever happens",
+    "compat/aliases.py AliasFinder.exec_module module": _SHAPE,
+    "compat/aliases.py AliasFinder.find_spec path": _SHAPE,
+    "compat/aliases.py AliasFinder.find_spec target": _SHAPE,
     "compat/checkparam.py check value_name": _SHAPE,
     "compat/executor.py _CellGraphExecutor.compile options": _HOW,
     "compat/executor.py _CellGraphExecutor.__call__ phase": _SHAPE,
@@ -125,6 +128,10 @@ UNREAD = {
     "nn/cell/cell.py Cell.set_boost boost_type": _SAID,
     "nn/cell/cell.py Cell.init_parameters_data auto_parallel_mode": _ONE,
     "nn/cell/state.py StateDict._save_to_state_dict keep_vars": "for methods that override it",
+    "nn/layer/inner.py Inner.__get__ owner": _SHAPE,
+    "nn/layer/inner.py Inner.__set_name__ owner": _SHAPE,
+    "ops/functional/attention.py flash_attention_score inner_precise": _HOW,
+    "train/callbacks/summary_record.py SummaryRecord.__exit__ ended": _SHAPE,
     "nn/layer/linear.py Identity.__init__ args": "MindSpore's Identity takes anything and gives back its operand",
     "nn/layer/linear.py Identity.__init__ kwargs": "MindSpore's Identity takes anything and gives back its operand",
     "nn/layer/container.py CellList.construct inputs": "refused, whatever it is given",
@@ -285,7 +292,7 @@ def test_attributes_of_primitives(name):
 
 def test_a_hint_says_how():
     assert {k for p in PRIMITIVES.values() for k, v in p.attributes.items() if isinstance(v, Hint)} <= {
-        "use_locking", "use_lock", "check_index_bound", "maxlen",
+        "use_locking", "use_lock", "check_index_bound", "maxlen", "inner_precise",
     }  # fmt: skip
 
 

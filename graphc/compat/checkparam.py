@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,34 @@ def check_isinstance(arg_name: str, arg_value: Any, classes: Any) -> Any:
     if not isinstance(arg_value, classes):
         raise _type_error(arg_value, str(getattr(classes, "__name__", classes)), arg_name, None)
     return arg_value
+
+
+def check_type_name(arg_name: str, arg_type: Any, valid_types: Any, prim_name: str | None) -> Any:
+    """ArgumentTypeError unless the dtype, or type, is one of those."""
+    types = tuple(valid_types) if isinstance(valid_types, Iterable) else (valid_types,)
+    if arg_type not in types:
+        raise _none_of(arg_type, types, arg_name, prim_name)
+    return arg_type
+
+
+def check_subclass(
+    arg_name: str, type_: Any, template_types: Any, prim_name: str | None, addition_error_info: str | None = None
+) -> None:
+    """ArgumentTypeError unless the dtype, or type, is one of those, or a class derived from one. addition_error_info: what the
+    message says behind.
+    """
+    types = tuple(template_types) if isinstance(template_types, Iterable) else (template_types,)
+    classes = tuple(t for t in types if isinstance(t, type))
+    if type_ not in types and not (isinstance(type_, type) and issubclass(type_, classes)):
+        raise _none_of(type_, types, arg_name, prim_name, addition_error_info)
+
+
+def _none_of(
+    value: Any, types: tuple[Any, ...], name: str, owner: str | None, behind: str | None = None
+) -> ArgumentTypeError:
+    shown = ", ".join(str(getattr(t, "__name__", t)) for t in types)
+    told = f"{_who(name, owner)} must be {'one of ' if len(types) > 1 else ''}{shown}, got {value}"
+    return ArgumentTypeError(f"{told} {behind}" if behind else told, loc=user_loc())
 
 
 def _related(value: Any, other: Any, rel: str, name: Any, owner: Any, error: type[Exception] | None = None) -> Any:
@@ -198,15 +226,21 @@ def check_float_range(
 
 
 def args_type_check(*type_args: Any, **type_kwargs: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator that checks arguments by type."""
+    """A decorator that checks arguments by type, those in `**kwargs` by their own names."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(function)
-        wanted = signature.bind_partial(*type_args, **type_kwargs).arguments
+        rest = [n for n, p in signature.parameters.items() if p.kind is inspect.Parameter.VAR_KEYWORD]
+
+        def named(arguments: Mapping[str, Any]) -> dict[str, Any]:
+            inner = arguments.get(rest[0], {}) if rest else {}
+            return {**{k: v for k, v in arguments.items() if k not in rest}, **inner}
+
+        wanted = named(signature.bind_partial(*type_args, **type_kwargs).arguments)
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            for name, value in signature.bind(*args, **kwargs).arguments.items():
+            for name, value in named(signature.bind(*args, **kwargs).arguments).items():
                 if name in wanted and value is not None:
                     check_value_type(name, value, wanted[name], function.__qualname__)
             return function(*args, **kwargs)

@@ -13,6 +13,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from graphc.compat.aliases import Alias, AliasFinder
 from graphc.errors import printable
 from graphc.instead import instead
 from graphc.suggest import imports_from, nearest
@@ -29,6 +30,8 @@ _DATASETS = (
     "graphc.dataset.core.iterators",
 )
 _PARALLEL = ("graphc.parallel", _TOP)
+_DTYPES = ("graphc.ops.tensor.dtype", "graphc.compat.type_classes", _TOP)
+_INSIDE = ("graphc.compat.primitives",)
 
 
 def _within(parent: str, names: str, providers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -49,6 +52,10 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "mindspore.context": (_TOP, "graphc.context", "graphc.parallel"),
     "mindspore._checkparam": ("graphc.compat.checkparam",),
+    **dict.fromkeys(("mindspore._extends", "mindspore._extends.utils"), _INSIDE),
+    "mindspore._c_expression": ("graphc.compat.native",),
+    "mindspore._c_expression.typing": ("graphc.compat.type_classes",),
+    **dict.fromkeys(("mindspore.boost", "mindspore.boost.grad_accumulation"), ("graphc.compat.boost",)),
     "mindspore.log": ("graphc.compat.log",),
     "mindspore.mint": ("graphc.mint",),
     "mindspore.mint.nn": ("graphc.mint.nn",),
@@ -118,7 +125,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         " manually_defined _inner_ops _grad_ops _scalar_ops _tensor_array _sequence_ops",
         _PRIMITIVES,
     ),
-    "mindspore.ops.functional": ("graphc.ops.functional", *_OPS),
+    "mindspore.ops.functional": ("graphc.ops.functional", *_OPS, *_INSIDE),
     "mindspore.ops.function": _OPS,
     **_within("mindspore.ops.function", "math_func array_func nn_func random_func clip_func debug_func grad", _OPS),
     **_within("mindspore.ops.function.grad", "grad_func", _OPS),
@@ -129,7 +136,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "zeros_like_impl ones_like_impl add_impl _constexpr_utils",
         ("graphc.ops.gradients", *_OPS),
     ),
-    "mindspore.ops.primitive": (*_PRIMITIVES, "graphc.ops.gradients"),
+    "mindspore.ops.primitive": (*_PRIMITIVES, "graphc.ops.gradients", *_INSIDE),
     "mindspore.ops.auto_generate": _PRIMITIVES,
     **_within("mindspore.ops.auto_generate", "gen_ops_prim gen_ops_def", _PRIMITIVES),
     "mindspore.ops._primitive_cache": (_TOP,),
@@ -137,13 +144,18 @@ MODULES: dict[str, tuple[str, ...]] = {
     # ---- tensors and compilation
     "mindspore.common": (*_TENSORS, "graphc.compat.executor"),
     "mindspore.common.api": ("graphc.compat.executor", "graphc", _TOP),
-    **dict.fromkeys(("mindspore.dtype", "mindspore.common.dtype"), ("graphc.ops.tensor.dtype", _TOP)),
-    "mindspore.common.initializer": ("graphc.nn.initializer", "graphc.nn.initializer.distributions"),
+    **dict.fromkeys(("mindspore.dtype", "mindspore.common.dtype"), _DTYPES),
+    "mindspore.common.initializer": (
+        "graphc.nn.initializer",
+        "graphc.nn.initializer.distributions",
+        "graphc.ops.tensor.tensor",
+    ),
     **_within(
         "mindspore.common",
-        "parameter tensor sparse_tensor jit_config mutable seed generator recompute lazy_inline",
+        "parameter tensor sparse_tensor jit_config mutable generator recompute lazy_inline",
         _TENSORS,
     ),
+    "mindspore.common.seed": (*_TENSORS, *_INSIDE),
     # ---- training
     "mindspore.amp": ("graphc.amp",),
     "mindspore.train": ("graphc", "graphc.train", "graphc.amp", "graphc.checkpoint"),
@@ -170,7 +182,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.communication.management": _PARALLEL,
     "mindspore.communication.comm_func": ("graphc.parallel.comm_func",),
     "mindspore.parallel": _PARALLEL,
-    **_within("mindspore.parallel", "_auto_parallel_context _utils _cost_model_context _ps_context _tensor", _PARALLEL),
+    **_within(
+        "mindspore.parallel", "_auto_parallel_context _utils _cost_model_context _ps_context _tensor shard", _PARALLEL
+    ),
 }
 
 
@@ -248,6 +262,7 @@ class _Finder(MetaPathFinder, Loader):
 
 
 _finder: _Finder | None = None
+_alias_finder = AliasFinder()
 
 
 def installed() -> bool:
@@ -256,7 +271,9 @@ def installed() -> bool:
 
 
 def install() -> None:
-    """Let `import mindspore` mean graphc in this process. RuntimeError if MindSpore itself has been imported."""
+    """Let `import mindspore` mean graphc in this process, and the modules of `aliases.ALIASES` what graphc has of MindFormers,
+    unless that is installed. RuntimeError if MindSpore itself has been imported.
+    """
     global _finder
     if _finder is not None:
         return
@@ -265,6 +282,7 @@ def install() -> None:
         raise RuntimeError("MindSpore itself is imported already; call graphc.compat.install() before it")
     _finder = _Finder()
     sys.meta_path.insert(0, _finder)
+    sys.meta_path.append(_alias_finder)
 
 
 def uninstall() -> None:
@@ -273,7 +291,7 @@ def uninstall() -> None:
     if _finder is None:
         return
     sys.meta_path.remove(_finder)
-    for name in [n for n in sys.modules if n == "mindspore" or n.startswith("mindspore.")]:
-        if isinstance(sys.modules[name], Shadow):
-            del sys.modules[name]
+    sys.meta_path.remove(_alias_finder)
+    for name in [n for n, module in sys.modules.items() if isinstance(module, (Shadow, Alias))]:
+        del sys.modules[name]
     _finder = None

@@ -17,6 +17,7 @@ from graphc.parallel.communication import (
     init,
     release,
 )
+from graphc.parallel.layout import Layout
 from graphc.parallel.settings import (  # noqa: F401, training cells written for MindSpore import all of these
     ParallelMode,
     _get_device_num,
@@ -43,6 +44,7 @@ from graphc.parallel.settings import (  # noqa: F401, training cells written for
 
 __all__ = [
     "GlobalComm",
+    "Layout",
     "ParallelMode",
     "create_group",
     "destroy_group",

@@ -38,6 +38,7 @@ __all__ = [
     "ReduceLROnPlateau",
     "RunContext",
     "SummaryCollector",
+    "SummaryRecord",
     "TimeMonitor",
     "amp",
     "build_train_network",

@@ -8,6 +8,7 @@ from graphc.train.callbacks.plateau import EarlyStopping, LearningRateScheduler,
 from graphc.train.callbacks.progress import ProgressBar
 from graphc.train.callbacks.record import History, LambdaCallback
 from graphc.train.callbacks.summary import SummaryCollector
+from graphc.train.callbacks.summary_record import SummaryRecord
 from graphc.train.context import RunContext
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "ReduceLROnPlateau",
     "RunContext",
     "SummaryCollector",
+    "SummaryRecord",
     "TimeMonitor",
 ]

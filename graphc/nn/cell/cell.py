@@ -15,6 +15,7 @@ from graphc.nn.cell.hooks import Hooks
 from graphc.nn.cell.marks import Marks
 from graphc.nn.cell.structure import Held
 from graphc.ops.functional.state import assign
+from graphc.ops.primitives import Cast
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
 from graphc.suggest import no_attribute
@@ -39,6 +40,8 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
     #: What MindSpore keeps beside a cell: prefix of its parameters' names in a checkpoint, phase and options of compilation.
     param_prefix = ""
     phase = ""
+    #: MindSpore's Cells before 2.5 have it, and scripts use it.
+    cast = Cast()
 
     def __init__(self, auto_prefix: bool = True) -> None:
         object.__setattr__(self, "_params", Held(self))
@@ -53,6 +56,10 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if "_params" not in self.__dict__:
+            # As in MindSpore, what is no part of the structure may be there first.
+            if not isinstance(value, (Parameter, ParameterTuple, Cell)):
+                object.__setattr__(self, name, value)
+                return
             raise TraceAttributeError(
                 f"{type(self).__name__}: attribute {name!r} is set before Cell.__init__ has run",
                 loc=user_loc(),

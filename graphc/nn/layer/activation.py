@@ -10,26 +10,41 @@ from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import Constant
 from graphc.nn.initializer.make import initializer
+from graphc.nn.layer.inner import Inner
 from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
-def _plain(name: str, function: Callable[[Any], Tensor]) -> type[Cell]:
-    """A Cell without attributes that applies one function."""
+def _plain(name: str, function: Callable[[Any], Tensor], inner: str = "", make: Any = None) -> type[Cell]:
+    """A Cell without attributes that applies one function, or the primitive that it holds under a name."""
 
     def construct(self: Cell, x: Any) -> Tensor:
-        return function(x)
+        y: Tensor = getattr(self, inner)(x) if inner else function(x)
+        return y
 
-    made = type(name, (Cell,), {"construct": construct, "__doc__": function.__doc__, "__module__": __name__})
+    members: dict[str, Any] = {"construct": construct, "__doc__": function.__doc__, "__module__": __name__}
+    if inner:
+        members[inner] = Inner(lambda layer: make())
+    made = type(name, (Cell,), members)
     construct.__qualname__ = f"{name}.construct"
     return made
 
 
-ReLU6, SiLU, Mish = _plain("ReLU6", ops.relu6), _plain("SiLU", ops.silu), _plain("Mish", ops.mish)
-HSwish, HSigmoid = _plain("HSwish", ops.hardswish), _plain("HSigmoid", ops.hardsigmoid)
-LogSigmoid, Softsign = _plain("LogSigmoid", ops.logsigmoid), _plain("Softsign", ops.softsign)
+ReLU6, SiLU, Mish = (
+    _plain("ReLU6", ops.relu6, "relu6", ops.ReLU6),
+    _plain("SiLU", ops.silu),
+    _plain("Mish", ops.mish),
+)
+HSwish, HSigmoid = (
+    _plain("HSwish", ops.hardswish, "hswish", ops.HSwish),
+    _plain("HSigmoid", ops.hardsigmoid, "hsigmoid", ops.HSigmoid),
+)
+LogSigmoid, Softsign = (
+    _plain("LogSigmoid", ops.logsigmoid),
+    _plain("Softsign", ops.softsign, "softsign", ops.Softsign),
+)
 FastGelu, SeLU, Tanhshrink = (
-    _plain("FastGelu", ops.fast_gelu),
-    _plain("SeLU", ops.selu),
+    _plain("FastGelu", ops.fast_gelu, "fast_gelu", ops.FastGeLU),
+    _plain("SeLU", ops.selu, "selu", ops.SeLU),
     _plain("Tanhshrink", ops.tanhshrink),
 )
 
@@ -37,22 +52,31 @@ FastGelu, SeLU, Tanhshrink = (
 class ReLU(Cell):
     """max(x, 0); NaN stays NaN."""
 
+    relu = Inner(lambda layer: ops.ReLU())
+
     def construct(self, x: Any) -> Tensor:
-        return ops.relu(x)
+        y: Tensor = self.relu(x)
+        return y
 
 
 class Tanh(Cell):
     """tanh(x) of a float tensor."""
 
+    tanh = Inner(lambda layer: ops.Tanh())
+
     def construct(self, x: Any) -> Tensor:
-        return ops.tanh(x)
+        y: Tensor = self.tanh(x)
+        return y
 
 
 class Sigmoid(Cell):
     """1 / (1 + exp(-x)) of a float tensor."""
 
+    sigmoid = Inner(lambda layer: ops.Sigmoid())
+
     def construct(self, x: Any) -> Tensor:
-        return ops.sigmoid(x)
+        y: Tensor = self.sigmoid(x)
+        return y
 
 
 class GELU(Cell):
@@ -227,8 +251,11 @@ class _Over(Cell):
 class Softmax(_Over):
     """exp(x) / sum exp(x) along an axis."""
 
+    softmax = Inner(lambda layer: ops.Softmax(layer.axis))
+
     def construct(self, x: Any) -> Tensor:
-        return ops.softmax(x, self.axis)
+        y: Tensor = self.softmax(x)
+        return y
 
 
 class Softmin(_Over):
@@ -248,8 +275,11 @@ class Softmax2d(Softmax):
 class LogSoftmax(_Over):
     """log of softmax along an axis."""
 
+    log_softmax = Inner(lambda layer: ops.LogSoftmax(layer.axis))
+
     def construct(self, x: Any) -> Tensor:
-        return ops.log_softmax(x, self.axis)
+        y: Tensor = self.log_softmax(x)
+        return y
 
 
 class LogSoftmaxExt(Cell):

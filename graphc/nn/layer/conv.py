@@ -11,8 +11,9 @@ from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import HeUniform, Uniform, fans
 from graphc.nn.initializer.make import initializer
+from graphc.nn.layer.inner import Inner
 from graphc.nn.layer.linear import input_dtype_error
-from graphc.ops.functional.conv import Pad, Pair, same_pad
+from graphc.ops.functional.conv import Pad, Pair
 from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 
 
@@ -20,6 +21,17 @@ class _Conv(Cell):
     """What convolutions of images and of sequences share. Sequences are images of one row."""
 
     kernel_size: Any
+    stride: Any
+    padding: Any
+    dilation: Any
+    conv2d = Inner(lambda layer: layer._primitive())
+    bias_add = Inner(lambda layer: ops.BiasAdd())
+
+    def _primitive(self) -> ops.Primitive:
+        """The convolution that this layer computes."""
+        window = (self.pad_mode, self.padding, self.stride, self.dilation)
+        made: ops.Primitive = ops.Conv2D(self.out_channels, self.kernel_size, 1, *window, self.group)
+        return made
 
     def _setup(
         self,
@@ -49,9 +61,11 @@ class _Conv(Cell):
             bias = Uniform(1 / math.sqrt(fans(shape)[0])) if bias is None else bias
             self.bias = Parameter(initializer(bias, shape[:1], dtype), name="bias")
 
-    def _convolve(self, x: Tensor, pads: Pad, stride: Pair, dilation: Pair) -> Tensor:
-        y = ops.convolution(x, self.weight, pads, stride, dilation, self.group)
-        return y if self.bias is None else ops.bias_add(y, self.bias)
+    def _convolve(self, x: Tensor) -> Tensor:
+        y: Tensor = self.conv2d(x, self.weight)
+        if self.bias is not None:
+            y = self.bias_add(y, self.bias)
+        return y
 
     def _check(self, x: Tensor, axes: str) -> None:
         owner, rank = type(self).__name__, axes.count(",") + 1
@@ -123,18 +137,19 @@ class Conv2d(_Conv):
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, "Conv2d: x")
         self._check(x, "[N, channels, H, W]")
-        pads = self.padding
-        if self.pad_mode == "same":
-            pads = same_pad((x.shape[2], x.shape[3]), self.kernel_size, self.stride, self.dilation)
-        return self._convolve(x, pads, self.stride, self.dilation)
+        return self._convolve(x)
 
 
 class Conv1d(_Conv):
     """Cross-correlation of sequences with windows (MindSpore: nn.Conv1d).
 
     x is [N, in_channels, L]; `weight` is [out_channels, in_channels / group, 1, kernel_size]. Arguments as for Conv2d,
-    ints all: padding is added at both ends.
+    ints all: padding is added at both ends. The attributes kernel_size, stride, padding and dilation are those of an image
+    of one row, (1, kernel_size) and so on.
     """
+
+    expand_dims = Inner(lambda layer: ops.ExpandDims())
+    squeeze = Inner(lambda layer: ops.Squeeze(2))
 
     def __init__(
         self,
@@ -152,12 +167,13 @@ class Conv1d(_Conv):
         dtype: Any = "float32",
     ) -> None:
         super().__init__()
-        self.kernel_size = checks.integer("Conv1d", "kernel_size", kernel_size)
-        self.stride = checks.integer("Conv1d", "stride", stride)
-        self.dilation = checks.integer("Conv1d", "dilation", dilation)
+        self.kernel_size = (1, checks.integer("Conv1d", "kernel_size", kernel_size))
+        self.stride = (1, checks.integer("Conv1d", "stride", stride))
+        self.dilation = (1, checks.integer("Conv1d", "dilation", dilation))
         inits = (weight_init, bias_init)
-        self._setup((in_channels, out_channels), (1, self.kernel_size), pad_mode, group, has_bias, inits, dtype)
-        self.padding = checks.integer("Conv1d", "padding", padding, least=0)
+        self._setup((in_channels, out_channels), self.kernel_size, pad_mode, group, has_bias, inits, dtype)
+        ends = checks.integer("Conv1d", "padding", padding, least=0)
+        self.padding = (0, 0, ends, ends)
         if padding and self.pad_mode != "pad":
             raise checks.wrong_value(
                 "Conv1d", "padding", f"0 with pad_mode {pad_mode!r}", padding, 'use pad_mode="pad"'
@@ -166,11 +182,8 @@ class Conv1d(_Conv):
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, "Conv1d: x")
         self._check(x, "[N, channels, L]")
-        stride, dilation = (self.stride, self.stride), (self.dilation, self.dilation)
-        pads = (0, 0, self.padding, self.padding)
-        if self.pad_mode == "same":
-            pads = same_pad((1, x.shape[2]), (1, self.kernel_size), stride, dilation)
-        return ops.squeeze(self._convolve(ops.expand_dims(x, 2), pads, stride, dilation), 2)
+        y: Tensor = self.squeeze(self._convolve(self.expand_dims(x, 2)))
+        return y
 
 
 def _padding(padding: Any, pad_mode: str) -> Pad:

@@ -13,6 +13,7 @@ from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import HeUniform, Uniform
 from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.activation import get_activation
+from graphc.nn.layer.inner import Inner
 from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 
 
@@ -36,6 +37,9 @@ class Dense(Cell):
     Raises ArgumentTypeError, ArgumentValueError or ShapeError for arguments; ShapeError or DTypeError for an
     x that does not fit the weight.
     """
+
+    matmul = Inner(lambda layer: ops.MatMul(transpose_b=True))
+    bias_add = Inner(lambda layer: ops.BiasAdd() if layer.has_bias else None)
 
     def __init__(
         self,
@@ -66,9 +70,9 @@ class Dense(Cell):
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, f"{type(self).__name__}: x")
         self._check(x)
-        y = ops.matmul(ops.reshape(x, (-1, self.in_channels)), self.weight, transpose_b=True)
+        y = self.matmul(ops.reshape(x, (-1, self.in_channels)), self.weight)
         if self.bias is not None:
-            y = ops.bias_add(y, self.bias)
+            y = self.bias_add(y, self.bias)
         if self.activation is not None:
             y = self.activation(y)
         return ops.reshape(y, (*x.shape[:-1], self.out_channels))

@@ -11,6 +11,7 @@ from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.make import initializer
+from graphc.nn.layer.inner import Inner, held
 from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 
 
@@ -177,6 +178,8 @@ class LayerNorm(Cell):
     ArgumentValueError for arguments, ShapeError for an x that does not fit.
     """
 
+    layer_norm = Inner(lambda layer: ops.LayerNorm(layer.begin_norm_axis, layer.begin_params_axis, layer.epsilon))
+
     def __init__(
         self,
         normalized_shape: Sequence[int],
@@ -212,6 +215,10 @@ class LayerNorm(Cell):
                 details=[f"x: {x.type}", f"gamma: {checks.named(self.gamma)}"],
                 help=f"make the layer nn.LayerNorm({x.shape[params:]})",
             )
+        inner = held(self, "layer_norm")
+        if inner is not None:  # It gives mean and variance, too.
+            y: Tensor = inner(x, self.gamma, self.beta)[0]
+            return y
         return ops.layer_norm_over(x, self.gamma, self.beta, begin, self.epsilon)
 
     def _axis(self, x: Tensor, name: str) -> int:

@@ -9,10 +9,24 @@ from graphc.arguments import only
 from graphc.errors import ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
-from graphc.ops.functional.random import drop
+from graphc.nn.layer.inner import Inner, held
+from graphc.ops.functional.random import drop, uniform_from
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.seed import new_state
 from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
+
+
+class _Masking(ops.Primitive):
+    """(x / keep_prob where kept, else 0; the mask as zeros and ones of x's dtype), from a layer's random state."""
+
+    def __init__(self, keep_prob: float, state: Parameter) -> None:
+        super().__init__("Dropout")
+        self.keep_prob = keep_prob
+        self._state = state
+
+    def __call__(self, x: Any) -> tuple[Tensor, Tensor]:
+        kept = ops.less(uniform_from(self._state, x.shape), self.keep_prob)
+        return ops.select(kept, x * (1.0 / self.keep_prob), 0.0), ops.cast(kept, x.dtype)
 
 
 class Dropout(Cell):
@@ -27,6 +41,7 @@ class Dropout(Cell):
     """
 
     state: Parameter
+    dropout = Inner(lambda layer: _Masking(layer._kept(), layer.state))
 
     def __init__(self, keep_prob: float = 0.5, p: float | None = None, dtype: Any = "float32") -> None:
         super().__init__()
@@ -44,10 +59,17 @@ class Dropout(Cell):
 
     def construct(self, x: Any) -> Tensor:
         tensor = as_tensor(x, "Dropout: x")
-        kept = self.keep_prob if self.p is None else 1.0 - self.p
+        kept = self._kept()
         if not self.training or kept == 1:
             return tensor
+        inner = held(self, "dropout")
+        if inner is not None:  # It gives the mask, too.
+            y: Tensor = inner(tensor)[0]
+            return y
         return drop(tensor, kept, self.state)
+
+    def _kept(self) -> float:
+        return self.keep_prob if self.p is None else 1.0 - self.p
 
     def extend_repr(self) -> str:
         return f"keep_prob={self.keep_prob}" if self.p is None else f"p={self.p}"

@@ -115,8 +115,10 @@ class Optimizer(MindSporeBase, Cell):
 
         So that two optimizers fit into one training step, whose parameters must have names of their own.
         """
-        for p in {id(p): p for p in (*self.get_parameters(recurse), *self.parameters)}.values():
-            p.name, p.is_named = prefix + p.name, True
+        places = {id(p): (p, p.name) for p in self.parameters}
+        places.update((id(p), (p, path)) for path, p in self.parameters_and_names(recurse))
+        for p, name in places.values():
+            p.name, p.is_named = prefix + name, True
 
     def _put_under(self, prefix: str) -> None:
         """Nothing: state is named after the parameters it belongs to, wherever the optimizer is held."""

@@ -21,6 +21,8 @@ class MindSporeBase:
 
     parameters: ParameterTuple
     loss_scale: float
+    dynamic_lr: bool
+    dynamic_weight_decay: bool
 
     map_, map_reverse = ops.Map(), ops.Map(None, True)
     hyper_map, hyper_map_reverse = ops.HyperMap(), ops.HyperMap(None, True)
@@ -66,6 +68,14 @@ class MindSporeBase:
     def _set_base_target(self, value: str) -> None:
         if value != "CPU":
             raise ArgumentValueError(f"target must be 'CPU', got {value!r}", loc=user_loc())
+
+    def _is_dynamic_lr_or_weight_decay(self) -> bool:
+        """Whether a learning rate or a weight decay depends on the step."""
+        return self.dynamic_lr or self.dynamic_weight_decay
+
+    def _grad_sparse_indices_deduplicate(self, gradients: Any) -> Any:
+        """The gradients themselves: none is sparse."""
+        return gradients
 
     def flatten_gradients(self, gradients: Any) -> Any:
         """The gradients themselves: parameters are not kept in one piece."""

@@ -14,6 +14,7 @@ from graphc.ops.functional import methods as methods
 from graphc.ops.functional.activation import *
 from graphc.ops.functional.adaptive_pooling import *
 from graphc.ops.functional.arithmetic import *
+from graphc.ops.functional.attention import *
 from graphc.ops.functional.attributes import *
 from graphc.ops.functional.bands import *
 from graphc.ops.functional.blocks import *

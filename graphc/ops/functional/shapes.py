@@ -73,9 +73,10 @@ def expand_dims(input_x: Tensor, axis: int) -> Tensor:
 
 @method()
 def squeeze(input: Tensor, axis: Axis = None) -> Tensor:
-    """A tensor without axes of size 1."""
+    """A tensor without axes of size 1: those of `axis`, or all of them for None and ()."""
     x = input
-    axes = normalize_axes("squeeze", axis, x.ndim) if axis is not None else [i for i, d in enumerate(x.shape) if d == 1]
+    every = axis is None or (isinstance(axis, (tuple, list)) and not axis)
+    axes = [i for i, d in enumerate(x.shape) if d == 1] if every else normalize_axes("squeeze", axis, x.ndim)
     if any(x.shape[a] != 1 for a in axes):
         raise ArgumentValueError(
             f"squeeze: {x.type} has an axis among {tuple(axes)} whose size is not 1", loc=user_loc()

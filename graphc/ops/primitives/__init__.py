@@ -8,6 +8,7 @@ from graphc.ops.functional.elementwise import *
 from graphc.ops.functional.special_functions import *
 from graphc.ops.primitives.arithmetic import *
 from graphc.ops.primitives.arrays import *
+from graphc.ops.primitives.attention import *
 from graphc.ops.primitives.collective import *
 from graphc.ops.primitives.counts import *
 from graphc.ops.primitives.draws import *

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.blocks import batch_to_space_nd, space_to_batch_nd
 from graphc.ops.functional.create import range_
@@ -101,6 +101,28 @@ def _split(x: Tensor, axis: int, output_num: int) -> tuple[Tensor, ...]:
 
 
 Split = declare("Split", _split, axis=0, output_num=1)
+
+SplitWithSize = declare(
+    "SplitWithSize",
+    lambda input, split_size, dim=0: F.split(input, list(split_size), dim),
+    "Pieces of the given sizes along an axis.",
+)
+
+
+def _tensor_to_scalar(input_tensor: Tensor) -> Any:
+    """The number in a tensor without axes; while a Cell is compiled the tensor itself."""
+    if not isinstance(input_tensor, Tensor):
+        raise ArgumentTypeError(
+            f"TensorToScalar: input_tensor must be a Tensor, got {type(input_tensor).__name__}", loc=user_loc()
+        )
+    if input_tensor.ndim:
+        raise ArgumentValueError(
+            f"TensorToScalar: input_tensor must have no axes, it is {input_tensor.type}", loc=user_loc()
+        )
+    return input_tensor if input_tensor.array is None else input_tensor.item()
+
+
+TensorToScalar = declare("TensorToScalar", _tensor_to_scalar)
 
 SplitV = declare(
     "SplitV",

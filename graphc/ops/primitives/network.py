@@ -180,6 +180,9 @@ def _layer_norm(
 LayerNorm = declare("LayerNorm", _layer_norm, begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)
 
 
+RmsNorm = declare("RmsNorm", F.rms_norm, epsilon=1e-6)
+
+
 def _l2_normalize(x: Tensor, axis: Any, epsilon: float) -> Tensor:
     """x / sqrt(max(sum x^2, epsilon)) over an axis."""
     axes = tuple(axis) if isinstance(axis, list) else axis

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphc.arguments import no_effect, only
+from graphc.errors import ArgumentTypeError, user_loc
+
 
 class ParamInfo:
     """Name and flags of a Parameter (MindSpore: Parameter.param_info); scripts may set further attributes.
@@ -37,16 +40,40 @@ class ParameterExtras:
     cache_enable = False
     cache_shape: Any = ()
     requires_aggr = True
-    parallel_optimizer = True
     comm_fusion = 1
     layerwise_parallel = False
     parallel_optimizer_comm_recompute = False
     inited_param: Any = None
     key = -1
     sliced = False
+    _parallel_optimizer = True
+
+    @property
+    def parallel_optimizer(self) -> bool:
+        """Whether optimizers of several processes may share its state: there is one. Keeps what is written, a bool."""
+        return self._parallel_optimizer
+
+    @parallel_optimizer.setter
+    def parallel_optimizer(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise ArgumentTypeError(f"parallel_optimizer must be a bool, got {type(value).__name__}", loc=user_loc())
+        self._parallel_optimizer = value
+
+    def add_pipeline_stage(self, stage: int) -> None:
+        """Nothing, said once: there are no pipeline stages. ArgumentTypeError unless stage is an int >= 0."""
+        if isinstance(stage, bool) or not isinstance(stage, int) or stage < 0:
+            raise ArgumentTypeError(f"add_pipeline_stage: stage must be an int >= 0, got {stage!r}", loc=user_loc())
+        no_effect("Parameter", "add_pipeline_stage", "one process has no pipeline stages")
+
+
+def only_here(storage_format: str, device: str | None) -> None:
+    """Refuse formats of storage, and devices, that are not a CPU's."""
+    only("Parameter", "storage_format", storage_format, "")
+    only("Parameter", "device", device, None, "CPU")
 
 
 __all__ = [
     "ParamInfo",
     "ParameterExtras",
+    "only_here",
 ]

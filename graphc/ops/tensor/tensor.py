@@ -26,7 +26,7 @@ from graphc.ops.tensor.arrays import aligned, native, require_dtype
 from graphc.ops.tensor.asked import say_type, undecided
 from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
 from graphc.ops.tensor.operators import Operators
-from graphc.ops.tensor.param_info import ParameterExtras, ParamInfo
+from graphc.ops.tensor.param_info import ParameterExtras, ParamInfo, only_here
 from graphc.suggest import no_attribute
 
 if TYPE_CHECKING:
@@ -311,7 +311,11 @@ class Parameter(ParameterExtras, Tensor):
         name: str | None = None,
         requires_grad: bool = True,
         layerwise_parallel: bool = False,
+        parallel_optimizer: bool = True,
+        storage_format: str = "",
+        device: str | None = None,
     ) -> None:
+        only_here(storage_format, device)
         active: Any = dispatch.recorder.get()
         if active is not None and not active.immediate and not is_library(sys._getframe(1).f_code.co_filename):
             raise TraceError(
@@ -330,6 +334,7 @@ class Parameter(ParameterExtras, Tensor):
         self.name = name if name is not None else f"Parameter#{next(_numbers)}"
         self.requires_grad = requires_grad
         self.layerwise_parallel = layerwise_parallel
+        self.parallel_optimizer = parallel_optimizer
 
     @property
     def name(self) -> str:
@@ -403,7 +408,7 @@ class Parameter(ParameterExtras, Tensor):
         return Parameter(makers[init](self.storage), name=self.name, requires_grad=self.requires_grad)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        made = Parameter(self.storage, self.name, self.requires_grad, self.layerwise_parallel)
+        made = Parameter(self.storage, self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
         made.is_copy = True
         made.is_random_state = self.is_random_state
         return made

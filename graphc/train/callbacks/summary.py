@@ -85,7 +85,7 @@ class SummaryCollector(Callback):
     def on_train_begin(self, run_context: Any) -> None:
         """Open a new file, and write what the run is."""
         params = run_context.original_args()
-        self._file, self.path = _open(self._directory)
+        self._file, self.path = numbered(self._directory, "run")
         self._seen = 0
         line: dict[str, Any] = {"kind": "run", "schema": SCHEMA, "time": time.time()}
         if self._collected["collect_train_lineage"]:
@@ -179,8 +179,7 @@ class SummaryCollector(Callback):
             self._most = None
             self._every = sys.maxsize
             return
-        self._file.write(json.dumps(_plain(line), allow_nan=False) + "\n")
-        self._file.flush()
+        write_line(self._file, line)
 
 
 def _collected(usual: bool, given: Any) -> dict[str, bool]:
@@ -211,11 +210,17 @@ def _custom(given: Any) -> dict[str, Any]:
     return dict(given or {})
 
 
-def _open(directory: Path) -> tuple[IO[str], Path]:
-    """The first of run.jsonl, run-2.jsonl, ... that is not there yet."""
+def write_line(file: IO[str], line: dict[str, Any]) -> None:
+    """Write an object as a line."""
+    file.write(json.dumps(_plain(line), allow_nan=False) + "\n")
+    file.flush()
+
+
+def numbered(directory: Path, stem: str) -> tuple[IO[str], Path]:
+    """The first of STEM.jsonl, STEM-2.jsonl, ... that is not there yet."""
     number = 1
     while True:
-        path = directory / ("run.jsonl" if number == 1 else f"run-{number}.jsonl")
+        path = directory / (f"{stem}.jsonl" if number == 1 else f"{stem}-{number}.jsonl")
         try:
             return open(path, "x", encoding="utf-8"), path
         except FileExistsError:

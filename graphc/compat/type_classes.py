@@ -1,0 +1,63 @@
+"""MindSpore's classes and groups of dtypes: `isinstance(dtype, Float)`, `dtype in number_type`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphc.errors import ArgumentValueError, user_loc
+from graphc.ir.types import DTYPES
+from graphc.ops.tensor.dtype import DType
+
+
+class _Kind(type):
+    """A class whose instances are the dtypes of a kind: those whose names are its prefix and a number of bits."""
+
+    prefix: str
+
+    def __instancecheck__(cls, dtype: Any) -> bool:
+        return isinstance(dtype, DType) and _kind(dtype) == cls.prefix
+
+    def __call__(cls, bits: int) -> DType:
+        name = f"{cls.prefix}{bits}"
+        if name not in DTYPES:
+            known = ", ".join(d for d in DTYPES if _kind(DType(d)) == cls.prefix)
+            raise ArgumentValueError(f"there is no dtype {name}, only {known}", loc=user_loc())
+        return DType(name)
+
+
+def _kind(dtype: DType) -> str:
+    return dtype.name.rstrip("0123456789")
+
+
+class Float(metaclass=_Kind):
+    """float16, float32, float64: `Float(32)` is float32."""
+
+    prefix = "float"
+
+
+class BFloat(metaclass=_Kind):
+    """bfloat16."""
+
+    prefix = "bfloat"
+
+
+class Int(metaclass=_Kind):
+    """int8 to int64."""
+
+    prefix = "int"
+
+
+class UInt(metaclass=_Kind):
+    """uint8 and what wider ones there are."""
+
+    prefix = "uint"
+
+
+def _of(*kinds: str) -> tuple[DType, ...]:
+    return tuple(d for d in map(DType, DTYPES) if _kind(d) in kinds)
+
+
+int_type, uint_type, float_type = _of("int"), _of("uint"), _of("float", "bfloat")
+signed_type = _of("int", "float", "bfloat", "complex")
+number_type = _of("int", "uint", "float", "bfloat", "complex")
+all_types = _of("bool", "int", "uint", "float", "bfloat", "complex")
