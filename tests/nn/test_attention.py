@@ -19,3 +19,11 @@ def test_attention_masks():
         got, weights = layer(query, Tensor(keys), Tensor(keys), **options)
         np.testing.assert_allclose(got.asnumpy(), wanted.asnumpy(), rtol=1e-5, atol=1e-6)
         assert weights.asnumpy()[..., ~kept].max() == 0
+
+
+def test_initial_values_of_the_projection():
+    """As MindSpore's: weights and bias uniform within 1 / sqrt(embed_dim)."""
+    projection = nn.MultiheadAttention(16, 2).out_proj
+    for p in (projection.weight, projection.bias):
+        values = abs(p.asnumpy())
+        assert 0.1 < values.max() <= 0.25

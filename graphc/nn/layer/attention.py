@@ -9,7 +9,7 @@ from graphc import ops
 from graphc.errors import DTypeError, ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
-from graphc.nn.initializer.distributions import Uniform, XavierUniform, fans
+from graphc.nn.initializer.distributions import XavierUniform
 from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.linear import Dense
 from graphc.nn.layer.regularization import Dropout
@@ -58,8 +58,7 @@ class MultiheadAttention(Cell):
         self.in_proj_bias: Parameter | None = None
         if checks.boolean(owner, "has_bias", has_bias):
             self.in_proj_bias = Parameter(initializer("zeros", (3 * embed_dim,), dtype), "in_proj_bias")
-        near = Uniform(1 / math.sqrt(fans((embed_dim, embed_dim))[0]))
-        self.out_proj = Dense(embed_dim, embed_dim, near, "zeros", has_bias, dtype=dtype)
+        self.out_proj = Dense(embed_dim, embed_dim, has_bias=has_bias, dtype=dtype)
         self.drop = Dropout(p=float(dropout))
 
     def construct(
