@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from graphc.errors import LoweringError
 from graphc.ir import Graph, TensorType, Value
 from graphc.ir.types import Array
 from graphc.lower.body import Body, Constants
@@ -59,6 +60,7 @@ def lower(
     Raises LoweringError GC181/GC182 with the user's line for what has no kernel; VerifyError as `pipeline.run` does.
     """
     start = time.perf_counter()
+    _require_real(graph)
     buffers, constants = Buffers(), Constants()
     inputs = [n for n in map(graph.node, graph.inputs) if n.op.name == "Input"]
     params = [n for n in map(graph.node, graph.inputs) if n.op.name == "Param"]
@@ -93,6 +95,22 @@ def lower(
         },
         tuple(stages),
     )
+
+
+def _require_real(graph: Graph) -> None:
+    """LoweringError GC181 for the first node of the graph or its subgraphs that has to do with complex numbers."""
+    for node in graph.nodes():
+        if node.op.name in ("Input", "Param", "Constant") and node.id not in {r.value.node for r in graph.results}:
+            continue
+        for type in node.types:
+            if type.is_complex:
+                raise LoweringError(
+                    f"{node.op.name} has no kernel for {type.dtype}: complex numbers are computed by eager calls only",
+                    code="GC181",
+                    loc=node.loc,
+                    nodes=[node.id],
+                    help="graphc.set_context(mode=graphc.PYNATIVE_MODE) runs Cells and gradients op by op",
+                )
 
 
 def _fused(

@@ -6,6 +6,7 @@ Importing this package fills the registry.
 from graphc.ops.declared import (  # noqa: F401
     casts,
     collective,
+    complex,
     control,
     convolution,
     custom_grad,

@@ -198,7 +198,7 @@ def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) ->
     if not indices.size or not inputs[2].type.size:
         k.duplicate(inputs[0], outputs[0])
         return
-    if x.dtype in ("int8", "int16", "uint8") and attrs["mode"] != "update":
+    if x.dtype in ("int8", "int16", "uint8", "uint16") and attrs["mode"] != "update":
         _scatter_wide(k, inputs, outputs, attrs)
         return
     if x.dtype == "float64" and attrs["mode"] != "update":

@@ -11,7 +11,7 @@ from graphc.errors import ShapeError
 from graphc.ir import Builder, Gradient, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, Operand
 from graphc.ir.op import Attrs, Kernel, Operands, TypeRule, Types
-from graphc.ir.types import FLOATS
+from graphc.ir.types import COMPLEX, FLOATS
 from graphc.ops.declared.rules import Array, check_dtype, floats, same_dtype
 
 
@@ -29,7 +29,7 @@ def _infer(name: str, batched: bool) -> TypeRule:
     def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         x, y = types
         dtype = same_dtype(name, types)
-        check_dtype(name, "x", x, FLOATS)
+        check_dtype(name, "x", x, (*FLOATS, *COMPLEX))
         wanted = "the same rank of at least 3" if batched else "rank 2"
         if (x.rank < 3 or x.rank != y.rank) if batched else (x.rank != 2 or y.rank != 2):
             raise ShapeError(f"{name}: operands are {x} and {y}, expected {wanted}")

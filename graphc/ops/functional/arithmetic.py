@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, user_loc
-from graphc.ir.types import FLOATS
+from graphc.ir.types import COMPLEX, FLOATS, INTEGERS
 from graphc.ops.functional.core import Operand, as_float, call, cast_to, is_number, pair
 from graphc.ops.functional.create import fill, ones_like, zeros_like
 from graphc.ops.functional.elementwise import (
@@ -59,7 +59,7 @@ def floor_div(x: Operand, y: Operand) -> Tensor:
 def div(x: Operand, y: Operand) -> Tensor:
     """x / y; two integer tensors give float32."""
     a, b = as_tensor(x), as_tensor(y)
-    if a.type.dtype not in FLOATS and b.type.dtype not in FLOATS:
+    if {a.type.dtype, b.type.dtype}.isdisjoint((*FLOATS, *COMPLEX)):
         return call("Div", cast_to(a, "float32"), cast_to(b, "float32"))
     return call("Div", *pair("Div", x, y))
 
@@ -83,7 +83,7 @@ def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
 def trunc(input: Operand) -> Tensor:
     """x without its fraction; integers as they are."""
     x = as_tensor(input)
-    return call("Trunc", x) if x.type.is_float else x.value()
+    return x.value() if x.type.dtype in INTEGERS else call("Trunc", x)
 
 
 @method()
@@ -146,7 +146,7 @@ def mul_no_nan(x: Operand, y: Operand) -> Tensor:
 def truncate_div(x: Operand, y: Operand) -> Tensor:
     """x / y without its fraction."""
     a, b = pair("truncate_div", x, y)
-    if a.type.is_float:
+    if a.type.dtype not in INTEGERS:
         return trunc(div(a, b))
     floor = floor_div(a, b)
     return select(logical_and(less(floor, 0), not_equal(mul(floor, b), a)), add(floor, 1), floor)

@@ -53,6 +53,12 @@ def is_floating_point(input: Tensor) -> bool:
     return input.type.is_float
 
 
+@method()
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is complex."""
+    return as_tensor(input).type.is_complex
+
+
 def size(input_x: Tensor) -> int:
     """The number of elements."""
     return as_tensor(input_x).size
@@ -66,6 +72,7 @@ def shape_mul(shape: Sequence[int]) -> int:
 __all__ = [
     "dtype",
     "dyn_shape",
+    "is_complex",
     "is_floating_point",
     "is_tensor",
     "numel",

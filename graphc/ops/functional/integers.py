@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphc.errors import DTypeError, user_loc
+from graphc.ir.types import INTEGERS, UNSIGNED
 from graphc.ops.functional.arithmetic import floor_div
 from graphc.ops.functional.control import while_loop
 from graphc.ops.functional.core import Operand, call, cast, cast_to, pair
@@ -35,7 +36,7 @@ def _integers(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
     if a.type.dtype == b.type.dtype == "bool":
         return a, b
     a, b = pair(op, x, y)
-    if a.type.is_float:
+    if a.type.dtype not in INTEGERS:
         raise DTypeError(f"{op}: operands are {a.type} and {b.type}, expected integers or bools", loc=user_loc())
     return a, b
 
@@ -65,7 +66,7 @@ def bitwise_xor(input: Operand, other: Operand) -> Tensor:
 def bitwise_not(input: Tensor) -> Tensor:
     """Every bit inverted; logical not of bools."""
     x = as_tensor(input)
-    return logical_not(x) if x.type.dtype == "bool" else sub(255 if x.type.dtype == "uint8" else -1, x)
+    return logical_not(x) if x.type.dtype == "bool" else sub(int(np.iinfo(x.type.numpy).max) if x.type.dtype in UNSIGNED else -1, x)
 
 
 @method()
@@ -80,7 +81,7 @@ def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
     """floor(x / 2^other) of integers."""
     a, b = _integers("bitwise_right_shift", input, other)
     moved = floor_div(a, pow_(2, b))
-    if a.type.dtype == "uint8":
+    if a.type.dtype in UNSIGNED:
         return moved
     # The power that is the sign's bit is negative.
     last = a.type.numpy.itemsize * 8 - 1

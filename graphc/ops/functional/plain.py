@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from graphc.errors import DTypeError, user_loc
 from graphc.ir.op import get_op
-from graphc.ir.types import FLOATS
+from graphc.ir.types import COMPLEX, FLOATS
 from graphc.ops.functional.core import Operand, as_bool, as_float, call, pair
 from graphc.ops.tensor.methods import install
 from graphc.ops.tensor.primitive import Primitive, declare
@@ -34,9 +34,9 @@ class Binary(Protocol):
 
 
 def floats(op: str, x: Operand) -> Tensor:
-    """x as it is. DTypeError unless it is a float tensor."""
+    """x as it is. DTypeError unless it is a float tensor, or a complex one, which not every op takes."""
     tensor = as_tensor(x, f"{op}: x")
-    if tensor.type.dtype not in FLOATS:
+    if tensor.type.dtype not in (*FLOATS, *COMPLEX):
         raise DTypeError(
             f"{op}: x is {tensor.type}, expected a float tensor", loc=user_loc(), help="ops.cast(x, graphc.float32)"
         )

@@ -36,7 +36,7 @@ def summand(x: Tensor, dtype: Any) -> Tensor:
     if dtype is not None:
         return cast(x, dtype)
     tensor = as_tensor(x)
-    return tensor if tensor.type.is_float else cast_to(tensor, "int64")
+    return tensor if tensor.type.is_float or tensor.type.is_complex else cast_to(tensor, "int64")
 
 
 @method("mean")

@@ -228,10 +228,22 @@ class Tensor(Operators, Methods):
         return func(*map(_contents, args), **{k: _contents(v) for k, v in kwargs.items()})
 
     def __float__(self) -> float:
-        return float(self._value("float()").item())
+        return float(self._real("float()"))
 
     def __int__(self) -> int:
-        return int(self._value("int()").item())
+        return int(self._real("int()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._value("complex()").item())
+
+    def _real(self, asked: str) -> Any:
+        """The single element; ArgumentTypeError for a complex one."""
+        array = self._value(asked)
+        if array.dtype.kind == "c":
+            raise ArgumentTypeError(
+                f"{asked} of {self.type}, which is complex", loc=user_loc(), help="take a part of it: ops.real(x)"
+            )
+        return array.item()
 
     def __index__(self) -> int:
         array = self._value("an index")
@@ -483,7 +495,11 @@ def as_tensor(x: Any, what: str = "operand") -> Tensor:
         return made
     if isinstance(x, (np.ndarray, np.generic)):
         return Tensor.wrap(to_array(x))
-    raise ArgumentTypeError(f"{what} must be a Tensor or a number, got {type(x).__name__}", loc=user_loc())
+    raise ArgumentTypeError(
+        f"{what} must be a Tensor or a number, got {type(x).__name__}",
+        loc=user_loc(),
+        help=f"make a tensor of it: Tensor({x!r})" if isinstance(x, complex) else None,
+    )
 
 
 __all__ = [
