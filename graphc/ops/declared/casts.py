@@ -38,7 +38,7 @@ def _cast_ref(x: Array, dtype: str) -> Array:
         made = np.where(over | under, 0, wide).astype(target)
         made[over], made[under] = ends.max, ends.min
         return made
-    if target.kind == "f" and x.dtype.kind == "f" and x.dtype.itemsize > target.itemsize:
+    if target.kind in "fc" and x.dtype.kind == target.kind and x.dtype.itemsize > target.itemsize:
         # In the float64 oracle every float is float64; rounding is not its business.
         return x
     return x.astype(target)

@@ -12,6 +12,7 @@ from graphc.ir import Builder, Gradient, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, Operand
 from graphc.ir.op import Attrs, Kernel, Operands, TypeRule, Types
 from graphc.ir.types import COMPLEX, FLOATS
+from graphc.ops.declared import doubles
 from graphc.ops.declared.rules import Array, check_dtype, floats, same_dtype
 
 
@@ -146,7 +147,7 @@ for _name, _batched, _batch in _FAMILY:
         infer=_infer(_name, _batched),
         ref=_ref,
         grad=_grad(_name),
-        lower=Kernel(_lower),
+        lower=Kernel(_lower, double=doubles.matmul),
         samples=partial(_samples, _batch),
         doc="matrix product" + (" per leading index" if _batched else ""),
     )

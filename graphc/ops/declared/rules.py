@@ -11,7 +11,7 @@ import numpy as np
 from graphc.errors import ArgumentValueError, DTypeError, ShapeError
 from graphc.ir import Builder, TensorType, Value
 from graphc.ir.op import Attrs, TypeRule, Types
-from graphc.ir.types import FLOATS, INTEGERS
+from graphc.ir.types import COMPLEX, FLOATS, INTEGERS
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -30,9 +30,7 @@ def check_dtype(op: str, operand: str, type: TensorType, allowed: Sequence[str])
             f"{op}: {operand} is {type}, expected dtype {' or '.join(allowed)}",
             help=f"take a part of it first: ops.real({operand}), ops.abs({operand})"
             if type.is_complex
-            else f"cast it first: ops.cast({operand}, graphc.{[d for d in allowed if d not in COMPLEX][-1:][0]})"
-            if set(allowed) - set(COMPLEX)
-            else f"cast it first: ops.cast({operand}, graphc.{allowed[-1]})",
+            else f"cast it first: ops.cast({operand}, graphc.{([d for d in allowed if d not in COMPLEX] or allowed)[-1]})",
         )
 
 
