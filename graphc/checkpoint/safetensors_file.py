@@ -21,6 +21,8 @@ _NAMES = {
     "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL",
     "uint16": "U16", "uint32": "U32", "uint64": "U64", "complex64": "C64",
 }  # fmt: skip
+#: What a file can hold.
+DTYPES = frozenset(_NAMES)
 _DTYPES = {short: name for name, short in _NAMES.items()}
 #: Bytes of a header; longer ones are refused, as by the format's own library.
 _HEADER = 100_000_000

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graphc.errors import LoweringError
-from graphc.ir import Graph, TensorType, Value
+from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.types import Array
 from graphc.lower.body import Body, Constants
 from graphc.lower.buffers import Buffers
@@ -98,19 +98,27 @@ def lower(
 
 
 def _require_real(graph: Graph) -> None:
-    """LoweringError GC181 for the first node of the graph or its subgraphs that has to do with complex numbers."""
-    for node in graph.nodes():
-        if node.op.name in ("Input", "Param", "Constant") and node.id not in {r.value.node for r in graph.results}:
+    """LoweringError GC181 for a node of the graph or its subgraphs that has to do with complex numbers: the first one, or
+    the first without a lowering, for which the others are there.
+    """
+    returned = {r.value.node for r in graph.results}
+    found: list[tuple[bool, Node, str]] = []
+    for node in graph:
+        for _, inner in node.graphs():
+            _require_real(inner)
+        if node.op.name in ("Input", "Param", "Constant") and node.id not in returned:
             continue
-        for type in node.types:
-            if type.is_complex:
-                raise LoweringError(
-                    f"{node.op.name} has no kernel for {type.dtype}: complex numbers are computed by eager calls only",
-                    code="GC181",
-                    loc=node.loc,
-                    nodes=[node.id],
-                    help="graphc.set_context(mode=graphc.PYNATIVE_MODE) runs Cells and gradients op by op",
-                )
+        types = (*node.types, *map(graph.type, node.inputs))
+        found += [(node.op.lower is not None, node, t.dtype) for t in types if t.is_complex]
+    if found:
+        _, node, dtype = min(found, key=lambda entry: entry[0])
+        raise LoweringError(
+            f"{node.op.name} has no kernel for {dtype}: complex numbers are computed by eager calls only",
+            code="GC181",
+            loc=node.loc,
+            nodes=[node.id],
+            help="graphc.set_context(mode=graphc.PYNATIVE_MODE) runs Cells and gradients op by op",
+        )
 
 
 def _fused(

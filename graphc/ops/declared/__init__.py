@@ -12,6 +12,7 @@ from graphc.ops.declared import (  # noqa: F401
     custom_grad,
     elementwise,
     error_function,
+    fourier,
     indexing,
     log,
     matmul,

@@ -228,8 +228,8 @@ _binary(
     np.multiply,
     lambda e, x, y: e.mul(x, y),
     lambda g, n, dy: (g.Mul(dy, n.y), g.Mul(dy, n.x)),
-    _NUMBERS,
-    doc="x * y",
+    ("bool", *_NUMBERS),
+    doc="x * y; of bools: and",
 )
 
 _binary(
@@ -260,6 +260,7 @@ _binary(
     np.maximum,
     lambda e, x, y: e.max(x, y),
     lambda g, n, dy: _shared(g, n, g.Greater(n.x, n.y), dy),
+    ("bool", *NUMERIC),
     doc="the larger one, NaN if either is; on a tie either gets half the gradient",
 )
 
@@ -268,6 +269,7 @@ _binary(
     np.minimum,
     lambda e, x, y: e.min(x, y),
     lambda g, n, dy: _shared(g, n, g.Less(n.x, n.y), dy),
+    ("bool", *NUMERIC),
     doc="the smaller one, NaN if either is; on a tie either gets half the gradient",
 )
 

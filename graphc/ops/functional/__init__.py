@@ -28,6 +28,7 @@ from graphc.ops.functional.diagonals import *
 from graphc.ops.functional.dynamic import *
 from graphc.ops.functional.elementwise import *
 from graphc.ops.functional.extrema import *
+from graphc.ops.functional.fourier import *
 from graphc.ops.functional.index import *
 from graphc.ops.functional.integers import *
 from graphc.ops.functional.joining import *

@@ -8,6 +8,7 @@ from graphc.ops.functional.plain import (
     MADE,
     binary,
     numbers,
+    pair_of_any,
     pair_of_floats,
     pair_of_truths,
     pair_or_bools,
@@ -59,11 +60,11 @@ logical_not, LogicalNot = unary("LogicalNot", truth)
 
 add, Add = binary("Add")
 sub, Sub = binary("Sub", methods="sub subtract")
-mul, Mul = binary("Mul", methods="mul multiply")
+mul, Mul = binary("Mul", pair_of_any, methods="mul multiply")
 pow_, Pow = binary("Pow")
 floor_mod, FloorMod = binary("FloorMod", methods="remainder")
-maximum, Maximum = binary("Maximum", methods="maximum")
-minimum, Minimum = binary("Minimum", methods="minimum")
+maximum, Maximum = binary("Maximum", pair_of_any, methods="maximum")
+minimum, Minimum = binary("Minimum", pair_of_any, methods="minimum")
 atan2, Atan2 = binary("Atan2", pair_of_floats, methods="atan2 arctan2")
 
 equal, Equal = binary("Equal", pair_or_bools, methods="equal eq")

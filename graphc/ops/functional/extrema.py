@@ -8,7 +8,7 @@ from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Axis, call, cast_to
 from graphc.ops.functional.create import arange, zeros_like
-from graphc.ops.functional.elementwise import equal, maximum, minimum, neg
+from graphc.ops.functional.elementwise import equal, maximum, minimum, neg, sub
 from graphc.ops.functional.integers import bitwise_not
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_max, reduce_min, reduce_sum

@@ -75,6 +75,12 @@ def pair_or_bools(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
     return (a, b) if a.type.dtype == b.type.dtype == "bool" else pair(op, x, y)
 
 
+def pair_of_any(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
+    """As `pair_or_bools`, and a tensor of bools beside a Python bool is one of two."""
+    a, b = as_tensor(x, f"{op}: x"), as_tensor(y, f"{op}: y")
+    return (a, b) if a.type.dtype == b.type.dtype == "bool" else pair(op, x, y)
+
+
 # ---- functions, primitives, methods
 
 

@@ -1,8 +1,9 @@
-"""Products, distances and small linear systems as primitives."""
+"""Products, distances, Fourier transforms and small linear systems as primitives."""
 
 from __future__ import annotations
 
 from graphc.ops import functional as F
+from graphc.ops.functional.fourier import fft_with_size
 from graphc.ops.functional.solve import cholesky, det, inverse
 from graphc.ops.tensor.primitive import REQUIRED, declare
 from graphc.ops.tensor.tensor import Tensor
@@ -20,6 +21,17 @@ Dense = declare("Dense", F.dense)
 TensorDot = declare("TensorDot", F.tensor_dot)
 
 Cross, Cdist = declare("Cross", F.cross, dim=None), declare("Cdist", F.cdist, p=2.0)
+
+FFTWithSize = declare(
+    "FFTWithSize",
+    fft_with_size,
+    signal_ndim=REQUIRED,
+    inverse=REQUIRED,
+    real=REQUIRED,
+    norm="backward",
+    onesided=True,
+    signal_sizes=(),
+)
 
 # ---- small systems
 
