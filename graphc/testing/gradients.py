@@ -20,12 +20,11 @@ def check_gradient(graph: Graph, inputs: Mapping[int, Any], wrt: int, *, result:
     """Compare the gradient that `autodiff` makes of a result, for the Input or Param with id `wrt`, with differences.
 
     The result is weighted with random numbers, the input moved along a random direction, both complex where the values are.
-    `inputs` has an array for every Input and Param; floats are taken in float64, complex numbers in complex128. Raises AssertionError if the two differ, GradientError if an op on the way
-    has none, ArgumentValueError if `wrt` is no input with floats or complex numbers.
+    `inputs` has an array for every Input and Param; floats are taken in float64, complex numbers in complex128. Raises
+    AssertionError if the two differ, GradientError if an op on the way has none, ArgumentValueError if `wrt` is no input
+    with floats or complex numbers.
     """
-    if wrt not in graph.inputs or not (
-        graph.node(wrt).type.is_float or graph.node(wrt).type.is_complex
-    ):
+    if wrt not in graph.inputs or not (graph.node(wrt).type.is_float or graph.node(wrt).type.is_complex):
         raise ArgumentValueError(f"%{wrt} is no Input or Param with floats or complex numbers of graph @{graph.name}")
     rng = np.random.default_rng(seed)
     feed = {i: _double(inputs[i]) for i in graph.inputs}

@@ -26,7 +26,8 @@ def _complex_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     part = same_dtype("Complex", types)
     if part not in WHOLE:
         raise DTypeError(
-            f"Complex: real is {types[0]}, expected dtype float32 or float64", help="cast it: ops.cast(x, graphc.float32)"
+            f"Complex: real is {types[0]}, expected dtype float32 or float64",
+            help="cast it: ops.cast(x, graphc.float32)",
         )
     return (TensorType(WHOLE[part], broadcast_shape("Complex", types)),)
 

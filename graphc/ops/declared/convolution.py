@@ -120,7 +120,6 @@ def _conv_samples(first: str, second: str) -> Iterator[Sample]:
         yield Sample((scale * operands[0], scale * operands[1]), attrs, grad=(0, 1))
 
 
-
 def _adjoint_infer(name: str) -> TypeRule:
     def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         dtype = same_dtype(name, types)

@@ -63,9 +63,7 @@ class _Windows(NamedTuple):
     @staticmethod
     def of(image: Sequence[int], plane: Sequence[int], kernel: Sequence[int], attrs: Attrs) -> _Windows:
         (oh, ow), (kh, kw) = plane[-2:], kernel[-2:]
-        return _Windows(
-            tuple(image), (oh, ow), (kh, kw), attrs["pad"], attrs["stride"], attrs.get("dilation", (1, 1))
-        )
+        return _Windows(tuple(image), (oh, ow), (kh, kw), attrs["pad"], attrs["stride"], attrs.get("dilation", (1, 1)))
 
     def padded(self) -> tuple[int, int]:
         top, bottom, left, right = self.pad
@@ -252,9 +250,7 @@ def max_pool_grad(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: At
         return e.add(e.mul(e.iota(3, like), e.constant(width, like)), e.iota(4, like))
 
     def place(e: ExpressionBuilder, pixel: Handle, largest: Handle, here: Handle) -> Handle:
-        hit = e.logical_and(
-            e.logical_or(e.eq(pixel, largest), e.ne(pixel, pixel)), e.ne(here, e.constant(0.0, here))
-        )
+        hit = e.logical_and(e.logical_or(e.eq(pixel, largest), e.ne(pixel, pixel)), e.ne(here, e.constant(0.0, here)))
         return e.select(hit, tap(e, pixel), e.constant(math.inf, pixel))
 
     first = k.temp(dy.type)
@@ -271,9 +267,7 @@ def max_pool_grad(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: At
         axes=(3, 4),
     )
     planes = (_apart(k, dy, of, 0.0), _apart(k, first, of, -1.0))
-    _spread(
-        k, planes, outputs[0], of, lambda e, g, at: e.select(e.eq(at, tap(e, at)), g, e.constant(0.0, g))
-    )
+    _spread(k, planes, outputs[0], of, lambda e, g, at: e.select(e.eq(at, tap(e, at)), g, e.constant(0.0, g)))
 
 
 # ---- softmax over rows

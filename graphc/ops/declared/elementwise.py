@@ -71,7 +71,6 @@ def unary(
 unary("Neg", np.negative, lambda e, x: e.neg(x), lambda g, n, dy: [g.Neg(dy)], dtypes=_NUMBERS, doc="-x")
 
 
-
 def _abs_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     check_dtype("Abs", "x", types[0], ("bool", *_NUMBERS))
     return (TensorType(types[0].part, types[0].shape),)
@@ -299,7 +298,7 @@ op(
 )
 
 
-def _compare(name: str, ref: Callable[..., Array], scalar: Binary, dtypes: Sequence[str] = NUMERIC) -> None:
+def _compare(name: str, ref: Callable[..., Array], scalar: Binary, dtypes: Sequence[str] = ("bool", *NUMERIC)) -> None:
     def samples() -> list[Sample]:
         made = _pair_samples(-2, 2, NUMERIC, ())()
         special = np.array([1, np.nan, np.inf, -np.inf, 0, -0.0], np.float32)

@@ -17,7 +17,6 @@ from graphc.ir.types import COMPLEX, FLOATS, HALVES
 from graphc.ops.declared.elementwise import unary
 from graphc.ops.declared.rules import Array, elementwise, floats, unbroadcast
 
-
 #: Where a function has a complex derivative, its gradient rule is the same: see `graphc.passes.autodiff`.
 ANALYTIC = (*FLOATS, *COMPLEX)
 
@@ -32,7 +31,16 @@ def _sigmoid(x: Array) -> Array:
 
 unary("Exp", np.exp, lambda e, x: e.exp(x), lambda g, n, dy: [g.Mul(dy, n.out())], dtypes=ANALYTIC, doc="e^x")
 
-unary("Log", np.log, lambda e, x: e.log(x), lambda g, n, dy: [g.Div(dy, n.x)], 0.1, 9, dtypes=ANALYTIC, doc="natural logarithm")
+unary(
+    "Log",
+    np.log,
+    lambda e, x: e.log(x),
+    lambda g, n, dy: [g.Div(dy, n.x)],
+    0.1,
+    9,
+    dtypes=ANALYTIC,
+    doc="natural logarithm",
+)
 
 unary(
     "Sqrt",
@@ -85,7 +93,16 @@ unary(
     doc="1 / (1 + e^-x)",
 )
 
-unary("Sin", np.sin, lambda e, x: e.sin(x), lambda g, n, dy: [g.Mul(dy, g.Cos(n.x))], -9, 9, dtypes=ANALYTIC, doc="sine of radians")
+unary(
+    "Sin",
+    np.sin,
+    lambda e, x: e.sin(x),
+    lambda g, n, dy: [g.Mul(dy, g.Cos(n.x))],
+    -9,
+    9,
+    dtypes=ANALYTIC,
+    doc="sine of radians",
+)
 
 unary(
     "Cos",
@@ -338,7 +355,16 @@ unary(
     doc="tangent of radians",
 )
 
-unary("Atan", np.arctan, wide(_atan), _one_over(_quadratic(1.0, 1.0)), -9, 9, dtypes=ANALYTIC, doc="the angle whose tangent is x")
+unary(
+    "Atan",
+    np.arctan,
+    wide(_atan),
+    _one_over(_quadratic(1.0, 1.0)),
+    -9,
+    9,
+    dtypes=ANALYTIC,
+    doc="the angle whose tangent is x",
+)
 
 unary(
     "Asin",

@@ -17,8 +17,8 @@ from graphc.ops.functional.blocks import *
 from graphc.ops.functional.boxes import *
 from graphc.ops.functional.clipping import *
 from graphc.ops.functional.collective import *
-from graphc.ops.functional.control import *
 from graphc.ops.functional.complex import *
+from graphc.ops.functional.control import *
 from graphc.ops.functional.conv import *
 from graphc.ops.functional.core import *
 from graphc.ops.functional.create import *

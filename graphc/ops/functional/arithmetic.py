@@ -117,7 +117,9 @@ def nan_to_num(
     """x with NaN replaced (by 0) and infinities (by the largest finite numbers of its dtype)."""
     import numpy as np
 
-    name = input.type.dtype
+    if input.type.dtype in ("bool", *INTEGERS):
+        return input.value()
+    name = input.type.part
     most = float(np.finfo(name).max) if name != "bfloat16" else 3.3895313892515355e38
     x = select(isnan(input), 0.0 if nan is None else nan, input)
     x = select(equal(x, math.inf), most if posinf is None else posinf, x)

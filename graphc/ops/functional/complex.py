@@ -15,7 +15,9 @@ def _complex_only(op: str, x: Operand) -> Tensor:
     tensor = as_tensor(x, f"{op}: input")
     if not tensor.type.is_complex:
         raise DTypeError(
-            f"{op}: input is {tensor.type}, expected a complex tensor", loc=user_loc(), help="ops.cast(x, graphc.complex64)"
+            f"{op}: input is {tensor.type}, expected a complex tensor",
+            loc=user_loc(),
+            help="ops.cast(x, graphc.complex64)",
         )
     return tensor
 

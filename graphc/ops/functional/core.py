@@ -86,6 +86,17 @@ def cast_to(x: Tensor, dtype: str) -> Tensor:
     return call("Cast", x, dtype=dtype)
 
 
+def real_only(op: str, *xs: Any) -> None:
+    """DTypeError for a complex operand, where what is computed of real numbers would mean nothing, or something else."""
+    for x in xs:
+        if isinstance(x, Tensor) and x.type.is_complex:
+            raise DTypeError(
+                f"{op}: an operand is {x.type}, expected real numbers",
+                loc=user_loc(),
+                help="take a part of it first: ops.real(x), ops.imag(x), ops.abs(x)",
+            )
+
+
 def cast(input: Operand, dtype: Any) -> Tensor:
     """input in another dtype. Of a number it makes a tensor, whose dtype counts beside others."""
     name = to_name(dtype)

@@ -350,7 +350,9 @@ def stft(
         raise ShapeError(f"{name}: the signal has {length} elements, a window {n_fft}", loc=user_loc())
     places = np.arange(0, length - n_fft + 1, hop)[:, None] + np.arange(n_fft)
     frames = mul(gather(signal, Tensor(places), signal.ndim - 1), _window(name, window, width, n_fft, signal))
-    made = call("FFT", as_complex(frames), axes=(frames.ndim - 1,), inverse=False, norm="ortho" if normalized else "backward")
+    made = call(
+        "FFT", as_complex(frames), axes=(frames.ndim - 1,), inverse=False, norm="ortho" if normalized else "backward"
+    )
     made = _cut(made, made.ndim - 1, 0, n_fft // 2 + 1) if half_only else made
     made = swapaxes(made, -1, -2)
     wants_complex = signal.type.is_complex if return_complex is None else return_complex

@@ -8,7 +8,7 @@ from graphc.errors import DTypeError, user_loc
 from graphc.ir.types import INTEGERS, UNSIGNED
 from graphc.ops.functional.arithmetic import floor_div
 from graphc.ops.functional.control import while_loop
-from graphc.ops.functional.core import Operand, call, cast, cast_to, pair
+from graphc.ops.functional.core import Operand, call, cast, cast_to, pair, real_only
 from graphc.ops.functional.elementwise import (
     abs_,
     add,
@@ -66,7 +66,11 @@ def bitwise_xor(input: Operand, other: Operand) -> Tensor:
 def bitwise_not(input: Tensor) -> Tensor:
     """Every bit inverted; logical not of bools."""
     x = as_tensor(input)
-    return logical_not(x) if x.type.dtype == "bool" else sub(int(np.iinfo(x.type.numpy).max) if x.type.dtype in UNSIGNED else -1, x)
+    if x.type.dtype == "bool":
+        return logical_not(x)
+    if x.type.dtype not in INTEGERS:
+        raise DTypeError(f"bitwise_not: input is {x.type}, expected integers or bools", loc=user_loc())
+    return sub(int(np.iinfo(x.type.numpy).max) if x.type.dtype in UNSIGNED else -1, x)
 
 
 @method()
@@ -112,6 +116,7 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
 
 def population_count(input_x: Tensor) -> Tensor:
     """How many bits of each integer are set: uint8."""
+    real_only("population_count", input_x)
     width = input_x.type.numpy.itemsize * 8
     wide = cast(input_x, "int64" if width == 64 else "int32")
     one = Tensor(np.ones((), wide.type.numpy))

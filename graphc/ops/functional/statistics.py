@@ -10,7 +10,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import Axis, Number, as_float, call, cast
+from graphc.ops.functional.core import Axis, Number, as_float, call, cast, real_only
 from graphc.ops.functional.elementwise import abs_, add, greater, maximum, mul, not_equal, pow_, sqrt, square, sub
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.products import matmul
@@ -51,6 +51,7 @@ def norm(A: Tensor, ord: Any = None, dim: Axis = None, keepdim: bool = False, *,
     ord: None, "fro", a number, or +-inf for the largest or smallest |x|; 0 counts the elements that are not zero. Norms
     of matrices other than "fro" are not supported: ArgumentValueError.
     """
+    real_only("norm", A)
     x = as_float(A if dtype is None else cast(A, dtype))
     axes = normalize_axes("norm", dim, x.ndim)
     if ord is None or ord == "fro" or (ord == 2 and len(axes) == 1):
@@ -94,6 +95,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
     """The covariances of the rows of a matrix, whose columns are observations with weights."""
+    real_only("cov", input)
     x = input if input.ndim == 2 else reshape(input, (1, -1))
     n = x.shape[1]
     weights: Any = None
@@ -140,6 +142,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
     """The p-norms of all differences of a row of x1 and a row of x2."""
+    real_only("cdist", x1, x2)
     return norm(sub(expand_dims(x1, -2), expand_dims(x2, -3)), p, -1)
 
 

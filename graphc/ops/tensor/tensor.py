@@ -13,6 +13,7 @@ from graphc import dispatch
 from graphc.errors import (
     ArgumentTypeError,
     ArgumentValueError,
+    DTypeError,
     TraceError,
     TraceTypeError,
     is_library,
@@ -52,7 +53,10 @@ def to_array(data: Any, dtype: Any = None) -> Array:
         if array.dtype == np.float64:
             array = array.astype(np.float32)
     if dtype is not None:
-        array = array.astype(numpy_dtype(to_name(dtype)))
+        wanted = numpy_dtype(to_name(dtype))
+        if array.dtype.kind == "c" and wanted.kind not in "cb":
+            raise DTypeError(f"complex data are no {wanted}", loc=user_loc(), help="take their real part first: x.real")
+        array = array.astype(wanted)
     else:
         require_dtype(array.dtype)
     return array
@@ -249,6 +253,8 @@ class Tensor(Operators, Methods):
         array = self._value("an index")
         if array.dtype.kind not in "iub":
             raise ArgumentTypeError(f"only an integer tensor can be an index, this one is {self.type}", loc=user_loc())
+        if array.size != 1:
+            raise ArgumentValueError(f"an index is one number, this tensor is {self.type}", loc=user_loc())
         return int(array.item())
 
     def __bool__(self) -> bool:
