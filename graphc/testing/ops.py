@@ -215,7 +215,7 @@ def _by_kernels(graph: Graph, inputs: dict[int, Any]) -> list[Any]:
 
 def _in_dtype(samples: Iterable[Sample], dtype: str) -> list[Sample]:
     """The samples in another dtype than that of their first operand, where that is float32 or int32; a few but for floats."""
-    made = []
+    made: list[Sample] = []
     for sample in samples:
         arrays = [np.asarray(x) for x in sample.operands]
         own = arrays[0].dtype.name if arrays else ""

@@ -338,10 +338,13 @@ def _quadratic(sign: float, constant: float) -> _Term:
 
 def _two_roots(g: Builder, n: NodeView) -> Value:
     """sqrt(x^2 - 1). Of complex numbers sqrt(x - 1) sqrt(x + 1): on the left of the plane they differ in sign."""
-    if not g.type(n.x).is_complex:
-        return g.Sqrt(_quadratic(1.0, -1.0)(g, n))
     one = g.like(1.0, n.x)
-    return g.Mul(g.Sqrt(g.Sub(n.x, one)), g.Sqrt(g.Add(n.x, one)))
+    root: Value = (
+        g.Mul(g.Sqrt(g.Sub(n.x, one)), g.Sqrt(g.Add(n.x, one)))
+        if g.type(n.x).is_complex
+        else g.Sqrt(_quadratic(1.0, -1.0)(g, n))
+    )
+    return root
 
 
 unary(
