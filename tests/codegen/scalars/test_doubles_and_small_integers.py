@@ -308,7 +308,7 @@ def _cast(x: Array, dtype: str) -> Array:
     if single.dtype.kind == "f" and target.kind in "iu":
         limits = np.iinfo(target)
         numbers = [0 if math.isnan(v) else v for v in single.astype(np.float64).tolist()]
-        return np.array([int(min(max(v, limits.min), limits.max)) for v in numbers]).astype(target)
+        return np.array([int(min(max(v, limits.min), limits.max)) for v in numbers], object).astype(target)
     if dtype in ("float16", "bfloat16") and single.dtype != np.float64:
         single = single.astype(np.float32)
     return np.asarray(single.astype(target))
