@@ -41,7 +41,8 @@ def integers(dtype: str) -> Array:
     if limits.bits == 8:
         return np.arange(limits.min, limits.max + 1).astype(dtype)
     special = [0, 1, -1, 2, -2, 3, 7, -7, 10, 100, 255, 256, -128, 181, 182, 12345]
-    return np.array([*special, limits.max, limits.min, limits.max - 1, limits.min + 1], dtype)
+    ends = [limits.max, limits.min, limits.max - 1, limits.min + 1]
+    return np.array([*(v for v in special if limits.min <= v <= limits.max), *map(int, ends)], dtype)
 
 
 def pairs(values: Array, seed: int = 1) -> tuple[Array, Array]:
