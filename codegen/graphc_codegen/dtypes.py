@@ -5,13 +5,13 @@ from __future__ import annotations
 #: Bytes per element of every dtype that kernels know. Booleans are one byte, 0 or 1.
 ITEMSIZE = {
     "float32": 4, "int32": 4, "int64": 8, "bool": 1, "float16": 2, "bfloat16": 2,
-    "float64": 8, "int8": 1, "int16": 2, "uint8": 1,
+    "float64": 8, "int8": 1, "int16": 2, "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8,
 }  # fmt: skip
 
 #: Floats of 16 bits. Loop kernels compute them in float32 and round after every instruction.
 HALVES = ("float16", "bfloat16")
 FLOATS = ("float32", "float64", *HALVES)
-UNSIGNED = ("uint8",)
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = ("int8", "int16", "int32", "int64", *UNSIGNED)
 
 

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 #: LLVM type of one element in a register, and in memory. `graphc_codegen.scalars.halves` converts the 16-bit floats.
 REGISTER = {
     "float32": "float", "float64": "double", "float16": "float", "bfloat16": "float", "bool": "i1",
-    "int8": "i8", "uint8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
+    "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
+    "uint8": "i8", "uint16": "i16", "uint32": "i32", "uint64": "i64",
 }  # fmt: skip
 MEMORY = {**REGISTER, "bool": "i8", "float16": "i16", "bfloat16": "i16"}
 #: Suffix of overloaded intrinsics.
@@ -55,9 +56,9 @@ def literal(x: float, type: str) -> str:
         return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
     if type == "i1":
         return "true" if x else "false"
-    if type == "i8" and x > 127:  # of an unsigned dtype; LLVM's bytes are written with a sign
-        x -= 256
-    return str(int(x))
+    number, bits = int(x), int(type[1:])
+    # Numbers of unsigned dtypes: LLVM's integers are written with a sign.
+    return str(number - (1 << bits) if number >= 1 << (bits - 1) else number)
 
 
 def vec(type: str, lanes: int) -> str:

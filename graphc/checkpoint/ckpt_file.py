@@ -24,9 +24,10 @@ from graphc.files import write_atomic
 _NAMES = {
     "float64": "Float64", "int64": "Int64", "float32": "Float32", "int32": "Int32", "float16": "Float16",
     "bfloat16": "BFloat16", "int16": "Int16", "int8": "Int8", "uint8": "UInt8", "bool": "Bool",
+    "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64",
+    "complex64": "Complex64", "complex128": "Complex128",
 }  # fmt: skip
 _DTYPES = {theirs: ours for ours, theirs in _NAMES.items()}
-_OTHERS = {"UInt16": "uint16", "UInt32": "uint32", "UInt64": "uint64", "Complex64": "complex64"}
 #: Bytes of a tensor in one Value.
 _SLICE = 512 << 20
 #: Bytes of a name, of a type's name, of a text.
@@ -191,7 +192,7 @@ def _tensor(file: IO[bytes], name: str, at: int, length: int) -> Entry:
     if parts.keys() != {2, 3}:
         raise DamagedError(f"{name!r} has no type or no content")
     kind_name = _text(file, *parts[2], _TYPE)
-    dtype = _DTYPES.get(kind_name, _OTHERS.get(kind_name, kind_name))
+    dtype = _DTYPES.get(kind_name, kind_name)
     return Entry(name, dtype, tuple(shape), (parts[3],))
 
 

@@ -16,8 +16,6 @@ from graphc.ir.types import DTYPES, numpy_dtype
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: Element sizes in bytes of what a tensor of graphc's cannot hold and files may.
-_FOREIGN = {"uint16": 2, "uint32": 4, "uint64": 8, "complex64": 8}
 #: As many axes as NumPy has in all its versions.
 _AXES = 32
 _CHUNK = 1 << 20
@@ -59,7 +57,7 @@ def check_size(name: str, dtype: str, shape: Iterable[Any], nbytes: int) -> None
     sizes = tuple(shape)
     if not all(type(n) is int and 0 <= n < 1 << 62 for n in sizes) or len(sizes) > _AXES:
         raise DamagedError(f"{name!r} has an impossible shape")
-    itemsize = numpy_dtype(dtype).itemsize if dtype in DTYPES else _FOREIGN.get(dtype)
+    itemsize = numpy_dtype(dtype).itemsize if dtype in DTYPES else None
     needed = nbytes if itemsize is None else math.prod(sizes) * itemsize
     if needed != nbytes:
         raise DamagedError(f"{name!r} has {nbytes} bytes, its shape needs {needed}")

@@ -20,7 +20,11 @@ _logger = logging.getLogger("graphc")
 #: Lines of a table before it is cut.
 _ROWS = 10
 #: Dtypes that are converted into each other, unless strict.
-_KINDS = ({"float16", "bfloat16", "float32", "float64"}, {"int8", "int16", "int32", "int64"})
+_KINDS = (
+    {"float16", "bfloat16", "float32", "float64"},
+    {"int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"},
+    {"complex64", "complex128"},
+)
 
 
 def load_param_into_net(
@@ -125,10 +129,12 @@ def _difference(name: str, param: Parameter, tensor: Tensor, strict: bool) -> st
         return None
     if strict or not any({ours.dtype, theirs.dtype} <= kind for kind in _KINDS):
         return f"dtype differs  {name}: the net has {ours}, the checkpoint {theirs}"
-    if not ours.is_float and theirs.size:
+    if not (ours.is_float or ours.is_complex) and theirs.size:
         array, limits = require_array(tensor), np.iinfo(ours.numpy)
-        if array.min() < limits.min or array.max() > limits.max:
-            return f"dtype differs  {name}: the net has {ours}, the checkpoint {theirs} with {array.max()} in it"
+        least, most = int(array.min()), int(array.max())
+        if least < limits.min or most > limits.max:
+            found = most if most > limits.max else least
+            return f"dtype differs  {name}: the net has {ours}, the checkpoint {theirs} with {found} in it"
     return None
 
 

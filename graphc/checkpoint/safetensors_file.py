@@ -19,10 +19,11 @@ from graphc.files import write_atomic
 _NAMES = {
     "float64": "F64", "int64": "I64", "float32": "F32", "int32": "I32", "float16": "F16", "bfloat16": "BF16",
     "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL",
+    "uint16": "U16", "uint32": "U32", "uint64": "U64", "complex64": "C64",
 }  # fmt: skip
+#: What a file can hold.
+DTYPES = frozenset(_NAMES)
 _DTYPES = {short: name for name, short in _NAMES.items()}
-#: How the format's other dtypes are called elsewhere.
-_OTHERS = {"U16": "uint16", "U32": "uint32", "U64": "uint64", "C64": "complex64"}
 #: Bytes of a header; longer ones are refused, as by the format's own library.
 _HEADER = 100_000_000
 _TEXT = "graphc:"
@@ -111,7 +112,7 @@ def _entry(name: str, entry: Any, start: int) -> Entry:
         raise DamagedError(f"its header does not describe {name!r}") from None
     if not all(type(n) is int and 0 <= n < 1 << 62 for n in (begin, end)) or end < begin:
         raise DamagedError(f"its header gives {name!r} an impossible place")
-    dtype = _DTYPES.get(short, _OTHERS.get(short, short))
+    dtype = _DTYPES.get(short, short)
     check_size(name, dtype, shape, end - begin)
     return Entry(name, dtype, shape, ((start + begin, end - begin),))
 

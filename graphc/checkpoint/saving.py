@@ -58,6 +58,14 @@ def save_checkpoint(
         raise ArgumentValueError(
             f"{_OWNER}: there is nothing to write; a .ckpt file holds at least one entry", loc=user_loc()
         )
+    if format != "ckpt":
+        for name, array in tensors.items():
+            if array.dtype.name not in safetensors_file.DTYPES:
+                raise ArgumentValueError(
+                    f"{_OWNER}: {name!r} is {array.dtype}, which safetensors has no name for",
+                    loc=user_loc(),
+                    help="write a .ckpt file, or its parts: ops.view_as_real(x)",
+                )
     background.finish()
     make_directory(target.parent)
     write = ckpt_file.write if format == "ckpt" else safetensors_file.write

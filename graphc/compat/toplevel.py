@@ -12,7 +12,7 @@ from typing import Any
 from graphc import context as _context
 from graphc.arguments import no_effect, only
 from graphc.errors import ArgumentValueError, user_loc
-from graphc.ir.types import numpy_dtype
+from graphc.ir.types import COMPLEX, FLOATS, numpy_dtype
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.attributes import from_numpy as from_numpy
 from graphc.ops.gradients.hypermap import RowTensor
@@ -187,9 +187,9 @@ def dtype_to_nptype(type_: Any) -> Any:
 
 
 def dtype_to_pytype(type_: Any) -> Any:
-    """The Python type of a dtype: bool, int or float."""
+    """The Python type of a dtype: bool, int, float or complex."""
     name = to_name(type_)
-    return bool if name == "bool" else float if "float" in name else int
+    return bool if name == "bool" else complex if name in COMPLEX else float if name in FLOATS else int
 
 
 def pytype_to_dtype(obj: Any) -> DType:
@@ -208,13 +208,7 @@ def get_py_obj_dtype(obj: Any) -> Any:
     return pytype_to_dtype(type(obj)) if isinstance(obj, (bool, int, float)) else type(obj)
 
 
-int_, float_, single, half, double = (
-    DType("int64"),
-    DType("float32"),
-    DType("float32"),
-    DType("float16"),
-    DType("float64"),
-)
+int_, float_ = DType("int64"), DType("float32")
 string, list_, tuple_, type_none, number = str, list, tuple, type(None), (int, float)
 Type, TensorType = DType, Tensor
 tensor_type = Tensor

@@ -11,20 +11,11 @@ from graphc.dataset.checks import integer
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, user_loc
 from graphc.ops.tensor.dtype import to_name
 
-#: Dtypes that data sets have and Tensors have not.
-_NUMPY_ONLY = ("uint16", "uint32", "uint64")
-
 
 def numpy_dtype(owner: str, given: Any) -> np.dtype[Any]:
     """The NumPy dtype of a dtype of graphc's, NumPy's, Python's or a name; "string" is text. ArgumentTypeError for others."""
     if given is str or given == "string":
         return np.dtype(np.str_)
-    try:
-        dtype: np.dtype[Any] | None = np.dtype(given) if not isinstance(given, str) or given in _NUMPY_ONLY else None
-        if dtype is not None and dtype.name in _NUMPY_ONLY:
-            return dtype
-    except TypeError:
-        pass
     try:
         name: Any = to_name(given)
     except GraphcError:

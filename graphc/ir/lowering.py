@@ -124,6 +124,14 @@ class Operand(NamedTuple):
     view: View | None = None
 
 
+class Walk(NamedTuple):
+    """How a loop walks an operand: element `offset + sum(index * strides)` of its buffer, a stride for each axis of the loop."""
+
+    operand: Operand
+    offset: int
+    strides: tuple[int, ...]
+
+
 class Geometry(NamedTuple):
     """How a convolution walks its images: (top, bottom, left, right) rows and columns of zeros around them, steps (y, x)."""
 
@@ -165,6 +173,21 @@ class CallBuilder(Protocol):
 
     def elementwise(self, fn: ScalarRule, inputs: Sequence[Operand], target: Operand) -> None:
         """target = fn(e, *inputs), all of one shape."""
+        ...
+
+    def loop(
+        self,
+        fn: ScalarRule,
+        inputs: Sequence[Walk],
+        target: Walk,
+        domain: Sequence[int],
+        *,
+        combine: str | None = None,
+        axes: Sequence[int] = (),
+    ) -> None:
+        """target = fn(e, *inputs) at every index of the domain; "sum", "max" or "min" of it over `axes`, where target's
+        strides are 0. A sum of nothing is zero.
+        """
         ...
 
     def copy(

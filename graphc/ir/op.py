@@ -91,11 +91,12 @@ class Reduce(NamedTuple):
 class Kernel(NamedTuple):
     """Calls of named kernels: `fn(k, inputs, outputs, attrs)` over the call builder `k` that lower passes in.
 
-    `dtypes` are the dtypes that operand 0 may have.
+    `dtypes` are the dtypes that operand 0 may have; `double`, if there is one, is what to do for float64.
     """
 
     fn: KernelRule
     dtypes: tuple[str, ...] = ("float32",)
+    double: KernelRule | None = None
 
 
 class Alias:

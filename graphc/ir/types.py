@@ -19,10 +19,15 @@ _SHORT = {
     "int32": "i32",
     "int64": "i64",
     "uint8": "u8",
+    "uint16": "u16",
+    "uint32": "u32",
+    "uint64": "u64",
     "float16": "f16",
     "bfloat16": "bf16",
     "float32": "f32",
     "float64": "f64",
+    "complex64": "c64",
+    "complex128": "c128",
 }
 _TYPE = re.compile(r"(\w+)\[((?:\d+(?:,\d+)*)?)\]", re.ASCII)
 _LONG = {short: name for name, short in _SHORT.items()}
@@ -31,7 +36,10 @@ DTYPES = tuple(_SHORT)
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 #: Floats of 16 bits: stored as they are, computed in float32 and rounded after each op.
 HALVES = ("float16", "bfloat16")
-INTEGERS = ("int8", "int16", "int32", "int64", "uint8")
+#: Each is a pair of the float of half its size: eager calls know them, kernels do not.
+COMPLEX = ("complex64", "complex128")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+INTEGERS = ("int8", "int16", "int32", "int64", *UNSIGNED)
 
 
 class TensorType(NamedTuple):
@@ -68,6 +76,15 @@ class TensorType(NamedTuple):
     @property
     def is_float(self) -> bool:
         return self.dtype in FLOATS
+
+    @property
+    def is_complex(self) -> bool:
+        return self.dtype in COMPLEX
+
+    @property
+    def part(self) -> str:
+        """The dtype of real and imaginary parts; of other dtypes their own."""
+        return {"complex64": "float32", "complex128": "float64"}.get(self.dtype, self.dtype)
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any
 
 from graphc.errors import GraphcError, LoweringError
 from graphc.ir import Graph, Node, TensorType, Value
-from graphc.ir.lowering import CallBuilder, Geometry, Handle, Operand, ScalarRule
+from graphc.ir.lowering import CallBuilder, Geometry, Handle, Operand, ScalarRule, Walk
 from graphc.ir.op import Kernel as KernelLowering
 from graphc.ir.op import Reduce, Scalar, Strided
 from graphc.ir.types import HALVES, contiguous_strides
@@ -98,6 +98,38 @@ class Calls:
             target,
         )
 
+    def loop(
+        self,
+        fn: ScalarRule,
+        inputs: Sequence[Walk],
+        target: Walk,
+        domain: Sequence[int],
+        *,
+        combine: str | None = None,
+        axes: Sequence[int] = (),
+    ) -> None:
+        """target = fn(e, *inputs) at every index of the domain, brought together over `axes`. A sum of nothing is zero."""
+        if any(n == 0 for axis, n in enumerate(domain) if axis not in axes):
+            return
+        reduced = tuple(axis in axes for axis in range(len(domain)))
+        if 0 in domain:
+            # What is left is one index along those axes, and nothing is read.
+            domain, inputs, fn = [1 if r else n for n, r in zip(domain, reduced, strict=True)], (), self._zero(target)
+        accesses = tuple(_access(x) for x in inputs)
+        e = Expression(len(domain))
+        handles = [e.input(a, i) for i, a in enumerate(accesses)]
+        result = fn(e, *handles)
+        output = Output(_access(target), result, combine)
+        self._call(
+            LoopKernel(tuple(domain), reduced, accesses, tuple(e.body), (output,)),
+            *(x.operand for x in inputs),
+            target.operand,
+        )
+
+    @staticmethod
+    def _zero(target: Walk) -> ScalarRule:
+        return lambda e: e.number(0, target.operand.type.dtype)
+
     def copy(
         self,
         source: Operand,
@@ -137,6 +169,11 @@ class Calls:
         convolution.weight_gradient(self, dy, x, dw, geometry)
 
 
+def _access(walk: Walk) -> Access:
+    x = walk.operand
+    return Access(x.type.dtype, walk.strides, walk.offset, x.type.size if x.view is None else x.view.size)
+
+
 def _whole(type: TensorType) -> Access:
     return Access(type.dtype, contiguous_strides(type.shape), 0, type.size)
 
@@ -159,7 +196,10 @@ def kernel_node(node: Node, inputs: Sequence[Operand], outputs: Sequence[Operand
         _in_float32(node, inputs, outputs, k)
         return
     dtype = inputs[0].type.dtype if inputs else None
-    if dtype is not None and dtype not in lower.dtypes:
+    fn = lower.fn
+    if dtype == "float64" and lower.double is not None:
+        fn = lower.double
+    elif dtype is not None and dtype not in lower.dtypes:
         raise LoweringError(
             f"{node.op.name} has no kernel for {dtype}, only for {' and '.join(lower.dtypes)}",
             code="GC181",
@@ -167,7 +207,7 @@ def kernel_node(node: Node, inputs: Sequence[Operand], outputs: Sequence[Operand
             nodes=[node.id],
         )
     try:
-        lower.fn(k, tuple(inputs), tuple(outputs), node.attrs)
+        fn(k, tuple(inputs), tuple(outputs), node.attrs)
     except GraphcError as error:
         error.loc = error.loc or node.loc
         raise

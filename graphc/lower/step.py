@@ -6,7 +6,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from graphc.ir import Graph, TensorType, Value
+from graphc.errors import LoweringError
+from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.types import Array
 from graphc.lower.body import Body, Constants
 from graphc.lower.buffers import Buffers
@@ -59,6 +60,7 @@ def lower(
     Raises LoweringError GC181/GC182 with the user's line for what has no kernel; VerifyError as `pipeline.run` does.
     """
     start = time.perf_counter()
+    _require_real(graph)
     buffers, constants = Buffers(), Constants()
     inputs = [n for n in map(graph.node, graph.inputs) if n.op.name == "Input"]
     params = [n for n in map(graph.node, graph.inputs) if n.op.name == "Param"]
@@ -93,6 +95,30 @@ def lower(
         },
         tuple(stages),
     )
+
+
+def _require_real(graph: Graph) -> None:
+    """LoweringError GC181 for a node of the graph or its subgraphs that has to do with complex numbers: the first one, or
+    the first without a lowering, for which the others are there.
+    """
+    returned = {r.value.node for r in graph.results}
+    found: list[tuple[bool, Node, str]] = []
+    for node in graph:
+        for _, inner in node.graphs():
+            _require_real(inner)
+        if node.op.name in ("Input", "Param", "Constant") and node.id not in returned:
+            continue
+        types = (*node.types, *map(graph.type, node.inputs))
+        found += [(node.op.lower is not None, node, t.dtype) for t in types if t.is_complex]
+    if found:
+        _, node, dtype = min(found, key=lambda entry: entry[0])
+        raise LoweringError(
+            f"{node.op.name} has no kernel for {dtype}: complex numbers are computed by eager calls only",
+            code="GC181",
+            loc=node.loc,
+            nodes=[node.id],
+            help="graphc.set_context(mode=graphc.PYNATIVE_MODE) runs Cells and gradients op by op",
+        )
 
 
 def _fused(

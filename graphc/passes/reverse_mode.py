@@ -5,6 +5,9 @@
 
 The rules of the ops do the work; this walks from the outputs back to the cut, adds up what meets, and marks each new node
 with its forward node, that node's line and scope, and region "backward".
+
+The gradient of a real loss for x + iy is dloss/dx + i dloss/dy. Rules give dy f'(x), as for real numbers; where a result is
+complex the gradient is then conj(conj(dy) f'(x)), so rules are applied to conjugates, and need not know.
 """
 
 from __future__ import annotations
@@ -88,9 +91,16 @@ def node_gradient(
         raise no_gradient(node)
     # One gradient for each result; that of a single one is never None here.
     apply: Callable[..., Sequence[Value | None]] = rule
+    is_complex = any(t.is_complex for t in node.types)
+    if is_complex:
+        dys = [_conjugate(builder, d) for d in dys]
     for operand, gradient in zip(node.inputs, apply(builder, NodeView(builder.graph, node), *dys), strict=True):
         if gradient is not None and (operand in wanted or operand.node in path):
-            accumulate(builder, adjoints, operand, gradient)
+            accumulate(builder, adjoints, operand, _conjugate(builder, gradient) if is_complex else gradient)  # type: ignore[arg-type]
+
+
+def _conjugate(builder: Builder, x: Value | None) -> Value | None:
+    return builder.Conj(x) if x is not None and builder.type(x).is_complex else x
 
 
 def no_gradient(node: Node) -> GradientError:

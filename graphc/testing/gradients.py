@@ -20,24 +20,30 @@ def check_gradient(graph: Graph, inputs: Mapping[int, Any], wrt: int, *, result:
     """Compare the gradient that `autodiff` makes of a result, for the Input or Param with id `wrt`, with differences; and the
     tangent that forward mode makes.
 
-    The result is weighted with random numbers, the input moved along a random direction. `inputs` has an array for every
-    Input and Param; floats are taken in float64. Raises AssertionError if they differ, GradientError if an op on the way
-    has none, ArgumentValueError if `wrt` is no float input.
+    The result is weighted with random numbers, the input moved along a random direction, both complex where the values are.
+    `inputs` has an array for every Input and Param; floats are taken in float64, complex numbers in complex128. Raises
+    AssertionError if the two differ, GradientError if an op on the way has none, ArgumentValueError if `wrt` is no input
+    with floats or complex numbers.
     """
-    if wrt not in graph.inputs or not graph.node(wrt).type.is_float:
-        raise ArgumentValueError(f"%{wrt} is no Input or Param with floats of graph @{graph.name}")
+    if wrt not in graph.inputs or not (graph.node(wrt).type.is_float or graph.node(wrt).type.is_complex):
+        raise ArgumentValueError(f"%{wrt} is no Input or Param with floats or complex numbers of graph @{graph.name}")
     rng = np.random.default_rng(seed)
     feed = {i: _double(inputs[i]) for i in graph.inputs}
     y = graph.results[result].value
     weights = rng.uniform(0.5, 1.5, graph.type(y).shape)
+    if graph.type(y).is_complex:
+        weights = weights - 1j * rng.uniform(0.5, 1.5, weights.shape)
     direction = rng.standard_normal(feed[wrt].shape)
-    analytic = float((_analytic(graph, y, wrt, feed, weights) * direction).sum())
+    if graph.node(wrt).type.is_complex:
+        direction = direction + 1j * rng.standard_normal(direction.shape)
+    # The real product of complex vectors: dloss = Re <gradient, direction>.
+    analytic = float(np.vdot(_analytic(graph, y, wrt, feed, weights), direction).real)
 
     def loss(at: Any) -> float:
-        return float((reference.run(graph, {**feed, wrt: at}).results[result] * weights).sum())
+        return float(np.vdot(weights, reference.run(graph, {**feed, wrt: at}).results[result]).real)
 
     numeric = (loss(feed[wrt] + STEP * direction) - loss(feed[wrt] - STEP * direction)) / (2 * STEP)
-    tangent = float((_tangent(graph, y, wrt, feed, direction) * weights).sum())
+    tangent = float(np.vdot(weights, _tangent(graph, y, wrt, feed, direction)).real)
     for what, got in (("gradient", analytic), ("tangent", tangent)):
         if not abs(numeric - got) <= max(RELATIVE * abs(got), ABSOLUTE):
             raise AssertionError(
@@ -73,4 +79,4 @@ def _tangent(graph: Graph, y: Value, wrt: int, feed: Mapping[int, Any], directio
 
 def _double(array: Any) -> Any:
     array = np.asarray(array)
-    return array.astype(np.float64) if array.dtype.kind == "f" else array
+    return array.astype({"f": np.float64, "c": np.complex128}.get(array.dtype.kind, array.dtype))

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentValueError, DTypeError, LoweringError
+from graphc.errors import ArgumentValueError, GraphcError, LoweringError
 from graphc.ir import Graph, OpDef, Sample, Value, all_ops, get_op, parse, verify
 from graphc.ir.op import Kernel, Structural
-from graphc.ir.types import TensorType, numpy_dtype
+from graphc.ir.types import COMPLEX, DTYPES, FLOATS, INTEGERS, UNSIGNED, TensorType, numpy_dtype
 from graphc.lower import lower
 from graphc.ops.declared import reference
 from graphc.testing.gradients import check_gradient
@@ -58,17 +58,13 @@ def op_cases(ops: Iterable[str] | None = None) -> list[OpCase]:
     names = [n for n, d in all_ops().items() if d.samples is not None] if ops is None else list(ops)
     cases = []
     for name in names:
-        cases += [OpCase(name, p) for p in PROPERTIES if _applies(name, p)]
+        left_out = set() if _is_elementwise(name) else {"special_values"}
+        if get_op(name).lower is None:
+            left_out |= {"native_kernel", "checked_kernel"}
+        cases += [OpCase(name, p) for p in PROPERTIES if p not in left_out]
         for number, sample in enumerate(samples_of(name)):
             cases += [OpCase(name, "gradient", number, operand) for operand in sample.grad]
     return cases
-
-
-def _applies(name: str, property: str) -> bool:
-    """Whether an op can have a property: one without a lowering has no kernels, and few can be given special values."""
-    if property == "special_values":
-        return _is_elementwise(name)
-    return property not in ("native_kernel", "checked_kernel", "dtypes") or get_op(name).lower is not None
 
 
 def check_op(name: str) -> None:
@@ -158,46 +154,120 @@ def check_kernel(name: str, *, checked: bool = False) -> None:
         np.testing.assert_array_equal(x, before[i], err_msg=f"{name}: an operand was changed")
 
 
-#: How far a kernel may be from the reference in other dtypes than float32: a few roundings of theirs.
-OTHER_DTYPES = {"float64": TOLERANCE, "float16": 4e-3, "bfloat16": 3e-2}
+#: How far floats may be from those that are computed in float64: a few roundings of theirs. Integers and bools are exact.
+_TOLERANCES = {
+    "float64": 1e-12, "float32": TOLERANCE, "float16": 4e-3, "bfloat16": 3e-2, "complex64": TOLERANCE, "complex128": 1e-12,
+}  # fmt: skip
+#: Samples that are tried in dtypes other than floats.
+_FEW = 3
 
 
 def check_dtypes(name: str) -> None:
-    """Samples whose first operand is float32 give what the reference does in every other float dtype that the op compiles for."""
-    for dtype, tolerance in OTHER_DTYPES.items():
-        samples = [s for s in (_in_dtype(s, dtype) for s in samples_of(name)) if s is not None and _compiles(name, s)]
+    """In every dtype that there is the op is refused with an error of graphc's, or gives what it should.
+
+    Eager calls and, where the op compiles, kernels are compared: floats and complex numbers with the reference in double
+    precision, integers and bools with each other. Whatever else is raised, from type rule, reference or lowering, is raised.
+    """
+    made = [s for d in DTYPES for s in _in_dtype(samples_of(name), d) if _is_taken(name, s)]
+    for compiled in (False, True):
+        samples = [s for s in made if _compiles(name, s) == compiled]
         if not samples:
             continue
         graph, inputs = sample_graph(name, samples)
-        lowered = lower(graph, canary=True)
-        bound = compile_program(lowered.program, cache_dir=None).bind([], list(lowered.constants))
-        bound.run([np.ascontiguousarray(inputs[i]).reshape(inputs[i].shape) for i in lowered.inputs])
-        bound.check_canaries()
-        wanted = reference.run(graph, inputs, exact=False).results
-        for number, ((buffer, type), want) in enumerate(zip(lowered.results, wanted, strict=True)):
-            got, message = bound.read(buffer).reshape(type.shape), f"{name} of {dtype}: result {number}"
-            _require(got.dtype == type.numpy, f"{message} has dtype {got.dtype}, not {type}")
-            np.testing.assert_allclose(
-                got.astype(np.float64), want.astype(np.float64), tolerance, tolerance, err_msg=message
-            )
+        eager, exact = reference.run(graph, inputs, exact=False).results, reference.run(graph, inputs).results
+        got = _by_kernels(graph, inputs) if compiled else eager
+        for result, mine, by_numpy, wanted in zip(graph.results, got, eager, exact, strict=True):
+            type = graph.type(result.value)
+            message = f"{name}, {result.name}: {type}"
+            _require(mine.dtype == by_numpy.dtype == type.numpy, f"{message} comes as {mine.dtype}, {by_numpy.dtype}")
+            tolerance = _tolerance(graph, result.value)
+            if tolerance is None:
+                np.testing.assert_array_equal(mine, by_numpy, err_msg=message)
+                continue
+            _near(mine, wanted, tolerance, message)
+            _near(by_numpy, wanted, tolerance, message)
 
 
-def _in_dtype(sample: Sample, dtype: str) -> Sample | None:
-    """The sample with another dtype in place of float32; None where its first operand is something else."""
-    arrays = [np.asarray(x) for x in sample.operands]
-    if not arrays or arrays[0].dtype != np.float32:
-        return None
-    with np.errstate(over="ignore"):
-        return Sample(tuple(a.astype(numpy_dtype(dtype)) if a.dtype == np.float32 else a for a in arrays), sample.attrs)
+def _tolerance(graph: Graph, value: Value) -> float | None:
+    """How far a result may be off: what its operands or itself are rounded to, None for integers and bools."""
+    types = [graph.type(value), *map(graph.type, graph.node(value.node).inputs)]
+    return max((_TOLERANCES[t.dtype] for t in types if t.dtype in _TOLERANCES), default=None)
+
+
+def _near(got: Any, wanted: Any, tolerance: float, message: str) -> None:
+    if wanted.dtype.kind == "b":
+        np.testing.assert_array_equal(got, wanted, err_msg=message)
+        return
+    wide = np.complex128 if wanted.dtype.kind == "c" else np.float64
+    with np.errstate(all="ignore"):
+        # What is beyond the dtype is infinite in it.
+        wanted = wanted.astype(got.dtype).astype(wide)
+    np.testing.assert_allclose(got.astype(wide), wanted, tolerance, tolerance, err_msg=message)
+
+
+def _by_kernels(graph: Graph, inputs: dict[int, Any]) -> list[Any]:
+    """The results by native kernels, which stay in their memory."""
+    lowered = lower(graph, canary=True)
+    bound = compile_program(lowered.program, cache_dir=None).bind([], list(lowered.constants))
+    bound.run([np.ascontiguousarray(inputs[i]).reshape(inputs[i].shape) for i in lowered.inputs])
+    bound.check_canaries()
+    return [bound.read(buffer).reshape(type.shape) for buffer, type in lowered.results]
+
+
+def _in_dtype(samples: Iterable[Sample], dtype: str) -> list[Sample]:
+    """The samples in another dtype than that of their first operand, where that is float32 or int32; a few but for floats."""
+    made: list[Sample] = []
+    for sample in samples:
+        arrays = [np.asarray(x) for x in sample.operands]
+        own = arrays[0].dtype.name if arrays else ""
+        if own not in ("float32", "int32") or own == dtype or (own == "int32" and dtype in FLOATS):
+            continue
+        if dtype not in FLOATS and len(made) == _FEW:
+            break
+        with np.errstate(all="ignore"):
+            changed = tuple(_converted(a, dtype) if a.dtype == own else a for a in arrays)
+        made.append(Sample(changed, sample.attrs, sample.grad))
+    return made
+
+
+def _converted(x: Any, dtype: str) -> Any:
+    """Numbers of another dtype, made of these."""
+    if dtype in COMPLEX:
+        return (x - 0.75j * np.roll(x.reshape(-1), 1).reshape(x.shape)).astype(dtype)
+    if x.dtype.kind == "f" and dtype in INTEGERS:
+        x = np.trunc(np.nan_to_num(4 * x, posinf=7, neginf=-7).clip(-90, 90))
+    if dtype in UNSIGNED:
+        x = np.abs(x)
+    return (x > 0) if dtype == "bool" else x.astype(numpy_dtype(dtype))
+
+
+def _is_taken(name: str, sample: Sample) -> bool:
+    """Whether the type rule takes a sample."""
+    try:
+        sample_graph(name, [sample])
+    except GraphcError:
+        return False
+    return True
 
 
 def _compiles(name: str, sample: Sample) -> bool:
-    """Whether the type rule takes a sample and there is a kernel for it."""
+    """Whether there is a kernel for a sample."""
     try:
         lower(sample_graph(name, [sample])[0])
-    except (DTypeError, LoweringError):
+    except LoweringError:
         return False
     return True
+
+
+def check_complex_gradients(name: str) -> None:
+    """The gradients of samples hold for complex numbers, too, where the op takes them."""
+    for sample in _in_dtype(samples_of(name), "complex128"):
+        if not sample.grad or not _is_taken(name, sample):
+            continue
+        graph, inputs = sample_graph(name, [sample])
+        for operand in sample.grad:
+            if graph.node(list(inputs)[operand]).type.is_complex:
+                check_gradient(graph, inputs, list(inputs)[operand])
 
 
 @functools.cache
@@ -280,5 +350,6 @@ PROPERTIES: dict[str, Callable[[str], None]] = {
     "checked_kernel": functools.partial(check_kernel, checked=True),
     "dtypes": check_dtypes,
     "vmap": check_vmap,
+    "complex_gradients": check_complex_gradients,
     "special_values": check_special_values,
 }

@@ -42,7 +42,9 @@ def test_bfloat16(tmp_path):
 def test_other_libraries_read_every_dtype(tmp_path):
     from safetensors.numpy import load_file, save_file
 
-    dtypes = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool")
+    dtypes = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool",
+        "uint16", "uint32", "uint64", "complex64",
+    )  # fmt: skip
     arrays = {d: np.arange(3).astype(d) for d in dtypes}
     arrays |= {"empty": np.zeros((0, 3), np.float32), "number": np.array(5, np.int16), "Ä\n": np.ones(1)}
     ours = save_checkpoint({n: Tensor(a) for n, a in arrays.items()}, tmp_path / "ours.safetensors")

@@ -83,11 +83,21 @@ def test_a_training_cell_of_mindspore_loads_whole():
     np.testing.assert_array_equal(step.parameters_dict()["0.weight"].asnumpy(), state["0.weight"].asnumpy())
 
 
-def test_dtypes_that_graphc_has_not_can_be_left_out():
-    with pytest.raises(CheckpointError, match="'uint16' has dtype uint16") as caught:
-        load_checkpoint(DATA / "foreign.ckpt")
+def test_unsigned_integers_of_mindspore_load_and_are_written_as_it_does(tmp_path):
+    loaded = load_checkpoint(DATA / "foreign.ckpt")
+    assert [loaded[n].type.dtype for n in ("uint16", "uint32", "uint64")] == ["uint16", "uint32", "uint64"]
+    check(loaded, ["float32"])
+    save_checkpoint(loaded, tmp_path / "again.ckpt")
+    assert (tmp_path / "again.ckpt").read_bytes() == (DATA / "foreign.ckpt").read_bytes()
+
+
+def test_dtypes_that_graphc_has_not_can_be_left_out(tmp_path):
+    strange = (DATA / "foreign.ckpt").read_bytes().replace(b"UInt16", b"UInt99")
+    (tmp_path / "strange.ckpt").write_bytes(strange)
+    with pytest.raises(CheckpointError, match="'uint16' has dtype UInt99") as caught:
+        load_checkpoint(tmp_path / "strange.ckpt")
     assert "choice_func" in caught.value.help
-    check(load_checkpoint(DATA / "foreign.ckpt", choice_func=lambda n: not n.startswith("uint")), ["float32"])
+    check(load_checkpoint(tmp_path / "strange.ckpt", choice_func=lambda n: not n.startswith("uint")), ["float32"])
 
 
 @pytest.mark.parametrize("mode", ["AES-GCM", "AES-CBC", "SM4-CBC"])

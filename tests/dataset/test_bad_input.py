@@ -116,9 +116,9 @@ def test_runtime_errors(action, message):
         (lambda: ds.config.set_multiprocessing_start_method("thread"), ArgumentValueError, "GC112"),
         (lambda: ds.MnistDataset("/no/such/folder"), ArgumentValueError, "GC205"),
         (
-            lambda: next(iter(ds.NumpySlicesDataset(np.ones(2, np.uint32)))),
+            lambda: next(iter(ds.NumpySlicesDataset(np.ones(2, np.longdouble)))),
             DTypeError,
-            "column_0' is uint32, .*\n.*\n.*\n  help: map it",
+            "column_0' is float128, .*\n.*\n.*\n  help: map it",
         ),
     ],
 )

@@ -21,7 +21,7 @@ class Scale(nn.Cell):
 
 
 @pytest.mark.parametrize("order", [">", "<", "="])
-@pytest.mark.parametrize("kind", ["i2", "i4", "i8", "f2", "f4", "f8"])
+@pytest.mark.parametrize("kind", ["i2", "i4", "i8", "u2", "u4", "u8", "f2", "f4", "f8"])
 def test_every_way_in(order: str, kind: str) -> None:
     given, want = np.arange(3).astype(order + kind), np.arange(3).astype("=" + kind)
     step = graphc.compile(nn.ReLU(), want)

@@ -43,12 +43,8 @@ def check(action, code, words, *classes):
 # ---- inputs
 
 ARRAYS = {
-    "complex64": np.zeros(3, np.complex64),
-    "complex128": np.zeros(3, np.complex128),
     "object": np.array([None, 1]),
-    "uint16": np.zeros(3, np.uint16),
-    "uint32": np.zeros(3, np.uint32),
-    "uint64": np.zeros(3, np.uint64),
+    "clongdouble": np.zeros(3, np.clongdouble),
     "longdouble": np.zeros(3, np.longdouble),
     "datetime64": np.zeros(3, "datetime64[s]"),
     "timedelta64": np.zeros(3, "timedelta64[s]"),

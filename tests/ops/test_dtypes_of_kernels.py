@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import graphc
 from graphc import GraphcError, Tensor, nn, ops
 
-DTYPES = ["bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64"]
-INTEGERS = DTYPES[1:6]
+DTYPES = [
+    "bool", "int8", "uint8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+]  # fmt: skip
+INTEGERS = DTYPES[1:9]
 ROWS = Tensor(np.array([4, 0, 0, 2], np.int32))
 
 
@@ -120,9 +123,31 @@ IMAGE = np.ones((1, 1, 4, 4))
         (lambda x: ops.GradOperation()(lambda x: ops.gather(x, ROWS, 0))(x), np.ones((5, 3))),
     ],
 )
-def test_what_has_no_kernel_for_float64_names_the_dtype(function, x):
-    with pytest.raises(GraphcError, match=r"GC181.*for float64"):
-        Of(function)(Tensor(x))
+def test_float64_has_kernels(function, x):
+    x = x + np.random.default_rng(0).standard_normal(x.shape)
+    got = Of(function)(Tensor(x))
+    assert got.type.dtype == "float64"
+    try:
+        graphc.set_context(mode=graphc.PYNATIVE_MODE)
+        wanted = Of(function)(Tensor(x))
+    finally:
+        graphc.set_context(mode=graphc.GRAPH_MODE)
+    np.testing.assert_allclose(got.asnumpy(), wanted.asnumpy(), rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_compiled_complex_numbers_are_refused_by_name(dtype):
+    z = Tensor(np.ones(3, dtype))
+    for function, name in (
+        (lambda z: z * z, "Mul"),
+        (lambda z: ops.abs(z), "Abs"),
+        (lambda z: ops.reshape(z, (3, 1)), "Reshape"),
+        (lambda z: z, "Input"),
+    ):
+        with pytest.raises(GraphcError, match=f"GC181. {name} has no kernel for {dtype}"):
+            Of(function)(z)
+    with pytest.raises(GraphcError, match=f"GC181.*{dtype}"):
+        Of(lambda x: ops.real(ops.cast(x, dtype)))(Tensor(np.ones(3, np.float32)))
 
 
 def test_running_extrema_of_bools_are_refused():

@@ -66,7 +66,7 @@ def test_a_number_is_not_rounded_on_its_way_to_float64():
     np.testing.assert_array_equal(made.asnumpy(), [-0.7, 0.7])
 
 
-INTEGERS = ["int8", "uint8", "int16", "int32", "int64"]
+INTEGERS = ["int8", "uint8", "int16", "int32", "int64", "uint16", "uint32", "uint64"]
 
 #: Functions whose sums of integers are taken in int64, as in MindSpore, and those that keep the dtype, as there.
 WIDENED = {

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from graphc_codegen.dtypes import UNSIGNED
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
-from graphc_codegen.kernels.vectors import along, maximum_or_nan
+from graphc_codegen.kernels.vectors import along
 from graphc_codegen.writer import MEMORY, REGISTER, Writer, vec
 
 # ---- scatter
@@ -60,7 +61,7 @@ def scatter_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         def row(i: str | int, active: int, _: list[str]) -> list[str]:
             place = w.at(target, i, out)
             old, new = w.vload(place, active, out), read(source, i, active)
-            made = _combined(w, p["mode"], out, old, new)
+            made = _combined(w, p["mode"], "float64" if p.get("block") else p["dtype"], old, new)
             w.vstore(w.op(f"select i1 {valid}, {v} {made}, {v} {old}"), place, active, out)
             return []
 
@@ -69,17 +70,17 @@ def scatter_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     w.repeat(p["outer"], lambda o: w.repeat(count, lambda k: one(o, k)))
 
 
-def _combined(w: Writer, mode: str, type: str, old: str, new: str) -> str:
+def _combined(w: Writer, mode: str, dtype: str, old: str, new: str) -> str:
     if mode == "update":
         return new
+    type = MEMORY[dtype]
     if mode in ("add", "mul"):
         return w.binary(f"{'f' if type in ('float', 'double') else ''}{mode}", old, new, type)
-    if type == "float":
-        if mode == "max":
-            return maximum_or_nan(w, old, new)
-        smaller = w.select(w.binary("fcmp olt", old, new), old, new)
-        return w.select(w.binary("fcmp uno", old, old), old, smaller)
-    return w.select(w.binary(f"icmp {'sgt' if mode == 'max' else 'slt'}", old, new, type), old, new, type)
+    if type in ("float", "double"):
+        better = w.select(w.binary(f"fcmp {'ogt' if mode == 'max' else 'olt'}", old, new, type), old, new, type)
+        return w.select(w.binary("fcmp uno", old, old, type), old, better, type)
+    sign = "u" if dtype in UNSIGNED else "s"
+    return w.select(w.binary(f"icmp {sign}{'gt' if mode == 'max' else 'lt'}", old, new, type), old, new, type)
 
 
 _COMBINE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}

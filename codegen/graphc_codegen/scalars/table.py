@@ -2,7 +2,7 @@
 
 Meanings are NumPy's in the given dtype, with these decisions where NumPy leaves room or raises:
 
-- integer arithmetic wraps; uint8 counts from 0 to 255 in division, comparison, `max`, `min`, `sign` and `cast`;
+- integer arithmetic wraps; unsigned numbers have no sign in division, comparison, `max`, `min`, `sign` and `cast`;
 - integer `floordiv` and `mod` by zero give 0; the smallest integer divided by -1 wraps;
 - integer `pow` wraps; a negative exponent gives 0 unless the base is 1 or -1;
 - `cast` of a float to an integer truncates; out of range saturates and NaN gives 0; integers lose their high bits;
@@ -47,7 +47,7 @@ class ScalarOp:
     weight      what it costs, relative to an addition
     result      the rule for the dtype of its result. "same": that of all operands; "test": bool, the operands have one dtype;
                 "choice": that of the operands behind the first one, which is bool; "own": the instruction says it
-    floats ...  what writes it for operands of these dtypes, None where it is not defined. `float64` and `uint8` are for what
+    floats ...  what writes it for operands of these dtypes, None where it is not defined. `float64` and `unsigned` are for what
                 differs from all floats and all integers
     exact       whether a result computed from halves is one, so that it need not be rounded
     """
@@ -60,7 +60,7 @@ class ScalarOp:
     floats: Write | None = None
     float64: Write | None = None
     integers: Write | None = None
-    uint8: Write | None = None
+    unsigned: Write | None = None
     bools: Write | None = None
     exact: bool = False
 
@@ -70,7 +70,7 @@ class ScalarOp:
             return self.bools
         if dtype in FLOATS:
             return self.float64 or self.floats if dtype == "float64" else self.floats
-        return self.uint8 or self.integers if dtype in UNSIGNED else self.integers
+        return self.unsigned or self.integers if dtype in UNSIGNED else self.integers
 
     def result_dtype(self, operands: Sequence[str]) -> str:
         """The dtype of the result, from those of the operands. Raises ValueError where the instruction says it."""
@@ -83,7 +83,7 @@ def _comparison(name: str, twin: Callable[..., Any], floats: str, signed: str, u
     """A row; the others are LLVM's predicates."""
     return ScalarOp(
         name, 2, twin, result="test", floats=plain(f"fcmp {floats}"),
-        integers=plain(f"icmp {signed}"), uint8=plain(f"icmp {unsigned}"), bools=plain(f"icmp {unsigned}"),
+        integers=plain(f"icmp {signed}"), unsigned=plain(f"icmp {unsigned}"), bools=plain(f"icmp {unsigned}"),
     )  # fmt: skip
 
 
@@ -101,34 +101,34 @@ _ROWS = (
     ScalarOp(
         "floordiv", 2, np.floor_divide, 60,
         floats=one_of_two(power_float32.floor_divide, 0), float64=one_of_two(power_float64.floor_divide, 0),
-        integers=arithmetic.integer_quotient, uint8=arithmetic.unsigned_division("udiv"),
+        integers=arithmetic.integer_quotient, unsigned=arithmetic.unsigned_division("udiv"),
     ),
     ScalarOp(
         "mod", 2, np.remainder, 60,
         floats=one_of_two(power_float32.floor_divide, 1), float64=one_of_two(power_float64.floor_divide, 1),
-        integers=arithmetic.integer_remainder, uint8=arithmetic.unsigned_division("urem"),
+        integers=arithmetic.integer_remainder, unsigned=arithmetic.unsigned_division("urem"),
     ),
     ScalarOp(
         "pow", 2, twins.power, 60,
         floats=arithmetic.float_pow(power_float32.pow), float64=arithmetic.float_pow(power_float64.pow),
-        integers=arithmetic.integer_pow(), uint8=arithmetic.integer_pow(unsigned=True),
+        integers=arithmetic.integer_pow(), unsigned=arithmetic.integer_pow(unsigned=True),
     ),
     ScalarOp(
         "max", 2, np.maximum, floats=extremum("fcmp ogt"),
-        integers=integer_extremum("icmp sgt"), uint8=integer_extremum("icmp ugt"), bools=plain("or"), exact=True,
+        integers=integer_extremum("icmp sgt"), unsigned=integer_extremum("icmp ugt"), bools=plain("or"), exact=True,
     ),
     ScalarOp(
         "min", 2, np.minimum, floats=extremum("fcmp olt"),
-        integers=integer_extremum("icmp slt"), uint8=integer_extremum("icmp ult"), bools=plain("and"), exact=True,
+        integers=integer_extremum("icmp slt"), unsigned=integer_extremum("icmp ult"), bools=plain("and"), exact=True,
     ),
     ScalarOp("neg", 1, np.negative, floats=arithmetic.neg, integers=arithmetic.integer_neg, exact=True),
     ScalarOp(
         "abs", 1, np.abs, floats=intrinsic("fabs"),
-        integers=arithmetic.integer_abs, uint8=arithmetic.same, bools=arithmetic.same, exact=True,
+        integers=arithmetic.integer_abs, unsigned=arithmetic.same, bools=arithmetic.same, exact=True,
     ),
     ScalarOp(
         "sign", 1, np.sign, floats=arithmetic.sign,
-        integers=arithmetic.integer_sign, uint8=arithmetic.unsigned_sign, exact=True,
+        integers=arithmetic.integer_sign, unsigned=arithmetic.unsigned_sign, exact=True,
     ),
     ScalarOp("floor", 1, np.floor, floats=intrinsic("floor"), integers=arithmetic.same, exact=True),
     ScalarOp("round", 1, np.round, floats=intrinsic("roundeven"), integers=arithmetic.same, exact=True),

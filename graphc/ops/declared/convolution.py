@@ -11,8 +11,9 @@ import numpy as np
 from graphc.errors import ShapeError
 from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import Geometry
-from graphc.ir.op import Attrs, Kernel, Types
+from graphc.ir.op import Attrs, Kernel, TypeRule, Types
 from graphc.ir.types import FLOATS
+from graphc.ops.declared import doubles
 from graphc.ops.declared.batching import Mapped, folding, loop
 from graphc.ops.declared.rules import Array, check_dtype, floats, same_dtype
 from graphc.ops.declared.windows import output_plane, windows
@@ -153,6 +154,15 @@ def _conv_samples(first: str, second: str) -> Iterator[Sample]:
         yield Sample((scale * operands[0], scale * operands[1]), attrs, grad=(0, 1))
 
 
+def _adjoint_infer(name: str) -> TypeRule:
+    def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+        dtype = same_dtype(name, types)
+        check_dtype(name, "dy", types[0], FLOATS)
+        return (TensorType(dtype, attrs["shape"]),)
+
+    return infer
+
+
 _CONV_ATTRS = {"pad": (0, 0, 0, 0), "stride": (1, 1), "dilation": (1, 1)}
 
 op(
@@ -162,7 +172,10 @@ op(
     infer=_conv_infer,
     ref=_conv_ref,
     grad=_conv_grad,
-    lower=Kernel(lambda k, inputs, outputs, attrs: k.convolve(inputs[0], inputs[1], outputs[0], _geometry(attrs))),
+    lower=Kernel(
+        lambda k, inputs, outputs, attrs: k.convolve(inputs[0], inputs[1], outputs[0], _geometry(attrs)),
+        double=doubles.convolve,
+    ),
     batch=_conv_batch,
     samples=lambda: _conv_samples("x", "w"),
     doc="cross-correlation of images with [out, in, kh, kw] weights",
@@ -172,14 +185,15 @@ op(
     "Conv2DBackpropInput",
     "dy weight",
     attrs={"shape": REQUIRED, **_CONV_ATTRS},
-    infer=lambda types, attrs: (TensorType(types[0].dtype, attrs["shape"]),),
+    infer=_adjoint_infer("Conv2DBackpropInput"),
     ref=_conv_input_ref,
     grad=lambda g, n, d: [
         g.Conv2D(d, n.weight, **_conv_attrs(n)),
         g.Conv2DBackpropFilter(n.dy, d, shape=n.type(n.weight).shape, **_conv_attrs(n)),
     ],
     lower=Kernel(
-        lambda k, inputs, outputs, attrs: k.convolve_input(inputs[0], inputs[1], outputs[0], _geometry(attrs))
+        lambda k, inputs, outputs, attrs: k.convolve_input(inputs[0], inputs[1], outputs[0], _geometry(attrs)),
+        double=doubles.convolve_input,
     ),
     batch=_input_batch,
     samples=lambda: _conv_samples("dy", "w"),
@@ -190,14 +204,15 @@ op(
     "Conv2DBackpropFilter",
     "dy x",
     attrs={"shape": REQUIRED, **_CONV_ATTRS},
-    infer=lambda types, attrs: (TensorType(types[0].dtype, attrs["shape"]),),
+    infer=_adjoint_infer("Conv2DBackpropFilter"),
     ref=_conv_filter_ref,
     grad=lambda g, n, d: [
         g.Conv2D(n.x, d, **_conv_attrs(n)),
         g.Conv2DBackpropInput(n.dy, d, shape=n.type(n.x).shape, **_conv_attrs(n)),
     ],
     lower=Kernel(
-        lambda k, inputs, outputs, attrs: k.weight_gradient(inputs[0], inputs[1], outputs[0], _geometry(attrs))
+        lambda k, inputs, outputs, attrs: k.weight_gradient(inputs[0], inputs[1], outputs[0], _geometry(attrs)),
+        double=doubles.weight_gradient,
     ),
     batch=_filter_batch,
     samples=lambda: _conv_samples("dy", "x"),

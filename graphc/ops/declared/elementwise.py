@@ -10,7 +10,7 @@ from graphc.errors import ShapeError
 from graphc.ir import NO_GRAD, Builder, Gradient, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import Binary, ExpressionBuilder, Handle, Unary
 from graphc.ir.op import Attrs, NoGrad, Scalar, Types
-from graphc.ir.types import FLOATS, INTEGERS
+from graphc.ir.types import COMPLEX, FLOATS, INTEGERS
 from graphc.ops.declared.batching import Mapped
 from graphc.ops.declared.rules import (
     NUMERIC,
@@ -25,6 +25,9 @@ from graphc.ops.declared.rules import (
     same_dtype,
     unbroadcast,
 )
+
+#: Numbers of any kind.
+_NUMBERS = (*NUMERIC, *COMPLEX)
 
 # ---- one operand
 
@@ -66,17 +69,33 @@ def unary(
     )
 
 
-unary("Neg", np.negative, lambda e, x: e.neg(x), lambda g, n, dy: [g.Neg(dy)], dtypes=NUMERIC, doc="-x")
+unary("Neg", np.negative, lambda e, x: e.neg(x), lambda g, n, dy: [g.Neg(dy)], dtypes=_NUMBERS, doc="-x")
 
-unary(
+
+def _abs_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    check_dtype("Abs", "x", types[0], ("bool", *_NUMBERS))
+    return (TensorType(types[0].part, types[0].shape),)
+
+
+def _abs_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
+    x = g.type(n.x)
+    if not x.is_complex:
+        return [g.Mul(dy, g.Sign(n.x))]
+    # x / |x|, and 0 at 0.
+    none = g.like(0.0, dy)
+    share = g.Select(g.Equal(n.out(), none), none, g.Div(dy, n.out()))
+    return [g.Mul(g.Cast(share, dtype=x.dtype), n.x)]
+
+
+op(
     "Abs",
-    np.abs,
-    lambda e, x: e.abs(x),
-    lambda g, n, dy: [g.Mul(dy, g.Sign(n.x))],
-    0.1,
-    3,
-    NUMERIC,
-    doc="|x|",
+    "x",
+    infer=_abs_infer,
+    ref=np.abs,
+    grad=_abs_grad,
+    lower=Scalar(lambda e, x: e.abs(x)),
+    samples=unary_samples(0.1, 3, NUMERIC, True),
+    doc="|x|, of complex numbers a float; bools as they are",
 )
 
 unary("Sign", np.sign, lambda e, x: e.sign(x), NO_GRAD, dtypes=NUMERIC, doc="-1, 0 or 1")
@@ -86,7 +105,7 @@ unary(
     np.square,
     lambda e, x: e.mul(x, x),
     lambda g, n, dy: [g.Mul(g.Mul(dy, g.like(2.0, n.x)), n.x)],
-    dtypes=NUMERIC,
+    dtypes=_NUMBERS,
     doc="x * x",
 )
 
@@ -200,16 +219,17 @@ def _power(x: Array, y: Array) -> Array:
     return np.power(x, y)
 
 
-_binary("Add", np.add, lambda e, x, y: e.add(x, y), lambda g, n, dy: (dy, dy), doc="x + y")
+_binary("Add", np.add, lambda e, x, y: e.add(x, y), lambda g, n, dy: (dy, dy), _NUMBERS, doc="x + y")
 
-_binary("Sub", np.subtract, lambda e, x, y: e.sub(x, y), lambda g, n, dy: (dy, g.Neg(dy)), doc="x - y")
+_binary("Sub", np.subtract, lambda e, x, y: e.sub(x, y), lambda g, n, dy: (dy, g.Neg(dy)), _NUMBERS, doc="x - y")
 
 _binary(
     "Mul",
     np.multiply,
     lambda e, x, y: e.mul(x, y),
     lambda g, n, dy: (g.Mul(dy, n.y), g.Mul(dy, n.x)),
-    doc="x * y",
+    ("bool", *_NUMBERS),
+    doc="x * y; of bools: and",
 )
 
 _binary(
@@ -217,7 +237,7 @@ _binary(
     np.divide,
     lambda e, x, y: e.div(x, y),
     lambda g, n, dy: (g.Div(dy, n.y), g.Neg(g.Div(g.Mul(dy, n.out()), n.y))),
-    FLOATS,
+    (*FLOATS, *COMPLEX),
     doc="x / y",
 )
 
@@ -230,6 +250,7 @@ _binary(
         # 0^y is 0 around any y > 0, though log 0 is infinite.
         g.Mul(dy, g.Mul(n.out(), g.Log(g.Select(g.Equal(n.x, g.like(0.0, n.x)), g.like(1.0, n.x), n.x)))),
     ),
+    _NUMBERS,
     int_low=0,
     doc="x to the power y",
 )
@@ -239,6 +260,7 @@ _binary(
     np.maximum,
     lambda e, x, y: e.max(x, y),
     lambda g, n, dy: _shared(g, n, g.Greater(n.x, n.y), dy),
+    ("bool", *NUMERIC),
     doc="the larger one, NaN if either is; on a tie either gets half the gradient",
 )
 
@@ -247,6 +269,7 @@ _binary(
     np.minimum,
     lambda e, x, y: e.min(x, y),
     lambda g, n, dy: _shared(g, n, g.Less(n.x, n.y), dy),
+    ("bool", *NUMERIC),
     doc="the smaller one, NaN if either is; on a tie either gets half the gradient",
 )
 
@@ -276,7 +299,7 @@ op(
 )
 
 
-def _compare(name: str, ref: Callable[..., Array], scalar: Binary, dtypes: Sequence[str] = NUMERIC) -> None:
+def _compare(name: str, ref: Callable[..., Array], scalar: Binary, dtypes: Sequence[str] = ("bool", *NUMERIC)) -> None:
     def samples() -> list[Sample]:
         made = _pair_samples(-2, 2, NUMERIC, ())()
         special = np.array([1, np.nan, np.inf, -np.inf, 0, -0.0], np.float32)
@@ -300,9 +323,9 @@ def _compare(name: str, ref: Callable[..., Array], scalar: Binary, dtypes: Seque
     )
 
 
-_compare("Equal", np.equal, lambda e, x, y: e.eq(x, y), ("bool", *NUMERIC))
+_compare("Equal", np.equal, lambda e, x, y: e.eq(x, y), ("bool", *_NUMBERS))
 
-_compare("NotEqual", np.not_equal, lambda e, x, y: e.ne(x, y), ("bool", *NUMERIC))
+_compare("NotEqual", np.not_equal, lambda e, x, y: e.ne(x, y), ("bool", *_NUMBERS))
 
 _compare("Less", np.less, lambda e, x, y: e.lt(x, y))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentValueError, LoweringError, ShapeError
+from graphc.errors import ArgumentValueError, ShapeError
 from graphc.ir import NO_GRAD, REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle
 from graphc.ir.op import Attrs, Kernel, Operands, Scalar, Types
@@ -89,7 +89,12 @@ def _gather_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: At
 
 
 def _gather_grad_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    k.call("gather_grad", inputs, outputs, **_gather_params(outputs[0].type, inputs[1].type, attrs["axis"]))
+    if inputs[0].type.dtype == "float32":
+        k.call("gather_grad", inputs, outputs, **_gather_params(outputs[0].type, inputs[1].type, attrs["axis"]))
+        return
+    zeros = k.temp(outputs[0].type)
+    k.fill(zeros, 0)
+    _lower(k, (zeros, inputs[1], inputs[0]), outputs, {"axis": attrs["axis"], "mode": "add"})
 
 
 def _gather_grad_ref(dy: Array, indices: Array, shape: tuple[int, ...], axis: int) -> Array:
@@ -189,7 +194,7 @@ op(
     infer=lambda types, attrs: (TensorType(types[0].dtype, attrs["shape"]),),
     ref=_gather_grad_ref,
     grad=lambda g, n, d: [g.Gather(d, n.indices, axis=n.axis), None],
-    lower=Kernel(_gather_grad_lower),
+    lower=Kernel(_gather_grad_lower, tuple(d for d in MOVED if d != "bool")),
     batch=_gather_grad_batch,
     samples=lambda: [
         Sample((floats(4, 3, 17), integers(4, 3, low=0, high=8)), {"shape": (9, 17)}, grad=(0,)),
@@ -266,14 +271,9 @@ def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) ->
     if not indices.size or not inputs[2].type.size:
         k.duplicate(inputs[0], outputs[0])
         return
-    if x.dtype in ("int8", "int16", "uint8") and attrs["mode"] != "update":
+    if x.dtype in ("int8", "int16", "uint8", "uint16") and attrs["mode"] != "update":
         _scatter_wide(k, inputs, outputs, attrs)
         return
-    if x.dtype == "float64" and attrs["mode"] != "update":
-        raise LoweringError(
-            f"Scatter has no kernel for float64 that does more than replace: its mode is {attrs['mode']!r}",
-            code="GC181",
-        )
     k.call(
         "scatter",
         inputs,

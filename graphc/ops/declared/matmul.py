@@ -11,7 +11,8 @@ from graphc.errors import ShapeError
 from graphc.ir import Builder, Gradient, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, Operand
 from graphc.ir.op import Attrs, Kernel, Operands, TypeRule, Types
-from graphc.ir.types import FLOATS
+from graphc.ir.types import COMPLEX, FLOATS
+from graphc.ops.declared import doubles
 from graphc.ops.declared.batching import Mapped, leading
 from graphc.ops.declared.rules import Array, check_dtype, floats, same_dtype
 
@@ -30,7 +31,7 @@ def _infer(name: str, batched: bool) -> TypeRule:
     def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         x, y = types
         dtype = same_dtype(name, types)
-        check_dtype(name, "x", x, FLOATS)
+        check_dtype(name, "x", x, (*FLOATS, *COMPLEX))
         wanted = "the same rank of at least 3" if batched else "rank 2"
         if (x.rank < 3 or x.rank != y.rank) if batched else (x.rank != 2 or y.rank != 2):
             raise ShapeError(f"{name}: operands are {x} and {y}, expected {wanted}")
@@ -164,7 +165,7 @@ for _name, _batched, _lead in _FAMILY:
         infer=_infer(_name, _batched),
         ref=_ref,
         grad=_grad(_name),
-        lower=Kernel(_lower),
+        lower=Kernel(_lower, double=doubles.matmul),
         batch=leading if _batched else _batch,
         samples=partial(_samples, _lead),
         doc="matrix product" + (" per leading index" if _batched else ""),

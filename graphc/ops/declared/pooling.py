@@ -13,8 +13,9 @@ from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, KernelRule, Operands, TypeRule, Types
 from graphc.ir.types import FLOATS
+from graphc.ops.declared import doubles
 from graphc.ops.declared.batching import folding
-from graphc.ops.declared.rules import Array, check_dtype, exact_sum, floats
+from graphc.ops.declared.rules import Array, check_dtype, exact_sum, floats, same_dtype
 from graphc.ops.declared.windows import Pair, output_plane, windows
 
 # ---- pooling
@@ -30,6 +31,15 @@ def _pool_infer(name: str) -> TypeRule:
         if max(pad[:2]) >= kernel[0] or max(pad[2:]) >= kernel[1]:
             raise ArgumentValueError(f"{name}: pad {pad} must be smaller than the window {kernel}")
         return (TensorType(x.dtype, (*x.shape[:2], *output_plane(name, x.shape[2:], kernel, attrs))),)
+
+    return infer
+
+
+def _adjoint_infer(name: str, operand: str) -> TypeRule:
+    def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+        dtype = same_dtype(name, types)
+        check_dtype(name, operand, types[0], FLOATS)
+        return (TensorType(dtype, attrs.get("shape", types[0].shape)),)
 
     return infer
 
@@ -159,7 +169,7 @@ op(
     infer=_pool_infer("MaxPool"),
     ref=_max_ref,
     grad=lambda g, n, dy: [g.MaxPoolGrad(n.x, dy, **_pool_attrs(n))],
-    lower=Kernel(_pool_lower("max_pool")),
+    lower=Kernel(_pool_lower("max_pool"), double=doubles.max_pool),
     batch=folding(),
     samples=lambda: _pool_samples({}, False),
     doc="largest pixel of each window, padding left out; NaN if there is one",
@@ -169,10 +179,10 @@ op(
     "MaxPoolGrad",
     "x dy",
     attrs=_POOL_ATTRS,
-    infer=lambda types, attrs: (types[0],),
+    infer=_adjoint_infer("MaxPoolGrad", "x"),
     ref=_max_grad_ref,
     grad=lambda g, n, d: [None, _at_first_maximum(g, n, d)],
-    lower=Kernel(_pool_lower("max_pool_grad")),
+    lower=Kernel(_pool_lower("max_pool_grad"), double=doubles.max_pool_grad),
     batch=folding(),
     samples=lambda: _pool_samples({}, True),
     doc="dy at the first maximum of each window",
@@ -185,7 +195,7 @@ op(
     infer=_pool_infer("AvgPool"),
     ref=_avg_ref,
     grad=lambda g, n, dy: [g.AvgPoolGrad(dy, shape=n.type(n.x).shape, **_pool_attrs(n))],
-    lower=Kernel(_pool_lower("avg_pool")),
+    lower=Kernel(_pool_lower("avg_pool"), double=doubles.avg_pool),
     batch=folding(),
     samples=lambda: (s for flag in (True, False) for s in _pool_samples({"count_include_pad": flag}, False)),
     doc="mean of each window; count_include_pad says whether padding counts",
@@ -195,10 +205,10 @@ op(
     "AvgPoolGrad",
     "dy",
     attrs={"shape": REQUIRED, **_AVG_ATTRS},
-    infer=lambda types, attrs: (TensorType(types[0].dtype, attrs["shape"]),),
+    infer=_adjoint_infer("AvgPoolGrad", "dy"),
     ref=_avg_grad_ref,
     grad=lambda g, n, d: [g.AvgPool(d, **{k: v for k, v in _pool_attrs(n).items() if k != "shape"})],
-    lower=Kernel(_pool_lower("avg_pool_grad")),
+    lower=Kernel(_pool_lower("avg_pool_grad"), double=doubles.avg_pool_grad),
     batch=folding(shape=True),
     samples=lambda: (
         Sample((s.operands[1],), {"shape": s.operands[0].shape, **s.attrs}, grad=(0,))

@@ -13,7 +13,7 @@ from graphc.errors import ArgumentValueError, ShapeError
 from graphc.ir import NO_GRAD, REQUIRED, Builder, Gradient, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, NoGrad, Operands, Reduce, TypeRule, Types
-from graphc.ir.types import FLOATS
+from graphc.ir.types import COMPLEX, FLOATS
 from graphc.ops.declared.batching import along
 from graphc.ops.declared.rules import (
     NUMERIC,
@@ -123,14 +123,21 @@ def _reduction(
     )
 
 
-_reduction("ReduceSum", exact_sum, Reduce("sum"), lambda g, n, dy: [_spread(g, n, dy)], doc="sum over axes")
+_reduction(
+    "ReduceSum",
+    exact_sum,
+    Reduce("sum"),
+    lambda g, n, dy: [_spread(g, n, dy)],
+    (*NUMERIC, *COMPLEX),
+    doc="sum over axes",
+)
 
 _reduction(
     "ReduceMean",
     partial(exact_sum, fold=np.mean),
     Reduce("sum", mean=True),
     _mean_grad,
-    FLOATS,
+    (*FLOATS, *COMPLEX),
     False,
     doc="mean over axes",
 )
@@ -153,16 +160,26 @@ _reduction(
     doc="smallest element, NaN if there is one",
 )
 
-_reduction("ReduceProd", partial(exact_sum, fold=np.prod), Reduce("prod"), _product_grad, doc="product over axes")
+_reduction(
+    "ReduceProd",
+    partial(exact_sum, fold=np.prod),
+    Reduce("prod"),
+    _product_grad,
+    (*NUMERIC, *COMPLEX),
+    doc="product over axes",
+)
 
 _reduction("ReduceAll", np.all, Reduce("all"), NO_GRAD, ("bool",), doc="logical and over axes")
 
 _reduction("ReduceAny", np.any, Reduce("any"), NO_GRAD, ("bool",), doc="logical or over axes")
 
 
+_RANKED = ("int32", "int64", "uint32", "uint64", "float32", "float64")
+
+
 def _arg_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     (x,) = types
-    check_dtype("Argmax", "x", x, ("int32", "int64", "float32", "float64"))
+    check_dtype("Argmax", "x", x, _RANKED)
     if not 0 <= attrs["axis"] < x.rank:
         raise ArgumentValueError(f"Argmax: axis {attrs['axis']} is out of range for {x}")
     if x.shape[attrs["axis"]] == 0:
@@ -191,7 +208,7 @@ op(
     infer=_arg_infer,
     ref=_arg_ref,
     grad=NO_GRAD,
-    lower=Kernel(_arg_lower, ("int32", "int64", "float32", "float64")),
+    lower=Kernel(_arg_lower, _RANKED),
     batch=along("axis"),
     samples=lambda: [
         Sample((floats(5, 33),), {"axis": 1}),

@@ -22,7 +22,9 @@ class Outcome(NamedTuple):
 
 
 def evaluation_dtype(type: TensorType, exact: bool) -> np.dtype[Any]:
-    """float64 for every float of the oracle, else the type's own dtype."""
+    """float64 for every float of the oracle, complex128 for every complex number, else the type's own dtype."""
+    if exact and type.is_complex:
+        return np.dtype(np.complex128)
     return np.dtype(np.float64) if exact and type.is_float else type.numpy
 
 

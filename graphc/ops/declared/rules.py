@@ -11,7 +11,7 @@ import numpy as np
 from graphc.errors import ArgumentValueError, DTypeError, ShapeError
 from graphc.ir import Builder, TensorType, Value
 from graphc.ir.op import Attrs, TypeRule, Types
-from graphc.ir.types import FLOATS, INTEGERS
+from graphc.ir.types import COMPLEX, FLOATS, INTEGERS
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -28,18 +28,20 @@ def check_dtype(op: str, operand: str, type: TensorType, allowed: Sequence[str])
     if type.dtype not in allowed:
         raise DTypeError(
             f"{op}: {operand} is {type}, expected dtype {' or '.join(allowed)}",
-            help=f"cast it first: ops.cast({operand}, graphc.{allowed[-1]})",
+            help=f"take a part of it first: ops.real({operand}), ops.abs({operand})"
+            if type.is_complex
+            else f"cast it first: ops.cast({operand}, graphc.{([d for d in allowed if d not in COMPLEX] or allowed)[-1]})",
         )
 
 
 def exact_sum(
     x: Array, axis: int | tuple[int, ...], keepdims: bool = False, fold: Callable[..., Any] = np.sum
 ) -> Array:
-    """The sum, or another fold that takes a dtype, of float32 in float64 and rounded once; other dtypes keep theirs.
+    """The sum, or another fold that takes a dtype, of float32 in float64 and rounded once, as of complex64; others keep theirs.
 
     NumPy adds up pairwise along a contiguous axis only: 2^20 equal rows have a sum that is off by 1 %.
     """
-    wide = np.float64 if x.dtype == np.float32 else None
+    wide = {"float32": np.float64, "complex64": np.complex128}.get(x.dtype.name)
     return np.asarray(fold(x, axis=axis, keepdims=keepdims, dtype=wide)).astype(x.dtype, copy=False)
 
 

@@ -9,6 +9,7 @@ from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, KernelRule, Operands, TypeRule, Types
 from graphc.ir.types import FLOATS
+from graphc.ops.declared import doubles
 from graphc.ops.declared.batching import folding, leading
 from graphc.ops.declared.rules import Array, check_dtype, exact_sum, floats, integers, same_dtype
 
@@ -54,7 +55,7 @@ op(
     infer=_rows_infer("Softmax"),
     ref=lambda x: np.exp(_log_softmax(x)),
     grad=lambda g, n, dy: [g.SoftmaxGrad(n.out(), dy)],
-    lower=Kernel(_rows_lower("softmax")),
+    lower=Kernel(_rows_lower("softmax"), double=doubles.softmax),
     batch=leading,
     samples=lambda: _rows_samples(1),
     doc="exp(x) / sum exp(x) over the last axis",
@@ -79,7 +80,7 @@ op(
     infer=_rows_infer("SoftmaxGrad"),
     ref=lambda y, dy: y * (dy - exact_sum(y * dy, -1, True)),
     grad=_softmax_grad_grad,
-    lower=Kernel(_rows_lower("softmax_grad")),
+    lower=Kernel(_rows_lower("softmax_grad"), double=doubles.softmax_grad),
     batch=leading,
     samples=lambda: _rows_samples(2),
     doc="gradient of Softmax from its result y",
@@ -91,7 +92,7 @@ op(
     infer=_rows_infer("LogSoftmax"),
     ref=_log_softmax,
     grad=lambda g, n, dy: [g.LogSoftmaxGrad(n.out(), dy)],
-    lower=Kernel(_rows_lower("log_softmax")),
+    lower=Kernel(_rows_lower("log_softmax"), double=doubles.log_softmax),
     batch=leading,
     samples=lambda: _rows_samples(1),
     doc="x - log(sum exp(x)) over the last axis",
@@ -113,7 +114,7 @@ op(
     infer=_rows_infer("LogSoftmaxGrad"),
     ref=lambda y, dy: dy - np.exp(y) * exact_sum(dy, -1, True),
     grad=_log_softmax_grad_grad,
-    lower=Kernel(_rows_lower("log_softmax_grad")),
+    lower=Kernel(_rows_lower("log_softmax_grad"), double=doubles.log_softmax_grad),
     batch=leading,
     samples=lambda: _rows_samples(2),
     doc="gradient of LogSoftmax from its result y",
@@ -217,7 +218,7 @@ op(
     infer=_sparse_infer,
     ref=_sparse_ref,
     grad=_entropy_grad,
-    lower=Kernel(_entropy_lower(True)),
+    lower=Kernel(_entropy_lower(True), double=doubles.sparse_cross_entropy),
     batch=folding(0, 1),
     samples=lambda: [
         Sample((floats(6, 10), integers(6, low=0, high=9)), grad=(0,)),
@@ -234,7 +235,7 @@ op(
     infer=_dense_infer,
     ref=_dense_ref,
     grad=_entropy_grad,
-    lower=Kernel(_entropy_lower(False)),
+    lower=Kernel(_entropy_lower(False), double=doubles.cross_entropy),
     batch=folding(0, 1),
     samples=lambda: [
         Sample((floats(6, 10), _probabilities(6, 10)), grad=(0,)),

@@ -13,20 +13,34 @@ import numpy as np
 from graphc.ir import Builder, Gradient, NodeView, Sample, Value, op
 from graphc.ir.lowering import ExpressionBuilder, Handle
 from graphc.ir.op import Scalar
-from graphc.ir.types import FLOATS, HALVES
+from graphc.ir.types import COMPLEX, FLOATS, HALVES
 from graphc.ops.declared.elementwise import unary
 from graphc.ops.declared.rules import Array, elementwise, floats, unbroadcast
 
+#: Where a function has a complex derivative, its gradient rule is the same: see `graphc.passes.autodiff`.
+ANALYTIC = (*FLOATS, *COMPLEX)
+
 
 def _sigmoid(x: Array) -> Array:
+    if x.dtype.kind == "c":
+        return 1 / (1 + np.exp(-x))
     # The form that does not overflow on either side.
     z = np.exp(-np.abs(x))
     return np.where(x >= 0, 1 / (1 + z), z / (1 + z)).astype(x.dtype)
 
 
-unary("Exp", np.exp, lambda e, x: e.exp(x), lambda g, n, dy: [g.Mul(dy, n.out())], doc="e^x")
+unary("Exp", np.exp, lambda e, x: e.exp(x), lambda g, n, dy: [g.Mul(dy, n.out())], dtypes=ANALYTIC, doc="e^x")
 
-unary("Log", np.log, lambda e, x: e.log(x), lambda g, n, dy: [g.Div(dy, n.x)], 0.1, 9, doc="natural logarithm")
+unary(
+    "Log",
+    np.log,
+    lambda e, x: e.log(x),
+    lambda g, n, dy: [g.Div(dy, n.x)],
+    0.1,
+    9,
+    dtypes=ANALYTIC,
+    doc="natural logarithm",
+)
 
 unary(
     "Sqrt",
@@ -35,6 +49,7 @@ unary(
     lambda g, n, dy: [g.Div(g.Mul(dy, g.like(0.5, n.x)), n.out())],
     0.1,
     9,
+    dtypes=ANALYTIC,
     doc="square root",
 )
 
@@ -45,6 +60,7 @@ unary(
     lambda g, n, dy: [g.Mul(g.Mul(dy, g.like(-0.5, n.x)), g.Div(n.out(), n.x))],
     0.1,
     9,
+    dtypes=ANALYTIC,
     doc="1 / sqrt(x)",
 )
 
@@ -55,6 +71,7 @@ unary(
     lambda g, n, dy: [g.Neg(g.Mul(dy, g.Square(n.out())))],
     0.2,
     3,
+    dtypes=ANALYTIC,
     doc="1 / x",
 )
 
@@ -63,6 +80,7 @@ unary(
     np.tanh,
     lambda e, x: e.tanh(x),
     lambda g, n, dy: [g.Mul(dy, g.Sub(g.like(1.0, n.x), g.Square(n.out())))],
+    dtypes=ANALYTIC,
     doc="hyperbolic tangent",
 )
 
@@ -71,10 +89,20 @@ unary(
     _sigmoid,
     lambda e, x: e.sigmoid(x),
     lambda g, n, dy: [g.Mul(dy, g.Mul(n.out(), g.Sub(g.like(1.0, n.x), n.out())))],
+    dtypes=ANALYTIC,
     doc="1 / (1 + e^-x)",
 )
 
-unary("Sin", np.sin, lambda e, x: e.sin(x), lambda g, n, dy: [g.Mul(dy, g.Cos(n.x))], -9, 9, doc="sine of radians")
+unary(
+    "Sin",
+    np.sin,
+    lambda e, x: e.sin(x),
+    lambda g, n, dy: [g.Mul(dy, g.Cos(n.x))],
+    -9,
+    9,
+    dtypes=ANALYTIC,
+    doc="sine of radians",
+)
 
 unary(
     "Cos",
@@ -83,6 +111,7 @@ unary(
     lambda g, n, dy: [g.Neg(g.Mul(dy, g.Sin(n.x)))],
     -9,
     9,
+    dtypes=ANALYTIC,
     doc="cosine of radians",
 )
 
@@ -130,6 +159,7 @@ unary(
     lambda g, n, dy: [g.Div(dy, g.Add(n.x, g.like(1.0, n.x)))],
     -0.9,
     9,
+    dtypes=ANALYTIC,
     doc="log(1 + x), exact for small x",
 )
 
@@ -138,6 +168,7 @@ unary(
     np.expm1,
     wide(_expm1),
     lambda g, n, dy: [g.Mul(dy, g.Add(n.out(), g.like(1.0, n.x)))],
+    dtypes=ANALYTIC,
     doc="exp(x) - 1, exact for small x",
 )
 
@@ -305,6 +336,17 @@ def _quadratic(sign: float, constant: float) -> _Term:
     return lambda g, n: g.Add(g.like(constant, n.x), g.Mul(g.like(sign, n.x), g.Square(n.x)))
 
 
+def _two_roots(g: Builder, n: NodeView) -> Value:
+    """sqrt(x^2 - 1). Of complex numbers sqrt(x - 1) sqrt(x + 1): on the left of the plane they differ in sign."""
+    one = g.like(1.0, n.x)
+    root: Value = (
+        g.Mul(g.Sqrt(g.Sub(n.x, one)), g.Sqrt(g.Add(n.x, one)))
+        if g.type(n.x).is_complex
+        else g.Sqrt(_quadratic(1.0, -1.0)(g, n))
+    )
+    return root
+
+
 unary(
     "Tan",
     np.tan,
@@ -312,10 +354,20 @@ unary(
     lambda g, n, dy: [g.Mul(dy, g.Add(g.like(1.0, n.x), g.Square(n.out())))],
     -1.3,
     1.3,
+    dtypes=ANALYTIC,
     doc="tangent of radians",
 )
 
-unary("Atan", np.arctan, wide(_atan), _one_over(_quadratic(1.0, 1.0)), -9, 9, doc="the angle whose tangent is x")
+unary(
+    "Atan",
+    np.arctan,
+    wide(_atan),
+    _one_over(_quadratic(1.0, 1.0)),
+    -9,
+    9,
+    dtypes=ANALYTIC,
+    doc="the angle whose tangent is x",
+)
 
 unary(
     "Asin",
@@ -324,6 +376,7 @@ unary(
     _one_over(lambda g, n: g.Sqrt(_quadratic(-1.0, 1.0)(g, n))),
     -0.95,
     0.95,
+    dtypes=ANALYTIC,
     doc="the angle whose sine is x",
 )
 
@@ -334,18 +387,20 @@ unary(
     lambda g, n, dy: [g.Neg(g.Div(dy, g.Sqrt(_quadratic(-1.0, 1.0)(g, n))))],
     -0.95,
     0.95,
+    dtypes=ANALYTIC,
     doc="the angle whose cosine is x",
 )
 
-unary("Sinh", np.sinh, wide(_sinh), lambda g, n, dy: [g.Mul(dy, g.Cosh(n.x))], doc="hyperbolic sine")
+unary("Sinh", np.sinh, wide(_sinh), lambda g, n, dy: [g.Mul(dy, g.Cosh(n.x))], dtypes=ANALYTIC, doc="hyperbolic sine")
 
-unary("Cosh", np.cosh, wide(_cosh), lambda g, n, dy: [g.Mul(dy, g.Sinh(n.x))], doc="hyperbolic cosine")
+unary("Cosh", np.cosh, wide(_cosh), lambda g, n, dy: [g.Mul(dy, g.Sinh(n.x))], dtypes=ANALYTIC, doc="hyperbolic cosine")
 
 unary(
     "Asinh",
     np.arcsinh,
     wide(_asinh),
     _one_over(lambda g, n: g.Sqrt(_quadratic(1.0, 1.0)(g, n))),
+    dtypes=ANALYTIC,
     doc="inverse of the hyperbolic sine",
 )
 
@@ -353,9 +408,10 @@ unary(
     "Acosh",
     np.arccosh,
     wide(_acosh),
-    _one_over(lambda g, n: g.Sqrt(_quadratic(1.0, -1.0)(g, n))),
+    _one_over(_two_roots),
     1.1,
     5,
+    dtypes=ANALYTIC,
     doc="inverse of the hyperbolic cosine",
 )
 
@@ -366,6 +422,7 @@ unary(
     _one_over(_quadratic(-1.0, 1.0)),
     -0.9,
     0.9,
+    dtypes=ANALYTIC,
     doc="inverse of the hyperbolic tangent",
 )
 

@@ -24,6 +24,7 @@ from graphc.ops.functional.channel_dropout import *
 from graphc.ops.functional.clipping import *
 from graphc.ops.functional.collective import *
 from graphc.ops.functional.combining import *
+from graphc.ops.functional.complex import *
 from graphc.ops.functional.control import *
 from graphc.ops.functional.conv import *
 from graphc.ops.functional.conv_transpose import *
@@ -41,6 +42,7 @@ from graphc.ops.functional.einsum import *
 from graphc.ops.functional.elementwise import *
 from graphc.ops.functional.extrema import *
 from graphc.ops.functional.filling import *
+from graphc.ops.functional.fourier import *
 from graphc.ops.functional.grids import *
 from graphc.ops.functional.in_place import *
 from graphc.ops.functional.index import *

@@ -9,7 +9,7 @@ from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import FLOATS
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.clipping import clamp
-from graphc.ops.functional.core import Number, call, cast
+from graphc.ops.functional.core import Number, call, cast, real_only
 from graphc.ops.functional.elementwise import (
     abs_,
     erf,
@@ -184,6 +184,7 @@ def threshold(input: Tensor, thr: Number, value: Number) -> Tensor:
 
 def glu(x: Tensor, axis: int = -1) -> Tensor:
     """a sigmoid(b) with a and b the halves of x along an axis."""
+    real_only("glu", x)
     at = check_axis("glu", axis, x.ndim)
     if x.shape[at] % 2:
         raise ShapeError(f"glu: axis {axis} of {x.type} cannot be halved", loc=user_loc())

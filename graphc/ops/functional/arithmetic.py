@@ -8,7 +8,7 @@ from typing import Any
 
 from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, user_loc
-from graphc.ir.types import FLOATS
+from graphc.ir.types import COMPLEX, FLOATS, INTEGERS
 from graphc.ops.functional.core import Operand, as_float, call, cast_to, is_number, pair
 from graphc.ops.functional.create import fill, ones_like, zeros_like
 from graphc.ops.functional.elementwise import (
@@ -67,7 +67,7 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
             raise refusal("div", "rounding_mode", rounding_mode, None, "floor", "trunc")
         return (floor_div if rounding_mode == "floor" else truncate_div)(input, other)
     a, b = as_tensor(input), as_tensor(other)
-    if a.type.dtype not in FLOATS and b.type.dtype not in FLOATS:
+    if {a.type.dtype, b.type.dtype}.isdisjoint((*FLOATS, *COMPLEX)):
         return call("Div", cast_to(a, "float32"), cast_to(b, "float32"))
     return call("Div", *pair("Div", input, other))
 
@@ -97,7 +97,7 @@ def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
 def trunc(input: Operand) -> Tensor:
     """x without its fraction; integers as they are."""
     x = as_tensor(input)
-    return call("Trunc", x) if x.type.is_float else x.value()
+    return x.value() if x.type.dtype in INTEGERS else call("Trunc", x)
 
 
 @method()
@@ -131,7 +131,9 @@ def nan_to_num(
     """x with NaN replaced (by 0) and infinities (by the largest finite numbers of its dtype)."""
     import numpy as np
 
-    name = input.type.dtype
+    if input.type.dtype in ("bool", *INTEGERS):
+        return input.value()
+    name = input.type.part
     most = float(np.finfo(name).max) if name != "bfloat16" else 3.3895313892515355e38
     x = select(isnan(input), 0.0 if nan is None else nan, input)
     x = select(equal(x, math.inf), most if posinf is None else posinf, x)
@@ -160,7 +162,7 @@ def mul_no_nan(x: Operand, y: Operand) -> Tensor:
 def truncate_div(x: Operand, y: Operand) -> Tensor:
     """x / y without its fraction."""
     a, b = pair("truncate_div", x, y)
-    if a.type.is_float:
+    if a.type.dtype not in INTEGERS:
         return trunc(div(a, b))
     floor = floor_div(a, b)
     return select(logical_and(less(floor, 0), not_equal(mul(floor, b), a)), add(floor, 1), floor)

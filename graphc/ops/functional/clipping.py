@@ -10,7 +10,7 @@ import numpy as np
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, user_loc
-from graphc.ops.functional.core import Operand, cast
+from graphc.ops.functional.core import Operand, cast, real_only
 from graphc.ops.functional.elementwise import abs_, greater, less, maximum, minimum, pow_, sqrt, square
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
@@ -101,6 +101,7 @@ def clip_by_global_norm(x: Tensors, clip_norm: float = 1.0, use_norm: None = Non
     x: a tuple or list of float Tensors (or one), which is also what comes back, each in its own dtype. A NaN norm
     leaves x as it is. clip_norm: a number > 0; use_norm: None. Raises ArgumentTypeError, ArgumentValueError.
     """
+    real_only("clip_by_global_norm", *(x if isinstance(x, (tuple, list)) else (x,)))
     limit = _positive("clip_by_global_norm", "clip_norm", clip_norm)
     if use_norm is not None:
         raise ArgumentValueError(f"clip_by_global_norm: use_norm must be None, got {use_norm!r}", loc=user_loc())

@@ -9,8 +9,8 @@ from typing import cast as _typed
 import numpy as np
 
 from graphc import dispatch
-from graphc.errors import ArgumentValueError, user_loc
-from graphc.ir.types import FLOATS, numpy_dtype
+from graphc.errors import ArgumentValueError, DTypeError, user_loc
+from graphc.ir.types import COMPLEX, FLOATS, numpy_dtype
 from graphc.ops.tensor.call import at_once
 from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.dtype import promote, promote_scalar, promote_scaled, to_name
@@ -32,7 +32,7 @@ def call(op: str, *operands: Tensor, **attrs: Any) -> Tensor:
 
 
 def is_number(x: Any) -> bool:
-    return isinstance(x, (bool, int, float, np.generic))
+    return isinstance(x, (bool, int, float, np.generic)) and not isinstance(x, np.complexfloating)
 
 
 def number(x: Any, dtype: str) -> Tensor:
@@ -74,10 +74,27 @@ def pair(op: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
 
 
 def cast_to(x: Tensor, dtype: str) -> Tensor:
-    """x in the dtype named as in the IR; x itself if it has it."""
+    """x in the dtype named as in the IR; x itself if it has it. DTypeError where that would drop an imaginary part."""
     if x.type.dtype == dtype:
         return x
+    if x.type.is_complex and dtype not in ("bool", *COMPLEX):
+        raise DTypeError(
+            f"{x.type} is complex, what is computed here is {dtype}",
+            loc=user_loc(),
+            help="take a part of it first: ops.real(x), ops.imag(x), ops.abs(x)",
+        )
     return call("Cast", x, dtype=dtype)
+
+
+def real_only(op: str, *xs: Any) -> None:
+    """DTypeError for a complex operand, where what is computed of real numbers would mean nothing, or something else."""
+    for x in xs:
+        if isinstance(x, Tensor) and x.type.is_complex:
+            raise DTypeError(
+                f"{op}: an operand is {x.type}, expected real numbers",
+                loc=user_loc(),
+                help="take a part of it first: ops.real(x), ops.imag(x), ops.abs(x)",
+            )
 
 
 def cast(input: Operand, dtype: Any) -> Tensor:
@@ -87,7 +104,8 @@ def cast(input: Operand, dtype: Any) -> Tensor:
         # In float64 first: float32 would round twice what becomes float64.
         exact = Tensor.wrap(np.asarray(input)) if isinstance(input, float) else as_tensor(input)
         return at_once("Cast", (exact,), {"dtype": name})[0]
-    made = cast_to(as_tensor(input), name).value()
+    tensor = as_tensor(input)
+    made = (tensor if tensor.type.dtype == name else call("Cast", tensor, dtype=name)).value()
     if made.is_number:
         # The same value, no longer standing for a Python number.
         active: Any = dispatch.recorder.get()
@@ -103,9 +121,9 @@ def as_bool(x: Operand) -> Tensor:
 
 
 def as_float(x: Operand) -> Tensor:
-    """x itself if it is a float tensor, else in float32."""
+    """x itself if it is a float or complex tensor, else in float32."""
     tensor = as_tensor(x)
-    return tensor if tensor.type.dtype in FLOATS else cast_to(tensor, "float32")
+    return tensor if tensor.type.dtype in (*FLOATS, *COMPLEX) else cast_to(tensor, "float32")
 
 
 def type_as(input: Tensor, other: Tensor) -> Tensor:

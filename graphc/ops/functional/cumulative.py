@@ -9,7 +9,7 @@ import numpy as np
 
 from graphc.errors import DTypeError, user_loc
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import Operand, call, cast
+from graphc.ops.functional.core import Operand, call, cast, real_only
 from graphc.ops.functional.create import arange, fill
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.elementwise import (
@@ -144,6 +144,7 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1)
 
 def sequence_mask(lengths: Tensor, maxlen: int | None = None) -> Tensor:
     """bool: along a new last axis, the places below each length. Without maxlen the lengths must be known."""
+    real_only("sequence_mask", lengths)
     if maxlen is None:
         maxlen = int(np.max(known_values("sequence_mask", lengths)))
     return less(arange(0, maxlen, dtype=lengths.dtype), expand_dims(lengths, -1))

@@ -57,7 +57,7 @@ def is_floating_point(input: Tensor) -> bool:
 @method()
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype is a complex one."""
-    return input.type.dtype.startswith("complex")
+    return as_tensor(input).type.is_complex
 
 
 @method()

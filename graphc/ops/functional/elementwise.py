@@ -8,6 +8,7 @@ from graphc.ops.functional.plain import (
     MADE,
     binary,
     numbers,
+    pair_of_any,
     pair_of_floats,
     pair_of_truths,
     pair_or_bools,
@@ -59,19 +60,19 @@ logical_not, LogicalNot = unary("LogicalNot", truth)
 
 add, Add = binary("Add")
 sub, Sub = binary("Sub", methods="sub subtract")
-mul, Mul = binary("Mul", methods="mul")
+mul, Mul = binary("Mul", pair_of_any, methods="mul")
 pow_, Pow = binary("Pow", parameters="input exponent")
 floor_mod, FloorMod = binary("FloorMod", methods="remainder", parameters="x y")
-maximum, Maximum = binary("Maximum", methods="maximum")
-minimum, Minimum = binary("Minimum", methods="minimum")
+maximum, Maximum = binary("Maximum", pair_of_any, methods="maximum")
+minimum, Minimum = binary("Minimum", pair_of_any, methods="minimum")
 atan2, Atan2 = binary("Atan2", pair_of_floats, methods="atan2 arctan2")
 
 equal, Equal = binary("Equal", pair_or_bools, methods="equal eq")
 not_equal, NotEqual = binary("NotEqual", pair_or_bools, methods="not_equal ne")
-less, Less = binary("Less", methods="less lt")
-less_equal, LessEqual = binary("LessEqual", methods="less_equal le")
-greater, Greater = binary("Greater", methods="greater gt")
-greater_equal, GreaterEqual = binary("GreaterEqual", methods="greater_equal ge")
+less, Less = binary("Less", pair_or_bools, methods="less lt")
+less_equal, LessEqual = binary("LessEqual", pair_or_bools, methods="less_equal le")
+greater, Greater = binary("Greater", pair_or_bools, methods="greater gt")
+greater_equal, GreaterEqual = binary("GreaterEqual", pair_or_bools, methods="greater_equal ge")
 
 logical_and, LogicalAnd = binary("LogicalAnd", pair_of_truths)
 logical_or, LogicalOr = binary("LogicalOr", pair_of_truths)

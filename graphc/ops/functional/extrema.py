@@ -9,6 +9,7 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Axis, call, cast_to
 from graphc.ops.functional.create import arange, zeros_like
 from graphc.ops.functional.elementwise import equal, maximum, minimum, neg, sub
+from graphc.ops.functional.integers import bitwise_not
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_max, reduce_min, reduce_sum
 from graphc.ops.functional.shapes import expand_dims, reshape
@@ -54,11 +55,11 @@ def place(x: Tensor, axis: int | None, keep: bool, largest: bool, dtype: str) ->
         flat = place(reshape(x, (-1,)), 0, False, largest, dtype)
         return reshape(flat, (1,) * x.ndim) if keep else flat
     at = check_axis("argmax" if largest else "argmin", axis, x.ndim)
-    if x.type.dtype not in ("int32", "int64", "float64"):
+    if x.type.dtype not in ("int32", "int64", "uint32", "uint64", "float64"):
         x = cast_to(x, "float32")
     if not largest:
         # -x of the least integer overflows, -1 - x does not.
-        x = neg(x) if x.type.is_float else sub(-1, x)
+        x = neg(x) if x.type.is_float else bitwise_not(x)
     made = call("Argmax", x, axis=at, dtype=dtype)
     return expand_dims(made, at) if keep else made
 

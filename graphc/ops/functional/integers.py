@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from graphc.errors import DTypeError, user_loc
+from graphc.ir.types import INTEGERS, UNSIGNED
 from graphc.ops.functional.arithmetic import floor_div
 from graphc.ops.functional.control import while_loop
-from graphc.ops.functional.core import Operand, call, cast, cast_to, pair
+from graphc.ops.functional.core import Operand, call, cast, cast_to, pair, real_only
 from graphc.ops.functional.elementwise import (
     abs_,
     add,
@@ -35,7 +36,7 @@ def _integers(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
     if a.type.dtype == b.type.dtype == "bool":
         return a, b
     a, b = pair(op, x, y)
-    if a.type.is_float:
+    if a.type.dtype not in INTEGERS:
         raise DTypeError(f"{op}: operands are {a.type} and {b.type}, expected integers or bools", loc=user_loc())
     return a, b
 
@@ -65,7 +66,11 @@ def bitwise_xor(input: Operand, other: Operand) -> Tensor:
 def bitwise_not(input: Tensor) -> Tensor:
     """Every bit inverted; logical not of bools."""
     x = as_tensor(input)
-    return logical_not(x) if x.type.dtype == "bool" else sub(255 if x.type.dtype == "uint8" else -1, x)
+    if x.type.dtype == "bool":
+        return logical_not(x)
+    if x.type.dtype not in INTEGERS:
+        raise DTypeError(f"bitwise_not: input is {x.type}, expected integers or bools", loc=user_loc())
+    return sub(int(np.iinfo(x.type.numpy).max) if x.type.dtype in UNSIGNED else -1, x)
 
 
 @method()
@@ -80,7 +85,7 @@ def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
     """floor(x / 2^other) of integers."""
     a, b = _integers("bitwise_right_shift", input, other)
     moved = floor_div(a, pow_(2, b))
-    if a.type.dtype == "uint8":
+    if a.type.dtype in UNSIGNED:
         return moved
     # The power that is the sign's bit is negative.
     last = a.type.numpy.itemsize * 8 - 1
@@ -111,6 +116,7 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
 
 def population_count(input_x: Tensor) -> Tensor:
     """How many bits of each integer are set: uint8."""
+    real_only("population_count", input_x)
     width = input_x.type.numpy.itemsize * 8
     wide = cast(input_x, "int64" if width == 64 else "int32")
     one = Tensor(np.ones((), wide.type.numpy))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from graphc.ops.functional.core import Operand, as_bool, call, cast_to, number, pair
+from graphc.ops.functional.core import Operand, as_bool, call, cast_to, number, pair, real_only
 from graphc.ops.functional.elementwise import (
     abs_,
     add,
@@ -44,6 +44,7 @@ def masked_fill(input_x: Tensor, mask: Tensor, value: Operand) -> Tensor:
 @method()
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     """|x - y| <= atol + rtol |y|, or both the same infinity, or both NaN if `equal_nan`."""
+    real_only("isclose", input, other)
     near = less_equal(abs_(sub(input, other)), add(mul(abs_(other), rtol), atol))
     if input.type.is_float:
         near = logical_or(equal(input, other), logical_and(near, logical_and(isfinite(input), isfinite(other))))

@@ -7,7 +7,7 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.activation import log_softmax, softplus
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import cast_pair, cast_to
+from graphc.ops.functional.core import cast_pair, cast_to, real_only
 from graphc.ops.functional.create import full, zeros_like
 from graphc.ops.functional.elementwise import (
     abs_,
@@ -47,6 +47,7 @@ def reduced(op: str, x: Tensor, reduction: str) -> Tensor:
 
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """(input - target)^2, reduced."""
+    real_only("mse_loss", input, target)
     return reduced("mse_loss", square(sub(input, target)), reduction)
 
 
@@ -66,6 +67,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, beta: float = 1.0, reduction: 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
     """d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), with d = input - target; reduced."""
+    real_only("huber_loss", input, target)
     if not delta > 0:
         raise ArgumentValueError(f"huber_loss: delta must be positive, got {delta}", loc=user_loc())
     d = abs_(sub(input, target))
@@ -132,6 +134,7 @@ def binary_cross_entropy(
     logits: Tensor, labels: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
     """-weight (labels log p + (1 - labels) log(1 - p)) of probabilities p, reduced; 1e-12 is added to p and 1 - p."""
+    real_only("binary_cross_entropy", logits, labels)
     _same_shape("binary_cross_entropy", logits, labels)
     hit = mul(labels, log(add(logits, 1e-12)))
     miss = mul(sub(1.0, labels), log(add(sub(1.0, logits), 1e-12)))

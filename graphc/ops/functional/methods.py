@@ -120,7 +120,7 @@ class Methods:
 
     def cumsum(self: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
         """Sums up to each element along an axis, of the flattened tensor by default; of small integers in int32."""
-        if dtype is None and self.type.dtype in ("bool", "int8", "int16", "uint8"):
+        if dtype is None and self.type.dtype in ("bool", "int8", "int16", "uint8", "uint16"):
             dtype = "int32"
         return cumsum(self if axis is not None else ravel(self), axis or 0, dtype)
 

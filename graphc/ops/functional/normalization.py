@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import cast
+from graphc.ops.functional.core import cast, real_only
 from graphc.ops.functional.elementwise import add, mul, pow_, rsqrt, sqrt, square
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.reduce import reduce_mean
@@ -142,6 +142,7 @@ def lrn(
     norm_region: str = "ACROSS_CHANNELS",
 ) -> Tensor:
     """x / (bias + alpha sum of squares)^beta, the sum over depth_radius channels on either side (Krizhevsky et al., 2012)."""
+    real_only("lrn", x)
     if norm_region != "ACROSS_CHANNELS":
         raise ArgumentValueError(f"lrn: norm_region must be 'ACROSS_CHANNELS', got {norm_region!r}", loc=user_loc())
     channels = x.shape[1]
@@ -154,6 +155,7 @@ def lrn(
 
 def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, Tensor]:
     """(x / sqrt(mean x^2 + epsilon) gamma, the factor) over the axes of gamma."""
+    real_only("rms_norm", x)
     axes = tuple(range(x.ndim - gamma.ndim, x.ndim))
     factor = div(1.0, sqrt(add(reduce_mean(square(x), axes, True), epsilon)))
     return mul(mul(x, factor), gamma), factor

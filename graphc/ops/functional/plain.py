@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from graphc.errors import DTypeError, user_loc
 from graphc.ir.op import get_op
-from graphc.ir.types import FLOATS
+from graphc.ir.types import COMPLEX, FLOATS
 from graphc.ops.functional.core import Operand, as_bool, as_float, call, pair
 from graphc.ops.functional.renaming import renamed
 from graphc.ops.tensor.methods import install
@@ -35,9 +35,9 @@ class Binary(Protocol):
 
 
 def floats(op: str, x: Operand) -> Tensor:
-    """x as it is. DTypeError unless it is a float tensor."""
+    """x as it is. DTypeError unless it is a float tensor, or a complex one, which not every op takes."""
     tensor = as_tensor(x, f"{op}: x")
-    if tensor.type.dtype not in FLOATS:
+    if tensor.type.dtype not in (*FLOATS, *COMPLEX):
         raise DTypeError(
             f"{op}: x is {tensor.type}, expected a float tensor", loc=user_loc(), help="ops.cast(x, graphc.float32)"
         )
@@ -73,6 +73,12 @@ def pair_of_floats(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
 def pair_or_bools(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
     """Both as they are if they are bool, else of the dtype in which MindSpore computes them."""
     a, b = as_tensor(x), as_tensor(y)
+    return (a, b) if a.type.dtype == b.type.dtype == "bool" else pair(op, x, y)
+
+
+def pair_of_any(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
+    """As `pair_or_bools`, and a tensor of bools beside a Python bool is one of two."""
+    a, b = as_tensor(x, f"{op}: x"), as_tensor(y, f"{op}: y")
     return (a, b) if a.type.dtype == b.type.dtype == "bool" else pair(op, x, y)
 
 

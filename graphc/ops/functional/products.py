@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ShapeError, user_loc
+from graphc.ir.types import INTEGERS
 from graphc.ops.declared.rules import broadcast_shape
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Number, call
@@ -36,7 +37,7 @@ def matmul(input: Tensor, other: Tensor, transpose_a: bool = False, transpose_b:
         if x.ndim == 1:
             shape = (*shape[: product.ndim - 2], *shape[product.ndim - 1 :])
         return reshape(product, shape)
-    if not (x.type.is_float or y.type.is_float):
+    if {x.type.dtype, y.type.dtype} <= {"bool", *INTEGERS}:
         return _integer_product(x, y, transpose_a, transpose_b)
     flags = {"transpose_a": bool(transpose_a), "transpose_b": bool(transpose_b)}
     if x.ndim == y.ndim == 2:

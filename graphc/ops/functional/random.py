@@ -8,7 +8,7 @@ from typing import Any
 
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.ops.functional.core import Operand, call, cast, cast_to
+from graphc.ops.functional.core import Operand, call, cast, cast_to, real_only
 from graphc.ops.functional.elementwise import (
     abs_,
     add,
@@ -59,6 +59,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | No
     (MindSpore: ops.dropout.)
     The mask comes of the global generator (`graphc.set_seed`), or of that of `seed`; forward and gradient share it.
     """
+    real_only("dropout", input)
     if isinstance(p, bool) or not isinstance(p, (int, float)):
         raise ArgumentTypeError(f"dropout: p must be a number, got {type(p).__name__}", loc=user_loc())
     if not 0 <= p <= 1:
@@ -106,11 +107,13 @@ def randn(*size: int, dtype: Any = None, seed: int | None = None) -> Tensor:
 
 def randn_like(input: Tensor, seed: int | None = None, dtype: Any = None) -> Tensor:
     """Standard normal numbers in the shape, and by default the dtype, of a tensor."""
+    real_only("randn_like", input)
     return cast(standard_normal(input.shape, seed), dtype or input.dtype)
 
 
 def rand_like(input: Tensor, seed: int | None = None, dtype: Any = None) -> Tensor:
     """Numbers, uniform in [0, 1), in the shape, and by default the dtype, of a tensor."""
+    real_only("rand_like", input)
     return cast(_unit(input.shape, seed), dtype or input.dtype)
 
 
@@ -140,6 +143,7 @@ def integers_from(state: Parameter, shape: Sequence[int], low: int, high: int, d
 
 def randint_like(input: Tensor, low: Any, high: Any, seed: int | None = None, *, dtype: Any = None) -> Tensor:
     """Integers from low up to, but without, high, in the shape of a tensor."""
+    real_only("randint_like", input)
     return randint(low, high, input.shape, seed, dtype=dtype)
 
 
@@ -155,6 +159,7 @@ def bernoulli(input: Tensor, p: Operand = 0.5, seed: int | None = None) -> Tenso
     """1 with probability p, else 0, in the shape and dtype of a tensor. ArgumentValueError for a number p outside [0, 1]."""
     if isinstance(p, (int, float)) and not 0 <= p <= 1:
         raise ArgumentValueError(f"bernoulli: p must lie in [0, 1], got {p}", loc=user_loc())
+    real_only("bernoulli", input)
     return cast(less(_unit(input.shape, seed), p), input.dtype)
 
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from graphc.ops.declared.rules import normalize_axes
-from graphc.ops.functional.core import Axis, Operand, as_bool, call, cast, cast_to
+from graphc.ops.functional.core import Axis, Operand, as_bool, call, cast, cast_to, real_only
 from graphc.ops.functional.elementwise import abs_, add, equal, exp, isnan, log, mul, not_equal, sub
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import as_shape, reshape
@@ -36,7 +36,7 @@ def summand(x: Tensor, dtype: Any) -> Tensor:
     if dtype is not None:
         return cast(x, dtype)
     tensor = as_tensor(x)
-    return tensor if tensor.type.is_float else cast_to(tensor, "int64")
+    return tensor if tensor.type.is_float or tensor.type.is_complex else cast_to(tensor, "int64")
 
 
 @method("mean")
@@ -96,12 +96,14 @@ def count_nonzero(x: Tensor, axis: Axis = (), keep_dims: bool = False, dtype: An
 @method()
 def nansum(input: Tensor, axis: Axis = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of the elements that are not NaN."""
+    real_only("nansum", input)
     x = select(isnan(input), 0.0, input) if input.type.is_float else input
     return reduce_sum(x if dtype is None else cast(x, dtype), axis, keepdims)
 
 
 def l2_loss(x: Operand) -> Tensor:
     """Half the sum of squares."""
+    real_only("l2_loss", x)
     return mul(reduce_sum(mul(x, x)), 0.5)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
+from graphc.ir.types import FLOATS, INTEGERS
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div, truncate_div
 from graphc.ops.functional.core import Operand, call, is_number
@@ -201,7 +202,12 @@ def segment(mode: str, input_x: Tensor, segment_ids: Tensor, num_segments: int) 
     if mode == "add":
         start = zeros(shape, input_x.dtype)
     else:
-        kind = np.finfo(np.float32) if input_x.type.is_float else np.iinfo(input_x.type.numpy)
+        if input_x.type.dtype not in (*FLOATS, *INTEGERS):
+            raise DTypeError(
+                f"unsorted_segment_{mode}: input_x is {input_x.type}, expected real numbers", loc=user_loc()
+            )
+        float_of = np.float64 if input_x.type.dtype == "float64" else np.float32
+        kind = np.finfo(float_of) if input_x.type.is_float else np.iinfo(input_x.type.numpy)
         start = broadcast_to(Tensor(kind.min if mode == "max" else kind.max, input_x.dtype), shape)
     return call("Scatter", start, ids, input_x, axis=0, mode=mode)
 

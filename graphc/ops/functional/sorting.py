@@ -8,7 +8,7 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import cast, cast_to
+from graphc.ops.functional.core import cast, cast_to, real_only
 from graphc.ops.functional.create import arange, zeros_like
 from graphc.ops.functional.elementwise import equal, greater, isfinite, isnan, less, less_equal, logical_and, logical_or
 from graphc.ops.functional.index import gather_elements
@@ -132,6 +132,7 @@ def searchsorted(
 
 def bucketize(input: Tensor, boundaries: Sequence[float], *, right: bool = False) -> Tensor:
     """How many boundaries are less than each element (right: not greater): int32."""
+    real_only("bucketize", input)
     edges = Tensor(np.asarray(boundaries, np.float32))
     return searchsorted(edges, cast(input, "float32"), out_int32=True, right=right)
 

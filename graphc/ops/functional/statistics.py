@@ -9,7 +9,7 @@ from typing import Any
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import Axis, as_float, call, cast
+from graphc.ops.functional.core import Axis, as_float, call, cast, real_only
 from graphc.ops.functional.elementwise import abs_, add, greater, maximum, mul, pow_, sqrt, square, sub
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.norms import norm
@@ -65,6 +65,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 @method()
 def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
     """The covariances of the rows of a matrix, whose columns are observations with weights."""
+    real_only("cov", input)
     x = input if input.ndim == 2 else reshape(input, (1, -1))
     n = x.shape[1]
     weights: Any = None
@@ -107,6 +108,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
     """The p-norms of all differences of a row of x1 and a row of x2."""
+    real_only("cdist", x1, x2)
     return norm(sub(expand_dims(x1, -2), expand_dims(x2, -3)), p, -1)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import Operand, as_float, pair
+from graphc.ops.functional.core import Operand, as_float, pair, real_only
 from graphc.ops.functional.elementwise import (
     abs_,
     add,
@@ -60,6 +60,7 @@ def sinc(input: Operand) -> Tensor:
 @method()
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)), x first held within [eps, 1 - eps] if eps is given."""
+    real_only("logit", input)
     x = input if eps is None else minimum(maximum(input, eps), 1 - eps)
     return log(div(x, sub(1.0, x)))
 
@@ -67,6 +68,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 @method()
 def hypot(input: Tensor, other: Tensor) -> Tensor:
     """sqrt(x^2 + y^2), of which no square overflows."""
+    real_only("hypot", input, other)
     x, y = pair("hypot", input, other)
     a, b = abs_(as_float(x)), abs_(as_float(y))
     large, small = maximum(a, b), minimum(a, b)

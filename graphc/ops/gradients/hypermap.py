@@ -37,7 +37,15 @@ def _fit(name: str, x: Any) -> int:
 def kind_of(x: Any) -> str:
     """The type name under which functions for a value are registered: "Tensor", "Bool", "Int", "Float", "Tuple", ..."""
     if isinstance(x, Tensor) and x.is_number:
-        return "Bool" if x.type.dtype == "bool" else "Float" if x.type.is_float else "Int"
+        return (
+            "Bool"
+            if x.type.dtype == "bool"
+            else "Complex"
+            if x.type.is_complex
+            else "Float"
+            if x.type.is_float
+            else "Int"
+        )
     if isinstance(x, Tensor):
         return "Tensor"
     if x is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphc.ops import functional as F
+from graphc.ops.functional.complex import complex_, complex_abs
 from graphc.ops.tensor.primitive import declare
 from graphc.ops.tensor.tensor import Tensor
 
@@ -21,8 +22,16 @@ Round = declare("Round", F.round)
 Sinc = declare("Sinc", F.sinc)
 Trunc = declare("Trunc", F.trunc)
 
+Angle = declare("Angle", F.angle)
+ComplexAbs = declare("ComplexAbs", complex_abs)
+Conj = declare("Conj", F.conj)
+Imag = declare("Imag", F.imag)
+Real = declare("Real", F.real)
+
 # ---- two operands
 
+Complex = declare("Complex", complex_)
+Polar = declare("Polar", F.polar)
 BitwiseAnd = declare("BitwiseAnd", F.bitwise_and)
 BitwiseOr = declare("BitwiseOr", F.bitwise_or)
 BitwiseXor = declare("BitwiseXor", F.bitwise_xor)

@@ -1,8 +1,9 @@
-"""Products and distances as primitives."""
+"""Products, distances and Fourier transforms as primitives."""
 
 from __future__ import annotations
 
 from graphc.ops import functional as F
+from graphc.ops.functional.fourier import fft_with_size
 from graphc.ops.tensor.primitive import REQUIRED, declare
 
 # ---- products
@@ -23,3 +24,14 @@ _FIRST = -65530
 Cross = declare("Cross", lambda x, y, dim: F.cross(x, y, None if dim == _FIRST else dim), F.cross.__doc__, dim=_FIRST)
 
 Cdist = declare("Cdist", F.cdist, p=2.0)
+
+FFTWithSize = declare(
+    "FFTWithSize",
+    fft_with_size,
+    signal_ndim=REQUIRED,
+    inverse=REQUIRED,
+    real=REQUIRED,
+    norm="backward",
+    onesided=True,
+    signal_sizes=(),
+)

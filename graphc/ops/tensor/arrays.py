@@ -34,8 +34,7 @@ def native(array: Array) -> Array:
 
 #: Kinds of NumPy's dtypes that a tensor cannot have -> what to do about it.
 _INSTEAD = {
-    "c": "keep its real and imaginary parts: x.real, x.imag",
-    "u": "convert it: x.astype(np.int32), or int64 for larger numbers",
+    "c": "convert it: x.astype(np.complex128)",
     "f": "convert it: x.astype(np.float64)",
     "O": "make numbers of it: np.array(x.tolist(), np.float32)",
     "M": "count from a day: (x - x.min()).astype(np.int64)",

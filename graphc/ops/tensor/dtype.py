@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from graphc.errors import DTypeError
-from graphc.ir.types import DTYPES, FLOATS, INTEGERS, dtype_name
+from graphc.errors import DTypeError, user_loc
+from graphc.ir.types import COMPLEX, DTYPES, FLOATS, INTEGERS, UNSIGNED, dtype_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,16 @@ bool_ = DType("bool")
 
 int8, int16, int32, int64 = DType("int8"), DType("int16"), DType("int32"), DType("int64")
 
-uint8 = DType("uint8")
+uint8, uint16, uint32, uint64 = DType("uint8"), DType("uint16"), DType("uint32"), DType("uint64")
 
 float16, bfloat16, float32, float64 = DType("float16"), DType("bfloat16"), DType("float32"), DType("float64")
+
+complex64, complex128 = DType("complex64"), DType("complex128")
+
+#: C's and NumPy's names, as MindSpore has them.
+byte, short, intc, long, intp = int8, int16, int32, int64, int64
+ubyte, ushort, uintc, uintp = uint8, uint16, uint32, uint64
+half, single, double, cfloat, cdouble = float16, float32, float64, complex64, complex128
 
 BY_NAME = {name: DType(name) for name in DTYPES}
 
@@ -36,8 +43,8 @@ def to_name(dtype: Any) -> str:
     """The IR's name of a dtype given as DType, NumPy dtype, Python type or string; DTypeError if it is none."""
     if isinstance(dtype, DType):
         return dtype.name
-    if dtype in (bool, int, float):
-        return {bool: "bool", int: "int64", float: "float32"}[dtype]
+    if dtype in (bool, int, float, complex):
+        return {bool: "bool", int: "int64", float: "float32", complex: "complex128"}[dtype]
     # NumPy may not know bfloat16 by its name.
     name = dtype if isinstance(dtype, str) and dtype in DTYPES else dtype_name(dtype)
     if name is None:
@@ -51,6 +58,9 @@ _WIDTH = {
     "int16": 16,
     "int32": 32,
     "int64": 64,
+    "uint16": 16,
+    "uint32": 32,
+    "uint64": 64,
     "float16": 16,
     "bfloat16": 16,
     "float32": 32,
@@ -58,14 +68,30 @@ _WIDTH = {
 }
 
 
+#: Integers that MindSpore converts to no other number.
+_ALONE = UNSIGNED[1:]
+
+
 def promote(op: str, a: str, b: str) -> str:
-    """The dtype in which MindSpore computes two tensors of dtypes a and b; DTypeError for two bools."""
+    """The dtype in which MindSpore computes two tensors of dtypes a and b.
+
+    DTypeError for two bools, and for unsigned integers of more than 8 bits with anything but themselves and bools.
+    """
     if a == b == "bool":
         raise DTypeError(f"{op} is not defined for two bool tensors", help="cast one: ops.cast(x, graphc.int32)")
     if a == b or b == "bool":
         return a
     if a == "bool":
         return b
+    for one, other in ((a, b), (b, a)):
+        if one in _ALONE:
+            raise DTypeError(
+                f"{op}: {one} and {other} are not converted to a common dtype, as in MindSpore",
+                loc=user_loc(),
+                help="cast one: ops.cast(x, graphc.int64)",
+            )
+    if a in COMPLEX or b in COMPLEX:
+        return "complex128" if {a, b} & {"complex128", "float64"} else "complex64"
     if (a in FLOATS) != (b in FLOATS):
         return a if a in FLOATS else b
     if {a, b} == {"uint8", "int8"}:

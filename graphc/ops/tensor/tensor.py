@@ -14,6 +14,7 @@ from graphc.arguments import only
 from graphc.errors import (
     ArgumentTypeError,
     ArgumentValueError,
+    DTypeError,
     TraceError,
     TraceTypeError,
     is_library,
@@ -54,7 +55,10 @@ def to_array(data: Any, dtype: Any = None) -> Array:
         if array.dtype == np.float64:
             array = array.astype(np.float32)
     if dtype is not None:
-        array = array.astype(numpy_dtype(to_name(dtype)))
+        wanted = numpy_dtype(to_name(dtype))
+        if array.dtype.kind == "c" and wanted.kind not in "cb":
+            raise DTypeError(f"complex data are no {wanted}", loc=user_loc(), help="take their real part first: x.real")
+        array = array.astype(wanted)
     else:
         require_dtype(array.dtype)
     return array
@@ -234,15 +238,29 @@ class Tensor(Operators, Methods):
         return func(*map(_contents, args), **{k: _contents(v) for k, v in kwargs.items()})
 
     def __float__(self) -> float:
-        return float(self._value("float()").item())
+        return float(self._real("float()"))
 
     def __int__(self) -> int:
-        return int(self._value("int()").item())
+        return int(self._real("int()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._value("complex()").item())
+
+    def _real(self, asked: str) -> Any:
+        """The single element; ArgumentTypeError for a complex one."""
+        array = self._value(asked)
+        if array.dtype.kind == "c":
+            raise ArgumentTypeError(
+                f"{asked} of {self.type}, which is complex", loc=user_loc(), help="take a part of it: ops.real(x)"
+            )
+        return array.item()
 
     def __index__(self) -> int:
         array = self._value("an index")
         if array.dtype.kind not in "iub":
             raise ArgumentTypeError(f"only an integer tensor can be an index, this one is {self.type}", loc=user_loc())
+        if array.size != 1:
+            raise ArgumentValueError(f"an index is one number, this tensor is {self.type}", loc=user_loc())
         return int(array.item())
 
     def __bool__(self) -> bool:
@@ -501,7 +519,11 @@ def as_tensor(x: Any, what: str = "operand") -> Tensor:
         return made
     if isinstance(x, (np.ndarray, np.generic)):
         return Tensor.wrap(to_array(x))
-    raise ArgumentTypeError(f"{what} must be a Tensor or a number, got {type(x).__name__}", loc=user_loc())
+    raise ArgumentTypeError(
+        f"{what} must be a Tensor or a number, got {type(x).__name__}",
+        loc=user_loc(),
+        help=f"make a tensor of it: Tensor({x!r})" if isinstance(x, complex) else None,
+    )
 
 
 __all__ = [

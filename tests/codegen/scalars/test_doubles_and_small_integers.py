@@ -41,7 +41,8 @@ def integers(dtype: str) -> Array:
     if limits.bits == 8:
         return np.arange(limits.min, limits.max + 1).astype(dtype)
     special = [0, 1, -1, 2, -2, 3, 7, -7, 10, 100, 255, 256, -128, 181, 182, 12345]
-    return np.array([*special, limits.max, limits.min, limits.max - 1, limits.min + 1], dtype)
+    ends = [limits.max, limits.min, limits.max - 1, limits.min + 1]
+    return np.array([*(v for v in special if limits.min <= v <= limits.max), *map(int, ends)], dtype)
 
 
 def pairs(values: Array, seed: int = 1) -> tuple[Array, Array]:
@@ -308,7 +309,7 @@ def _cast(x: Array, dtype: str) -> Array:
     if single.dtype.kind == "f" and target.kind in "iu":
         limits = np.iinfo(target)
         numbers = [0 if math.isnan(v) else v for v in single.astype(np.float64).tolist()]
-        return np.array([int(min(max(v, limits.min), limits.max)) for v in numbers]).astype(target)
+        return np.array([int(min(max(v, limits.min), limits.max)) for v in numbers], object).astype(target)
     if dtype in ("float16", "bfloat16") and single.dtype != np.float64:
         single = single.astype(np.float32)
     return np.asarray(single.astype(target))

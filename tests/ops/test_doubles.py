@@ -1,0 +1,45 @@
+"""Kernels of float64: every sample of the ops that have one, on one thread and on two, and in checked mode."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from graphc.ir import Sample, all_ops
+from graphc.ir.op import Kernel
+from graphc.lower import cost, lower
+from graphc.ops.declared import reference
+from graphc.testing.ops import sample_graph, samples_of
+from graphc_codegen import compile_program
+
+OPS = [
+    n for n, d in all_ops().items() if isinstance(d.lower, Kernel) and (d.lower.double or "float64" in d.lower.dtypes)
+]
+
+
+def doubled(x):
+    x = np.asarray(x)
+    return x.astype(np.float64) if x.dtype == np.float32 else x
+
+
+def graph_of(name):
+    samples = [s for s in samples_of(name) if s.operands and np.asarray(s.operands[0]).dtype == np.float32]
+    return sample_graph(name, [Sample(tuple(map(doubled, s.operands)), s.attrs) for s in samples])
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_every_sample(name):
+    graph, inputs = graph_of(name)
+    wanted = reference.run(graph, inputs).results
+    for threads, checked in ((1, False), (2, False), (1, True)):
+        # As if threads cost nothing: small loops are divided, too.
+        with patch.multiple(cost, _MEET=-1e9, _MEET_EACH=0.0, _DISPATCH=-1e9):
+            lowered = lower(graph, canary=True, threads=threads)
+        bound = compile_program(lowered.program, cache_dir=None, checked=checked).bind([], list(lowered.constants))
+        bound.run([inputs[i] for i in lowered.inputs])
+        bound.check_canaries()
+        for (buffer, type), want in zip(lowered.results, wanted, strict=True):
+            got = bound.read(buffer).reshape(type.shape)
+            np.testing.assert_allclose(got, want, 1e-12, 1e-12, err_msg=f"{threads} threads, checked={checked}")
