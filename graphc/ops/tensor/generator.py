@@ -26,6 +26,9 @@ class Generator:
         self._seed = 0
         self._state = Parameter(_first(0), name=f"random.state.generator{next(_numbers)}", requires_grad=False)
 
+    def __repr__(self) -> str:
+        return f"Generator(initial_seed={self.initial_seed()})"
+
     @property
     def state(self) -> Parameter:
         """What draws read and move on: one int64."""
@@ -70,6 +73,9 @@ class _DefaultGenerator(Generator):
     def __init__(self) -> None:
         self._seed = 0
         self._seeded: int | None = None
+
+    def __repr__(self) -> str:
+        return "the generator that random functions share"
 
     @property
     def state(self) -> Parameter:
