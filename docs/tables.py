@@ -15,8 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import graphc
-from graphc import amp, dataset, nn, ops, train
+from graphc import amp, dataset, mint, nn, ops, train
+from graphc import numpy as graphc_numpy
 from graphc.errors import CODES, GraphcError
+from graphc.experimental import optim
+from graphc.instead import INSTEAD
 from graphc.ir import NO_GRAD, REQUIRED, OpDef, all_ops
 from graphc.ir.op import Kernel, Lowering, Reduce
 from graphc.nn.metrics.confusion import FORMULAS
@@ -100,16 +103,36 @@ def confusion_table() -> list[str]:
     return ["| metric_name | other names |", "|---|---|", *rows]
 
 
+def instead_table() -> list[str]:
+    """What is left out on purpose, by what to use for it."""
+    lines = ["| names | of | what to use |", "|---|---|---|"]
+    for part, entries in INSTEAD.items():
+        names: dict[str, list[str]] = {}
+        for name, use in entries.items():
+            names.setdefault(use.removeprefix("use "), []).append(f"`{name}`")
+        lines += [_row(", ".join(sorted(group)), f"`{part}`", use) for use, group in names.items()]
+    return lines
+
+
 TABLES: dict[str, Callable[[], list[str]]] = {
     "ops": ops_table,
     "codes": codes_table,
     "switches": switches_table,
     "nn-names": _names(nn),
+    "distribution-names": _names(nn.probability.distribution),
+    "bijector-names": _names(nn.probability.bijector),
     "ops-names": _names(ops),
     "graphc-names": _names(graphc),
+    "numpy-names": _names(graphc_numpy),
     "amp-names": _names(amp),
     "train-names": _names(train),
+    "mint-names": _names(mint),
+    "mint-nn-names": _names(mint.nn),
+    "mint-functional-names": _names(mint.nn.functional),
+    "experimental-names": _names(optim),
+    "schedulers-names": _names(optim.lr_scheduler),
     "confusion-names": confusion_table,
+    "instead": instead_table,
     "dataset-names": _names(dataset),
     "transforms-names": _names(dataset.transforms),
     "vision-names": _names(dataset.vision),
@@ -120,10 +143,19 @@ PAGES = {
     "codes": "errors.md",
     "switches": "debugging.md",
     "nn-names": "mindspore.md",
+    "distribution-names": "mindspore.md",
+    "bijector-names": "mindspore.md",
     "ops-names": "mindspore.md",
     "graphc-names": "mindspore.md",
+    "numpy-names": "mindspore.md",
     "amp-names": "mindspore.md",
     "train-names": "mindspore.md",
+    "mint-names": "mindspore.md",
+    "mint-nn-names": "mindspore.md",
+    "mint-functional-names": "mindspore.md",
+    "experimental-names": "mindspore.md",
+    "schedulers-names": "mindspore.md",
+    "instead": "mindspore.md",
     "confusion-names": "training.md",
     "dataset-names": "data.md",
     "transforms-names": "data.md",

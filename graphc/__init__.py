@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from graphc import dataset as dataset
     from graphc import ir as ir
     from graphc import nn as nn
+    from graphc import numpy as numpy
     from graphc import ops as ops
     from graphc import parallel as parallel
     from graphc import passes as passes
@@ -118,7 +119,7 @@ __version__ = "0.1.0"
 
 #: Names by module: what needs more than the standard library is imported when it is first asked for.
 _LAZY = {
-    "graphc": "amp common compat context dataset ir nn ops parallel passes testing train",
+    "graphc": "amp common compat context dataset ir nn numpy ops parallel passes testing train",
     "graphc.amp": "DynamicLossScaleManager FixedLossScaleManager LossScaleManager build_train_network",
     "graphc.api": "CompiledStep compile",
     "graphc.checkpoint": "async_ckpt_thread_status ckpt_to_safetensors load_checkpoint load_checkpoint_async load_param_into_net"

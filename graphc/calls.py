@@ -184,7 +184,7 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     return step(*args, **kwargs)
 
 
-def step_of(cell: Cell, args: tuple[Any, ...]) -> CompiledStep | None:
+def step_of(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> CompiledStep | None:
     """The compiled step that a call of the cell with these arguments runs, compiled now if there is none; None in
     PYNATIVE_MODE, which runs op by op.
     """
@@ -193,8 +193,8 @@ def step_of(cell: Cell, args: tuple[Any, ...]) -> CompiledStep | None:
     conditions = _conditions()
     steps: Steps = attached(cell, "steps", Steps)
     step, known, watch = steps.latest
-    if step is None or known != conditions or step.plain_arrays(args) is None or watch.changed():
-        step, watch = steps.step(cell, *as_inputs((args, {})))
+    if step is None or known != conditions or kwargs or step.plain_arrays(args) is None or watch.changed():
+        step, watch = steps.step(cell, *as_inputs((args, kwargs or {})))
         steps.latest = step, (dispatch.version, *conditions[1:]), watch
     return step
 
@@ -240,4 +240,5 @@ def _place(fn: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 dispatch.execute_cell = execute_cell
+dispatch.compile_cell = step_of
 dispatch.execute_gradient = execute_gradient

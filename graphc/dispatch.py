@@ -59,6 +59,9 @@ declare_ops: Callable[[], object] | None = None
 #: Runs a Cell that is called outside a trace; set by graphc.calls.
 execute_cell: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
 
+#: Compiles a Cell for arguments ahead of a call; set by graphc.calls.
+compile_cell: Callable[[Any, tuple[Any, ...], dict[str, Any]], object] | None = None
+
 #: Runs a gradient function that is called outside a trace; set by graphc.calls.
 execute_gradient: Callable[[Callable[..., Any], Any, tuple[Any, ...], Any], Any] | None = None
 

@@ -335,6 +335,10 @@ class ArgumentValueError(GraphcError, ValueError, shown_as="ValueError"):
     """An argument of the right kind with a value that is not accepted."""
 
 
+class NoFormulaError(ArgumentValueError, NotImplementedError, shown_as="NotImplementedError"):
+    """A number of a distribution that does not exist, or that there is no formula for."""
+
+
 class TraceError(GraphcError, RuntimeError):
     """Python that cannot be traced."""
 
@@ -424,6 +428,10 @@ class CheckpointError(GraphcError, ValueError):
     """A checkpoint that does not match."""
 
     default_code = "GC190"
+
+
+class StateDictError(CheckpointError, RuntimeError):
+    """A state dict that does not fit a Cell, or a hook of one that does what it must not."""
 
 
 class RecordError(GraphcError, ValueError):

@@ -8,10 +8,10 @@ from types import FrameType
 from typing import NoReturn
 
 from graphc.errors import TraceAttributeError, printable, user_loc
+from graphc.instead import instead
 
 #: Names of PyTorch's, TensorFlow's and NumPy's -> MindSpore's. Given only where the latter is known.
 FOREIGN = {
-    "Linear": "Dense",
     "Sequential": "SequentialCell",
     "Module": "Cell",
     "ModuleList": "CellList",
@@ -111,7 +111,7 @@ def question(near: list[str], prefix: str = "") -> str | None:
 def no_member(module: str, name: str, known: Iterable[str]) -> NoReturn:
     """What a module's `__getattr__` raises: AttributeError GC140, or ImportError where it is `from module import name`."""
     if imports_from(sys._getframe(2)) and not name.startswith("__"):
-        near = question(nearest(name, (n for n in known if not n.startswith("_"))))
+        near = instead(module, name) or question(nearest(name, (n for n in known if not n.startswith("_"))))
         raise ImportError(f"{module} has no {printable(name)!r}{'; ' + near if near else ''}", name=module)
     no_attribute(module, name, known, f"{module.rpartition('.')[2]}.")
 
@@ -132,11 +132,13 @@ def _opcodes() -> dict[str, int]:
 
 
 def no_attribute(owner: str, name: str, known: Iterable[str], prefix: str = "", hint: str | None = None) -> NoReturn:
-    """Raise AttributeError GC140 for an attribute that is not there, with the nearest name, or a hint."""
+    """Raise AttributeError GC140 for an attribute that is not there, with a hint, what to use instead, or the nearest name."""
     if name.startswith("__"):
         raise AttributeError(name)  # Python and libraries look whether there is one.
 
     def help() -> str | None:
-        return hint or question(nearest(name, (n for n in known if not n.startswith("_"))), prefix)
+        return (
+            hint or instead(owner, name) or question(nearest(name, (n for n in known if not n.startswith("_"))), prefix)
+        )
 
     raise TraceAttributeError(f"{owner} has no attribute {name!r}", loc=user_loc(), help=help)

@@ -195,12 +195,16 @@ def run(args: Namespace) -> int:
 
 
 def report(args: Namespace) -> int:
-    """Write the page about training runs, and print its path."""
+    """Write the page about training runs, or their event files, and print where they are."""
     from pathlib import Path
 
-    from graphc.report import write_report
+    from graphc.report import write_events, write_report
 
     records = [Path(name) for name in args.records]
+    if args.tensorboard is not None:
+        print(*write_events(records, Path(args.tensorboard)), sep="\n")
+        if args.output is None:
+            return 0
     print(write_report(records, Path(args.output) if args.output is not None else records[0].with_suffix(".html")))
     return 0
 

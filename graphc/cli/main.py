@@ -277,6 +277,9 @@ def _add_report(commands: _Commands[argparse.ArgumentParser]) -> None:
     report.add_argument(
         "-o", "--output", metavar="PAGE.html", help="where the page goes (default: beside the first record)"
     )
+    report.add_argument(
+        "--tensorboard", metavar="FOLDER", help="write TensorBoard's event files there; a page as well only with -o"
+    )
 
 
 def _add_others(commands: _Commands[argparse.ArgumentParser]) -> None:

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from graphc.errors import printable
+from graphc.instead import instead
 from graphc.suggest import imports_from, nearest
 
 _TOP = "graphc.compat.toplevel"
@@ -49,7 +50,12 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.context": (_TOP, "graphc.context", "graphc.parallel"),
     "mindspore._checkparam": ("graphc.compat.checkparam",),
     "mindspore.log": ("graphc.compat.log",),
-    "mindspore.mint": ("graphc.compat.mint",),
+    "mindspore.mint": ("graphc.mint",),
+    "mindspore.mint.nn": ("graphc.mint.nn",),
+    "mindspore.mint.nn.functional": ("graphc.mint.nn.functional",),
+    "mindspore.mint.optim": ("graphc.mint.optim",),
+    "mindspore.numpy": ("graphc.numpy",),
+    **_within("mindspore.numpy", "array_creations array_ops logic_ops math_ops dtypes", ("graphc.numpy",)),
     # ---- data sets
     "mindspore.dataset": ("graphc.dataset",),
     "mindspore.dataset.config": ("graphc.dataset.config",),
@@ -72,6 +78,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     # ---- networks
     "mindspore.nn": _NN,
     **_within("mindspore.nn", "cell layer loss wrap grad", _NN),
+    "mindspore.nn.probability": ("graphc.nn.probability",),
+    "mindspore.nn.probability.distribution": ("graphc.nn.probability.distribution",),
+    "mindspore.nn.probability.bijector": ("graphc.nn.probability.bijector",),
     "mindspore.nn.metrics": ("graphc.nn.metrics", "graphc.nn.metrics.base"),
     "mindspore.nn.learning_rate_schedule": ("graphc.nn.rates.schedules",),
     "mindspore.nn.dynamic_lr": ("graphc.nn.rates.lists",),
@@ -88,6 +97,15 @@ MODULES: dict[str, tuple[str, ...]] = {
         "momentum sgd adam lamb lars rmsprop adagrad ftrl lazyadam proximal_ada_grad asgd rprop adamax adadelta"
         " adasum thor adafactor",
         ("graphc.nn.optim",),
+    ),
+    "mindspore.experimental": ("graphc.experimental",),
+    "mindspore.experimental.optim": ("graphc.experimental.optim",),
+    "mindspore.experimental.optim.optimizer": ("graphc.experimental.optim.optimizer",),
+    "mindspore.experimental.optim.lr_scheduler": ("graphc.experimental.optim.lr_scheduler",),
+    **_within(
+        "mindspore.experimental.optim",
+        "sgd adam adamw adamax adadelta adagrad asgd nadam radam rmsprop rprop",
+        ("graphc.experimental.optim",),
     ),
     **_within("mindspore.nn.wrap", "cell_wrapper loss_scale grad_reducer", _NN),
     **_within("mindspore.nn.grad", "cell_grad", _NN),
@@ -200,6 +218,9 @@ def _providers(name: str) -> list[ModuleType]:
 
 
 def _nearest(module: str, name: str) -> str:
+    use = next((u for path in MODULES[module] if (u := instead(path, name))), None)
+    if use:
+        return f"; {use}"
     known = [n for provider in _providers(module) for n in dir(provider) if not n.startswith("_")]
     near = nearest(name, known, 3)
     return f"; the nearest there is: {', '.join(near)}" if near else ""

@@ -170,8 +170,10 @@ def tensor(
     init: Any = None,
     internal: bool = False,
     const_arg: bool = False,
+    device: str | None = None,
 ) -> Tensor:
     """A Tensor."""
+    only("tensor", "device", device, None, "CPU")
     only("tensor", "internal", internal, False)
     only("tensor", "const_arg", const_arg, False)
     return Tensor(input_data, dtype, shape, init)

@@ -32,9 +32,11 @@ from graphc.ops.tensor.tensor import Parameter, Tensor
 from graphc.trace.decided import LIBRARIES, is_users
 
 #: Attributes of a Cell that its class does not read, or that have a place of their own.
-_INTERNAL = frozenset(("_params", "_cells", "_auto_prefix", "training", KEY))
+_INTERNAL = frozenset(("_params", "_cells", "_buffer_names", "_state_hooks", "_auto_prefix", "training", KEY))
 #: Attributes of a Cell that graphc itself reads.
-_ALWAYS = frozenset(("compute_dtype", "result_dtype", "region", "_hooks", "_hook_changes", "_made_in_construct"))
+_ALWAYS = frozenset(
+    ("compute_dtype", "result_dtype", "region", "_hooks", "_hook_changes", "_parameter_hooks", "_made_in_construct")
+)
 #: Members of a module or class that are nobody's values.
 _UNREAD = frozenset(("__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__builtins__"))
 _TRUE, _FALSE = ("True",), ("False",)
@@ -160,7 +162,7 @@ class Walk:
             array = value.storage
             more = [self._token(value.__dict__.get(n), f"{label}.{n}") for n in ("grad_hooks", "accumulator")]
             return (*same, value.name, value.requires_grad, array.shape, array.dtype, *more)
-        return same
+        return (*same, value.writes)
 
     def _array(self, value: np.ndarray[Any, Any]) -> Token:
         if value.dtype.hasobject or not (value.flags.writeable or value.base is not None):
@@ -206,7 +208,7 @@ class Walk:
         for name, value in vars(cell).items():
             if name in _INTERNAL or name in children:
                 continue
-            if not kind.free or name in _ALWAYS or name in self.names:
+            if not kind.free or name in _ALWAYS or name in self.names or name in cell._buffer_names:
                 self._add(f".{name}", value)
 
     def _function(self, function: FunctionType) -> None:

@@ -55,20 +55,25 @@ class Builder:
         """A constant filled with one number; equal ones are shared."""
         key = (value, dtype, shape)
         if key not in self.constants:
-            type = TensorType(dtype, shape)
-            array = np.full(shape, value, numpy_dtype(dtype))
-            node = self.graph.add(
-                "Constant",
-                attrs={"value": Data(array, type=type)},
-                types=(type,),
-                scope=self.scope,
-                loc=self.loc,
-                region=self.region,
-                fwd=self.fwd,
-                origin=self.origin,
-            )
-            self.constants[key] = node.outputs[0]
+            self.constants[key] = self._held(np.full(shape, value, numpy_dtype(dtype)), TensorType(dtype, shape))
         return self.constants[key]
+
+    def matrix(self, array: Any) -> Value:
+        """A constant array; equal ones are not shared."""
+        return self._held(array, TensorType.of(array))
+
+    def _held(self, array: Any, type: TensorType) -> Value:
+        node = self.graph.add(
+            "Constant",
+            attrs={"value": Data(array, type=type)},
+            types=(type,),
+            scope=self.scope,
+            loc=self.loc,
+            region=self.region,
+            fwd=self.fwd,
+            origin=self.origin,
+        )
+        return node.outputs[0]
 
     def like(self, value: float, x: Value) -> Value:
         """A 0-d constant of x's dtype, which broadcasts against it."""

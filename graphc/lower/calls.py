@@ -151,7 +151,10 @@ def kernel_node(node: Node, inputs: Sequence[Operand], outputs: Sequence[Operand
     """Emit the calls of a node with a `Kernel` lowering; LoweringError GC181/GC182 with the user's line."""
     lower = node.op.lower
     if not isinstance(lower, KernelLowering):
-        raise LoweringError(f"{node.op.name} has no kernel", loc=node.loc, nodes=[node.id])
+        help = "call it outside the compiled Cell, or in PYNATIVE_MODE: there it runs by NumPy, gradients too"
+        raise LoweringError(
+            f"{node.op.name} has no kernel", loc=node.loc, nodes=[node.id], help=help if node.op.ref else None
+        )
     if any(x.type.dtype in HALVES for x in (*inputs, *outputs)) and "float32" in lower.dtypes:
         _in_float32(node, inputs, outputs, k)
         return

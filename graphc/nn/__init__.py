@@ -27,6 +27,7 @@ _METRICS = (
 
 if TYPE_CHECKING:
     from graphc.nn import metrics as metrics
+    from graphc.nn import probability as probability
     from graphc.nn.metrics import *
 else:
     __all__ = [
@@ -37,6 +38,8 @@ else:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "probability":
+        return import_module("graphc.nn.probability")
     if name not in _METRICS and name != "metrics":
         try:
             no_member("graphc.nn", name, globals()["__all__"])

@@ -77,17 +77,25 @@ def one_of(owner: str, name: str, value: Any, known: Sequence[str]) -> str:
     return value.lower()
 
 
+_COUNTS = {2: "two", 3: "three"}
+
+
+def several(owner: str, name: str, value: Any, count: int, least: int = 1) -> tuple[int, ...]:
+    """An int of at least `least` for each of two or three axes, or one for all."""
+    if is_int(value):
+        value = (value,) * count
+    if not isinstance(value, (tuple, list)):
+        raise wrong_type(owner, name, f"an int or a tuple of {_COUNTS[count]}", value)
+    if len(value) == 1:
+        value = (value[0],) * count
+    if len(value) != count:
+        raise wrong_value(owner, name, f"an int or a tuple of {_COUNTS[count]}", value)
+    return tuple(integer(owner, name, v, least) for v in value)
+
+
 def pair(owner: str, name: str, value: Any) -> tuple[int, int]:
     """A positive int, or two of them: (vertical, horizontal)."""
-    if is_int(value):
-        value = (value, value)
-    if not isinstance(value, (tuple, list)):
-        raise wrong_type(owner, name, "an int or a tuple of two", value)
-    if len(value) == 1:
-        value = (value[0], value[0])
-    if len(value) != 2:
-        raise wrong_value(owner, name, "an int or a tuple of two", value)
-    first, second = (integer(owner, name, v) for v in value)
+    first, second = several(owner, name, value, 2)
     return first, second
 
 

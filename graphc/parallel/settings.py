@@ -18,12 +18,12 @@ def set_auto_parallel_context(**settings: Any) -> None:
     set_parallel(**settings)
 
 
-def get_auto_parallel_context(name: str) -> Any:
+def get_auto_parallel_context(attr_key: str) -> Any:
     """A setting by name; ArgumentValueError if there is none of that name."""
-    if name not in ParallelSettings.__dataclass_fields__:
+    if attr_key not in ParallelSettings.__dataclass_fields__:
         known = ", ".join(ParallelSettings.__dataclass_fields__)
-        raise ArgumentValueError(f"there is no parallel setting {name!r}; there are {known}", loc=user_loc())
-    return getattr(parallel_settings(), name)
+        raise ArgumentValueError(f"there is no parallel setting {attr_key!r}; there are {known}", loc=user_loc())
+    return getattr(parallel_settings(), attr_key)
 
 
 def reset_auto_parallel_context() -> None:

@@ -58,10 +58,17 @@ def op_cases(ops: Iterable[str] | None = None) -> list[OpCase]:
     names = [n for n, d in all_ops().items() if d.samples is not None] if ops is None else list(ops)
     cases = []
     for name in names:
-        cases += [OpCase(name, p) for p in PROPERTIES if p != "special_values" or _is_elementwise(name)]
+        cases += [OpCase(name, p) for p in PROPERTIES if _applies(name, p)]
         for number, sample in enumerate(samples_of(name)):
             cases += [OpCase(name, "gradient", number, operand) for operand in sample.grad]
     return cases
+
+
+def _applies(name: str, property: str) -> bool:
+    """Whether an op can have a property: one without a lowering has no kernels, and few can be given special values."""
+    if property == "special_values":
+        return _is_elementwise(name)
+    return property not in ("native_kernel", "checked_kernel", "dtypes") or get_op(name).lower is not None
 
 
 def check_op(name: str) -> None:

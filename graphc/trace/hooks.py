@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from graphc import dispatch
-from graphc.errors import GradientError, user_loc
+from graphc.errors import GradientError, TraceTypeError, stacklevel, user_loc
 from graphc.nn.cell.cell import Cell
+from graphc.nn.cell.hooks import Registered
 from graphc.ops.gradients.custom import HostFunction
 from graphc.ops.tensor.call import call as call_op
 from graphc.ops.tensor.tensor import Tensor
@@ -29,22 +31,76 @@ def hooked(recorder: GraphRecorder, cell: Cell, run: Callable[..., Any]) -> Call
         )
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        for hook in cell.hooks("register_forward_pre_hook"):
-            made = recorder.prepared(hook)(cell, args)
-            if made is not None:
-                args = made if isinstance(made, tuple) else (made,)
-        arrived: list[Any] = []
-        if back:
-            args = _at_input(cell, args, arrived)
-        output = run(*args, **kwargs)
-        for hook in cell.hooks("register_forward_hook"):
-            made = recorder.prepared(hook)(cell, args, output)
-            output = output if made is None else made
-        if back or cell.hooks("register_backward_pre_hook"):
-            output = _at_output(recorder, cell, output, arrived)
+        output, called = None, []
+        try:
+            args, kwargs = _before(recorder, cell, args, kwargs)
+            arrived: list[Any] = []
+            if back:
+                args = _at_input(cell, args, arrived)
+            output = run(*args, **kwargs)
+            for entry in cell.hooks("register_forward_hook"):
+                called.append(entry)
+                output = _after(recorder, cell, entry, args, kwargs, output)
+            if back or cell.hooks("register_backward_pre_hook"):
+                output = _at_output(recorder, cell, output, arrived)
+        except Exception:
+            _after_failure(recorder, cell, called, args, kwargs, output)
+            raise
         return output
 
     return call
+
+
+def _before(
+    recorder: GraphRecorder, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What the hooks before the cell make of its arguments."""
+    for entry in cell.hooks("register_forward_pre_hook"):
+        hook = recorder.prepared(entry.hook)
+        made = hook(cell, args, kwargs) if entry.with_kwargs else hook(cell, args)
+        if made is None:
+            continue
+        if not entry.with_kwargs:
+            args = made if isinstance(made, tuple) else (made,)
+        elif isinstance(made, tuple) and len(made) == 2 and isinstance(made[1], dict):
+            args = made[0] if isinstance(made[0], tuple) else (made[0],)
+            kwargs = made[1]
+        else:
+            raise TraceTypeError(
+                "a forward pre hook with kwargs must return None or (args, kwargs), a tuple and a dict",
+                code="GC100",
+                loc=user_loc(),
+                details=[
+                    f"it returned {'a tuple of other things' if isinstance(made, tuple) else type(made).__name__}"
+                ],
+            )
+    return args, kwargs
+
+
+def _after(
+    recorder: GraphRecorder, cell: Cell, entry: Registered, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
+) -> Any:
+    """What a hook behind the cell makes of its output."""
+    hook = recorder.prepared(entry.hook)
+    made = hook(cell, args, kwargs, output) if entry.with_kwargs else hook(cell, args, output)
+    return output if made is None else made
+
+
+def _after_failure(
+    recorder: GraphRecorder,
+    cell: Cell,
+    called: list[Registered],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    output: Any,
+) -> None:
+    """Call the hooks behind a cell that has raised which are to be called always, and have not been."""
+    for entry in cell.hooks("register_forward_hook"):
+        if entry.always_call and not any(entry is other for other in called):
+            try:
+                output = _after(recorder, cell, entry, args, kwargs, output)
+            except Exception as error:
+                warnings.warn(f"a forward hook with always_call raised, too: {error}", stacklevel=stacklevel())
 
 
 def _recorded(name: str, value: Any, rule: Callable[[Any], Any]) -> Any:
@@ -58,8 +114,8 @@ def _recorded(name: str, value: Any, rule: Callable[[Any], Any]) -> Any:
 def _at_output(recorder: GraphRecorder, cell: Cell, output: Any, arrived: list[Any]) -> Any:
     def rule(gradient: Any) -> Any:
         given = gradient if isinstance(gradient, tuple) else (gradient,)
-        for hook in cell.hooks("register_backward_pre_hook"):
-            made = called(recorder, hook, cell, given)
+        for entry in cell.hooks("register_backward_pre_hook"):
+            made = called(recorder, entry.hook, cell, given)
             if made is not None:
                 given = made if isinstance(made, tuple) else (made,)
         if cell.hooks("register_backward_hook"):
@@ -77,8 +133,8 @@ def _note(arrived: list[Any], gradient: Any) -> Any:
 def _at_input(cell: Cell, args: tuple[Any, ...], arrived: list[Any]) -> tuple[Any, ...]:
     def rule(gradient: tuple[Any, ...]) -> Any:
         def run(_: Any, given: tuple[Any, ...]) -> Any:
-            for hook in cell.hooks("register_backward_hook"):
-                made = hook(cell, given, tuple(arrived))
+            for entry in cell.hooks("register_backward_hook"):
+                made = entry.hook(cell, given, tuple(arrived))
                 if made is not None:
                     given = made if isinstance(made, tuple) else (made,)
             return given

@@ -1,4 +1,6 @@
-"""Cells that compute in another dtype (`Cell.to_float`): their inputs and trainable parameters are cast on the way in."""
+"""Cells that see other parameters than they hold: cast on the way in, as the inputs are (`Cell.to_float`), or what hooks make of
+them (`Cell.register_parameter_forward_hook`).
+"""
 
 from __future__ import annotations
 
@@ -11,26 +13,40 @@ from graphc.ops.tensor.tensor import Parameter, Tensor
 from graphc.ops.tensor.tree import map_tensors
 
 
-def in_dtype(
-    cell: Cell, dtype: str, prepared: Callable[[Callable[..., Any]], Callable[..., Any]]
-) -> Callable[..., Any]:
-    """cell.construct with float inputs and the cell's own trainable parameters cast to a dtype.
+def sees_others(cell: Cell) -> bool:
+    """Whether construct of a cell is to be run by `construct_of`."""
+    return cell.compute_dtype is not None or "_parameter_hooks" in cell.__dict__
+
+
+def construct_of(cell: Cell, prepared: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Callable[..., Any]:
+    """cell.construct with float inputs and the cell's own trainable parameters cast to its dtype, parameters after their
+    hooks.
 
     Results keep the dtype they come out in, or get the cell's `result_dtype`. Parameters that are not trained keep theirs:
     they are state that the cell writes.
     """
+    dtype, hooks = cell.compute_dtype, cell.__dict__.get("_parameter_hooks", {})
 
     def cast(x: Tensor) -> Tensor:
-        return F.cast(x, dtype) if x.type.is_float and x.type.dtype != dtype and not isinstance(x, Parameter) else x
+        if dtype is None or not x.type.is_float or x.type.dtype == dtype or isinstance(x, Parameter):
+            return x
+        return F.cast(x, dtype)
+
+    def seen(name: str, p: Parameter) -> Tensor:
+        x: Tensor = p
+        for hook in hooks.get(name, ()):
+            x = prepared(hook)(x)
+        if dtype is not None and p.requires_grad and x.type.is_float and x.type.dtype != dtype:
+            x = F.cast(x, dtype)
+        return x
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        # construct sees a copy of the cell whose parameters are the cast ones; the cell itself stays as it is.
+        # construct sees a copy of the cell whose parameters are the changed ones; the cell itself stays as it is.
         view = object.__new__(type(cell))
         view.__dict__.update(cell.__dict__)
         for name, p in cell._params.items():
-            held = p is cell.__dict__.get(name)
-            if held and p.requires_grad and p.type.is_float and p.type.dtype != dtype:
-                view.__dict__[name] = F.cast(p, dtype)
+            if p is cell.__dict__.get(name):
+                view.__dict__[name] = seen(name, p)
         made = prepared(view.construct)(*map_tensors(cast, args), **map_tensors(cast, kwargs))
         wanted = cell.result_dtype
         return made if wanted is None else map_tensors(lambda x: _as(x, wanted), made)

@@ -91,8 +91,8 @@ class Tracer(GraphRecorder):
     def _own_construct(self, cell: Cell) -> Callable[..., Any]:
         refuse_suspended(cell)
         construct = self.prepared(cell.construct)
-        if cell.compute_dtype is not None:
-            construct = mixed.in_dtype(cell, cell.compute_dtype, self.prepared)
+        if mixed.sees_others(cell):
+            construct = mixed.construct_of(cell, self.prepared)
         bprop = custom.bprop_of(cell)
         if bprop is None:
             return construct

@@ -10,7 +10,7 @@ import pytest
 import graphc
 from graphc import compat
 from graphc.compat import checkparam as check
-from graphc.compat import mint, toplevel
+from graphc.compat import toplevel
 
 
 @pytest.mark.parametrize(
@@ -103,12 +103,3 @@ def test_flags_are_marks(mindspore):
     assert f(3) == 3
     assert toplevel.core(cell, fast=True) is cell
     assert cell.fast
-
-
-def test_mint():
-    x, y = graphc.Tensor([1.0, 4.0]), graphc.Tensor([3.0, 4.0])
-    np.testing.assert_array_equal(mint.cat([x, y], dim=0), [1, 4, 3, 4])
-    assert mint.stack([x, y], dim=1).shape == (2, 2)
-    assert mint.le(x, y).asnumpy().tolist() == [True, True]
-    assert mint.ne(x, y).asnumpy().tolist() == [True, False]
-    assert all(callable(getattr(mint, name)) for name in mint.__all__)

@@ -117,14 +117,14 @@ def test_attributes_that_are_not_there():
     assert check(lambda: Tensor(X).reshap(3, 2), "GC140", "reshap").help == "did you mean x.reshape?"
     error = check(lambda: cell(lambda self, x: ops.sofmax(x))(X), "GC140", "graphc.ops has", AttributeError)
     assert error.help == "did you mean ops.softmax?"
-    assert check(lambda: nn.Linear, "GC140", "'Linear'").help == "did you mean nn.Dense?"
+    assert check(lambda: nn.Sequential, "GC140", "'Sequential'").help == "did you mean nn.SequentialCell?"
     assert check(lambda: ops.sofmax, "GC140", "'sofmax'").help == "did you mean ops.softmax?"
     assert check(lambda: nn.Dense(3, 3).wieght, "GC140", "'wieght'").help == "did you mean self.weight?"
-    with pytest.raises(ImportError, match="no 'Linear'; did you mean Dense"):
-        from graphc.nn import Linear  # noqa: F401
+    with pytest.raises(ImportError, match="no 'Sequential'; did you mean SequentialCell"):
+        from graphc.nn import Sequential  # noqa: F401
     with pytest.raises(ImportError, match="no 'complie'; did you mean compile"):
         from graphc import complie  # noqa: F401
-    assert not hasattr(nn, "Linear")
+    assert not hasattr(nn, "Sequential")
     assert not hasattr(Tensor(X), "__cuda_array_interface__")
 
 

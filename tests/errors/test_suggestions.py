@@ -24,7 +24,7 @@ KNOWN = {"ops": ops.__all__, "nn": nn.__all__, "graphc": dir(graphc), "modules":
         ("Relu", "nn", "ReLU"),
         ("Conv2D", "nn", "Conv2d"),
         ("Momentun", "nn", "Momentum"),
-        ("Linear", "nn", "Dense"),
+        ("Module", "nn", "Cell"),
         ("Sequential", "nn", "SequentialCell"),
         ("ModuleList", "nn", "CellList"),
         ("Tensr", "graphc", "Tensor"),

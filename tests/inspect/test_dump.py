@@ -13,12 +13,15 @@ import zipfile
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from graphc.errors import ArgumentValueError, ParseError
 from graphc.files import write_atomic
 from graphc.inspect import jsonform
 from graphc.inspect.dump import load, load_passes, write_dump
 from graphc.ir import Value, to_text
+from tests.damage import EDITS, damaged
 
 
 def _write(directory, graph, passes=None):
@@ -185,6 +188,22 @@ def test_damaged_constants_are_noticed(tmp_path, step_graph):
     np.savez(file, ca572774ff5f1c27=np.arange(20) + 1, unrelated=np.zeros(3))
     with pytest.raises(ParseError, match="do not match their hash"):
         load(tmp_path)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(("step.ir", "graph.json", "constants.npz", "passes/00_trace.ir")), EDITS)
+def test_whatever_is_done_to_a_dump_it_is_a_graph_or_an_error(tmp_path_factory, step_graph, name, edits):
+    root = tmp_path_factory.mktemp("dump")
+    _write(root, step_graph)
+    file = root / name
+    file.write_bytes(damaged(file.read_bytes(), edits))
+    tracemalloc.start()
+    for read in (lambda: load(root), lambda: load(root / "graph.json"), lambda: load_passes(root)):
+        with contextlib.suppress(ParseError, ArgumentValueError):
+            read()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6
 
 
 def _bomb(name):

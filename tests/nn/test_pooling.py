@@ -72,7 +72,13 @@ def test_pooling_refuses() -> None:
         nn.MaxPool2d(2).construct(Tensor(random(4, 4)))
     with pytest.raises(graphc.ShapeError, match="the window does not fit"):
         nn.AvgPool2d(5).construct(Tensor(random(1, 1, 4, 4)))
-    with pytest.raises(graphc.ArgumentValueError, match="AvgPool2d: pad_mode must be one of 'same', 'valid'"):
-        nn.AvgPool2d(2, pad_mode="pad")
+    with pytest.raises(graphc.ArgumentValueError, match="AvgPool2d: pad_mode must be one of 'same', 'valid', 'pad'"):
+        nn.AvgPool2d(2, pad_mode="full")
+    with pytest.raises(graphc.ArgumentValueError, match="AvgPool2d: padding must be 0 with pad_mode 'same'"):
+        nn.AvgPool2d(2, pad_mode="same", padding=1)
+    with pytest.raises(graphc.ArgumentValueError, match="MaxPool2d: return_indices must be the default with pad_mode"):
+        nn.MaxPool2d(2, return_indices=True)
+    with pytest.raises(graphc.ArgumentValueError, match="MaxPool3d: padding must be at most half of the window"):
+        nn.MaxPool3d(2, 1, "pad", 2)
     with pytest.raises(graphc.ArgumentTypeError, match="MaxPool2d: kernel_size must be an int or a tuple"):
         nn.MaxPool2d("2")

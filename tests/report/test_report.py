@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 import tracemalloc
 
 import pytest
 
 from graphc import RecordError
 from graphc.cli.main import main
-from graphc.report import read_run, write_report
+from graphc.errors import MissingPackageError
+from graphc.report import read_run, write_events, write_report
 from graphc.report.page import page_of
 
 from .browser import Browser, chromium
@@ -332,3 +334,57 @@ def test_light_dark_and_a_phone(page, browser, dark, tmp_path):
     # A picture is no single colour: something has been drawn.
     assert browser.picture(tmp_path / "phone.png").stat().st_size > 10_000
     assert browser.said == []
+
+
+# ---- TensorBoard
+
+
+def events(folder):
+    """{tag: [(step, value)]} of the one event file in a folder, read by the format's own messages."""
+    from tensorboardX.proto.event_pb2 import Event
+
+    (file,) = folder.iterdir()
+    data, found = file.read_bytes(), {}
+    while data:
+        size = int.from_bytes(data[:8], "little")
+        event = Event.FromString(data[12 : 12 + size])
+        for value in event.summary.value:
+            found.setdefault(value.tag, []).append((event.step, value.simple_value))
+        data = data[12 + size + 4 :]
+    return found
+
+
+def test_event_files(tmp_path, capsys):
+    first = record(tmp_path / "a.jsonl", lines())
+    (tmp_path / "b").mkdir()
+    second = record(tmp_path / "b" / "a.jsonl", lines(3, name=HOSTILE))
+    out = tmp_path / "events"
+    assert main(["report", str(first), str(second), "--tensorboard", str(out)]) == 0
+    assert capsys.readouterr().out.split() == [str(out / "a"), str(out / "a-2")]
+    assert not list(tmp_path.glob("*.html"))
+    found = events(out / "a")
+    assert [step for step, _ in found["loss"]] == list(range(1, 21))
+    for step, loss in found["loss"]:
+        expected = {5: math.nan, 7: math.inf}.get(step, 2.0 / step)
+        assert loss == pytest.approx(expected, nan_ok=True)
+    assert found["scale"][:4] == [(1, 1024), (2, 1024), (3, 512), (4, 512)]
+    assert found["overflows"] == [(3, 1)]
+    assert found["learning_rate/1"][0] == (1, pytest.approx(0.01))
+    assert found["metrics/Accuracy"] == [(10, 0.5), (20, 0.75)]
+    assert len(events(out / "a-2")["loss"]) == 3
+
+
+def test_event_files_are_not_mixed_with_others_nor_written_for_what_is_no_record(tmp_path):
+    good, bad = record(tmp_path / "a.jsonl", lines()), record(tmp_path / "b.jsonl", [{"kind": "step"}])
+    with pytest.raises(RecordError, match="records nothing of a run"):
+        write_events([good, bad], tmp_path / "events")
+    assert not (tmp_path / "events").exists()
+    write_events([good], tmp_path / "events")
+    with pytest.raises(RecordError, match="is there already"):
+        write_events([good], tmp_path / "events")
+
+
+def test_event_files_without_the_library(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'graphc\[tensorboard\]'"):
+        write_events([record(tmp_path / "a.jsonl", lines())], tmp_path / "events")

@@ -98,3 +98,114 @@ def test_hooks_of_tensors_and_parameters(chosen):
 def test_a_hook_keeps_the_shape():
     with mode(PYNATIVE_MODE), pytest.raises(graphc.GradientError, match="a hook returns"):
         ops.grad(lambda x: ops.HookBackward(lambda given: given[0].sum())(x * 2))(X)
+
+
+@pytest.mark.parametrize("chosen", [GRAPH_MODE, PYNATIVE_MODE])
+def test_hooks_before_others_and_with_keyword_arguments(chosen):
+    class Add(nn.Cell):
+        def construct(self, x, y=0.0):
+            return x + y
+
+    cell, said = Add(), []
+    cell.register_forward_pre_hook(lambda cell, args: said.append("later"))
+    cell.register_forward_pre_hook(lambda cell, args: said.append("sooner"), prepend=True)
+    more = cell.register_forward_pre_hook(lambda cell, args, kwargs: (args, {"y": kwargs["y"] + 1}), with_kwargs=True)
+    cell.register_forward_hook(lambda cell, args, kwargs, out: out * kwargs["y"], with_kwargs=True)
+    with mode(chosen):
+        assert cell(X, y=1.0).asnumpy().tolist() == [6, 0, 10]
+        assert said[:2] == ["sooner", "later"]
+        more.remove()
+        assert cell(X, y=1.0).asnumpy().tolist() == [2, -1, 4]
+        cell.register_forward_pre_hook(lambda cell, args, kwargs: args, with_kwargs=True)
+        with pytest.raises(TypeError, match=r"must return None or \(args, kwargs\)"):
+            cell(X, y=1.0)
+    with pytest.raises(TypeError, match="prepend must be a bool"):
+        cell.register_forward_hook(print, prepend=1)
+
+
+@pytest.mark.parametrize("chosen", [GRAPH_MODE, PYNATIVE_MODE])
+def test_hooks_that_are_called_always(chosen):
+    class Failing(nn.Cell):
+        def construct(self, x):
+            raise ValueError("no result")
+
+    cell, said = Failing(), []
+    cell.register_forward_hook(lambda cell, args, out: said.append("never"))
+    cell.register_forward_hook(lambda cell, args, out: said.append(out), always_call=True)
+    with mode(chosen), pytest.raises(ValueError, match="no result"):
+        cell(X)
+    assert said == [None]
+    cell.register_forward_hook(lambda cell, args, out: 1 / 0, always_call=True)
+    with (
+        mode(chosen),
+        pytest.warns(UserWarning, match="division by zero"),
+        pytest.raises(ValueError, match="no result"),
+    ):
+        cell(X)
+
+
+def test_a_hook_may_branch_on_a_tensor():
+    def flip(cell, inputs, output):
+        if output.sum() > 0:
+            return output * 2
+        return output
+
+    net = nn.ReLU()
+    net.register_forward_hook(flip)
+    assert net(X).asnumpy().tolist() == [2, 0, 6]
+    assert net(-X * 0).asnumpy().tolist() == [0, 0, 0]
+
+
+def test_the_same_hook_twice():
+    net = nn.ReLU()
+
+    def double(cell, inputs, output):
+        return output * 2
+
+    first, second = net.register_forward_hook(double), net.register_forward_hook(double)
+    assert net(X).asnumpy().tolist() == [4, 0, 12]
+    first.remove()
+    first.remove()
+    assert net(X).asnumpy().tolist() == [2, 0, 6]
+    second.remove()
+    assert net(X).asnumpy().tolist() == [1, 0, 3]
+
+
+class Outer(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.net = Net()
+        self.v = Parameter(Tensor([1.0, 1.0, 1.0]), name="v")
+
+    def construct(self, x):
+        return self.net(x) + self.v
+
+
+@pytest.mark.parametrize("chosen", [GRAPH_MODE, PYNATIVE_MODE])
+def test_hooks_of_parameters(chosen):
+    outer = Outer()
+    outer.register_parameter_forward_hook([{"params": [outer.net.w], "hook": lambda w: w * 10}])
+    with mode(chosen):
+        assert outer(X).asnumpy().tolist() == [201, 1, 1201]
+        (dw,) = graphc.grad(outer, None, [outer.net.w])(X)
+        assert dw.asnumpy().tolist() == [100, 0, 300]
+        outer.register_parameter_forward_hook(lambda p: p + 1)
+        assert outer(X).asnumpy().tolist() == [212, 2, 1232]
+    assert outer.net.w.asnumpy().tolist() == [2, 3, 4]
+    with pytest.raises(ValueError, match='keys "params" and "hook"'):
+        outer.register_parameter_forward_hook([{"params": []}])
+    with pytest.raises(TypeError, match='"params" has a int'):
+        outer.register_parameter_forward_hook([{"params": [3], "hook": print}])
+    with pytest.raises(ValueError, match="'v' is not a parameter of this cell"):
+        outer.net.register_parameter_forward_hook([{"params": [outer.v], "hook": print}])
+    with pytest.raises(TypeError, match="a function or a list of dicts"):
+        outer.register_parameter_forward_hook(3)
+
+
+def test_whether_there_are_backward_hooks():
+    net = nn.ReLU()
+    assert not net.enable_backward_hook
+    handle = net.register_backward_pre_hook(lambda cell, gradient: None)
+    assert net.enable_backward_hook
+    handle.remove()
+    assert not net.enable_backward_hook

@@ -88,6 +88,12 @@ def alike(arrays: Sequence[Array]) -> bool:
     return len(set(map(_SHAPE, arrays))) == 1 and len(set(map(_DTYPE, arrays))) == 1
 
 
+def joined_alike(arrays: Sequence[Array]) -> Array:
+    """[len(arrays), ...]: arrays of one shape and dtype as one. Half the time of np.stack, which makes a view of each."""
+    shape = arrays[0].shape
+    return np.concatenate(arrays).reshape((len(arrays), *shape)) if shape else np.array(arrays)
+
+
 def stack(values: Sequence[Any], name: str, ids: Array) -> Array:
     """[len(values), ...]: values of one shape and dtype as one array. DataError that names the column and the sample else."""
     kinds = set(map(type, values))
@@ -101,10 +107,7 @@ def stack(values: Sequence[Any], name: str, ids: Array) -> Array:
     dtypes = set(map(_DTYPE, arrays))
     if len(dtypes) > 1 and any(d.kind not in "US" for d in dtypes):
         raise _mixed(arrays, name, ids)
-    shape = arrays[0].shape
-    if not shape or len(dtypes) > 1:
-        return np.array(arrays)
-    return np.concatenate(arrays).reshape((len(arrays), *shape))
+    return np.array(arrays) if len(dtypes) > 1 else joined_alike(arrays)
 
 
 def _sample(ids: Array, k: int) -> str:

@@ -12,7 +12,7 @@ from graphc.arguments import no_effect
 from graphc.dataset.checks import function, names, truth, workers
 from graphc.dataset.core.dataset import Dataset
 from graphc.dataset.core.faults import fault, interrupts
-from graphc.dataset.core.rows import Rows, alike, collated, packed, stack, to_array, values
+from graphc.dataset.core.rows import Rows, alike, collated, joined_alike, packed, stack, to_array, values
 from graphc.dataset.core.streams import Done, Run, Stream, Worked
 from graphc.dataset.orders.samplers import PKSampler
 from graphc.dataset.schema import Schema, numpy_dtype
@@ -58,8 +58,8 @@ class Form:
         kinds = set(map(type, values))
         if kinds == {int} or kinds == {float} or kinds == {bool}:
             return stack(values, name, ids)
-        if kinds == {np.ndarray} and alike(values) and values[0].dtype.kind in "biuf":
-            return stack(values, name, ids)
+        if kinds == {np.ndarray} and values[0].dtype.kind in "biuf" and alike(values):
+            return joined_alike(values)
         for value in values:
             try:
                 arrays.append(to_array(value))
@@ -85,8 +85,7 @@ class Fetch:
         given: list[Any] = []
         get, error = self.source.__getitem__, None
         try:
-            for i in task.tolist():
-                given.append(get(i))
+            given.extend(map(get, task.tolist()))
         except interrupts():
             raise
         except BaseException as raised:

@@ -8,16 +8,19 @@ from graphc import dispatch
 from graphc.arguments import no_effect
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceAttributeError, TraceError, user_loc
 from graphc.frames import clean
+from graphc.instead import instead
 from graphc.ir import Region
+from graphc.nn.cell.conversion import Conversion
 from graphc.nn.cell.hooks import Hooks
-from graphc.nn.cell.structure import Held, Structure
+from graphc.nn.cell.marks import Marks
+from graphc.nn.cell.structure import Held
 from graphc.ops.functional.state import assign
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
 from graphc.suggest import no_attribute
 
 
-class Cell(Hooks, Structure["Cell"]):
+class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
     """Base of all layers, losses, optimizers and training steps (MindSpore: nn.Cell).
 
     auto_prefix: whether parameters of child cells are named after the attribute that holds the child.
@@ -40,6 +43,7 @@ class Cell(Hooks, Structure["Cell"]):
     def __init__(self, auto_prefix: bool = True) -> None:
         object.__setattr__(self, "_params", Held(self))
         object.__setattr__(self, "_cells", Held(self))
+        object.__setattr__(self, "_buffer_names", {})
         object.__setattr__(self, "_auto_prefix", auto_prefix)
         object.__setattr__(self, "training", False)
         if dispatch.recorder.get() is not None:
@@ -60,6 +64,8 @@ class Cell(Hooks, Structure["Cell"]):
         if name in params and value is not None and not isinstance(value, (Parameter, ParameterTuple, Cell)):
             self._set_data(name, value)
             return
+        if name in self._buffer_names:
+            value = self._as_buffer(name, value)
         dispatch.touch()
         # What stays in its place keeps its position.
         if not isinstance(value, Parameter):
@@ -115,7 +121,7 @@ class Cell(Hooks, Structure["Cell"]):
         if not early and name in self._cells:
             return self._cells[name]  # One that was added by its name.
         known = () if early else [*self.__dict__, *dir(type(self))]
-        hint = "call super().__init__() first in __init__" if early else None
+        hint = "call super().__init__() first in __init__" if early else instead("Cell", name)
         try:
             no_attribute(type(self).__name__, name, known, "self.", hint)
         except AttributeError as error:
@@ -125,6 +131,7 @@ class Cell(Hooks, Structure["Cell"]):
     def __delattr__(self, name: str) -> None:
         self._params.pop(name, None)
         self._cells.pop(name, None)
+        self._buffer_names.pop(name, None)
         object.__delattr__(self, name)
         dispatch.touch()
 
@@ -212,7 +219,8 @@ class Cell(Hooks, Structure["Cell"]):
         return self
 
     def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
-        """Nothing, said once: a cell is compiled for the shapes it is called with."""
+        """Noted for `get_inputs`; said once to have no effect: a cell is compiled for the shapes it is called with."""
+        object.__setattr__(self, "_given_inputs", inputs or tuple(kwargs.values()))
         no_effect("Cell", "set_inputs", "a cell is compiled for the shapes it is called with")
 
     def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Parameter, Parameter]:

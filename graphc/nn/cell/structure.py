@@ -112,26 +112,31 @@ class Structure(Generic[Child]):
         """The child cells by attribute name."""
         return dict(self._cells)
 
-    def cells_and_names(self, prefix: str = "") -> Iterator[tuple[str, Child]]:
-        """This cell and all below it with their paths, each once."""
-        seen: set[int] = set()
-        stack: list[tuple[str, Child]] = [(prefix, cast(Child, self))]
+    def cells_and_names(self, cells: set[Any] | None = None, name_prefix: str = "") -> Iterator[tuple[str, Child]]:
+        """This cell and all below it with their paths behind the prefix, each once; those of the set `cells` are left out,
+        and what is given is added to it.
+        """
+        seen = {id(cell) for cell in cells or ()}
+        stack: list[tuple[str, Child]] = [(name_prefix, cast(Child, self))]
         while stack:
             path, cell = stack.pop()
             if id(cell) in seen:
                 continue
             seen.add(id(cell))
+            if cells is not None:
+                cells.add(cell)
             yield path, cell
             children = [(f"{path}.{n}" if path else n, c) for n, c in cell._cells.items()]
             stack += reversed(children)
 
-    def parameters_and_names(self, expand: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their paths from this cell, each once; `expand` includes those of child cells.
+    def parameters_and_names(self, name_prefix: str = "", expand: bool = True) -> Iterator[tuple[str, Parameter]]:
+        """The parameters with their paths from this cell behind the prefix, each once; `expand` includes those of child
+        cells.
 
         Each cell's own come before those of its children, in the order of its attributes; a ParameterTuple stands for its
         members. These have the path of the cell that holds them alone, or the names that they had when the tuple was set.
         """
-        cells = list(self.cells_and_names()) if expand else [("", cast(Child, self))]
+        cells = list(self.cells_and_names(name_prefix=name_prefix)) if expand else [(name_prefix, cast(Child, self))]
         alone = {
             id(p): _path(path, name) for path, cell in reversed(cells) for name, p in reversed(cell._params.items())
         }
@@ -167,7 +172,7 @@ class Structure(Generic[Child]):
 
     def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
         """The parameters, each once."""
-        return (p for _, p in self.parameters_and_names(expand))
+        return (p for _, p in self.parameters_and_names(expand=expand))
 
     def trainable_params(self, recurse: bool = True) -> list[Parameter]:
         """The parameters with `requires_grad`."""
@@ -183,7 +188,7 @@ class Structure(Generic[Child]):
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
         """Name every parameter `prefix` + its path from this cell."""
-        for path, param in self.parameters_and_names(recurse):
+        for path, param in self.parameters_and_names(expand=recurse):
             param.name, param.is_named = prefix + path, True
 
     def _put_under(self, prefix: str) -> None:

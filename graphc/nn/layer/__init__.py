@@ -6,11 +6,14 @@ from graphc.nn.layer import (
     activation,
     adaptive_pooling,
     attention,
+    combined,
     container,
     conv,
     conv3d,
     conv_transpose,
     embedding,
+    functions,
+    images,
     linear,
     normalization,
     padding,
@@ -18,15 +21,19 @@ from graphc.nn.layer import (
     rearrange,
     recurrent,
     regularization,
+    transformer,
 )
 from graphc.nn.layer.activation import *
 from graphc.nn.layer.adaptive_pooling import *
 from graphc.nn.layer.attention import *
+from graphc.nn.layer.combined import *
 from graphc.nn.layer.container import *
 from graphc.nn.layer.conv import *
 from graphc.nn.layer.conv3d import *
 from graphc.nn.layer.conv_transpose import *
 from graphc.nn.layer.embedding import *
+from graphc.nn.layer.functions import *
+from graphc.nn.layer.images import *
 from graphc.nn.layer.linear import *
 from graphc.nn.layer.normalization import *
 from graphc.nn.layer.padding import *
@@ -34,6 +41,7 @@ from graphc.nn.layer.pooling import *
 from graphc.nn.layer.rearrange import *
 from graphc.nn.layer.recurrent import *
 from graphc.nn.layer.regularization import *
+from graphc.nn.layer.transformer import *
 
 if not TYPE_CHECKING:
     __all__ = [
@@ -42,11 +50,14 @@ if not TYPE_CHECKING:
             activation,
             adaptive_pooling,
             attention,
+            combined,
             container,
             conv,
             conv3d,
             conv_transpose,
             embedding,
+            functions,
+            images,
             linear,
             normalization,
             padding,
@@ -54,6 +65,7 @@ if not TYPE_CHECKING:
             rearrange,
             recurrent,
             regularization,
+            transformer,
         )
         for name in module.__all__
     ]

@@ -104,6 +104,21 @@ class LeakyReLU(Cell):
         return ops.leaky_relu(x, self.alpha)
 
 
+class RReLU(Cell):
+    """x where it is positive, a x with a random slope a, uniform from lower up to upper, where it is negative; see `ops.rrelu`
+    (Xu et al., 2015; MindSpore: nn.RReLU).
+    """
+
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3) -> None:
+        super().__init__()
+        self.lower, self.upper = checks.real("RReLU", "lower", lower), checks.real("RReLU", "upper", upper)
+        if self.lower > self.upper:
+            raise checks.wrong_value("RReLU", "lower", f"at most upper = {upper}", lower)
+
+    def construct(self, x: Any) -> Tensor:
+        return ops.rrelu(x, self.lower, self.upper)
+
+
 class PReLU(Cell):
     """x if x >= 0, else weight x, with a trainable weight for all channels or one for each (axis 1).
 
@@ -124,6 +139,15 @@ class PReLU(Cell):
 
     def construct(self, x: Any) -> Tensor:
         return ops.prelu(x, self.weight)
+
+
+class PReLUExt(PReLU):
+    """PReLU with other names (MindSpore: nn.PReLUExt): num_parameters weights that start as init, of a dtype."""
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, dtype: Any = None) -> None:
+        size = checks.integer("PReLUExt", "num_parameters", num_parameters)
+        start = Constant(checks.real("PReLUExt", "init", init))
+        super().__init__(size, initializer(start, (size,), dtype or "float32"))
 
 
 class Softplus(Cell):
@@ -228,6 +252,22 @@ class LogSoftmax(_Over):
         return ops.log_softmax(x, self.axis)
 
 
+class LogSoftmaxExt(Cell):
+    """log of softmax along an axis; None: the first one of tensors with 0, 1 or 3 axes, else the second (MindSpore:
+    nn.LogSoftmaxExt).
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        if dim is not None and not checks.is_int(dim):
+            raise checks.wrong_type("LogSoftmaxExt", "dim", "an int or None", dim)
+        self.dim = dim
+
+    def construct(self, x: Any) -> Tensor:
+        axis = self.dim if self.dim is not None else 0 if x.ndim in (0, 1, 3) else 1
+        return ops.log_softmax(x, axis)
+
+
 class GLU(_Over):
     """a sigmoid(b) with a and b the halves of x along an axis."""
 
@@ -281,8 +321,11 @@ __all__ = [
     "LeakyReLU",
     "LogSigmoid",
     "LogSoftmax",
+    "LogSoftmaxExt",
     "Mish",
     "PReLU",
+    "PReLUExt",
+    "RReLU",
     "ReLU",
     "ReLU6",
     "SeLU",

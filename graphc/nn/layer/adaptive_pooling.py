@@ -9,7 +9,7 @@ from graphc import ops
 from graphc.errors import ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
-from graphc.ops.functional.pooling import adaptive
+from graphc.ops.functional.adaptive_pooling import adaptive
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
@@ -47,9 +47,19 @@ class AdaptiveAvgPool2d(_Adaptive):
 
 
 class AdaptiveMaxPool2d(_Adaptive):
-    """Maxima of windows that divide H and W of [N, C, H, W] into output_size parts (MindSpore: nn.AdaptiveMaxPool2d)."""
+    """Maxima of windows that divide H and W of [N, C, H, W] into output_size parts (MindSpore: nn.AdaptiveMaxPool2d).
 
-    def construct(self, input: Any) -> Tensor:
+    return_indices: also the int64 places of the maxima in the flattened plane.
+    """
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__(output_size)
+        self.return_indices = checks.boolean(type(self).__name__, "return_indices", return_indices)
+
+    def construct(self, input: Any) -> Any:
+        if self.return_indices:
+            pool = ops.adaptive_max_pool2d if self._axes == 2 else ops.adaptive_max_pool3d
+            return pool(input, self.output_size, True)
         return self.pooled(input, ops.reduce_max)
 
 
@@ -59,10 +69,13 @@ class AdaptiveAvgPool1d(AdaptiveAvgPool2d):
     _axes = 1
 
 
-class AdaptiveMaxPool1d(AdaptiveMaxPool2d):
+class AdaptiveMaxPool1d(_Adaptive):
     """Maxima of windows that divide L of [N, C, L] into output_size parts (MindSpore: nn.AdaptiveMaxPool1d)."""
 
     _axes = 1
+
+    def construct(self, input: Any) -> Tensor:
+        return self.pooled(input, ops.reduce_max)
 
 
 class AdaptiveAvgPool3d(AdaptiveAvgPool2d):
@@ -72,7 +85,7 @@ class AdaptiveAvgPool3d(AdaptiveAvgPool2d):
 
 
 class AdaptiveMaxPool3d(AdaptiveMaxPool2d):
-    """Maxima of windows that divide D, H and W of [N, C, D, H, W] into output_size parts."""
+    """Maxima of windows that divide D, H and W of [N, C, D, H, W] into output_size parts; places are int32."""
 
     _axes = 3
 

@@ -1,20 +1,17 @@
-"""Attention, and the layers of a transformer."""
+"""Attention."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from graphc import ops
-from graphc.errors import ShapeError, user_loc
+from graphc.errors import DTypeError, ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import Uniform, XavierUniform, fans
 from graphc.nn.initializer.make import initializer
-from graphc.nn.layer.activation import get_activation
 from graphc.nn.layer.linear import Dense
-from graphc.nn.layer.normalization import LayerNorm
 from graphc.nn.layer.regularization import Dropout
 from graphc.ops.tensor.tensor import Parameter, Tensor
 
@@ -62,7 +59,7 @@ class MultiheadAttention(Cell):
         if checks.boolean(owner, "has_bias", has_bias):
             self.in_proj_bias = Parameter(initializer("zeros", (3 * embed_dim,), dtype), "in_proj_bias")
         near = Uniform(1 / math.sqrt(fans((embed_dim, embed_dim))[0]))
-        self.out_proj = Dense(embed_dim, embed_dim, near, "zeros", has_bias)
+        self.out_proj = Dense(embed_dim, embed_dim, near, "zeros", has_bias, dtype=dtype)
         self.drop = Dropout(p=float(dropout))
 
     def construct(
@@ -120,55 +117,10 @@ class MultiheadAttention(Cell):
 def _added(mask: Tensor, scores: Tensor) -> Tensor:
     """A mask as numbers: minus infinity where a bool mask is True."""
     if mask.type.dtype != "bool":
+        if not mask.type.is_float:
+            raise DTypeError(f"MultiheadAttention: a mask is {mask.type}, expected bool or floats", loc=user_loc())
         return mask
     return ops.select(mask, ops.full(mask.shape, -math.inf, dtype=scores.dtype), ops.zeros(mask.shape, scores.dtype))
 
 
-class TransformerEncoderLayer(Cell):
-    """Self-attention and a network of two Dense layers, each with a residual connection and LayerNorm (Vaswani et al., 2017;
-    MindSpore: nn.TransformerEncoderLayer).
-
-    src [L, N, d_model], or [N, L, d_model] with batch_first; masks as for MultiheadAttention. norm_first normalizes before
-    each part instead of behind it.
-    """
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: str | Cell | Callable[[Tensor], Tensor] = "relu",
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        dtype: Any = "float32",
-    ) -> None:
-        super().__init__()
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
-        self.linear1, self.linear2 = Dense(d_model, dim_feedforward), Dense(dim_feedforward, d_model)
-        self.norm1 = LayerNorm((d_model,), epsilon=layer_norm_eps)
-        self.norm2 = LayerNorm((d_model,), epsilon=layer_norm_eps)
-        self.dropout, self.dropout1, self.dropout2 = (Dropout(p=float(dropout)) for _ in range(3))
-        self.norm_first = checks.boolean("TransformerEncoderLayer", "norm_first", norm_first)
-        self.activation: Any = get_activation(activation) if isinstance(activation, str) else activation
-
-    def construct(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None) -> Tensor:
-        def attend(x: Tensor) -> Tensor:
-            made: Tensor = self.dropout1(self.self_attn(x, x, x, src_key_padding_mask, False, src_mask)[0])
-            return made
-
-        x: Tensor = src
-        if self.norm_first:
-            x = x + attend(self.norm1(x))
-            return x + self._forward(self.norm2(x))
-        x = self.norm1(x + attend(x))
-        x = self.norm2(x + self._forward(x))
-        return x
-
-    def _forward(self, x: Tensor) -> Tensor:
-        made: Tensor = self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
-        return made
-
-
-__all__ = ["MultiheadAttention", "TransformerEncoderLayer"]
+__all__ = ["MultiheadAttention"]

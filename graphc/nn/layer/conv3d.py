@@ -1,4 +1,4 @@
-"""Convolution of volumes."""
+"""Convolution of volumes, and its transpose."""
 
 from __future__ import annotations
 
@@ -86,6 +86,73 @@ class Conv3d(Cell):
         )
 
 
+class Conv3dTranspose(Cell):
+    """Transposed convolution of volumes (MindSpore: nn.Conv3dTranspose).
+
+    x is [N, in_channels, D, H, W]; `weight` is [in_channels, out_channels / group, kd, kh, kw], `bias` [out_channels]. Arguments
+    and sizes of the result as for `ops.conv3d_transpose`.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        pad_mode: str = "same",
+        padding: Any = 0,
+        dilation: Any = 1,
+        group: int = 1,
+        output_padding: Any = 0,
+        has_bias: bool = False,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        data_format: str = "NCDHW",
+        dtype: Any = "float32",
+    ) -> None:
+        super().__init__()
+        owner = "Conv3dTranspose"
+        self.in_channels = checks.integer(owner, "in_channels", in_channels)
+        self.out_channels = checks.integer(owner, "out_channels", out_channels)
+        self.kernel_size, self.stride = (
+            checks.several(owner, name, value, 3) for name, value in (("kernel_size", kernel_size), ("stride", stride))
+        )
+        self.dilation = checks.several(owner, "dilation", dilation, 3)
+        self.output_padding = checks.several(owner, "output_padding", output_padding, 3, least=0)
+        self.pad_mode = checks.one_of(owner, "pad_mode", pad_mode, ("same", "valid", "pad"))
+        self.group, self.has_bias = checks.integer(owner, "group", group), checks.boolean(owner, "has_bias", has_bias)
+        if data_format != "NCDHW":
+            raise checks.wrong_value(owner, "data_format", "'NCDHW'", data_format)
+        for name, count in (("in_channels", in_channels), ("out_channels", out_channels)):
+            if count % group:
+                raise checks.wrong_value(owner, name, f"a multiple of group = {group}", count)
+        ends = (padding,) * 6 if checks.is_int(padding) else tuple(padding)
+        if len(ends) != 6 or (any(ends) and self.pad_mode != "pad"):
+            raise checks.wrong_value(owner, "padding", 'six numbers, and 0 unless pad_mode is "pad"', padding)
+        if any(self.output_padding) and self.pad_mode != "pad":
+            raise checks.wrong_value(owner, "output_padding", f"0 with pad_mode {pad_mode!r}", output_padding)
+        self.padding = ends
+        shape = (in_channels, out_channels // group, *self.kernel_size)
+        init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
+        self.weight = Parameter(initializer(init, shape, dtype), name="weight")
+        self.bias: Parameter | None = None
+        if has_bias:
+            init = Uniform(1 / math.sqrt(fans(shape)[0])) if bias_init is None else bias_init
+            self.bias = Parameter(initializer(init, (out_channels,), dtype), name="bias")
+
+    def construct(self, x: Any) -> Tensor:
+        x = as_tensor(x, "Conv3dTranspose: x")
+        if x.ndim != 5 or x.shape[1] != self.in_channels:
+            raise ShapeError(
+                f"Conv3dTranspose: x is {x.type}, expected five axes and {self.in_channels} channels (axis 1)",
+                loc=user_loc(),
+            )
+        steps = (self.stride, self.dilation, self.group, self.output_padding)
+        y = ops.conv3d_transpose(x, self.weight, self.pad_mode, self.padding, *steps)
+        return y if self.bias is None else y + ops.reshape(self.bias, (1, -1, 1, 1, 1))
+
+
 __all__ = [
     "Conv3d",
+    "Conv3dTranspose",
 ]

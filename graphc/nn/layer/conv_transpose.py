@@ -60,16 +60,8 @@ class Conv2dTranspose(_Conv):
         x = as_tensor(x, "Conv2dTranspose: x")
         self._check(x, "[N, channels, H, W]")
         size, pads = self._placed((x.shape[2], x.shape[3]))
-        xs: list[Tensor] = [x]
-        ws: list[Tensor] = [self.weight]
-        if self.group > 1:
-            xs = list(ops.split(x, x.shape[1] // self.group, 1))
-            ws = list(ops.split(self.weight, x.shape[1] // self.group, 0))
-        shape = (x.shape[0], self.out_channels // self.group, *size)
-        parts = [
-            ops.conv2d_transpose(a, w, shape, pads, self.stride, self.dilation) for a, w in zip(xs, ws, strict=True)
-        ]
-        y = parts[0] if len(parts) == 1 else ops.concat(parts, 1)
+        shape = (x.shape[0], self.out_channels, *size)
+        y = ops.conv2d_transpose(x, self.weight, shape, pads, self.stride, self.dilation, self.group)
         return y if self.bias is None else ops.bias_add(y, self.bias)
 
     def _placed(self, size: Pair) -> tuple[Pair, Pad]:

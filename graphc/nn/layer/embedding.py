@@ -1,4 +1,4 @@
-"""Rows of a trainable table: Embedding, EmbeddingLookup."""
+"""Rows of a trainable table: Embedding, EmbeddingLookup, EmbeddingExt."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from graphc.arguments import only
 from graphc.errors import DTypeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
+from graphc.nn.initializer.distributions import Normal
 from graphc.nn.initializer.make import initializer
 from graphc.ops.functional.index import one_hot_rows
 from graphc.ops.tensor.dtype import to_name
@@ -106,4 +107,67 @@ class EmbeddingLookup(Cell):
         return rows * (self.max_norm / ops.maximum(norms, self.max_norm))
 
 
-__all__ = ["Embedding", "EmbeddingLookup"]
+class EmbeddingExt(Cell):
+    """Rows of a trainable table at the given numbers, with other names and initial values (MindSpore: nn.EmbeddingExt).
+
+    `weight` is [num_embeddings, embedding_dim]: _weight, else standard normal numbers; _freeze: it is not trainable.
+    padding_idx: a row that starts as zeros, unless _weight is given, and gets no gradient. dtype None is float32.
+    max_norm, scale_grad_by_freq and sparse are refused (GC112). Raises ArgumentTypeError or ArgumentValueError for
+    arguments, DTypeError for an input that is not int32 or int64.
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        owner = "EmbeddingExt"
+        self.num_embeddings = checks.integer(owner, "num_embeddings", num_embeddings)
+        self.embedding_dim = checks.integer(owner, "embedding_dim", embedding_dim)
+        only(owner, "max_norm", max_norm, None)
+        only(owner, "scale_grad_by_freq", scale_grad_by_freq, False)
+        only(owner, "sparse", sparse, False)
+        self.norm_type = checks.real(owner, "norm_type", norm_type)  # Of max_norm.
+        self.padding_idx = padding_idx
+        if padding_idx is not None:
+            row = checks.integer(owner, "padding_idx", padding_idx, least=-num_embeddings)
+            if row >= num_embeddings:
+                raise checks.wrong_value(owner, "padding_idx", f"less than num_embeddings = {num_embeddings}", row)
+            self.padding_idx = row % num_embeddings
+        shape = (self.num_embeddings, self.embedding_dim)
+        if _weight is None:
+            values = initializer(Normal(1.0, 0.0), shape, dtype or "float32").asnumpy()
+            if self.padding_idx is not None:
+                values[self.padding_idx] = 0
+            _weight = Tensor(values)
+        if not isinstance(_weight, Tensor):
+            raise checks.wrong_type(owner, "_weight", "a Tensor", _weight)
+        if _weight.shape != shape:
+            raise checks.wrong_value(owner, "_weight", f"of shape {shape}", _weight.shape)
+        self.weight = Parameter(_weight, "weight", not checks.boolean(owner, "_freeze", _freeze))
+
+    def construct(self, input: Any) -> Tensor:
+        ids = as_tensor(input, "EmbeddingExt: input")
+        if ids.type.dtype not in ("int32", "int64"):
+            raise DTypeError(f"EmbeddingExt: the input is {ids.type}, expected int32 or int64", loc=user_loc())
+        rows = ops.gather(self.weight, ids, 0)
+        if self.padding_idx is None:
+            return rows
+        return ops.select(ops.expand_dims(ops.equal(ids, self.padding_idx), -1), ops.stop_gradient(rows), rows)
+
+    def extend_repr(self) -> str:
+        return (
+            f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}, padding_idx={self.padding_idx}"
+        )
+
+
+__all__ = ["Embedding", "EmbeddingExt", "EmbeddingLookup"]

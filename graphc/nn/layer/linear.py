@@ -1,4 +1,4 @@
-"""Linear maps: Dense, BiDense, Identity."""
+"""Linear maps: Dense, Linear, BiDense, Identity."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class Dense(Cell):
     x is [..., in_channels], y [..., out_channels]; `weight` is [out_channels, in_channels] and `bias`
     [out_channels]. weight_init, bias_init: whatever `initializer` takes; by default HeUniform(sqrt(5)) and
     uniform within 1 / sqrt(in_channels). activation: a name, or anything callable on a tensor.
+    dtype: that of the parameters.
     Raises ArgumentTypeError, ArgumentValueError or ShapeError for arguments; ShapeError or DTypeError for an
     x that does not fit the weight.
     """
@@ -44,24 +45,26 @@ class Dense(Cell):
         bias_init: Any = None,
         has_bias: bool = True,
         activation: str | Callable[[Tensor], Tensor] | None = None,
+        dtype: Any = "float32",
     ) -> None:
         super().__init__()
-        self.in_channels = checks.integer("Dense", "in_channels", in_channels)
-        self.out_channels = checks.integer("Dense", "out_channels", out_channels)
-        self.has_bias = checks.boolean("Dense", "has_bias", has_bias)
+        owner = type(self).__name__
+        self.in_channels = checks.integer(owner, "in_channels", in_channels)
+        self.out_channels = checks.integer(owner, "out_channels", out_channels)
+        self.has_bias = checks.boolean(owner, "has_bias", has_bias)
         shape = (self.out_channels, self.in_channels)
         init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
-        self.weight = Parameter(initializer(init, shape), name="weight")
+        self.weight = Parameter(initializer(init, shape, dtype), name="weight")
         self.bias: Parameter | None = None
         if self.has_bias:
             init = Uniform(1 / math.sqrt(self.in_channels)) if bias_init is None else bias_init
-            self.bias = Parameter(initializer(init, shape[:1]), name="bias")
+            self.bias = Parameter(initializer(init, shape[:1], dtype), name="bias")
         self.activation = get_activation(activation) if isinstance(activation, str) else activation
         if self.activation is not None and not callable(self.activation):
-            raise checks.wrong_type("Dense", "activation", "a name or a Cell", activation)
+            raise checks.wrong_type(owner, "activation", "a name or a Cell", activation)
 
     def construct(self, x: Any) -> Tensor:
-        x = as_tensor(x, "Dense: x")
+        x = as_tensor(x, f"{type(self).__name__}: x")
         self._check(x)
         y = ops.matmul(ops.reshape(x, (-1, self.in_channels)), self.weight, transpose_b=True)
         if self.bias is not None:
@@ -74,18 +77,41 @@ class Dense(Cell):
         if x.ndim == 0 or x.shape[-1] != self.in_channels:
             has = f"the last axis of x has {x.shape[-1]} features" if x.ndim else "x has no axes"
             raise ShapeError(
-                f"Dense: {has}, the layer expects {self.in_channels}",
+                f"{type(self).__name__}: {has}, the layer expects {self.in_channels}",
                 loc=user_loc(),
                 details=[f"x: {x.type}", f"weight: {checks.named(self.weight)}"],
-                help=f"make the layer nn.Dense({x.shape[-1]}, {self.out_channels}), or reshape x"
+                help=f"make the layer nn.{type(self).__name__}({x.shape[-1]}, {self.out_channels}), or reshape x"
                 if x.ndim
                 else "give x an axis: ops.reshape(x, (1, 1))",
             )
         if x.type.dtype != self.weight.type.dtype:
-            raise input_dtype_error("Dense", x, self.weight)
+            raise input_dtype_error(type(self).__name__, x, self.weight)
 
     def extend_repr(self) -> str:
         return f"in_channels={self.in_channels}, out_channels={self.out_channels}, has_bias={self.has_bias}"
+
+
+class Linear(Dense):
+    """y = x weight^T + bias over the last axis: Dense by its other name and without activation (MindSpore: nn.Linear).
+
+    in_features, out_features, bias and dtype are what Dense calls in_channels, out_channels, has_bias and dtype; None is
+    float32.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(in_features, out_features, weight_init, bias_init, bias, dtype=dtype or "float32")
+        self.in_features, self.out_features = self.in_channels, self.out_channels
+
+    def extend_repr(self) -> str:
+        return f"input_features={self.in_features}, output_features={self.out_features}, has_bias={self.has_bias}"
 
 
 class BiDense(Cell):
@@ -138,4 +164,4 @@ class Identity(Cell):
         return x
 
 
-__all__ = ["BiDense", "Dense", "Identity"]
+__all__ = ["BiDense", "Dense", "Identity", "Linear"]

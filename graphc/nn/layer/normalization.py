@@ -227,6 +227,46 @@ class LayerNorm(Cell):
         )
 
 
+class LayerNormExt(Cell):
+    """(x - mean) / sqrt(variance + eps) * weight + bias over the last axes (MindSpore: nn.LayerNormExt).
+
+    normalized_shape: the sizes of those axes, or an int for one. weight and bias have that shape; without
+    elementwise_affine there is neither, without bias no bias. dtype None is float32. Raises ArgumentTypeError or
+    ArgumentValueError for arguments, ShapeError for an x that does not fit.
+    """
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        owner = "LayerNormExt"
+        sizes = (normalized_shape,) if checks.is_int(normalized_shape) else normalized_shape
+        if not isinstance(sizes, (tuple, list)):
+            raise checks.wrong_type(owner, "normalized_shape", "an int, a tuple or a list", normalized_shape)
+        if not sizes:
+            raise checks.wrong_value(owner, "normalized_shape", "at least one size", normalized_shape)
+        self.normalized_shape = tuple(checks.integer(owner, "normalized_shape", d) for d in sizes)
+        self.eps = checks.real(owner, "eps", eps, least=0)
+        self.elementwise_affine = checks.boolean(owner, "elementwise_affine", elementwise_affine)
+        self.weight: Parameter | None = None
+        self.bias: Parameter | None = None
+        if elementwise_affine:
+            self.weight = Parameter(initializer("ones", self.normalized_shape, dtype or "float32"), name="weight")
+        if checks.boolean(owner, "bias", bias) and elementwise_affine:
+            self.bias = Parameter(initializer("zeros", self.normalized_shape, dtype or "float32"), name="bias")
+
+    def construct(self, input: Any) -> Tensor:
+        return ops.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extend_repr(self) -> str:
+        return f"normalized_shape={self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
 class GroupNorm(Cell):
     """Each group of channels of each sample standardized, times gamma plus beta per channel (MindSpore: nn.GroupNorm).
 
@@ -270,7 +310,31 @@ class GroupNorm(Cell):
         return f"num_groups={self.num_groups}, num_channels={self.num_channels}, affine={self.affine}"
 
 
+class LRN(Cell):
+    """x / (bias + alpha sum of squares)^beta, the sum over depth_radius channels on either side; see `ops.lrn`
+    (Krizhevsky et al., 2012; MindSpore: nn.LRN).
+    """
+
+    def __init__(
+        self,
+        depth_radius: int = 5,
+        bias: float = 1.0,
+        alpha: float = 1.0,
+        beta: float = 0.5,
+        norm_region: str = "ACROSS_CHANNELS",
+    ) -> None:
+        super().__init__()
+        self.depth_radius = checks.integer("LRN", "depth_radius", depth_radius, least=0)
+        self.bias, self.alpha = checks.exact_float("LRN", "bias", bias), checks.exact_float("LRN", "alpha", alpha)
+        self.beta = checks.exact_float("LRN", "beta", beta)
+        only("LRN", "norm_region", norm_region, "ACROSS_CHANNELS")
+
+    def construct(self, input_x: Any) -> Tensor:
+        return ops.lrn(input_x, self.depth_radius, self.bias, self.alpha, self.beta)
+
+
 __all__ = [
+    "LRN",
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
@@ -279,5 +343,6 @@ __all__ = [
     "InstanceNorm2d",
     "InstanceNorm3d",
     "LayerNorm",
+    "LayerNormExt",
     "SyncBatchNorm",
 ]

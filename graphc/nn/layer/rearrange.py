@@ -6,8 +6,13 @@ from typing import Any
 
 from graphc import ops
 from graphc.arguments import only
+from graphc.errors import ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
+from graphc.ops.functional.conv import same_pad
+from graphc.ops.functional.padding import bordered
+from graphc.ops.functional.resizing import MODES
+from graphc.ops.functional.sliding import windows_over
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
@@ -22,7 +27,7 @@ class Flatten(Cell):
         self.start_dim, self.end_dim = int(start_dim), int(end_dim)
 
     def construct(self, x: Any) -> Tensor:
-        return ops.flatten(x, self.start_dim, self.end_dim)
+        return ops.flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
 
     def extend_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
@@ -75,16 +80,45 @@ class ChannelShuffle(Cell):
         self.groups = checks.integer("ChannelShuffle", "groups", groups)
 
     def construct(self, x: Any) -> Tensor:
-        x = as_tensor(x, "ChannelShuffle: x")
-        n, channels, *rest = x.shape
-        if channels % self.groups:
-            raise checks.wrong_value("ChannelShuffle", "groups", f"a divisor of {channels} channels", self.groups)
-        parts = ops.reshape(x, (n, self.groups, channels // self.groups, *rest))
-        return ops.reshape(ops.swapaxes(parts, 1, 2), x.shape)
+        return ops.channel_shuffle(as_tensor(x, "ChannelShuffle: x"), self.groups)
+
+
+class Unfold(Cell):
+    """The windows of [N, C, H, W], each a vector at its place: [N, kh kw C, rows, columns] (MindSpore: nn.Unfold).
+
+    ksizes, strides, rates: [1, vertical, horizontal, 1], the window, its step and the step between its taps. padding: "valid", or
+    "same", which pads by zeros. The vector has the channels of the first tap first.
+    """
+
+    def __init__(self, ksizes: Any, strides: Any, rates: Any, padding: str = "valid") -> None:
+        super().__init__()
+        self.ksizes, self.strides = self._pair("ksizes", ksizes), self._pair("strides", strides)
+        self.rates = self._pair("rates", rates)
+        self.padding = checks.one_of("Unfold", "padding", padding, ("same", "valid"))
+
+    def _pair(self, name: str, value: Any) -> tuple[int, int]:
+        if not isinstance(value, (tuple, list)):
+            raise checks.wrong_type("Unfold", name, "a tuple or list", value)
+        if len(value) != 4 or (value[0], value[3]) != (1, 1):
+            raise checks.wrong_value("Unfold", name, "[1, vertical, horizontal, 1]", value)
+        return checks.pair("Unfold", name, tuple(value[1:3]))
+
+    def construct(self, input_x: Any) -> Tensor:
+        x = as_tensor(input_x, "Unfold: input_x")
+        if x.ndim != 4:
+            raise ShapeError(f"Unfold: x is {x.type}, expected [N, C, H, W]", loc=user_loc())
+        pads = (0, 0, 0, 0)
+        if self.padding == "same":
+            pads = same_pad((x.shape[2], x.shape[3]), self.ksizes, self.strides, self.rates)
+        n, channels = x.shape[:2]
+        w = windows_over("Unfold", x.shape[2:], self.ksizes, self.strides, (pads[:2], pads[2:]), self.rates)
+        x = bordered(x, [(0, 0), (0, 0), *w.ends])
+        taps = [part for rows in w.seen(x, 2, 0) for part in w.seen(rows, 3, 1)]
+        return ops.reshape(ops.stack(taps, 1), (n, channels * len(taps), *w.counts))
 
 
 class Upsample(Cell):
-    """Images [N, C, H, W] in another size, by nearest neighbours (MindSpore: nn.Upsample; other modes are refused)."""
+    """Sequences, images and volumes in another size, as `ops.interpolate` (MindSpore: nn.Upsample)."""
 
     def __init__(
         self,
@@ -95,13 +129,16 @@ class Upsample(Cell):
         recompute_scale_factor: bool | None = None,
     ) -> None:
         super().__init__()
-        only("Upsample", "align_corners", align_corners, None)
-        only("Upsample", "recompute_scale_factor", recompute_scale_factor, None, False)
         self.size, self.scale_factor = size, scale_factor
-        self.mode = checks.one_of("Upsample", "mode", mode, ("nearest",))
+        self.mode = checks.one_of("Upsample", "mode", mode, tuple(MODES))
+        if not MODES[self.mode][1]:
+            only("Upsample", "align_corners", align_corners, None)
+        self.align_corners, self.recompute_scale_factor = align_corners, recompute_scale_factor
 
     def construct(self, x: Any) -> Tensor:
-        return ops.interpolate(x, self.size, self.scale_factor, self.mode)
+        return ops.interpolate(
+            x, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor
+        )
 
 
-__all__ = ["ChannelShuffle", "Flatten", "PixelShuffle", "PixelUnshuffle", "Unflatten", "Upsample"]
+__all__ = ["ChannelShuffle", "Flatten", "PixelShuffle", "PixelUnshuffle", "Unflatten", "Unfold", "Upsample"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
+from graphc.arguments import only
 from graphc.errors import ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
@@ -66,13 +67,14 @@ class _ChannelDropout(Dropout):
             raise ShapeError(
                 f"{type(self).__name__}: x is {tensor.type}, which has another number of axes", loc=user_loc()
             )
-        ones = ops.ones((*tensor.shape[:2], *[1] * (tensor.ndim - 2)), tensor.dtype)
+        lead = 1 if tensor.ndim < max(self._ranks) else 2
+        ones = ops.ones((*tensor.shape[:lead], *[1] * (tensor.ndim - lead)), tensor.dtype)
         return tensor * super().construct(ones)
 
 
 class Dropout1d(_ChannelDropout):
-    __doc__ = f"{_ChannelDropout.__doc__} x is [N, C, L]."
-    _ranks = (3,)
+    __doc__ = f"{_ChannelDropout.__doc__} x is [N, C, L] or [C, L]."
+    _ranks = (2, 3)
 
 
 class Dropout2d(_ChannelDropout):
@@ -82,6 +84,35 @@ class Dropout2d(_ChannelDropout):
 class Dropout3d(_ChannelDropout):
     __doc__ = f"{_ChannelDropout.__doc__} x is [N, C, D, H, W]."
     _ranks = (5,)
+
+
+class DropoutExt(Dropout):
+    """As Dropout, by p alone, a number in [0, 1] (MindSpore: nn.DropoutExt).
+
+    inplace True is refused (GC112): x stays what it is.
+    """
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        owner = type(self).__name__
+        if checks.real(owner, "p", p, least=0) > 1:
+            raise checks.wrong_value(owner, "p", "in [0, 1]", p)
+        only(owner, "inplace", inplace, False)
+        super().__init__(p=0.0)
+        self.p, self.inplace = p, False
+
+    def construct(self, input: Any) -> Tensor:
+        return super().construct(input) if self.p != 1 or not self.training else input * 0.0
+
+
+class Dropout2dExt(DropoutExt):
+    """Whole channels of x [N, C, L] or [N, C, H, W] as DropoutExt drops elements (MindSpore: nn.Dropout2dExt)."""
+
+    def construct(self, input: Any) -> Tensor:
+        if input.ndim not in (3, 4):
+            raise ShapeError(f"Dropout2dExt: x is {input.type}, which has another number of axes", loc=user_loc())
+        ones = ops.ones((*input.shape[:2], *[1] * (input.ndim - 2)), input.dtype)
+        made: Tensor = input * super().construct(ones) if self.training else input
+        return made
 
 
 class L1Regularizer(Cell):
@@ -95,4 +126,4 @@ class L1Regularizer(Cell):
         return ops.reduce_sum(ops.abs(weights)) * self.scale
 
 
-__all__ = ["Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "L1Regularizer"]
+__all__ = ["Dropout", "Dropout1d", "Dropout2d", "Dropout2dExt", "Dropout3d", "DropoutExt", "L1Regularizer"]

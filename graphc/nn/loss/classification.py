@@ -184,13 +184,41 @@ class MultiMarginLoss(LossBase):
 
     def construct(self, x: Any, target: Any, weight: Any = None) -> Tensor:
         weight = self.weight if weight is None else weight
-        own = ops.one_hot(target, x.shape[1], Tensor(1.0, x.dtype), Tensor(0.0, x.dtype))
-        at_target = ops.reduce_sum(x * own, 1, keep_dims=True)
-        loss = ops.relu(self.margin - at_target + x)
-        loss = (loss if self.p == 1 else ops.square(loss)) * (1 - own)
-        if weight is not None:
-            loss = loss * ops.expand_dims(ops.gather(weight, target, 0), 1)
-        return self.get_loss(ops.reduce_sum(loss, 1) / x.shape[1])
+        return self.get_loss(ops.multi_margin_loss(x, target, self.p, self.margin, weight, "none"))
+
+
+class MultilabelMarginLoss(LossBase):
+    """sum over the labels l and the other classes j of max(0, 1 - x[l] + x[j]), divided by the number of classes; reduced.
+
+    x [N, C] or [C]; target: int32 of the same shape, a row's labels up to the first negative number.
+    """
+
+    def construct(self, input: Any, target: Any) -> Tensor:
+        return self.get_loss(ops.multilabel_margin_loss(input, target, "none"))
+
+
+class CTCLoss(LossBase):
+    """-log of the probability of all alignments of labels to a longer sequence (Graves et al., 2006; MindSpore: nn.CTCLoss).
+
+    construct(log_probs [T, N, C] or [T, C], targets [N, S] or [S], input_lengths [N], target_lengths [N]); see `ops.ctc_loss`.
+    """
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction)
+        self.blank = checks.integer("CTCLoss", "blank", blank, least=0)
+        self.zero_infinity = checks.boolean("CTCLoss", "zero_infinity", zero_infinity)
+
+    def construct(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Tensor:
+        alone = log_probs.ndim == 2
+        if alone:
+            log_probs = ops.expand_dims(log_probs, 1)
+            targets = ops.expand_dims(targets, 0) if targets.ndim == 1 else targets
+            input_lengths, target_lengths = (
+                ops.reshape(n, (-1,)) if isinstance(n, Tensor) else n for n in (input_lengths, target_lengths)
+            )
+        options = (self.blank, self.reduction, self.zero_infinity)
+        loss, _ = ops.ctc_loss(log_probs, targets, input_lengths, target_lengths, *options)
+        return ops.squeeze(loss, 0) if alone and loss.ndim else loss
 
 
 class SampledSoftmaxLoss(LossBase):
@@ -251,11 +279,13 @@ class SampledSoftmaxLoss(LossBase):
 __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
+    "CTCLoss",
     "CrossEntropyLoss",
     "FocalLoss",
     "KLDivLoss",
     "MultiLabelSoftMarginLoss",
     "MultiMarginLoss",
+    "MultilabelMarginLoss",
     "NLLLoss",
     "SampledSoftmaxLoss",
     "SoftMarginLoss",

@@ -66,15 +66,42 @@ class TripletMarginLoss(LossBase):
         self.margin = margin
 
     def construct(self, x: Any, positive: Any, negative: Any, margin: Any = None) -> Tensor:
-        far = self._distance(x, negative)
-        if self.swap:
-            far = ops.minimum(far, self._distance(positive, negative))
         margin = self.margin if margin is None else margin
-        return self.get_loss(ops.relu(self._distance(x, positive) - far + margin))
+        return self.get_loss(
+            ops.triplet_margin_loss(x, positive, negative, margin, self.p, self.eps, self.swap, "none")
+        )
+
+
+class TripletMarginWithDistanceLoss(LossBase):
+    """max(0, d(x, positive) - d(x, negative) + margin), reduced, with a distance function d of two tensors; by default the 2-norm
+    of their difference along axis 1. swap: the smaller of d(x, negative) and d(positive, negative).
+    """
+
+    def __init__(
+        self, distance_function: Any = None, swap: bool = False, reduction: str = "mean", margin: float = 1.0
+    ) -> None:
+        super().__init__(reduction)
+        owner = "TripletMarginWithDistanceLoss"
+        self.swap, self.margin = checks.boolean(owner, "swap", swap), checks.exact_float(owner, "margin", margin)
+        if distance_function is not None and not callable(distance_function):
+            raise checks.wrong_type(owner, "distance_function", "a function or None", distance_function)
+        self.distance_function = distance_function or self._distance
+
+    def construct(self, x: Any, positive: Any, negative: Any) -> Tensor:
+        far = self.distance_function(x, negative)
+        if self.swap:
+            far = ops.minimum(far, self.distance_function(positive, negative))
+        return self.get_loss(ops.relu(self.distance_function(x, positive) - far + self.margin))
 
     def _distance(self, a: Tensor, b: Tensor) -> Tensor:
-        difference = ops.abs(a - b + self.eps)
-        return ops.pow(ops.reduce_sum(ops.pow(difference, self.p), -1), 1 / self.p)
+        made: Tensor = ops.LpNorm(axis=1, p=2)(ops.abs(a - b))
+        return made
 
 
-__all__ = ["CosineEmbeddingLoss", "HingeEmbeddingLoss", "MarginRankingLoss", "TripletMarginLoss"]
+__all__ = [
+    "CosineEmbeddingLoss",
+    "HingeEmbeddingLoss",
+    "MarginRankingLoss",
+    "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
+]

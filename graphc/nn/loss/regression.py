@@ -18,6 +18,10 @@ class L1Loss(LossBase):
         return self.get_loss(ops.abs(logits - labels))
 
 
+class L1LossExt(L1Loss):
+    """L1Loss by its other name (MindSpore: nn.L1LossExt)."""
+
+
 class MSELoss(LossBase):
     """(logits - labels)**2, reduced. The two are broadcast."""
 
@@ -102,4 +106,14 @@ class PoissonNLLLoss(LossBase):
         return self.get_loss(loss)
 
 
-__all__ = ["GaussianNLLLoss", "HuberLoss", "L1Loss", "MAELoss", "MSELoss", "PoissonNLLLoss", "RMSELoss", "SmoothL1Loss"]
+__all__ = [
+    "GaussianNLLLoss",
+    "HuberLoss",
+    "L1Loss",
+    "L1LossExt",
+    "MAELoss",
+    "MSELoss",
+    "PoissonNLLLoss",
+    "RMSELoss",
+    "SmoothL1Loss",
+]

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from graphc import dispatch, ops
-from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.frames import clean
 from graphc.ir import Region
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.layer.container import CellList
+from graphc.nn.optim.gradients import checked
 from graphc.nn.optim.groups import Member, members
 from graphc.nn.optim.mindspore_base import MindSporeBase
 from graphc.nn.optim.rates import FixedRate, Rate, RateList, as_decay, as_rate, held
@@ -247,29 +248,7 @@ class Optimizer(MindSporeBase, Cell):
 
     def checked(self, gradients: Any) -> tuple[Tensor, ...]:
         """The gradients, if there is one of the right shape for each parameter."""
-        owner = type(self).__name__
-        if not isinstance(gradients, (tuple, list)) or not all(isinstance(g, Tensor) for g in gradients):
-            held_types = (
-                f"a {type(gradients).__name__} of {', '.join(sorted({type(g).__name__ for g in gradients}))}"
-                if isinstance(gradients, (tuple, list))
-                else type(gradients).__name__
-            )
-            raise ArgumentTypeError(f"{owner}: gradients must be a tuple of Tensors, got {held_types}", loc=user_loc())
-        if len(gradients) != len(self.parameters):
-            raise ArgumentValueError(
-                f"{owner}: got {len(gradients)} gradients for {len(self.parameters)} parameters",
-                loc=user_loc(),
-                details=[checks.named(p) for p in self.parameters[:6]],
-                help="differentiate for optimizer.parameters, in their order",
-            )
-        for p, g in zip(self.parameters, gradients, strict=True):
-            if g.shape != p.shape:
-                raise ShapeError(
-                    f"{owner}: the gradient of {p.name} is {g.type}, the parameter {p.type}",
-                    loc=user_loc(),
-                    help="differentiate for optimizer.parameters, in their order",
-                )
-        return tuple(gradients)
+        return checked(type(self).__name__, self.parameters, gradients)
 
     def decay_weight(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """gradient + weight_decay * loss_scale * parameter: `scale_grad` divides both by the loss scale."""

@@ -8,7 +8,7 @@ from graphc.ir.op import Alias, Attrs, Types
 from graphc.ops.declared.batching import leading
 from graphc.ops.declared.rules import floats, integers
 
-WORLD = "graphc_world_group"
+WORLD = "hccl_world_group"
 
 REDUCTIONS = ("sum", "max", "min", "prod")
 

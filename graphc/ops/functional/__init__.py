@@ -12,28 +12,42 @@ from typing import TYPE_CHECKING
 from graphc.failures import door
 from graphc.ops.functional import methods as methods
 from graphc.ops.functional.activation import *
+from graphc.ops.functional.adaptive_pooling import *
 from graphc.ops.functional.arithmetic import *
+from graphc.ops.functional.bands import *
 from graphc.ops.functional.blocks import *
 from graphc.ops.functional.boxes import *
+from graphc.ops.functional.channel_dropout import *
 from graphc.ops.functional.clipping import *
 from graphc.ops.functional.collective import *
+from graphc.ops.functional.combining import *
 from graphc.ops.functional.control import *
 from graphc.ops.functional.conv import *
+from graphc.ops.functional.conv_transpose import *
 from graphc.ops.functional.core import *
 from graphc.ops.functional.create import *
+from graphc.ops.functional.ctc import *
 from graphc.ops.functional.cumulative import *
+from graphc.ops.functional.decompositions import *
 from graphc.ops.functional.describe import *
 from graphc.ops.functional.diagonals import *
+from graphc.ops.functional.distributions import *
 from graphc.ops.functional.dynamic import *
+from graphc.ops.functional.einsum import *
 from graphc.ops.functional.elementwise import *
 from graphc.ops.functional.extrema import *
+from graphc.ops.functional.filling import *
+from graphc.ops.functional.grids import *
 from graphc.ops.functional.index import *
 from graphc.ops.functional.integers import *
 from graphc.ops.functional.joining import *
+from graphc.ops.functional.linear_systems import *
 from graphc.ops.functional.logic import *
 from graphc.ops.functional.loss import *
+from graphc.ops.functional.margin_losses import *
 from graphc.ops.functional.names import *
 from graphc.ops.functional.normalization import *
+from graphc.ops.functional.norms import *
 from graphc.ops.functional.padding import *
 from graphc.ops.functional.pooling import *
 from graphc.ops.functional.printing import *
@@ -50,9 +64,12 @@ from graphc.ops.functional.slicing import *
 from graphc.ops.functional.solve import *
 from graphc.ops.functional.sorting import *
 from graphc.ops.functional.special import *
+from graphc.ops.functional.special_functions import *
 from graphc.ops.functional.state import *
 from graphc.ops.functional.statistics import *
 from graphc.ops.functional.transcendental import *
+from graphc.ops.functional.unpooling import *
+from graphc.ops.functional.windows import *
 
 if not TYPE_CHECKING:
     #: What the modules above export: all that is here but the modules themselves.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ir.types import FLOATS
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.clipping import clamp
-from graphc.ops.functional.core import Number, call
+from graphc.ops.functional.core import Number, call, cast
 from graphc.ops.functional.elementwise import (
     abs_,
     erf,
@@ -198,20 +199,20 @@ def _over_last(op: str, x: Tensor, axis: int) -> Tensor:
 
 
 @method()
-def softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """exp(x) / sum exp(x) along an axis."""
-    return _over_last("Softmax", x, axis)
+def softmax(input: Tensor, axis: int = -1, *, dtype: Any = None) -> Tensor:
+    """exp(x) / sum exp(x) along an axis, in a dtype if given."""
+    return _over_last("Softmax", input if dtype is None else cast(input, dtype), axis)
 
 
 @method()
-def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
+def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
     """log of softmax along an axis."""
-    return _over_last("LogSoftmax", x, axis)
+    return _over_last("LogSoftmax", logits, axis)
 
 
-def softmin(x: Tensor, axis: int = -1) -> Tensor:
-    """softmax of -x."""
-    return softmax(neg(x), axis)
+def softmin(x: Tensor, axis: int = -1, *, dtype: Any = None) -> Tensor:
+    """softmax of -x, in a dtype if given."""
+    return softmax(neg(x if dtype is None else cast(x, dtype)), axis)
 
 
 def swiglu(input: Tensor, dim: int = -1) -> Tensor:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ir.types import FLOATS
 from graphc.ops.functional.core import Operand, as_float, call, cast_to, is_number, pair
@@ -47,21 +48,34 @@ def round_(input: Operand, *, decimals: int = 0) -> Tensor:
 
 
 @method("floor_divide")
-def floor_div(x: Operand, y: Operand) -> Tensor:
+def floor_div(input: Operand, other: Operand) -> Tensor:
     """x / y rounded down; x / 0 is 0 for integers. A bool tensor and a Python bool give bool, as in MindSpore."""
-    a, b = pair("FloorDiv", x, y)
+    a, b = pair("FloorDiv", input, other)
     if a.type.dtype == "bool":
         return cast_to(call("FloorDiv", cast_to(a, "int32"), cast_to(b, "int32")), "bool")
     return call("FloorDiv", a, b)
 
 
-@method("div", "divide", "true_divide")
-def div(x: Operand, y: Operand) -> Tensor:
-    """x / y; two integer tensors give float32."""
-    a, b = as_tensor(x), as_tensor(y)
+@method("div", "divide")
+def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
+    """input / other; two integer tensors give float32.
+
+    rounding_mode: None; "floor", rounded down as by `floor_div`; "trunc", towards zero as by `truncate_div`.
+    """
+    if rounding_mode is not None:
+        if rounding_mode not in ("floor", "trunc"):
+            raise refusal("div", "rounding_mode", rounding_mode, None, "floor", "trunc")
+        return (floor_div if rounding_mode == "floor" else truncate_div)(input, other)
+    a, b = as_tensor(input), as_tensor(other)
     if a.type.dtype not in FLOATS and b.type.dtype not in FLOATS:
         return call("Div", cast_to(a, "float32"), cast_to(b, "float32"))
-    return call("Div", *pair("Div", x, y))
+    return call("Div", *pair("Div", input, other))
+
+
+@method()
+def true_divide(dividend: Operand, divisor: Operand) -> Tensor:
+    """dividend / divisor; two integer tensors give float32."""
+    return div(dividend, divisor)
 
 
 def addn(x: Sequence[Tensor]) -> Tensor:
@@ -178,7 +192,6 @@ def fmin(input: Operand, other: Operand) -> Tensor:
     return minimum(a, b) if not a.type.is_float else select(logical_or(less_equal(a, b), isnan(b)), a, b)
 
 
-@method()
 def float_power(input: Operand, exponent: Operand) -> Tensor:
     """x to the power y in float32; the dtype is float64 in MindSpore."""
     return pow_(as_float(input), exponent if is_number(exponent) else as_float(exponent))
@@ -241,7 +254,6 @@ __all__ = [
     "div",
     "div_no_nan",
     "float_power",
-    "floor_div",
     "fmax",
     "fmin",
     "fmod",
@@ -253,7 +265,10 @@ __all__ = [
     "positive",
     "rad2deg",
     "rint",
+    "scalar_max",
+    "scalar_min",
     "squared_difference",
+    "true_divide",
     "trunc",
     "truncate_div",
 ]

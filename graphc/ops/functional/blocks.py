@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from graphc.errors import ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.elementwise import add
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.shapes import expand_dims, reshape, transpose
 from graphc.ops.functional.slicing import getitem
+from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- images
@@ -94,6 +95,7 @@ def two_sizes(value: Any) -> tuple[int, int]:
     return (sizes[0], sizes[-1])
 
 
+@method()
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """The windows of [N, C, H, W] as columns: [N, C kh kw, number of windows]."""
     (kh, kw), (dh, dw), (ph, pw), (sh, sw) = map(two_sizes, (kernel_size, dilation, padding, stride))
@@ -111,27 +113,65 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     return reshape(stack(parts, 2), (n, c * kh * kw, oh * ow))
 
 
+@method()
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
     """Columns [N, C kh kw, number of windows] added up where their windows lie: [N, C, H, W]."""
     (kh, kw), (dh, dw), (ph, pw), (sh, sw) = map(two_sizes, (kernel_size, dilation, padding, stride))
-    height, width = two_sizes(output_size)
+    known = output_size.asnumpy().tolist() if isinstance(output_size, Tensor) else output_size
+    height, width = two_sizes(known)
     h, w = height + 2 * ph, width + 2 * pw
     oh, ow = (h - dh * (kh - 1) - 1) // sh + 1, (w - dw * (kw - 1) - 1) // sw + 1
+    if input.ndim != 3 or input.shape[1] % (kh * kw) or input.shape[2] != oh * ow:
+        raise ShapeError(
+            f"fold: the input is {input.type}, expected [N, C {kh * kw}, {oh * ow}] by the other arguments",
+            loc=user_loc(),
+        )
     n, c = input.shape[0], input.shape[1] // (kh * kw)
     x = reshape(input, (n, c, kh, kw, oh, ow))
     total: Any = None
     for i in range(kh):
         for j in range(kw):
-            part = _apart(_apart(getitem(x, (slice(None), slice(None), i, j)), 2, sh), 3, sw)
+            part = apart(apart(getitem(x, (slice(None), slice(None), i, j)), 2, sh), 3, sw)
             rest = (h - i * dh - part.shape[2], w - j * dw - part.shape[3])
             part = bordered(part, [(0, 0), (0, 0), (i * dh, rest[0]), (j * dw, rest[1])])
             total = part if total is None else add(total, part)
     return getitem(total, (slice(None), slice(None), slice(ph, ph + height), slice(pw, pw + width)))
 
 
-def _apart(x: Tensor, axis: int, step: int) -> Tensor:
+@method()
+def col2im(
+    input_x: Tensor, output_size: Any, kernel_size: Any, dilation: Any, padding_value: Any, stride: Any
+) -> Tensor:
+    """[N, C, kh kw, number of windows] added up where their windows lie: [N, C, H, W] (MindSpore: ops.col2im).
+
+    output_size: (H, W), also as a tensor that is known; padding_value: how many rows and columns the windows reach beyond.
+    """
+    if input_x.ndim != 4:
+        raise ShapeError(f"col2im: the input is {input_x.type}, expected [N, C, kh kw, windows]", loc=user_loc())
+    n, c, taps, count = input_x.shape
+    columns = reshape(input_x, (n, c * taps, count))
+    return fold(columns, output_size, kernel_size, dilation, padding_value, stride)
+
+
+def channel_shuffle(x: Tensor, groups: int) -> Tensor:
+    """The channels of each of the groups of [N, C, ...], one of each group in turn (Zhang et al., 2018; MindSpore:
+    ops.channel_shuffle).
+    """
+    if isinstance(groups, bool) or not isinstance(groups, int):
+        raise ArgumentTypeError(f"channel_shuffle: groups must be an int, got {type(groups).__name__}", loc=user_loc())
+    if x.ndim < 3 or groups < 1 or x.shape[1] % groups:
+        raise ArgumentValueError(
+            f"channel_shuffle: {groups} groups do not divide the channels of {x.type}", loc=user_loc()
+        )
+    n, channels, *rest = x.shape
+    parts = reshape(x, (n, groups, channels // groups, *rest))
+    order = (0, 2, 1, *range(3, parts.ndim))
+    return reshape(transpose(parts, order), x.shape)
+
+
+def apart(x: Tensor, axis: int, step: int) -> Tensor:
     """x with step - 1 zeros between the entries of an axis."""
     if step == 1:
         return x
@@ -143,6 +183,8 @@ def _apart(x: Tensor, axis: int, step: int) -> Tensor:
 
 __all__ = [
     "batch_to_space_nd",
+    "channel_shuffle",
+    "col2im",
     "depth_to_space",
     "fold",
     "pixel_shuffle",

@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
-from graphc.errors import ArgumentValueError, user_loc
+import math
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.elementwise import add, maximum, minimum, mul, sub
+from graphc.ops.functional.clipping import clamp
+from graphc.ops.functional.control import while_loop
+from graphc.ops.functional.core import cast
+from graphc.ops.functional.create import ones
+from graphc.ops.functional.elementwise import (
+    add,
+    exp,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    log,
+    logical_and,
+    logical_not,
+    maximum,
+    minimum,
+    mul,
+    sub,
+)
+from graphc.ops.functional.joining import stack
 from graphc.ops.functional.shapes import expand_dims
+from graphc.ops.functional.slicing import gather, getitem
+from graphc.ops.functional.sorting import argsort
+from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- boxes
@@ -27,6 +54,110 @@ def iou(anchor_boxes: Tensor, gt_boxes: Tensor, mode: str = "iou") -> Tensor:
     return div(common, whole)
 
 
+def _centers(boxes: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    """Middles and sizes of boxes [..., (x0, y0, x1, y1)], whose ends are pixels: (x, y), (width, height)."""
+    ends = [(getitem(boxes, (..., i)), getitem(boxes, (..., i + 2))) for i in (0, 1)]
+    return [mul(add(a, b), 0.5) for a, b in ends], [add(sub(b, a), 1.0) for a, b in ends]
+
+
+def _four(owner: str, name: str, values: Any) -> list[float]:
+    numbers = list(values) if isinstance(values, (tuple, list)) else [values] * 4
+    if len(numbers) != 4 or any(isinstance(v, bool) or not isinstance(v, (int, float)) for v in numbers):
+        raise ArgumentValueError(f"{owner}: {name} must be four numbers, got {values!r}", loc=user_loc())
+    return [float(v) for v in numbers]
+
+
+def bounding_box_encode(
+    anchor_box: Tensor, groundtruth_box: Tensor, means: Any = (0.0, 0.0, 0.0, 0.0), stds: Any = (1.0, 1.0, 1.0, 1.0)
+) -> Tensor:
+    """[N, 4]: how far a box's middle lies from the anchor's, in sizes of the anchor, and the logarithms of the ratios of their
+    sizes, less `means`, divided by `stds` (Girshick et al., 2014; MindSpore: ops.bounding_box_encode). Boxes: x0, y0, x1, y1.
+    """
+    (px, py), (pw, ph) = _centers(anchor_box)
+    (gx, gy), (gw, gh) = _centers(groundtruth_box)
+    found = [div(sub(gx, px), pw), div(sub(gy, py), ph), log(div(gw, pw)), log(div(gh, ph))]
+    owner = "bounding_box_encode"
+    scaled = zip(found, _four(owner, "means", means), _four(owner, "stds", stds), strict=True)
+    return stack([div(sub(d, mean), std) for d, mean, std in scaled], -1)
+
+
+def bounding_box_decode(
+    anchor_box: Tensor,
+    deltas: Tensor,
+    max_shape: tuple[int, ...],
+    means: Any = (0.0, 0.0, 0.0, 0.0),
+    stds: Any = (1.0, 1.0, 1.0, 1.0),
+    wh_ratio_clip: float = 0.016,
+) -> Tensor:
+    """[N, 4]: the boxes that bounding_box_encode made deltas of, inside an image of the height and width max_shape (MindSpore:
+    ops.bounding_box_decode). Logarithms of ratios are bounded by that of wh_ratio_clip.
+    """
+    owner = "bounding_box_decode"
+    if not isinstance(max_shape, (tuple, list)) or len(max_shape) < 2:
+        raise ArgumentValueError(f"{owner}: max_shape must be a height and a width, got {max_shape!r}", loc=user_loc())
+    if not 0 < wh_ratio_clip < 1:
+        raise ArgumentValueError(
+            f"{owner}: wh_ratio_clip must lie between 0 and 1, got {wh_ratio_clip!r}", loc=user_loc()
+        )
+    middles, sizes = _centers(anchor_box)
+    scaled = zip(_four(owner, "means", means), _four(owner, "stds", stds), strict=True)
+    dx, dy, dw, dh = (add(mul(getitem(deltas, (..., i)), std), mean) for i, (mean, std) in enumerate(scaled))
+    most = abs(math.log(wh_ratio_clip))
+    ends: list[list[Tensor]] = [[], []]
+    limits = (float(max_shape[1]), float(max_shape[0]))
+    for middle, size, shift, ratio, limit in zip(middles, sizes, (dx, dy), (dw, dh), limits, strict=True):
+        at, half = add(middle, mul(size, shift)), mul(mul(size, exp(clamp(ratio, -most, most))), 0.5)
+        ends[0].append(clamp(add(sub(at, half), 0.5), 0.0, limit))
+        ends[1].append(clamp(sub(add(at, half), 0.5), 0.0, limit))
+    return stack([*ends[0], *ends[1]], -1)
+
+
+def check_valid(bboxes: Tensor, img_metas: Tensor) -> Tensor:
+    """bool[N]: whether boxes [N, (x0, y0, x1, y1)] lie inside an image; img_metas: its height, width and what both are multiplied
+    by (MindSpore: ops.check_valid).
+    """
+    if bboxes.ndim != 2 or bboxes.shape[1] != 4 or img_metas.shape != (3,):
+        raise ShapeError(
+            f"check_valid: bboxes are {bboxes.type} and img_metas {img_metas.type}, expected [N, 4] and [3]",
+            loc=user_loc(),
+        )
+    height, width = (sub(mul(img_metas[i], img_metas[2]), 1) for i in (0, 1))
+    low = logical_and(greater_equal(bboxes[:, 0], 0), greater_equal(bboxes[:, 1], 0))
+    return logical_and(low, logical_and(less_equal(bboxes[:, 2], width), less_equal(bboxes[:, 3], height)))
+
+
+def nms_with_mask(bboxes: Tensor, iou_threshold: float) -> tuple[Tensor, Tensor, Tensor]:
+    """(boxes from the highest score to the lowest, int32: 0, 1, ..., bool: which are kept).
+
+    bboxes: [N, (x0, y0, x1, y1, score)]. A box is left out if it and a kept one with a higher score overlap by more than
+    iou_threshold of their union.
+    """
+    if isinstance(iou_threshold, bool) or not isinstance(iou_threshold, (int, float)):
+        raise ArgumentTypeError(f"NMSWithMask: iou_threshold must be a number, got {iou_threshold!r}", loc=user_loc())
+    if bboxes.ndim != 2 or bboxes.shape[1] != 5 or not bboxes.shape[0] or not bboxes.type.is_float:
+        raise ShapeError(f"NMSWithMask: the boxes are {bboxes.type}, expected floats [N, 5]", loc=user_loc())
+    boxes = stop_gradient(gather(bboxes, cast(argsort(bboxes[:, 4], 0, True), "int32"), 0))
+    a, b = expand_dims(boxes, 1), expand_dims(boxes, 0)
+    sides = [maximum(sub(minimum(a[..., i + 2], b[..., i + 2]), maximum(a[..., i], b[..., i])), 0.0) for i in (0, 1)]
+    common = mul(*sides)
+    area = mul(sub(boxes[:, 2], boxes[:, 0]), sub(boxes[:, 3], boxes[:, 1]))
+    union = sub(add(expand_dims(area, 1), expand_dims(area, 0)), common)
+    count = bboxes.shape[0]
+    later = Tensor(np.triu(np.ones((count, count), bool), 1))
+    hides = logical_and(greater(common, mul(union, float(iou_threshold))), later)
+
+    def body(i: Any, kept: Any) -> Any:
+        hidden = logical_and(gather(hides, i, 0), gather(kept, i, 0))
+        return add(i, 1), logical_and(kept, logical_not(hidden))
+
+    start = Tensor(np.zeros((), np.int32)), ones((count,), "bool")
+    _, kept = while_loop(lambda i, _: less(i, count), body, *start)
+    return boxes, Tensor(np.arange(count, dtype=np.int32)), kept
+
+
 __all__ = [
+    "bounding_box_decode",
+    "bounding_box_encode",
+    "check_valid",
     "iou",
 ]

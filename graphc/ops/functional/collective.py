@@ -7,6 +7,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from graphc import dispatch
+from graphc.arguments import only
 from graphc.context import ParallelMode, parallel_settings
 from graphc.ir import Graph, Value
 from graphc.ops.declared.collective import REDUCTIONS, WORLD
@@ -19,9 +20,14 @@ from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
 _last: WeakKeyDictionary[Graph, Value] = WeakKeyDictionary()
 
 
-def all_reduce(x: Tensor, op: str = "sum", group: str = WORLD) -> Tensor:
-    """x reduced over the processes of a group ("sum", "max", "min", "prod"), after every earlier all_reduce."""
-    x = as_tensor(x, "all_reduce: x")
+def all_reduce(tensor: Tensor, op: str = "sum", group: str | None = None, async_op: bool = False) -> Tensor:
+    """A tensor reduced over the processes of a group ("sum", "max", "min", "prod"), after every earlier all_reduce.
+
+    group: the name of one; by default that of all processes. async_op: False, there is nobody to wait for.
+    """
+    only("all_reduce", "async_op", async_op, False)
+    group = WORLD if group is None else group
+    x = as_tensor(tensor, "all_reduce: tensor")
     active: Any = dispatch.recorder.get()
     if active is None:
         made: Tensor = call_op("AllReduce", x, reduction=op, group=group)

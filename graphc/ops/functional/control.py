@@ -13,7 +13,7 @@ from graphc.ops.functional.shapes import reshape
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
-def cond(pred: Operand, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any) -> Any:
+def choose(pred: Operand, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any) -> Any:
     """true_fn(*operands) or false_fn(*operands), by a bool of one element. Only the chosen one runs.
 
     Both must return the same structure, dtypes and shapes. A Python bool is decided at once.
@@ -80,7 +80,6 @@ def scan(loop_func: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Tensor
 
 
 __all__ = [
-    "cond",
     "fori_loop",
     "scan",
     "while_loop",

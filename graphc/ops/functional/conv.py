@@ -9,11 +9,13 @@ from typing import Any
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import bias_add
 from graphc.ops.functional.core import call
-from graphc.ops.functional.elementwise import add, mul
+from graphc.ops.functional.elementwise import add, greater, mul
 from graphc.ops.functional.joining import concat, split
+from graphc.ops.functional.logic import select
 from graphc.ops.functional.padding import bordered
-from graphc.ops.functional.shapes import expand_dims, reshape, transpose
+from graphc.ops.functional.shapes import expand_dims, reshape, squeeze, transpose
 from graphc.ops.functional.slicing import getitem
+from graphc.ops.functional.sliding import per_axis, windows_over
 from graphc.ops.tensor.tensor import Tensor
 
 Pad = tuple[int, int, int, int]
@@ -166,6 +168,51 @@ def conv2d(
     return y if bias is None else bias_add(y, bias)
 
 
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    pad_mode: str = "valid",
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation of sequences [N,C,L] with windows [out,C/groups,k], plus one bias per channel (MindSpore: ops.conv1d);
+    arguments as for conv2d, of one axis.
+    """
+    if not isinstance(weight, Tensor) or input.ndim != 3 or weight.ndim != 3:
+        kinds = [str(t.type) if isinstance(t, Tensor) else type(t).__name__ for t in (input, weight)]
+        raise ShapeError(
+            f"conv1d: x is {kinds[0]} and weight is {kinds[1]}, expected [N,C,L] and [out,in,k]", loc=user_loc()
+        )
+    step, ends, spread_by = (
+        per_axis("conv1d", name, value, 1, least)[0]
+        for name, value, least in (("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1))
+    )
+    images = (expand_dims(input, 2), expand_dims(weight, 2), bias)
+    y = conv2d(*images, (1, step), pad_mode, (0, 0, ends, ends), (1, spread_by), groups)
+    return squeeze(y, 2)
+
+
+def dilation2d(x: Tensor, window: Tensor, stride: Pair, dilation: Pair, mode: str) -> Tensor:
+    """Grayscale dilation of images [N,C,H,W] by windows [C,kh,kw]: the largest sum of a pixel and what the window has there, the
+    first of equal ones. mode: "valid" or "same", in which what lies outside is left out.
+    """
+    kernel = (window.shape[1], window.shape[2])
+    pads = same_pad((x.shape[2], x.shape[3]), kernel, stride, dilation) if mode == "same" else (0, 0, 0, 0)
+    w = windows_over("Dilation2D", x.shape[2:], kernel, stride, (pads[:2], pads[2:]), dilation)
+    x = bordered(x, [(0, 0), (0, 0), *w.ends], -math.inf)
+    made: Tensor | None = None
+    for i, rows in enumerate(w.seen(x, 2, 0)):
+        for j, part in enumerate(w.seen(rows, 3, 1)):
+            tap = reshape(getitem(window, (slice(None), i, j)), (1, -1, 1, 1))
+            total = add(part, tap)
+            made = total if made is None else select(greater(total, made), total, made)
+    assert made is not None
+    return made
+
+
 # ---- volumes
 
 Triple = tuple[int, int, int]
@@ -222,33 +269,9 @@ def conv3d(
     return made if bias is None else add(made, reshape(bias, (1, -1, 1, 1, 1)))
 
 
-def conv2d_transpose(
-    dy: Tensor,
-    weight: Tensor,
-    shape: Sequence[int],
-    pads: Sequence[int],
-    stride: Sequence[int],
-    dilation: Sequence[int],
-) -> Tensor:
-    """The gradient for the images of a convolution whose results have the gradient dy.
-
-    The kernel has equal strides and dilations: others become zeros between the elements of dy and of the weight.
-    """
-    if dilation[0] != dilation[1]:
-        weight, dilation = spread(weight, dilation[0], dilation[1]), (1, 1)
-    if stride[0] != stride[1]:
-        dy = spread(dy, stride[0], stride[1])
-        reach = [d * (k - 1) + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
-        wanted = [n + sum(p) - r + 1 for n, p, r in zip(shape[2:], (pads[:2], pads[2:]), reach, strict=True)]
-        ends = [(0, w - n) for w, n in zip(wanted, dy.shape[2:], strict=True)]
-        dy, stride = bordered(dy, [(0, 0), (0, 0), *ends]), (1, 1)
-    attrs = {"pad": tuple(pads), "stride": tuple(stride), "dilation": tuple(dilation)}
-    return call("Conv2DBackpropInput", dy, weight, shape=tuple(shape), **attrs)
-
-
 __all__ = [
+    "conv1d",
     "conv2d",
-    "conv2d_transpose",
     "conv3d",
     "convolution",
     "same_pad",

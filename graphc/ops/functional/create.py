@@ -10,7 +10,7 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.functional.core import Number, Operand, call, cast, is_number
 from graphc.ops.functional.shapes import broadcast_to, reshape
-from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.dtype import float32, int64, to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import map_tensors
@@ -37,23 +37,25 @@ def full(size: Sequence[int], fill_value: Operand, *, dtype: Any = None) -> Tens
     return _filled("full", "fill_value", to_name(dtype or known or "float32"), tuple(size), fill_value)
 
 
-def zeros(shape: int | Sequence[int], dtype: Any = "float32") -> Tensor:
-    return fill(dtype, (shape,) if isinstance(shape, int) else shape, 0)
+def zeros(size: int | Sequence[int], dtype: Any = None) -> Tensor:
+    """Zeros; float32 by default."""
+    return fill(dtype or "float32", (size,) if isinstance(size, int) else size, 0)
 
 
-def ones(shape: int | Sequence[int], dtype: Any = "float32") -> Tensor:
-    return fill(dtype, (shape,) if isinstance(shape, int) else shape, 1)
+def ones(shape: int | Sequence[int], dtype: Any = None) -> Tensor:
+    """Ones; float32 by default."""
+    return fill(dtype or "float32", (shape,) if isinstance(shape, int) else shape, 1)
 
 
-def zeros_like(x: Any, dtype: Any = None) -> Tensor:
+def zeros_like(input: Any, dtype: Any = None) -> Tensor:
     """Zeros in the shape and dtype of a tensor, or of each tensor of a nest."""
-    made: Tensor = _like(x, 0, dtype)
+    made: Tensor = _like(input, 0, dtype)
     return made
 
 
-def ones_like(x: Any, dtype: Any = None) -> Tensor:
+def ones_like(input: Any, dtype: Any = None) -> Tensor:
     """Ones in the shape and dtype of a tensor, or of each tensor of a nest."""
-    made: Tensor = _like(x, 1, dtype)
+    made: Tensor = _like(input, 1, dtype)
     return made
 
 
@@ -121,7 +123,7 @@ def fills(x: Tensor, value: Operand) -> Tensor:
     return broadcast_to(cast(value, x.dtype), x.shape)
 
 
-def scalar_to_tensor(input_x: Number, dtype: Any = "float32") -> Tensor:
+def scalar_to_tensor(input_x: Number, dtype: Any = float32) -> Tensor:
     """A number as a tensor without axes; float32 by default, also for integers."""
     return Tensor(input_x, dtype)
 
@@ -133,18 +135,18 @@ def tuple_to_array(input_x: Sequence[Number]) -> Tensor:
     return Tensor(list(input_x), "int32" if isinstance(input_x[0], int) else "float32")
 
 
-def logspace(start: float, end: float, steps: int, base: int = 10, *, dtype: Any = "float32") -> Tensor:
+def logspace(start: float, end: float, steps: int, base: int = 10, *, dtype: Any = float32) -> Tensor:
     """base to the power of `steps` numbers at equal distances."""
     _require_count("logspace", "steps", steps)
     return cast(Tensor(np.float32(base) ** np.linspace(start, end, steps).astype(np.float32)), dtype)
 
 
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = "int64") -> Tensor:
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = int64) -> Tensor:
     """[2, count]: rows and columns on and below a diagonal."""
     return cast(Tensor(np.stack(np.tril_indices(row, offset, col))), dtype)
 
 
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = "int64") -> Tensor:
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = int64) -> Tensor:
     """[2, count]: rows and columns on and above a diagonal."""
     return cast(Tensor(np.stack(np.triu_indices(row, offset, col))), dtype)
 

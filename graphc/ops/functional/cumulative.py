@@ -121,9 +121,11 @@ def logcumsumexp(input: Tensor, axis: int) -> Tensor:
 
 
 @method()
-def diff(x: Tensor, n: int = 1, axis: int = -1) -> Tensor:
-    """Differences of neighbours along an axis, n times."""
+def diff(x: Tensor, n: int = 1, axis: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+    """Differences of neighbours along an axis, n times, with `prepend` before and `append` behind the axis."""
     at = check_axis("diff", axis, x.ndim)
+    around = [piece for piece in (prepend, x, append) if piece is not None]
+    x = concat(around, at) if len(around) > 1 else x
     before = (slice(None),) * at
     for _ in range(n):
         x = sub(getitem(x, (*before, slice(1, None))), getitem(x, (*before, slice(0, -1))))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops.tensor.dtype import DType
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -32,9 +33,9 @@ def numel(input: Tensor) -> int:
     return as_tensor(input).size
 
 
-def dtype(input_x: Tensor) -> DType:
+def dtype(x: Tensor) -> DType:
     """The dtype."""
-    return as_tensor(input_x).dtype
+    return as_tensor(x).dtype
 
 
 def dyn_shape(input_x: Tensor) -> Tensor:
@@ -58,15 +59,24 @@ def size(input_x: Tensor) -> int:
     return as_tensor(input_x).size
 
 
-def shape_mul(shape: Sequence[int]) -> int:
+def shape_mul(input_data: Sequence[int]) -> int:
     """The product of the sizes of a shape."""
-    return math.prod(shape)
+    return math.prod(input_data)
+
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one element of a tensor, whose value is known, is not zero. ArgumentValueError for more or fewer elements."""
+    x = as_tensor(input)
+    if x.size != 1:
+        raise ArgumentValueError(f"is_nonzero: {x.type} has not one element", loc=user_loc())
+    return bool(x)
 
 
 __all__ = [
     "dtype",
     "dyn_shape",
     "is_floating_point",
+    "is_nonzero",
     "is_tensor",
     "numel",
     "rank",

@@ -47,7 +47,6 @@ def diag(input: Tensor) -> Tensor:
     return diagonal(input)
 
 
-@method()
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of two axes, as a new last axis."""
     x = moveaxis(input, (dim1, dim2), (-2, -1))
@@ -59,7 +58,6 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     return call("Gather", flat, places, axis=flat.ndim - 1)
 
 
-@method()
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     return reduce_sum(diagonal(input), -1)
@@ -89,25 +87,6 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return moveaxis(made, (-2, -1), (dim1 % rank, dim2 % rank))
 
 
-def matrix_diag(x: Tensor) -> Tensor:
-    """The last axis as the main diagonal of square matrices."""
-    return diag_embed(x)
-
-
-def matrix_diag_part(x: Tensor) -> Tensor:
-    """The main diagonals of the last two axes."""
-    return diagonal(x, 0, -2, -1)
-
-
-def matrix_set_diag(x: Tensor, diagonal: Tensor) -> Tensor:
-    """x with other main diagonals of its last two axes."""
-    rows, columns = x.shape[-2:]
-    mask = np.eye(rows, columns, dtype=bool)
-    square_ = mul(expand_dims(diagonal, -1), Tensor(np.eye(diagonal.shape[-1], dtype=x.type.numpy)))
-    ends = [(0, 0)] * (x.ndim - 2) + [(0, n - diagonal.shape[-1]) for n in (rows, columns)]
-    return select(Tensor(np.broadcast_to(mask, x.shape).copy()), bordered(square_, ends), x)
-
-
 def block_diag(*inputs: Tensor) -> Tensor:
     """Matrices along the diagonal of a larger one, zeros elsewhere."""
     matrices = [reshape(x, (1,) * (2 - x.ndim) + x.shape) for x in inputs]
@@ -125,9 +104,6 @@ __all__ = [
     "diag_embed",
     "diagflat",
     "diagonal",
-    "matrix_diag",
-    "matrix_diag_part",
-    "matrix_set_diag",
     "trace",
     "tril",
     "triu",

@@ -26,9 +26,10 @@ def known_values(name: str, x: Tensor) -> Any:
 
 
 @method("nonzero", "argwhere")
-def nonzero(input: Tensor) -> Tensor:
-    """int64 [count, axes]: the places of what is not zero. Not in a compiled Cell."""
-    return Tensor(np.argwhere(known_values("nonzero", input)))
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """int64 [count, axes]: the places of what is not zero; as_tuple: a vector per axis. Not in a compiled Cell."""
+    places = np.argwhere(known_values("nonzero", input))
+    return tuple(Tensor(column.copy()) for column in places.T) if as_tuple else Tensor(places)
 
 
 @method()

@@ -177,6 +177,8 @@ def write(x: Tensor, index: Any, value: Any) -> None:
     elif dispatch.recorder.get() is None:
         array = require_array(x)
         array[...] = made.asnumpy()
+        x.writes += 1
+        dispatch.touch()  # It may be a constant of a compiled step.
     else:
         replace(x, made)
 

@@ -87,11 +87,10 @@ def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
     return select(less(b, last), moved, neg(cast_to(less(a, 0), a.type.dtype)))
 
 
-invert = bitwise_not
-
 # ---- integers
 
 
+@method()
 def gcd(input: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisor of integers, by Euclid's algorithm."""
     a, b = abs_(add(input, mul(other, 0))), abs_(add(other, mul(input, 0)))
@@ -104,6 +103,7 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
     return made[0]
 
 
+@method()
 def lcm(input: Tensor, other: Tensor) -> Tensor:
     """The least common multiple of integers; 0 with a zero."""
     return mul(abs_(floor_div(input, maximum(gcd(input, other), 1))), abs_(other))
@@ -129,7 +129,6 @@ __all__ = [
     "bitwise_right_shift",
     "bitwise_xor",
     "gcd",
-    "invert",
     "lcm",
     "population_count",
 ]

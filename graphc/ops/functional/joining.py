@@ -41,8 +41,9 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     return concat([expand_dims(x, axis) for x in tensors], axis)
 
 
-def split(x: Tensor, split_size_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Tensor, ...]:
+def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Tensor, ...]:
     """Pieces of a size (the last may be smaller), or of the given sizes, along an axis."""
+    x = tensor
     at = check_axis("split", axis, x.ndim)
     total = x.shape[at]
     if isinstance(split_size_or_sections, int):
@@ -144,9 +145,9 @@ def vstack(inputs: Sequence[Tensor]) -> Tensor:
     return concat([atleast_2d(x) for x in inputs], 0)
 
 
-def dstack(inputs: Sequence[Tensor]) -> Tensor:
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors along axis 2."""
-    return concat([atleast_3d(x) for x in inputs], 2)
+    return concat([atleast_3d(x) for x in tensors], 2)
 
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:

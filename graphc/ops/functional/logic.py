@@ -23,8 +23,9 @@ from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
-def select(condition: Operand, x: Operand, y: Operand) -> Tensor:
-    """x where the condition holds, else y, elementwise with broadcasting."""
+def select(condition: Operand, input: Operand, other: Operand) -> Tensor:
+    """input where the condition holds, else other, elementwise with broadcasting."""
+    x, y = input, other
     if isinstance(x, Tensor) and isinstance(y, Tensor) and x.type.dtype == y.type.dtype:
         return call("Select", as_bool(condition), x, y)
     return call("Select", as_bool(condition), *pair("Select", x, y))
@@ -72,7 +73,6 @@ def signbit(input: Tensor) -> Tensor:
     return logical_or(less(x, 0.0), logical_and(equal(x, 0.0), less(reciprocal(x), 0.0)))
 
 
-@method()
 def approximate_equal(x: Tensor, y: Tensor, tolerance: float = 1e-5) -> Tensor:
     """|x - y| < tolerance."""
     return less(abs_(sub(x, y)), tolerance)

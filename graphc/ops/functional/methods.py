@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc.arguments import only
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.ops.functional.arithmetic import div, floor_div
+from graphc.errors import ArgumentTypeError, user_loc
+from graphc.ops.functional.arithmetic import div, float_power, floor_div
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import cast
 from graphc.ops.functional.create import full, full_like, ones, zeros, zeros_like
 from graphc.ops.functional.cumulative import cumsum
+from graphc.ops.functional.diagonals import diagonal
 from graphc.ops.functional.elementwise import (
     abs_,
     add,
@@ -40,9 +41,9 @@ from graphc.ops.functional.extrema import amax, amin, arg_with_value, argmax, ma
 from graphc.ops.functional.index import gather_elements, index_, index_add, updated, write
 from graphc.ops.functional.integers import bitwise_and, bitwise_or, bitwise_xor
 from graphc.ops.functional.joining import concat, repeat_interleave, split, stack
-from graphc.ops.functional.logic import masked_fill, select
+from graphc.ops.functional.logic import approximate_equal, masked_fill, select
 from graphc.ops.functional.products import matmul
-from graphc.ops.functional.reduce import sum_
+from graphc.ops.functional.reduce import reduce_sum, sum_
 from graphc.ops.functional.shapes import (
     as_shape,
     expand,
@@ -101,6 +102,27 @@ class Methods:
             dtype, keepdims = None, dtype
         made = sum_(self, axis, keepdims, dtype=dtype)
         return made if initial is None else add(made, initial)
+
+    def trace(self: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None) -> Tensor:
+        """The sum of a diagonal of two axes, in a dtype if given."""
+        chosen = diagonal(self, offset, axis1, axis2)
+        return reduce_sum(chosen if dtype is None else cast(chosen, dtype), -1)
+
+    def diagonal(self: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Tensor:
+        """A diagonal of two axes, as a new last axis."""
+        return diagonal(self, offset, axis1, axis2)
+
+    def multiply(self: Any, value: Any) -> Tensor:
+        """The product with a tensor or number."""
+        return mul(self, value)
+
+    def approximate_equal(self: Any, other: Any, tolerance: Any = 1e-5) -> Tensor:
+        """|this - other| < tolerance."""
+        return approximate_equal(self, other, tolerance)
+
+    def float_power(self: Any, other: Any) -> Tensor:
+        """This to a power, in floats; see ops.float_power."""
+        return float_power(self, other)
 
     def cumsum(self: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
         """Sums up to each element along an axis, of the flattened tensor by default; of small integers in int32."""
@@ -207,10 +229,7 @@ class Methods:
 
     def flatten(self: Any, order: str = "C", *, start_dim: Any = 0, end_dim: Any = -1) -> Tensor:
         """Axes from start_dim to end_dim as one; all by default."""
-        if order not in ("C", "F"):
-            raise ArgumentValueError(f"flatten: order must be 'C' or 'F', got {order!r}", loc=user_loc())
-        x = self.T if order == "F" else self
-        return flatten(x, start_dim, end_dim)
+        return flatten(self, order, start_dim=start_dim, end_dim=end_dim)
 
     def expand(self: Any, *size: Any) -> Tensor:
         """This tensor repeated to a shape; -1 keeps a size."""

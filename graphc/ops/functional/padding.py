@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.functional.core import Number, call
 from graphc.ops.functional.slicing import gather
 from graphc.ops.tensor.tensor import Tensor
@@ -60,7 +60,42 @@ def mirror_pad(input_x: Tensor, paddings: Any, mode: str) -> Tensor:
     return input_x.value()
 
 
+def pad_by_axes(x: Tensor, paddings: Any, constant_value: Any, mode: str, paddings_contiguous: bool) -> Tensor:
+    """x padded as by `pad`. paddings, also as a tensor that is known: (before, after) of the last axis, then of the one before
+    it, or, not contiguous, all befores in that order, then all afters. mode: "constant", "reflect", "edge" or "circular".
+    """
+    kinds = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "circular": "circular"}
+    if mode not in kinds:
+        raise ArgumentValueError(f"PadV3: mode must be one of {', '.join(kinds)}, got {mode!r}", loc=user_loc())
+    if not isinstance(paddings_contiguous, bool):
+        raise ArgumentTypeError("PadV3: paddings_contiguous must be a bool", loc=user_loc())
+    given = paddings.asnumpy().reshape(-1).tolist() if isinstance(paddings, Tensor) else list(paddings)
+    if len(given) % 2 or len(given) > 2 * x.ndim:
+        raise ArgumentValueError(f"PadV3: {len(given)} numbers of padding for {x.type}", loc=user_loc())
+    half = len(given) // 2
+    flat = given if paddings_contiguous else [n for pair in zip(given[:half], given[half:], strict=True) for n in pair]
+    if mode != "constant" and constant_value is not None:
+        raise ArgumentValueError(f"PadV3: mode {mode!r} has no constant_value", loc=user_loc())
+    value = constant_value.item() if isinstance(constant_value, Tensor) else constant_value
+    return pad(x, tuple(int(n) for n in flat), kinds[mode], value)
+
+
+def padding(x: Tensor, pad_dim_size: int = 8) -> Tensor:
+    """x, whose last axis has the size 1, with zeros behind it up to pad_dim_size (MindSpore: ops.padding)."""
+    if isinstance(pad_dim_size, bool) or not isinstance(pad_dim_size, int):
+        raise ArgumentTypeError(
+            f"padding: pad_dim_size must be an int, got {type(pad_dim_size).__name__}", loc=user_loc()
+        )
+    if pad_dim_size < 1 or x.ndim < 2 or x.shape[-1] != 1:
+        raise ArgumentValueError(
+            f"padding: expected a last axis of size 1 and a positive pad_dim_size, got {x.type} and {pad_dim_size}",
+            loc=user_loc(),
+        )
+    return bordered(x, [*[(0, 0)] * (x.ndim - 1), (0, pad_dim_size - 1)], 0)
+
+
 __all__ = [
     "mirror_pad",
     "pad",
+    "padding",
 ]

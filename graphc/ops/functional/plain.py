@@ -10,6 +10,7 @@ from graphc.errors import DTypeError, user_loc
 from graphc.ir.op import get_op
 from graphc.ir.types import FLOATS
 from graphc.ops.functional.core import Operand, as_bool, as_float, call, pair
+from graphc.ops.functional.renaming import renamed
 from graphc.ops.tensor.methods import install
 from graphc.ops.tensor.primitive import Primitive, declare
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -79,19 +80,26 @@ def pair_or_bools(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
 
 
 def unary(
-    op: str, prepare: Callable[[str, Operand], Tensor] = floats, *, primitive: str = "", methods: str | None = None
+    op: str,
+    prepare: Callable[[str, Operand], Tensor] = floats,
+    *,
+    primitive: str = "",
+    methods: str | None = None,
+    parameter: str = "input",
 ) -> tuple[Unary, type[Primitive]]:
     """The function of one operand that is this op, and the primitive that is this function.
 
     prepare     how the operand becomes what the op takes
     primitive   the primitive's name, if it is not the op's
     methods     names of the methods of Tensor: by default the function's; "" for none
+    parameter   what MindSpore calls the operand
     """
 
     def function(input: Operand) -> Tensor:
         return call(op, prepare(op, input))
 
-    return function, _named(op, function, primitive, methods)
+    made = function if parameter == "input" else renamed("", function, parameter)
+    return made, _named(op, made, primitive, methods)
 
 
 def binary(
@@ -100,13 +108,15 @@ def binary(
     *,
     primitive: str = "",
     methods: str | None = None,
+    parameters: str = "input other",
 ) -> tuple[Binary, type[Primitive]]:
     """The function of two operands that is this op, broadcast, and the primitive that is this function; see `unary`."""
 
     def function(input: Operand, other: Operand) -> Tensor:
         return call(op, *prepare(op, input, other))
 
-    return function, _named(op, function, primitive, methods)
+    made = function if parameters == "input other" else renamed("", function, *parameters.split())
+    return made, _named(op, made, primitive, methods)
 
 
 def _named(op: str, function: Any, primitive: str, methods: str | None) -> type[Primitive]:

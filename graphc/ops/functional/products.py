@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ShapeError, user_loc
 from graphc.ops.declared.rules import broadcast_shape
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Number, call
@@ -20,9 +20,10 @@ from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
 
-@method("matmul", "mm", "bmm", "mv")
-def matmul(x: Tensor, y: Tensor, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
+@method("matmul", "mm", "mv")
+def matmul(input: Tensor, other: Tensor, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
     """Matrix product; leading axes are broadcast, and vectors are treated as NumPy does."""
+    x, y = input, other
     if x.ndim == 0 or y.ndim == 0:
         raise ShapeError(f"matmul: operands are {x.type} and {y.type}, expected at least one axis", loc=user_loc())
     if x.ndim == 1 or y.ndim == 1:
@@ -105,10 +106,33 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return matmul(input, mat2)
 
 
-@method("addmm", "baddbmm", "addmv")
+@method()
+def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
+    """Products of the matrices of two batches."""
+    return matmul(input_x, mat2)
+
+
+def mv(mat: Tensor, vec: Tensor) -> Tensor:
+    """Product of a matrix and a vector."""
+    return matmul(mat, vec)
+
+
+@method("addmm")
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """beta input + alpha mat1 mat2; also for batches and vectors (baddbmm, addmv)."""
+    """beta input + alpha mat1 mat2."""
     return add(mul(input, beta), mul(matmul(mat1, mat2), alpha))
+
+
+@method()
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """beta input + alpha batch1 batch2, of batches of matrices."""
+    return addmm(input, batch1, batch2, beta=beta, alpha=alpha)
+
+
+@method()
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """beta input + alpha mat vec, of a matrix and a vector."""
+    return addmm(input, mat, vec, beta=beta, alpha=alpha)
 
 
 @method()
@@ -132,44 +156,6 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return reshape(mul(left, right), tuple(s * t for s, t in zip(a, b, strict=True)))
 
 
-def einsum(equation: str, *operands: Any) -> Tensor:
-    """Einstein's sum over named axes, by products and sums; no repeated name within an operand."""
-    tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else list(operands)
-    left, arrow, right = equation.replace(" ", "").partition("->")
-    terms = left.split(",")
-    if len(terms) != len(tensors) or any(
-        len(s) != x.ndim or len(set(s)) != len(s) for s, x in zip(terms, tensors, strict=False)
-    ):
-        types = ", ".join(str(x.type) for x in tensors)
-        raise ArgumentValueError(f"einsum: {equation!r} does not fit operands {types}", loc=user_loc())
-    if not arrow:
-        right = "".join(sorted(c for c in set("".join(terms)) if "".join(terms).count(c) == 1))
-    names, value = terms[0], tensors[0]
-    for i, (term, x) in enumerate(zip(terms[1:], tensors[1:], strict=True), 1):
-        later = set("".join(terms[i + 1 :])) | set(right)
-        names, value = _contracted(names, value, term, x, later)
-    gone = tuple(k for k, c in enumerate(names) if c not in right)
-    if gone:
-        value, names = reduce_sum(value, gone), "".join(c for c in names if c in right)
-    return transpose(value, tuple(names.index(c) for c in right)) if right != names else value
-
-
-def _contracted(a: str, x: Tensor, b: str, y: Tensor, later: set[str]) -> tuple[str, Tensor]:
-    """Two operands of an einsum as one: a product of matrices per shared index that stays."""
-    batch = [c for c in a if c in b and c in later]
-    common = [c for c in a if c in b and c not in later]
-    mine, yours = [c for c in a if c not in b], [c for c in b if c not in a]
-    size = {**dict(zip(a, x.shape, strict=True)), **dict(zip(b, y.shape, strict=True))}
-
-    def arranged(names: str, value: Tensor, order: list[list[str]]) -> Tensor:
-        moved = transpose(value, tuple(names.index(c) for group in order for c in group))
-        return reshape(moved, tuple(math.prod(size[c] for c in group) for group in order))
-
-    product = matmul(arranged(a, x, [batch, mine, common]), arranged(b, y, [batch, common, yours]))
-    names = [*batch, *mine, *yours]
-    return "".join(names), reshape(product, tuple(size[c] for c in names))
-
-
 @method()
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The vector product along an axis of size 3, the first such axis by default."""
@@ -187,9 +173,6 @@ def broadcast_to_each_other(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Both in their common shape."""
     shape = broadcast_shape("broadcast", (x.type, y.type))
     return broadcast_to(x, shape), broadcast_to(y, shape)
-
-
-bmm, mv, baddbmm, addmv = matmul, matmul, addmm, addmm
 
 
 def ger(input: Tensor, vec2: Tensor) -> Tensor:
@@ -218,7 +201,6 @@ __all__ = [
     "cross",
     "dense",
     "dot",
-    "einsum",
     "ger",
     "inner",
     "kron",

@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.tensor import Tensor
 
-scalar_add, scalar_sub, scalar_mul = operator.add, operator.sub, operator.mul
 
-scalar_div, scalar_floordiv, scalar_mod, scalar_pow = operator.truediv, operator.floordiv, operator.mod, operator.pow
+def _of_two(name: str, operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Python's operator, with parameters that can be given by name."""
 
-scalar_eq, scalar_ne, scalar_lt, scalar_le = operator.eq, operator.ne, operator.lt, operator.le
+    def function(x: Any, y: Any) -> Any:
+        return operation(x, y)
 
-scalar_gt, scalar_ge = operator.gt, operator.ge
+    _name(function, name, operation)
+    return function
 
-scalar_uadd, scalar_usub = operator.pos, operator.neg
+
+def _of_one(name: str, operation: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Python's operator, with a parameter that can be given by name."""
+
+    def function(x: Any) -> Any:
+        return operation(x)
+
+    _name(function, name, operation)
+    return function
+
+
+def _name(function: Any, name: str, operation: Any) -> None:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = operation.__doc__
+
+
+scalar_add, scalar_sub = _of_two("scalar_add", operator.add), _of_two("scalar_sub", operator.sub)
+scalar_mul, scalar_div = _of_two("scalar_mul", operator.mul), _of_two("scalar_div", operator.truediv)
+scalar_floordiv, scalar_mod = _of_two("scalar_floordiv", operator.floordiv), _of_two("scalar_mod", operator.mod)
+scalar_pow, scalar_eq = _of_two("scalar_pow", operator.pow), _of_two("scalar_eq", operator.eq)
+scalar_ne, scalar_lt = _of_two("scalar_ne", operator.ne), _of_two("scalar_lt", operator.lt)
+scalar_le, scalar_gt = _of_two("scalar_le", operator.le), _of_two("scalar_gt", operator.gt)
+scalar_ge = _of_two("scalar_ge", operator.ge)
+scalar_uadd, scalar_usub = _of_one("scalar_uadd", operator.pos), _of_one("scalar_usub", operator.neg)
 
 tuple_getitem = list_getitem = dict_getitem = operator.getitem
 
@@ -28,6 +54,11 @@ string_eq = tuple_equal = list_equal = bool_eq = operator.eq
 string_concat = operator.add
 
 is_, is_not = operator.is_, operator.is_not
+
+
+def scalar_log(x: Any) -> float:
+    """The natural logarithm of a Python number: minus infinity for 0, NaN for negative ones."""
+    return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
 
 
 def bool_not(x: Any) -> bool:
@@ -163,6 +194,7 @@ __all__ = [
     "scalar_ge",
     "scalar_gt",
     "scalar_le",
+    "scalar_log",
     "scalar_lt",
     "scalar_mod",
     "scalar_mul",

@@ -9,7 +9,21 @@ from typing import Any
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.functional.core import Operand, call, cast, cast_to
-from graphc.ops.functional.elementwise import abs_, add, cos, floor, less, log, minimum, mul, neg, sqrt, sub
+from graphc.ops.functional.elementwise import (
+    abs_,
+    add,
+    cos,
+    floor,
+    floor_mod,
+    less,
+    log,
+    maximum,
+    minimum,
+    mul,
+    neg,
+    sqrt,
+    sub,
+)
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import as_shape
 from graphc.ops.functional.slicing import gather
@@ -27,9 +41,10 @@ def uniform_from(state: Parameter, shape: Sequence[int]) -> Tensor:
     return call("RandomUniform", key, shape=as_shape(shape))
 
 
-def rand(*size: int, seed: int | None = None) -> Tensor:
-    """float32 numbers, uniform in [0, 1), of the global generator, or of that of a seed."""
-    return uniform_from(generator(seed), size)
+def rand(*size: int, dtype: Any = None, seed: int | None = None) -> Tensor:
+    """Numbers uniform in [0, 1), float32 or rounded to a dtype, of the global generator, or of that of a seed."""
+    made = uniform_from(generator(seed), size)
+    return made if dtype is None else cast(made, dtype)
 
 
 def drop(x: Tensor, keep_prob: float, state: Parameter) -> Tensor:
@@ -70,7 +85,12 @@ def uniform(
 
 def standard_normal(shape: Sequence[int], seed: int | None = None) -> Tensor:
     """Standard normal float32 numbers (Box and Muller, 1958)."""
-    first, second = _unit(shape, seed), _unit(shape, seed)
+    return normal_from(generator(seed or None), as_shape(shape))
+
+
+def normal_from(state: Parameter, shape: Sequence[int]) -> Tensor:
+    """Standard normal float32 numbers of a state, which moves on twice."""
+    first, second = uniform_from(state, shape), uniform_from(state, shape)
     return mul(sqrt(mul(log(sub(1.0, first)), -2.0)), cos(mul(second, 2 * math.pi)))
 
 
@@ -97,9 +117,25 @@ def rand_like(input: Tensor, seed: int | None = None, dtype: Any = None) -> Tens
 def randint(low: Any, high: Any, size: Sequence[int], seed: int | None = None, *, dtype: Any = None) -> Tensor:
     """Integers from low up to, but without, high; int64 by default."""
     name = to_name(dtype) if dtype is not None else "int64"
+    if isinstance(low, int) and isinstance(high, int) and high - low > 1 << 24:
+        return integers_from(generator(seed or None), tuple(size), low, high, name)
     span = sub(high, low)
     steps = cast_to(floor(mul(_unit(tuple(size), seed), cast(span, "float32"))), name)
     return add(minimum(steps, sub(cast(span, name), 1)), cast(low, name))
+
+
+def integers_from(state: Parameter, shape: Sequence[int], low: int, high: int, dtype: str) -> Tensor:
+    """Integers from low up to, but without, high, of 63 random bits; ArgumentValueError for bounds that are no range of int64."""
+    span = high - low
+    if not 0 < span <= 1 << 63 or not -(1 << 63) <= low < high <= 1 << 63:
+        raise ArgumentValueError(
+            f"random integers from {low} up to, but without, {high}: there are none, or too many", loc=user_loc()
+        )
+    bits: Operand = 0
+    for width in (24, 24, 15):
+        part = cast_to(floor(mul(uniform_from(state, shape), float(1 << width))), "int64")
+        bits = add(mul(bits, 1 << width), part)
+    return cast_to(add(bits if span == 1 << 63 else floor_mod(bits, span), low), dtype)
 
 
 def randint_like(input: Tensor, low: Any, high: Any, seed: int | None = None, *, dtype: Any = None) -> Tensor:
@@ -110,12 +146,15 @@ def randint_like(input: Tensor, low: Any, high: Any, seed: int | None = None, *,
 def standard_laplace(shape: Sequence[int], seed: int | None = None) -> Tensor:
     """Laplace numbers of mean 0 and scale 1."""
     x = sub(_unit(shape, seed), 0.5)
-    size = neg(log(sub(1.0, mul(abs_(x), 2.0))))
+    # The least number is -0.5 itself, which would be infinite.
+    size = neg(log(maximum(sub(1.0, mul(abs_(x), 2.0)), 2.0**-24)))
     return select(less(x, 0.0), neg(size), size)
 
 
 def bernoulli(input: Tensor, p: Operand = 0.5, seed: int | None = None) -> Tensor:
-    """1 with probability p, else 0, in the shape and dtype of a tensor."""
+    """1 with probability p, else 0, in the shape and dtype of a tensor. ArgumentValueError for a number p outside [0, 1]."""
+    if isinstance(p, (int, float)) and not 0 <= p <= 1:
+        raise ArgumentValueError(f"bernoulli: p must lie in [0, 1], got {p}", loc=user_loc())
     return cast(less(_unit(input.shape, seed), p), input.dtype)
 
 

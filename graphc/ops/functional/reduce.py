@@ -11,7 +11,7 @@ from graphc.ops.functional.elementwise import abs_, add, equal, exp, isnan, log,
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import as_shape, reshape
 from graphc.ops.functional.state import stop_gradient
-from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.dtype import int32, to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -21,7 +21,7 @@ def _reduction(op: str, x: Tensor, axis: Axis, keep_dims: bool) -> Tensor:
     return call(op, x, axis=axes, keep_dims=bool(keep_dims))
 
 
-def reduce_sum(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
+def reduce_sum(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
     """Sum over axes (all by default) in the dtype of x; bool tensors are counted in int64."""
     return _reduction("ReduceSum", cast_to(x, "int64") if x.type.dtype == "bool" else x, axis, keep_dims)
 
@@ -40,31 +40,31 @@ def summand(x: Tensor, dtype: Any) -> Tensor:
 
 
 @method("mean")
-def reduce_mean(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
+def reduce_mean(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
     """Mean over axes (all by default)."""
     return _reduction("ReduceMean", x, axis, keep_dims)
 
 
-def reduce_max(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
+def reduce_max(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
     """Largest element over axes (all by default)."""
     return _reduction("ReduceMax", x, axis, keep_dims)
 
 
-def reduce_min(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
+def reduce_min(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
     """Smallest element over axes (all by default)."""
     return _reduction("ReduceMin", x, axis, keep_dims)
 
 
 @method("all")
-def reduce_all(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
+def reduce_all(input: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
     """Logical and over axes (all by default)."""
-    return _reduction("ReduceAll", as_bool(x), axis, keep_dims)
+    return _reduction("ReduceAll", as_bool(input), axis, keep_dims)
 
 
 @method("any")
-def reduce_any(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
+def reduce_any(input: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
     """Logical or over axes (all by default)."""
-    return _reduction("ReduceAny", as_bool(x), axis, keep_dims)
+    return _reduction("ReduceAny", as_bool(input), axis, keep_dims)
 
 
 @method()
@@ -79,16 +79,16 @@ def reduce_prod(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor
 
 
 @method()
-def logsumexp(input: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
+def logsumexp(input: Tensor, dim: Axis = None, keepdim: bool = False) -> Tensor:
     """log(sum(exp(x))) over axes, without overflow."""
-    most = stop_gradient(reduce_max(input, axis, True))
+    most = stop_gradient(reduce_max(input, dim, True))
     most = select(equal(abs_(most), math.inf), 0.0, most)
-    made = add(log(reduce_sum(exp(sub(input, most)), axis, True)), most)
-    return made if keep_dims else reduce_sum(made, axis, False)
+    made = add(log(reduce_sum(exp(sub(input, most)), dim, True)), most)
+    return made if keepdim else reduce_sum(made, dim, False)
 
 
 @method()
-def count_nonzero(x: Tensor, axis: Axis = (), keep_dims: bool = False, dtype: Any = "int32") -> Tensor:
+def count_nonzero(x: Tensor, axis: Axis = (), keep_dims: bool = False, dtype: Any = int32) -> Tensor:
     """How many elements are not zero."""
     return reduce_sum(cast(not_equal(x, 0) if x.type.dtype != "bool" else x, to_name(dtype)), axis, keep_dims)
 

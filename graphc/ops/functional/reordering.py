@@ -18,7 +18,7 @@ from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
 
-@method("flip", "reverse")
+@method()
 def flip(input: Tensor, dims: Any) -> Tensor:
     """Axes in reverse order."""
     axes = normalize_axes("flip", (dims,) if isinstance(dims, int) else tuple(dims), input.ndim) if dims != () else ()
@@ -76,6 +76,7 @@ def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: in
     return moveaxis(made, (0, 1), (batch_dim, seq_dim))
 
 
+@method()
 def reverse(x: Tensor, axis: Any) -> Tensor:
     """Axes in reverse order."""
     return flip(x, axis if isinstance(axis, int) else tuple(axis))

@@ -1,86 +1,336 @@
-"""Images and volumes of another size."""
+"""Sequences, images and volumes of another size. Each axis is resized by itself: entries picked, or a product with a matrix."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from graphc.arguments import only
-from graphc.errors import ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ops.functional.adaptive_pooling import adaptive
+from graphc.ops.functional.core import cast
 from graphc.ops.functional.products import matmul
+from graphc.ops.functional.reduce import reduce_mean
 from graphc.ops.functional.shapes import transpose
 from graphc.ops.functional.slicing import gather
 from graphc.ops.tensor.tensor import Tensor
 
-# ---- resizing
+Places = Any  # float64[wanted]: where the entries of the result lie among those that there are.
+
+Scales = Sequence[float | None]
+
+# ---- where entries lie
+
+
+def _corner_places(have: int, wanted: int) -> Places:
+    """The first and the last entry keep their places."""
+    return np.arange(wanted) * ((have - 1) / (wanted - 1) if wanted > 1 else 0.0)
+
+
+def _left_places(have: int, wanted: int, scale: float | None = None) -> Places:
+    """Entries are where they begin; the step is the inverse of the scale, where one is given."""
+    return np.arange(wanted) * (1 / scale if scale else have / wanted)
+
+
+def _center_places(have: int, wanted: int, scale: float | None = None) -> Places:
+    """Entries are at the middles of equal parts."""
+    return (np.arange(wanted) + 0.5) * (1 / scale if scale else have / wanted) - 0.5
+
+
+# ---- how entries are made of those around
+
+
+def _picked(x: Tensor, axis: int, places: Places) -> Tensor:
+    """The entries of an axis at whole places."""
+    index = np.clip(places, 0, x.shape[axis] - 1).astype(np.int32)
+    return x if np.array_equal(index, np.arange(x.shape[axis])) else gather(x, Tensor(index), axis)
+
+
+def _linear_weights(have: int, places: Places) -> Any:
+    """[wanted, have]: the shares of the two entries around a place."""
+    places = np.clip(places, 0, have - 1)
+    low = np.floor(places).astype(int)
+    share, rows = places - low, np.arange(len(places))
+    weights = np.zeros((len(places), have))
+    np.add.at(weights, (rows, low), 1 - share)
+    np.add.at(weights, (rows, np.minimum(low + 1, have - 1)), share)
+    return weights
+
+
+def _cubic_weights(have: int, places: Places, bend: float, inside_only: bool) -> Any:
+    """[wanted, have]: the shares of the four entries around a place, by cubic convolution (Keys, 1981).
+
+    bend: the derivative at distance 1. Entries beyond the ends are those at the ends, or, with inside_only, left out and the
+    other shares divided by their sum.
+    """
+    low = np.floor(places).astype(int)
+    rows = np.arange(len(places))
+    weights = np.zeros((len(places), have))
+    for offset in (-1, 0, 1, 2):
+        at = low + offset
+        d = np.abs(places - at)
+        near = ((bend + 2) * d - (bend + 3)) * d * d + 1
+        far = ((bend * d - 5 * bend) * d + 8 * bend) * d - 4 * bend
+        share = np.where(d <= 1, near, np.where(d < 2, far, 0.0))
+        if inside_only:
+            share = np.where((at >= 0) & (at < have), share, 0.0)
+        np.add.at(weights, (rows, np.clip(at, 0, have - 1)), share)
+    return weights / weights.sum(1, keepdims=True) if inside_only else weights
+
+
+def _area_weights(have: int, wanted: int, step: float) -> Any:
+    """[wanted, have]: how much of each part of `step` entries an entry covers."""
+    begin = (np.arange(wanted) * step)[:, None]
+    entry = np.arange(have)[None, :]
+    covered = np.minimum(begin + step, entry + 1) - np.maximum(begin, entry)
+    if step * wanted > have:
+        # The last part reaches beyond the end, where the last entry stands again.
+        covered[:, -1] += np.maximum(begin[:, 0] + step - np.maximum(begin[:, 0], have), 0)
+    return np.maximum(covered, 0) / step
+
+
+def _weighted(x: Tensor, axis: int, weights: Any) -> Tensor:
+    """An axis times a matrix [wanted, have]."""
+    if np.array_equal(weights, np.eye(x.shape[axis])):
+        return x
+    last = x.ndim - 1
+    order = (*(i for i in range(last + 1) if i != axis), axis)
+    matrix = Tensor(np.ascontiguousarray(weights.T).astype(x.type.numpy))
+    if axis == last:
+        return matmul(x, matrix)
+    back = (*range(axis), last, *range(axis, last))
+    return transpose(matmul(transpose(x, order), matrix), back)
+
+
+def _resized(x: Tensor, sizes: Sequence[int], resize: Callable[[Tensor, int, int], Tensor]) -> Tensor:
+    """resize(x, axis, wanted) for each of the axes behind the second."""
+    for axis, wanted in enumerate(sizes, 2):
+        x = resize(x, axis, wanted)
+    return x.value()
+
+
+# ---- one function for each way
+
+
+def resize_nearest(
+    x: Tensor, sizes: Sequence[int], corners: bool = False, centers: bool = False, scales: Scales | None = None
+) -> Tensor:
+    """[N, C, ...] in other sizes: each entry is the one at the same relative place.
+
+    As in MindSpore a scale counts only if it makes the size neither the same nor twice what it was.
+    """
+
+    def axis_of(x: Tensor, axis: int, wanted: int) -> Tensor:
+        have, scale = x.shape[axis], scales[axis - 2] if scales else None
+        if corners:
+            return _picked(x, axis, np.floor(_corner_places(have, wanted) + 0.5))
+        if wanted in (have, 2 * have):
+            scale = None
+        step = 1 / scale if scale else have / wanted
+        return _picked(x, axis, np.floor(np.arange(wanted) * step + (step / 2 if centers else 0)))
+
+    return _resized(x, sizes, axis_of)
+
+
+def resize_linear(
+    x: Tensor, sizes: Sequence[int], corners: bool = False, centers: bool = False, scales: Scales | None = None
+) -> Tensor:
+    """[N, C, ...] in other sizes, by linear interpolation along each axis."""
+
+    def axis_of(x: Tensor, axis: int, wanted: int) -> Tensor:
+        have, scale = x.shape[axis], scales[axis - 2] if scales else None
+        if corners:
+            places = _corner_places(have, wanted)
+        else:
+            places = (_center_places if centers else _left_places)(have, wanted, scale)
+        return _weighted(x, axis, _linear_weights(have, places))
+
+    return _resized(x, sizes, axis_of)
 
 
 def resize_bilinear(
     x: Tensor, size: Sequence[int], align_corners: bool = False, half_pixel_centers: bool = False
 ) -> Tensor:
-    """Images [N, C, H, W] in another height and width, by bilinear interpolation: a product with a matrix for either axis."""
-    for axis, wanted in zip((2, 3), size, strict=True):
-        have = x.shape[axis]
-        if align_corners and wanted > 1:
-            places: Any = np.arange(wanted) * (have - 1) / (wanted - 1)
-        elif half_pixel_centers:
-            places = np.clip((np.arange(wanted) + 0.5) * (have / wanted) - 0.5, 0, None)
-        else:
-            places = np.arange(wanted) * (have / wanted)
-        low = np.minimum(np.floor(places).astype(int), have - 1)
-        share = places - low
-        weights = np.zeros((have, wanted))
-        np.add.at(weights, (low, np.arange(wanted)), 1 - share)
-        np.add.at(weights, (np.minimum(low + 1, have - 1), np.arange(wanted)), share)
-        matrix = Tensor(weights.astype(x.type.numpy))
-        if axis == 3:
-            x = matmul(x, matrix)
-        else:
-            x = transpose(matmul(transpose(x, (0, 1, 3, 2)), matrix), (0, 1, 3, 2))
-    return x.value()
+    """Images [N, C, H, W] in another height and width, by bilinear interpolation."""
+    return resize_linear(x, wanted_plane(size), align_corners, half_pixel_centers)
 
 
-def upsample_nearest3d(x: Tensor, output_size: Any = None, scales: Any = None) -> Tensor:
-    """Volumes [N, C, D, H, W] in another size, by nearest neighbours."""
-    sizes = output_size or [int(n * s) for n, s in zip(x.shape[2:], scales, strict=True)]
-    for axis, wanted in enumerate(sizes, 2):
+def resize_cubic(
+    x: Tensor, size: Sequence[int], corners: bool = False, centers: bool = False, scales: Scales | None = None
+) -> Tensor:
+    """Images [N, C, H, W] in another height and width, by cubic convolution, as MindSpore does it: with `centers` the
+    derivative at distance 1 is -0.5 and entries beyond the ends are left out, else it is -0.75 and the ends are repeated.
+    """
+
+    def axis_of(x: Tensor, axis: int, wanted: int) -> Tensor:
+        have, scale = x.shape[axis], scales[axis - 2] if scales else None
+        if corners:
+            places = _corner_places(have, wanted)
+        else:
+            places = (_center_places if centers else _left_places)(have, wanted, scale)
+        halves = centers and not corners
+        return _weighted(x, axis, _cubic_weights(have, places, -0.5 if halves else -0.75, halves))
+
+    return _resized(x, wanted_plane(size), axis_of)
+
+
+def resize_area(images: Tensor, size: Any, align_corners: bool = False) -> Tensor:
+    """float32[N, H, W, C]: images [N, H, W, C] in another height and width, each pixel the mean of what it covers."""
+    x = transpose(cast(images, "float32"), (0, 3, 1, 2))
+
+    def axis_of(x: Tensor, axis: int, wanted: int) -> Tensor:
         have = x.shape[axis]
-        places = np.minimum(np.floor(np.arange(wanted) * (have / wanted)), have - 1)
-        x = gather(x, Tensor(places.astype(np.int32)), axis)
-    return x.value()
+        step = (have - 1) / (wanted - 1) if align_corners and wanted > 1 else have / wanted
+        return _weighted(x, axis, _area_weights(have, wanted, step))
+
+    return transpose(_resized(x, wanted_plane(size), axis_of), (0, 2, 3, 1))
+
+
+def wanted_plane(size: Any) -> tuple[int, int]:
+    """A height and a width, of numbers or a tensor that is known."""
+    sizes = tuple(int(s) for s in (size.asnumpy().tolist() if isinstance(size, Tensor) else size))
+    if len(sizes) != 2 or min(sizes) < 1:
+        raise ArgumentValueError(f"size must be a height and a width of at least 1, got {sizes}", loc=user_loc())
+    return sizes[0], sizes[1]
 
 
 def resize_nearest_neighbor(input_x: Tensor, size: Sequence[int], align_corners: bool = False) -> Tensor:
     """[N, C, H, W] with another height and width: each pixel is the one at the same relative place."""
-    for axis, wanted in zip((2, 3), size, strict=True):
-        have = input_x.shape[axis]
-        if align_corners and wanted > 1:
-            places = np.floor(np.arange(wanted) * (have - 1) / (wanted - 1) + 0.5)
-        else:
-            places = np.floor(np.arange(wanted) * (have / wanted))
-        input_x = gather(input_x, Tensor(np.minimum(places, have - 1).astype(np.int32)), axis)
-    return input_x
+    return resize_nearest(input_x, wanted_plane(size), align_corners)
+
+
+def _volume(owner: str, x: Tensor, output_size: Any, scales: Any) -> tuple[tuple[int, ...], Scales | None]:
+    """The three sizes of a volume [N, C, D, H, W] by one of output_size and scales."""
+    if x.ndim != 5 or (output_size is None) == (scales is None):
+        raise ArgumentValueError(f"{owner}: expected [N, C, D, H, W] and one of output_size and scales", loc=user_loc())
+    if output_size is not None:
+        return tuple(int(s) for s in output_size), None
+    return tuple(int(n * s) for n, s in zip(x.shape[2:], scales, strict=True)), tuple(scales)
+
+
+def upsample_nearest3d(x: Tensor, output_size: Any = None, scales: Any = None) -> Tensor:
+    """Volumes [N, C, D, H, W] in another size, by nearest neighbours."""
+    sizes, steps = _volume("UpsampleNearest3D", x, output_size, scales)
+    return resize_nearest(x, sizes, scales=steps)
+
+
+def upsample_trilinear3d(
+    x: Tensor, output_size: Any = None, scales: Any = None, *, align_corners: bool = False
+) -> Tensor:
+    """Volumes [N, C, D, H, W] in another size, by trilinear interpolation."""
+    sizes, steps = _volume("UpsampleTrilinear3D", x, output_size, scales)
+    return resize_linear(x, sizes, align_corners, True, steps)
+
+
+def resize_linear1d(x: Tensor, size: Any, coordinate_transformation_mode: str = "align_corners") -> Tensor:
+    """Sequences [N, C, L] in another length, by linear interpolation; of length 1: their first entry."""
+    modes = ("align_corners", "half_pixel")
+    if coordinate_transformation_mode not in modes:
+        raise ArgumentValueError(
+            f"ResizeLinear1D: coordinate_transformation_mode must be one of {modes},"
+            f" got {coordinate_transformation_mode!r}",
+            loc=user_loc(),
+        )
+    wanted = size.asnumpy().reshape(-1).tolist() if isinstance(size, Tensor) else size
+    length = wanted if isinstance(wanted, int) else wanted[0]
+    corners = coordinate_transformation_mode == "align_corners" or length == 1
+    return resize_linear(x, (int(length),), corners, True)
+
+
+# ---- all of them by name
+
+#: mode -> numbers of axes, whether it has align_corners.
+MODES = {
+    "nearest": ((3, 4, 5), False),
+    "nearest-exact": ((3, 4), False),
+    "linear": ((3,), True),
+    "bilinear": ((4,), True),
+    "trilinear": ((5,), True),
+    "bicubic": ((4,), True),
+    "area": ((3, 4, 5), False),
+}
 
 
 def interpolate(
-    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
 ) -> Tensor:
-    """[N, C, H, W] with another height and width, by nearest neighbours.
+    """[N, C, L], [N, C, H, W] or [N, C, D, H, W] in another size (MindSpore: ops.interpolate).
 
-    ArgumentValueError for another mode, and for align_corners, which this mode has not.
+    size or scale_factor: a number or one per axis; sizes by a factor are rounded down. mode: "nearest", "nearest-exact" (of
+    sequences and images), "linear" (sequences), "bilinear", "bicubic" (images), "trilinear" (volumes) or "area" (means).
+    align_corners: whether the first and last entries keep their places, in the linear and cubic modes. The step between
+    places is the inverse of scale_factor, or with recompute_scale_factor that of the sizes.
+    Raises ArgumentTypeError, ArgumentValueError and ShapeError.
     """
-    only("interpolate", "align_corners", align_corners, None)
-    if mode != "nearest" or input.ndim != 4:
-        raise ArgumentValueError(f"interpolate: mode {mode!r} of {input.type} is not supported", loc=user_loc())
-    if size is None:
-        factors = (scale_factor, scale_factor) if isinstance(scale_factor, (int, float)) else tuple(scale_factor)
-        size = tuple(int(d * f) for d, f in zip(input.shape[2:], factors, strict=True))
-    return resize_nearest_neighbor(input, (size, size) if isinstance(size, int) else size)
+    if mode not in MODES:
+        raise ArgumentValueError(
+            f"interpolate: mode must be one of {', '.join(map(repr, MODES))}, got {mode!r}", loc=user_loc()
+        )
+    ranks, has_corners = MODES[mode]
+    if input.ndim not in ranks:
+        raise ShapeError(
+            f"interpolate: mode {mode!r} is for tensors of {' or '.join(map(str, ranks))} axes, got {input.type}",
+            loc=user_loc(),
+        )
+    if not has_corners:
+        only("interpolate", "align_corners", align_corners, None)
+    for name, flag in (("align_corners", align_corners), ("recompute_scale_factor", recompute_scale_factor)):
+        if flag is not None and not isinstance(flag, bool):
+            raise ArgumentTypeError(f"interpolate: {name} must be a bool or None", loc=user_loc())
+    sizes, scales = _wanted(input, size, scale_factor)
+    if size is not None and recompute_scale_factor:
+        raise ArgumentValueError("interpolate: recompute_scale_factor needs scale_factor, not size", loc=user_loc())
+    if recompute_scale_factor:
+        scales = None
+    if mode == "area":
+        return adaptive(input, sizes, reduce_mean)
+    if mode.startswith("nearest"):
+        return resize_nearest(input, sizes, False, mode == "nearest-exact", scales)
+    if mode == "linear" and sizes == (1,):
+        return resize_linear1d(input, 1)
+    resize = resize_cubic if mode == "bicubic" else resize_linear
+    return resize(input, sizes, bool(align_corners), not align_corners, scales)
+
+
+def _wanted(x: Tensor, size: Any, scale_factor: Any) -> tuple[tuple[int, ...], Scales | None]:
+    """The sizes of the axes behind the second, and the factors if these were given."""
+    given, name = (size, "size") if size is not None else (scale_factor, "scale_factor")
+    if (size is None) == (scale_factor is None):
+        raise ArgumentValueError("interpolate: give one of size and scale_factor", loc=user_loc())
+    values = tuple(given) if isinstance(given, (tuple, list)) else (given,) * (x.ndim - 2)
+    kinds = int if name == "size" else (int, float)
+    if any(isinstance(v, bool) or not isinstance(v, kinds) for v in values):
+        raise ArgumentTypeError(f"interpolate: {name} must be numbers, got {given!r}", loc=user_loc())
+    if len(values) != x.ndim - 2 or min(values) <= 0:
+        raise ArgumentValueError(
+            f"interpolate: {name} must be positive, one or {x.ndim - 2} for {x.type}, got {given!r}", loc=user_loc()
+        )
+    if name == "size":
+        return values, None
+    return tuple(int(n * f) for n, f in zip(x.shape[2:], values, strict=True)), values
+
+
+def upsample(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+) -> Tensor:
+    """As `interpolate` (MindSpore: ops.upsample)."""
+    return interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
 
 
 __all__ = [
     "interpolate",
     "resize_nearest_neighbor",
+    "upsample",
 ]

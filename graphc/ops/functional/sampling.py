@@ -10,10 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.control import cond
 from graphc.ops.functional.core import cast
 from graphc.ops.functional.elementwise import (
     exp,
@@ -29,9 +27,9 @@ from graphc.ops.functional.elementwise import (
 )
 from graphc.ops.functional.extrema import place
 from graphc.ops.functional.logic import select
-from graphc.ops.functional.printing import raise_later
 from graphc.ops.functional.random import uniform_from
 from graphc.ops.functional.reduce import reduce_all, reduce_any, reduce_max, reduce_sum
+from graphc.ops.functional.require import require
 from graphc.ops.functional.shapes import expand_dims
 from graphc.ops.functional.sorting import ordered
 from graphc.ops.tensor.dtype import to_name
@@ -46,16 +44,6 @@ def _count(owner: str, name: str, value: Any) -> int:
     if value < 1:
         raise ArgumentValueError(f"{owner}: {name} must be at least 1, got {value}", loc=user_loc())
     return value
-
-
-def _require(holds: Tensor, message: str) -> None:
-    """Raise unless a bool tensor without axes holds: at once, or where a compiled step comes to this place, at its end."""
-    error = ArgumentValueError(message, loc=user_loc())
-    if dispatch.recorder.get() is None or holds.array is not None:
-        if not bool(holds):
-            raise error
-        return
-    cond(holds, lambda: None, lambda: raise_later(error))
 
 
 def _first_to_ring(p: Tensor, count: int, seed: int | None, replacement: bool) -> Tensor:
@@ -90,10 +78,10 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = True, seed:
     sound = logical_and(
         reduce_all(logical_and(greater_equal(p, 0.0), less(p, math.inf))), reduce_all(greater(largest, 0.0))
     )
-    _require(sound, "multinomial: each row of probabilities must be finite, not negative, and not all zero")
+    require(sound, "multinomial: each row of probabilities must be finite, not negative, and not all zero")
     if not replacement:
         positive = reduce_sum(cast(greater(p, 0.0), "int32"), -1)
-        _require(
+        require(
             reduce_all(greater_equal(positive, count)),
             f"multinomial: {count} samples without replacement, but fewer probabilities above zero",
         )
@@ -118,7 +106,7 @@ def random_categorical(logits: Tensor, num_sample: int, seed: int = 0, dtype: An
     largest = reduce_max(wide, -1, keep_dims=True)
     finite = logical_and(greater(largest, -math.inf), less(largest, math.inf))
     known = logical_and(reduce_all(finite), logical_not(reduce_any(isnan(wide))))
-    _require(known, "random_categorical: logits must not be NaN or inf, and a row needs a finite one")
+    require(known, "random_categorical: logits must not be NaN or inf, and a row needs a finite one")
     return cast(_first_to_ring(exp(sub(wide, largest)), count, seed or None, replacement=True), dtype)
 
 

@@ -117,8 +117,8 @@ def scatter_nd_update(input_x: Parameter, indices: Indices, updates: Tensor) -> 
     return scatter_nd_into("update", input_x, indices, updates)
 
 
-def scatter_nd_add(input_x: Parameter, indices: Indices, updates: Tensor) -> Tensor:
-    """Add to slices of a parameter at coordinates."""
+def scatter_nd_add(input_x: Parameter, indices: Indices, updates: Tensor, use_locking: bool = False) -> Tensor:
+    """Add to slices of a parameter at coordinates. use_locking: says how, not what."""
     return scatter_nd_into("add", input_x, indices, updates)
 
 
@@ -145,26 +145,24 @@ def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: int
 
 
 @method()
-def unsorted_segment_max(input_x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
+def unsorted_segment_max(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
     """The largest of the entries of each segment."""
-    return segment("max", input_x, segment_ids, num_segments)
+    return segment("max", x, segment_ids, num_segments)
 
 
 @method()
-def unsorted_segment_min(input_x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
+def unsorted_segment_min(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
     """The smallest of the entries of each segment."""
-    return segment("min", input_x, segment_ids, num_segments)
+    return segment("min", x, segment_ids, num_segments)
 
 
 @method()
-def unsorted_segment_prod(input_x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
+def unsorted_segment_prod(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
     """Products of the entries by segment; 1 for empty segments."""
-    if input_x.shape[: segment_ids.ndim] != segment_ids.shape:
-        raise ShapeError(
-            f"segment_ids are {segment_ids.type}, which are no leading axes of {input_x.type}", loc=user_loc()
-        )
-    start = Tensor(np.ones((int(num_segments), *input_x.shape[segment_ids.ndim :]), input_x.type.numpy))
-    return call("Scatter", start, segment_ids, input_x, axis=0, mode="mul")
+    if x.shape[: segment_ids.ndim] != segment_ids.shape:
+        raise ShapeError(f"segment_ids are {segment_ids.type}, which are no leading axes of {x.type}", loc=user_loc())
+    start = Tensor(np.ones((int(num_segments), *x.shape[segment_ids.ndim :]), x.type.numpy))
+    return call("Scatter", start, segment_ids, x, axis=0, mode="mul")
 
 
 def tensor_scatter_div(input_x: Tensor, indices: Any, updates: Tensor) -> Tensor:

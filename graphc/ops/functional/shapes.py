@@ -25,8 +25,9 @@ def as_shape(shape: Sequence[Any]) -> tuple[int, ...]:
     return tuple(int(d) for d in shape)
 
 
-def reshape(x: Tensor, shape: Sequence[int] | int) -> Tensor:
+def reshape(input: Tensor, shape: Sequence[int] | int) -> Tensor:
     """The same elements under another shape; one size may be -1."""
+    x = input
     wanted = as_shape(shape if isinstance(shape, (tuple, list)) else (shape,))
     if wanted.count(-1) == 1:
         known = -math.prod(wanted)
@@ -42,8 +43,10 @@ def transpose(x: Tensor, *perm: Any) -> Tensor:
     return call("Transpose", x, perm=tuple(p % x.ndim if -x.ndim <= p < x.ndim else p for p in wanted))
 
 
-@method("swapaxes", "swapdims")
-def swapaxes(x: Tensor, axis0: int, axis1: int) -> Tensor:
+@method()
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Two axes in each other's place."""
+    x = input
     perm = list(range(x.ndim))
     a, b = check_axis("swapaxes", axis0, x.ndim), check_axis("swapaxes", axis1, x.ndim)
     perm[a], perm[b] = perm[b], perm[a]
@@ -51,8 +54,9 @@ def swapaxes(x: Tensor, axis0: int, axis1: int) -> Tensor:
 
 
 @method()
-def broadcast_to(x: Tensor, shape: Sequence[int]) -> Tensor:
-    """x repeated to a shape; -1 keeps the size of x."""
+def broadcast_to(input: Tensor, shape: Sequence[int]) -> Tensor:
+    """A tensor repeated to a shape; -1 keeps its size."""
+    x = input
     wanted = as_shape(shape)
     lead = len(wanted) - x.ndim
     wanted = tuple(x.shape[i - lead] if d == -1 and i >= lead else d for i, d in enumerate(wanted))
@@ -60,15 +64,17 @@ def broadcast_to(x: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 @method()
-def expand_dims(x: Tensor, axis: int) -> Tensor:
-    """x with a new axis of size 1."""
+def expand_dims(input_x: Tensor, axis: int) -> Tensor:
+    """A tensor with a new axis of size 1."""
+    x = input_x
     at = check_axis("expand_dims", axis, x.ndim + 1)
     return call("Reshape", x, shape=(*x.shape[:at], 1, *x.shape[at:]))
 
 
 @method()
-def squeeze(x: Tensor, axis: Axis = None) -> Tensor:
-    """x without axes of size 1."""
+def squeeze(input: Tensor, axis: Axis = None) -> Tensor:
+    """A tensor without axes of size 1."""
+    x = input
     axes = normalize_axes("squeeze", axis, x.ndim) if axis is not None else [i for i, d in enumerate(x.shape) if d == 1]
     if any(x.shape[a] != 1 for a in axes):
         raise ArgumentValueError(
@@ -77,8 +83,14 @@ def squeeze(x: Tensor, axis: Axis = None) -> Tensor:
     return call("Reshape", x, shape=tuple(d for i, d in enumerate(x.shape) if i not in axes))
 
 
-def flatten(x: Tensor, start_dim: int = 1, end_dim: int = -1) -> Tensor:
-    """Axes from start_dim to end_dim as one; the first axis is kept by default."""
+def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
+    """Axes from start_dim to end_dim as one; the first axis is kept by default.
+
+    order: "C", or "F" for elements of the other order, which is that of the transposed tensor (as in MindSpore).
+    """
+    if order not in ("C", "F"):
+        raise ArgumentValueError(f"flatten: order must be 'C' or 'F', got {order!r}", loc=user_loc())
+    x = input if order == "C" else transpose(input)
     a, b = check_axis("flatten", start_dim, max(x.ndim, 2)), check_axis("flatten", end_dim, max(x.ndim, 2))
     return reshape(x, (*x.shape[:a], math.prod(x.shape[a : b + 1]), *x.shape[b + 1 :]))
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import IndexRangeError, call
+from graphc.ops.functional.core import IndexRangeError, call, cast
+from graphc.ops.functional.elementwise import add, greater_equal, less, logical_and
+from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import reshape
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -99,9 +102,33 @@ def strided_slice(
     return getitem(input_x, tuple(items))
 
 
-def gather(input_params: Tensor, input_indices: Tensor, axis: int = 0) -> Tensor:
-    """Rows at the indices along an axis; an index out of range gives zeros."""
-    return call("Gather", input_params, as_tensor(input_indices), axis=check_axis("gather", axis, input_params.ndim))
+def gather(input_params: Tensor, input_indices: Tensor, axis: int = 0, batch_dims: int = 0) -> Tensor:
+    """Rows at the indices along an axis; an index out of range gives zeros.
+
+    With batch_dims the leading axes of both go together: the result is the rows of each entry of these axes.
+    """
+    x, indices = input_params, as_tensor(input_indices)
+    at = check_axis("gather", axis, x.ndim)
+    if not batch_dims:
+        return call("Gather", x, indices, axis=at)
+    lead = check_axis("gather", batch_dims, indices.ndim + 1)
+    if x.shape[:lead] != indices.shape[:lead] or at < lead:
+        raise ShapeError(
+            f"gather: {lead} leading axes of {x.type} and {indices.type} do not go together, or axis {axis} is one of them",
+            loc=user_loc(),
+        )
+    batch, size = x.shape[:lead], x.shape[at]
+    order = (*range(lead), at, *(i for i in range(lead, x.ndim) if i != at))
+    rows = call("Transpose", x, perm=order)
+    rest = rows.shape[lead + 1 :]
+    first = Tensor(np.arange(math.prod(batch)).reshape(*batch, *(1,) * (indices.ndim - lead)) * size)
+    inside = logical_and(greater_equal(indices, 0), less(indices, size))
+    flat = select(inside, add(cast(indices, "int64"), first), -1)
+    made = call("Gather", reshape(rows, (math.prod(batch) * size, *rest)), flat, axis=0)
+    # [batch, indices, axes before, axes behind] with the indices where the axis was.
+    counted, before = indices.ndim - lead, at - lead
+    back = (*range(lead), *(lead + counted + i for i in range(before)), *(lead + i for i in range(counted)))
+    return call("Transpose", made, perm=(*back, *range(len(back), made.ndim)))
 
 
 __all__ = [

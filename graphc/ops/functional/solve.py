@@ -6,25 +6,28 @@ import numpy as np
 
 from graphc.errors import ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.elementwise import abs_, add, equal, mul, sqrt, sub
+from graphc.ops.functional.create import ones, zeros
+from graphc.ops.functional.elementwise import abs_, add, equal, less, log, mul, sign, sqrt, sub
 from graphc.ops.functional.joining import concat, stack
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_max, reduce_sum
 from graphc.ops.functional.shapes import expand_dims, transpose
 from graphc.ops.functional.slicing import getitem
+from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- linear algebra
 
 
-def _matrices(owner: str, x: Tensor) -> int:
+def matrices(owner: str, x: Tensor) -> int:
+    """The size of square float matrices. ShapeError for anything else."""
     if x.ndim < 2 or x.shape[-1] != x.shape[-2] or not x.type.is_float:
         raise ShapeError(f"{owner}: x is {x.type}, expected square float matrices", loc=user_loc())
     return x.shape[-1]
 
 
-def _eliminated(x: Tensor, right: Tensor | None) -> tuple[list[Tensor], list[Tensor], Tensor | None]:
+def eliminated(x: Tensor, right: Tensor | None) -> tuple[list[Tensor], list[Tensor], Tensor | None]:
     """Gauss and Jordan's elimination with the largest pivot of each column: pivots, signs of the exchanges, solution."""
     n = x.shape[-1]
     rows = np.arange(n)
@@ -41,19 +44,20 @@ def _eliminated(x: Tensor, right: Tensor | None) -> tuple[list[Tensor], list[Ten
         signs.append(
             select(getitem(chosen, (..., k, 0)), Tensor(np.array(1, x.type.numpy)), Tensor(np.array(-1, x.type.numpy)))
         )
-        x = _exchanged(x, chosen, here)
+        x = exchanged(x, chosen, here)
         pivot = getitem(x, (..., slice(k, k + 1), slice(k, k + 1)))
         pivots.append(getitem(pivot, (..., 0, 0)))
-        factors = div(getitem(x, (..., slice(k, k + 1))), pivot)
+        # A column of zeros leaves nothing to eliminate; its gradient is NaN.
+        factors = select(equal(pivot, 0.0), 0.0, div(getitem(x, (..., slice(k, k + 1))), pivot))
         factors = select(here, Tensor(np.zeros(1, x.type.numpy)), factors)
         if right is not None:
-            right = _exchanged(right, chosen, here)
+            right = exchanged(right, chosen, here)
             right = sub(right, mul(factors, getitem(right, (..., slice(k, k + 1), slice(None)))))
         x = sub(x, mul(factors, getitem(x, (..., slice(k, k + 1), slice(None)))))
     return pivots, signs, right
 
 
-def _exchanged(x: Tensor, chosen: Tensor, here: Tensor) -> Tensor:
+def exchanged(x: Tensor, chosen: Tensor, here: Tensor) -> Tensor:
     """x with two rows exchanged."""
     zero = Tensor(np.zeros((), x.type.numpy))
     first = reduce_sum(select(here, x, zero), -2, keep_dims=True)
@@ -61,28 +65,65 @@ def _exchanged(x: Tensor, chosen: Tensor, here: Tensor) -> Tensor:
     return select(here, second, select(chosen, first, x))
 
 
+@method()
 def inverse(input: Tensor) -> Tensor:
-    """The inverse of square matrices, by elimination."""
-    n = _matrices("inverse", input)
+    """The inverse of square matrices, by elimination; infinities and NaN where there is none."""
+    n = matrices("inverse", input)
+    if not n:
+        return input.value()
     eye = Tensor(np.broadcast_to(np.eye(n, dtype=input.type.numpy), input.shape).copy())
-    pivots, _, made = _eliminated(input, eye)
+    pivots, _, made = eliminated(input, eye)
     assert made is not None
     return div(made, expand_dims(stack(pivots, -1), -1))
 
 
+@method("det", "matrix_determinant")
 def det(input: Tensor) -> Tensor:
-    """The determinant of square matrices, by elimination."""
-    n = _matrices("det", input)
-    pivots, signs, _ = _eliminated(input, None)
+    """The determinant of square matrices, by elimination. The gradient is NaN where it is zero."""
+    n = matrices("det", input)
+    if not n:
+        return ones(input.shape[:-2], input.dtype)
+    pivots, signs, _ = eliminated(input, None)
     value = mul(pivots[0], signs[0])
     for k in range(1, n):
         value = mul(value, mul(pivots[k], signs[k]))
     return value
 
 
+matrix_determinant = det
+
+
+@method("slogdet", "log_matrix_determinant")
+def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
+    """(the sign of the determinant, the logarithm of its absolute value); 0 and minus infinity where it is zero."""
+    n = matrices("slogdet", input)
+    if not n:
+        return ones(input.shape[:-2], input.dtype), zeros(input.shape[:-2], input.dtype)
+    pivots, signs, _ = eliminated(input, None)
+    turned, size = sign(pivots[0]), log(abs_(pivots[0]))
+    for pivot in pivots[1:]:
+        turned, size = mul(turned, sign(pivot)), add(size, log(abs_(pivot)))
+    for exchange in signs:
+        turned = mul(turned, exchange)
+    return turned, size
+
+
+log_matrix_determinant = slogdet
+
+
+@method()
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinant: minus infinity for 0, NaN for negative ones."""
+    turned, size = slogdet(input)
+    return select(less(turned, 0.0), np.nan, size)
+
+
+@method()
 def cholesky(input_x: Tensor, upper: bool = False) -> Tensor:
     """The lower triangular L with L L^T the given symmetric positive definite matrices; upper: its transpose."""
-    n = _matrices("cholesky", input_x)
+    n = matrices("cholesky", input_x)
+    if not n:
+        return input_x.value()
     x, columns = input_x, []
     for k in range(n):
         root = sqrt(getitem(x, (..., slice(k, k + 1), slice(k, k + 1))))
@@ -100,4 +141,8 @@ __all__ = [
     "cholesky",
     "det",
     "inverse",
+    "log_matrix_determinant",
+    "logdet",
+    "matrix_determinant",
+    "slogdet",
 ]

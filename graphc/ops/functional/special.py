@@ -72,6 +72,7 @@ def _wide(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     return computed
 
 
+@method()
 @_wide
 def lgamma(input: Tensor) -> Tensor:
     """log |gamma(x)|, by Stirling's series at x moved up; by reflection below 1/2. Infinite at 0, -1, -2, ..."""
@@ -90,6 +91,7 @@ def lgamma(input: Tensor) -> Tensor:
     return select(equal(input, -math.inf), math.inf, made)
 
 
+@method()
 @_wide
 def digamma(input: Tensor) -> Tensor:
     """The derivative of log gamma(x), by its asymptotic series at x moved up; by reflection below 1/2.

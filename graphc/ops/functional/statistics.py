@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import Axis, Number, as_float, call, cast
-from graphc.ops.functional.elementwise import abs_, add, greater, maximum, mul, not_equal, pow_, sqrt, square, sub
+from graphc.ops.functional.core import Axis, as_float, call, cast
+from graphc.ops.functional.elementwise import abs_, add, greater, maximum, mul, pow_, sqrt, square, sub
 from graphc.ops.functional.logic import select
+from graphc.ops.functional.norms import norm
 from graphc.ops.functional.products import matmul
-from graphc.ops.functional.reduce import reduce_max, reduce_mean, reduce_min, reduce_sum
+from graphc.ops.functional.reduce import reduce_max, reduce_mean, reduce_sum
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, reshape
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
@@ -42,36 +42,6 @@ def var(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False)
 def std(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """Root of `var`."""
     return sqrt(var(input, axis, ddof, keepdims))
-
-
-@method()
-def norm(A: Tensor, ord: Any = None, dim: Axis = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The norm (sum |x|^ord)^(1/ord) over axes (all by default); ord 2 for None and "fro".
-
-    ord: None, "fro", a number, or +-inf for the largest or smallest |x|; 0 counts the elements that are not zero. Norms
-    of matrices other than "fro" are not supported: ArgumentValueError.
-    """
-    x = as_float(A if dtype is None else cast(A, dtype))
-    axes = normalize_axes("norm", dim, x.ndim)
-    if ord is None or ord == "fro" or (ord == 2 and len(axes) == 1):
-        return sqrt(reduce_sum(square(x), axes, keepdim))
-    if isinstance(ord, bool) or not isinstance(ord, (int, float)):
-        raise ArgumentTypeError(f"norm: ord must be None, 'fro' or a number, got {ord!r}", loc=user_loc())
-    if len(axes) != 1 and dim is not None:
-        raise ArgumentValueError(f"norm: ord = {ord!r} over {len(axes)} axes is not supported", loc=user_loc())
-    return _vector_norm(x, ord, axes, keepdim)
-
-
-def _vector_norm(x: Tensor, ord: Number, axes: Sequence[int], keepdim: bool) -> Tensor:
-    if ord == math.inf:
-        return reduce_max(abs_(x), tuple(axes), keepdim)
-    if ord == -math.inf:
-        return reduce_min(abs_(x), tuple(axes), keepdim)
-    if ord == 0:
-        return reduce_sum(cast(not_equal(x, 0.0), x.dtype), tuple(axes), keepdim)
-    if ord == 1:
-        return reduce_sum(abs_(x), tuple(axes), keepdim)
-    return pow_(reduce_sum(pow_(abs_(x), float(ord)), tuple(axes), keepdim), 1.0 / ord)
 
 
 def var_mean(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
@@ -108,8 +78,8 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
         whole = reduce_sum(weights)
         centred = sub(x, div(reduce_sum(mul(x, weights), 1, keep_dims=True), whole))
         right = mul(centred, weights)
-        spread = whole if aweights is None else div(reduce_sum(mul(weights, aweights)), whole)
-        total = sub(whole, mul(spread, float(correction)))
+        spread: Any = 1.0 if aweights is None else div(reduce_sum(mul(weights, aweights)), whole)
+        total = sub(whole, spread * float(correction))
     made = div(matmul(centred, right, False, True), total)
     return made if input.ndim == 2 else reshape(made, ())
 
@@ -121,11 +91,6 @@ def renorm(input: Tensor, p: float, axis: int, maxnorm: float) -> Tensor:
     norm = pow_(reduce_sum(pow_(abs_(input), p), others, keep_dims=True), 1 / p)
     scale = div(maxnorm, add(maximum(norm, maxnorm), 1e-7))
     return select(broadcast_to(greater(norm, maxnorm), input.shape), mul(input, scale), input)
-
-
-def vector_norm(x: Tensor, ord: Any = 2, axis: Axis = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
-    """(sum |x|^ord)^(1/ord) over axes."""
-    return norm(x, ord, axis, keepdims, dtype=dtype)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
@@ -149,11 +114,9 @@ __all__ = [
     "cov",
     "dist",
     "moments",
-    "norm",
     "renorm",
     "std",
     "std_mean",
     "var",
     "var_mean",
-    "vector_norm",
 ]

@@ -19,18 +19,22 @@ Hook = Callable[..., Any]
 class HookHandle:
     """Of a registered hook: `remove()` takes it away. `changed` is called whenever the list of hooks has changed."""
 
-    def __init__(self, held: list[Hook], hook: Hook, changed: Callable[[], None] = lambda: None) -> None:
-        self._held, self._changed = held, changed
-        # One of its own, so that the same function may be registered twice.
-        self._entry: Hook = lambda *args: hook(*args)
-        held.append(self._entry)
+    def __init__(
+        self, held: list[Any], hook: Any, changed: Callable[[], None] = lambda: None, prepend: bool = False
+    ) -> None:
+        self._held, self._changed, self._entry = held, changed, hook
+        self._removed = False
+        held.insert(0 if prepend else len(held), hook)
         changed()
 
     def remove(self) -> None:
         """Take the hook away; nothing if it is gone already."""
-        if self._entry in self._held:
-            self._held.remove(self._entry)
-            self._changed()
+        if self._removed:
+            return
+        self._removed = True
+        # One of those that are the same: which of them makes no difference to what is called.
+        self._held.remove(self._entry)
+        self._changed()
 
 
 @method()

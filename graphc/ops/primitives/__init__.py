@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphc.ops.functional.elementwise import *
+from graphc.ops.functional.special_functions import *
 from graphc.ops.primitives.arithmetic import *
 from graphc.ops.primitives.arrays import *
 from graphc.ops.primitives.collective import *
@@ -12,11 +13,17 @@ from graphc.ops.primitives.float_status import *
 from graphc.ops.primitives.fused import *
 from graphc.ops.primitives.gradients import *
 from graphc.ops.primitives.images import *
+from graphc.ops.primitives.linear_algebra import *
+from graphc.ops.primitives.losses import *
 from graphc.ops.primitives.network import *
 from graphc.ops.primitives.optimizers import *
 from graphc.ops.primitives.outside import *
+from graphc.ops.primitives.pooling import *
 from graphc.ops.primitives.products import *
 from graphc.ops.primitives.reduction import *
+from graphc.ops.primitives.resizing import *
+from graphc.ops.primitives.sampling import *
+from graphc.ops.primitives.special import *
 from graphc.ops.primitives.state import *
 from graphc.ops.tensor.primitive import *
 

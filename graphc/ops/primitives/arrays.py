@@ -13,7 +13,7 @@ from graphc.ops.functional.create import range_
 from graphc.ops.functional.index import marked, scattered
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.slicing import slice_
-from graphc.ops.tensor.primitive import REQUIRED, Hint, declare
+from graphc.ops.tensor.primitive import REQUIRED, Hint, Only, declare
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- making
@@ -50,7 +50,7 @@ TupleToArray, ScalarCast = declare("TupleToArray", F.tuple_to_array), declare("S
 Shape, TensorShape, DynamicShape = (
     declare("Shape", F.shape),
     declare("TensorShape", F.dyn_shape),
-    declare("DynamicShape", F.dyn_shape),
+    declare("DynamicShape", F.dyn_shape, dtype=Only(9)),
 )
 
 Size, Rank, DType = declare("Size", F.size), declare("Rank", F.rank), declare("DType", F.dtype)
@@ -140,6 +140,14 @@ Tril, Triu = declare("Tril", F.tril, diagonal=0), declare("Triu", F.triu, diagon
 
 Diag, DiagPart, Trace = declare("Diag", F.diag), declare("DiagPart", F.diag), declare("Trace", F.trace)
 
+MatrixDiagV3 = declare("MatrixDiagV3", F.matrix_diag, align="RIGHT_LEFT")
+
+MatrixDiagPartV3 = declare("MatrixDiagPartV3", F.matrix_diag_part, align="RIGHT_LEFT")
+
+MatrixSetDiagV3 = declare("MatrixSetDiagV3", F.matrix_set_diag, align="RIGHT_LEFT")
+
+MatrixBandPart = declare("MatrixBandPart", F.matrix_band_part)
+
 DepthToSpace = declare("DepthToSpace", F.depth_to_space, block_size=REQUIRED)
 
 SpaceToDepth = declare("SpaceToDepth", F.space_to_depth, block_size=REQUIRED)
@@ -171,17 +179,9 @@ MaskedSelect, NonZero, Unique = (
 OneHot = declare("OneHot", marked, axis=-1)
 
 
-def _gather(x: Tensor, indices: Tensor, axis: int = 0, batch_dims: int = 0) -> Tensor:
-    """Entries of an axis; an index out of range gives zeros. With batch_dims the leading axes of x and indices go together."""
-    if not batch_dims:
-        return F.gather(x, indices, axis)
-    parts = [_gather(a, b, axis - 1, batch_dims - 1) for a, b in zip(F.unstack(x), F.unstack(indices), strict=True)]
-    return F.stack(parts)
+Gather, GatherV2 = declare("Gather", F.gather, batch_dims=0), declare("GatherV2", F.gather, batch_dims=0)
 
-
-Gather, GatherV2 = declare("Gather", _gather, batch_dims=0), declare("GatherV2", _gather, batch_dims=0)
-
-SparseGatherV2 = declare("SparseGatherV2", _gather, batch_dims=0)
+SparseGatherV2 = declare("SparseGatherV2", F.gather, batch_dims=0)
 
 GatherD, GatherNd = declare("GatherD", F.gather_elements), declare("GatherNd", F.gather_nd)
 
@@ -253,6 +253,12 @@ TensorScatterDiv = declare("TensorScatterDiv", F.tensor_scatter_div)
 
 ReverseSequence = declare("ReverseSequence", F.reverse_sequence, seq_dim=REQUIRED, batch_dim=0)
 
-SpaceToBatchND = declare("SpaceToBatchND", space_to_batch_nd, block_size=REQUIRED, paddings=REQUIRED)
+SpaceToBatchND = declare(
+    "SpaceToBatchND",
+    lambda x, block_shape, paddings: space_to_batch_nd(x, block_shape, paddings),
+    space_to_batch_nd.__doc__,
+    block_shape=REQUIRED,
+    paddings=REQUIRED,
+)
 
 BatchToSpaceND = declare("BatchToSpaceND", batch_to_space_nd, block_shape=REQUIRED, crops=REQUIRED)

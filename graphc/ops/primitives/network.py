@@ -122,7 +122,8 @@ def _pool(kind: str) -> Any:
             raise ArgumentValueError(f"{kind}: pad_mode must be 'same' or 'valid', got {pad_mode!r}", loc=user_loc())
         pads = F.same_pad((x.shape[2], x.shape[3]), kernel, stride, (1, 1)) if mode == "same" else (0, 0, 0, 0)
         if kind == "MaxPool":
-            return F.max_pool2d(x, kernel, stride, pads)
+            largest: Tensor = F.max_pool2d(x, kernel, stride, pads)
+            return largest
         return F.avg_pool2d(x, kernel, stride, pads, count_include_pad=False)
 
     run.__doc__ = f"{'Largest' if kind == 'MaxPool' else 'Mean'} pixel of each window of [N, C, H, W]."

@@ -1,11 +1,9 @@
-"""Products, distances and small linear systems as primitives."""
+"""Products and distances as primitives."""
 
 from __future__ import annotations
 
 from graphc.ops import functional as F
-from graphc.ops.functional.solve import cholesky, det, inverse
 from graphc.ops.tensor.primitive import REQUIRED, declare
-from graphc.ops.tensor.tensor import Tensor
 
 # ---- products
 
@@ -19,18 +17,9 @@ Dense = declare("Dense", F.dense)
 
 TensorDot = declare("TensorDot", F.tensor_dot)
 
-Cross, Cdist = declare("Cross", F.cross, dim=None), declare("Cdist", F.cdist, p=2.0)
+#: MindSpore's number for: the first axis of size 3.
+_FIRST = -65530
 
-# ---- small systems
+Cross = declare("Cross", lambda x, y, dim: F.cross(x, y, None if dim == _FIRST else dim), F.cross.__doc__, dim=_FIRST)
 
-
-def _inverse(x: Tensor, adjoint: bool) -> Tensor:
-    """The inverse of square matrices, or of their transposes."""
-    return inverse(F.swapaxes(x, -1, -2) if adjoint else x)
-
-
-MatrixInverse = declare("MatrixInverse", _inverse, adjoint=False)
-
-MatrixDeterminant = declare("MatrixDeterminant", det)
-
-Cholesky = declare("Cholesky", lambda x, upper: cholesky(x, upper), cholesky.__doc__, upper=False)
+Cdist = declare("Cdist", F.cdist, p=2.0)

@@ -10,7 +10,7 @@ from graphc.ops.functional.extrema import arg_with_value, place
 from graphc.ops.functional.reduce import reduce_prod
 from graphc.ops.functional.sorting import bucketize, searchsorted
 from graphc.ops.functional.statistics import renorm
-from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.dtype import int32, int64, to_name
 from graphc.ops.tensor.primitive import REQUIRED, declare
 from graphc.ops.tensor.tensor import Tensor
 
@@ -58,7 +58,7 @@ ReduceStd = declare("ReduceStd", _reduce_std, axis=(), unbiased=True, keep_dims=
 
 def _lp_norm(x: Tensor, axis: Any, p: float, keep_dims: bool, epsilon: float) -> Tensor:
     """(sum |x|^p)^(1/p) over axes, at least epsilon."""
-    made = F.norm(x, p, tuple(axis) if isinstance(axis, list) else axis, keep_dims)
+    made = F.vector_norm(x, p, tuple(axis) if isinstance(axis, list) else axis, keep_dims)
     return F.maximum(made, epsilon)
 
 
@@ -89,7 +89,7 @@ def _arg_value(largest: bool) -> Any:
     return find
 
 
-Argmax, Argmin = (declare(n, _arg(b), axis=-1, output_type="int32") for n, b in (("Argmax", True), ("Argmin", False)))
+Argmax, Argmin = (declare(n, _arg(b), axis=-1, output_type=int32) for n, b in (("Argmax", True), ("Argmin", False)))
 
 ArgMaxWithValue, ArgMinWithValue = (
     declare(n, _arg_value(b), axis=0, keep_dims=False)
@@ -133,7 +133,14 @@ InTopK = declare("InTopK", F.in_top_k, k=REQUIRED)
 
 CountNonZero = declare("CountNonZero", lambda x, dims: F.count_nonzero(x, dims), F.count_nonzero.__doc__, dims=None)
 
-Renorm = declare("Renorm", renorm, p=REQUIRED, axis=REQUIRED, maxnorm=REQUIRED)
+Renorm = declare(
+    "Renorm",
+    lambda x, p, dim, maxnorm: renorm(x, p, dim, maxnorm),
+    renorm.__doc__,
+    p=REQUIRED,
+    dim=REQUIRED,
+    maxnorm=REQUIRED,
+)
 
 Bucketize = declare(
     "Bucketize",
@@ -148,7 +155,7 @@ def _search(sequence: Tensor, values: Tensor, sorter: Any = None, *, dtype: Any,
     return F.cast(searchsorted(sequence, values, right=right, sorter=sorter), dtype)
 
 
-SearchSorted = declare("SearchSorted", _search, dtype="int64", right=False)
+SearchSorted = declare("SearchSorted", _search, dtype=int64, right=False)
 
 CumulativeLogsumexp = declare(
     "CumulativeLogsumexp",

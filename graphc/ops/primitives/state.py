@@ -55,17 +55,17 @@ def _slices(mode: str) -> Any:
 
 
 ScatterUpdate, ScatterAdd, ScatterSub = (
-    declare(f"Scatter{m.title()}", _rows(m), use_locking=Hint(True)) for m in ("update", "add", "sub")
+    declare(f"Scatter{m.title()}", _rows(m), use_locking=Hint(m == "update")) for m in ("update", "add", "sub")
 )
 
 ScatterMul, ScatterMax, ScatterMin = (
-    declare(f"Scatter{m.title()}", _rows(m), use_locking=Hint(True)) for m in ("mul", "max", "min")
+    declare(f"Scatter{m.title()}", _rows(m), use_locking=Hint(False)) for m in ("mul", "max", "min")
 )
 
 ScatterNdUpdate, ScatterNdAdd, ScatterNdSub = (
-    declare(f"ScatterNd{m.title()}", _slices(m), use_locking=Hint(True)) for m in ("update", "add", "sub")
+    declare(f"ScatterNd{m.title()}", _slices(m), use_locking=Hint(m == "update")) for m in ("update", "add", "sub")
 )
 
 ScatterNdMul, ScatterNdMax, ScatterNdMin = (
-    declare(f"ScatterNd{m.title()}", _slices(m), use_locking=Hint(True)) for m in ("mul", "max", "min")
+    declare(f"ScatterNd{m.title()}", _slices(m), use_locking=Hint(False)) for m in ("mul", "max", "min")
 )

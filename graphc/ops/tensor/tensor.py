@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphc import dispatch
+from graphc.arguments import only
 from graphc.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -19,6 +20,7 @@ from graphc.errors import (
     user_loc,
 )
 from graphc.frames import clean
+from graphc.instead import instead
 from graphc.ir.types import TensorType, contiguous_strides, numpy_dtype
 from graphc.ops.tensor.arrays import aligned, native, require_dtype
 from graphc.ops.tensor.asked import say_type, undecided
@@ -70,6 +72,8 @@ class Tensor(Operators, Methods):
 
     #: Whether it stands for a Python number: weak in promotion, and a Python number again where a step returns it.
     is_number = False
+    #: How often it was written in place: it may be a constant of compiled steps.
+    writes = 0
     #: Whether it is a Parameter.
     is_parameter = False
 
@@ -107,7 +111,7 @@ class Tensor(Operators, Methods):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             kind = "Parameter" if self.is_parameter else "Tensor"
             try:
-                no_attribute(kind, name, dir(type(self)), "x.")
+                no_attribute(kind, name, dir(type(self)), "x.", instead("Tensor", name))
             except AttributeError as error:
                 clean(error)
                 raise
@@ -182,8 +186,10 @@ class Tensor(Operators, Methods):
         """A copy of the contents."""
         return self._value("asnumpy()").copy()
 
-    def init_data(self) -> Tensor:
-        """The tensor itself: its data are made at once (MindSpore: Tensor.init_data)."""
+    def init_data(self, slice_index: Any = None, shape: Any = None, opt_shard_group: Any = None) -> Tensor:
+        """The tensor itself: its data are made at once (MindSpore: Tensor.init_data). There are no parts of it to make."""
+        for name, value in (("slice_index", slice_index), ("shape", shape), ("opt_shard_group", opt_shard_group)):
+            only("init_data", name, value, None)
         return self
 
     def value(self) -> Tensor:
@@ -376,10 +382,14 @@ class Parameter(ParameterExtras, Tensor):
         if array.shape == self.storage.shape:
             self.storage[...] = array
         else:
-            self._array = aligned(TensorType.of(array))
-            self._array[...] = array
-            Parameter.moves += 1
+            self.move(array)
         return self
+
+    def move(self, array: Array) -> None:
+        """Hold contents of any shape and dtype, in memory of their own."""
+        self._array = aligned(TensorType.of(array))
+        self._array[...] = array
+        Parameter.moves += 1
 
     def clone(self, init: str = "same") -> Parameter:
         """A new parameter of the same name, with the same data, or "zeros" or "ones"."""
@@ -425,8 +435,8 @@ class Parameter(ParameterExtras, Tensor):
 class ParameterTuple(tuple[Parameter, ...]):
     """Parameters with distinct names; ArgumentTypeError for anything else, ArgumentValueError for a repeated name."""
 
-    def __new__(cls, parameters: Any) -> ParameterTuple:
-        made = tuple(parameters)
+    def __new__(cls, iterable: Any) -> ParameterTuple:
+        made = tuple(iterable)
         names: set[str] = set()
         for p in made:
             if not isinstance(p, Parameter):

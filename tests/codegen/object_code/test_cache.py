@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from dataclasses import replace
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from graphc_codegen import CacheWarning, compile_program
 from graphc_codegen.object_code import cache, sources
@@ -21,6 +24,7 @@ from graphc_codegen.target import host
 from graphc_codegen.text import render
 from tests.codegen.loop_harness import AVX2
 from tests.codegen.programs import chain, line
+from tests.damage import EDITS, Edit, damaged
 
 ROOT = Path(__file__).parents[3]
 
@@ -87,6 +91,21 @@ def test_damaged_entries_are_made_again(directory: Path, suffix: str, damage: st
         path.write_bytes(data[: len(data) // 2] if damage == "truncate" else b"")
     assert not works(directory)
     assert works(directory)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(("o", "json")), EDITS)
+def test_whatever_is_done_to_an_entry_its_objects_are_those_stored_or_none(suffix: str, edits: list[Edit]) -> None:
+    objects, name = [bytes(range(256)), b"", b"object code" * 9], "a" * 64
+    with tempfile.TemporaryDirectory() as folder:
+        kept = cache.ObjectCache(Path(folder) / "objects")
+        kept.store(name, objects, "entry")
+        path = only(kept.directory, suffix)
+        whole = path.read_bytes()
+        path.write_bytes(damaged(whole, edits))
+        found = kept.load(name)
+    assert found is None or found == objects
+    assert found is None or suffix == "json" or damaged(whole, edits) == whole
 
 
 @pytest.mark.parametrize("content", ["[]", "null", "{}"])

@@ -1,0 +1,188 @@
+"""Names of MindSpore's that graphc leaves out on purpose, and what to use: for the errors, and for a table in docs/mindspore.md.
+
+A part is the module, or the class, that lacks the name. An entry says what to use instead, as the end of a sentence; a name
+that comes to exist loses its entry (a test says which).
+"""
+
+from __future__ import annotations
+
+
+def _names(use: str, names: str) -> dict[str, str]:
+    """One sentence for names with spaces between."""
+    return dict.fromkeys(names.split(), use)
+
+
+_ELEMENTWISE = (
+    "abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor inv isfinite isinf isnan log log1p neg relu relu6 round"
+    " sigmoid sin sinh softsign sqrt square tan tanh"
+)
+_DENSE = "use dense tensors: sparse formats have no kernels"
+_ONE_PROCESS = "use nothing in its place: a step runs in one process, where every group has one member"
+_COMPILED = "use the function written out: the compiler fuses it"
+_DRAWN = "use a function of graphc.ops that draws a new tensor, then ops.assign"
+_GENERATED = "use @ops.custom for a kernel of your own (docs/custom-ops.md)"
+_PYTHON = "use Python's own statement inside construct: it is traced"
+_CACHES = "use tensors of full size: there are no caches on a host or a server"
+_OPTIMIZER = "use the optimizer of graphc.nn: a compiled step fuses its update"
+_PLAIN_GATHER = "use nn.Embedding with ops.gather: gradients are dense"
+_INTERNAL = "use graphc.ops: it is one of MindSpore's own devices"
+_DATA = "use graphc.dataset: data sets are read outside of a step"
+
+#: What of `mindspore.ops` and `mindspore.ops.operations` is left out.
+OPS = {
+    # ---- sparse formats
+    **_names(_DENSE, " ".join(f"coo_{n}" for n in f"{_ELEMENTWISE} add concat".split())),
+    **_names(
+        _DENSE, " ".join(f"csr_{n}" for n in f"{_ELEMENTWISE} add div gather mm mul mv reduce_sum softmax".split())
+    ),
+    **_names(
+        _DENSE,
+        "Coalesce SparseSlice SparseTensorDenseAdd SparseTensorDenseMatmul SparseToDense coalesce coo2csr csr2coo csr_to_coo"
+        " csr_to_dense dense_to_sparse_coo dense_to_sparse_csr make_coo_tensor make_csr_tensor make_row_tensor"
+        " make_row_tensor_inner make_sparse_tensor row_tensor_add sparse_segment_mean coo_tensor_get_dense_shape"
+        " coo_tensor_get_indices coo_tensor_get_values csr_tensor_get_dense_shape csr_tensor_get_indices"
+        " csr_tensor_get_indptr csr_tensor_get_values row_tensor_get_dense_shape row_tensor_get_indices row_tensor_get_values",
+    ),
+    **_names(_CACHES, "MapCacheIdx MapUniform Merge SubAndFilter make_map_parameter ComputeAccidentalHits"),
+    **_names(
+        _OPTIMIZER,
+        "AdamNoUpdateParam FusedAdaFactorWithGlobalNorm FusedSparseAdam FusedSparseFtrl FusedSparseLazyAdam"
+        " FusedSparseProximalAdagrad FusedWeightScaleApplyMomentum SparseApplyAdadelta SparseApplyAdagrad"
+        " SparseApplyAdagradV2 SparseApplyFtrl SparseApplyFtrlV2 SparseApplyProximalAdagrad SparseApplyRMSProp LARSUpdate"
+        " ApplyAdagradDA ApplyAdamWithAmsgrad ApplyAdamWithAmsgradV2 ApplyKerasMomentum",
+    ),
+    # ---- more than one process
+    **_names(
+        _ONE_PROCESS,
+        "AllGather AllGatherV AlltoAll AlltoAllV AlltoAllVC Barrier BatchISendIRecv Broadcast CollectiveGather"
+        " CollectiveScatter NeighborExchange NeighborExchangeV2 P2POp Pull Push Receive Reduce ReduceScatter ReduceScatterV"
+        " Reshard Send TCPStore _AllSwap all_gather all_gather_into_tensor all_gather_into_tensor_uneven all_gather_matmul"
+        " all_gather_object all_to_all all_to_all_single all_to_all_v_c barrier batch_isend_irecv broadcast"
+        " broadcast_object_list destroy_process_group distribute gather_into_tensor gather_object get_backend"
+        " get_global_rank get_group_rank get_process_group_ranks get_rank get_world_size init_process_group irecv"
+        " is_available is_initialized isend matmul_reduce_scatter new_group recv recv_object_list reduce reduce_scatter"
+        " reduce_scatter_tensor reduce_scatter_tensor_uneven reshard ring_attention_update scatter_object_list"
+        " scatter_tensor send send_object_list set_comm_ops_inplace MoveTo move_to",
+    ),
+    # ---- kernels of one device
+    **_names(
+        "use ops.softmax(q k^T) v: the compiler fuses it",
+        "PagedAttention PagedAttentionMask ReshapeAndCache flash_attention_score fused_infer_attention_score"
+        " incre_flash_attention lightning_indexer nsa_compress nsa_compress_attention nsa_select_attention"
+        " prompt_flash_attention sparse_flash_attention speed_fusion_attention multi_scale_deformable_attn_function",
+    ),
+    **_names(
+        _COMPILED,
+        "ApplyRotaryPosEmb GroupTopk RmsNorm add_layer_norm add_rms_norm moe_distribute_combine moe_distribute_dispatch"
+        " moe_init_routing_v2 moe_token_permute moe_token_unpermute rotary_position_embedding NoRepeatNGram",
+    ),
+    **_names("use the layer of graphc.nn: nn.LSTM, nn.GRU, nn.RNN", "BasicLSTMCell DynamicGRUV2 DynamicRNN LSTM"),
+    **_names("use ops.dropout", "DropoutDoMask DropoutGenMask"),
+    # ---- random fills in place
+    **_names(_DRAWN, "Cauchy LogNormalReverse NonDeterministicInts"),
+    # ---- kernels and compilers of one's own
+    **_names(
+        _GENERATED,
+        "AiCPURegOp AkgAscendRegOp AkgGpuRegOp CpuRegOp Custom CustomOpBuilder CustomRegOp DataType PyExecute PyFunc TBERegOp"
+        " _ms_pyfunc custom_info_register get_vm_impl_fn kernel ms_kernel vm_impl_registry",
+    ),
+    **_names(_PYTHON, "ForiLoop GeSwitch Scan WhileLoop geswitch switch switch_layer"),
+    **_names(_DATA, "GetNext ms_hasnext ms_next"),
+    **_names(
+        _INTERNAL,
+        "CopyWithSlice DtypeToEnum J Morph Reusing SelectView SliceGetItem TensorToTuple TransposeExtView TransposeView"
+        " _add_attr _ones_like_for_grad augassign_add augassign_div augassign_floordiv augassign_mod augassign_mul"
+        " augassign_sub broadcast_gradient_args deepcopy env_get environ_add environ_create environ_get environ_set hyper_add"
+        " is_dynamic_sequence_element_unknown is_sequence_shape_unknown is_sequence_value_unknown is_tensor_bool_cond"
+        " iter_converter hastype linearize mixed_precision_cast prim_arg_register recompute_block ref_to_embed"
+        " stop_gradient_ tensor_operator_registry tuple_div array_reduce reduced_shape",
+    ),
+    # ---- complex results
+    **_names("use numpy.linalg.eig of x.asnumpy(): the result is complex, and there is no gradient", "Eig eig eigvals"),
+    "MatrixLogarithm": "use scipy.linalg.logm of x.asnumpy(): the result is complex, and there is no gradient",
+    # ---- others
+    "CheckNumerics": "use ops.isfinite(x).all(), or GRAPHC_CHECK",
+    "DataFormatDimMap": "use layouts with channels first: there are no others",
+    "DataFormatVecPermute": "use layouts with channels first: there are no others",
+    "scalar_to_array": "use Tensor(number)",
+    "DumpGradient": "use ops.HookBackward or step.dump()",
+    "TensorDump": "use step.dump(), or ops.Print",
+    "IdentityN": "use the operands",
+}
+
+#: What of the methods and attributes of `mindspore.Tensor` is left out.
+TENSOR = {
+    **_names(_DENSE, "to_coo to_csr"),
+    **_names(
+        "use x.asnumpy(): a tensor's memory is a NumPy array",
+        "assign_value_cpp convert_bytes_to_tensor data_ptr data_sync from_dlpack from_numpy get_bytes set_device_address"
+        " storage storage_offset to_dlpack untyped_storage",
+    ),
+    **_names(
+        "use nothing in its place: every tensor lies in the memory of the process",
+        "device flush_from_cache is_meta is_pinned is_shared move_to offload offload_file_path pin_memory",
+    ),
+    **_names(
+        "use graphc.ops: it is an attribute of MindSpore's own machinery",
+        "const_arg delete_ delta_seed getitem_index_info hooks index_of_parent_ init_finished init_flag is_init param_info"
+        " parent_tensor_ set_cast_dtype set_const_arg set_init_flag set_param_info setitem_index_info symbolic_shape"
+        " virtual_flag wait_pipeline",
+    ),
+    "eigvals": "use numpy.linalg.eigvals of x.asnumpy(): the result is complex, and there is no gradient",
+    "remove_hook": "use what register_hook returns",
+    "requires_grad_": "use Parameter(requires_grad=...), or ops.stop_gradient",
+    "numpy": "use x.asnumpy()",
+}
+
+#: What of `mindspore.nn` is left out.
+NN = {
+    **_names(
+        "use nn.Dense, nn.Conv2d, nn.Embedding and an optimizer such as nn.Lamb: second order is not implemented",
+        "Conv2dThor DenseThor EmbeddingLookupThor EmbeddingThor thor",
+    ),
+    **_names(
+        _ONE_PROCESS, "AdaSumByDeltaWeightWrapCell AdaSumByGradWrapCell PipelineGradReducer VirtualDatasetCellTriple"
+    ),
+    **_names(_DENSE, "SparseTensorDenseMatmul SparseToDense"),
+    "GetNextSingleOp": _DATA,
+    "GraphCell": "use the Cell itself with load_checkpoint: MindIR is not read",
+    "MultiFieldEmbeddingLookup": "use nn.EmbeddingLookup for each field, and ops.reduce_sum",
+    "OptTFTWrapper": "use ModelCheckpoint: there is no fault tolerance over processes",
+    "no_init_parameters": "use the layers as they are: initial values are made at once",
+}
+
+#: What of the methods and attributes of `mindspore.nn.Cell` is left out.
+CELL = {
+    "shard": "use the cell itself: there is one device",
+    "offload": "use nothing in its place: there is one memory",
+    "register_saved_tensors_hooks": "use nothing in its place: the compiler decides what to keep for the gradient",
+    **_names("use step = graphc.compile(cell, ...): step.graph is what was compiled", "compile_cache compile_phase"),
+    "get_func_graph_proto": "use print(graphc.compile(cell, ...).graph)",
+    **_names("use cell.compile(...): it compiles ahead of the first call", "compiled phase_cache"),
+    **_names(
+        "use cells_and_names(): nodes of the graph carry these paths",
+        "get_scope generate_scope global_cells total_instance_count",
+    ),
+    **_names("use to_float, and compute_dtype", "get_mixed_precision_type set_mixed_precision_type"),
+    "jit_config_dict": "use nothing in its place: there is one way of compiling",
+    **_names(
+        "use get_parameters(): with one process they are whole",
+        "parameter_layout_dict parallel_parameter_name_list parallel_parameter_merge_net_dict",
+    ),
+    **_names("use attributes of your own", "cell_init_args create_time"),
+    **_names("use check_names()", "exist_names exist_objs"),
+    **_names("use state_dict: it is MindSpore's own bookkeeping", "IGNORE_LIST T_destination"),
+}
+
+#: By module or class of graphc's: name -> "use ...".
+INSTEAD: dict[str, dict[str, str]] = {
+    "graphc.nn": NN,
+    "Cell": CELL,
+    "graphc.ops": OPS,
+    "Tensor": TENSOR,
+}
+
+
+def instead(part: str, name: str) -> str | None:
+    """What to use for a name that a part lacks on purpose; None if it is none of those."""
+    return INSTEAD.get(part, {}).get(name)

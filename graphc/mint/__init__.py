@@ -1,0 +1,14 @@
+"""Functions with the names, arguments and defaults of torch (MindSpore: mindspore.mint), over those of graphc.ops."""
+
+from graphc.mint import nn, optim
+from graphc.mint.elementwise import *
+from graphc.mint.elementwise import __all__ as _elementwise
+from graphc.mint.nn.functional import conv2d
+from graphc.mint.products import *
+from graphc.mint.products import __all__ as _products
+from graphc.mint.reductions import *
+from graphc.mint.reductions import __all__ as _reductions
+from graphc.mint.shapes import *
+from graphc.mint.shapes import __all__ as _shapes
+
+__all__ = [*_elementwise, *_products, *_reductions, *_shapes, "conv2d", "nn", "optim"]

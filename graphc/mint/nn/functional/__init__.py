@@ -1,0 +1,10 @@
+"""Functions of networks with torch's arguments (MindSpore: mindspore.mint.nn.functional)."""
+
+from graphc.mint.nn.functional.activations import *
+from graphc.mint.nn.functional.activations import __all__ as _activations
+from graphc.mint.nn.functional.layers import *
+from graphc.mint.nn.functional.layers import __all__ as _layers
+from graphc.mint.nn.functional.losses import *
+from graphc.mint.nn.functional.losses import __all__ as _losses
+
+__all__ = [*_activations, *_layers, *_losses]

@@ -1,0 +1,182 @@
+"""Linear maps, embeddings, normalization, dropout, windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphc import ops
+from graphc.arguments import only
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.mint.shapes import flatten
+from graphc.ops import adaptive_avg_pool1d, adaptive_avg_pool2d, fold, group_norm, pixel_shuffle, unfold
+from graphc.ops.tensor.tensor import Parameter, Tensor
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input [..., n] times weight [m, n] transposed, plus bias [m]."""
+    if weight.ndim not in (1, 2) or input.ndim < 1 or input.shape[-1] != weight.shape[-1]:
+        raise ShapeError(
+            f"linear: input is {input.type}, weight {weight.type}: their last axes must agree", loc=user_loc()
+        )
+    made = ops.matmul(input, ops.swapaxes(weight, 0, 1) if weight.ndim == 2 else weight)
+    return made if bias is None else made + bias
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+) -> Tensor:
+    """The rows of weight [n, m] at the indices. No gradient reaches row padding_idx; max_norm is refused."""
+    only("embedding", "max_norm", max_norm, None)
+    only("embedding", "norm_type", norm_type, 2.0)
+    only("embedding", "scale_grad_by_freq", scale_grad_by_freq, False)
+    if weight.ndim != 2:
+        raise ShapeError(f"embedding: weight is {weight.type}, expected two axes", loc=user_loc())
+    if padding_idx is None:
+        return ops.gather(weight, input, 0)
+    rows = weight.shape[0]
+    if isinstance(padding_idx, bool) or not isinstance(padding_idx, int) or not -rows <= padding_idx < rows:
+        raise ArgumentValueError(
+            f"embedding: padding_idx must be None or an int from {-rows} to {rows - 1}, got {padding_idx!r}",
+            loc=user_loc(),
+        )
+    found = ops.gather(weight, input, 0)
+    padded = ops.expand_dims(input == padding_idx % rows, -1)
+    return ops.where(padded, ops.stop_gradient(found), found)
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """int64: 1 at the index along a new last axis, else 0. num_classes -1, the greatest index and one, needs an eager call."""
+    if num_classes == -1:
+        num_classes = int(np.max(tensor.asnumpy(), initial=-1)) + 1
+    return ops.one_hot(tensor, num_classes, Tensor(1, "int64"), Tensor(0, "int64"))
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:
+    """input over its p-norm along axes, which counts as eps where it is less."""
+    norm = ops.norm(input, p, dim, True)
+    return input / ops.maximum(norm, eps)
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: Any = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """input [N, C, ...] standardized per channel, times weight plus bias, each [C].
+
+    training: by the statistics of the batch, to which the running ones, Parameters or None, move by momentum. Otherwise by the
+    running ones.
+    """
+    if running_mean is None or running_var is None:
+        if not training or running_mean is not running_var:
+            raise ArgumentTypeError(
+                "batch_norm: running_mean and running_var are both None while training only", loc=user_loc()
+            )
+        fresh = ops.zeros(input.shape[1:2], "float32")
+        return ops.batch_norm(input, fresh, fresh, weight, bias, True, momentum, eps)
+    for name, held in (("running_mean", running_mean), ("running_var", running_var)):
+        moved = training and not (isinstance(momentum, (int, float)) and momentum == 0)
+        if moved and not isinstance(held, Parameter):
+            raise ArgumentTypeError(
+                f"batch_norm: {name} is a Tensor, and training changes it", loc=user_loc(), help="make it a Parameter"
+            )
+    return ops.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """input standardized over its last axes, whose lengths normalized_shape gives, times weight plus bias of that shape."""
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    return ops.layer_norm(input, shape, weight, bias, eps)
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zeros with probability p, the other elements over 1 - p; input itself unless training."""
+    only("dropout", "inplace", inplace, False)
+    return ops.dropout(input, p, training)
+
+
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Tensor:
+    """input with a border: (before, after) of the last axis, then of the one before it, and so on; negative ones cut."""
+    border = tuple(pad)
+    for place, (before, after) in enumerate(zip(border[::2], border[1::2], strict=False)):
+        if before < 0 or after < 0:
+            axis = input.ndim - 1 - place
+            start = max(-before, 0)
+            input = ops.narrow(input, axis, start, input.shape[axis] - start - max(-after, 0))
+    return ops.pad(input, tuple(max(n, 0) for n in border), mode, value)
+
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation of sequences [N, C, L] with windows [out, C / groups, k]. padding: see `conv2d`."""
+    if input.ndim != 3 or weight.ndim != 3:
+        raise ShapeError(
+            f"conv1d: input is {input.type}, weight {weight.type}, expected three axes each", loc=user_loc()
+        )
+    along = padding if isinstance(padding, str) else (0, *_one(padding))
+    wide, windows = ops.expand_dims(input, 2), ops.expand_dims(weight, 2)
+    made = conv2d(wide, windows, bias, (1, *_one(stride)), along, (1, *_one(dilation)), groups)
+    return ops.squeeze(made, 2)
+
+
+def _one(value: Any) -> tuple[int, ...]:
+    return (value,) if isinstance(value, int) else tuple(value)
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation of images [N, C, H, W] with windows [out, C / groups, kh, kw]. padding: numbers, "valid" or "same"."""
+    return ops.conv2d(input, weight, bias, stride, *_border(padding), dilation, groups)
+
+
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation of volumes [N, C, D, H, W] with windows [out, C / groups, kd, kh, kw]. padding: see `conv2d`."""
+    return ops.conv3d(input, weight, bias, stride, *_border(padding), dilation, groups)
+
+
+def _border(padding: Any) -> tuple[str, Any]:
+    """pad_mode and padding as graphc.ops takes them."""
+    return (padding, 0) if isinstance(padding, str) else ("pad", padding)
+
+
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "batch_norm", "conv1d", "conv2d", "conv3d", "dropout", "embedding", "flatten",
+    "fold", "group_norm", "layer_norm", "linear", "normalize", "one_hot", "pad", "pixel_shuffle", "unfold",
+]  # fmt: skip

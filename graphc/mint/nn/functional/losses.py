@@ -1,0 +1,49 @@
+"""Losses."""
+
+from __future__ import annotations
+
+from graphc import ops
+from graphc.ops import cosine_embedding_loss, cross_entropy, mse_loss, soft_margin_loss
+from graphc.ops.functional.loss import reduced
+from graphc.ops.tensor.tensor import Tensor
+
+
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+) -> Tensor:
+    """-weight (target log p + (1 - target) log(1 - p)) of probabilities p, reduced ("mean", "sum", "none")."""
+    return ops.binary_cross_entropy(input, target, weight, reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """`binary_cross_entropy` of sigmoid(input), without overflow; pos_weight: a factor for the first term."""
+    return ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
+
+
+def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False) -> Tensor:
+    """target (log target - input), reduced ("mean", "sum", "none", "batchmean"). log_target: target is a logarithm itself."""
+    if not log_target:
+        return ops.kl_div(input, target, reduction)
+    loss = ops.exp(target) * (target - input)
+    if reduction == "batchmean":
+        return ops.reduce_sum(loss) / input.shape[0]
+    return reduced("kl_div", loss, reduction)
+
+
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
+) -> Tensor:
+    """-input[target] along the class axis (1, or the only one) of log probabilities. weight: one number per class."""
+    return ops.nll_loss(input, target, weight, ignore_index, reduction)
+
+
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy", "kl_div", "mse_loss",
+    "nll_loss", "soft_margin_loss",
+]  # fmt: skip

@@ -1,0 +1,80 @@
+"""Products of vectors, matrices and batches of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphc import ops
+from graphc.arguments import only, refusal
+from graphc.ops import addbmm, addmm, dot, einsum, inverse, mm, outer
+from graphc.ops.tensor.tensor import Tensor
+
+#: How torch may compute distances: graphc takes differences, the exact way, whatever is asked for.
+_MODES = "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"
+
+
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta * input + alpha * mat @ vec."""
+    return ops.addmv(input, mat, vec, beta=beta, alpha=alpha)
+
+
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta * input + alpha * batch1 @ batch2, of batches of matrices."""
+    return ops.baddbmm(input, batch1, batch2, beta=beta, alpha=alpha)
+
+
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Products of two batches of matrices, [b, n, k] and [b, k, m]."""
+    return ops.bmm(input, mat2)
+
+
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """Matrix product, broadcast over leading axes; of vectors the dot product."""
+    return ops.matmul(input, other)
+
+
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """The dot product of two vectors of real numbers."""
+    return ops.dot(input, other)
+
+
+def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """(sum of |x|**p)**(1 / p) along axes, by default over all elements; "fro" is 2, inf and -inf the greatest and least."""
+    chosen = 2.0 if p == "fro" else p
+    if isinstance(chosen, str):
+        raise refusal("norm", "p", p, "fro")
+    made = input if dtype is None else ops.cast(input, dtype)
+    shape = tuple(1 for _ in input.shape)
+    if dim is None:
+        flat = ops.norm(ops.reshape(made, (-1,)), chosen)
+        return ops.reshape(flat, shape) if keepdim else flat
+    axes = (dim,) if isinstance(dim, int) else tuple(dim)
+    if len(axes) == 1:
+        return ops.norm(made, chosen, axes[0], keepdim)
+    kept = [axis for axis in range(input.ndim) if axis not in {a % input.ndim for a in axes}]
+    moved = ops.transpose(made, (*kept, *(a % input.ndim for a in axes)))
+    flat = ops.norm(ops.reshape(moved, (*(input.shape[axis] for axis in kept), -1)), chosen, -1)
+    final = tuple(n if axis in kept else 1 for axis, n in enumerate(input.shape))
+    return ops.reshape(flat, final) if keepdim else flat
+
+
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """A matrix [n, k] times a vector [k]."""
+    return ops.mv(input, vec)
+
+
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """Cross products of vectors along an axis of length 3, by default the first such."""
+    return ops.cross(input, other, dim)
+
+
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
+    """[..., n, m]: distances of the rows of x1 from those of x2, by the p-norm of their differences. compute_mode says how."""
+    only("cdist", "compute_mode", compute_mode, *_MODES)
+    return ops.cdist(x1, x2, float(p))
+
+
+__all__ = [
+    "addbmm", "addmm", "addmv", "baddbmm", "bmm", "cdist", "cross", "dot", "einsum", "inverse", "matmul", "mm", "mv", "norm",
+    "outer", "vdot",
+]  # fmt: skip

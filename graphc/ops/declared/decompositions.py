@@ -1,0 +1,338 @@
+"""Matrix functions that need an iteration: singular values, the pseudoinverse, the exponential. By NumPy, without kernels.
+
+All act on the last two axes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import GradientError, ShapeError
+from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
+from graphc.ir.op import Attrs, Types
+from graphc.ir.types import FLOATS
+from graphc.ops.declared.rules import Array, check_dtype, floats
+
+_DTYPES = ("float32", "float64")
+
+
+def _matrices(name: str, x: TensorType, square: bool = False, dtypes: Sequence[str] = _DTYPES) -> tuple[int, int]:
+    """Rows and columns. ShapeError or DTypeError for anything but (square) float matrices."""
+    if x.rank < 2 or (square and x.shape[-1] != x.shape[-2]):
+        raise ShapeError(f"{name}: x is {x}, expected {'square ' if square else ''}matrices")
+    check_dtype(name, "x", x, dtypes)
+    return x.shape[-2], x.shape[-1]
+
+
+def _product(g: Builder, x: Value, y: Value, ta: bool = False, tb: bool = False) -> Value:
+    product = g.MatMul if g.type(x).rank == 2 else g.BatchMatMul
+    made: Value = product(x, y, transpose_a=ta, transpose_b=tb)
+    return made
+
+
+def _turned(g: Builder, x: Value) -> Value:
+    rank = g.type(x).rank
+    made: Value = g.Transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
+    return made
+
+
+def _eye(g: Builder, like: Value, n: int) -> Value:
+    type = g.type(like)
+    made: Value = g.BroadcastTo(g.matrix(np.eye(n, dtype=type.numpy)), shape=(*type.shape[:-2], n, n))
+    return made
+
+
+# ---- orthogonal and triangular factors
+
+
+def _solve(a: Array, b: Array) -> Array:
+    try:
+        return np.linalg.solve(a, b)
+    except np.linalg.LinAlgError:
+        return np.full_like(b, np.nan)
+
+
+def _solve_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    a, b = types
+    _matrices("Solve", a, square=True)
+    if b.dtype != a.dtype or b.shape[:-1] != a.shape[:-1]:
+        raise ShapeError(f"Solve: a is {a}, b is {b}, expected right sides of the same dtype and rows")
+    return (b,)
+
+
+def _solve_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
+    db = g.Solve(_turned(g, n.a), dy)
+    return [g.Neg(_product(g, db, n.out(), tb=True)), db]
+
+
+op(
+    "Solve",
+    "a b",
+    infer=_solve_types,
+    ref=_solve,
+    grad=_solve_grad,
+    samples=lambda: [
+        Sample((floats(3, 3), floats(3, 2)), grad=(0, 1)),
+        Sample((floats(2, 4, 4), floats(2, 4, 1)), grad=(0, 1)),
+        Sample((np.ones((2, 2), np.float32), floats(2, 2))),
+    ],
+    doc="x with a x = b, for matrices b; all NaN where one of the matrices a is singular",
+)
+
+
+def _qr_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    (x,) = types
+    m, n = _matrices("Qr", x)
+    k, lead = m if attrs["full_matrices"] else min(m, n), x.shape[:-2]
+    return TensorType(x.dtype, (*lead, m, k)), TensorType(x.dtype, (*lead, k, n))
+
+
+def _qr(x: Array, full_matrices: bool) -> tuple[Array, Array]:
+    made = np.linalg.qr(x, mode="complete" if full_matrices else "reduced")
+    return made[0], made[1]
+
+
+def _qr_grad(g: Builder, n: NodeView, dq: Value | None, dr: Value | None) -> list[Value]:
+    """Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2018); for wide matrices by their first
+    columns (Roberts and Roberts, 2020).
+    """
+    type, q, r = g.type(n.x), n.out(0), n.out(1)
+    rows, columns = type.shape[-2:]
+    if n.full_matrices and rows > columns:
+        raise GradientError(
+            "Qr: the columns of a complete Q beyond those of the operand are arbitrary: they have no gradient",
+            loc=n.node.loc,
+            help='use mode="reduced"',
+        )
+    dq = g.Fill(dtype=type.dtype, shape=g.type(q).shape, value=0.0) if dq is None else dq
+    dr = g.Fill(dtype=type.dtype, shape=g.type(r).shape, value=0.0) if dr is None else dr
+    if columns <= rows:
+        return [_qr_of_tall(g, q, r, dq, dr)]
+
+    def part(x: Value, begin: int, end: int) -> Value:
+        shape = (*g.type(x).shape[:-1], end - begin)
+        start = (*(0,) * (len(shape) - 1), begin)
+        made: Value = g.Slice(x, begin=start, size=shape, step=(1,) * len(shape))
+        return made
+
+    rest, change = part(n.x, rows, columns), part(dr, rows, columns)
+    dq = g.Add(dq, _product(g, rest, change, tb=True))
+    first = _qr_of_tall(g, q, part(r, 0, rows), dq, part(dr, 0, rows))
+    return [g.Concat(first, _product(g, q, change), axis=type.rank - 1)]
+
+
+def _qr_of_tall(g: Builder, q: Value, r: Value, dq: Value, dr: Value) -> Value:
+    """(dq + q (m + m' - diag m)) r^-T with m the upper triangle of dr r' - q' dq."""
+    type = g.type(r)
+    inner = g.Sub(_product(g, dr, r, tb=True), _product(g, q, dq, ta=True))
+    size = type.shape[-1]
+    above = g.matrix(np.triu(np.ones((size, size), type.numpy)))
+    upper = g.Mul(inner, above)
+    both = g.Sub(g.Add(upper, _turned(g, upper)), g.Mul(upper, g.matrix(np.eye(size, dtype=type.numpy))))
+    whole = g.Add(dq, _product(g, q, both))
+    return _turned(g, g.Solve(r, _turned(g, whole)))
+
+
+op(
+    "Qr",
+    "x",
+    attrs={"full_matrices": False},
+    infer=_qr_types,
+    ref=_qr,
+    grad=_qr_grad,
+    samples=lambda: [
+        Sample((floats(4, 3),), grad=(0,)),
+        Sample((floats(2, 3, 5),), grad=(0,)),
+        Sample((floats(3, 3),), {"full_matrices": True}, grad=(0,)),
+        Sample((floats(5, 3),), {"full_matrices": True}),
+    ],
+    doc="(q, r) with x = q r, orthonormal columns of q and upper triangular r. The gradient is NaN where x has not full rank",
+)
+
+# ---- singular values
+
+
+def _svd_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    (x,) = types
+    m, n = _matrices("Svd", x)
+    k, lead = min(m, n), x.shape[:-2]
+    wide = attrs["full_matrices"]
+    sizes = ((k,), (m, m if wide else k), (n, n if wide else k))
+    return tuple(TensorType(x.dtype, (*lead, *size)) for size in sizes)
+
+
+def _svd(x: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
+    u, s, vh = np.linalg.svd(x, full_matrices=full_matrices)
+    return s, u, vh.swapaxes(-1, -2)
+
+
+def _svd_grad(g: Builder, n: NodeView, ds: Value | None, du: Value | None, dv: Value | None) -> list[Value]:
+    """Townsend, "Differentiating the singular value decomposition" (2016), of the thin form.
+
+    With F[i, j] = 1 / (s[j]^2 - s[i]^2): u ((F o skew(u' du)) s + s (F o skew(v' dv)) + diag(ds)) v', and what of du and dv
+    stands perpendicular to u and v.
+    """
+    rows, columns = g.type(n.x).shape[-2:]
+    if n.full_matrices and rows != columns and (du is not None or dv is not None):
+        raise GradientError(
+            "Svd: with full_matrices the vectors beyond the singular values are arbitrary: they have no gradient",
+            loc=n.node.loc,
+            help="use full_matrices=False",
+        )
+    s, u, v = (n.out(i) for i in range(3)) if not n.full_matrices else g.Svd(n.x, full_matrices=False)
+    k = min(rows, columns)
+    across, down = g.Reshape(s, shape=(*g.type(s).shape[:-1], 1, k)), g.Reshape(s, shape=(*g.type(s).shape, 1))
+    eye = _eye(g, n.x, k)
+    inner: Value | None = None if ds is None else g.Mul(eye, g.Reshape(ds, shape=g.type(across).shape))
+    gaps = g.Add(g.Sub(g.Square(across), g.Square(down)), eye)
+    for vectors, change, left in ((u, du, False), (v, dv, True)):
+        if change is None:
+            continue
+        turn = _product(g, vectors, change, ta=True)
+        skew = g.Div(g.Sub(turn, _turned(g, turn)), gaps)
+        part = g.Mul(skew, down if left else across)
+        inner = part if inner is None else g.Add(inner, part)
+    assert inner is not None
+    made = _product(g, _product(g, u, inner), v, tb=True)
+    if du is not None and rows > k:
+        rest = g.Div(g.Sub(du, _product(g, u, _product(g, u, du, ta=True))), across)
+        made = g.Add(made, _product(g, rest, v, tb=True))
+    if dv is not None and columns > k:
+        rest = g.Div(g.Sub(dv, _product(g, v, _product(g, v, dv, ta=True))), across)
+        made = g.Add(made, _product(g, u, rest, tb=True))
+    return [made]
+
+
+op(
+    "Svd",
+    "x",
+    attrs={"full_matrices": False},
+    infer=_svd_types,
+    ref=_svd,
+    grad=_svd_grad,
+    samples=lambda: [
+        Sample((floats(4, 3),), grad=(0,)),
+        Sample((floats(2, 3, 5),), grad=(0,)),
+        Sample((floats(3, 4),), {"full_matrices": True}, grad=(0,)),
+        Sample((floats(0, 3, 2),)),
+    ],
+    doc="(s, u, v) with x = u diag(s) v' and s descending. Gradients of u and v are infinite where singular values are equal",
+)
+
+# ---- the pseudoinverse
+
+
+def _pinv(x: Array, atol: float, rtol: float) -> Array:
+    s, u, v = _svd(x, False)
+    bound = np.maximum(atol, rtol * s.max(-1, keepdims=True, initial=0.0))
+    kept = s > bound
+    inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(x.dtype)
+    return np.asarray((v * inverse[..., None, :]) @ u.swapaxes(-1, -2))
+
+
+def _pinv_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    (x,) = types
+    m, n = _matrices("Pinv", x)
+    return (TensorType(x.dtype, (*x.shape[:-2], n, m)),)
+
+
+def _pinv_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
+    """Golub and Pereyra (1973): with p the result, at constant rank."""
+    x, p = n.x, n.out()
+    rows, columns = g.type(x).shape[-2:]
+    first = _product(g, _product(g, p, dy, ta=True), p, tb=True)
+    outside = g.Sub(_eye(g, x, rows), _product(g, x, p))
+    second = _product(g, _product(g, outside, dy, tb=True), _product(g, p, p, tb=True))
+    inside = g.Sub(_eye(g, x, columns), _product(g, p, x))
+    third = _product(g, _product(g, _product(g, p, p, ta=True), dy, tb=True), inside)
+    return [g.Add(g.Sub(second, first), third)]
+
+
+op(
+    "Pinv",
+    "x",
+    attrs={"atol": 0.0, "rtol": 0.0},
+    infer=_pinv_types,
+    ref=_pinv,
+    grad=_pinv_grad,
+    samples=lambda: [
+        Sample((floats(4, 3),), {"rtol": 1e-6}, grad=(0,)),
+        Sample((floats(2, 3, 5),), {"rtol": 1e-6}, grad=(0,)),
+        Sample((np.outer(floats(3), floats(4)),), {"rtol": 1e-5}),
+        Sample((floats(0, 3),)),
+    ],
+    doc="the Moore-Penrose inverse; singular values up to max(atol, rtol times the largest) count as zero",
+)
+
+# ---- the exponential
+
+#: Coefficients of the Pade approximant of degree 13, and the norm up to which it is exact in float64 (Higham, 2005).
+_PADE = (
+    64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600, 670442572800,
+    33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
+)  # fmt: skip
+_WITHIN = 5.371920351148152
+
+
+def _matrix_exp(x: Array) -> Array:
+    """Scaling and squaring (Higham, 2005), in float64."""
+    a = x.astype(np.float64)
+    n = a.shape[-1]
+    norm = float(np.abs(a).sum(-2).max(initial=0.0))
+    if not math.isfinite(norm):
+        return np.full_like(x, np.nan)
+    squarings = max(0, math.ceil(math.log2(norm / _WITHIN))) if norm else 0
+    a = a / 2.0**squarings
+    b: Any = _PADE
+    eye = np.broadcast_to(np.eye(n), a.shape)
+    a2 = a @ a
+    a4, a6 = a2 @ a2, a2 @ a2 @ a2
+    u = a @ (a6 @ (b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * eye)
+    v = a6 @ (b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * eye
+    made = np.linalg.solve(v - u, v + u)
+    for _ in range(squarings):
+        made = made @ made
+    return np.asarray(made.astype(x.dtype))
+
+
+def _matrix_exp_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    _matrices("MatrixExp", types[0], square=True, dtypes=FLOATS)
+    return (types[0],)
+
+
+def _matrix_exp_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
+    """The corner of exp [[x', dy], [0, x']] (Mathias, 1996)."""
+    type = g.type(n.x)
+    size = type.shape[-1]
+    if not size:
+        return [dy]
+    across = _turned(g, n.x)
+    zero = g.Fill(dtype=type.dtype, shape=type.shape, value=0.0)
+    axis = type.rank - 1
+    block = g.Concat(
+        g.Concat(across, dy, axis=axis),
+        g.Concat(zero, across, axis=axis),
+        axis=axis - 1,
+    )
+    begin = (*(0,) * (type.rank - 2), 0, size)
+    return [g.Slice(g.MatrixExp(block), begin=begin, size=type.shape, step=(1,) * type.rank)]
+
+
+op(
+    "MatrixExp",
+    "x",
+    infer=_matrix_exp_types,
+    ref=_matrix_exp,
+    grad=_matrix_exp_grad,
+    samples=lambda: [
+        Sample((floats(3, 3),), grad=(0,)),
+        Sample((floats(2, 4, 4, low=-9, high=3),), grad=(0,)),
+        Sample((np.zeros((2, 2), np.float32),), grad=(0,)),
+        Sample((floats(0, 2, 2),)),
+    ],
+    doc="e^x = 1 + x + x x / 2 + ... of square matrices",
+)

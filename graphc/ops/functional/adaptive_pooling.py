@@ -1,0 +1,125 @@
+"""Pooling to a given size: axes divided into parts as equal as possible."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ops.functional.core import cast_to
+from graphc.ops.functional.elementwise import add, mul
+from graphc.ops.functional.extrema import arg_with_value
+from graphc.ops.functional.index import gather_elements
+from graphc.ops.functional.joining import stack
+from graphc.ops.functional.reduce import reduce_max, reduce_mean
+from graphc.ops.functional.shapes import squeeze
+from graphc.ops.functional.slicing import getitem
+from graphc.ops.tensor.tensor import Tensor, as_tensor
+
+
+def _parts(size: int, wanted: int) -> list[tuple[int, int]]:
+    return [(i * size // wanted, -(-(i + 1) * size // wanted)) for i in range(wanted)]
+
+
+def adaptive(x: Tensor, sizes: Sequence[int | None], reduce: Any) -> Tensor:
+    """The last axes divided into parts as equal as possible, each part reduced; None keeps an axis."""
+    for axis, wanted in enumerate(sizes, x.ndim - len(sizes)):
+        size = x.shape[axis]
+        if wanted is not None and wanted != size:
+            before = (slice(None),) * axis
+            x = stack([reduce(getitem(x, (*before, slice(a, b))), axis) for a, b in _parts(size, wanted)], axis)
+    return x.value()
+
+
+def adaptive_max(
+    x: Tensor, sizes: Sequence[int | None], return_indices: bool, dtype: str = "int64"
+) -> Tensor | tuple[Tensor, Tensor]:
+    """Maxima of parts of the last axes, with return_indices also their places in these axes flattened; the first of equal
+    ones.
+    """
+    if not isinstance(return_indices, bool):
+        raise ArgumentTypeError(f"return_indices must be a bool, got {type(return_indices).__name__}", loc=user_loc())
+    if not return_indices:
+        return adaptive(x, sizes, reduce_max)
+    first = x.ndim - len(sizes)
+    spatial = x.shape[first:]
+    places: Tensor | None = None
+    for i in reversed(range(len(sizes))):
+        axis, size = first + i, spatial[i]
+        before, step = (slice(None),) * axis, math.prod(spatial[i + 1 :])
+        values, marks = [], []
+        for a, b in _parts(size, sizes[i] or size):
+            at, value = arg_with_value(getitem(x, (*before, slice(a, b))), axis, True, True, "int32")
+            mark = mul(add(at, a), step)
+            if places is not None:
+                mark = add(mark, gather_elements(getitem(places, (*before, slice(a, b))), axis, at))
+            values.append(squeeze(value, axis))
+            marks.append(squeeze(mark, axis))
+        x, places = stack(values, axis), stack(marks, axis)
+    assert places is not None
+    return x, cast_to(places, dtype)
+
+
+def _sizes(owner: str, x: Tensor, output_size: Any, axes: int) -> tuple[int | None, ...]:
+    """An int or None for every axis, or one for each, after a check of x's axes."""
+    sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * axes
+    if len(sizes) != axes or any(s is not None and (isinstance(s, bool) or not isinstance(s, int)) for s in sizes):
+        raise ArgumentTypeError(
+            f"{owner}: output_size must be an int, or {axes} ints or None, got {output_size!r}", loc=user_loc()
+        )
+    if any(s is not None and s < 1 for s in sizes):
+        raise ArgumentValueError(f"{owner}: output_size must be positive, got {output_size!r}", loc=user_loc())
+    if x.ndim not in (axes + 1, axes + 2):
+        raise ShapeError(f"{owner}: x is {x.type}, expected {axes + 1} or {axes + 2} axes", loc=user_loc())
+    return sizes
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: int) -> Tensor:
+    """Means of windows that divide the last axis into output_size parts as equal as possible."""
+    return adaptive(input, (output_size,), reduce_mean)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """Means of windows that divide [..., H, W] into `output_size` parts as equal as possible; None keeps a size."""
+    sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * 2
+    return adaptive(input, sizes, reduce_mean)
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Means of windows that divide [..., D, H, W] into `output_size` parts as equal as possible; None keeps a size."""
+    x = as_tensor(input, "adaptive_avg_pool3d: input")
+    return adaptive(x, _sizes("adaptive_avg_pool3d", x, output_size, 3), reduce_mean)
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: int) -> Tensor:
+    """Maxima of windows that divide the last axis into output_size parts as equal as possible."""
+    return adaptive(input, (output_size,), reduce_max)
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima of windows that divide the last two axes into output_size parts as equal as possible; None keeps a size.
+
+    With return_indices also their int64 places in the flattened plane.
+    """
+    x = as_tensor(input, "adaptive_max_pool2d: input")
+    return adaptive_max(x, _sizes("adaptive_max_pool2d", x, output_size, 2), return_indices)
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima of windows that divide the last three axes into output_size parts as equal as possible; None keeps a size.
+
+    With return_indices also their int32 places in the flattened volume.
+    """
+    x = as_tensor(input, "adaptive_max_pool3d: input")
+    return adaptive_max(x, _sizes("adaptive_max_pool3d", x, output_size, 3), return_indices, "int32")
+
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+]

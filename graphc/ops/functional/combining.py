@@ -1,0 +1,121 @@
+"""Products and choices of the elements of vectors; powers in columns; distances of pairs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ops.declared.shape import check_axis
+from graphc.ops.functional.core import call
+from graphc.ops.functional.create import ones_like
+from graphc.ops.functional.elementwise import abs_, add, mul, sub
+from graphc.ops.functional.joining import meshgrid, stack, vstack
+from graphc.ops.functional.norms import norm
+from graphc.ops.functional.products import matmul
+from graphc.ops.functional.reduce import reduce_sum
+from graphc.ops.functional.renaming import renamed
+from graphc.ops.functional.shapes import expand_dims, moveaxis, ravel, reshape
+from graphc.ops.functional.slicing import getitem
+from graphc.ops.tensor.tensor import Tensor
+
+row_stack = renamed("row_stack", vstack, "tensors")
+
+
+def _vector(owner: str, x: Tensor) -> Tensor:
+    if x.ndim != 1:
+        raise ShapeError(f"{owner}: {x.type} is no vector", loc=user_loc())
+    return x
+
+
+def cartesian_prod(*inputs: Tensor) -> Tensor:
+    """[count, number of vectors]: every choice of an element of each vector; of one vector the vector itself."""
+    vectors = [_vector("cartesian_prod", x) for x in inputs]
+    if len(vectors) == 1:
+        return vectors[0].value()
+    return stack([ravel(x) for x in meshgrid(*vectors, indexing="ij")], -1)
+
+
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """[count, r]: every choice of r elements of a vector in its order; with_replacement: also the same one again."""
+    if isinstance(r, bool) or not isinstance(r, int):
+        raise ArgumentTypeError(f"combinations: r must be an int, got {type(r).__name__}", loc=user_loc())
+    if r < 0:
+        raise ArgumentValueError(f"combinations: r must be at least 0, got {r}", loc=user_loc())
+    chosen = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    every = list(chosen(range(_vector("combinations", input).size), r))
+    places = np.array(every, np.int32).reshape(len(every), r)
+    return call("Gather", input, Tensor.wrap(places), axis=0)
+
+
+def vander(x: Tensor, N: int | None = None) -> Tensor:
+    """[n, N]: powers of the elements of a vector, N - 1 first, down to 0; N is n by default."""
+    if N is not None and (isinstance(N, bool) or not isinstance(N, int)):
+        raise ArgumentTypeError(f"vander: N must be an int, got {type(N).__name__}", loc=user_loc())
+    count = _vector("vander", x).size if N is None else N
+    if count < 0:
+        raise ArgumentValueError(f"vander: N must be at least 0, got {count}", loc=user_loc())
+    powers = [ones_like(x)]
+    while len(powers) < count:
+        powers.append(mul(powers[-1], x))
+    return stack(powers[::-1], 1) if count else getitem(expand_dims(x, 1), (..., slice(0, 0)))
+
+
+def batch_dot(x1: Tensor, x2: Tensor, axes: Any = None) -> Tensor:
+    """Products over an axis of each for every entry of axis 0; the axes that are left behind it follow one another.
+
+    axes: one axis, or one of each; by default the last of x1, and the last but one of x2, or its last where it has two.
+    """
+    if x1.ndim < 2 or x2.ndim < 2 or x1.shape[0] != x2.shape[0]:
+        raise ShapeError(f"batch_dot: {x1.type} and {x2.type} have no common batch and axes behind it", loc=user_loc())
+    given: Sequence[int] = (
+        (x1.ndim - 1, max(x2.ndim - 2, 1)) if axes is None else (axes, axes) if isinstance(axes, int) else axes
+    )
+    first, second = (check_axis("batch_dot", a, x.ndim) for a, x in zip(given, (x1, x2), strict=True))
+    if 0 in (first, second) or x1.shape[first] != x2.shape[second]:
+        raise ShapeError(
+            f"batch_dot: axes {tuple(given)} of {x1.type} and {x2.type} do not go together", loc=user_loc()
+        )
+    left, right = moveaxis(x1, first, -1), moveaxis(x2, second, 1)
+    made = matmul(
+        reshape(left, (left.shape[0], -1, left.shape[-1])), reshape(right, (right.shape[0], right.shape[1], -1))
+    )
+    shape = (*left.shape[:-1], *right.shape[2:])
+    return reshape(made, shape if len(shape) > 1 else (*shape, 1))
+
+
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """[..., n (n - 1) / 2]: the p-norms of the differences of each row and every later one, p >= 0."""
+    if input.ndim < 2:
+        raise ShapeError(f"pdist: {input.type} has no rows", loc=user_loc())
+    if p < 0:
+        raise ArgumentValueError(f"pdist: p must not be negative, got {p}", loc=user_loc())
+    rows, others = (Tensor.wrap(i.astype(np.int32)) for i in np.triu_indices(input.shape[-2], 1))
+    axis = input.ndim - 2
+    difference = sub(call("Gather", input, rows, axis=axis), call("Gather", input, others, axis=axis))
+    return reduce_sum(abs_(difference), -1) if p == 1 else norm(difference, p, -1)
+
+
+def bidense(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """y[..., o] = input1^T weight[o] input2 + bias[o]; weight [out, features of input1, features of input2]."""
+    if weight.ndim != 3 or input1.shape[-1:] != weight.shape[1:2] or input2.shape[-1:] != weight.shape[2:]:
+        raise ShapeError(f"bidense: {input1.type}, {input2.type} and weight {weight.type} do not fit", loc=user_loc())
+    count, first, second = weight.shape
+    across = reshape(moveaxis(weight, 0, 1), (first, count * second))
+    left = matmul(input1, across)
+    made = reduce_sum(mul(reshape(left, (*input1.shape[:-1], count, second)), expand_dims(input2, -2)), -1)
+    return made if bias is None else add(made, bias)
+
+
+__all__ = [
+    "batch_dot",
+    "bidense",
+    "cartesian_prod",
+    "combinations",
+    "pdist",
+    "row_stack",
+    "vander",
+]

@@ -1,0 +1,174 @@
+"""Transposed convolutions of images and volumes: the gradients of convolutions for what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ops.functional.arithmetic import bias_add
+from graphc.ops.functional.blocks import apart
+from graphc.ops.functional.conv import same_pad, spread
+from graphc.ops.functional.core import call
+from graphc.ops.functional.elementwise import add
+from graphc.ops.functional.joining import concat, split
+from graphc.ops.functional.padding import bordered
+from graphc.ops.functional.shapes import reshape, transpose
+from graphc.ops.functional.slicing import getitem
+from graphc.ops.functional.sliding import both_ends, per_axis
+from graphc.ops.tensor.tensor import Tensor, as_tensor
+
+
+def conv2d_transpose(
+    dy: Tensor,
+    weight: Tensor,
+    shape: Sequence[int],
+    pads: Sequence[int],
+    stride: Sequence[int],
+    dilation: Sequence[int],
+    groups: int = 1,
+) -> Tensor:
+    """The gradient for the images, of this shape, of a convolution whose results have the gradient dy.
+
+    The kernel has equal strides and dilations: others become zeros between the elements of dy and of the weight.
+    """
+    if groups > 1:
+        part = (shape[0], shape[1] // groups, *shape[2:])
+        dys, weights = split(dy, dy.shape[1] // groups, 1), split(weight, weight.shape[0] // groups, 0)
+        pairs = zip(dys, weights, strict=True)
+        return concat([conv2d_transpose(d, w, part, pads, stride, dilation) for d, w in pairs], 1)
+    if dilation[0] != dilation[1]:
+        weight, dilation = spread(weight, dilation[0], dilation[1]), (1, 1)
+    if stride[0] != stride[1]:
+        dy = spread(dy, stride[0], stride[1])
+        reach = [d * (k - 1) + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
+        wanted = [n + sum(p) - r + 1 for n, p, r in zip(shape[2:], (pads[:2], pads[2:]), reach, strict=True)]
+        ends = [(0, w - n) for w, n in zip(wanted, dy.shape[2:], strict=True)]
+        dy, stride = bordered(dy, [(0, 0), (0, 0), *ends]), (1, 1)
+    attrs = {"pad": tuple(pads), "stride": tuple(stride), "dilation": tuple(dilation)}
+    return call("Conv2DBackpropInput", dy, weight, shape=tuple(shape), **attrs)
+
+
+def _fitting(owner: str, x: Tensor, weight: Tensor, groups: Any, axes: int) -> tuple[Tensor, Tensor]:
+    x, weight = as_tensor(x, f"{owner}: input"), as_tensor(weight, f"{owner}: weight")
+    if isinstance(groups, bool) or not isinstance(groups, int):
+        raise ArgumentTypeError(f"{owner}: groups must be an int, got {type(groups).__name__}", loc=user_loc())
+    rank = axes + 2
+    if x.ndim != rank or weight.ndim != rank or groups < 1 or x.shape[1] != weight.shape[0] or x.shape[1] % groups:
+        raise ShapeError(
+            f"{owner}: the input is {x.type} and the weight {weight.type}, expected {rank} axes each, and as many input"
+            f" channels (axis 1) as the weight has at axis 0, in {groups} groups",
+            loc=user_loc(),
+        )
+    return x, weight
+
+
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
+    """Transposed convolution of images [N,C,H,W] with windows [C,out/groups,kh,kw], plus one bias per channel (MindSpore:
+    ops.conv_transpose2d).
+
+    Rows of the result: (H - 1) stride - 2 padding + dilation (kh - 1) + 1 + output_padding. Each argument is an int or
+    (vertical, horizontal). Raises ShapeError, ArgumentTypeError, ArgumentValueError.
+    """
+    owner = "conv_transpose2d"
+    x, weight = _fitting(owner, input, weight, groups, 2)
+    steps, spreads = per_axis(owner, "stride", stride, 2), per_axis(owner, "dilation", dilation, 2)
+    pads = per_axis(owner, "padding", padding, 2, least=0)
+    extra = per_axis(owner, "output_padding", output_padding, 2, least=0)
+    if any(e >= max(s, d) for e, s, d in zip(extra, steps, spreads, strict=True)):
+        raise ArgumentValueError(
+            f"{owner}: output_padding {output_padding!r} must be smaller than the stride or the dilation",
+            loc=user_loc(),
+        )
+    parts = zip(x.shape[2:], steps, pads, spreads, weight.shape[2:], extra, strict=True)
+    sizes = [(n - 1) * s - 2 * p + d * (k - 1) + 1 + e for n, s, p, d, k, e in parts]
+    if min(sizes) < 1:
+        raise ShapeError(f"{owner}: nothing is left of {x.type} with padding {padding!r}", loc=user_loc())
+    shape = (x.shape[0], weight.shape[1] * groups, *sizes)
+    y = conv2d_transpose(x, weight, shape, (pads[0], pads[0], pads[1], pads[1]), steps, spreads, groups)
+    return y if bias is None else bias_add(y, bias)
+
+
+def conv3d_transpose(
+    inputs: Tensor,
+    weight: Tensor,
+    pad_mode: str = "valid",
+    padding: Any = 0,
+    stride: Any = 1,
+    dilation: Any = 1,
+    group: int = 1,
+    output_padding: Any = 0,
+) -> Tensor:
+    """Transposed convolution of volumes [N,C,D,H,W] with windows [C,out/group,kd,kh,kw] (MindSpore: ops.conv3d_transpose).
+
+    Each size of the result: "same" n stride; "valid" (n - 1) stride + reach, with the reach dilation (k - 1) + 1; "pad"
+    (n - 1) stride + reach - padding + output_padding. stride, dilation, output_padding: an int or three; padding an int or six.
+    Raises ShapeError, ArgumentTypeError, ArgumentValueError.
+    """
+    owner = "conv3d_transpose"
+    x, weight = _fitting(owner, inputs, weight, group, 3)
+    steps, spreads = per_axis(owner, "stride", stride, 3), per_axis(owner, "dilation", dilation, 3)
+    ends = both_ends(owner, "padding", padding, 3)
+    extra = per_axis(owner, "output_padding", output_padding, 3, least=0)
+    mode = pad_mode.lower()
+    if mode not in ("same", "valid", "pad"):
+        raise ArgumentValueError(
+            f"{owner}: pad_mode must be 'same', 'valid' or 'pad', got {pad_mode!r}", loc=user_loc()
+        )
+    if mode != "pad" and (any(map(any, ends)) or any(extra)):
+        raise ArgumentValueError(
+            f"{owner}: padding and output_padding must be 0 with pad_mode {pad_mode!r}", loc=user_loc()
+        )
+    kernel = weight.shape[2:]
+    if mode == "same":
+        sizes = [n * s for n, s in zip(x.shape[2:], steps, strict=True)]
+        places = zip(sizes, kernel, steps, spreads, strict=True)
+        pads = [same_pad((n, n), (k, k), (s, s), (d, d)) for n, k, s, d in places]
+        ends = tuple((p[0], p[1]) for p in pads)
+    else:
+        parts = zip(x.shape[2:], steps, spreads, kernel, ends, extra, strict=True)
+        sizes = [(n - 1) * s + d * (k - 1) + 1 - sum(e) + o for n, s, d, k, e, o in parts]
+    if min(sizes) < 1:
+        raise ShapeError(f"{owner}: nothing is left of {x.type} with padding {padding!r}", loc=user_loc())
+    return _by_depth(x, weight, tuple(sizes), ends, steps, spreads, group)
+
+
+def _by_depth(
+    x: Tensor,
+    weight: Tensor,
+    sizes: tuple[int, ...],
+    ends: Sequence[tuple[int, int]],
+    stride: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """A sum over the windows' slices, each a transposed convolution of all slices of the volume."""
+    n, channels, depth, h, w = x.shape
+    images = reshape(transpose(x, (0, 2, 1, 3, 4)), (n * depth, channels, h, w))
+    out = weight.shape[1] * groups
+    shape, pads = (n * depth, out, *sizes[1:]), (*ends[1], *ends[2])
+    whole = sizes[0] + sum(ends[0])
+    total: Any = None
+    for i in range(weight.shape[2]):
+        window = getitem(weight, (slice(None), slice(None), i))
+        y = conv2d_transpose(images, window, shape, pads, stride[1:], dilation[1:], groups)
+        y = apart(reshape(y, (n, depth, out, *sizes[1:])), 1, stride[0])
+        start = i * dilation[0]
+        kept = min(y.shape[1], whole - start)
+        part = getitem(y, (slice(None), slice(0, kept)))
+        part = bordered(part, [(0, 0), (start, whole - start - kept), (0, 0), (0, 0), (0, 0)])
+        total = part if total is None else add(total, part)
+    kept_depths = getitem(total, (slice(None), slice(ends[0][0], ends[0][0] + sizes[0])))
+    return transpose(kept_depths, (0, 2, 1, 3, 4))
+
+
+__all__ = ["conv2d_transpose", "conv3d_transpose", "conv_transpose2d"]

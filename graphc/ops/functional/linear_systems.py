@@ -1,0 +1,205 @@
+"""Linear systems solved: by elimination, by triangles, by factors of Cholesky's and of LU, by least squares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import ArgumentTypeError, ShapeError, user_loc
+from graphc.ops.functional.arithmetic import div
+from graphc.ops.functional.core import call, cast_to, is_number
+from graphc.ops.functional.create import eye, zeros_like
+from graphc.ops.functional.diagonals import tril, triu
+from graphc.ops.functional.elementwise import add, equal, mul, sub
+from graphc.ops.functional.joining import concat
+from graphc.ops.functional.logic import select
+from graphc.ops.functional.products import matmul
+from graphc.ops.functional.shapes import broadcast_to, expand_dims, swapaxes
+from graphc.ops.functional.slicing import getitem
+from graphc.ops.functional.solve import eliminated, exchanged, matrices
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor
+
+
+def _together(owner: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Matrices and right sides with the same leading axes. ShapeError where rows do not fit."""
+    if b.ndim < 2 or a.shape[-2] != b.shape[-2]:
+        raise ShapeError(f"{owner}: {a.type} and right sides {b.type} have different rows", loc=user_loc())
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return tuple(x if x.shape[:-2] == lead else broadcast_to(x, (*lead, *x.shape[-2:])) for x in (a, b))  # type: ignore[return-value]
+
+
+def matrix_solve(matrix: Tensor, rhs: Tensor, adjoint: bool = False) -> Tensor:
+    """x with matrix x = rhs, for matrices of right sides; adjoint: of the transposed matrices. By elimination.
+
+    Singular matrices give infinities and NaN.
+    """
+    matrices("matrix_solve", matrix)
+    a, b = _together("matrix_solve", swapaxes(matrix, -1, -2) if adjoint else matrix, rhs)
+    if not a.shape[-1]:
+        return b.value()
+    pivots, _, made = eliminated(a, b)
+    assert made is not None
+    return div(made, concat([expand_dims(expand_dims(p, -1), -1) for p in pivots], -2))
+
+
+def substituted(a: Tensor, b: Tensor, lower: bool, unit: bool = False) -> Tensor:
+    """x with a x = b for triangular a, whose other half counts as zero, by substitution."""
+    n = a.shape[-1]
+    rows: list[Any] = [None] * n
+    places = np.arange(n)
+    for k in range(n) if lower else reversed(range(n)):
+        row = getitem(b, (..., slice(k, k + 1), slice(None)))
+        if not unit:
+            row = div(row, getitem(a, (..., slice(k, k + 1), slice(k, k + 1))))
+        rows[k] = row
+        left = Tensor((places > k if lower else places < k)[:, None])
+        column = getitem(a, (..., slice(None), slice(k, k + 1)))
+        b = sub(b, mul(select(left, column, zeros_like(column)), row))
+    return concat(rows, -2) if rows else b.value()
+
+
+@method()
+def triangular_solve(
+    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> tuple[Tensor, Tensor]:
+    """(x with A x = b for triangular A, A). The other half of A counts as zero.
+
+    transpose: with A transposed; unitriangular: the diagonal counts as ones.
+    """
+    return triangular(A, b, not upper, transpose, unitriangular), A.value()
+
+
+def triangular(a: Tensor, b: Tensor, lower: bool, transpose: bool, unit: bool = False) -> Tensor:
+    """x with a x = b for the lower or upper triangle of a, or its transpose."""
+    matrices("triangular_solve", a)
+    a, b = _together("triangular_solve", a, b)
+    return substituted(swapaxes(a, -1, -2), b, not lower, unit) if transpose else substituted(a, b, lower, unit)
+
+
+# ---- factors of Cholesky's
+
+
+@method()
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    """x with a x = input, where input2 is Cholesky's factor of a: a = L L^T, or U^T U if `upper`."""
+    inner = triangular(input2, input, not upper, upper)
+    return triangular(input2, inner, not upper, not upper)
+
+
+@method()
+def cholesky_inverse(input_x: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of a matrix by its factor of Cholesky's."""
+    n = matrices("cholesky_inverse", input_x)
+    return cholesky_solve(eye(n, n, input_x.dtype), input_x, upper)
+
+
+# ---- factors of LU
+
+
+def _pivot_rows(owner: str, pivots: Tensor, count: int, size: int) -> list[tuple[Tensor, Tensor]]:
+    """For each exchange of rows, from the first: where the one and where the other row is, bool [..., size, 1]."""
+    if pivots.type.is_float or pivots.shape[-1:] != (count,):
+        raise ShapeError(f"{owner}: pivots are {pivots.type}, expected {count} integers, from 1", loc=user_loc())
+    places = np.arange(size)
+    rows = Tensor(places.astype(pivots.type.numpy)[:, None] + 1)
+    made = []
+    for k in range(count):
+        other = expand_dims(getitem(pivots, (..., slice(k, k + 1))), -1)
+        made.append((Tensor((places == k)[:, None]), equal(rows, other)))
+    return made
+
+
+@method()
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """x with a x = b, by the factors of a and the exchanges of its rows, numbered from 1, as LAPACK gives them."""
+    n = matrices("lu_solve", LU_data)
+    factors, right = _together("lu_solve", LU_data, b)
+    for here, there in _pivot_rows("lu_solve", LU_pivots, n, n):
+        right = exchanged(right, there, here)
+    return substituted(factors, substituted(factors, right, True, True), False)
+
+
+def lu_unpack(
+    LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
+) -> tuple[Tensor, ...]:
+    """(P, L, U) with a = P L U of the packed factors of a; those that are asked for."""
+    rows, columns = LU_data.shape[-2:]
+    least = min(rows, columns)
+    made = []
+    if unpack_pivots:
+        order = eye(rows, rows, LU_data.dtype)
+        order = broadcast_to(order, (*LU_data.shape[:-2], rows, rows))
+        for here, there in reversed(_pivot_rows("lu_unpack", LU_pivots, least, rows)):
+            order = exchanged(order, there, here)
+        made.append(order)
+    if unpack_data:
+        below = tril(getitem(LU_data, (..., slice(0, least))), -1)
+        made += [
+            add(below, eye(rows, least, LU_data.dtype)),
+            triu(getitem(LU_data, (..., slice(0, least), slice(None)))),
+        ]
+    return tuple(made)
+
+
+# ---- least squares
+
+
+def pinv(x: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
+    """The Moore-Penrose inverse. Singular values up to max(atol, rtol times the largest) count as zero.
+
+    atol        0 by default
+    rtol        by default the larger size times the dtype's epsilon, or 0 where atol is given
+    hermitian   x is symmetric: only its lower triangle is read
+    """
+    if x.ndim < 2:
+        raise ShapeError(f"pinv: {x.type} has less than two axes", loc=user_loc())
+    bounds = []
+    for name, value in (("atol", atol), ("rtol", rtol)):
+        if isinstance(value, Tensor) and value.size == 1 and value.array is not None:
+            value = value.item()
+        if value is not None and not is_number(value):
+            raise ArgumentTypeError(f"pinv: {name} must be a number, got {type(value).__name__}", loc=user_loc())
+        bounds.append(None if value is None else float(value))
+    if bounds[1] is None:
+        epsilon = float(np.finfo("float64" if x.type.dtype == "float64" else "float32").eps)
+        bounds[1] = 0.0 if bounds[0] else max(x.shape[-2:]) * epsilon
+    if hermitian:
+        matrices("pinv", x)
+        x = add(tril(x), swapaxes(tril(x, -1), -1, -2))
+    return call("Pinv", x, atol=bounds[0] or 0.0, rtol=bounds[1])
+
+
+@method()
+def lstsq(input: Tensor, A: Tensor) -> Tensor:
+    """x [n, k] with the least |input x - A|, of the least norm where that leaves a choice; input [m, n], A [m] or [m, k]."""
+    if input.ndim != 2 or A.ndim not in (1, 2) or A.shape[0] != input.shape[0]:
+        raise ShapeError(f"lstsq: {input.type} and {A.type} are no matrices with the same rows", loc=user_loc())
+    return matmul(pinv(input), A if A.ndim == 2 else expand_dims(A, 1))
+
+
+def least_squares(matrix: Tensor, rhs: Tensor, l2_regularizer: Any, fast: bool) -> Tensor:
+    """x with the least |matrix x - rhs|^2 + l2 |x|^2; not `fast`: without l2, and of any rank."""
+    if not fast:
+        return matmul(pinv(matrix), rhs)
+    rows, columns = matrix.shape[-2:]
+    l2 = l2_regularizer if is_number(l2_regularizer) else cast_to(l2_regularizer, matrix.type.dtype)
+    across = swapaxes(matrix, -1, -2)
+    least = min(rows, columns)
+    square = matmul(across, matrix) if rows >= columns else matmul(matrix, across)
+    square = add(square, mul(eye(least, least, matrix.dtype), l2))
+    if rows >= columns:
+        return matrix_solve(square, matmul(across, rhs))
+    return matmul(across, matrix_solve(square, rhs))
+
+
+__all__ = [
+    "cholesky_inverse",
+    "cholesky_solve",
+    "lstsq",
+    "lu_solve",
+    "lu_unpack",
+    "matrix_solve",
+    "pinv",
+]

@@ -1,0 +1,141 @@
+"""Norms of vectors and matrices, condition numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ops.declared.rules import normalize_axes
+from graphc.ops.declared.shape import check_axis
+from graphc.ops.functional.arithmetic import div
+from graphc.ops.functional.control import choose
+from graphc.ops.functional.core import Axis, Number, as_float, cast
+from graphc.ops.functional.decompositions import svd
+from graphc.ops.functional.elementwise import abs_, mul, not_equal, pow_, sqrt, square
+from graphc.ops.functional.reduce import reduce_max, reduce_min, reduce_sum
+from graphc.ops.functional.shapes import expand_dims, moveaxis
+from graphc.ops.functional.slicing import getitem
+from graphc.ops.functional.solve import inverse
+from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.tensor import Tensor
+
+
+@method()
+def norm(A: Tensor, ord: Any = None, dim: Axis = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The norm of vectors, over one axis or the flattened tensor, or of matrices, over two.
+
+    ord     None: the root of the sum of squares over any axes. Of vectors (sum |x|^ord)^(1/ord), +-inf for the largest or
+            smallest |x|, 0 for the count of what is not zero. Of matrices see `matrix_norm`
+    dim     an axis, or two; None for all: a vector where ord is None, else the axes there are
+    """
+    x = as_float(A if dtype is None else cast(A, dtype))
+    axes = normalize_axes("norm", dim, x.ndim)
+    if ord is None or (ord == "fro" and len(axes) != 2) or (ord == 2 and len(axes) == 1):
+        return sqrt(reduce_sum(square(x), axes, keepdim))
+    if dim is not None and not isinstance(dim, int) and len(dim) == 2:
+        return matrix_norm(x, ord, tuple(dim), keepdim)
+    if dim is None and x.ndim == 2:
+        return matrix_norm(x, ord, (0, 1), keepdim)
+    _require_number("norm", ord)
+    if len(axes) != 1 and dim is not None:
+        raise ArgumentValueError(f"norm: ord = {ord!r} is for one axis or two, got {dim}", loc=user_loc())
+    return _vector_norm(x, ord, axes, keepdim)
+
+
+def _require_number(owner: str, ord: Any) -> None:
+    if isinstance(ord, bool) or not isinstance(ord, (int, float)):
+        raise ArgumentTypeError(f"{owner}: ord of vectors must be a number, got {ord!r}", loc=user_loc())
+
+
+def _vector_norm(x: Tensor, ord: Number, axes: Sequence[int], keepdim: bool) -> Tensor:
+    if ord == 2:
+        return sqrt(reduce_sum(square(x), tuple(axes), keepdim))
+    if ord == math.inf:
+        return reduce_max(abs_(x), tuple(axes), keepdim)
+    if ord == -math.inf:
+        return reduce_min(abs_(x), tuple(axes), keepdim)
+    if ord == 0:
+        return reduce_sum(cast(not_equal(x, 0.0), x.dtype), tuple(axes), keepdim)
+    if ord == 1:
+        return reduce_sum(abs_(x), tuple(axes), keepdim)
+    return pow_(reduce_sum(pow_(abs_(x), float(ord)), tuple(axes), keepdim), 1.0 / ord)
+
+
+def vector_norm(x: Tensor, ord: Any = 2, axis: Axis = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
+    """(sum |x|^ord)^(1/ord) over axes, all by default; +-inf and 0 as for `norm`."""
+    x = as_float(x if dtype is None else cast(x, dtype))
+    _require_number("vector_norm", ord)
+    return _vector_norm(x, ord, normalize_axes("vector_norm", axis, x.ndim), keepdims)
+
+
+def matrix_norm(
+    A: Tensor, ord: Any = "fro", axis: Sequence[int] = (-2, -1), keepdims: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """A norm of matrices over two axes: the first counts as rows.
+
+    ord: "fro", the root of the sum of squares; "nuc", the sum of the singular values; 2 and -2, the largest and the smallest of
+    them; 1 and -1, the largest and the smallest sum of |x| of a column; inf and -inf, of a row. "nuc", 2 and -2 not in a
+    compiled Cell.
+    """
+    x = as_float(A if dtype is None else cast(A, dtype))
+    if isinstance(axis, int) or len(axis) != 2:
+        raise ArgumentValueError(f"matrix_norm: axis must be two axes, got {axis!r}", loc=user_loc())
+    rows, columns = (check_axis("matrix_norm", a, x.ndim) for a in axis)
+    if rows == columns:
+        raise ArgumentValueError(f"matrix_norm: axis {axis!r} is the same twice", loc=user_loc())
+    if ord == "fro":
+        return sqrt(reduce_sum(square(x), (rows, columns), keepdims))
+    if ord in ("nuc", 2, -2):
+        values = svd(moveaxis(x, (rows, columns), (-2, -1)), compute_uv=False)
+        made = (
+            reduce_sum(values, -1) if ord == "nuc" else getitem(values, (..., 0 if ord == 2 else values.shape[-1] - 1))
+        )
+    elif ord in (1, -1, math.inf, -math.inf):
+        along, over = (rows, columns) if abs(ord) == 1 else (columns, rows)
+        sums = reduce_sum(abs_(x), along, True)
+        made = (reduce_max if ord > 0 else reduce_min)(sums, (along, over))
+    else:
+        raise ArgumentValueError(
+            f"matrix_norm: ord must be 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2, got {ord!r}", loc=user_loc()
+        )
+    for a in sorted((rows, columns)) if keepdims else ():
+        made = expand_dims(made, a)
+    return made
+
+
+def cond(A: Any, p: Any = None, *branches: Any) -> Any:
+    """The condition number of matrices, |A| |A^-1| by the norm `p` (see `matrix_norm`); None and 2: the quotient of the singular
+    values.
+
+    With a function for p it is the control flow of graphc's own: cond(condition, true_fn, false_fn, *operands) calls
+    true_fn(*operands) or false_fn(*operands), only the chosen one.
+    """
+    if callable(p):
+        return choose(A, p, *branches)
+    if branches:
+        raise ArgumentTypeError(f"cond: got {len(branches) + 2} arguments, expected A and p", loc=user_loc())
+    x = as_float(A)
+    if p is None or p in (2, -2):
+        values = svd(x, compute_uv=False)
+        ends = [getitem(values, (..., k)) for k in (0, values.shape[-1] - 1)]
+        return div(*(ends if p != -2 else ends[::-1]))
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"cond: {x.type} are no square matrices, which p = {p!r} is for", loc=user_loc())
+    return mul(matrix_norm(x, p), matrix_norm(inverse(x), p))
+
+
+def nuclear(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """The sum of the singular values over two axes, which may be left out for a matrix."""
+    if dim is None and x.ndim != 2:
+        raise ShapeError(f"NuclearNorm: {x.type} has not two axes: give dim", loc=user_loc())
+    return matrix_norm(x, "nuc", (0, 1) if dim is None else tuple(dim), keepdim)
+
+
+__all__ = [
+    "cond",
+    "matrix_norm",
+    "norm",
+    "vector_norm",
+]

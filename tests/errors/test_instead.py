@@ -1,0 +1,38 @@
+"""Names that are left out on purpose: the error says what to use, and no entry outlives its reason."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+import graphc
+from graphc import Tensor, nn, ops
+from graphc.instead import INSTEAD
+
+
+def part(name):
+    return {"Tensor": Tensor, "Cell": nn.Cell}.get(name) or importlib.import_module(name)
+
+
+@pytest.mark.parametrize("where", INSTEAD)
+def test_what_is_left_out_is_not_there(where):
+    owner = part(where)
+    there = [name for name in INSTEAD[where] if name in getattr(owner, "__all__", dir(owner))]
+    assert not there, "these exist: take their entries away"
+    assert all(use.startswith("use ") and not use.endswith(".") for use in INSTEAD[where].values())
+
+
+def test_the_error_says_what_to_use():
+    with pytest.raises(graphc.TraceAttributeError, match=r"(?s)GC140.*'csr_mm'.*use dense tensors"):
+        ops.csr_mm  # noqa: B018
+    with pytest.raises(ImportError, match="has no 'coo_abs'; use dense tensors"):
+        from graphc.ops import coo_abs  # noqa: F401
+    with pytest.raises(AttributeError, match=r"(?s)Tensor has no attribute 'to_coo'.*use dense tensors"):
+        Tensor([1.0]).to_coo()
+    with pytest.raises(AttributeError, match=r"(?s)Parameter has no attribute 'pin_memory'.*use nothing"):
+        graphc.Parameter(Tensor([1.0]), name="w").pin_memory()
+    with pytest.raises(AttributeError, match=r"(?s)Dense has no attribute 'shard'.*use the cell itself"):
+        nn.Dense(2, 2).shard(((1, 1),))
+    with pytest.raises(ImportError, match="no 'GraphCell'; use the Cell itself"):
+        from graphc.nn import GraphCell  # noqa: F401
