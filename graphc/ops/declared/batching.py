@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.errors import ShapeError
 from graphc.ir import Builder, Data, Graph, Node, OpDef, TensorType, Value, numpy_dtype
 from graphc.ir.op import BatchRule, Reduce, Scalar
 from graphc.ops.declared.rules import Shape
@@ -131,9 +132,17 @@ def rule_of(op: OpDef) -> BatchRule:
 
 
 def elementwise(g: Builder, m: Mapped) -> tuple[Value, ...]:
-    """The op itself: axes of size 1 behind the batch axis bring operands of fewer axes in line."""
+    """The op itself: axes of size 1 behind the batch axis bring operands of fewer axes in line.
+
+    One that wants operands of one shape gets those that are not mapped repeated.
+    """
     rank = m.node.type.rank
-    return m.again(*(m.lined(i, rank) for i in range(len(m.inputs))))
+    try:
+        return m.again(*(m.lined(i, rank) for i in range(len(m.inputs))))
+    except ShapeError:
+        if any(t.rank != rank for t in m.types):
+            raise
+        return leading(g, m)
 
 
 def reduction(g: Builder, m: Mapped) -> tuple[Value, ...]:

@@ -25,6 +25,7 @@ class Generator:
     def __init__(self) -> None:
         self._seed = 0
         self._state = Parameter(_first(0), name=f"random.state.generator{next(_numbers)}", requires_grad=False)
+        self._state.is_random_state = True
 
     def __repr__(self) -> str:
         return f"Generator(initial_seed={self.initial_seed()})"
