@@ -116,7 +116,7 @@ class Optimizer(MindSporeBase, Cell):
         So that two optimizers fit into one training step, whose parameters must have names of their own.
         """
         places = {id(p): (p, p.name) for p in self.parameters}
-        places.update((id(p), (p, path)) for path, p in self.parameters_and_names(recurse))
+        places.update((id(p), (p, path)) for path, p in self.parameters_and_names(expand=recurse))
         for p, name in places.values():
             p.name, p.is_named = prefix + name, True
 
