@@ -176,9 +176,9 @@ def check_dtypes(name: str) -> None:
         graph, inputs = sample_graph(name, samples)
         eager, exact = reference.run(graph, inputs, exact=False).results, reference.run(graph, inputs).results
         got = _by_kernels(graph, inputs) if compiled else eager
-        for result, mine, by_numpy, wanted in zip(graph.results, got, eager, exact, strict=True):
-            type = graph.type(result.value)
-            message = f"{name}, {result.name}: {type}"
+        for number, (result, mine, by_numpy, wanted) in enumerate(zip(graph.results, got, eager, exact, strict=True)):
+            type, of = graph.type(result.value), graph.type(graph.node(result.value.node).inputs[0])
+            message = f"{name} of {of.dtype}: result {number}"
             _require(mine.dtype == by_numpy.dtype == type.numpy, f"{message} comes as {mine.dtype}, {by_numpy.dtype}")
             tolerance = _tolerance(graph, result.value)
             if tolerance is None:

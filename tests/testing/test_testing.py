@@ -58,6 +58,7 @@ def test_an_op_of_ones_own_is_checked(declare):
         "Twice-checked_kernel",
         "Twice-dtypes",
         "Twice-vmap",
+        "Twice-complex_gradients",
         "Twice-special_values",
         "Twice-gradient-0-operand0",
     ]

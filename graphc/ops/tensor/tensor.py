@@ -231,6 +231,12 @@ class Tensor(Operators, Methods):
                 loc=user_loc(),
                 help="use the function of the same name in graphc.ops",
             )
+        if dtype is not None and self._array.dtype.kind == "c" and np.dtype(dtype).kind not in "cbO":
+            raise DTypeError(
+                f"{self.type} is complex, an array of {np.dtype(dtype)} is wanted",
+                loc=user_loc(),
+                help="take a part of it first: ops.real(x)",
+            )
         return np.array(self._array, dtype=dtype) if copy is not False else np.asarray(self._array, dtype=dtype)
 
     def __array_function__(self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
