@@ -53,3 +53,21 @@ def require_dtype(dtype: np.dtype[Any], what: str = "a tensor") -> None:
             details=[f"the dtypes are {', '.join(DTYPES)}"],
             help=_INSTEAD.get(dtype.kind),
         )
+
+
+def keep_complex(dtype: np.dtype[Any], wanted: np.dtype[Any], what: str) -> None:
+    """DTypeError GC110 where complex numbers would silently become real ones. A bool says whether they are 0."""
+    if dtype.kind == "c" and wanted.kind not in "cbO":
+        raise DTypeError(
+            f"{what}: complex numbers are no {wanted}",
+            loc=user_loc(),
+            help="take a part of them first: ops.real(x), x.real",
+        )
+
+
+def value_text(array: Array) -> str:
+    """The numbers of an array as a tensor shows them."""
+    if not array.shape and array.dtype.kind == "f":
+        return f" {array.item():g}"
+    text = np.array2string(array, separator=", ", formatter={"float_kind": lambda x: f"{x: .8e}"})
+    return f"\n{text}" if array.ndim > 1 else f" {text}"

@@ -14,7 +14,6 @@ from graphc.arguments import only
 from graphc.errors import (
     ArgumentTypeError,
     ArgumentValueError,
-    DTypeError,
     TraceError,
     TraceTypeError,
     is_library,
@@ -23,7 +22,7 @@ from graphc.errors import (
 from graphc.frames import clean
 from graphc.instead import instead
 from graphc.ir.types import TensorType, contiguous_strides, numpy_dtype
-from graphc.ops.tensor.arrays import aligned, native, require_dtype
+from graphc.ops.tensor.arrays import aligned, keep_complex, native, require_dtype, value_text
 from graphc.ops.tensor.asked import say_type, undecided
 from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
 from graphc.ops.tensor.operators import Operators
@@ -56,8 +55,7 @@ def to_array(data: Any, dtype: Any = None) -> Array:
             array = array.astype(np.float32)
     if dtype is not None:
         wanted = numpy_dtype(to_name(dtype))
-        if array.dtype.kind == "c" and wanted.kind not in "cb":
-            raise DTypeError(f"complex data are no {wanted}", loc=user_loc(), help="take their real part first: x.real")
+        keep_complex(array.dtype, wanted, "data")
         array = array.astype(wanted)
     else:
         require_dtype(array.dtype)
@@ -231,12 +229,8 @@ class Tensor(Operators, Methods):
                 loc=user_loc(),
                 help="use the function of the same name in graphc.ops",
             )
-        if dtype is not None and self._array.dtype.kind == "c" and np.dtype(dtype).kind not in "cbO":
-            raise DTypeError(
-                f"{self.type} is complex, an array of {np.dtype(dtype)} is wanted",
-                loc=user_loc(),
-                help="take a part of it first: ops.real(x)",
-            )
+        if dtype is not None:
+            keep_complex(self._array.dtype, np.dtype(dtype), str(self.type))
         return np.array(self._array, dtype=dtype) if copy is not False else np.asarray(self._array, dtype=dtype)
 
     def __array_function__(self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -279,7 +273,7 @@ class Tensor(Operators, Methods):
     def __repr__(self) -> str:
         if self._array is None:
             return f"<traced {self.type}>"
-        return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={_value_text(self._array)})"
+        return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={value_text(self._array)})"
 
     def __str__(self) -> str:
         if self._array is None or self._is_state():
@@ -300,13 +294,6 @@ def _contents(x: Any) -> Any:
     if isinstance(x, (tuple, list)):
         return type(x)(map(_contents, x))
     return np.asarray(x) if isinstance(x, Tensor) else x
-
-
-def _value_text(array: Array) -> str:
-    if not array.shape and array.dtype.kind == "f":
-        return f" {array.item():g}"
-    text = np.array2string(array, separator=", ", formatter={"float_kind": lambda x: f"{x: .8e}"})
-    return f"\n{text}" if array.ndim > 1 else f" {text}"
 
 
 _numbers = itertools.count()
