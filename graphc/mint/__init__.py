@@ -6,9 +6,11 @@ from graphc.mint.elementwise import __all__ as _elementwise
 from graphc.mint.nn.functional import conv2d
 from graphc.mint.products import *
 from graphc.mint.products import __all__ as _products
+from graphc.mint.random import *
+from graphc.mint.random import __all__ as _random
 from graphc.mint.reductions import *
 from graphc.mint.reductions import __all__ as _reductions
 from graphc.mint.shapes import *
 from graphc.mint.shapes import __all__ as _shapes
 
-__all__ = [*_elementwise, *_products, *_reductions, *_shapes, "conv2d", "nn", "optim"]
+__all__ = [*_elementwise, *_products, *_random, *_reductions, *_shapes, "conv2d", "nn", "optim"]

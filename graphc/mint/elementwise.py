@@ -40,8 +40,10 @@ from graphc.ops import (
     float_power,
     floor,
     fmod,
+    gcd,
     greater,
     greater_equal,
+    imag,
     isclose,
     isfinite,
     isinf,
@@ -65,6 +67,8 @@ from graphc.ops import (
     neg,
     negative,
     not_equal,
+    polar,
+    real,
     reciprocal,
     remainder,
     round,
@@ -74,7 +78,6 @@ from graphc.ops import (
     sin,
     sinc,
     sinh,
-    sqrt,
     square,
     tan,
     tanh,
@@ -98,6 +101,11 @@ def isnan(tensor: Tensor) -> Tensor:
 def frac(input: Tensor) -> Tensor:
     """What is left of a number without its whole part; it has the number's sign."""
     return ops.frac(input)
+
+
+def sqrt(input: Tensor) -> Tensor:
+    """The square root; NaN of negative numbers."""
+    return ops.sqrt(input)
 
 
 def pow(input: Any, exponent: Any) -> Tensor:
@@ -164,12 +172,13 @@ def where(condition: Tensor, input: Any, other: Any) -> Tensor:
 
 
 __all__ = [
-    "abs", "acos", "acosh", "add", "addcdiv", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "asin",
-    "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "ceil", "clamp", "cos",
-    "cosh", "div", "divide", "eq", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "float_power", "floor", "floor_divide",
-    "fmod", "frac", "ge", "greater", "greater_equal", "gt", "isclose", "isfinite", "isinf", "isnan", "isneginf", "le", "lerp",
-    "less", "less_equal", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "lt", "maximum", "minimum", "mul", "nan_to_num", "ne", "neg", "negative", "not_equal",
-    "npu_gelu", "pow", "reciprocal", "remainder", "round", "rsqrt", "sigmoid", "sign", "sin", "sinc", "sinh", "softmax", "sqrt",
-    "square", "sub", "tan", "tanh", "where", "xlogy",
+    "abs", "acos", "acosh", "add", "addcdiv", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
+    "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "ceil",
+    "clamp", "cos", "cosh", "div", "divide", "eq", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "float_power",
+    "floor", "floor_divide", "fmod", "frac", "gcd", "ge", "greater", "greater_equal", "gt", "imag", "isclose",
+    "isfinite", "isinf", "isnan", "isneginf", "le", "lerp", "less", "less_equal", "log", "log1p", "log2", "log10",
+    "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "lt", "maximum", "minimum",
+    "mul", "nan_to_num", "ne", "neg", "negative", "not_equal", "npu_gelu", "polar", "pow", "real", "reciprocal",
+    "remainder", "round", "rsqrt", "sigmoid", "sign", "sin", "sinc", "sinh", "softmax", "sqrt", "square", "sub", "tan",
+    "tanh", "where", "xlogy",
 ]  # fmt: skip

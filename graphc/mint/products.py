@@ -33,6 +33,14 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     return ops.matmul(input, other)
 
 
+def triangular_solve(
+    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> tuple[Tensor, Tensor]:
+    """(x of A x = b, A) for a triangular A, of which the other triangle, and with unitriangular the diagonal, is not read."""
+    made: tuple[Tensor, Tensor] = b.triangular_solve(A, upper, transpose, unitriangular)
+    return made
+
+
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """The dot product of two vectors of real numbers."""
     return ops.dot(input, other)
@@ -75,6 +83,6 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 
 
 __all__ = [
-    "addbmm", "addmm", "addmv", "baddbmm", "bmm", "cdist", "cross", "dot", "einsum", "inverse", "matmul", "mm", "mv", "norm",
-    "outer", "vdot",
+    "addbmm", "addmm", "addmv", "baddbmm", "bmm", "cdist", "cross", "dot", "einsum", "inverse", "matmul", "mm", "mv",
+    "norm", "outer", "triangular_solve", "vdot",
 ]  # fmt: skip

@@ -49,6 +49,22 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     return bool(ops.all(ops.isclose(input, other, rtol, atol, equal_nan)))
 
 
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """(the k-th least along an axis, counted from 1, int64 where it is)."""
+    values, indices = ops.kthvalue(input, k, dim, keepdim)
+    return values, ops.cast(indices, "int64")
+
+
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements lie in each of `bins` parts of the range from min to max, by default of their own."""
+    return ops.cast(ops.histc(input, bins, float(min), float(max)), input.dtype)
+
+
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number is there, or the sum of its weights; at least minlength of them. Eager calls only."""
+    return ops.bincount(input, weights, minlength)
+
+
 def max(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     """The greatest of all; along an axis (values, int64 indices); of two tensors `maximum`."""
     return _extreme(ops.max, ops.maximum, input, dim, keepdim)
@@ -155,6 +171,7 @@ def diff(
 
 
 __all__ = [
-    "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "cummax", "cummin", "cumprod", "cumsum",
-    "diff", "logsumexp", "max", "mean", "median", "min", "nansum", "prod", "std", "std_mean", "sum", "var", "var_mean",
+    "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "bincount", "count_nonzero", "cummax", "cummin",
+    "cumprod", "cumsum", "diff", "histc", "kthvalue", "logsumexp", "max", "mean", "median", "min", "nansum", "prod",
+    "std", "std_mean", "sum", "var", "var_mean",
 ]  # fmt: skip

@@ -258,6 +258,13 @@ def searchsorted(
     return ops.searchsorted(sorted_sequence, values, out_int32=out_int32, right=right, side=side, sorter=sorter)
 
 
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """Without neighbours that are equal to the one before; with places, and counts, if asked for. Eager calls only."""
+    return ops.unique_consecutive(input, return_inverse, return_counts, dim)
+
+
 # ---- sorting
 
 
@@ -281,9 +288,10 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 
 __all__ = [
-    "arange", "argsort", "broadcast_to", "cat", "chunk", "clone", "concat", "diag", "dstack", "empty", "empty_like", "eye",
-    "flatten", "flip", "full", "full_like", "gather", "hstack", "index_add", "index_select", "masked_select", "meshgrid",
-    "narrow", "nonzero", "ones", "ones_like", "permute", "ravel", "repeat_interleave", "reshape", "roll", "scatter",
-    "scatter_add", "searchsorted", "select", "sort", "split", "squeeze", "stack", "swapaxes", "t", "take", "tile", "topk",
-    "trace", "transpose", "tril", "triu", "unbind", "unsqueeze", "zeros", "zeros_like",
+    "arange", "argsort", "broadcast_to", "cat", "chunk", "clone", "concat", "diag", "dstack", "empty", "empty_like",
+    "eye", "flatten", "flip", "full", "full_like", "gather", "hstack", "index_add", "index_select", "masked_select",
+    "meshgrid", "narrow", "nonzero", "ones", "ones_like", "permute", "ravel", "repeat_interleave", "reshape", "roll",
+    "scatter", "scatter_add", "searchsorted", "select", "sort", "split", "squeeze", "stack", "swapaxes", "t", "take",
+    "tile", "topk", "trace", "transpose", "tril", "triu", "unbind", "unique_consecutive", "unsqueeze", "zeros",
+    "zeros_like",
 ]  # fmt: skip

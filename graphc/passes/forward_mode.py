@@ -10,11 +10,11 @@ gradient but its coefficients remains in use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from graphc.ir import Builder, Graph, Node, NodeView, Origin, Value
 from graphc.ir.op import NoGrad
-from graphc.passes.reverse_mode import accumulate, between, no_gradient, node_gradient
+from graphc.passes.reverse_mode import accumulate, between, gradients_of, node_gradient
 
 
 def expand(graph: Graph, jvp: Node) -> None:
@@ -29,7 +29,9 @@ def expand(graph: Graph, jvp: Node) -> None:
     for id in [i for i in graph.order() if i in path]:
         node = graph.node(id)
         builder.fwd, builder.loc, builder.scope = id, node.loc, node.scope
-        made = _tangents(builder, node, [tangents.get(v) for v in node.inputs])
+        used = {v for user in graph.users(id) for v in graph.node(user).inputs}
+        slots = [k for k, v in enumerate(node.outputs) if v in used or v in ys]
+        made = _tangents(builder, node, [tangents.get(v) for v in node.inputs], slots)
         for value, tangent in zip(node.outputs, made, strict=True):
             if tangent is not None and value not in stop:
                 tangents[value] = tangent
@@ -41,24 +43,21 @@ def expand(graph: Graph, jvp: Node) -> None:
     graph.replace_node(jvp.id, results)
 
 
-def _tangents(builder: Builder, node: Node, given: list[Value | None]) -> Sequence[Value | None]:
-    """The tangent of each result of a node from those of its operands."""
+def _tangents(builder: Builder, node: Node, given: list[Value | None], slots: list[int]) -> Sequence[Value | None]:
+    """The tangents of the results of a node that are used, `slots`, from those of its operands."""
     rule = node.op.grad
     if isinstance(rule, NoGrad) or all(t is None for t in given):
         return [None] * len(node.types)
     if node.op.jvp is not None:
         return node.op.jvp(builder, NodeView(builder.graph, node), *given)
-    if rule is None:
-        raise no_gradient(node)
-    apply: Callable[..., Sequence[Value | None]] = rule
     made: list[Value | None] = []
     for slot, type in enumerate(node.types):
-        if type.dtype == "bool":
+        if type.dtype == "bool" or slot not in slots:
             made.append(None)
             continue
         probe = builder.Fill(dtype=type.dtype, shape=type.shape, value=0)
         dys = [probe if i == slot else None for i in range(len(node.types))]
-        gradients = apply(builder, NodeView(builder.graph, node), *dys)
+        gradients = gradients_of(builder, node, dys)
         pairs = [(g, t) for g, t in zip(gradients, given, strict=True) if g is not None and t is not None]
         made.append(_transposed(builder, probe, pairs))
     return made

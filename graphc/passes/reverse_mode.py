@@ -84,19 +84,25 @@ def node_gradient(
     wanted: set[Value],
 ) -> None:
     """Add what the node's gradient rule gives to the adjoints of its operands that are wanted or on the path."""
-    rule = node.op.grad
-    if isinstance(rule, NoGrad):
+    if isinstance(node.op.grad, NoGrad):
         return
+    for operand, gradient in zip(node.inputs, gradients_of(builder, node, dys), strict=True):
+        if gradient is not None and (operand in wanted or operand.node in path):
+            accumulate(builder, adjoints, operand, gradient)
+
+
+def gradients_of(builder: Builder, node: Node, dys: list[Value | None]) -> Sequence[Value | None]:
+    """What the node's rule gives for each operand. Raises GradientError GC150 for an op without gradient."""
+    rule = node.op.grad
     if rule is None:
         raise no_gradient(node)
     # One gradient for each result; that of a single one is never None here.
-    apply: Callable[..., Sequence[Value | None]] = rule
-    is_complex = any(t.is_complex for t in node.types)
-    if is_complex:
-        dys = [_conjugate(builder, d) for d in dys]
-    for operand, gradient in zip(node.inputs, apply(builder, NodeView(builder.graph, node), *dys), strict=True):
-        if gradient is not None and (operand in wanted or operand.node in path):
-            accumulate(builder, adjoints, operand, _conjugate(builder, gradient) if is_complex else gradient)  # type: ignore[arg-type]
+    apply: Callable[..., Sequence[Value | None]] = rule  # type: ignore[assignment]
+    view = NodeView(builder.graph, node)
+    if not any(t.is_complex for t in node.types):
+        return apply(builder, view, *dys)
+    made = apply(builder, view, *(_conjugate(builder, d) for d in dys))
+    return [_conjugate(builder, gradient) for gradient in made]
 
 
 def _conjugate(builder: Builder, x: Value | None) -> Value | None:

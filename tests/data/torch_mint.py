@@ -116,6 +116,12 @@ CASES: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
     "cummin": ("cummin", (X, 0), {}),
     "diff": ("diff", (X,), {"n": 2}),
     "diff_prepend": ("diff", (X,), {"dim": 0, "prepend": Y[:1].copy(), "append": Y[1:].copy()}),
+    "kthvalue": ("kthvalue", (X, 2), {"dim": 0, "keepdim": True}),
+    "histc": ("histc", (X,), {"bins": 5, "min": -1, "max": 2}),
+    "bincount": ("bincount", (PLACES.ravel(),), {"weights": X.ravel(), "minlength": 5}),
+    "gcd": ("gcd", (INTS, BITS), {}),
+    "unique_consecutive": ("unique_consecutive", (TIES[1],), {"return_inverse": True, "return_counts": True}),
+    "triangular_solve": ("triangular_solve", (SQUARE, SQUARE.T.copy()), {"upper": False}),
     "addbmm": ("addbmm", (X[:, :3].copy(), CUBE[:, :, :2].copy(), CUBE[:, :2, :3].copy()), {"beta": 0.5, "alpha": 2}),
     "addmm": ("addmm", (SQUARE, X, X.T.copy()), {"beta": 0.5, "alpha": 2}),
     "addmv": ("addmv", (array(3), X, V), {"beta": 2, "alpha": 0.5}),
@@ -237,6 +243,18 @@ FUNCTIONAL: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "conv3d": ((IMAGES[:, None].copy(), array(3, 1, 2, 2, 2)), {"stride": (1, 2, 1)}),
     "adaptive_avg_pool1d": ((CUBE, 3), {}),
     "adaptive_avg_pool2d": ((IMAGES, (2, 3)), {}),
+    "adaptive_avg_pool3d": ((IMAGES[:, None].copy(), (2, 3, 1)), {}),
+    "adaptive_max_pool1d": ((CUBE, 2), {"return_indices": True}),
+    "adaptive_max_pool2d": ((IMAGES, (2, 4)), {"return_indices": True}),
+    "avg_pool1d": ((CUBE[0], 2), {}),
+    "avg_pool2d": ((IMAGES, (2, 3), 1, (1, 0)), {"count_include_pad": False}),
+    "avg_pool3d": ((IMAGES[:, None].copy(), 2), {"padding": 1, "divisor_override": 5}),
+    "conv_transpose2d": ((IMAGES, array(4, 2, 2, 3)), {"stride": (2, 1), "padding": 1, "dilation": 2}),
+    "grid_sample": ((IMAGES, INSIDE.reshape(2, 2, 3, 1).repeat(2, 3)), {"align_corners": True}),
+    "interpolate": ((IMAGES,), {"size": (3, 8), "mode": "bicubic", "align_corners": True}),
+    "max_pool2d": ((IMAGES, 2), {"padding": 1, "return_indices": True}),
+    "max_unpool2d": ((IMAGES[:1, :1, :2, :2].copy(), np.array([[[[0, 3], [9, 14]]]])), {"kernel_size": 2}),
+    "upsample": ((CUBE,), {"scale_factor": 2.0, "mode": "linear", "align_corners": False}),
     "fold": ((array(1, 8, 6), (3, 4), 2), {}),
     "unfold": ((IMAGES, (2, 3)), {"padding": 1, "stride": 2}),
     "pixel_shuffle": ((IMAGES, 2), {}),
@@ -267,7 +285,8 @@ def differentiable(name: str) -> bool:
     first = args[0] if args else None
     return (
         isinstance(first, np.ndarray) and first.dtype == np.float32 and name not in CONSTANT and first is not ODD
-        and CASES[name][0] not in ("ceil", "floor", "sign", "round", "floor_divide", "full_like")
+        and CASES[name][0] not in ("unique_consecutive", "histc", "bincount", "ceil", "floor", "sign", "round")
+        and CASES[name][0] not in ("floor_divide", "full_like")
         and "floor" not in name and "trunc" not in name
     )  # fmt: skip
 

@@ -85,8 +85,8 @@ def given(names):
     return found, starts
 
 
-#: How many classes there are is known by the values only.
-EAGER = ("nn.functional.one_hot_counted",)
+#: Shapes that are known by the values only.
+EAGER = ("nn.functional.one_hot_counted", "bincount", "unique_consecutive")
 COMPILED = [n for n in CASES if arrays(CASES[n][1]) and n not in EAGER]
 
 
@@ -109,3 +109,66 @@ def test_gradients_are_torchs(start):
         np.testing.assert_allclose(
             found.asnumpy().ravel(), RECORDED[name]["gradient"], rtol=1e-5, atol=1e-5, err_msg=name
         )
+
+
+# ---- draws
+
+
+def test_draws_come_of_their_generator():
+    one, two = graphc.Generator().manual_seed(3), graphc.Generator().manual_seed(3)
+
+    def drawn(g):
+        return [
+            mint.rand(2, 3, generator=g), mint.randn((2, 3), generator=g), mint.randint(5, (40,), generator=g),
+            mint.randint(-3, 2, (40,), generator=g), mint.randperm(9, generator=g), mint.normal(1.0, 2.0, (3,), generator=g),
+            mint.bernoulli(Tensor(np.full(40, 0.3, np.float32)), generator=g),
+            mint.multinomial(Tensor([0.1, 0.0, 0.9]), 2, generator=g),
+        ]  # fmt: skip
+
+    first = drawn(one)
+    for a, b in zip(first, drawn(two), strict=True):
+        np.testing.assert_array_equal(a.asnumpy(), b.asnumpy())
+    rand, randn, small, signed, order, normal, coins, chosen = (x.asnumpy() for x in first)
+    assert rand.shape == randn.shape == (2, 3)
+    assert (rand >= 0).all()
+    assert (rand < 1).all()
+    assert set(small) <= set(range(5))
+    assert len(set(small)) > 2
+    assert set(signed) <= set(range(-3, 2))
+    assert len(set(signed)) > 2
+    assert sorted(order) == list(range(9))
+    assert normal.shape == (3,)
+    assert set(coins) == {0, 1}
+    assert sorted(chosen) == [0, 2]
+    assert [x.dtype.name for x in (small, order, chosen, rand)] == ["int64", "int64", "int64", "float32"]
+
+
+def test_draws_like_a_tensor():
+    x = Tensor(np.zeros((500, 40), np.float16))
+    assert mint.rand_like(x).dtype == mint.randn_like(x).dtype == graphc.float16
+    values = mint.randint_like(x, 2, 5).asnumpy()
+    assert values.dtype == np.float16
+    assert set(values.ravel()) == {2, 3, 4}
+    normal = mint.normal(Tensor(np.full(20000, 3.0, np.float32)), 2.0).asnumpy()
+    assert abs(normal.mean() - 3) < 0.1
+    assert abs(normal.std() - 2) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: mint.normal(0.0, 1.0), graphc.ArgumentValueError, "size is given where"),
+        (lambda: mint.normal(Tensor([0.0]), 1.0, (2,)), graphc.ArgumentValueError, "size is given where"),
+        (lambda: mint.randint(3), graphc.ArgumentTypeError, "takes .high, size."),
+        (lambda: mint.randint(2.5, (3,)), graphc.ArgumentTypeError, "high must be an int"),
+        (lambda: mint.randint(3, 3, (3,)), graphc.ArgumentValueError, "there are none"),
+        (lambda: mint.rand(3, device="GPU"), graphc.ArgumentValueError, "device='GPU'"),
+        (lambda: mint.rand(3, generator=1), graphc.ArgumentTypeError, "must be a graphc.Generator"),
+        (lambda: mint.div(Tensor([1.0]), 2.0, rounding_mode="up"), graphc.ArgumentValueError, "rounding_mode"),
+        (lambda: mint.sort(Tensor([1.0]), stable=None), graphc.ArgumentValueError, "stable=None"),
+        (lambda: mint.nn.functional.relu(Tensor([1.0]), True), graphc.ArgumentValueError, "inplace=True"),
+    ],
+)
+def test_bad_arguments(make, error, message):
+    with pytest.raises(error, match=message):
+        make()

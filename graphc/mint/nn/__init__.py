@@ -11,5 +11,7 @@ from graphc.mint.nn.normalization import *
 from graphc.mint.nn.normalization import __all__ as _normalization
 from graphc.mint.nn.padding import *
 from graphc.mint.nn.padding import __all__ as _padding
+from graphc.mint.nn.pooling import *
+from graphc.mint.nn.pooling import __all__ as _pooling
 
-__all__ = [*_activations, *_layers, *_losses, *_normalization, *_padding, "functional"]
+__all__ = [*_activations, *_layers, *_losses, *_normalization, *_padding, *_pooling, "functional"]

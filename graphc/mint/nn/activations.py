@@ -175,6 +175,6 @@ class Threshold(Cell):
 
 
 __all__ = [
-    "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LogSigmoid", "LogSoftmax", "Mish",
-    "PReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid", "Softmax", "Softshrink", "Tanh", "Threshold",
+    "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LogSigmoid", "LogSoftmax",
+    "Mish", "PReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid", "Softmax", "Softshrink", "Tanh", "Threshold",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from graphc.nn.layer.linear import Identity
 from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
-def _bias(length: int, fan_in: int, dtype: Any, init: Any = None) -> Parameter:
+def biased(length: int, fan_in: int, dtype: Any, init: Any = None) -> Parameter:
     """Uniform within one over the root of the number of inputs, as torch starts them."""
     bound = 1 / math.sqrt(fan_in) if fan_in else 0.0
     chosen = (Uniform(bound) if bound else "zeros") if init is None else init
@@ -43,7 +43,7 @@ class Linear(Cell):
         init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
         self.weight = Parameter(initializer(init, (out_features, in_features), dtype or "float32"), name="weight")
         with_bias = checks.boolean("Linear", "bias", bias)
-        self.bias = _bias(out_features, in_features, dtype, bias_init) if with_bias else None
+        self.bias = biased(out_features, in_features, dtype, bias_init) if with_bias else None
 
     def construct(self, input: Any) -> Tensor:
         return functional.linear(input, self.weight, self.bias)
@@ -135,7 +135,7 @@ class _Conv(Cell):
         shape = (out_channels, in_channels // groups, *self.kernel_size)
         self.weight = Parameter(initializer(HeUniform(math.sqrt(5)), shape, dtype or "float32"), name="weight")
         fan_in = math.prod(shape[1:])
-        self.bias = _bias(out_channels, fan_in, dtype) if checks.boolean(owner, "bias", bias) else None
+        self.bias = biased(out_channels, fan_in, dtype) if checks.boolean(owner, "bias", bias) else None
 
     def _each(self, name: str, value: Any, least: int = 1) -> tuple[int, ...]:
         owner = type(self).__name__

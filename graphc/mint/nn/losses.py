@@ -85,6 +85,6 @@ class SmoothL1Loss(Cell):
 
 
 __all__ = [
-    "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "KLDivLoss", "L1Loss", "MSELoss", "NLLLoss",
-    "SmoothL1Loss", "SoftMarginLoss",
+    "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "KLDivLoss", "L1Loss", "MSELoss",
+    "NLLLoss", "SmoothL1Loss", "SoftMarginLoss",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import Operand, cast_to
+from graphc.ops.functional.core import Operand, cast_to, real_only
 from graphc.ops.functional.elementwise import add, exp, less, log, maximum, mul, neg, sub, tan
 from graphc.ops.functional.index import write
 from graphc.ops.functional.random import integers_from, normal_from, uniform_from
@@ -21,8 +21,10 @@ from graphc.ops.tensor.tensor import Tensor
 
 #: Up to which number all integers are numbers of a float dtype.
 _WHOLE = {"float16": 1 << 11, "bfloat16": 1 << 8, "float32": 1 << 24, "float64": 1 << 53}
-#: Bits of an integer dtype, without that of the sign.
-_BITS = {"bool": 1, "uint8": 8, "int8": 7, "int16": 15, "int32": 31, "int64": 63}
+#: Bits of an integer dtype, without that of the sign; of uint64 as many as are drawn.
+_BITS = {
+    "bool": 1, "uint8": 8, "uint16": 16, "uint32": 32, "uint64": 63, "int8": 7, "int16": 15, "int32": 31, "int64": 63,
+}  # fmt: skip
 
 
 def _floats(owner: str, x: Tensor) -> None:
@@ -69,6 +71,7 @@ def random_(input: Tensor, from_: int = 0, to: int | None = None, *, generator: 
     to: by default one more than the largest number of an integer dtype, and one more than the number up to which a float dtype
     has all integers. Raises ArgumentTypeError for bounds that are no ints, ArgumentValueError if none lies between them.
     """
+    real_only("random_", input)
     name = input.type.dtype
     for bound in (from_, *(() if to is None else (to,))):
         if isinstance(bound, bool) or not isinstance(bound, int):

@@ -11,7 +11,7 @@ from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.control import choose
-from graphc.ops.functional.core import Axis, Number, as_float, cast
+from graphc.ops.functional.core import Axis, Number, as_float, cast, real_only
 from graphc.ops.functional.decompositions import svd
 from graphc.ops.functional.elementwise import abs_, mul, not_equal, pow_, sqrt, square
 from graphc.ops.functional.reduce import reduce_max, reduce_min, reduce_sum
@@ -30,6 +30,7 @@ def norm(A: Tensor, ord: Any = None, dim: Axis = None, keepdim: bool = False, *,
             smallest |x|, 0 for the count of what is not zero. Of matrices see `matrix_norm`
     dim     an axis, or two; None for all: a vector where ord is None, else the axes there are
     """
+    real_only("norm", A)
     x = as_float(A if dtype is None else cast(A, dtype))
     axes = normalize_axes("norm", dim, x.ndim)
     if ord is None or (ord == "fro" and len(axes) != 2) or (ord == 2 and len(axes) == 1):

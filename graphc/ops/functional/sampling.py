@@ -35,7 +35,7 @@ from graphc.ops.functional.sorting import ordered
 from graphc.ops.tensor.dtype import int64, to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.seed import generator
-from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
 def count_of(owner: str, name: str, value: Any) -> int:
@@ -46,12 +46,12 @@ def count_of(owner: str, name: str, value: Any) -> int:
     return value
 
 
-def _first_to_ring(p: Tensor, count: int, seed: int | None, replacement: bool) -> Tensor:
+def _first_to_ring(p: Tensor, count: int, state: Parameter, replacement: bool) -> Tensor:
     """int32[..., count]: draws from the last axis of probabilities whose largest is 1."""
     if replacement:
         p = expand_dims(p, -2)
     shape = (*p.shape[:-2], count, p.shape[-1]) if replacement else p.shape
-    wait = neg(log(sub(1.0, uniform_from(generator(seed), shape))))
+    wait = neg(log(sub(1.0, uniform_from(state, shape))))
     rings = select(greater(p, 0.0), div(wait, p), math.inf)
     if replacement:
         return place(rings, -1, keep=False, largest=False, dtype="int32")
@@ -66,6 +66,11 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = True, seed:
     twice. Raises ShapeError, ArgumentTypeError, ArgumentValueError; for the values of `input` a compiled step raises when
     it has run.
     """
+    return multinomial_from(generator(seed), input, num_samples, replacement)
+
+
+def multinomial_from(state: Parameter, input: Tensor, num_samples: int, replacement: bool) -> Tensor:
+    """`multinomial` by the numbers of a stream."""
     count = count_of("multinomial", "num_samples", num_samples)
     if input.ndim not in (1, 2) or input.size == 0:
         raise ShapeError(f"multinomial: expected probabilities [n] or [rows, n], got {input.type}", loc=user_loc())
@@ -85,7 +90,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = True, seed:
             reduce_all(greater_equal(positive, count)),
             f"multinomial: {count} samples without replacement, but fewer probabilities above zero",
         )
-    return _first_to_ring(div(p, largest), count, seed, replacement)
+    return _first_to_ring(div(p, largest), count, state, replacement)
 
 
 @method()
@@ -107,7 +112,7 @@ def random_categorical(logits: Tensor, num_sample: int, seed: int = 0, dtype: An
     finite = logical_and(greater(largest, -math.inf), less(largest, math.inf))
     known = logical_and(reduce_all(finite), logical_not(reduce_any(isnan(wide))))
     require(known, "random_categorical: logits must not be NaN or inf, and a row needs a finite one")
-    return cast(_first_to_ring(exp(sub(wide, largest)), count, seed or None, replacement=True), dtype)
+    return cast(_first_to_ring(exp(sub(wide, largest)), count, generator(seed or None), replacement=True), dtype)
 
 
 __all__ = ["multinomial", "random_categorical"]

@@ -6,5 +6,7 @@ from graphc.mint.nn.functional.layers import *
 from graphc.mint.nn.functional.layers import __all__ as _layers
 from graphc.mint.nn.functional.losses import *
 from graphc.mint.nn.functional.losses import __all__ as _losses
+from graphc.mint.nn.functional.windows import *
+from graphc.mint.nn.functional.windows import __all__ as _windows
 
-__all__ = [*_activations, *_layers, *_losses]
+__all__ = [*_windows, *_activations, *_layers, *_losses]

@@ -91,6 +91,6 @@ def _axis(input: Tensor, dim: int | None) -> int:
 
 
 __all__ = [
-    "elu", "gelu", "glu", "hardtanh", "leaky_relu", "log_softmax", "logsigmoid", "prelu", "relu", "relu6", "sigmoid", "silu",
-    "softmax", "tanh", "threshold",
+    "elu", "gelu", "glu", "hardtanh", "leaky_relu", "log_softmax", "logsigmoid", "prelu", "relu", "relu6", "sigmoid",
+    "silu", "softmax", "tanh", "threshold",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from graphc import ops
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.mint.shapes import flatten
-from graphc.ops import adaptive_avg_pool1d, adaptive_avg_pool2d, fold, group_norm, pixel_shuffle, unfold
+from graphc.ops import fold, group_norm, pixel_shuffle, unfold
 from graphc.ops.tensor.tensor import Parameter, Tensor
 
 
@@ -177,6 +177,6 @@ def _border(padding: Any) -> tuple[str, Any]:
 
 
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "batch_norm", "conv1d", "conv2d", "conv3d", "dropout", "embedding", "flatten",
-    "fold", "group_norm", "layer_norm", "linear", "normalize", "one_hot", "pad", "pixel_shuffle", "unfold",
+    "batch_norm", "conv1d", "conv2d", "conv3d", "dropout", "embedding", "flatten", "fold", "group_norm", "layer_norm",
+    "linear", "normalize", "one_hot", "pad", "pixel_shuffle", "unfold",
 ]  # fmt: skip

@@ -44,6 +44,6 @@ def nll_loss(
 
 
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy", "kl_div", "mse_loss",
-    "nll_loss", "soft_margin_loss",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy", "kl_div",
+    "mse_loss", "nll_loss", "soft_margin_loss",
 ]  # fmt: skip

@@ -1,0 +1,124 @@
+"""Pooling, resizing, and transposed convolutions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphc import ops
+from graphc.arguments import only
+from graphc.ops import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    conv_transpose2d,
+    grid_sample,
+    interpolate,
+)
+from graphc.ops.tensor.tensor import Tensor
+
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    *,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The greatest of each window of [N, C, H, W]; with return_indices also where it is in its plane, int64."""
+    made = ops.max_pool2d(input, kernel_size, stride, padding, dilation, return_indices, ceil_mode)
+    return (made[0], ops.cast(made[1], "int64")) if return_indices else made
+
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The mean of each window of [N, C, L] or [C, L]. stride: the window's size by default."""
+    return _averaged(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window of [N, C, H, W] or [C, H, W]; divisor_override: what the sum is divided by instead."""
+    return _averaged(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window of [N, C, D, H, W] or [C, D, H, W]; see `avg_pool2d`."""
+    return _averaged(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def _averaged(
+    axes: int, input: Tensor, kernel: Any, stride: Any, padding: Any, ceil: bool, include: bool, *divisor: int | None
+) -> Tensor:
+    pool: Any = (ops.avg_pool1d, ops.avg_pool2d, ops.avg_pool3d)[axes - 1]
+    alone = input.ndim == axes + 1
+    kernel = tuple(kernel) if isinstance(kernel, (tuple, list)) else kernel
+    border = (padding,) * axes if isinstance(padding, int) else tuple(padding)
+    # Both ends of each axis; one number for sequences.
+    around = border[0] if axes == 1 else border if axes == 2 else tuple(n for b in border for n in (b, b))
+    given = ops.expand_dims(input, 0) if alone else input
+    made = pool(given, kernel, kernel if stride is None else stride, around, ceil, include, *(d or 0 for d in divisor))
+    return ops.squeeze(made, 0) if alone else made
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima of windows that divide the last axis into output_size parts; with return_indices also where they are, int64."""
+    size = output_size[0] if isinstance(output_size, (tuple, list)) else output_size
+    made = adaptive_max_pool2d(ops.expand_dims(input, -2), (1, size), return_indices)
+    return tuple(ops.squeeze(m, -2) for m in made) if return_indices else ops.squeeze(made, -2)
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima of windows that divide the last two axes into output_size parts; with return_indices also where they are, int64."""
+    made = ops.adaptive_max_pool2d(input, output_size, return_indices)
+    return (made[0], ops.cast(made[1], "int64")) if return_indices else made
+
+
+def max_unpool2d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Tensor:
+    """The reverse of `max_pool2d`: maxima at their places in planes of zeros."""
+    return ops.max_unpool2d(input, indices, kernel_size, stride, padding, output_size)
+
+
+def upsample(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+) -> Tensor:
+    """`interpolate`."""
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Whole channels of [N, C, H, W] zero with probability p, the others over 1 - p; input itself unless training."""
+    only("dropout2d", "inplace", inplace, False)
+    return ops.dropout2d(input, p, training)
+
+
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "conv_transpose2d", "dropout2d", "grid_sample", "interpolate",
+    "max_pool2d", "max_unpool2d", "upsample",
+]  # fmt: skip
