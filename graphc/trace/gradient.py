@@ -188,14 +188,18 @@ def _arranged(request: _Request, grads: list[Tensor], weights: Any, options: Val
 def forward(recorder: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, ...]) -> CallRecord:
     """The record of `fn(*args)`: an earlier call if nothing has changed since, else a new one."""
     key = recorder.argument_key((args, {}), fn)
+    found = {id(x): recorder.resolve(x) for x in flatten(args)[0] if not isinstance(x, Parameter)}
     for record in reversed(recorder.calls):
         if record.fn == fn and record.arguments == key and _is_current(recorder, record):
-            return record
-    if isinstance(fn, Cell):
-        fn(*args)
+            break
     else:
-        recorder.recorded_call(fn, recorder.prepared(fn), args, {})
-    return recorder.calls[-1]
+        if isinstance(fn, Cell):
+            fn(*args)
+        else:
+            recorder.recorded_call(fn, recorder.prepared(fn), args, {})
+        record = recorder.calls[-1]
+    record.found.update(found)
+    return record
 
 
 def _is_current(recorder: GraphRecorder, record: CallRecord) -> bool:
@@ -220,7 +224,7 @@ def grad_node(
     names: list[str] = []
     positions: list[int] = []
     for x in wanted:
-        value = record.entry.get(id(x)) if isinstance(x, Parameter) else recorder.resolve(x)
+        value = record.entry.get(id(x)) if isinstance(x, Parameter) else record.found.get(id(x)) or recorder.resolve(x)
         if value is not None and recorder.graph.type(value).dtype != "bool" and ys:
             positions.append(len(wrt))
             wrt.append(cut.setdefault(value, len(cut)))

@@ -33,6 +33,8 @@ class CallRecord:
     result: Any = None
     entry: dict[int, Value] = field(default_factory=dict)
     exit: dict[int, Value] = field(default_factory=dict)
+    #: By id, what tensors among the arguments were before the call, which may have written into them.
+    found: dict[int, Value] = field(default_factory=dict)
 
 
 class DeferredDepend(Tensor):

@@ -61,7 +61,7 @@ def _tangents(
 ) -> list[Tensor]:
     """The tangent of each output of a call; zeros for bools, and for what does not depend on the inputs."""
     cut = cut_of(record)
-    wrt = [cut[recorder.resolve(x)] for x in inputs]
+    wrt = [cut[record.found[id(x)]] for x in inputs]
     ys = [y for y in outputs if y.type.dtype != "bool"]
     attrs = {"ys": len(ys), "wrt": tuple(wrt)}
     operands = [*(recorder.wrap(recorder.resolve(y)) for y in ys), *tangents, *(recorder.wrap(v) for v in cut)]
@@ -85,13 +85,15 @@ def _jacobian(recorder: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, 
             raise ArgumentTypeError(
                 f"the Jacobian of {name_of(fn)}: argument {p} must be a tensor of numbers, got {held}", loc=user_loc()
             )
+    # What is called again is given what was found: the call may write into its arguments.
+    found = tuple(apart(x) if i in options.positions else x for i, x in enumerate(args))
     record = forward(recorder, fn, args)
     outputs = first_output(fn, record.result) if options.has_aux else record.result
     ys = flatten(outputs)[0]
     if not ys or any(y.type.dtype == "bool" for y in ys):
         raise ArgumentTypeError(f"the Jacobian of {name_of(fn)}: it must return tensors of numbers", loc=user_loc())
     build = _columns if options.forward else _rows
-    jacobian = build(recorder, fn, args, options, record, ys)
+    jacobian = build(recorder, fn, found, options, record, ys)
     if len(ys) == 1:
         made: Any = tuple(jacobian[0])
     elif len(options.positions) == 1:
