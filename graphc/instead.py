@@ -66,17 +66,16 @@ OPS = {
     # ---- kernels of one device
     **_names(
         "use ops.softmax(q k^T) v: the compiler fuses it",
-        "PagedAttention PagedAttentionMask ReshapeAndCache flash_attention_score fused_infer_attention_score"
+        "PagedAttention PagedAttentionMask ReshapeAndCache fused_infer_attention_score"
         " incre_flash_attention lightning_indexer nsa_compress nsa_compress_attention nsa_select_attention"
         " prompt_flash_attention sparse_flash_attention speed_fusion_attention multi_scale_deformable_attn_function",
     ),
     **_names(
         _COMPILED,
-        "ApplyRotaryPosEmb GroupTopk RmsNorm add_layer_norm add_rms_norm moe_distribute_combine moe_distribute_dispatch"
+        "ApplyRotaryPosEmb GroupTopk add_layer_norm add_rms_norm moe_distribute_combine moe_distribute_dispatch"
         " moe_init_routing_v2 moe_token_permute moe_token_unpermute rotary_position_embedding NoRepeatNGram",
     ),
     **_names("use the layer of graphc.nn: nn.LSTM, nn.GRU, nn.RNN", "BasicLSTMCell DynamicGRUV2 DynamicRNN LSTM"),
-    **_names("use ops.dropout", "DropoutDoMask DropoutGenMask"),
     # ---- kernels and compilers of one's own
     **_names(
         _GENERATED,
@@ -91,7 +90,7 @@ OPS = {
         " _add_attr _ones_like_for_grad augassign_add augassign_div augassign_floordiv augassign_mod augassign_mul"
         " augassign_sub broadcast_gradient_args deepcopy env_get environ_add environ_create environ_get environ_set hyper_add"
         " is_dynamic_sequence_element_unknown is_sequence_shape_unknown is_sequence_value_unknown is_tensor_bool_cond"
-        " iter_converter hastype linearize mixed_precision_cast prim_arg_register recompute_block ref_to_embed"
+        " iter_converter hastype mixed_precision_cast prim_arg_register recompute_block ref_to_embed"
         " tensor_operator_registry array_reduce reduced_shape",
     ),
     # ---- complex results

@@ -77,6 +77,11 @@ def custom(
     return _applied(declared, python)
 
 
+def is_users(definition: OpDef) -> bool:
+    """Whether an op is one of `custom`'s, whose kernel takes what its author had in mind."""
+    return isinstance(definition.infer, _TypeRule)
+
+
 def _operands(name: str, python: Callable[..., Any], attrs: Sequence[str], writes: int) -> list[str]:
     """The names of the operands: the kernel's parameters before those it writes and its attributes."""
     parameters = inspect.signature(python).parameters.values()

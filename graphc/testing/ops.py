@@ -20,6 +20,7 @@ from graphc.ir.op import Kernel, Structural
 from graphc.ir.types import COMPLEX, DTYPES, FLOATS, INTEGERS, UNSIGNED, TensorType, numpy_dtype
 from graphc.lower import lower
 from graphc.ops.declared import reference
+from graphc.ops.user_kernels import is_users
 from graphc.testing.gradients import check_gradient
 from graphc.testing.mapped import check_mapped
 from graphc_codegen import compile_program
@@ -163,12 +164,14 @@ _FEW = 3
 
 
 def check_dtypes(name: str) -> None:
-    """In every dtype that there is the op is refused with an error of graphc's, or gives what it should.
+    """In every dtype that there is the op is refused with an error of graphc's, or gives what it should; ops of `ops.custom` in
+    float dtypes only.
 
     Eager calls and, where the op compiles, kernels are compared: floats and complex numbers with the reference in double
     precision, integers and bools with each other. Whatever else is raised, from type rule, reference or lowering, is raised.
     """
-    made = [s for d in DTYPES for s in _in_dtype(samples_of(name), d) if _is_taken(name, s)]
+    dtypes = FLOATS if is_users(get_op(name)) else DTYPES
+    made = [s for d in dtypes for s in _in_dtype(samples_of(name), d) if _is_taken(name, s)]
     for compiled in (False, True):
         samples = [s for s in made if _compiles(name, s) == compiled]
         if not samples:

@@ -67,6 +67,7 @@ FLOW = """
     import mindspore as ms
     from mindspore.nn import Accuracy
 
+    ms.set_seed(1)
     # set context, including device type, device number...
     ms.set_context(mode=ms.GRAPH_MODE, device_target=config.device_target)
     # 1. define dataset object

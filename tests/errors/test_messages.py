@@ -155,15 +155,16 @@ def test_class_numbers_where_probabilities_are_expected():
 
 def test_a_dtype_without_a_kernel():
     def construct(self, x):
-        y = ops.cast(x, graphc.float64)
+        y = ops.cast(x, graphc.complex64)
         return ops.matmul(y, y.T)
 
     check(
         compiled(construct, X),
         """
-[GC181] MatMul has no kernel for float64, only for float32
-  FILE  return ops.matmul(y, y.T)
-               ^^^^^^^^^^^^^^^^^^
+[GC181] Cast has no kernel for complex64: complex numbers are computed by eager calls only
+  FILE  y = ops.cast(x, graphc.complex64)
+            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  help: graphc.set_context(mode=graphc.PYNATIVE_MODE) runs Cells and gradients op by op
 """,
         RuntimeError,
     )

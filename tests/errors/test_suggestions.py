@@ -38,7 +38,7 @@ def test_slips_and_names_of_other_libraries(name, where, meant):
 @pytest.mark.parametrize(
     ("name", "where"),
     [
-        ("multinomial_with", "ops"), ("grid_sampler_3d", "ops"), ("var_mean", "ops"), ("foo", "ops"), ("std_", "nn"),
+        ("multinomial_with", "ops"), ("grid_warp_3d", "ops"), ("var_mean", "ops"), ("foo", "ops"), ("std_", "nn"),
         ("Mode", "nn"), ("MaxPool4d", "nn"), ("TransformerEncoderLayerStack", "nn"), ("mindspore.numpy", "modules"),
     ],
 )  # fmt: skip

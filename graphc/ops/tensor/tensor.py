@@ -409,11 +409,8 @@ class Parameter(ParameterExtras, Tensor):
 
     def clone(self, init: str = "same") -> Parameter:
         """A new parameter of the same name, with the same data, or "zeros" or "ones"."""
-        makers: dict[str, Callable[[Array], Array]] = {
-            "same": np.asarray,
-            "zeros": np.zeros_like,
-            "ones": np.ones_like,
-        }
+        makers: dict[str, Callable[[Array], Array]]
+        makers = {"same": np.asarray, "zeros": np.zeros_like, "ones": np.ones_like}
         if init not in makers:
             raise ArgumentValueError(f"init must be one of {', '.join(makers)}, got {init!r}", loc=user_loc())
         return Parameter(makers[init](self.storage), name=self.name, requires_grad=self.requires_grad)
@@ -519,12 +516,4 @@ def as_tensor(x: Any, what: str = "operand") -> Tensor:
     )
 
 
-__all__ = [
-    "Array",
-    "Parameter",
-    "ParameterTuple",
-    "Tensor",
-    "TracedTensor",
-    "as_tensor",
-    "to_array",
-]
+__all__ = ["Array", "Parameter", "ParameterTuple", "Tensor", "TracedTensor", "as_tensor", "to_array"]
