@@ -127,6 +127,8 @@ KERNEL_FACTS = {
     "gather": KernelFacts(),
     "gather_grad": KernelFacts(terms=lambda p: int(p["count"]), float64=True),
     "scatter": KernelFacts(divisible=False, terms=_scattered, float64=True),
+    "argsort": KernelFacts(scratch=True),
+    "search": KernelFacts(),
     "log": KernelFacts(divisible=False),
     "custom": KernelFacts(divisible=False),
 }
