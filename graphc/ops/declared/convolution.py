@@ -121,6 +121,8 @@ _CONV_CASES: tuple[Mapping[str, Any], ...] = (
     {"x": (2, 2, 8, 8), "w": (2, 2, 1, 1), "pad": (0, 0, 0, 0), "stride": (2, 2), "dilation": (1, 1)},
     {"x": (1, 1, 9, 9), "w": (2, 1, 3, 3), "pad": (2, 2, 2, 2), "stride": (1, 1), "dilation": (2, 2)},
     {"x": (1, 1, 10, 10), "w": (1, 1, 3, 3), "pad": (3, 0, 4, 0), "stride": (3, 3), "dilation": (1, 1)},
+    {"x": (2, 3, 8, 7), "w": (2, 3, 4, 4), "pad": (1, 1, 1, 2), "stride": (2, 2), "dilation": (1, 1)},
+    {"x": (1, 2, 11, 9), "w": (3, 2, 2, 5), "pad": (2, 1, 0, 3), "stride": (3, 3), "dilation": (1, 1)},
     # Sums of many terms; small ones, so that errors are.
     {
         "x": (2, 16, 31, 32),
