@@ -64,28 +64,30 @@ def _by_phase(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, geometr
     So nothing is multiplied by the zeros that a stride would set between the pixels of dy.
     """
     (stride, _), (top, _, left, _) = geometry.stride, geometry.pad
-    (n, c, h, w), (co, _, kh, kw) = dx.type.shape, weight.type.shape
+    (n, channels, h, w), (co, c, kh, kw) = dx.type.shape, weight.type.shape
     down, across = _phases(h, kh, top, stride), _phases(w, kw, left, stride)
-    if sum(p.count for p in down) * sum(p.count for p in across) < h * w:
+    if sum(p.pixels for p in down) * sum(p.pixels for p in across) < h * w:
         k.fill(dx, 0.0)
     for y in down:
         for x in across:
             taps = k.temp(TensorType("float32", (co, c, y.taps, x.taps)))
             from_weight = (c * kh * kw, kh * kw, stride * kw, stride)
-            k.copy(weight, taps, taps.type.shape, y.tap * kw + x.tap, from_weight, 0, contiguous_strides(taps.type.shape))
-            part = k.temp(TensorType("float32", (n, c, y.count, x.count)))
-            convolve_input(k, dy, taps, part, Geometry((y.before, 0, x.before, 0), (1, 1), (1, 1)))
-            to_image = (c * h * w, h * w, stride * w, stride)
+            k.copy(
+                weight, taps, taps.type.shape, y.tap * kw + x.tap, from_weight, 0, contiguous_strides(taps.type.shape)
+            )
+            part = k.temp(TensorType("float32", (n, channels, y.pixels, x.pixels)))
+            convolve_input(k, dy, taps, part, Geometry((y.before, 0, x.before, 0), (1, 1), (1, 1), geometry.groups))
+            to_image = (channels * h * w, h * w, stride * w, stride)
             k.copy(part, dx, part.type.shape, 0, contiguous_strides(part.type.shape), y.first * w + x.first, to_image)
 
 
 class _Phase(NamedTuple):
-    """Every so many pixels of an axis of dx: `count` from pixel `first` on; they meet `taps` taps of the weight, from `tap` on,
+    """Every so many pixels of an axis of dx: `pixels` from pixel `first` on; they meet `taps` taps of the weight, from `tap` on,
     after `before` pixels of padding.
     """
 
     first: int
-    count: int
+    pixels: int
     tap: int
     taps: int
     before: int

@@ -37,7 +37,7 @@ def _argsort_ref(x: Array, descending: bool) -> Array:
     if x.dtype.kind in "iu":
         # Backwards, so that equal elements keep their order.
         backwards = np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
-        return (x.shape[-1] - 1 - backwards).astype(np.int32)
+        return np.asarray(x.shape[-1] - 1 - backwards, np.int32)
     return np.argsort(-x, axis=-1, kind="stable").astype(np.int32)
 
 
