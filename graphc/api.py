@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from graphc import collector, passes
+from graphc import collector, context, passes
 from graphc.build import build, kernel_error, notes_of, too_large
 from graphc.debug import switches, threads
 from graphc.entry import Entry
@@ -45,6 +45,7 @@ from graphc_codegen.forks import rlock, unforked
 from graphc_codegen.program import symbol
 
 if TYPE_CHECKING:
+    from graphc.inspect.record import Record
     from graphc_codegen import Bound
     from graphc_codegen.run.native import NativeBound
 
@@ -122,6 +123,7 @@ class CompiledStep:
         program = self._lowered.program
         with failing("generating code", locations=self._locations, notes=notes_of(program), outermost=True, deep=True):
             self._executable = build(program, checked=not on.jit, locations=self._locations())
+        self._calls = traced.calls
         self._outputs = traced.structure
         self._numbers = [i for i, is_number in enumerate(traced.numbers) if is_number]
         self._params = [traced.params[i] for i in self._lowered.params]
@@ -139,8 +141,10 @@ class CompiledStep:
             "lower": lowered_at - passed_at,
             "codegen": time.perf_counter() - lowered_at,
         }
-        if on.dump is not None:
-            self.dump(on.dump)
+        if on.dump is not None or on.save_graphs or context.get_context("save_graphs"):
+            from graphc.recording.dumping import dump_as_asked
+
+            dump_as_asked(self)
 
     # ---- looking inside
 
@@ -203,23 +207,21 @@ class CompiledStep:
             for call, seconds in self._bound.timings()
         ]
 
+    def record(self) -> Record:
+        """The step as plain data: graph, history, schedule, memory; see `graphc.inspect.record`."""
+        from graphc.recording.make import Parts, make  # Here, so that a start without records is quick.
+
+        return make(Parts(self._stages, self._calls, self._lowered, self.source, self._executable.target))
+
     def dump(self, directory: str | Path) -> list[Path]:
         """Write graph, changed passes, statements, generated step and kernels into a directory. Returns the files written."""
-        from graphc.inspect.dump import write_dump  # Here, so that a start without dumps is quick.
+        from graphc.recording.dumping import dump  # Here, so that a start without dumps is quick.
 
-        return write_dump(
-            Path(directory),
-            graph=self.graph,
-            passes=self.passes,
-            source=self.source,
-            kernels=self.kernels,
-            memory=self.memory,
-            rewrites=self.rewrites,
-        )
+        return dump(self, Path(directory))
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self._types))
-        return f"<compiled {self.graph.name}({inputs}): {len(self.graph)} nodes>"
+        return f"<compiled {self.graph.name}({inputs}): {self.graph.count()} nodes>"
 
     # ---- running
 

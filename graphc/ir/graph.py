@@ -144,11 +144,20 @@ class Update(NamedTuple):
     value: Value
 
 
+class Replaced(NamedTuple):
+    """What one application of a rule did: nodes `made` stand for the nodes `sources`, or were made from them."""
+
+    rule: str
+    sources: Sequence[int]
+    made: Sequence[int]
+
+
 class Ids:
-    """Hands out node ids, never the same twice."""
+    """Hands out node ids, never the same twice, and remembers what became of nodes, in the order in which it happened."""
 
     def __init__(self) -> None:
         self.next = 0
+        self.log: list[Replaced] = []
 
     def take(self, wanted: int | None = None) -> int:
         id = self.next if wanted is None else wanted
@@ -207,6 +216,10 @@ class Graph:
 
     def __len__(self) -> int:
         return len(self._data)
+
+    def count(self) -> int:
+        """Nodes, those of subgraphs included: what is said wherever nodes are counted. `len` counts the graph's own."""
+        return len(self) + sum(sub.count() for node in self.owners() for _, sub in node.graphs())
 
     def __contains__(self, id: int) -> bool:
         return id in self._data
@@ -274,7 +287,7 @@ class Graph:
         return [node for node in nodes if node.graphs()]
 
     def __repr__(self) -> str:
-        return f"<graph @{self.name}: {len(self)} nodes; print() shows them>"
+        return f"<graph @{self.name}: {self.count()} nodes; print() shows them>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """What IPython and notebooks show: the text."""
@@ -391,15 +404,20 @@ class Graph:
             self._data[id]["node"] = node
         return node
 
-    def replace_node(self, id: int, values: Sequence[Value]) -> None:
+    def note(self, rule: str, sources: Sequence[int], made: Sequence[int]) -> None:
+        """Remember that a rule has made nodes from others, or let them stand for others: for the history of a program."""
+        self._ids.log.append(Replaced(rule, sources, made))
+
+    def replace_node(self, id: int, values: Sequence[Value], rule: str = "") -> None:
         """Let every user of node `id` use `values[i]` instead of result i, in operands, order, results and updates.
 
-        The node itself stays, without users, until `prune`.
+        The node itself stays, without users, until `prune`. `rule` is what is noted in the program's history.
         """
         self._changing()
         if [self.type(v) for v in values] != list(self.node(id).types):
             raise VerifyError(f"%{id} cannot be replaced by values of other types")
         producers = tuple(dict.fromkeys(v.node for v in values))
+        self.note(rule, (id,), tuple([v.node for v in values]))
 
         def swap(value: Value) -> Value:
             return values[value.slot] if value.node == id else value
