@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -52,6 +52,10 @@ if TYPE_CHECKING:
 SKIPPED.add(os.path.dirname(os.path.abspath(generator.__file__)) + os.sep)
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+#: What is told of every step that has been compiled, such as commands that run a user's script to look at its steps.
+watchers: list[Callable[[CompiledStep], None]] = []
 
 
 class Timing(NamedTuple):
@@ -141,6 +145,8 @@ class CompiledStep:
         }
         if on.dump is not None:
             self.dump(on.dump)
+        for watch in tuple(watchers):
+            watch(self)
 
     # ---- looking inside
 
@@ -219,7 +225,7 @@ class CompiledStep:
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self._types))
-        return f"<compiled {self.graph.name}({inputs}): {len(self.graph)} nodes>"
+        return f"<compiled {self.graph.name}({inputs}): {self.graph.total()} nodes>"
 
     # ---- running
 

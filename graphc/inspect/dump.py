@@ -14,7 +14,6 @@ memory.json          buffers and sizes in bytes
 from __future__ import annotations
 
 import io
-import json
 import re
 import zipfile
 import zlib
@@ -25,15 +24,15 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentValueError, ParseError
+from graphc.errors import ParseError
 from graphc.files import make_directory, write_atomic
 from graphc.inspect import jsonform
 from graphc.inspect.flow import shown
+from graphc.inspect.saved import PASS_FILE, graph_file, pass_files, read_json, read_text
 from graphc.ir import REGIONS, Data, Graph, TensorType, dtype_name, parse, to_text, walk
 from graphc.ir.text import INLINE_ELEMENTS
 from graphc.ir.types import parse_type
 
-_PASS_FILE = re.compile(r"\d\d+_[\w-]+\.ir\Z", re.ASCII)
 _REWRITE_FILE = re.compile(r"\d\d+_[\w-]+\.txt\Z", re.ASCII)
 #: How text and JSON show a large constant.
 _LARGE = re.compile(r"((?:b1|bf16|f16|f32|f64|i8|i16|i32|i64|u8)\[[\d,]*\]) #([0-9a-f]{16})")
@@ -71,7 +70,7 @@ def write_dump(
         "kernels.ll": kernels.encode(),
         "memory.json": jsonform.dumps(dict(memory)).encode(),
     }
-    for folder, ours in (("passes", _PASS_FILE), ("lower", _REWRITE_FILE)):
+    for folder, ours in (("passes", PASS_FILE), ("lower", _REWRITE_FILE)):
         for stale in make_directory(root / folder).iterdir():
             if ours.match(stale.name) and f"{folder}/{stale.name}" not in files:
                 stale.unlink()
@@ -161,13 +160,7 @@ def load(path: str | Path) -> Graph:
 
     Raises ArgumentValueError if there is no such file, ParseError if it cannot be read as a graph.
     """
-    file = Path(path)
-    if file.is_dir():
-        if not (file / "step.ir").is_file():
-            raise ArgumentValueError(
-                f"{str(path)!r} is no dump: it has no step.ir", help="graphc dump FILE.py:ATTR makes one"
-            )
-        file = file / "step.ir"
+    file = graph_file(path)
     text = read_text(file)
     constants = _read_constants(file.parent, {digest: parse_type(type) for type, digest in _LARGE.findall(text)})
     if file.suffix == ".json":
@@ -184,33 +177,7 @@ def load_passes(path: str | Path) -> list[tuple[str, Graph | None]]:
     was.
     """
     root = Path(path)
-    document = read_json(root / "graph.json", read_text(root / "graph.json"))
-    try:
-        listing = [(str(p["name"]), p["file"]) for p in document["passes"]]
-    except (KeyError, TypeError):
-        raise ParseError(f"{str(root / 'graph.json')!r} has no list of passes") from None
-    for _, file in listing:
-        if file is not None and not (isinstance(file, str) and _PASS_FILE.match(file.removeprefix("passes/"))):
-            raise ParseError(f"{str(root / 'graph.json')!r} names {file!r} as a pass file")
-    return [(name, load(root / file) if file else None) for name, file in listing]
-
-
-def read_text(path: Path) -> str:
-    """A text file; ArgumentValueError if there is none, ParseError if it is no text."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ArgumentValueError(f"{str(path)!r} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ParseError(f"{str(path)!r} is no text file") from None
-
-
-def read_json(path: Path, text: str) -> Any:
-    """Parsed JSON; ParseError otherwise."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ParseError(f"{str(path)!r} is no JSON: {error}") from None
+    return [(name, load(root / file) if file else None) for name, file in pass_files(root)]
 
 
 def _read_constants(directory: Path, wanted: Mapping[str, TensorType]) -> dict[str, np.ndarray[Any, Any]]:

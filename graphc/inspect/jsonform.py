@@ -10,13 +10,13 @@ is one grammar.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from graphc.errors import ParseError
+from graphc.inspect.plainjson import dumps as dumps
 from graphc.ir import Graph, Node, parse, to_text
 from graphc.ir.text import attr_text
 
@@ -60,17 +60,6 @@ def node_json(node: Node) -> dict[str, Any]:
         "attrs": {k: attr_text(v) for k, v in node.attrs.items()},
         "graphs": {k: graph_json(g) for k, g in node.graphs()},
     }
-
-
-def dumps(data: Any) -> str:
-    """JSON that is plain ASCII and safe inside an HTML page: a `<` in a user's name cannot close a script element."""
-    return json.dumps(data, indent=1, default=_number, allow_nan=False).replace("<", "\\u003c") + "\n"
-
-
-def _number(value: object) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 def from_document(document: Any, constants: Mapping[str, np.ndarray[Any, Any]] | None = None) -> Graph:
