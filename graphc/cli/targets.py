@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphc.errors import ArgumentTypeError
 from graphc.inspect.listing import Listing, read_listing
-from graphc.inspect.saved import saved_passes, saved_text
+from graphc.inspect.saved import saved_listing, saved_passes
 from graphc.scripts import TargetError, attribute, user_code
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Target:
     def listing(self) -> Listing:
         """Its graph to look at. Raises ArgumentValueError, ParseError."""
         if self.step is None:
-            return read_listing(saved_text(self.path))
+            return saved_listing(self.path)
         return read_listing(str(self.step.graph))
 
     def graph(self) -> Graph:

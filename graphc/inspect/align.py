@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from difflib import SequenceMatcher
+from typing import Any
 
 from graphc.inspect.listing import Line, Listing, captured
 
@@ -16,6 +17,8 @@ from graphc.inspect.listing import Line, Listing, captured
 _SAME = 0.9
 #: Groups of nodes larger than this are paired by occurrence, not by their likeness.
 _LIKENESS = 2000
+#: Cells of a list may be each other's if they have this share of their ops in common.
+_ALIKE = 0.5
 #: Sequences are compared exactly where this is not less than the product of their lengths.
 _EXACT = 250_000
 
@@ -107,23 +110,32 @@ def _matched(left: Sequence[Line], right: Sequence[Line]) -> Iterable[tuple[Line
     return [(left[i], right[j]) for i, j in _common(*likeness)]
 
 
-def _common(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterable[tuple[int, int]]:
-    """Positions of a longest common subsequence; of long ones that of the longest common runs, which may be shorter."""
+def _common(
+    a: Sequence[Hashable], b: Sequence[Hashable], like: Callable[[Any, Any], float] | None = None
+) -> Iterable[tuple[int, int]]:
+    """Positions of a common subsequence with the greatest sum of likeness, 0 for what is not alike; by default of a longest one
+    of equal items. Of long sequences that of the longest equal runs, which may be less.
+    """
     if len(a) * len(b) > _EXACT:
         for i, j, size in SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks():
             yield from zip(range(i, i + size), range(j, j + size), strict=True)
         return
-    longest = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    worth: dict[tuple[Hashable, Hashable], float] = {}
+    for x in set(a):
+        for y in set(b):
+            worth[x, y] = float(x == y) if like is None else like(x, y)
+    best = [[0.0] * (len(b) + 1) for _ in range(len(a) + 1)]
     for i in reversed(range(len(a))):
         for j in reversed(range(len(b))):
-            same = longest[i + 1][j + 1] + 1 if a[i] == b[j] else 0
-            longest[i][j] = max(same, longest[i + 1][j], longest[i][j + 1])
+            both = worth[a[i], b[j]]
+            best[i][j] = max(best[i + 1][j + 1] + both if both else 0.0, best[i + 1][j], best[i][j + 1])
     i = j = 0
     while i < len(a) and j < len(b):
-        if a[i] == b[j] and longest[i][j] == longest[i + 1][j + 1] + 1:
+        both = worth[a[i], b[j]]
+        if both and best[i][j] == best[i + 1][j + 1] + both:
             yield i, j
             i, j = i + 1, j + 1
-        elif longest[i + 1][j] >= longest[i][j + 1]:
+        elif best[i + 1][j] >= best[i][j + 1]:
             i += 1
         else:
             j += 1
@@ -189,7 +201,8 @@ def _cells(a: Listing, b: Listing) -> dict[str, str]:
     trees = [_tree(h) for h in held]
 
     def match(ta: Tree, tb: Tree, pa: str, pb: str) -> None:
-        for x, y in _children(ta, tb, lambda n: _likeness(held[0], _join(pa, n)), lambda n: _likeness(held[1], _join(pb, n))):
+        own = [lambda n, h=h, p=p: _ops(h, _join(p, n)) for h, p in zip(held, (pa, pb), strict=True)]
+        for x, y in _children(ta, tb, *own):
             found[_join(pa, x)] = _join(pb, y)
             match(ta[x], tb[y], _join(pa, x), _join(pb, y))
 
@@ -220,17 +233,26 @@ def _tree(held: Iterable[str]) -> Tree:
     return root
 
 
-def _likeness(held: dict[str, tuple[str, ...]], path: str) -> Counter[str]:
-    return Counter(held[path])
+def _ops(held: dict[str, tuple[str, ...]], path: str) -> tuple[tuple[str, int], ...]:
+    """How often a Cell has each op."""
+    return tuple(sorted(Counter(held[path]).items()))
+
+
+def _alike(a: tuple[tuple[str, int], ...], b: tuple[tuple[str, int], ...]) -> float:
+    """The share of ops that two Cells have in common; 0 where it is less than half."""
+    x, y = Counter(dict(a)), Counter(dict(b))
+    share = (x & y).total() / max((x | y).total(), 1)
+    return share if share >= _ALIKE else 1.0 if x == y else 0.0
 
 
 def _children(
-    a: Iterable[str], b: Iterable[str], like_a: Callable[[str], Counter[str]], like_b: Callable[[str], Counter[str]]
+    a: Iterable[str],
+    b: Iterable[str],
+    ops_a: Callable[[str], tuple[tuple[str, int], ...]],
+    ops_b: Callable[[str], tuple[tuple[str, int], ...]],
 ) -> list[tuple[str, str]]:
     """Children of two matched Cells that are each other's: those of a list by what they hold in order, others by name."""
     numbered = [sorted((n for n in side if n.isdigit()), key=int) for side in (a, b)]
     pairs = [(n, n) for n in a if n in set(b) and not n.isdigit()]
-    if len(numbered[0]) == len(numbered[1]):
-        return pairs + list(zip(*numbered, strict=True))
-    holds = [[tuple(sorted(like(n).items())) for n in side] for like, side in zip((like_a, like_b), numbered, strict=True)]
-    return pairs + [(numbered[0][i], numbered[1][j]) for i, j in _common(*holds)]
+    holds = [[ops(n) for n in side] for ops, side in zip((ops_a, ops_b), numbered, strict=True)]
+    return pairs + [(numbered[0][i], numbered[1][j]) for i, j in _common(*holds, _alike)]

@@ -110,7 +110,8 @@ def compare(
     by_id: whether ids mean the same in both; by default that is seen from the nodes.
     """
     diff = Diff()
-    pairs = Alignment(a, b, by_id=same_ids(a, b) if by_id is None else by_id)
+    by_id = same_ids(a, b) if by_id is None else by_id
+    pairs = Alignment(a, b, by_id=by_id)
     back = {y: x for x, y in pairs.nodes.items()}
     diff.removed = {line.id: line for line in a if line.id not in pairs.nodes}
     diff.added = {line.id: line for line in b if line.id not in back}
@@ -125,9 +126,10 @@ def compare(
         before, after = (f"{key} {e[key]}" if key in e else "" for e in ends)
         if ends[0].get(key) != ends[1].get(key):
             diff.structure.append((before, after))
-    known = set(pairs.cells), set(pairs.cells.values())
-    diff.deleted = _cells(a, diff.removed, known[0], pairs.owner_a, classes[0])
-    diff.inserted = _cells(b, diff.added, known[1], pairs.owner_b, classes[1])
+    if not by_id:
+        known = set(pairs.cells), set(pairs.cells.values())
+        diff.deleted = _cells(a, diff.removed, known[0], pairs.owner_a, classes[0])
+        diff.inserted = _cells(b, diff.added, known[1], pairs.owner_b, classes[1])
     _measure(diff)
     return diff
 

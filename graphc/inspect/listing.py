@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple, NoReturn
 
 from graphc.errors import ParseError
@@ -243,6 +244,10 @@ class _Reader:
 # ---- edges
 
 
+#: The kinds of edges, those that say most first.
+_KINDS = ("data", "order", "branch")
+
+
 def edges(listing: Listing, *, whole: bool = False) -> dict[int, dict[int, str]]:
     """The program as one graph, subgraphs included: for every node the ones that wait for it, with the kind of edge: "data",
     "order" or "branch".
@@ -309,14 +314,20 @@ def backwards(following: dict[int, dict[int, str]]) -> dict[int, dict[int, str]]
     return turned
 
 
+def _rank(edges: dict[int, str], id: int) -> tuple[int, int]:
+    return _KINDS.index(edges[id]), id
+
+
 def shortest(following: dict[int, dict[int, str]], start: int, end: int) -> list[int]:
-    """The ids of a path with the fewest edges, both ends included; empty if there is none. Ties go to earlier nodes."""
+    """The ids of a path with the fewest edges, both ends included; empty if there is none. Of several the one along data, then
+    order edges, then the one of earlier nodes.
+    """
     came: dict[int, int | None] = {start: None}
     layer = [start]
     while layer and end not in came:
         after: list[int] = []
         for id in layer:
-            for other in following[id]:
+            for other in sorted(following[id], key=partial(_rank, following[id])):
                 if other not in came:
                     came[other] = id
                     after.append(other)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphc.errors import ArgumentValueError, ParseError
+from graphc.inspect.listing import Listing, read_listing
 
 PASS_FILE = re.compile(r"\d\d+_[\w-]+\.ir\Z", re.ASCII)
 
@@ -26,6 +27,15 @@ def saved_text(path: str | Path) -> str:
     if not isinstance(found, str) or not str(document.get("schema")).startswith("graphc."):
         raise ParseError("this JSON is no graph of graphc", details=[f"in {str(file)!r}"])
     return found
+
+
+def saved_listing(path: str | Path) -> Listing:
+    """What `saved_text` gives, as lines to look at. Raises ArgumentValueError; ParseError with the file."""
+    try:
+        return read_listing(saved_text(path))
+    except ParseError as error:
+        error.details = (f"in {str(path)!r}", *error.details)
+        raise
 
 
 def graph_file(path: str | Path) -> Path:
