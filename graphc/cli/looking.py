@@ -14,7 +14,7 @@ from graphc.grammar import REGIONS
 from graphc.inspect import diff as differences
 from graphc.inspect import flow, plainjson
 from graphc.inspect import show as printing
-from graphc.inspect.columns import folded
+from graphc.inspect.layout import folded
 from graphc.inspect.listing import Line, Listing
 from graphc.scripts import TargetError
 from graphc.suggest import nearest, question
