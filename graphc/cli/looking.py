@@ -1,4 +1,4 @@
-"""The commands that look at a graph: `show`, `passes`, `diff`, `why-order`. None of them needs the compiler for what is on disk."""
+"""The commands that look at a graph: `show`, `passes`, `diff`, `why-order`. For what is on disk they need no compiler."""
 
 from __future__ import annotations
 
@@ -123,9 +123,7 @@ def why_order(args: Namespace) -> int:
     if args.json:
         path = [{"link": link.link, **printing.line_json(link.line)} for link in links]
         emit(
-            plainjson.dumps(
-                {"before": first, "after": second, "ordered": bool(links), "reverse": back, "path": path}
-            ),
+            plainjson.dumps({"before": first, "after": second, "ordered": bool(links), "reverse": back, "path": path}),
             colour=False,
         )
     else:

@@ -147,7 +147,10 @@ def _add_target_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--script", action="store_true", help="run FILE.py as a script")
     command.add_argument("--args", metavar="TEXT", help="the script's own arguments, as one text")
     command.add_argument(
-        "--step", type=_integer(1), metavar="N", help="the N-th step that the script compiles (default: the first that trains)"
+        "--step",
+        type=_integer(1),
+        metavar="N",
+        help="the N-th step that the script compiles (default: the first that trains)",
     )
     command.add_argument(
         "--to-end", action="store_true", help="run the script to its end, not only until that step is compiled"
@@ -291,7 +294,9 @@ def _add_show(commands: _Commands[argparse.ArgumentParser]) -> None:
     show.add_argument("--op", metavar="NAME", help="only nodes of this op")
     show.add_argument("--from", dest="start", type=_node_id, metavar="ID", help="only what depends on this node")
     show.add_argument("--to", dest="end", type=_node_id, metavar="ID", help="only what this node depends on")
-    show.add_argument("--grad-of", metavar="NODE", help="only what computes the gradient of this node (an id or a name)")
+    show.add_argument(
+        "--grad-of", metavar="NODE", help="only what computes the gradient of this node (an id or a name)"
+    )
     show.add_argument("--at", metavar="FILE:LINE", help="only what was made on this line, or in this file")
     show.add_argument("--dtype", metavar="NAME", help="only nodes with a result of this dtype, e.g. f16 or float16")
     what = show.add_mutually_exclusive_group()

@@ -60,7 +60,10 @@ class Alignment:
     def _pair_parameters(self) -> None:
         """Parameters by their first reader, the others, such as state of an optimizer, by their names."""
         readers = [_readers(listing) for listing in (self.a, self.b)]
-        own = [[line for line in listing if line.op in ("Param", "Input") and not line.path] for listing in (self.a, self.b)]
+        own = [
+            [line for line in listing if line.op in ("Param", "Input") and not line.path]
+            for listing in (self.a, self.b)
+        ]
         cells = self.cells
 
         def of_a(line: Line) -> Hashable:

@@ -297,7 +297,9 @@ def _summary(diff: Diff) -> list[str]:
         rest = len(diff.removed.keys() - inside[1]), len(diff.added.keys() - inside[0])
         rewired = sum(c.rewired for c in diff.changed)
         other = len(diff.changed) - rewired
-        lines.append(f"around it {rewired} nodes rewired, {other} changed otherwise, {rest[0]} removed, {rest[1]} added")
+        lines.append(
+            f"around it {rewired} nodes rewired, {other} changed otherwise, {rest[0]} removed, {rest[1]} added"
+        )
         return lines
     changed = f" ({', '.join(said)})" if said else ""
     return [f"{len(diff.removed)} nodes removed, {len(diff.added)} added, {len(diff.changed)} changed{changed}"]

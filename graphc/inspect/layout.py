@@ -54,7 +54,10 @@ def table(
         sizes[widest] -= 1
     lines = []
     for row in all_rows:
-        made = [padded(cut(text, size), size, right=k not in aligned) for k, (text, size) in enumerate(zip(row, sizes, strict=True))]
+        made = [
+            padded(cut(text, size), size, right=k not in aligned)
+            for k, (text, size) in enumerate(zip(row, sizes, strict=True))
+        ]
         lines.append("  ".join(made).rstrip())
     return lines
 

@@ -204,7 +204,9 @@ class _Reader:
             unquoted(file or ""),
             int(number or 0),
             int(fwd) if fwd else None,
-            Origin(unquoted(made_by), unquoted(rule or ""), tuple(n for n, _ in self.values(sources))) if made_by else None,
+            Origin(unquoted(made_by), unquoted(rule or ""), tuple(n for n, _ in self.values(sources)))
+            if made_by
+            else None,
             block.path,
             line,
         )

@@ -90,7 +90,9 @@ _LINKS = {"order": ": it runs after", "branch": ": a branch runs where its node 
 
 
 def _place(line: Line) -> str:
-    where = " ".join(filter(None, (shown(line.scope) if line.scope else "", f"@ {line.file}:{line.line}" if line.file else "")))
+    where = " ".join(
+        filter(None, (shown(line.scope) if line.scope else "", f"@ {line.file}:{line.line}" if line.file else ""))
+    )
     return f"  ; {where}" if where else ""
 
 

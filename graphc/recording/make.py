@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from graphc.inspect.document import Machine, PassRow, Record
+from graphc.inspect.document import Machine, PassRow, Profile, Record
 from graphc.inspect.tables import About, Knowledge, of_graph
 from graphc.ir import walk
 from graphc.lower import Lowered
@@ -20,7 +20,7 @@ from graphc_codegen.text.render import version
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What a record is made of: the graph after each pass, the Cells that were called, what lowering made, the text of step.py,
-    the machine.
+    the machine, and what profiling found.
     """
 
     stages: Sequence[Stage]
@@ -28,6 +28,7 @@ class Parts:
     lowered: Lowered
     source: str
     target: Target
+    profile: Profile | None = None
 
 
 def make(parts: Parts) -> Record:
@@ -48,6 +49,7 @@ def make(parts: Parts) -> Record:
         buffers=buffers,
         calls=calls,
         memory=memory_of(lowered, buffers, len(calls)),
+        profile=parts.profile,
     )
 
 

@@ -20,7 +20,6 @@ def _ids(diff):
     return {change.before.id for change in diff.changed}
 
 
-
 def test_no_difference(step_graph, hostile_graph):
     for graph in (step_graph, hostile_graph):
         assert not _compared(graph, graph.copy())
@@ -136,7 +135,9 @@ def test_another_width_is_no_batch(plain):
     assert diff_text(diff).startswith("size 6 -> 8: ")
 
 
-@pytest.mark.parametrize(("layers", "path"), [("block norm block block", "body.1"), ("block block block norm", "body.3")])
+@pytest.mark.parametrize(
+    ("layers", "path"), [("block norm block block", "body.1"), ("block block block norm", "body.3")]
+)
 def test_an_inserted_cell_reads_as_one(plain, layers, path):
     """Later blocks of the list have other names then, and nearly all nodes other ids."""
     other = _step(layers)

@@ -9,7 +9,7 @@ import pytest
 
 from graphc.errors import ArgumentValueError
 from graphc.inspect.flow import Selection, find, overflow_order, select, shown, stats, why_order
-from graphc.inspect.listing import backwards, edges, read_listing, reached, shortest
+from graphc.inspect.listing import backwards, edges, reached, read_listing, shortest
 from graphc.inspect.show import order_text, paint, slice_text, stats_text, why_order_text
 from graphc.ir import parse, to_text
 
@@ -158,7 +158,9 @@ def test_whatever_is_ordered_is_so_in_every_order_that_the_edges_allow(step_grap
 def test_why_order_in_words(step_graph):
     listing = _read(step_graph)
     text = why_order_text(listing, 6, 9, why_order(listing, 6, 9), back=False)
-    assert text.startswith("%6 runs before %9: 3 edges\n  %6 loss: f32[] = ReduceSum(%5)  ; network.loss\n       | order")
+    assert text.startswith(
+        "%6 runs before %9: 3 edges\n  %6 loss: f32[] = ReduceSum(%5)  ; network.loss\n       | order"
+    )
     assert "not ordered: nothing guarantees that %4 runs before %3; they may run in either order" in why_order_text(
         listing, 4, 3, [], back=False
     )

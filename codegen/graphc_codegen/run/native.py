@@ -107,9 +107,7 @@ class NativeBound(Bound):
         places: dict[int, list[int]] = {}
         for call, first in self._rendered.calls:  # In the order in which they were laid out.
             places.setdefault(id(call), []).append(first)
-        return [
-            (call, self._profile[:, places[id(call)].pop(0)].copy()) for call in self._rendered.program.calls()
-        ]
+        return [(call, self._profile[:, places[id(call)].pop(0)].copy()) for call in self._rendered.program.calls()]
 
     def tick(self) -> float:
         if self._clock is None:
