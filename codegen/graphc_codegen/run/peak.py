@@ -57,7 +57,7 @@ class Clock:
 
 
 def measure_peak(threads: int, cache_dir: Path | None) -> Peak:
-    """Measure for so many threads; takes a few tenths of a second and 200 MB. On a machine with other work it finds less."""
+    """Measure for so many threads; takes a few tenths of a second and 200 MB."""
     code, lanes = _native(cache_dir), host().lanes
     # A factor of 1, so that nothing becomes a NaN; each thread has lines of the cache for itself to store to.
     own = np.ones((threads, (_CHAINS + 2) * lanes), np.float32)
@@ -72,23 +72,25 @@ def measure_peak(threads: int, cache_dir: Path | None) -> Peak:
 
 
 def _best(threads: int, work: Callable[[int], object]) -> float:
-    """The least seconds that `threads` take which all do such work."""
+    """The least seconds that `threads` take which all do such work: of the one that takes longest the time on its processor, so
+    that other work of the machine counts as little as may be.
+    """
     found = []
     for _ in range(_TIMES):
-        ready = threading.Barrier(threads + 1)
+        ready, seconds = threading.Barrier(threads), [0.0] * threads
 
-        def run(k: int, ready: threading.Barrier = ready) -> None:
+        def run(k: int, ready: threading.Barrier = ready, seconds: list[float] = seconds) -> None:
             ready.wait()
+            began = time.thread_time()
             work(k)
+            seconds[k] = time.thread_time() - began
 
         workers = [threading.Thread(target=run, args=(k,)) for k in range(threads)]
         for worker in workers:
             worker.start()
-        ready.wait()
-        began = time.perf_counter()
         for worker in workers:
             worker.join()
-        found.append(time.perf_counter() - began)
+        found.append(max(seconds))
     return min(found)
 
 
