@@ -104,6 +104,8 @@ LATE = {
             ("run/native", "object_code.user_functions"),
             ("run/executable", "run.checked"),
             ("run/executable", "validate"),
+            ("run/peak", "object_code.cache"),
+            ("run/peak", "object_code.llvm_modules"),
             ("run/queue", "object_code.cache"),
             ("run/queue", "object_code.llvm_modules"),
             ("run/queue", "object_code.numba_step"),
@@ -135,7 +137,7 @@ OUTSIDE = {
 #: Reads of the environment outside graphc.debug, and why.
 ENVIRONMENT = {
     "graphc/debug.py": "the switches",
-    "graphc/cli/commands.py": "NO_COLOR, which is no switch of graphc's",
+    "graphc/cli/looking.py": "NO_COLOR, which is no switch of graphc's",
     "codegen/graphc_codegen/object_code/cache.py": "XDG_CACHE_HOME: where caches are kept on this machine",
 }
 

@@ -11,11 +11,13 @@ from typing import Any
 
 from graphc.cli.targets import Target, target, targets
 from graphc.grammar import REGIONS
+from graphc.inspect import columns, flow, plainjson
 from graphc.inspect import diff as differences
-from graphc.inspect import flow, plainjson
 from graphc.inspect import show as printing
+from graphc.inspect.document import CallRow
 from graphc.inspect.layout import folded
-from graphc.inspect.listing import Line, Listing
+from graphc.inspect.listing import Line, Listing, short_dtype
+from graphc.inspect.why import schedule_text
 from graphc.scripts import TargetError
 from graphc.suggest import nearest, question
 
@@ -64,15 +66,12 @@ def _show_json(args: Namespace, each: Target, listing: Listing) -> Any:
         return printing.order_json(flow.overflow_order(listing))
     if args.stats:
         return flow.stats(listing)
+    if args.schedule:
+        found = _scheduled(each, listing, wanted)
+        return [columns.encode_record(call) for call in found]
     if wanted.everything:
-        return _whole_json(each, listing)
+        return each.record().to_document()
     return [printing.line_json(line) for line in _slice(listing, wanted)]
-
-
-def _whole_json(each: Target, listing: Listing) -> Any:
-    from graphc.inspect import jsonform
-
-    return jsonform.to_document(each.graph())
 
 
 def _show_text(args: Namespace, each: Target, listing: Listing) -> tuple[str, bool]:
@@ -82,9 +81,22 @@ def _show_text(args: Namespace, each: Target, listing: Listing) -> tuple[str, bo
         return printing.order_text(listing, flow.overflow_order(listing)), False
     if args.stats:
         return printing.stats_text(flow.stats(listing)), False
+    if args.schedule:
+        return schedule_text(each.record(), _scheduled(each, listing, wanted)), False
     if wanted.everything:
         return listing.text, True
     return printing.slice_text(listing, _slice(listing, wanted), wanted), True
+
+
+def _scheduled(each: Target, listing: Listing, wanted: flow.Selection) -> list[CallRow]:
+    """The calls that compute something of a selection, in the order in which they run."""
+    record = each.record()
+    if not record.calls:
+        raise TargetError(f"{each.name!r} has no schedule: it is a graph, no compiled step")
+    if wanted.everything:
+        return list(record.calls)
+    chosen = {line.id for line in _slice(listing, wanted)}
+    return [call for call in record.calls if chosen & set(call.nodes)]
 
 
 def _slice(listing: Listing, wanted: flow.Selection) -> list[Line]:
@@ -104,7 +116,7 @@ def _refuse_unknown(what: str, name: str, listing: Listing, known: Iterable[str]
     names = sorted(set(filter(None, known)))
     same = {
         "scope": lambda n: n == name or n.startswith(name + "."),
-        "dtype": lambda n: n == flow.short_dtype(name),
+        "dtype": lambda n: n == short_dtype(name),
         "at": lambda n: flow.made_at(name, n.rpartition(":")[0], int(n.rpartition(":")[2])),
     }.get(what, lambda n: n == name)
     if not any(map(same, names)):

@@ -204,6 +204,9 @@ _ROOMS = {
     "passes": "looking",
     "diff": "looking",
     "why-order": "looking",
+    "profile": "measuring",
+    "mem": "measuring",
+    "why": "measuring",
 }
 #: Commands whose arguments are described at their end.
 _TAKE_TARGETS = ("dump", *(name for name, room in _ROOMS.items() if room != "graphs"))
@@ -304,6 +307,7 @@ def _add_show(commands: _Commands[argparse.ArgumentParser]) -> None:
         "--order", action="store_true", help="the order that the overflow check imposes, from loss to update"
     )
     what.add_argument("--stats", action="store_true", help="how many nodes, by region and op")
+    what.add_argument("--schedule", action="store_true", help="the calls that compute them, in the order of execution")
     show.add_argument("--json", action="store_true", help="as JSON")
     _add_target_options(show)
 
@@ -332,12 +336,29 @@ def _add_others(commands: _Commands[argparse.ArgumentParser]) -> None:
     order.add_argument("target", metavar="TARGET", help="what to look at")
     order.add_argument("a", metavar="A", help="the node that is first: an id such as %%12, or a name")
     order.add_argument("b", metavar="B", help="the node that is later")
+    why = _command(commands, "why", "show where a node comes from, back to your line, and where it is computed")
+    why.add_argument("target", metavar="TARGET", help="what to look at")
+    why.add_argument("node", metavar="NODE", help="an id such as %%42, of a node that is gone, too; or a name")
+    profile = _command(commands, "profile", "run a step and say where its time goes: by Cell, op and kernel")
+    profile.add_argument("target", metavar="TARGET", help="what to run; or a record with times, as --record writes it")
+    profile.add_argument("--runs", type=_integer(1), metavar="N", help="runs to time (default: those of 1.5 seconds)")
+    profile.add_argument(
+        "--trace", metavar="FILE.json", help="write one run as a trace for Perfetto or chrome://tracing"
+    )
+    profile.add_argument("--record", metavar="FILE.json", help="write the step's record, with the times")
+    mem = _command(commands, "mem", "say what memory a step takes, when, and for what")
+    mem.add_argument("target", metavar="TARGET", help="what to look at")
+    mem.add_argument("--at", type=_integer(0), metavar="CALL", help="look at this call instead of the peak")
+    for command in (profile, mem):
+        command.add_argument(
+            "--rows", type=_integer(1), default=15, metavar="N", help="rows of a table (default %(default)s)"
+        )
     explain = _command(commands, "explain", "say what an error code means; without a code, list them")
     explain.add_argument("error_code", nargs="?", metavar="CODE", help="for example GC101")
     doctor = _command(commands, "doctor", "print versions, CPU features, switches and the cache, for a bug report")
-    for command in (passes, diff, order):
+    for command in (passes, diff, order, why, profile, mem):
         _add_target_options(command)
-    for command in (passes, diff, order, explain, doctor):
+    for command in (passes, diff, order, why, profile, mem, explain, doctor):
         command.add_argument("--json", action="store_true", help="as JSON")
 
 

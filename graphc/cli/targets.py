@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from graphc.errors import ArgumentTypeError
 from graphc.inspect.listing import Listing, read_listing
-from graphc.inspect.saved import saved_listing, saved_passes
+from graphc.inspect.saved import saved_listing, saved_passes, saved_record
 from graphc.scripts import TargetError, attribute, user_code
 
 if TYPE_CHECKING:
     from graphc.api import Array, CompiledStep
+    from graphc.inspect.document import Record
     from graphc.ir import Graph
 
 
@@ -49,6 +50,17 @@ class Target:
         from graphc.inspect.dump import load
 
         return load(self.path)
+
+    def record(self) -> Record:
+        """All that is known of it. Raises ArgumentValueError, ParseError."""
+        if self.step is not None:
+            return self.step.record()
+        found = saved_record(self.path)
+        if found is None:
+            from graphc.inspect.dump import load_record
+
+            found = load_record(self.path)
+        return found
 
     def passes(self) -> list[tuple[str, Listing | None]]:
         """(name, graph after it) of each pass; None where a pass of a dump changed nothing."""

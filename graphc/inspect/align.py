@@ -110,7 +110,7 @@ def _matched(left: Sequence[Line], right: Sequence[Line]) -> Iterable[tuple[Line
     if len(left) == len(right) or max(len(left), len(right)) > _LIKENESS:
         return zip(left, right, strict=False)
     likeness = [[(line.types, line.attrs, len(line.inputs)) for line in side] for side in (left, right)]
-    return [(left[i], right[j]) for i, j in _common(*likeness)]
+    return [(left[i], right[j]) for i, j in _common(likeness[0], likeness[1])]
 
 
 def _common(
@@ -258,4 +258,4 @@ def _children(
     numbered = [sorted((n for n in side if n.isdigit()), key=int) for side in (a, b)]
     pairs = [(n, n) for n in a if n in set(b) and not n.isdigit()]
     holds = [[ops(n) for n in side] for ops, side in zip((ops_a, ops_b), numbered, strict=True)]
-    return pairs + [(numbered[0][i], numbered[1][j]) for i, j in _common(*holds, _alike)]
+    return pairs + [(numbered[0][i], numbered[1][j]) for i, j in _common(holds[0], holds[1], _alike)]

@@ -284,7 +284,7 @@ class Profile:
     runs        runs that were timed
     step_ms     milliseconds per run of the step, the median
     counted_ms  milliseconds per run of its profiling build, which counts the time of its calls, the median
-    covered     share of the time of a run of the profiling build that its calls take in the first thread, waiting included: the median
+    covered     share of a run of the profiling build that its calls take in the first thread, waiting included, the median
     calls       the time of each call
     timeline    the run of the profiling build whose time is the median
     gflops      floating point operations per nanosecond that this machine can do at most; null where that was not measured

@@ -27,10 +27,9 @@ import numpy as np
 from graphc.errors import ParseError
 from graphc.files import make_directory, write_atomic
 from graphc.inspect import jsonform
-from graphc.inspect.document import SCHEMA, Record
+from graphc.inspect.document import Record
 from graphc.inspect.flow import shown
-from graphc.inspect.saved import PASS_FILE, graph_file, pass_files, read_json, read_text
-from graphc.inspect.tables import of_graph
+from graphc.inspect.saved import PASS_FILE, graph_file, pass_files, read_json, read_text, saved_record
 from graphc.ir import REGIONS, Data, Graph, TensorType, dtype_name, parse, to_text, walk
 from graphc.ir.text import INLINE_ELEMENTS
 from graphc.ir.types import parse_type
@@ -179,13 +178,7 @@ def load_record(path: str | Path) -> Record:
 
     Raises ArgumentValueError if there is no such file, ParseError if it cannot be read.
     """
-    file = Path(path)
-    file = file / "graph.json" if (file / "graph.json").is_file() else file
-    if file.is_file() and file.suffix == ".json":
-        document = read_json(file, read_text(file))
-        if isinstance(document, dict) and document.get("schema") == SCHEMA:
-            return Record.from_document(document)
-    return of_graph(load(path))
+    return saved_record(path) or of_graph(load(path))
 
 
 def load_passes(path: str | Path) -> list[tuple[str, Graph | None]]:

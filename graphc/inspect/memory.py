@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from graphc.inspect.document import BufferRow, Record
@@ -73,7 +74,12 @@ def _about(record: Record, buffer: BufferRow, nodes: Mapping[int, Any]) -> str:
 
 
 def memory_text(
-    record: Record, rss: Mapping[str, int] | None = None, *, width: int | None = None, call: int | None = None, rows: int = _ROWS
+    record: Record,
+    rss: Mapping[str, int] | None = None,
+    *,
+    width: int | None = None,
+    call: int | None = None,
+    rows: int = _ROWS,
 ) -> str:
     """Sizes, the timeline, and what is alive at the peak, or at a call. `rss`: bytes of the process that were measured."""
     m, nodes = record.memory, {n.id: n for n in record.nodes}
@@ -82,11 +88,13 @@ def memory_text(
     sizes = [
         ("parameters", m.parameters, "trainable"),
         ("state", m.state, "of the optimizer and others"),
-        ("arena", m.arena, f"what the step computes; at most {in_bytes(m.peak)} alive at once, no arena could be less than that"),
+        ("arena", m.arena, f"what the step computes; at most {in_bytes(m.peak)} of it is alive at once"),
         ("constants", m.constants, ""),
         ("inputs", m.inputs, "one batch, the caller's"),
     ]
-    lines += table(["", "bytes", ""], [[what, in_bytes(size), why] for what, size, why in sizes], left=(0, 2), width=width)[1:]
+    lines += table(
+        ["", "bytes", ""], [[what, in_bytes(size), why] for what, size, why in sizes], left=(0, 2), width=width
+    )[1:]
     if rss:
         lines.append("process: " + ", ".join(f"{in_bytes(size)} {what}" for what, size in rss.items()))
     if at is None:
@@ -95,16 +103,18 @@ def memory_text(
     alive = alive_at(record, at)
     classes, cells = sums(record, alive)
     whole = sum(b.bytes for b in alive) or 1
-    there = f"alive at call {at} of {len(record.calls)}{' (the peak)' if at == m.peak_call else ''}: {in_bytes(whole)} in {len(alive)} buffers"
+    peak = " (the peak)" if at == m.peak_call else ""
+    there = f"alive at call {at} of {len(record.calls)}{peak}: {in_bytes(whole)} in {len(alive)} buffers"
     lines += ["", there, ""]
-    lines += table(["class", "bytes", "share"], [[c, in_bytes(n), f"{n / whole:.1%}"] for c, n in classes.items()], width=width)
-    lines += ["", *table(["Cell", "bytes", "share"],
-        [[shown(c) if c else "-", in_bytes(n), f"{n / whole:.1%}"] for c, n in list(cells.items())[:rows]], width=width)]  # fmt: skip
+    for what, found in (("class", classes), ("Cell", dict(list(cells.items())[:rows]))):
+        listed = [[shown(c) if c else "-", in_bytes(n), f"{n / whole:.1%}"] for c, n in found.items()]
+        lines += [*table([what, "bytes", "share"], listed, width=width), ""]
     made = [
-        [str(b.id), in_bytes(b.bytes), b.class_, b.type, f"{b.first}-{b.last}", _about(record, b, nodes)] for b in alive[:rows]
+        [str(b.id), in_bytes(b.bytes), b.class_, b.type, f"{b.first}-{b.last}", _about(record, b, nodes)]
+        for b in alive[:rows]
     ]
     head = ["buffer", "bytes", "class", "type", "calls", "made by"]
-    lines += ["", *table(head, made, left=(2, 3, 5), width=width)]
+    lines += table(head, made, left=(2, 3, 5), width=width)
     if len(alive) > rows:
         lines.append(f"and {len(alive) - rows} more, {in_bytes(sum(b.bytes for b in alive[rows:]))}")
     return "\n".join(lines)
@@ -120,7 +130,7 @@ def _bars(record: Record, at: int, columns: int) -> list[str]:
     alive = timeline(record)
     columns = max(1, min(columns, len(alive)))
     edges = [k * len(alive) // columns for k in range(columns + 1)]
-    tops = [max(alive[a:b] or [0]) for a, b in zip(edges, edges[1:], strict=False)]
+    tops = [max(alive[a:b] or [0]) for a, b in pairwise(edges)]
     most = max(tops) or 1
     lines = []
     for row in reversed(range(_HEIGHT)):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphc.errors import ArgumentValueError, ParseError
+from graphc.inspect.document import SCHEMA, Record
 from graphc.inspect.listing import Listing, read_listing
 
 PASS_FILE = re.compile(r"\d\d+_[\w-]+\.ir\Z", re.ASCII)
@@ -36,6 +37,20 @@ def saved_listing(path: str | Path) -> Listing:
     except ParseError as error:
         error.details = (f"in {str(path)!r}", *error.details)
         raise
+
+
+def saved_record(path: str | Path) -> Record | None:
+    """The record in a dump directory or a graph.json; None for what has none, such as a .ir file.
+
+    Raises ArgumentValueError if there is no such file, ParseError if it cannot be read.
+    """
+    file = Path(path)
+    file = file / "graph.json" if (file / "graph.json").is_file() else file
+    if file.is_file() and file.suffix == ".json":
+        document = read_json(file, read_text(file))
+        if isinstance(document, dict) and document.get("schema") == SCHEMA:
+            return Record.from_document(document)
+    return None
 
 
 def graph_file(path: str | Path) -> Path:

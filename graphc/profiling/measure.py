@@ -55,6 +55,12 @@ def measure(step: CompiledStep, arrays: Sequence[Array], runs: int | None = None
     return _profile(found, program.threads)
 
 
+def run_once(step: CompiledStep, arrays: Sequence[Array]) -> None:
+    """Run a step; its parameters are what they were before afterwards."""
+    with step._lock, _restored(step):
+        step._bound.run(list(arrays))
+
+
 def _bound(step: CompiledStep, *, profile: bool) -> Bound:
     """The step with memory of its own, as a build that counts its time or one that does not."""
     program = replace(step._lowered.program, profile=profile)

@@ -35,7 +35,8 @@ def _head(record: Record, profile: Profile, total: float) -> list[str]:
     lines = [
         f"{shown(record.name)}: {profile.step_ms:.3f} ms a step, the median of {profile.runs} runs"
         f" on {threads} thread{'s' if threads > 1 else ''}",
-        f"kernels take {total:.3f} ms" + (f", the first thread waits {waited:.3f} ms for others" if threads > 1 else ""),
+        f"kernels take {total:.3f} ms"
+        + (f", the first thread waits {waited:.3f} ms for others" if threads > 1 else ""),
         f"counted in a build that takes {abs(more):.1%} {'more' if more >= 0 else 'less'};"
         f" its calls account for {profile.covered:.1%} of it",
     ]
@@ -225,7 +226,8 @@ def chrome_trace(record: Record) -> dict[str, Any]:
         at = {"pid": 0, "tid": slice.thread, "ph": "X"}
         if slice.waited:
             events.append(
-                at | {"name": "wait for other threads", "cat": "wait", "ts": slice.start * 1e3, "dur": slice.waited * 1e3}
+                at
+                | {"name": "wait for other threads", "cat": "wait", "ts": slice.start * 1e3, "dur": slice.waited * 1e3}
             )
         name = cut(" ".join(dict.fromkeys(n.op for n in own)) or call.family, 80)
         events.append(
