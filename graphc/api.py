@@ -241,6 +241,7 @@ class CompiledStep:
             kernels=self.kernels,
             memory=self.memory,
             rewrites=self.rewrites,
+            record=self.record(),
         )
 
     def __repr__(self) -> str:

@@ -65,12 +65,11 @@ def _short(target: str) -> str:
 def _as_form(found: Target, form: str) -> str:
     if form == "text":
         return found.listing().text
-    from graphc.inspect import export, jsonform
-
-    graph = found.graph()
     if form == "json":
-        return jsonform.dumps(jsonform.to_document(graph)).rstrip("\n")
-    return export.FORMS[form](graph)
+        return plainjson.dumps(found.record().to_document()).rstrip("\n")
+    from graphc.inspect import export
+
+    return export.FORMS[form](found.graph())
 
 
 def run(args: Namespace) -> int:

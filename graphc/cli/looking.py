@@ -14,7 +14,7 @@ from graphc.grammar import REGIONS
 from graphc.inspect import columns, flow, plainjson
 from graphc.inspect import diff as differences
 from graphc.inspect import show as printing
-from graphc.inspect.document import CallRow
+from graphc.inspect.document import CallRow, document
 from graphc.inspect.layout import folded
 from graphc.inspect.listing import Line, Listing, short_dtype
 from graphc.inspect.why import schedule_text
@@ -63,15 +63,14 @@ def _selection(args: Namespace, listing: Listing) -> flow.Selection:
 def _show_json(args: Namespace, each: Target, listing: Listing) -> Any:
     wanted = _selection(args, listing)
     if args.order:
-        return printing.order_json(flow.overflow_order(listing))
+        return document(order=printing.order_json(flow.overflow_order(listing)))
     if args.stats:
-        return flow.stats(listing)
+        return document(stats=flow.stats(listing))
     if args.schedule:
-        found = _scheduled(each, listing, wanted)
-        return [columns.encode_record(call) for call in found]
+        return document(calls=columns.encode_table(CallRow, tuple(_scheduled(each, listing, wanted))))
     if wanted.everything:
         return each.record().to_document()
-    return [printing.line_json(line) for line in _slice(listing, wanted)]
+    return each.record().only(line.id for line in _slice(listing, wanted)).to_document()
 
 
 def _show_text(args: Namespace, each: Target, listing: Listing) -> tuple[str, bool]:
@@ -133,11 +132,9 @@ def why_order(args: Namespace) -> int:
     links = flow.why_order(listing, first, second)
     back = not links and bool(flow.why_order(listing, second, first))
     if args.json:
-        path = [{"link": link.link, **printing.line_json(link.line)} for link in links]
-        emit(
-            plainjson.dumps({"before": first, "after": second, "ordered": bool(links), "reverse": back, "path": path}),
-            colour=False,
-        )
+        path = [{"link": link.link, "id": link.line.id, "text": link.line.text} for link in links]
+        found = {"before": first, "after": second, "ordered": bool(links), "reverse": back, "path": path}
+        emit(plainjson.dumps(document(why_order=found)), colour=False)
     else:
         emit(printing.why_order_text(listing, first, second, links, back), colour=False)
     return 0 if links else 1
@@ -145,9 +142,13 @@ def why_order(args: Namespace) -> int:
 
 def passes(args: Namespace) -> int:
     """List the passes with what each did."""
+    found = target(args.target, args)
+    if args.json:
+        emit(plainjson.dumps(document(passes=found.record().to_document()["passes"])), colour=False)
+        return 0
     rows: list[dict[str, Any]] = []
     before: Listing | None = None
-    for index, (name, listing) in enumerate(target(args.target, args).passes()):
+    for index, (name, listing) in enumerate(found.passes()):
         row: dict[str, Any] = {"index": index, "name": name, "removed": 0, "added": 0, "changed": 0}
         after = listing or before
         if after is None:
@@ -161,7 +162,7 @@ def passes(args: Namespace) -> int:
             }
         rows.append(row | {"nodes": len(after)})
         before = after
-    emit(plainjson.dumps(rows) if args.json else _passes_text(rows), colour=False)
+    emit(_passes_text(rows), colour=False)
     return 0
 
 
@@ -186,7 +187,7 @@ def diff(args: Namespace) -> int:
     """Compare two graphs; 1 if they differ."""
     difference = differences.compare(target(args.a, args).listing(), target(args.b, args).listing())
     text = differences.diff_text(difference, nodes=args.nodes) if not args.json else ""
-    emit(plainjson.dumps(difference.to_json()) if args.json else text, colour=False)
+    emit(plainjson.dumps(document(diff=difference.to_json())) if args.json else text, colour=False)
     return 1 if difference else 0
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from graphc.inspect.document import BufferRow, Record
+from graphc.inspect.document import BufferRow, Record, document
 from graphc.inspect.flow import shown
 from graphc.inspect.layout import in_bytes, table
 
@@ -143,29 +143,21 @@ def _bars(record: Record, at: int, columns: int) -> list[str]:
 
 def memory_json(record: Record, rss: Mapping[str, int] | None = None, *, call: int | None = None) -> dict[str, Any]:
     """The same as plain data."""
-    m = record.memory
-    at = m.peak_call if call is None else call
+    at = record.memory.peak_call if call is None else call
     alive = [] if at is None else alive_at(record, at)
     classes, cells = sums(record, alive)
-    return {
-        "schema": "graphc.memory",
-        "version": 1,
-        "name": record.name,
-        "arena": m.arena,
-        "peak": m.peak,
-        "peak_call": m.peak_call,
-        "parameters": m.parameters,
-        "state": m.state,
-        "constants": m.constants,
-        "inputs": m.inputs,
-        "lower_bound": m.lower_bound,
-        "process": dict(rss) if rss else None,
-        "timeline": timeline(record),
-        "at": {
+    sections = record.to_document()
+    return document(
+        name=record.name,
+        memory=sections["memory"],
+        process=dict(rss) if rss else None,
+        buffers=sections["buffers"],
+        alive={
+            "timeline": timeline(record),
             "call": at,
             "bytes": sum(b.bytes for b in alive),
             "classes": classes,
             "cells": cells,
             "buffers": [b.id for b in alive],
         },
-    }
+    )

@@ -1,4 +1,4 @@
-"""Data as JSON text that is safe wherever it is put."""
+"""JSON as graphc writes it: safe wherever it is put."""
 
 from __future__ import annotations
 
@@ -7,8 +7,18 @@ from typing import Any
 
 
 def dumps(data: Any) -> str:
-    """JSON that is plain ASCII and safe inside an HTML page: a `<` in a user's name cannot close a script element."""
-    return json.dumps(data, indent=1, default=_number, allow_nan=False).replace("<", "\\u003c") + "\n"
+    """Compact JSON that is plain ASCII and safe inside an HTML page: a `<` in a user's name cannot close a script element.
+
+    Each key at the top of an object has a line of its own.
+    """
+    if isinstance(data, dict) and data:
+        return "{\n" + ",\n".join(f"{_compact(str(k))}:{_compact(v)}" for k, v in data.items()) + "\n}\n"
+    return _compact(data) + "\n"
+
+
+def _compact(data: Any) -> str:
+    text = json.dumps(data, separators=(",", ":"), default=_number, allow_nan=False)
+    return text.replace("<", "\\u003c")
 
 
 def _number(value: object) -> Any:

@@ -50,26 +50,6 @@ def slice_text(listing: Listing, found: Sequence[Line], wanted: Selection) -> st
     return "\n".join(lines)
 
 
-def line_json(line: Line) -> dict[str, Any]:
-    """A node of a listing as plain data."""
-    return {
-        "id": line.id,
-        "op": line.op,
-        "name": line.name,
-        "types": list(line.types),
-        "inputs": [f"%{node}{f'#{slot}' if slot else ''}" for node, slot in line.inputs],
-        "after": list(line.after),
-        "attrs": line.attrs,
-        "scope": line.scope,
-        "loc": {"file": line.file, "line": line.line} if line.file else None,
-        "region": line.region,
-        "fwd": line.fwd,
-        "origin": line.origin._asdict() if line.origin else None,
-        "path": [{"id": id, "attr": attr} for id, attr in line.path],
-        "text": line.text,
-    }
-
-
 def why_order_text(listing: Listing, first: int, second: int, links: Sequence[Link], back: bool) -> str:
     """The path that guarantees an order, one node a line, or that there is none; `back` says that one guarantees the reverse."""
     a, b = brief(listing[first]), brief(listing[second])

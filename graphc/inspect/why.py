@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphc.errors import ArgumentValueError
-from graphc.inspect.document import BufferRow, CallRow, NodeRow, Record, Rewrite
+from graphc.inspect.document import BufferRow, CallRow, NodeRow, Record, Rewrite, document
 from graphc.inspect.flow import shown
 from graphc.inspect.layout import in_bytes
 
@@ -181,9 +181,7 @@ def _generated(record: Record, about: Why) -> list[str]:
 def why_json(record: Record, about: Why) -> dict[str, Any]:
     """The same as plain data."""
     node = about.node
-    return {
-        "schema": "graphc.why",
-        "version": 1,
+    found = {
         "id": about.id,
         "text": about.text or None,
         "cell": record.cells[node.cell].path if node else None,
@@ -195,12 +193,15 @@ def why_json(record: Record, about: Why) -> dict[str, Any]:
         "fwd": node.fwd if node else None,
         "back": [_row(row) for row in about.back],
         "forward": [_row(row) for row in about.forward],
-        "calls": [
-            {"index": c.index, "kernel": c.kernel, "line": c.line, "source": about.source.get(c.line or 0), "nodes": list(c.nodes)}
-            for c in about.calls
-        ],
+        "calls": [_call(about, c) for c in about.calls],
         "buffers": [b.id for b in about.buffers],
     }  # fmt: skip
+    return document(why=found)
+
+
+def _call(about: Why, call: CallRow) -> dict[str, Any]:
+    code = about.source.get(call.line or 0)
+    return {"index": call.index, "kernel": call.kernel, "line": call.line, "source": code, "nodes": list(call.nodes)}
 
 
 def _row(row: Rewrite) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graphc.inspect.document import CallRow, Profile, Record
+from graphc.inspect.document import CallRow, Profile, Record, document
 from graphc.inspect.flow import shown
 from graphc.inspect.layout import cut, table
 from graphc.profiling.shares import Share, by_cell, by_kernel, by_op, inclusive, profile_of
@@ -155,18 +155,9 @@ def _of_peak(value: float | None, peak: float | None) -> str:
 
 def profile_json(record: Record) -> dict[str, Any]:
     """The same figures as plain data, without rounding."""
-    profile = profile_of(record)
-    kernels = by_kernel(record)
-    return {
-        "schema": "graphc.profile",
-        "version": 1,
-        "name": record.name,
-        "runs": profile.runs,
-        "step_ms": profile.step_ms,
-        "counted_ms": profile.counted_ms,
-        "covered": profile.covered,
-        "threads": record.target.threads,
-        "peak": {"gflops": profile.gflops, "gbs": profile.gbs},
+    profile_of(record)
+    sections = record.to_document()
+    shares = {
         "cells": [{"cell": path, **_share(s)} for path, s in by_cell(record).items()],
         "ops": [{"op": op, **_share(s)} for op, s in by_op(record).items()],
         "kernels": [
@@ -182,9 +173,10 @@ def profile_json(record: Record) -> dict[str, Any]:
                 "gbs": s.gbs,
                 "nodes": sorted(s.nodes),
             }
-            for symbol, s in kernels.items()
+            for symbol, s in by_kernel(record).items()
         ],
     }
+    return document(name=record.name, target=sections["target"], profile=sections["profile"], shares=shares)
 
 
 def _share(share: Share) -> dict[str, Any]:
