@@ -181,7 +181,9 @@ def load_record(path: str | Path) -> Record:
 
     Raises ArgumentValueError if there is no such file, ParseError if it cannot be read.
     """
-    return saved_record(path) or of_graph(load(path))
+    file = Path(path)
+    file = file / "graph.json" if (file / "graph.json").is_file() else file
+    return saved_record(file) or of_graph(load(file))
 
 
 def load_passes(path: str | Path) -> list[tuple[str, Graph | None]]:
