@@ -4,8 +4,10 @@ which is run and whose compiled steps are looked at.
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,7 +88,8 @@ def targets(name: str, args: Namespace, *, inputs: bool = False) -> list[Target]
 
         compat.install()
     if is_source(name):
-        step, given = compiled(name)
+        with redirect_stdout(sys.stderr):  # What the user's file prints is none of the command's output.
+            step, given = compiled(name)
         return [Target(name, step, inputs=given)]
     if name.endswith(".py"):
         raise TargetError(
