@@ -6,14 +6,14 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from graphc import collector, context, passes
-from graphc.build import build, kernel_error, notes_of, too_large
+from graphc.build import build, kernel_error, notes_of, pipeline_of, refuse_gradients, too_large
 from graphc.debug import switches, threads
 from graphc.entry import Entry
 from graphc.errors import (
@@ -21,7 +21,6 @@ from graphc.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     Loc,
-    LoweringError,
     SignatureError,
     user_loc,
 )
@@ -33,7 +32,6 @@ from graphc.ir import Graph
 from graphc.ir import walk as walk_nodes
 from graphc.lower import lower
 from graphc.nn.cell.cell import Cell
-from graphc.ops.declared.transforms import REQUESTS
 from graphc.ops.functional.printing import PrintLog
 from graphc.ops.tensor.arrays import native, require_dtype
 from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
@@ -45,7 +43,7 @@ from graphc_codegen.forks import rlock, unforked
 from graphc_codegen.program import symbol
 
 if TYPE_CHECKING:
-    from graphc.inspect.record import Record
+    from graphc.inspect.record import Profile, Record
     from graphc_codegen import Bound
     from graphc_codegen.run.native import NativeBound
 
@@ -53,6 +51,10 @@ if TYPE_CHECKING:
 SKIPPED.add(os.path.dirname(os.path.abspath(generator.__file__)) + os.sep)
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+#: What is told of every step that has been compiled, such as commands that run a user's script to look at its steps.
+watchers: list[Callable[[CompiledStep], None]] = []
 
 
 class Timing(NamedTuple):
@@ -114,7 +116,7 @@ class CompiledStep:
         traced_at = time.perf_counter()
         with failing("running the passes", outermost=True, deep=True):
             self._stages = passes.run(traced.graph, pipeline)
-            _refuse_gradients(self.graph)
+            refuse_gradients(self.graph)
         passed_at = time.perf_counter()
         on = switches()
         with failing("lowering", locations=self._locations, outermost=True, deep=True):
@@ -124,6 +126,7 @@ class CompiledStep:
         with failing("generating code", locations=self._locations, notes=notes_of(program), outermost=True, deep=True):
             self._executable = build(program, checked=not on.jit, locations=self._locations())
         self._calls = traced.calls
+        self._profile: Profile | None = None
         self._outputs = traced.structure
         self._numbers = [i for i, is_number in enumerate(traced.numbers) if is_number]
         self._params = [traced.params[i] for i in self._lowered.params]
@@ -145,6 +148,8 @@ class CompiledStep:
             from graphc.recording.dumping import dump_as_asked
 
             dump_as_asked(self)
+        for watch in tuple(watchers):
+            watch(self)
 
     # ---- looking inside
 
@@ -207,11 +212,24 @@ class CompiledStep:
             for call, seconds in self._bound.timings()
         ]
 
+    def profile(self, *args: Any, runs: int | None = None, **kwargs: Any) -> Record:
+        """Measure where the time goes when the step is called so; returns its record with `profile`, as `record` does from now.
+
+        runs: how often it is run; by default as often as fits into a second and a half. Parameters are what they were before
+        afterwards. Raises SignatureError as a call does, ArgumentValueError in checked mode.
+        """
+        from graphc.profiling.measure import measure  # Here, so that a start without measuring is quick.
+
+        self._profile = measure(self, self._arrays(args, kwargs), runs)
+        return self.record()
+
     def record(self) -> Record:
         """The step as plain data: graph, history, schedule, memory; see `graphc.inspect.record`."""
         from graphc.recording.make import Parts, make  # Here, so that a start without records is quick.
 
-        return make(Parts(self._stages, self._calls, self._lowered, self.source, self._executable.target))
+        return make(
+            Parts(self._stages, self._calls, self._lowered, self.source, self._executable.target, self._profile)
+        )
 
     def dump(self, directory: str | Path) -> list[Path]:
         """Write graph, changed passes, statements, generated step and kernels into a directory. Returns the files written."""
@@ -435,40 +453,12 @@ def compile(cell: Cell, *inputs: Any, passes: Sequence[passes.Pass] = passes.PIP
     try:
         if not isinstance(cell, Cell):
             raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
-        pipeline = _pipeline(passes)
+        pipeline = pipeline_of(passes)
         with collector.compiling, unforked:
             return CompiledStep(cell, inputs, kwargs, pipeline=pipeline)
     except BaseException as error:
         clean(error)
         raise
-
-
-def _pipeline(given: Any) -> tuple[passes.Pass, ...]:
-    """The passes to run. Raises ArgumentTypeError for what is no sequence of passes."""
-    if not isinstance(given, (tuple, list)):
-        raise ArgumentTypeError(
-            f"passes= takes a tuple of passes, got {type(given).__name__}",
-            loc=user_loc(),
-            help="for example passes=(*graphc.passes.PIPELINE, mine)",
-        )
-    for each in given:
-        passes.name_of(each)
-    return tuple(given)
-
-
-_WORDS = {"Grad": "gradient", "Jvp": "tangent", "Vmap": "mapped function"}
-
-
-def _refuse_gradients(graph: Graph) -> None:
-    """LoweringError if requests of function transforms are left that no pass has expanded."""
-    left = next((n for n in graph if n.op.name in REQUESTS), None)
-    if left is not None:
-        raise LoweringError(
-            f"a {_WORDS[left.op.name]} is asked for, but no pass of the pipeline expands it",
-            loc=left.loc,
-            nodes=[left.id],
-            help="put graphc.passes.autodiff first: passes=(graphc.passes.autodiff, ...)",
-        )
 
 
 def as_inputs(tree: Any) -> Any:

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from graphc import passes
 from graphc.debug import cpus, switches
-from graphc.errors import CompileError, KernelError, Loc, StepMemoryError, in_words
+from graphc.errors import (
+    ArgumentTypeError,
+    CompileError,
+    KernelError,
+    Loc,
+    LoweringError,
+    StepMemoryError,
+    in_words,
+    user_loc,
+)
 from graphc.ir import Graph, walk
+from graphc.ops.declared.transforms import REQUESTS
 
 if TYPE_CHECKING:
     from graphc_codegen import Executable
@@ -28,12 +40,9 @@ def build(program: Program, *, checked: bool, locations: Mapping[int, Loc] = Map
     """
     from graphc_codegen import CodegenError, compile_program
     from graphc_codegen import KernelError as Failed
-    from graphc_codegen.object_code import cache
 
-    on = switches()
-    directory = None if not on.cache else on.cache_dir or cache.default_directory()
     try:
-        return compile_program(program, cache_dir=directory, checked=checked, compile_threads=cpus())
+        return compile_program(program, cache_dir=object_cache(), checked=checked, compile_threads=cpus())
     except Failed as error:
         raise kernel_error(error, locations) from error
     except CodegenError as error:
@@ -41,6 +50,14 @@ def build(program: Program, *, checked: bool, locations: Mapping[int, Loc] = Map
             f"the code generator failed: {error}",
             help="this is a bug in graphc: please report it with the file of step.dump()",
         ) from error
+
+
+def object_cache() -> Path | None:
+    """The directory of the object cache; None where it is switched off."""
+    from graphc_codegen.object_code import cache
+
+    on = switches()
+    return None if not on.cache else on.cache_dir or cache.default_directory()
 
 
 def notes_of(program: Program) -> Callable[[Any], str]:
@@ -75,3 +92,31 @@ def too_large(graph: Graph, bytes: int) -> StepMemoryError:
         nodes=[n.id for n in largest],
         help="smaller shapes, or a smaller batch",
     )
+
+
+def pipeline_of(given: Any) -> tuple[passes.Pass, ...]:
+    """The passes to run. Raises ArgumentTypeError for what is no sequence of passes."""
+    if not isinstance(given, (tuple, list)):
+        raise ArgumentTypeError(
+            f"passes= takes a tuple of passes, got {type(given).__name__}",
+            loc=user_loc(),
+            help="for example passes=(*graphc.passes.PIPELINE, mine)",
+        )
+    for each in given:
+        passes.name_of(each)
+    return tuple(given)
+
+
+_WORDS = {"Grad": "gradient", "Jvp": "tangent", "Vmap": "mapped function"}
+
+
+def refuse_gradients(graph: Graph) -> None:
+    """LoweringError if requests of function transforms are left that no pass has expanded."""
+    left = next((n for n in graph if n.op.name in REQUESTS), None)
+    if left is not None:
+        raise LoweringError(
+            f"a {_WORDS[left.op.name]} is asked for, but no pass of the pipeline expands it",
+            loc=left.loc,
+            nodes=[left.id],
+            help="put graphc.passes.autodiff first: passes=(graphc.passes.autodiff, ...)",
+        )

@@ -31,6 +31,7 @@ BASE = {
         "failures",
         "files",
         "frames",
+        "grammar",
         "instead",
         "scripts",
         "suggest",
@@ -46,6 +47,7 @@ ALLOWED = {
     "graphc.debug": set(),
     "graphc.dispatch": set(),
     "graphc.arguments": {"graphc.errors"},
+    "graphc.grammar": set(),
     "graphc.instead": set(),
     "graphc.suggest": {"graphc.errors", "graphc.instead"},
     "graphc.frames": {"graphc.errors", "graphc.debug"},
@@ -67,6 +69,22 @@ ALLOWED = {
 LATE = {
     ("graphc/api.py", "graphc.recording.dumping"): "dumps are rare",
     ("graphc/api.py", "graphc.recording.make"): "records are rare",
+    ("graphc/api.py", "graphc.profiling.measure"): "few steps are measured",
+    ("graphc/inspect/document.py", "graphc.ir.parse"): "records are read without graphs",
+    ("graphc/cli/commands.py", "graphc.inspect.export"): "only `dump --as dot` and the like draw",
+    **{
+        (f"graphc/cli/{file}.py", f"graphc.{module}"): "what is on disk is read without the compiler"
+        for file, module in (
+            ("measuring", "files"),
+            ("measuring", "profiling.measure"),
+            ("measuring", "profiling.report"),
+            ("running", "api"),
+            ("running", "compat"),
+            ("targets", "cli.running"),
+            ("targets", "compat"),
+            ("targets", "inspect.dump"),
+        )
+    },
     ("graphc/cli/commands.py", "graphc.compat"): "only `run --mindspore` needs it",
     ("graphc/cli/commands.py", "graphc.examples.train_digits"): "only `train` needs it",
     (
@@ -102,6 +120,8 @@ LATE = {
             ("run/native", "object_code.user_functions"),
             ("run/executable", "run.checked"),
             ("run/executable", "validate"),
+            ("run/peak", "object_code.cache"),
+            ("run/peak", "object_code.llvm_modules"),
             ("run/queue", "object_code.cache"),
             ("run/queue", "object_code.llvm_modules"),
             ("run/queue", "object_code.numba_step"),
@@ -133,7 +153,7 @@ OUTSIDE = {
 #: Reads of the environment outside graphc.debug, and why.
 ENVIRONMENT = {
     "graphc/debug.py": "the switches",
-    "graphc/cli/commands.py": "NO_COLOR, which is no switch of graphc's",
+    "graphc/cli/looking.py": "NO_COLOR, which is no switch of graphc's",
     "codegen/graphc_codegen/object_code/cache.py": "XDG_CACHE_HOME: where caches are kept on this machine",
 }
 

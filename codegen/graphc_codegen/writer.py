@@ -27,6 +27,9 @@ WORDS = {
     "failure": 9, "interrupt": 10, "interrupted": 11,
 }  # fmt: skip
 CONTEXT = 128
+#: What a profiling build counts of every call, by word: cycles that it waited for other threads and that it worked, how often it
+#: ran, and the cycle counter when it last came.
+COUNTED = {"waited": 0, "worked": 1, "calls": 2, "came": 3}
 #: A loop whose turns are handed out has at least so many per thread; a thread takes some of its own about so many times; so
 #: many threads may take turns from a part, its own one among them.
 _LEAST_TURNS, _TAKES, _ASKERS = 12, 64, 4

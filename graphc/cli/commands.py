@@ -8,21 +8,15 @@ import difflib
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterable
-from typing import Any
 
 from graphc.cli import doctor as health
-from graphc.cli.targets import compiled, graph_of, is_source, passes_of, record_of
+from graphc.cli.looking import emit
+from graphc.cli.targets import Target, target
 from graphc.errors import CODES
 from graphc.frames import clean
-from graphc.inspect import diff as differences
-from graphc.inspect import export, flow, jsonform
-from graphc.inspect import show as printing
-from graphc.inspect.document import document
-from graphc.inspect.tables import of_graph
-from graphc.ir import REGIONS, Graph, to_text, walk
+from graphc.inspect import plainjson
 from graphc.scripts import TargetError
-from graphc.suggest import nearest, question
+from graphc.suggest import question
 
 
 def train(args: Namespace) -> int:
@@ -43,136 +37,39 @@ def train(args: Namespace) -> int:
 
 def dump(args: Namespace) -> int:
     """Print the graph in a form, or write the whole dump; both if asked for."""
-    step = compiled(args.target) if is_source(args.target) else None
-    if args.out is not None and step is None:
+    found = target(args.target, args)
+    if args.out is not None and found.step is None:
         raise TargetError(
             f"--out writes the dump of a compiled step, {args.target!r} is none", help="name it as FILE.py:ATTR"
         )
-    if args.form is None and step is None:
+    if args.form is None and found.step is None:
         raise TargetError(
             f"{args.target!r} is on disk already; say how to print it",
             help="graphc dump TARGET --as text, json, dot or mermaid",
         )
     if args.form is not None:
-        graph: Graph = step.graph if step is not None else graph_of(args.target)
-        print(_as_form(graph, args.form))
-    if step is not None and (args.out is not None or args.form is None):
-        written = step.dump(args.out or os.path.join("out", args.target.rpartition(":")[2]))
+        print(_as_form(found, args.form))
+    if found.step is not None and (args.out is not None or args.form is None):
+        written = found.step.dump(args.out or os.path.join("out", _short(args.target)))
         # With --as, stdout is the graph and nothing else.
         print("\n".join(map(str, written)), file=sys.stderr if args.form else sys.stdout)
     return 0
 
 
-def _as_form(graph: Graph, form: str) -> str:
+def _short(target: str) -> str:
+    """What a dump is called if nothing is said: the attribute, or the script without its ending."""
+    file, colon, attr = target.rpartition(":")
+    return attr if colon and file.endswith(".py") else os.path.basename(target).removesuffix(".py")
+
+
+def _as_form(found: Target, form: str) -> str:
+    if form == "text":
+        return found.listing().text
     if form == "json":
-        return jsonform.dumps(of_graph(graph).to_document()).rstrip("\n")
-    return to_text(graph) if form == "text" else export.FORMS[form](graph)
+        return plainjson.dumps(found.record().to_document()).rstrip("\n")
+    from graphc.inspect import export
 
-
-def show(args: Namespace) -> int:
-    """Print a graph, a slice of it, its overflow order or its counts."""
-    wanted = flow.Selection(args.region, args.scope, args.op, args.start, args.end)
-    if wanted.region is not None and wanted.region not in REGIONS:
-        raise TargetError(f"there is no region {wanted.region!r}", help=f"the regions are {', '.join(REGIONS)}")
-    if (args.order or args.stats) and not wanted.everything:
-        raise TargetError(f"--{'order' if args.order else 'stats'} is about the whole graph; it takes no {wanted}")
-    if args.json and wanted.everything and not (args.order or args.stats):
-        _print(jsonform.dumps(record_of(args.target).to_document()), colour=False)
-        return 0
-    graph = graph_of(args.target)
-    if args.order:
-        spines = flow.overflow_order(graph)
-        _print(
-            jsonform.dumps(document(order=printing.order_json(spines)))
-            if args.json
-            else printing.order_text(graph, spines),
-            colour=False,
-        )
-    elif args.stats:
-        counts = flow.stats(graph)
-        _print(jsonform.dumps(document(stats=counts)) if args.json else printing.stats_text(counts), colour=False)
-    elif wanted.everything:
-        _print(to_text(graph), colour=True)
-    else:
-        _show_slice(graph, wanted, args.json)
-    return 0
-
-
-def _show_slice(graph: Graph, wanted: flow.Selection, as_json: bool) -> None:
-    found = flow.select(graph, wanted)
-    everything = [n for _, n in walk(graph)]
-    if not found and wanted.op is not None:
-        _refuse_unknown("op", wanted.op, graph, (n.op.name for n in everything))
-    if not found and wanted.scope is not None:
-        _refuse_unknown("scope", wanted.scope, graph, (n.scope for n in everything))
-    if as_json:
-        nodes = of_graph(graph).only(p.node.id for p in found)
-        _print(jsonform.dumps(nodes.to_document()), colour=False)
-    else:
-        _print(printing.slice_text(graph, found, wanted, len(everything)), colour=True)
-
-
-def _refuse_unknown(what: str, name: str, graph: Graph, known: Iterable[str]) -> None:
-    """TargetError if no node at all has that op or scope; otherwise the slice is just empty."""
-    names = sorted(set(filter(None, known)))
-    if any(n == name or (what == "scope" and n.startswith(name + ".")) for n in names):
-        return
-    raise TargetError(
-        f"no node of graph @{flow.shown(graph.name)} has {what} {name!r}", help=question(nearest(name, names, 3))
-    )
-
-
-def passes(args: Namespace) -> int:
-    """List the passes with what each did."""
-    if args.json:
-        table = record_of(args.target).to_document()["passes"]
-        _print(jsonform.dumps(document(passes=table)), colour=False)
-        return 0
-    rows: list[dict[str, Any]] = []
-    before: Graph | None = None
-    for index, (name, graph) in enumerate(passes_of(args.target)):
-        row: dict[str, Any] = {"index": index, "name": name, "removed": 0, "added": 0, "changed": 0}
-        after = graph or before
-        if after is None:
-            raise TargetError(f"{args.target!r} lacks the graph of its first pass")
-        if before is not None:
-            difference = differences.compare(before, after)
-            row |= {
-                "removed": len(difference.removed),
-                "added": len(difference.added),
-                "changed": len(difference.changed) + len(difference.structure),
-            }
-        rows.append(row | {"nodes": after.count()})
-        before = after
-    _print(_passes_text(rows), colour=False)
-    return 0
-
-
-def _passes_text(rows: list[dict[str, Any]]) -> str:
-    lines = ["      removed   added changed   nodes  pass"]
-    for r in rows:
-        moves = [
-            f"{sign}{r[key]}" if r[key] else "." for sign, key in (("-", "removed"), ("+", "added"), ("~", "changed"))
-        ]
-        lines.append(
-            f"  {r['index']:02}  {moves[0]:>7} {moves[1]:>7} {moves[2]:>7} {r['nodes']:>7}  {_plain(r['name'])}"
-        )
-    return "\n".join(lines)
-
-
-def _plain(name: str) -> str:
-    """A name without anything that a terminal would obey."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
-
-
-def diff(args: Namespace) -> int:
-    """Compare two graphs; 1 if they differ."""
-    difference = differences.compare(graph_of(args.a), graph_of(args.b))
-    _print(
-        jsonform.dumps(document(diff=difference.to_json())) if args.json else differences.diff_text(difference),
-        colour=False,
-    )
-    return 1 if difference else 0
+    return export.FORMS[form](found.graph())
 
 
 def run(args: Namespace) -> int:
@@ -230,33 +127,22 @@ def explain(args: Namespace) -> int:
         near = difflib.get_close_matches(code.upper(), CODES, n=2)
         raise TargetError(f"there is no error code {code!r}", help=question(near) or "graphc explain lists them all")
     chosen = {code.upper(): CODES[code.upper()]} if code is not None else CODES
-    _print(jsonform.dumps(chosen) if args.json else "\n".join(f"{c}  {m}" for c, m in chosen.items()), colour=False)
+    emit(plainjson.dumps(chosen) if args.json else "\n".join(f"{c}  {m}" for c, m in chosen.items()), colour=False)
     return 0
 
 
 def doctor(args: Namespace) -> int:
     """Print what a bug report needs."""
     found = health.report()
-    _print(jsonform.dumps(found) if args.json else health.report_text(found), colour=False)
+    emit(plainjson.dumps(found) if args.json else health.report_text(found), colour=False)
     return 0
 
 
-def _print(text: str, *, colour: bool) -> None:
-    text = text.rstrip("\n")
-    # https://no-color.org: any value that is not empty switches colour off.
-    if colour and sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
-        text = printing.paint(text)
-    print(text)
-
-
 __all__ = [
-    "diff",
     "doctor",
     "dump",
     "explain",
-    "passes",
     "report",
     "run",
-    "show",
     "train",
 ]

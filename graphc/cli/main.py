@@ -20,6 +20,8 @@ _DESCRIPTION = "Compile MindSpore-style training cells for the CPU, and look at 
 _TARGETS = """
 TARGET is a dump directory, a .ir file, a graph.json, or FILE.py:ATTR. ATTR is a function without
 arguments that returns (cell, inputs), or a compiled step; it is compiled when the command runs.
+With --script it is FILE.py, which is run as it is, and with --mindspore `import mindspore` means graphc in
+it: what is looked at are the steps it compiles.
 
 examples:
   graphc train --epochs 5 --out out/digits      train LeNet-5 on handwritten digits
@@ -139,6 +141,23 @@ def _add_load(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_target_options(command: argparse.ArgumentParser) -> None:
+    """How a TARGET is read: as a script, and which of its steps is looked at."""
+    command.add_argument("--mindspore", action="store_true", help="run FILE.py where `import mindspore` means graphc")
+    command.add_argument("--script", action="store_true", help="run FILE.py as a script")
+    command.add_argument("--args", metavar="TEXT", help="the script's own arguments, as one text")
+    command.add_argument(
+        "--step",
+        type=_integer(1),
+        metavar="N",
+        help="the N-th step that the script compiles (default: the first that trains)",
+    )
+    command.add_argument(
+        "--to-end", action="store_true", help="run the script to its end, not only until that step is compiled"
+    )
+    _add_load(command)
+
+
 def _add_opt(commands: _Commands[argparse.ArgumentParser]) -> None:
     opt = _command(commands, "opt", "run passes on a graph and print what they make of it", _OPT)
     opt.add_argument("graph", metavar="FILE.ir", help="the graph")
@@ -177,6 +196,21 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+#: The modules of graphc.cli with what the commands do; "commands" for the others.
+_ROOMS = {
+    "opt": "graphs",
+    "lower": "graphs",
+    "show": "looking",
+    "passes": "looking",
+    "diff": "looking",
+    "why-order": "looking",
+    "profile": "measuring",
+    "mem": "measuring",
+    "why": "measuring",
+}
+#: Commands whose arguments are described at their end.
+_TAKE_TARGETS = ("dump", *(name for name, room in _ROOMS.items() if room != "graphs"))
+
 _Commands = argparse._SubParsersAction  # argparse has no public name for it.
 
 
@@ -188,7 +222,7 @@ def _command(
         help=help,
         description=help[0].upper() + help[1:] + ".",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=_TARGETS.split("\n\n")[0] if name in ("dump", "show", "passes", "diff") else epilog,
+        epilog=_TARGETS.split("\n\n")[0] if name in _TAKE_TARGETS else epilog,
     )
     made.set_defaults(run=_run(name))
     return made
@@ -196,9 +230,9 @@ def _command(
 
 def _run(name: str) -> Callable[[argparse.Namespace], int]:
     def run(args: argparse.Namespace) -> int:
-        room = import_module("graphc.cli.graphs" if name in ("opt", "lower") else "graphc.cli.commands")
+        room = import_module(f"graphc.cli.{_ROOMS.get(name, 'commands')}")
         _load(getattr(args, "load", ()))
-        function: Callable[[argparse.Namespace], int] = getattr(room, name)
+        function: Callable[[argparse.Namespace], int] = getattr(room, name.replace("-", "_"))
         return function(args)
 
     return run
@@ -252,6 +286,7 @@ def _add_dump(commands: _Commands[argparse.ArgumentParser]) -> None:
     dump.add_argument(
         "--as", dest="form", choices=("text", "json", "dot", "mermaid"), help="print the graph in this form"
     )
+    _add_target_options(dump)
 
 
 def _add_show(commands: _Commands[argparse.ArgumentParser]) -> None:
@@ -262,13 +297,19 @@ def _add_show(commands: _Commands[argparse.ArgumentParser]) -> None:
     show.add_argument("--op", metavar="NAME", help="only nodes of this op")
     show.add_argument("--from", dest="start", type=_node_id, metavar="ID", help="only what depends on this node")
     show.add_argument("--to", dest="end", type=_node_id, metavar="ID", help="only what this node depends on")
+    show.add_argument(
+        "--grad-of", metavar="NODE", help="only what computes the gradient of this node (an id or a name)"
+    )
+    show.add_argument("--at", metavar="FILE:LINE", help="only what was made on this line, or in this file")
+    show.add_argument("--dtype", metavar="NAME", help="only nodes with a result of this dtype, e.g. f16 or float16")
     what = show.add_mutually_exclusive_group()
     what.add_argument(
         "--order", action="store_true", help="the order that the overflow check imposes, from loss to update"
     )
     what.add_argument("--stats", action="store_true", help="how many nodes, by region and op")
+    what.add_argument("--schedule", action="store_true", help="the calls that compute them, in the order of execution")
     show.add_argument("--json", action="store_true", help="as JSON")
-    _add_load(show)
+    _add_target_options(show)
 
 
 def _add_report(commands: _Commands[argparse.ArgumentParser]) -> None:
@@ -285,15 +326,39 @@ def _add_report(commands: _Commands[argparse.ArgumentParser]) -> None:
 def _add_others(commands: _Commands[argparse.ArgumentParser]) -> None:
     passes = _command(commands, "passes", "list the passes with the nodes each removed and added")
     passes.add_argument("target", metavar="TARGET", help="a dump directory or FILE.py:ATTR")
-    diff = _command(commands, "diff", "compare two graphs node by node, by id; exit code 1 if they differ")
+    diff = _command(commands, "diff", "say in what two graphs differ; exit code 1 if they do")
     diff.add_argument("a", metavar="A", help="a TARGET")
     diff.add_argument("b", metavar="B", help="a TARGET")
+    diff.add_argument("--nodes", action="store_true", help="list every node, not only what the summary leaves open")
+    order = _command(
+        commands, "why-order", "show what guarantees that one node runs before another; exit code 1 if nothing does"
+    )
+    order.add_argument("target", metavar="TARGET", help="what to look at")
+    order.add_argument("a", metavar="A", help="the node that is first: an id such as %%12, or a name")
+    order.add_argument("b", metavar="B", help="the node that is later")
+    why = _command(commands, "why", "show where a node comes from, back to your line, and where it is computed")
+    why.add_argument("target", metavar="TARGET", help="what to look at")
+    why.add_argument("node", metavar="NODE", help="an id such as %%42, of a node that is gone, too; or a name")
+    profile = _command(commands, "profile", "run a step and say where its time goes: by Cell, op and kernel")
+    profile.add_argument("target", metavar="TARGET", help="what to run; or a record with times, as --record writes it")
+    profile.add_argument("--runs", type=_integer(1), metavar="N", help="runs to time (default: those of 1.5 seconds)")
+    profile.add_argument(
+        "--trace", metavar="FILE.json", help="write one run as a trace for Perfetto or chrome://tracing"
+    )
+    profile.add_argument("--record", metavar="FILE.json", help="write the step's record, with the times")
+    mem = _command(commands, "mem", "say what memory a step takes, when, and for what")
+    mem.add_argument("target", metavar="TARGET", help="what to look at")
+    mem.add_argument("--at", type=_integer(0), metavar="CALL", help="look at this call instead of the peak")
+    for command in (profile, mem):
+        command.add_argument(
+            "--rows", type=_integer(1), default=15, metavar="N", help="rows of a table (default %(default)s)"
+        )
     explain = _command(commands, "explain", "say what an error code means; without a code, list them")
     explain.add_argument("error_code", nargs="?", metavar="CODE", help="for example GC101")
     doctor = _command(commands, "doctor", "print versions, CPU features, switches and the cache, for a bug report")
-    _add_load(passes)
-    _add_load(diff)
-    for command in (passes, diff, explain, doctor):
+    for command in (passes, diff, order, why, profile, mem):
+        _add_target_options(command)
+    for command in (passes, diff, order, why, profile, mem, explain, doctor):
         command.add_argument("--json", action="store_true", help="as JSON")
 
 

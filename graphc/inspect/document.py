@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from graphc.errors import ParseError
 from graphc.inspect import columns
-from graphc.ir import Graph, parse
+
+if TYPE_CHECKING:
+    from graphc.ir import Graph
 
 SCHEMA, VERSION = "graphc.step", 2
 
@@ -247,30 +249,56 @@ class Memory:
 class CallTime:
     """The time of a call.
 
-    call   index into `calls`
-    ms     milliseconds per run for each thread, medians
-    count  how often it ran in one run of the step
+    call    index into `calls`
+    ms      milliseconds per run in which each thread worked on it, medians
+    waited  milliseconds per run that each thread waited for others before it, medians
+    count   how often it ran in one run of the step
     """
 
     call: int
     ms: tuple[float, ...]
+    waited: tuple[float, ...]
     count: float
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """What a thread did in one run of the step. Of a call in a loop it is the last turn, with the mean time of all turns.
+
+    call    index into `calls`
+    thread  its number; 0 is the one that called the step
+    start   milliseconds from the first call of the run until the thread came to this one
+    waited  milliseconds that it waited for others then
+    ms      milliseconds that it worked on it after that
+    """
+
+    call: int
+    thread: int
+    start: float
+    waited: float
+    ms: float
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
     """What profiling found.
 
-    runs     runs that were timed
-    step_ms  milliseconds per run, the median
-    calls    the time of each call
-    gflops   floating point operations per nanosecond that this machine can do at most; null where that was not measured
-    gbs      bytes per nanosecond that it can move at most; null where that was not measured
+    runs        runs that were timed
+    step_ms     milliseconds per run of the step, the median
+    counted_ms  milliseconds per run of its profiling build, which counts the time of its calls, the median
+    covered     share of a run of the profiling build that its calls take in the first thread, waiting included, the median
+    calls       the time of each call
+    timeline    the run of the profiling build whose time is the median
+    gflops      floating point operations per nanosecond that this machine can do at most; null where that was not measured
+    gbs         bytes per nanosecond that it can move at most; null where that was not measured
     """
 
     runs: int
     step_ms: float
+    counted_ms: float
+    covered: float
     calls: tuple[CallTime, ...]
+    timeline: tuple[Slice, ...]
     gflops: float | None
     gbs: float | None
 
@@ -348,6 +376,8 @@ class Record:
 
     def graph(self) -> Graph:
         """The graph, rebuilt from its text. Large constants have their hash, not their data: `graphc.inspect.dump.load` has."""
+        from graphc.ir import parse  # Here, so that records are read quickly.
+
         return parse(self.text)
 
 
@@ -360,7 +390,12 @@ def document(**sections: Any) -> dict[str, Any]:
 _OTHERS = {
     "order": "graphc show --order: for each overflow check what runs before it, what it waits for, and what waits for it",
     "stats": "graphc show --stats: nodes, edges, parameters",
-    "diff": "graphc diff: nodes that were added, removed and changed",
+    "diff": "graphc diff: what is different, by kind; Cells and nodes that were inserted, removed and changed",
+    "why": "graphc why: history of a node, its lines, calls and buffers",
+    "why_order": "graphc why-order: whether a node runs before another one, and the path of edges that guarantees it",
+    "alive": "graphc mem: bytes alive at each call, and what is alive at the peak by class and Cell",
+    "process": "graphc mem: bytes of the process that are in memory; null where nothing was run",
+    "shares": "graphc profile: milliseconds by Cell, op and kernel",
 }
 
 
@@ -409,6 +444,7 @@ def _require_sound(record: Record) -> None:
     _require("memory.peak_call", () if peak is None else (peak,), range(calls))
     if record.profile is not None:
         _require("profile.calls", (t.call for t in record.profile.calls), range(calls))
+        _require("profile.timeline", (t.call for t in record.profile.timeline), range(calls))
 
 
 def _unique(what: str, ids: Iterable[int]) -> set[int]:

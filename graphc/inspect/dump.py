@@ -15,7 +15,6 @@ graph.dot, graph.mmd the graph as a picture, for Graphviz and Mermaid, where tha
 from __future__ import annotations
 
 import io
-import json
 import re
 import zipfile
 import zlib
@@ -27,11 +26,12 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentValueError, ParseError
+from graphc.errors import ParseError
 from graphc.files import make_directory, write_atomic
 from graphc.inspect import export, jsonform
-from graphc.inspect.document import SCHEMA, PassRow, Record
+from graphc.inspect.document import PassRow, Record
 from graphc.inspect.flow import shown
+from graphc.inspect.saved import PASS_FILE, graph_file, pass_files, read_json, read_text, saved_record
 from graphc.inspect.tables import of_graph, pass_rows
 from graphc.ir import REGIONS, Data, Graph, TensorType, dtype_name, parse, to_text, walk
 from graphc.ir.text import INLINE_ELEMENTS
@@ -40,7 +40,6 @@ from graphc.ir.types import parse_type
 #: What `level` may be, 0 being nothing; and the one that writes all but drawings.
 LEVELS, EVERYTHING = (0, 1, 2, 3), 2
 _DRAWINGS = {"dot": "dot", "mermaid": "mmd"}
-_PASS_FILE = re.compile(r"\d\d+_[\w-]+\.ir\Z", re.ASCII)
 _REWRITE_FILE = re.compile(r"\d\d+_[\w-]+\.txt\Z", re.ASCII)
 #: How text and JSON show a large constant.
 _LARGE = re.compile(r"((?:b1|bf16|f16|f32|f64|i8|i16|i32|i64|u8|u16|u32|u64|c64|c128)\[[\d,]*\]) #([0-9a-f]{16})")
@@ -93,7 +92,7 @@ def write_dump(
         }
     if level > EVERYTHING:
         files |= {f"graph.{suffix}": (export.FORMS[form](graph) + "\n").encode() for form, suffix in _DRAWINGS.items()}
-    for folder, ours in (("passes", _PASS_FILE), ("lower", _REWRITE_FILE)):
+    for folder, ours in (("passes", PASS_FILE), ("lower", _REWRITE_FILE)):
         inner = make_directory(root / folder) if level >= EVERYTHING else root / folder
         for stale in inner.iterdir() if inner.is_dir() else ():
             if ours.match(stale.name) and f"{folder}/{stale.name}" not in files:
@@ -180,13 +179,7 @@ def load(path: str | Path) -> Graph:
 
     Raises ArgumentValueError if there is no such file, ParseError if it cannot be read as a graph.
     """
-    file = Path(path)
-    if file.is_dir():
-        if not (file / "step.ir").is_file():
-            raise ArgumentValueError(
-                f"{str(path)!r} is no dump: it has no step.ir", help="graphc dump FILE.py:ATTR makes one"
-            )
-        file = file / "step.ir"
+    file = graph_file(path)
     text = read_text(file)
     constants = _read_constants(file.parent, {digest: parse_type(type) for type, digest in _LARGE.findall(text)})
     if file.suffix == ".json":
@@ -205,11 +198,7 @@ def load_record(path: str | Path) -> Record:
     """
     file = Path(path)
     file = file / "graph.json" if (file / "graph.json").is_file() else file
-    if file.is_file() and file.suffix == ".json":
-        document = read_json(file, read_text(file))
-        if isinstance(document, dict) and document.get("schema") == SCHEMA:
-            return Record.from_document(document)
-    return of_graph(load(file))
+    return saved_record(file) or of_graph(load(file))
 
 
 def load_passes(path: str | Path) -> list[tuple[str, Graph | None]]:
@@ -217,37 +206,7 @@ def load_passes(path: str | Path) -> list[tuple[str, Graph | None]]:
     was.
     """
     root = Path(path)
-    document = read_json(root / "graph.json", read_text(root / "graph.json"))
-    try:
-        listed = document["passes"]
-        if document["schema"] == SCHEMA:
-            listing = list(zip(map(str, listed["name"]), listed["file"], strict=True))
-        else:
-            listing = [(str(p["name"]), p["file"]) for p in listed]
-    except (KeyError, TypeError, ValueError):
-        raise ParseError(f"{str(root / 'graph.json')!r} has no list of passes") from None
-    for _, file in listing:
-        if file is not None and not (isinstance(file, str) and _PASS_FILE.match(file.removeprefix("passes/"))):
-            raise ParseError(f"{str(root / 'graph.json')!r} names {file!r} as a pass file")
-    return [(name, load(root / file) if file else None) for name, file in listing]
-
-
-def read_text(path: Path) -> str:
-    """A text file; ArgumentValueError if there is none, ParseError if it is no text."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ArgumentValueError(f"{str(path)!r} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ParseError(f"{str(path)!r} is no text file") from None
-
-
-def read_json(path: Path, text: str) -> Any:
-    """Parsed JSON; ParseError otherwise."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ParseError(f"{str(path)!r} is no JSON: {error}") from None
+    return [(name, load(root / file) if file else None) for name, file in pass_files(root)]
 
 
 def _read_constants(directory: Path, wanted: Mapping[str, TensorType]) -> dict[str, np.ndarray[Any, Any]]:

@@ -1,66 +1,20 @@
-"""Questions about a program's order and extent: the whole program as one networkx graph, slices of it, the overflow
-order, counts.
-"""
+"""Questions about a program's order and extent: slices of it, what comes before what, the overflow order, counts."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
-
-import networkx as nx
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphc.errors import ArgumentValueError
-from graphc.ir import REGIONS, Graph, Node, Value, walk
+from graphc.grammar import REGIONS, quoted
+from graphc.inspect.listing import Line, Listing, backwards, edges, reached, short_dtype, shortest, type_bytes
+from graphc.suggest import nearest, question
 
-
-class Place(NamedTuple):
-    """A node of a program and where it stands: () for the outer graph, else ((owner id, attribute), ...) from outside
-    in.
-    """
-
-    node: Node
-    path: tuple[tuple[int, str], ...]
-
-
-def places(graph: Graph, path: tuple[tuple[int, str], ...] = ()) -> Iterator[Place]:
-    """Every node of a program in the order of the text IR, outer before inner."""
-    inputs = set(graph.inputs)
-    for node in (*map(graph.node, graph.inputs), *(n for n in graph if n.id not in inputs)):
-        yield Place(node, path)
-        for attr, sub in node.graphs():
-            yield from places(sub, (*path, (node.id, attr)))
-
-
-def flatten(graph: Graph) -> nx.DiGraph[int]:
-    """The program as one DiGraph of node ids, subgraphs included; edge attribute `kind` is "data", "order" or "branch".
-
-    A subgraph's inputs are fed by the trailing operands of the node that holds it (its captures). The operands before
-    them (an If's condition) and the nodes it runs after come before every node of the subgraph. What a subgraph
-    returns flows to its holder.
-    """
-    flat: nx.DiGraph[int] = nx.DiGraph()
-    for owner, node in walk(graph):
-        flat.add_node(node.id)
-        for p, kind in node.predecessors().items():
-            flat.add_edge(p, node.id, kind=kind)
-        for _, sub in node.graphs():
-            _splice(flat, owner.node(node.id), sub)
-    return flat
-
-
-def _splice(flat: nx.DiGraph[int], holder: Node, sub: Graph) -> None:
-    captured = captures(holder, sub)
-    gates = [v.node for v in holder.inputs[: len(holder.inputs) - len(captured)]] + list(holder.after)
-    for source in (n.id for n in sub if not n.predecessors()):
-        flat.add_edges_from((gate, source, {"kind": "branch"}) for gate in gates)
-    flat.add_edges_from((value.node, inner, {"kind": "data"}) for value, inner in captured)
-    for result in sub.results:
-        flat.add_edge(result.value.node, holder.id, kind="data")
+if TYPE_CHECKING:
+    from graphc.ir import Graph, Node, Value
 
 
 def captures(holder: Node, sub: Graph) -> list[tuple[Value, int]]:
@@ -70,8 +24,33 @@ def captures(holder: Node, sub: Graph) -> list[tuple[Value, int]]:
 
 
 def shown(name: str) -> str:
-    """A user's name as messages show it: as it is where it is plain, else quoted and escaped."""
-    return name if re.fullmatch(r"[\w.\-]+", name, re.ASCII) else json.dumps(name)
+    """A user's name as messages show it: as it is where all of it can be printed, else quoted and escaped."""
+    if name and name.isprintable() and not re.search(r'[\s"\\;{}()=%<>]', name):
+        return name
+    return quoted(name)
+
+
+def find(listing: Listing, reference: str) -> int:
+    """The node that "%12", "12" or a name means. Raises ArgumentValueError if there is none, or more than one of a name."""
+    digits = reference.removeprefix("%")
+    if digits.isascii() and digits.isdigit():
+        if int(digits) in listing.lines:
+            return int(digits)
+        raise ArgumentValueError(f"there is no node %{digits} in graph @{shown(listing.name)}")
+    # What a subgraph takes has the name of the value outside.
+    named = [line.id for line in listing if line.name == reference and not (line.path and line.op == "Input")]
+    if len(named) == 1:
+        return named[0]
+    if named:
+        which = ", ".join(f"%{id}" for id in named[:4])
+        raise ArgumentValueError(f"{len(named)} nodes are called {reference!r}: {which}", help="name one by its id")
+    raise ArgumentValueError(
+        f"no node of graph @{shown(listing.name)} is called {reference!r}",
+        help=question(nearest(reference, sorted({line.name for line in listing if line.name}), 3)),
+    )
+
+
+# ---- slices
 
 
 @dataclass(frozen=True)
@@ -79,7 +58,8 @@ class Selection:
     """What to show of a program; None where anything will do.
 
     region: region name. scope: a Cell path, which includes what is below it. op: op name. start, end: node ids: only
-    what depends on `start`, and what `end` depends on, both included, through data and order edges.
+    what depends on `start`, and what `end` depends on, both included, through data and order edges. grad_of: only what
+    computes the gradient of this node. at: "FILE:LINE", or a file: only what was made there. dtype: only what makes it.
     """
 
     region: str | None = None
@@ -87,6 +67,9 @@ class Selection:
     op: str | None = None
     start: int | None = None
     end: int | None = None
+    grad_of: int | None = None
+    at: str | None = None
+    dtype: str | None = None
 
     @property
     def everything(self) -> bool:
@@ -99,35 +82,83 @@ class Selection:
             f"op {shown(self.op)}" if self.op else "",
             f"from %{self.start}" if self.start is not None else "",
             f"to %{self.end}" if self.end is not None else "",
+            f"gradient of %{self.grad_of}" if self.grad_of is not None else "",
+            f"at {shown(self.at)}" if self.at else "",
+            f"dtype {shown(self.dtype)}" if self.dtype else "",
         ]
         return ", ".join(filter(None, parts))
 
 
-def select(graph: Graph, wanted: Selection) -> list[Place]:
-    """The places of a program that a selection asks for, in the order of the text IR. ArgumentValueError for an
-    unknown id.
-    """
-    reached: set[int] | None = None
+def select(listing: Listing, wanted: Selection) -> list[Line]:
+    """The nodes of a program that a selection asks for, in the order of the text. ArgumentValueError for an unknown id."""
+    within: set[int] | None = None
+    for id in (wanted.start, wanted.end, wanted.grad_of):
+        if id is not None:
+            find(listing, f"%{id}")
     if wanted.start is not None or wanted.end is not None:
-        flat = flatten(graph)
-        for id in (wanted.start, wanted.end):
-            if id is not None and id not in flat:
-                raise ArgumentValueError(f"there is no node %{id} in graph @{shown(graph.name)}")
-        reached = set(flat)
+        following = edges(listing)
+        within = set(following)
         if wanted.start is not None:
-            reached &= nx.descendants(flat, wanted.start) | {wanted.start}
+            within &= reached(following, wanted.start) | {wanted.start}
         if wanted.end is not None:
-            reached &= nx.ancestors(flat, wanted.end) | {wanted.end}
-    return [p for p in places(graph) if _wanted(p.node, wanted) and (reached is None or p.node.id in reached)]
+            within &= reached(backwards(following), wanted.end) | {wanted.end}
+    if wanted.grad_of is not None:
+        gradient = gradient_of(listing, wanted.grad_of)
+        within = gradient if within is None else within & gradient
+    return [line for line in listing if _wanted(line, wanted) and (within is None or line.id in within)]
 
 
-def _wanted(node: Node, wanted: Selection) -> bool:
-    scope = wanted.scope
+def gradient_of(listing: Listing, id: int) -> set[int]:
+    """The nodes that compute the gradient of a forward node; of a parameter or input, its gradient and what that comes from:
+    the last nodes that belong to each of its readers.
+    """
+    own = {line.id for line in listing if line.fwd == id}
+    if listing[id].op not in ("Param", "Input"):
+        return own
+    return own | {line.id for line in listing if line.name == f"grad.{listing[id].name}"}
+
+
+def _wanted(line: Line, wanted: Selection) -> bool:
+    scope, dtype = wanted.scope, wanted.dtype
     return (
-        (wanted.region is None or node.region == wanted.region)
-        and (wanted.op is None or node.op.name == wanted.op)
-        and (scope is None or node.scope == scope or node.scope.startswith(scope + "."))
+        (wanted.region is None or line.region == wanted.region)
+        and (wanted.op is None or line.op == wanted.op)
+        and (scope is None or line.scope == scope or line.scope.startswith(scope + "."))
+        and (dtype is None or any(t.partition("[")[0] == short_dtype(dtype) for t in line.types))
+        and (wanted.at is None or made_at(wanted.at, line.file, line.line))
     )
+
+
+def made_at(place: str, file: str, line: int) -> bool:
+    """Whether a line of a file is at "FILE:LINE", or in "FILE"; the end of a path will do for the file."""
+    wanted, colon, number = place.rpartition(":")
+    if colon and number.isascii() and number.isdigit():
+        if int(number) != line:
+            return False
+    else:
+        wanted = place
+    return bool(file) and (file == wanted or file.endswith("/" + wanted.removeprefix("./")))
+
+
+# ---- what comes before what
+
+
+class Link(NamedTuple):
+    """A node of a path, and the kind of edge that leads to it: "start", "data", "order" or "branch"."""
+
+    line: Line
+    link: str
+
+
+def why_order(listing: Listing, first: int, second: int) -> list[Link]:
+    """The shortest path of edges that guarantees the first node before the second; empty if nothing does.
+
+    Whatever is on no path may run in either order: a pass, fusion and the schedule are free to change it.
+    """
+    following = edges(listing, whole=True)
+    path = shortest(following, first, second) if first != second else []
+    links = [Link(listing[first], "start")] if path else []
+    return links + [Link(listing[b], following[a][b]) for a, b in pairwise(path)]
 
 
 # ---- the overflow order
@@ -138,91 +169,95 @@ class Step(NamedTuple):
     when other nodes stand between, counted by region in `between`).
     """
 
-    node: Node
+    node: Line
     link: str
     between: dict[str, int]
     note: str
 
 
-def overflow_order(graph: Graph) -> list[list[Step]]:
+def overflow_order(listing: Listing) -> list[list[Step]]:
     """For every GetFloatStatus: what runs before the status is cleared, the ClearFloatStatus, what it holds back, the
     check, the update that depends on it, and what waits for the update. Subgraphs count as part of the node that
     holds them.
     """
-    return [_spine(graph, node) for node in graph if node.op.name == "GetFloatStatus" and _cleared_by(graph, node)]
+    outer = {id: listing[id] for id in listing.blocks[0].nodes}
+    following: dict[int, dict[int, str]] = {id: {} for id in outer}
+    for line in outer.values():
+        for before, kind in line.predecessors().items():
+            following[before][line.id] = kind
+    spines = []
+    for check in outer.values():
+        clear = _cleared_by(outer, check) if check.op == "GetFloatStatus" else None
+        if clear is not None:
+            spines.append(_spine(listing, following, clear, check))
+    return spines
 
 
-def _cleared_by(graph: Graph, check: Node) -> Node | None:
+def _cleared_by(outer: dict[int, Line], check: Line) -> Line | None:
     """The ClearFloatStatus of a check, behind Depend."""
-    node = graph.node(check.inputs[0].node)
-    while node.op.name == "Depend":
-        node = graph.node(node.inputs[0].node)
-    return node if node.op.name == "ClearFloatStatus" else None
+    line = outer[check.inputs[0][0]]
+    while line.op == "Depend":
+        line = outer[line.inputs[0][0]]
+    return line if line.op == "ClearFloatStatus" else None
 
 
-def _spine(graph: Graph, check: Node) -> list[Step]:
-    clear = _cleared_by(graph, check)
-    assert clear is not None
+def _spine(listing: Listing, following: dict[int, dict[int, str]], clear: Line, check: Line) -> list[Step]:
     count = len(check.inputs) - 1
     checked = f"tests {count} value{'' if count == 1 else 's'}"
-    steps = [Step(graph.node(p), "start", {}, "computed before the status is cleared") for p in clear.after]
+    steps = [Step(listing[p], "start", {}, "computed before the status is cleared") for p in clear.after]
     steps.append(Step(clear, "order" if clear.after else "start", {}, ""))
-    after: set[int] = nx.descendants(graph.nx, clear.id)
-    before: set[int] = nx.ancestors(graph.nx, check.id)
-    inside = after & before
-    held = [n for i in sorted(inside) if clear.id in (n := graph.node(i)).after]
-    steps += [Step(n, "order", {}, "waits for the cleared status") for n in held]
-    steps.append(Step(check, "path" if inside else "data", _regions(graph, inside), checked))
-    return steps + _after_check(graph, check)
+    inside = reached(following, clear.id) & reached(backwards(following), check.id)
+    held = [line for i in sorted(inside) if clear.id in (line := listing[i]).after]
+    steps += [Step(line, "order", {}, "waits for the cleared status") for line in held]
+    steps.append(Step(check, "path" if inside else "data", _regions(listing, inside), checked))
+    return steps + _after_check(listing, following, check)
 
 
-def _after_check(graph: Graph, check: Node) -> list[Step]:
+def _after_check(listing: Listing, following: dict[int, dict[int, str]], check: Line) -> list[Step]:
     """The conditionals that depend on the check, with what leads there, and the Depends that wait for them."""
-    after = nx.descendants(graph.nx, check.id)
-    branches = [i for i in graph.order() if i in after and graph.node(i).op.name == "If"]
+    after = reached(following, check.id)
+    branches = [i for i in following if i in after and listing[i].op == "If"]
     steps: dict[int, Step] = {}
     for branch in branches:
-        path = nx.shortest_path(graph.nx, check.id, branch)
-        for p, i in pairwise(path):
-            steps.setdefault(i, _linked(graph, p, i))
+        for p, i in pairwise(shortest(following, check.id, branch)):
+            steps.setdefault(i, _linked(listing, following, p, i))
     for last in branches or [check.id]:
-        for user in sorted(graph.users(last)):
-            if graph.node(user).op.name == "Depend":
-                steps.setdefault(user, _linked(graph, last, user, "waits for the update"))
+        for user in sorted(following[last]):
+            if listing[user].op == "Depend":
+                steps.setdefault(user, _linked(listing, following, last, user, "waits for the update"))
     return list(steps.values())
 
 
-def _linked(graph: Graph, before: int, id: int, note: str = "") -> Step:
-    node = graph.node(id)
-    subs = [f"{attr}: {sub.count()} nodes" for attr, sub in node.graphs()]
-    return Step(node, graph.nx.edges[before, id]["kind"], {}, note or ", ".join(subs))
+def _linked(listing: Listing, following: dict[int, dict[int, str]], before: int, id: int, note: str = "") -> Step:
+    inner: Counter[str] = Counter(line.path[k][1] for line in listing for k, (o, _) in enumerate(line.path) if o == id)
+    subs = [f"{attr}: {count} nodes" for attr, count in inner.items()]
+    return Step(listing[id], following[before][id], {}, note or ", ".join(subs))
 
 
-def _regions(graph: Graph, ids: set[int]) -> dict[str, int]:
-    counts = Counter(graph.node(i).region for i in ids)
+def _regions(listing: Listing, ids: set[int]) -> dict[str, int]:
+    counts = Counter(listing[i].region for i in ids)
     return {r: counts[r] for r in REGIONS if counts[r]}
 
 
 # ---- counts
 
 
-def stats(graph: Graph) -> dict[str, Any]:
+def stats(listing: Listing) -> dict[str, Any]:
     """Node counts of a program, subgraphs included: total, edges by kind, by region, by op (most frequent first) per
     region; parameters and their bytes.
     """
-    nodes = [n for _, n in walk(graph)]
-    edges = Counter(kind for n in nodes for kind in n.predecessors().values())
+    kinds = Counter(kind for line in listing for kind in line.predecessors().values())
     by_region: dict[str, dict[str, int]] = {}
     for region in REGIONS:
-        ops = Counter(n.op.name for n in nodes if n.region == region)
+        ops = Counter(line.op for line in listing if line.region == region)
         if ops:
             by_region[region] = dict(sorted(ops.items(), key=lambda item: (-item[1], item[0])))
-    params = [n for n in graph if n.op.name == "Param"]
+    params = [line for line in listing if line.op == "Param"]
     return {
-        "graph": graph.name,
-        "nodes": len(nodes),
-        "edges": {kind: edges[kind] for kind in ("data", "order")},
+        "graph": listing.name,
+        "nodes": len(listing),
+        "edges": {kind: kinds[kind] for kind in ("data", "order")},
         "regions": by_region,
         "parameters": len(params),
-        "parameter_bytes": sum(p.type.nbytes for p in params),
+        "parameter_bytes": sum(type_bytes(p.types[0]) for p in params),
     }

@@ -7,7 +7,6 @@ there is one grammar.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,31 +14,11 @@ import numpy as np
 
 from graphc.errors import ParseError
 from graphc.inspect.document import SCHEMA, VERSION
+from graphc.inspect.plainjson import dumps as dumps
 from graphc.ir import Graph, parse
 
 #: What can be read: versions by schema.
 _KNOWN = {SCHEMA: VERSION, "graphc.graph": 1}
-
-
-def dumps(data: Any) -> str:
-    """Compact JSON that is plain ASCII and safe inside an HTML page: a `<` in a user's name cannot close a script element.
-
-    Each key at the top of an object has a line of its own.
-    """
-    if isinstance(data, dict) and data:
-        return "{\n" + ",\n".join(f"{_compact(str(k))}:{_compact(v)}" for k, v in data.items()) + "\n}\n"
-    return _compact(data) + "\n"
-
-
-def _compact(data: Any) -> str:
-    text = json.dumps(data, separators=(",", ":"), default=_number, allow_nan=False)
-    return text.replace("<", "\\u003c")
-
-
-def _number(value: object) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 def from_document(document: Any, constants: Mapping[str, np.ndarray[Any, Any]] | None = None) -> Graph:

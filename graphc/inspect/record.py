@@ -24,13 +24,14 @@ from graphc.inspect.document import (
     Profile,
     Record,
     Rewrite,
+    Slice,
     schema,
 )
 from graphc.inspect.dump import load_record
 
 __all__ = [
     "SCHEMA", "VERSION", "BufferRow", "CallRow", "CallTime", "CellRow", "GraphRow", "Line", "Machine", "Memory", "NodeRow",
-    "PassRow", "Profile", "Record", "Rewrite", "load_record", "record", "schema",
+    "PassRow", "Profile", "Record", "Rewrite", "Slice", "load_record", "record", "schema",
 ]  # fmt: skip
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from graphc.inspect.flow import Place, Selection, Step, shown
-from graphc.ir import Graph, Node, node_text
+from graphc.inspect.flow import Link, Selection, Step, shown
+from graphc.inspect.listing import Line, Listing, Path
 
 _STYLES = {"head": "1", "region": "33", "id": "36", "op": "1", "type": "32", "about": "2"}
 _NODE_LINE = re.compile(r"(\s*)(%\d+)( .*?|): (\([^=]*?\)|\S+) = (\w+)\((.*)\Z")
@@ -32,31 +32,57 @@ def _style(kind: str, text: str) -> str:
     return f"\x1b[{_STYLES[kind]}m{text}\x1b[0m"
 
 
-def slice_text(graph: Graph, found: Sequence[Place], wanted: Selection, total: int) -> str:
+def slice_text(listing: Listing, found: Sequence[Line], wanted: Selection) -> str:
     """The nodes of a slice by region and place, under a line that counts them."""
-    lines = [f"# {len(found)} of {total} nodes of graph @{shown(graph.name)}: {wanted}"]
-    path: tuple[tuple[int, str], ...] | None = None
+    lines = [f"# {len(found)} of {len(listing)} nodes of graph @{shown(listing.name)}: {wanted}"]
+    path: Path | None = None
     region = None
-    for place in found:
-        indent = "  " * (len(place.path) + 1)
-        if place.path != path:
-            path, region = place.path, None
+    for line in found:
+        indent = "  " * (len(line.path) + 1)
+        if line.path != path:
+            path, region = line.path, None
             if path:
                 lines.append(f"{indent[2:]}in {' in '.join(f'{attr} of %{id}' for id, attr in reversed(path))}")
-        if place.node.region != region:
-            region = place.node.region
+        if line.region != region:
+            region = line.region
             lines.append(f"{indent}{region}:")
-        lines.append(f"{indent}  {node_text(place.node)}")
+        lines.append(f"{indent}  {line.text}")
     return "\n".join(lines)
 
 
-def order_text(graph: Graph, spines: Sequence[Sequence[Step]]) -> str:
+def why_order_text(listing: Listing, first: int, second: int, links: Sequence[Link], back: bool) -> str:
+    """The path that guarantees an order, one node a line, or that there is none; `back` says that one guarantees the reverse."""
+    a, b = brief(listing[first]), brief(listing[second])
+    if first == second:
+        return f"{a}\nis one node"
+    if not links:
+        other = f"%{second} is guaranteed to run before %{first}" if back else "they may run in either order"
+        return f"not ordered: nothing guarantees that %{first} runs before %{second}; {other}\n  {a}\n  {b}"
+    lines = [f"%{first} runs before %{second}: {len(links) - 1} edge{'s' if len(links) > 2 else ''}"]
+    for link in links:
+        if link.link != "start":
+            lines.append(f"       | {link.link}{_LINKS.get(link.link, '')}")
+        lines.append(f"  {brief(link.line)}{_place(link.line)}")
+    return "\n".join(lines)
+
+
+_LINKS = {"order": ": it runs after", "branch": ": a branch runs where its node does"}
+
+
+def _place(line: Line) -> str:
+    where = " ".join(
+        filter(None, (shown(line.scope) if line.scope else "", f"@ {line.file}:{line.line}" if line.file else ""))
+    )
+    return f"  ; {where}" if where else ""
+
+
+def order_text(listing: Listing, spines: Sequence[Sequence[Step]]) -> str:
     """The overflow order as a numbered list; the edge that leads to each station stands before it."""
     if not spines:
-        return f"graph @{shown(graph.name)} checks no float status"
+        return f"graph @{shown(listing.name)} checks no float status"
     lines: list[str] = []
     for spine in spines:
-        lines.append(f"overflow order of graph @{shown(graph.name)}")
+        lines.append(f"overflow order of graph @{shown(listing.name)}")
         for number, step in enumerate(spine, 1):
             if step.link == "path":
                 between = ", ".join(f"{count} {region}" for region, count in step.between.items())
@@ -64,7 +90,7 @@ def order_text(graph: Graph, spines: Sequence[Sequence[Step]]) -> str:
             elif step.link != "start":
                 lines.append(f"       | {step.link}")
             note = f"   # {step.note}" if step.note else ""
-            lines.append(f"  {number:>3}  {_brief(step.node)}{note}")
+            lines.append(f"  {number:>3}  {brief(step.node)}{note}")
     return "\n".join(lines)
 
 
@@ -74,11 +100,11 @@ def order_json(spines: Iterable[Iterable[Step]]) -> list[list[dict[str, Any]]]:
         [
             {
                 "id": s.node.id,
-                "op": s.node.op.name,
+                "op": s.node.op,
                 "link": s.link,
                 "between": s.between,
                 "note": s.note,
-                "text": node_text(s.node),
+                "text": s.node.text,
             }
             for s in spine
         ]
@@ -86,13 +112,14 @@ def order_json(spines: Iterable[Iterable[Step]]) -> list[list[dict[str, Any]]]:
     ]
 
 
-def _brief(node: Node) -> str:
-    """A node's line with long lists cut."""
-    types, inputs = (_listed(list(map(str, xs))) for xs in (node.types, node.inputs))
-    name = f" {shown(node.name)}" if node.name else ""
-    text = f"%{node.id}{name}: {types if len(node.types) == 1 else f'({types})'} = {node.op.name}({inputs})"
-    if node.after:
-        text += f" after({_listed([f'%{i}' for i in node.after])})"
+def brief(line: Line) -> str:
+    """A node's line with long lists cut, without what is said about it."""
+    types = _listed(list(line.types))
+    inputs = _listed([f"%{node}{f'#{slot}' if slot else ''}" for node, slot in line.inputs])
+    name = f" {shown(line.name)}" if line.name else ""
+    text = f"%{line.id}{name}: {types if len(line.types) == 1 else f'({types})'} = {line.op}({inputs})"
+    if line.after:
+        text += f" after({_listed([f'%{i}' for i in line.after])})"
     return text
 
 

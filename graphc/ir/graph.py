@@ -13,20 +13,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import networkx as nx
 import numpy as np
 
 from graphc.errors import GraphcError, Loc, VerifyError
+from graphc.grammar import REGIONS as REGIONS
+from graphc.grammar import Region as Region
 from graphc.ir.op import OpDef, get_op
 from graphc.ir.types import TensorType
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Region = Literal["forward", "backward", "overflow", "optimizer", "state"]
-REGIONS: tuple[Region, ...] = ("state", "forward", "backward", "overflow", "optimizer")
 _RANK = {region: rank for rank, region in enumerate(REGIONS)}
 
 

@@ -11,26 +11,12 @@ from typing import Any, NoReturn, cast
 import numpy as np
 
 from graphc.errors import GraphcError, Loc, ParseError
+from graphc.grammar import ABOUT, BLOCK, HEAD, NODE, RESULT, STRING, TAKEN, UPDATE, VALUE, unquoted
 from graphc.ir.graph import REGIONS, Data, Graph, Ids, Origin, Region, Value
 from graphc.ir.op import get_op
 from graphc.ir.types import TensorType, parse_type
 
-# Compiled at their first use: few programs read graphs.
-_STRING = r'"(?:[^"\\]|\\.)*"'
-_NAME = rf"(?:[A-Za-z_][\w.\-]*|{_STRING})"
-_NODE = (
-    rf"%(\d+)(?: ({_NAME}))?: (\([^=]*?\)|\S+) = (\w+)\(([^()]*)\)"
-    rf'(?: \{{((?:[^"{{}}]|{_STRING})*)\}})?(?: after\(([^()]*)\))?(?:  ; (.+))?\Z'
-)
-_ABOUT = (
-    rf"(?:({_NAME})(?= @| grad of| by|\Z) ?)?(?:@ ([\w./<>\-]+|{_STRING}):(\d+) ?)?(?:grad of %(\d+) ?)?"
-    rf"(?:by ({_NAME})(?::({_NAME}))?(?:\(([^()]*)\))?)?\Z"
-)
-_TAKEN = rf"%(\d+)(?: ({_NAME}))?: (\w+\[[\d,]*\])(?:, |\Z)"
-_UPDATE = rf"update %(\d+) = (%[\d#]+)  ; {_NAME}\Z"
-_HEAD = rf"graph @({_NAME}) \{{\Z"
-_BLOCK = r"(\w+) = (graph @.*)\Z"
-_TOKEN = rf"\s*(<[^<>]*>|{_STRING}|[(),]|\w+=|\w+\[[\d,]*\]|[\w.+\-]+)"
+_TOKEN = rf"\s*(<[^<>]*>|{STRING}|[(),]|\w+=|\w+\[[\d,]*\]|[\w.+\-]+)"
 
 
 def parse(text: str, constants: Mapping[str, np.ndarray[Any, Any]] | None = None) -> Graph:
@@ -80,10 +66,10 @@ class _Reader:
         return line
 
     def graph(self, head: str, ids: Ids) -> Graph:
-        match = re.match(_HEAD, head)
+        match = re.match(HEAD, head)
         if not match:
             self.fail("expected `graph @name {`")
-        graph = Graph(_unquote(match[1]), ids)
+        graph = Graph(unquoted(match[1]), ids)
         region: Region = "forward"
         while not (line := self.next()).startswith(("return", "}")):
             if line.startswith("%"):
@@ -98,10 +84,10 @@ class _Reader:
         updates: list[tuple[int, Value]] = []
         if line.startswith("return"):
             for name, value in self.pairs(line[len("return") :]):
-                results.append((_unquote(name), self.value(value)))
+                results.append((unquoted(name), self.value(value)))
             line = self.next()
         inputs = set(graph.inputs)
-        while match := re.match(_UPDATE, line):
+        while match := re.match(UPDATE, line):
             updates.append((int(match[1]), self.value(match[2])))
             if updates[-1][0] not in inputs:
                 self.fail(f"%{match[1]} is not a parameter of this graph")
@@ -117,21 +103,21 @@ class _Reader:
     def takes(self, graph: Graph, line: str) -> None:
         text, position = line[len("takes ") :], 0
         while position < len(text):
-            match = re.compile(_TAKEN).match(text, position)
+            match = re.compile(TAKEN).match(text, position)
             if not match:
                 self.fail("expected `takes %id name: type, ...`")
             type = parse_type(match[3])
-            graph.add("Input", types=(type,), id=int(match[1]), name=_unquote(match[2] or ""), region="state")
+            graph.add("Input", types=(type,), id=int(match[1]), name=unquoted(match[2] or ""), region="state")
             position = match.end()
 
     def pairs(self, text: str) -> list[tuple[str, str]]:
-        pairs = re.findall(rf"\s*({_NAME}|%\d+)=(%[\d#]+)(?:,|\Z)", text)
+        pairs = re.findall(RESULT, text)
         if ", ".join(f"{a}={b}" for a, b in pairs) != text.strip():
             self.fail("expected name=%id pairs")
         return pairs
 
     def value(self, text: str) -> Value:
-        match = re.match(r"\s*%(\d+)(?:#(\d+))?\s*\Z", text)
+        match = re.match(VALUE, text)
         if not match:
             self.fail(f"{text!r} is no value")
         return Value(int(match[1]), int(match[2] or 0))
@@ -140,7 +126,7 @@ class _Reader:
         return tuple(map(self.value, text.split(","))) if text.strip() else ()
 
     def node(self, graph: Graph, line: str, region: Region) -> None:
-        match = re.match(_NODE, line)
+        match = re.match(NODE, line)
         if not match:
             self.fail("this is no node")
         id, name, types, op, inputs, attrs, after, about = match.groups()
@@ -161,7 +147,7 @@ class _Reader:
                 after=[v.node for v in self.values(after or "")],
                 types=declared,
                 id=int(id),
-                name=_unquote(name or ""),
+                name=unquoted(name or ""),
                 region=region,
                 **fields,
             )
@@ -185,7 +171,7 @@ class _Reader:
         values = dict(parsed)
         for name, value in values.items():
             if value is Graph:
-                block = re.match(_BLOCK, self.next())
+                block = re.match(BLOCK, self.next())
                 if not block or block[1] != name:
                     self.fail(f"expected the subgraph `{name} = graph @...`")
                 values[name] = self.graph(block[2], ids)
@@ -194,24 +180,20 @@ class _Reader:
         return values
 
     def about(self, text: str) -> dict[str, Any]:
-        match = re.match(_ABOUT, text)
+        match = re.match(ABOUT, text)
         if not match:
             self.fail("what follows `;` does not parse")
         scope, file, line, fwd, made_by, rule, sources = match.groups()
         origin = None
         if made_by:
             ids = tuple(v.node for v in self.values(sources or ""))
-            origin = Origin(_unquote(made_by), _unquote(rule or ""), ids)
+            origin = Origin(unquoted(made_by), unquoted(rule or ""), ids)
         return {
-            "scope": _unquote(scope or ""),
-            "loc": Loc(_unquote(file), int(line)) if file else None,
+            "scope": unquoted(scope or ""),
+            "loc": Loc(unquoted(file), int(line)) if file else None,
             "fwd": int(fwd) if fwd else None,
             "origin": origin,
         }
-
-
-def _unquote(name: str) -> str:
-    return json.loads(name) if name.startswith('"') else name
 
 
 @lru_cache(maxsize=4096)

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import Loc
+from graphc.grammar import quoted
 from graphc.ir.graph import Data, Graph, Node
 from graphc.ir.types import TensorType
 
@@ -116,11 +117,11 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def _name(name: str) -> str:
-    return name if _BARE.match(name) else json.dumps(name)
+    return name if _BARE.match(name) else quoted(name)
 
 
 def _loc(loc: Loc) -> str:
-    return f"{loc.file if _BARE_FILE.match(loc.file) else json.dumps(loc.file)}:{loc.line}"
+    return f"{loc.file if _BARE_FILE.match(loc.file) else quoted(loc.file)}:{loc.line}"
 
 
 def attr_text(value: Any) -> str:

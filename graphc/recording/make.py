@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from graphc.inspect.document import Machine, PassRow, Record, Rewrite
+from graphc.inspect.document import Machine, PassRow, Profile, Record, Rewrite
 from graphc.inspect.tables import About, Knowledge, of_graph, pass_rows
 from graphc.ir import walk
 from graphc.lower import Lowered
@@ -23,7 +23,7 @@ from graphc_codegen.text.render import version
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What a record is made of: the graph after each pass, the Cells that were called, what lowering made, the text of step.py,
-    the machine.
+    the machine, and what profiling found.
     """
 
     stages: Sequence[Stage]
@@ -31,6 +31,7 @@ class Parts:
     lowered: Lowered
     source: str
     target: Target
+    profile: Profile | None = None
 
 
 def make(parts: Parts) -> Record:
@@ -62,6 +63,7 @@ def make(parts: Parts) -> Record:
         buffers=buffers,
         calls=calls,
         memory=memory_of(lowered, buffers, len(calls)),
+        profile=parts.profile,
     )
 
 

@@ -18,8 +18,9 @@ from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpo
 from graphc.dataset import load_digits
 from graphc.errors import ArgumentValueError
 from graphc.examples.train_digits import Options, evaluate, train, training_cell
-from graphc.inspect.dump import load
 from graphc.inspect.flow import overflow_order
+from graphc.inspect.listing import read_listing
+from graphc.inspect.saved import saved_text
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,8 +56,8 @@ def test_the_command_trains_and_a_second_run_uses_the_cache(environment, tmp_pat
     state = load_checkpoint(tmp_path / "out" / "lenet.safetensors")
     assert state["global_step"].asnumpy().tolist() == [20]
     assert {"conv1.weight", "moments.fc3.bias", "scale_sense", "current_iterator_step", "learning_rate"} <= set(state)
-    spine = overflow_order(load(tmp_path / "out" / "dump"))[0]
-    ops = [step.node.op.name for step in spine]
+    spine = overflow_order(read_listing(saved_text(tmp_path / "out" / "dump")))[0]
+    ops = [step.node.op for step in spine]
     assert ops[1] == "ClearFloatStatus"
     assert ops.index("GetFloatStatus") < ops.index("If") < len(ops) - 1
     assert ops[-1] == "Depend"

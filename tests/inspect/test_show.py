@@ -8,14 +8,18 @@ import networkx as nx
 import pytest
 
 from graphc.errors import ArgumentValueError
-from graphc.inspect.diff import compare, diff_text
-from graphc.inspect.flow import Selection, flatten, overflow_order, select, stats
-from graphc.inspect.show import order_text, paint, slice_text, stats_text
-from graphc.ir import Graph, TensorType, Value, to_text
+from graphc.inspect.flow import Selection, find, overflow_order, select, shown, stats, why_order
+from graphc.inspect.listing import backwards, edges, reached, read_listing, shortest
+from graphc.inspect.show import order_text, paint, slice_text, stats_text, why_order_text
+from graphc.ir import parse, to_text
+
+
+def _read(graph):
+    return read_listing(to_text(graph))
 
 
 def _ids(graph, **wanted):
-    return [p.node.id for p in select(graph, Selection(**wanted))]
+    return [line.id for line in select(_read(graph), Selection(**wanted))]
 
 
 def test_slices(step_graph):
@@ -44,41 +48,127 @@ def test_an_unknown_node_is_an_error(step_graph):
 
 
 def test_the_flat_program_is_acyclic_and_complete(step_graph):
-    flat = flatten(step_graph)
+    flat = edges(_read(step_graph))
     assert set(flat) == set(range(20))
-    assert nx.is_directed_acyclic_graph(flat)
-    assert flat.edges[12, 13]["kind"] == "branch"
-    assert flat.edges[10, 14]["kind"] == "data"
-    assert flat.edges[15, 18]["kind"] == "data"
+    assert flat[12][13] == "branch"
+    assert flat[10][14] == "data"
+    assert flat[15][18] == "data"
+    for whole in (False, True):
+        following = edges(_read(step_graph), whole=whole)
+        assert all(id not in reached(following, id) for id in following)
+
+
+def test_slices_by_gradient_line_and_dtype(step_graph):
+    assert _ids(step_graph, grad_of=4) == [9]
+    assert _ids(step_graph, at="model.py:41") == [4, 5, 9]
+    assert _ids(step_graph, at="model.py") == [4, 5, 9]
+    assert _ids(step_graph, at="model.py:4") == _ids(step_graph, at="del.py:41") == []
+    assert _ids(step_graph, dtype="int64") == _ids(step_graph, dtype="i64") == [3]
+    assert _ids(step_graph, dtype="bool", region="overflow") == [11, 12]
+    assert str(Selection(grad_of=4, at="a b.py:3", dtype="f16")) == 'gradient of %4, at "a b.py:3", dtype f16'
+
+
+def test_the_gradient_of_a_parameter(step_graph):
+    named = step_graph.copy()
+    named.set_node(9, name="grad.fc.weight")
+    assert _ids(named, grad_of=0) == [9]
+    assert _ids(step_graph, grad_of=0) == []
+
+
+def test_a_node_is_found_by_id_and_by_name(step_graph, hostile_graph):
+    listing = _read(step_graph)
+    assert [find(listing, r) for r in ("%4", "4", "loss", "fc.weight")] == [4, 4, 6, 0]
+    with pytest.raises(ArgumentValueError, match=r"is called 'fc\.wieght'(.|\n)*did you mean fc\.weight"):
+        find(listing, "fc.wieght")
+    with pytest.raises(ArgumentValueError, match="2 nodes are called"):
+        find(_read(hostile_graph), hostile_graph.node(0).name)
 
 
 def test_slice_text_names_the_places(step_graph):
-    wanted = Selection(region="optimizer")
-    text = slice_text(step_graph, select(step_graph, wanted), wanted, 20)
+    wanted, listing = Selection(region="optimizer"), _read(step_graph)
+    text = slice_text(listing, select(listing, wanted), wanted)
     assert text.startswith("# 3 of 20 nodes of graph @step: region optimizer\n  optimizer:\n    %18")
     assert "\n  in then of %18\n    optimizer:\n      %15: " in text
 
 
+def test_names_in_other_scripts_stay_as_they_are(step_graph):
+    step_graph.set_node(4, scope="netz.größe", name="層")
+    text = to_text(step_graph)
+    assert '%4 "層": ' in text
+    assert '; "netz.größe" @ model.py:41' in text
+    listing = _read(step_graph)
+    assert (listing[4].name, listing[4].scope) == ("層", "netz.größe")
+    assert to_text(parse(text)) == text
+    assert (shown("netz.größe"), shown("a b"), shown("x\u202ey")) == ("netz.größe", '"a b"', '"x\\u202ey"')
+
+
 def test_overflow_order(step_graph):
-    (spine,) = overflow_order(step_graph)
+    listing = _read(step_graph)
+    (spine,) = overflow_order(listing)
     assert [(s.node.id, s.link) for s in spine] == [
         (6, "start"), (7, "order"), (8, "order"), (11, "path"), (12, "data"), (18, "data"), (19, "order"),
     ]  # fmt: skip
     assert spine[3].between == {"backward": 1, "overflow": 2}
-    lines = order_text(step_graph, [spine]).split("\n")
+    lines = order_text(listing, [spine]).split("\n")
     assert [line.split()[2] for line in lines if re.match(r"\s+\d", line)] == [
         "loss:", "i32[8]", "f32[4,3]", "b1[]", "b1[]", "f32[4,3]", "f32[]",
     ]  # fmt: skip
     assert "       | through 3 nodes (1 backward, 2 overflow)" in lines
+    assert "then: 3 nodes, else: 2 nodes" in order_text(listing, [spine])
 
 
 def test_a_graph_without_overflow_check_says_so(hostile_graph):
-    assert overflow_order(hostile_graph) == []
-    assert order_text(hostile_graph, []).endswith("checks no float status")
+    listing = _read(hostile_graph)
+    assert overflow_order(listing) == []
+    assert order_text(listing, []).endswith("checks no float status")
+
+
+# ---- what comes before what
+
+
+def _path(graph, first, second):
+    return [(link.line.id, link.link) for link in why_order(_read(graph), first, second)]
+
+
+def test_why_order_shows_the_path(step_graph):
+    assert _path(step_graph, 6, 9) == [(6, "start"), (7, "order"), (8, "order"), (9, "data")]
+    # All of a branch runs where its If does: after what the If reads, before what waits for it.
+    assert _path(step_graph, 10, 15) == [(10, "start"), (14, "data"), (15, "data")]
+    assert _path(step_graph, 11, 16) == [(11, "start"), (12, "data"), (16, "branch")]
+    assert _path(step_graph, 10, 16) == [(10, "start"), (16, "branch")]
+    assert _path(step_graph, 17, 19) == [(17, "start"), (18, "branch"), (19, "order")]
+    for first, second in ((9, 6), (4, 3), (15, 16), (4, 4)):
+        assert _path(step_graph, first, second) == []
+
+
+def test_whatever_is_ordered_is_so_in_every_order_that_the_edges_allow(step_graph):
+    """The answer agrees with the closure of the edges, which networkx computes."""
+    following = edges(_read(step_graph), whole=True)
+    flat = nx.DiGraph([(a, b) for a, after in following.items() for b in after])
+    flat.add_nodes_from(following)
+    for a in following:
+        assert reached(following, a) == nx.descendants(flat, a)
+        assert reached(backwards(following), a) == nx.ancestors(flat, a)
+        for b in following:
+            path = shortest(following, a, b)
+            assert bool(path) == nx.has_path(flat, a, b)
+            assert not path or len(path) == nx.shortest_path_length(flat, a, b) + 1
+
+
+def test_why_order_in_words(step_graph):
+    listing = _read(step_graph)
+    text = why_order_text(listing, 6, 9, why_order(listing, 6, 9), back=False)
+    assert text.startswith(
+        "%6 runs before %9: 3 edges\n  %6 loss: f32[] = ReduceSum(%5)  ; network.loss\n       | order"
+    )
+    assert "not ordered: nothing guarantees that %4 runs before %3; they may run in either order" in why_order_text(
+        listing, 4, 3, [], back=False
+    )
+    assert "%6 is guaranteed to run before %9" in why_order_text(listing, 9, 6, [], back=True)
 
 
 def test_stats_count_subgraphs_too(step_graph):
-    found = stats(step_graph)
+    found = stats(_read(step_graph))
     assert (found["nodes"], found["parameters"], found["parameter_bytes"]) == (20, 1, 48)
     assert found["edges"] == {"data": 19, "order": 3}
     assert found["regions"]["optimizer"] == {"Depend": 1, "If": 1, "Sub": 1}
@@ -92,64 +182,3 @@ def test_paint_adds_colours_and_nothing_else(step_graph, hostile_graph):
         painted = paint(to_text(graph))
         assert "\x1b[36m%0\x1b[0m" in painted
         assert re.sub(r"\x1b\[\d*m", "", painted) == to_text(graph)
-
-
-# ---- diff
-
-
-def test_no_difference(step_graph, hostile_graph):
-    for graph in (step_graph, hostile_graph):
-        assert not compare(graph, graph.copy())
-    assert diff_text(compare(step_graph, step_graph.copy())) == "the structure is the same"
-
-
-def test_differences_by_id(step_graph):
-    other = step_graph.copy()
-    other.set_node(5, inputs=[Value(4), Value(4)])
-    new = other.add("Neg", [Value(6)])
-    other.set_results([("loss", new.outputs[0])], step_graph.updates)
-    other.prune()
-    diff = compare(step_graph, other)
-    # The pruned nodes: the Depend that was the loss and the unused table.
-    assert set(diff.removed) == {3, 19}
-    assert set(diff.added) == {new.id}
-    assert set(diff.changed) == {5}
-    assert len(diff.structure) == 1
-    text = diff_text(diff)
-    assert "2 nodes removed, 1 added, 1 changed" in text
-    assert "- %5: f32[4,3] = Add(%4, %2)" in text
-    assert "+ %5: f32[4,3] = Add(%4, %4)" in text
-    assert diff.to_json()["changed"]["%5"]["before"].startswith("%5")
-
-
-def test_names_places_and_regions_are_no_difference(step_graph):
-    other = step_graph.copy()
-    other.set_node(5, name="sum", scope='a"  ; b', region="backward")
-    diff = compare(step_graph, other)
-    assert not diff
-    assert diff.remarks == 1
-    assert "1 nodes differ in name" in diff_text(diff)
-
-
-def test_attributes_order_edges_and_branches_are_differences(step_graph):
-    changed = step_graph.copy()
-    changed.set_node(9, after=[7])
-    assert set(compare(step_graph, changed).changed) == {9}
-    t = TensorType("float32", (2, 2))
-    a, b = Graph("g"), Graph("g")
-    for graph, axis in ((a, 0), (b, 1)):
-        x = graph.add("Input", types=(t,))
-        graph.add("ReduceSum", [x.outputs[0]], {"axis": (axis,), "keep_dims": False})
-    assert set(compare(a, b).changed) == {1}
-
-
-def test_a_change_inside_a_branch_is_found(step_graph):
-    text = to_text(step_graph).replace("%15: f32[4,3] = Sub", "%15: f32[4,3] = Add")
-    from graphc.ir import parse
-
-    diff = compare(step_graph, parse(text))
-    assert set(diff.changed) == {15}
-    swapped = to_text(step_graph).replace("return w=%15", "return w=%13")
-    diff = compare(step_graph, parse(swapped))
-    assert not diff.changed
-    assert diff.structure == [('then of %18 returns "w"=%15', 'then of %18 returns "w"=%13')]

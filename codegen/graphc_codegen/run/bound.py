@@ -13,6 +13,7 @@ from graphc_codegen.forks import lock
 from graphc_codegen.program import ALIGNMENT, Buffer, Call, Program
 from graphc_codegen.scalars.halves import numpy_dtype
 from graphc_codegen.text.render import Rendered
+from graphc_codegen.writer import COUNTED
 
 Array = np.ndarray[Any, np.dtype[Any]]
 _CANARY = 0xC5
@@ -63,9 +64,21 @@ class Bound(ABC):
                 array[step] = value()
         return arrays
 
-    def timings(self) -> list[tuple[Call, Array]]:
-        """Every call with seconds [threads, 2] spent waiting before it and working in it; none but in a profile build."""
+    def counts(self) -> list[tuple[Call, Array]]:
+        """Every call in the order of the program, with what each thread has counted of it in all runs so far, int64 [threads,
+        words]: the words are `writer.COUNTED`. None but in a profiling build.
+        """
         return []
+
+    def tick(self) -> float:
+        """Seconds of a tick of the clock that a profiling build counts by. Raises RuntimeError in others."""
+        raise RuntimeError("only a profiling build has a clock")
+
+    def timings(self) -> list[tuple[Call, Array]]:
+        """Every call with seconds [threads, 2] spent waiting before it and working in it; none but in a profiling build."""
+        counted = self.counts()
+        tick = self.tick() if counted else 0.0
+        return [(call, count[:, [COUNTED["waited"], COUNTED["worked"]]] * tick) for call, count in counted]
 
     @abstractmethod
     def _input(self, buffer: Buffer) -> Array:

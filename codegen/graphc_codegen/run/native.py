@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,11 +16,12 @@ from graphc_codegen.object_code.numba_step import ENTRY, INTERRUPTED
 from graphc_codegen.program import ALIGNMENT, Buffer, Call, is_custom
 from graphc_codegen.run.bound import Array, Bound, aligned_bytes
 from graphc_codegen.run.interrupts import watch
+from graphc_codegen.run.peak import Clock
 from graphc_codegen.run.queue import loop, make_plan, run_plan
 from graphc_codegen.run.threads import Pool
 from graphc_codegen.scalars.halves import numpy_dtype
 from graphc_codegen.text.render import Rendered
-from graphc_codegen.writer import CONTEXT, SCRATCH, WORDS
+from graphc_codegen.writer import CONTEXT, COUNTED, SCRATCH, WORDS
 
 _Byte = ctypes.c_char
 Made = TypeVar("Made")
@@ -53,8 +53,8 @@ class NativeBound(Bound):
         if pool is not None:
             pool.start()
         self._loops = program.has_loops()
-        self._profiles, self._seconds = program.profile, 0.0
-        self._contexts = self._make_contexts(len(slots) if self._profiles else 0)
+        self._clock = Clock(cache_dir) if program.profile else None
+        self._contexts = self._make_contexts(len(slots) if program.profile else 0)
         self.context = int(self._contexts.ctypes.data)
         self._interrupt = self._contexts[0, WORDS["interrupt"] :]
         self._interrupted = self._contexts[:, WORDS["interrupted"]]
@@ -82,7 +82,7 @@ class NativeBound(Bound):
         self._meeting = self._shared[ALIGNMENT:].view(np.int64)[2:3]
         # Lines of the first cache are not shared by the tickets of different threads.
         self._tickets = aligned_bytes(count * -(-self._table.nbytes // ALIGNMENT) * ALIGNMENT).reshape(count, -1)
-        self._profile = np.zeros((count, counted, 2), np.int64)
+        self._profile = np.zeros((count, counted, len(COUNTED)), np.int64)
         self._failure = aligned_bytes(ALIGNMENT).view(np.int64)
         rows = aligned_bytes(count * CONTEXT).view(np.int64).reshape(count, -1)
         base = int(self._shared.ctypes.data)
@@ -101,21 +101,25 @@ class NativeBound(Bound):
         for memory in (self._shared, self._tickets, self._failure):
             memory[:] = 0
 
-    def timings(self) -> list[tuple[Call, Array]]:
-        # The processor counts cycles; the first thread's are taken to fill the wall time of all runs.
-        total = int(self._profile[0].sum())
-        scale = self._seconds / total if total else 0.0
-        return [(call, self._profile[:, first] * scale) for call, first in self._rendered.calls]
+    def counts(self) -> list[tuple[Call, Array]]:
+        if self._clock is None:
+            return []
+        places: dict[int, list[int]] = {}
+        for call, first in self._rendered.calls:  # In the order in which they were laid out.
+            places.setdefault(id(call), []).append(first)
+        return [(call, self._profile[:, places[id(call)].pop(0)].copy()) for call in self._rendered.program.calls()]
+
+    def tick(self) -> float:
+        if self._clock is None:
+            return super().tick()
+        return self._clock.seconds()
 
     def run(self, inputs: Sequence[Array]) -> None:
         if not self._lock.acquire(blocking=False):
             raise RuntimeError("another thread is running this bound program")
         try:
             self._take(inputs)
-            began = time.perf_counter() if self._profiles else 0.0
             status = self._interruptible(self._entry) if self._loops else self._entry(self.context)
-            if self._profiles:
-                self._seconds += time.perf_counter() - began
         finally:
             self._lock.release()
         if status:
@@ -142,10 +146,8 @@ class NativeBound(Bound):
             raise RuntimeError("another thread is running this bound program")
         try:
             self._take([batches[0, ...] for batches in queue])
-            began = time.perf_counter()
             whole = partial(run_plan, code, plan=plan)
             done, status = self._interruptible(whole) if self._loops else whole(self.context)
-            self._seconds += time.perf_counter() - began
             # The table's last addresses are those of the last step.
             self._bound = [batches[min(done, steps - 1), ...] for batches in queue]
         finally:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from graphc_codegen.program import Call, ChainKernel, Kernel, LoopKernel, Program, is_custom
 from graphc_codegen.target import Target
 from graphc_codegen.text.functions import Function, Layout, safe, step_functions
-from graphc_codegen.writer import WORDS, Declarations, Writer
+from graphc_codegen.writer import COUNTED, WORDS, Declarations, Writer
 
 #: Name of the function in kernels.ll behind `load_flag` of step.py.
 LOAD_FLAG = "graphc_load_flag"
@@ -175,9 +175,15 @@ def _kernels_text(
         ended=ENDED,
         words=WORDS,
         **waiting(target),
-        counter="readcyclecounter" if target.x86 else "readsteadycounter",
+        counter=counter(target),
+        counted=COUNTED,
     )
     return text
+
+
+def counter(target: Target) -> str:
+    """LLVM's intrinsic that reads a clock of the processor which ticks evenly."""
+    return "readcyclecounter" if target.x86 else "readsteadycounter"
 
 
 def waiting(target: Target) -> dict[str, Any]:

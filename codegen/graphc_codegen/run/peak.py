@@ -1,0 +1,129 @@
+"""What this machine can do: the clock that profiling builds count by, and its highest speed in arithmetic and in memory."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from graphc_codegen.object_code.loading import Loaded, load
+from graphc_codegen.target import Target, host
+from graphc_codegen.text.render import counter, template
+
+_CYCLES, _PRODUCTS, _STREAM = "graphc_cycles", "graphc_peak_products", "graphc_peak_stream"
+#: Multiply-adds that are under way at the same time: more than two units with a latency of four cycles need.
+_CHAINS = 12
+#: Turns of a measurement of arithmetic, and floats of each of the three arrays of one of memory: more than caches hold.
+_TURNS, _FLOATS = 400_000, 1 << 24
+#: Each is measured so many times; the best counts.
+_TIMES = 5
+#: Seconds between two looks at the clock at least, so that its rate is exact to a thousandth.
+_APART = 5e-3
+
+
+class Peak(NamedTuple):
+    """Speeds that were measured: 10^9 float32 operations a second, a multiply-add being two, and 10^9 bytes a second read and
+    written. With so many threads at work at the same time.
+    """
+
+    gflops: float
+    gbs: float
+    threads: int
+
+
+class Clock:
+    """How many seconds a tick of the processor's clock takes, from two looks at it; the first is when this is made."""
+
+    def __init__(self, cache_dir: Path | None) -> None:
+        self._read = _native(cache_dir).function(_CYCLES)
+        self._first = self._look()
+
+    def _look(self) -> tuple[int, float]:
+        word = ctypes.c_int64()
+        self._read(ctypes.addressof(word))
+        return word.value, time.perf_counter()
+
+    def seconds(self) -> float:
+        """Of one tick."""
+        time.sleep(max(0.0, self._first[1] + _APART - time.perf_counter()))
+        ticks, now = self._look()
+        return (now - self._first[1]) / (ticks - self._first[0])
+
+
+def measure_peak(threads: int, cache_dir: Path | None) -> Peak:
+    """Measure for so many threads; takes a few tenths of a second and 200 MB."""
+    code, lanes = _native(cache_dir), host().lanes
+    # A factor of 1, so that nothing becomes a NaN; each thread has lines of the cache for itself to store to.
+    own = np.ones((threads, (_CHAINS + 2) * lanes), np.float32)
+    products = code.function(_PRODUCTS, words=2)
+    turns = _best(threads, lambda k: products(_TURNS, int(own[k].ctypes.data)))
+    arrays = [np.ones(_FLOATS, np.float32) for _ in range(3)]
+    stream, part = code.function(_STREAM, words=4), _FLOATS // threads // lanes * lanes
+    pass_ = _best(threads, lambda k: stream(*(int(a.ctypes.data) + 4 * part * k for a in arrays), part))
+    return Peak(
+        threads * _TURNS * _CHAINS * lanes * 2 / turns / 1e9, threads * part * len(arrays) * 4 / pass_ / 1e9, threads
+    )
+
+
+def _best(threads: int, work: Callable[[int], object]) -> float:
+    """The least seconds that `threads` take which all do such work: of the one that takes longest the time on its processor, so
+    that other work of the machine counts as little as may be.
+    """
+    found = []
+    for _ in range(_TIMES):
+        ready, seconds = threading.Barrier(threads), [0.0] * threads
+
+        def run(k: int, ready: threading.Barrier = ready, seconds: list[float] = seconds) -> None:
+            ready.wait()
+            began = time.thread_time()
+            work(k)
+            seconds[k] = time.thread_time() - began
+
+        workers = [threading.Thread(target=run, args=(k,)) for k in range(threads)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        found.append(max(seconds))
+    return min(found)
+
+
+def render_peak(target: Target) -> str:
+    """The IR of the functions that are timed."""
+    text: str = template("peak.ll.j2").render(
+        cycles=_CYCLES,
+        products=_PRODUCTS,
+        stream=_STREAM,
+        chains=_CHAINS,
+        lanes=target.lanes,
+        fused=target.fused,
+        wide=target.wide,
+        vector=f"<{target.lanes} x float>",
+        mangled=f"v{target.lanes}f32",
+        counter=counter(target),
+    )
+    return text
+
+
+@cache
+def _native(cache_dir: Path | None) -> Loaded:
+    """The loaded functions; compiled once per machine where there is an object cache."""
+    from graphc_codegen.object_code import cache
+
+    target = host()
+    store = cache.ObjectCache(cache_dir) if cache_dir is not None else None
+    name = cache.key(("peak",), target.key)
+    code = store.load(name) if store else None
+    if code is None:
+        from graphc_codegen.object_code import llvm_modules
+
+        code = [llvm_modules.compile_module(render_peak(target), target)]
+        if store:
+            store.store(name, code, _CYCLES)
+    return load(code, [_CYCLES, _PRODUCTS, _STREAM], target)
