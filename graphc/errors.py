@@ -74,6 +74,11 @@ def loc_of(code: CodeType, instruction: int, line: int) -> Loc:
     return _loc(code, instruction, line, (code.co_filename, code.co_linetable, _working_directory()))
 
 
+def loc_of_definition(code: CodeType) -> Loc:
+    """The first line of a function."""
+    return Loc(display_path(code.co_filename), code.co_firstlineno, code.co_qualname)
+
+
 @lru_cache(maxsize=4096)
 def _loc(code: CodeType, instruction: int, current: int, where: tuple[str, bytes, str]) -> Loc:
     """The place of an instruction in line `current`; `where` is all else that it depends on."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
 
+from graphc.errors import user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
 from graphc.ops.gradients.transforms import Transform
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace import control, custom, gradient, hooks, mixed, transforms
+from graphc.trace.cells import CellCall, CellNames
 from graphc.trace.convert import converted
 from graphc.trace.decided import is_users
 from graphc.trace.recorder import GraphRecorder
@@ -26,9 +28,9 @@ class Tracer(GraphRecorder):
         self.cells: list[Cell] = parent.cells[-1:] if parent else []
         #: Of the outermost tracer: Input nodes whose name says little, until a cell of the user's is given them.
         self.unnamed: set[int] = set()
-        #: The number of a cell's children, and their names by id().
-        self._names: WeakKeyDictionary[Cell, tuple[int, dict[int, str]]]
-        self._names = parent._names if parent else WeakKeyDictionary()
+        #: The calls of Cells that have ended or are going on, in the order in which they began; None where nobody asks.
+        self.cell_calls: list[CellCall] | None = parent.cell_calls if parent else []
+        self.names: CellNames = parent.names if parent else CellNames()
 
     def branch(self, name: str) -> Tracer:
         # In PYNATIVE_MODE, too: what stands in a subgraph is recorded, and evaluated where its results are asked for.
@@ -65,14 +67,20 @@ class Tracer(GraphRecorder):
     def run(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the outermost cell's construct; what it returns."""
         self.cells.append(cell)
-        with self.region(cell.region or "forward"):
-            return self._construct_of(cell)(*args, **kwargs)
+        call = self._begun(cell, "")
+        try:
+            with self.region(cell.region or "forward"):
+                return self._construct_of(cell)(*args, **kwargs)
+        finally:
+            if call is not None:
+                call.end = self.graph.ids.next
 
     def call_cell(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Trace a Cell inside another; leaves a record for `gradient`."""
         self._name_inputs(cell, args, kwargs)
         region = cell.region or self.regions[-1]
         path = self._path(cell)
+        call = self._begun(cell, path)
         self.scopes.append(path)
         self.cells.append(cell)
         try:
@@ -81,6 +89,16 @@ class Tracer(GraphRecorder):
         finally:
             self.scopes.pop()
             self.cells.pop()
+            if call is not None:
+                call.end = self.graph.ids.next
+
+    def _begun(self, cell: Cell, path: str) -> CellCall | None:
+        """Note that a cell is called; None where nobody asks."""
+        if self.cell_calls is None:
+            return None
+        call = CellCall(path, type(cell), user_loc(sys._getframe(2)), self.graph.ids.next)
+        self.cell_calls.append(call)
+        return call
 
     def _construct_of(self, cell: Cell) -> Callable[..., Any]:
         """The cell's construct, ready to run: in the dtype of `to_float`, with the gradient of the cell's own `bprop`, and
@@ -131,19 +149,7 @@ class Tracer(GraphRecorder):
                     root.unnamed.discard(handle.node)
 
     def _path(self, cell: Cell) -> str:
-        """The cell's path: its attribute name in the cell that calls it, or its class name."""
+        """The cell's path: its name in the cell that calls it, as that one's cells_and_names() has it, or its class name."""
         parent = self.cells[-1] if self.cells else None
-        name = type(cell).__name__
-        if parent is not None:
-            name = self._name_in(parent, cell) or name
+        name = (self.names.of(parent, cell) if parent is not None else None) or type(cell).__name__
         return f"{self.scopes[-1]}.{name}" if self.scopes[-1] else name
-
-    def _name_in(self, parent: Cell, cell: Cell) -> str | None:
-        """The first name of a child; None if it is none. The children are gone through once, not for each of them."""
-        count, names = self._names.get(parent, (-1, {}))
-        name = names.get(id(cell))
-        if count != len(parent._cells) or (name is not None and parent._cells.get(name) is not cell):
-            names = {id(child): n for n, child in reversed(parent._cells.items())}
-            self._names[parent] = len(parent._cells), names
-            name = names.get(id(cell))
-        return name
