@@ -46,6 +46,7 @@ from graphc_codegen.program import symbol
 
 if TYPE_CHECKING:
     from graphc.inspect.record import Record
+    from graphc.page import Material
     from graphc_codegen import Bound
     from graphc_codegen.run.native import NativeBound
 
@@ -224,6 +225,27 @@ class CompiledStep:
             memory=self.memory,
             rewrites=self.rewrites,
         )
+
+    def page(self, path: str | Path) -> Path:
+        """Write one offline HTML file that shows the step: forward, gradient, check and update row by row; docs/seeing.md.
+
+        It appears complete or not at all; folders are made. Returns its path. Raises ArgumentValueError if a parent of it is
+        a file, OSError.
+        """
+        from graphc.page import write_page  # Here, so that a start without pages is quick.
+
+        return write_page(self.record(), path, self._material())
+
+    def _material(self) -> Material:
+        from graphc.page import material_of
+
+        return material_of(self.source, self.kernels, self.passes)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page."""
+        from graphc.page import embedded
+
+        return embedded(self.record(), self._material())
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self._types))

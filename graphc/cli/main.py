@@ -26,6 +26,7 @@ examples:
   graphc show out/digits/dump --order           in which order the overflow check runs
   graphc show model.py:build --region backward  the gradient nodes of your own cell
   graphc dump model.py:build --out out/model    graph, passes, generated code
+  graphc page out/digits/dump -o step.html      a page about the step: see docs/seeing.md
   graphc report run.jsonl -o page.html          a page about a training run
   graphc explain GC101                          what an error code means
 """
@@ -66,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     _add_opt(commands)
     _add_run(commands)
     _add_report(commands)
+    _add_page(commands)
     return top
 
 
@@ -188,15 +190,19 @@ def _command(
         help=help,
         description=help[0].upper() + help[1:] + ".",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=_TARGETS.split("\n\n")[0] if name in ("dump", "show", "passes", "diff") else epilog,
+        epilog=_TARGETS.split("\n\n")[0] if name in ("dump", "show", "passes", "diff", "page") else epilog,
     )
     made.set_defaults(run=_run(name))
     return made
 
 
+#: Where a command is, if not in graphc.cli.commands.
+_ROOMS = {"opt": "graphs", "lower": "graphs", "page": "pages"}
+
+
 def _run(name: str) -> Callable[[argparse.Namespace], int]:
     def run(args: argparse.Namespace) -> int:
-        room = import_module("graphc.cli.graphs" if name in ("opt", "lower") else "graphc.cli.commands")
+        room = import_module(f"graphc.cli.{_ROOMS.get(name, 'commands')}")
         _load(getattr(args, "load", ()))
         function: Callable[[argparse.Namespace], int] = getattr(room, name)
         return function(args)
@@ -280,6 +286,15 @@ def _add_report(commands: _Commands[argparse.ArgumentParser]) -> None:
     report.add_argument(
         "--tensorboard", metavar="FOLDER", help="write TensorBoard's event files there; a page as well only with -o"
     )
+
+
+def _add_page(commands: _Commands[argparse.ArgumentParser]) -> None:
+    page = _command(commands, "page", "make a page about a compiled step: forward, gradient, check, update, memory")
+    page.add_argument("target", metavar="TARGET", help="a dump directory, a graph.json, or FILE.py:ATTR")
+    page.add_argument(
+        "-o", "--output", metavar="STEP.html", help="where the page goes (default: step.html, in a dump beside its files)"
+    )
+    _add_load(page)
 
 
 def _add_others(commands: _Commands[argparse.ArgumentParser]) -> None:

@@ -7,12 +7,12 @@ import gzip
 import hashlib
 import html
 import json
-from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from graphc.files import write_atomic
+from graphc.files import make_directory, write_atomic
+from graphc.inspect.document import Record
+from graphc.page.material import Material
 from graphc.page.view import view
 
 #: The parts of the script, in the order in which they stand in it.
@@ -21,26 +21,16 @@ SCRIPTS = ("data", "model", "memory", "rows", "geometry", "draw", "edges", "pane
 _FIRST = "body{font:14px system-ui,sans-serif}"
 
 
-class Material(NamedTuple):
-    """What a page shows beside the record; empty where it is not at hand.
+def write_page(record: Record, path: str | Path, material: Material) -> Path:
+    """Write the page about a step record; it appears complete or not at all, folders are made. Returns its path.
 
-    source: the generated step. kernels: the LLVM IR. gone: lines of nodes that a pass has removed, by id.
+    Raises ArgumentValueError if a parent is a file, OSError.
     """
-
-    source: str = ""
-    kernels: str = ""
-    gone: Mapping[int, str] = {}
+    file = make_directory(Path(path).parent) / Path(path).name
+    return write_atomic(file, page_of(record, material).encode())
 
 
-MATERIAL = Material()
-
-
-def write_page(record: Mapping[str, Any], path: str | Path, material: Material = MATERIAL) -> Path:
-    """Write the page about a step record's document; it appears complete or not at all. Returns its path. Raises OSError."""
-    return write_atomic(Path(path), page_of(record, material).encode())
-
-
-def page_of(record: Mapping[str, Any], material: Material = MATERIAL) -> str:
+def page_of(record: Record, material: Material) -> str:
     """The page as HTML."""
     room = files("graphc.page")
     body, style, loader = ((room / name).read_text(encoding="utf-8") for name in ("page.html", "page.css", "loader.js"))
@@ -49,7 +39,7 @@ def page_of(record: Mapping[str, Any], material: Material = MATERIAL) -> str:
         f"default-src 'none'; style-src '{_hash(_FIRST)}' '{_hash(style)}'; script-src '{_hash(loader)}' '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    data = json.dumps(view(record, **material._asdict()), separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    data = json.dumps(view(record.to_document(), material), separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     parts = {
         "policy": policy,
         "first": _FIRST,
@@ -57,7 +47,7 @@ def page_of(record: Mapping[str, Any], material: Material = MATERIAL) -> str:
         "loader": loader,
         "script": _packed(script),
         "data": _packed(data),
-        "title": html.escape(record["name"]),
+        "title": html.escape(record.name),
     }
     # Cut before anything is put in: names may hold what looks like a place.
     pieces = body.split("@")
@@ -65,7 +55,7 @@ def page_of(record: Mapping[str, Any], material: Material = MATERIAL) -> str:
     return "".join(pieces)
 
 
-def embedded(record: Mapping[str, Any], material: Material = MATERIAL, height: int = 720) -> str:
+def embedded(record: Record, material: Material, height: int = 720) -> str:
     """The page as a frame of a notebook, `height` pixels high: it can run its own script and nothing around it."""
     return (
         f'<iframe title="the compiled step" sandbox="allow-scripts" width="100%" height="{height}" style="border:0" '

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from graphc.page.excerpts import excerpts
+from graphc.page.material import Material
 from graphc.page.packing import aligned, deltas, digits, indexed, ragged
 
 #: A node's line in text IR: id, attributes. Quoted names and attributes may hold anything.
@@ -25,14 +26,8 @@ _FUNCTION = re.compile(r"^define [^@]*@(\w+)\(.*?^}$", re.MULTILINE | re.DOTALL)
 _ROOM, _TRIES = 16_000, (100_000, 400, 200, 120, 80, 60, 40, 24, 12)
 
 
-def view(
-    record: Mapping[str, Any], *, source: str = "", kernels: str = "", gone: Mapping[int, str] | None = None
-) -> dict[str, Any]:
-    """The page's data, ready for JSON.
-
-    record: the document of a step record. source: the generated step. kernels: the LLVM IR. gone: lines of nodes that a pass
-    has removed, by id.
-    """
+def view(record: Mapping[str, Any], material: Material) -> dict[str, Any]:
+    """The page's data, ready for JSON. record: the document of a step record."""
     nodes, graphs = record["nodes"], record["graphs"]
     locs = list(zip(record["locs"]["file"], record["locs"]["line"], strict=True))
     return {
@@ -47,11 +42,11 @@ def view(
         "nodes": _nodes(nodes, record["text"]),
         "graphs": graphs,
         "history": _history(record["history"]),
-        "passes": _passes(record["passes"], gone or {}),
+        "passes": _passes(record["passes"], material.gone),
         "buffers": _buffers(record["buffers"]),
         "calls": _calls(record["calls"]),
-        "step": _step_lines(source, record["calls"]["line"]),
-        "kernels": _kernels(kernels, set(record["calls"]["kernel"])),
+        "step": _step_lines(material.source, record["calls"]["line"]),
+        "kernels": _kernels(material.kernels, set(record["calls"]["kernel"])),
         "profile": _profile(record["profile"], len(record["calls"]["kernel"])),
     }
 

@@ -35,7 +35,7 @@ function rearrange() {
 
 function drawHeads() {
   const narrow = layout.width < 620;
-  const words = { tree: "Cell", file: "source", forward: narrow ? "forward ↓" : "forward ↓", saved: narrow ? "" : "saved", gradient: "gradient ↑", gate: "", update: "update →", cost: timed ? "time" : "flops", alive: "alive ↓ ↑" };
+  const words = { tree: "Cell", file: "source", forward: "forward ↓", saved: narrow ? "" : "saved", gradient: narrow ? "grad ↑" : "gradient ↑", gate: "", update: narrow ? "update" : "update →", cost: timed ? "time" : "flops", alive: "alive ↓ ↑" };
   const about = {
     tree: "the Cells, in the order in which they run", file: "the line in your source", saved: "activations that are kept for the gradient", gate: "every gradient passes the overflow check before it updates its weight",
     cost: timed ? "measured share of the step; ≈ where a kernel computes nodes of several rows, and its time is shared among them by bytes" : "share of the step's floating point operations; profile the step for times",
@@ -44,7 +44,7 @@ function drawHeads() {
   canvas.head.replaceChildren(...layout.columns.map((c) => element("span", { class: `h-${c.name}`, title: about[c.name] ?? null }, c.width > 30 ? words[c.name] : "")));
   if (order) {
     const passed = order.ordered === order.tested;
-    canvas.head.append(element("button", { class: `gatehead${passed ? "" : " wrong"}`, title: `%${order.check.id} GetFloatStatus tests ${plural(order.tested, "gradient")}; ${passed ? "all are" : `only ${order.ordered} are`} computed after the status is cleared`, onclick: () => select(order.check.id) }, narrow ? `finite? ${order.tested}` : `finite? tests ${order.tested}`));
+    canvas.head.append(element("button", { class: `gatehead${passed ? "" : " wrong"}`, title: `%${order.check.id} GetFloatStatus tests ${plural(order.tested, "gradient")}; ${passed ? "all are" : `only ${order.ordered} are`} computed after the status is cleared`, onclick: () => select(order.check.id) }, narrow ? "finite?" : `finite? tests ${order.tested}`));
     const gate = column("gate"), button = canvas.head.lastChild;
     button.style.left = `${10 + gate.x + gate.width / 2}px`;
   }
@@ -86,7 +86,7 @@ function treeCell(row, own) {
   else made.append(element("button", { class: "toggle", "data-do": "toggle", tabindex: "-1", "aria-label": row.open ? "close" : "open" }, row.open ? "▾" : "▸"));
   if (row.label) made.append(element("span", { class: "label", title: row.all[0]?.key?.slice(1).replaceAll("/", ".") ?? row.label }, row.label));
   if (row.folds) made.append(element("button", { class: "times", "data-do": "unfold", tabindex: "-1", title: "show each of them" }, `×${own.times}`));
-  else if (row.kind === "group" && state.unfolded.size && [...state.unfolded].some((key) => key === row.key)) made.append(element("button", { class: "times", "data-do": "fold", tabindex: "-1", title: "fold what repeats" }, "fold"));
+  else if (state.unfolded.has(row.key)) made.append(element("button", { class: "times", "data-do": "fold", tabindex: "-1", title: "fold what repeats" }, "fold"));
   if (row.cell >= 0) made.append(element("span", { class: "class" }, cells[row.cell].class));
   return made;
 }

@@ -50,7 +50,9 @@ function adopted() {
 }
 adopted();
 const owned = listed(nodes.filter((n) => n.param !== null && n.region !== "backward" && n.op !== "Param").map((n) => [n.param, n]));
-const trained = new Set(parameters.filter((p) => owned.has(p.name) && !/trainable=False/.test(p.attrs)).map((p) => p.id));
+const named = new Set(nodes.map((node) => node.name));
+const isTrained = (param) => !/trainable=False/.test(param.attrs) && (owned.has(param.name) || named.has(`grad.${param.name}`));
+const trained = new Set(parameters.filter(isTrained).map((param) => param.id));
 const updates = new Map(graphs.updates[outer].map(([param, value]) => [param, Number(/\d+/.exec(value)[0])]));
 const forward = nodes.filter(isForward);
 
@@ -66,7 +68,7 @@ function writtenForward() {
   const found = [];
   for (const [id, value] of updates) {
     const written = byId.get(value), reader = readers.get(id);
-    if (!trained.has(id) && written?.region === "forward") found.push([reader ?? value, byId.get(id)]);
+    if (!trained.has(id) && written && isForward(written)) found.push([reader ?? value, byId.get(id)]);
   }
   return listed(found);
 }

@@ -11,7 +11,7 @@ function chainOf(cell) {
 }
 
 // A list of Cells has no row of its own: its members stand in it under their whole name, blocks.0.
-const isList = (cell) => /^(CellList|CellDict)$/.test(cells[cell].class);
+const isList = (cell) => /^(CellList|CellDict|)$/.test(cells[cell].class) && cells[cell].path !== "";
 const visibleChain = (cell) => chainOf(cell).filter((index) => !isList(index));
 
 function labelOf(cell, above) {
@@ -78,16 +78,15 @@ const rootDepth = commonDepth(forward);
 const tree = grouped(forward, rootDepth, "");
 const rootName = rootDepth ? cells[visibleChain(forward[0].cell)[rootDepth - 1]].path : "";
 
-// Neighbours of the same signature as one run: [[first, ..., last], ...] of places in the list.
+// Neighbours of the same signature as one run: [[first, ..., last], ...] of places in the list. Those that are to be seen one by
+// one are runs of their own.
 function runsOf(items) {
   const runs = [];
   items.forEach((item, k) => {
-    const before = runs.at(-1);
-    const same = before && item.items && items[before[0]].items && item.nodes.length > 1 &&
-      signature(items[before[0]]) === signature(item) && !state.unfolded.has(items[before[0]].key);
-    same ? before.push(k) : runs.push([k]);
+    const before = items[k - 1], same = before?.items && item.items && item.nodes.length > 1 && signature(before) === signature(item);
+    same ? runs.at(-1).push(k) : runs.push([k]);
   });
-  return runs;
+  return runs.flatMap((run) => (state.unfolded.has(items[run[0]].key) ? run.map((k) => [k]) : [run]));
 }
 
 const isLibrary = (cell) => cell >= 0 && cells[cell].loc !== null && /(^|[\\/])graphc[\\/](nn|mint|experimental)[\\/]/.test(data.files[data.locs.file[cells[cell].loc]]);
