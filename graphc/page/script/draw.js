@@ -107,10 +107,12 @@ function box(kind, list, label, more, title, heated = list) {
   return made;
 }
 const manyText = (number, times) => `${plural(number, "node")}${times > 1 ? ` ×${times}` : ""}`;
+// In a box: a phone has no room for the factor, which stands beside the Cell's name.
+const boxText = (number, times) => manyText(number, layout.width < 620 ? 1 : times);
 
 function forwardBox(row, own) {
   const last = own.first.at(-1), type = last.types[0];
-  if (row.kind === "group") return box("fw", own.first, manyText(own.first.length, own.times), type, `${manyText(own.first.length, own.times)}, to ${typeText(last)}`, own.every);
+  if (row.kind === "group") return box("fw", own.first, boxText(own.first.length, own.times), type, `${manyText(own.first.length, own.times)}, to ${typeText(last)}`, own.every);
   return box("fw", own.first, own.first[0].op + (own.times > 1 && layout.width >= 620 ? ` ×${own.times}` : ""), type, nodeText(own.first[0]), own.every);
 }
 
@@ -120,7 +122,7 @@ function gradientBoxes(row, own) {
   const made = element("span", { class: "boxes" }), list = own.gradient, room = column("gradient").width;
   if (!list.length) return made;
   if (row.kind === "group" || list.length > Math.max(1, Math.floor(room / 84))) {
-    made.append(box("bw", list, row.kind === "group" || list.length > 1 ? manyText(list.length, own.times) : list[0].op, list.length === 1 ? list[0].types[0] : "", list.slice(0, 12).map(nodeText).join("\n"), own.backward));
+    made.append(box("bw", list, row.kind === "group" || list.length > 1 ? boxText(list.length, own.times) : list[0].op, list.length === 1 ? list[0].types[0] : "", list.slice(0, 12).map(nodeText).join("\n"), own.backward));
   } else for (const node of list) made.append(box(node.name ? "bw final" : "bw", [node], node.op, list.length === 1 ? node.types[0] : "", nodeText(node), list.length === 1 ? own.backward : [node]));
   return made;
 }
@@ -130,7 +132,7 @@ function updateBoxes(row, own) {
   const made = element("span", { class: "boxes" }), { weights, written } = own;
   if (weights.length) {
     const size = bytes(total(weights, bytesOf)), names = [...new Set(weights.map(shortName))];
-    const label = names.length === 1 && weights.length <= own.times ? names[0] + (weights.length > 1 ? ` ×${weights.length}` : "") : plural(weights.length, "weight");
+    const label = names.length === 1 && weights.length <= own.times ? names[0] + (weights.length > 1 ? ` ×${weights.length}` : "") : layout.width < 620 ? size : plural(weights.length, "weight");
     made.append(box("up", own.updating.length ? own.updating : weights, label, size, weights.slice(0, 12).map((p) => `${p.name}: ${p.types[0]}, ${plural(updateNodes(p).length, "node")}`).join("\n")));
   }
   if (written.length) {

@@ -37,7 +37,8 @@ function select(id, follow = true) {
 }
 
 function scrollTo(row) {
-  const top = topOf(row), height = canvas.scroller.clientHeight - 40;
+  // On a phone the lower part is under the sheet.
+  const top = topOf(row), height = (canvas.scroller.clientHeight - 40) * (innerWidth <= 860 ? 0.4 : 1);
   if (top < canvas.scroller.scrollTop + HEIGHT || top > canvas.scroller.scrollTop + height - 2 * HEIGHT) canvas.scroller.scrollTop = Math.max(0, top - height / 3);
   paint();
 }
