@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from graphc.inspect.document import Machine, PassRow, Record
+from graphc.inspect.document import Machine, PassRow, Record, Rewrite
 from graphc.inspect.tables import About, Knowledge, of_graph
 from graphc.ir import walk
 from graphc.lower import Lowered
 from graphc.passes import Stage
 from graphc.recording import schedule
+from graphc.recording.frames import Frames
+from graphc.recording.history import of_passes, of_rewrites, origins
 from graphc.recording.memory import buffer_rows, memory_of
+from graphc.recording.owners import gradient_owners, owners
 from graphc.trace.cells import CellCall
 from graphc_codegen.target import Target
 from graphc_codegen.text.render import version
@@ -35,15 +38,20 @@ def make(parts: Parts) -> Record:
     graph, lowered = parts.stages[-1].graph, parts.lowered
     program = lowered.program
     node_of = {n.id: n for _, n in walk(graph)}
-    record = of_graph(graph, _knowledge(parts), version())
+    history = of_passes(parts.stages)
+    record = of_graph(graph, _knowledge(parts, history), version())
     plan = schedule.Schedule.of(program.body)
     calls = schedule.call_rows(program, plan, schedule.lines_of(parts.source, program))
     alive = schedule.lifetimes(program, plan, [b for b, _ in lowered.results])
     params = {n.id: n.param for n in record.nodes}
-    buffers = buffer_rows(graph, lowered, calls, alive, node_of, lambda n: params[n.id] is not None)
+    # Unscaled gradients are gradients.
+    buffers = buffer_rows(
+        graph, lowered, calls, alive, node_of, lambda n: n.region == "overflow" and params[n.id] is not None
+    )
     return replace(
         record,
         target=_machine(parts.target, program.threads),
+        history=(*history, *of_rewrites(lowered.stages)),
         passes=_passes(parts.stages),
         buffers=buffers,
         calls=calls,
@@ -67,8 +75,14 @@ def _passes(stages: Sequence[Stage]) -> tuple[PassRow, ...]:
     return tuple(rows)
 
 
-def _knowledge(parts: Parts) -> Knowledge:
+def _knowledge(parts: Parts, history: tuple[Rewrite, ...]) -> Knowledge:
+    traced, final = parts.stages[0].graph, parts.stages[-1].graph
+    ids = [n.id for _, n in walk(traced)]
     cells: dict[str, About] = {}
     for call in parts.calls:
-        cells.setdefault(call.path, About(call.kind.__name__, call.definition))
-    return Knowledge(cells=cells)
+        cells.setdefault(call.path, About(call.kind.__name__, call.definition, call.made))
+    frames = Frames.of(parts.calls, history, ids)
+    log = [entry for stage in parts.stages for entry in stage.log]
+    params = owners(traced, history, (n.id for _, n in walk(final))) | gradient_owners(log, traced)
+    made = origins(history, max(ids, default=-1) + 1)
+    return Knowledge(cells, frames, lambda n: params.get(n.id), lambda n: made.get(n.id))

@@ -19,14 +19,27 @@ class CellCall:
     path    from the outermost Cell; "" for that one
     kind    its class
     caller  the user's line that calls it
+    made    the user's line that made it
+    own     the line of nodes that it makes without any of the user's code
+    around  the call that makes this one
     first   ids from here on, up to `end`, are of nodes that it or what it calls has made
     """
 
     path: str
     kind: type[Cell]
     caller: Loc | None
+    made: Loc | None
+    own: Loc | None
+    around: CellCall | None
     first: int
     end: int = -1
+
+    @staticmethod
+    def begin(cell: Cell, path: str, caller: Loc | None, around: CellCall | None, first: int) -> CellCall:
+        """The call of a cell that begins."""
+        made: Loc | None = cell.__dict__.get("_made_at")
+        own = made if made is not None and (around is None or caller == around.caller) else caller
+        return CellCall(path, type(cell), caller, made, own, around, first)
 
     @property
     def definition(self) -> Loc | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from graphc.errors import user_loc
+from graphc.errors import Loc, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
 from graphc.ops.gradients.transforms import Transform
@@ -28,8 +29,10 @@ class Tracer(GraphRecorder):
         self.cells: list[Cell] = parent.cells[-1:] if parent else []
         #: Of the outermost tracer: Input nodes whose name says little, until a cell of the user's is given them.
         self.unnamed: set[int] = set()
-        #: The calls of Cells that have ended or are going on, in the order in which they began; None where nobody asks.
+        #: The calls of Cells, in the order in which they began; None where nobody asks.
         self.cell_calls: list[CellCall] | None = parent.cell_calls if parent else []
+        #: The innermost one that is going on.
+        self.call: CellCall | None = parent.call if parent else None
         self.names: CellNames = parent.names if parent else CellNames()
 
     def branch(self, name: str) -> Tracer:
@@ -67,38 +70,44 @@ class Tracer(GraphRecorder):
     def run(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the outermost cell's construct; what it returns."""
         self.cells.append(cell)
-        call = self._begun(cell, "")
-        try:
-            with self.region(cell.region or "forward"):
-                return self._construct_of(cell)(*args, **kwargs)
-        finally:
-            if call is not None:
-                call.end = self.graph.ids.next
+        with self._calling(cell, ""), self.region(cell.region or "forward"):
+            return self._construct_of(cell)(*args, **kwargs)
 
     def call_cell(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Trace a Cell inside another; leaves a record for `gradient`."""
         self._name_inputs(cell, args, kwargs)
         region = cell.region or self.regions[-1]
         path = self._path(cell)
-        call = self._begun(cell, path)
         self.scopes.append(path)
         self.cells.append(cell)
         try:
-            with self.region(region):
+            with self._calling(cell, path), self.region(region):
                 return self.recorded_call(cell, self._construct_of(cell), args, kwargs)
         finally:
             self.scopes.pop()
             self.cells.pop()
-            if call is not None:
-                call.end = self.graph.ids.next
 
-    def _begun(self, cell: Cell, path: str) -> CellCall | None:
-        """Note that a cell is called; None where nobody asks."""
+    @contextmanager
+    def _calling(self, cell: Cell, path: str) -> Iterator[None]:
+        """Note that a cell is called, where somebody asks."""
         if self.cell_calls is None:
-            return None
-        call = CellCall(path, type(cell), user_loc(sys._getframe(2)), self.graph.ids.next)
-        self.cell_calls.append(call)
-        return call
+            yield
+            return
+        around = self.call
+        self.call = CellCall.begin(cell, path, user_loc(sys._getframe(3)), around, self.graph.ids.next)
+        self.cell_calls.append(self.call)
+        try:
+            yield
+        finally:
+            self.call.end = self.graph.ids.next
+            self.call = around
+
+    def line(self, executed: Loc | None) -> Loc | None:
+        """Where no code of the user's stands between a Cell and its nodes, the line that made the Cell if it is the library's
+        that calls it, such as the loss or the optimizer.
+        """
+        call = self.call
+        return call.own if call is not None and executed == call.caller else executed
 
     def _construct_of(self, cell: Cell) -> Callable[..., Any]:
         """The cell's construct, ready to run: in the dtype of `to_float`, with the gradient of the cell's own `bprop`, and
