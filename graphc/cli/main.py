@@ -292,7 +292,10 @@ def _add_page(commands: _Commands[argparse.ArgumentParser]) -> None:
     page = _command(commands, "page", "make a page about a compiled step: forward, gradient, check, update, memory")
     page.add_argument("target", metavar="TARGET", help="a dump directory, a graph.json, or FILE.py:ATTR")
     page.add_argument(
-        "-o", "--output", metavar="STEP.html", help="where the page goes (default: step.html, in a dump beside its files)"
+        "-o",
+        "--output",
+        metavar="STEP.html",
+        help="where the page goes (default: step.html, in a dump beside its files)",
     )
     _add_load(page)
 

@@ -83,9 +83,7 @@ def workload(name, layers=4):
     usual = workloads.GPT
     workloads.GPT = cells.GPT = dataclasses.replace(usual, layers=layers)
     try:
-        return compiled(
-            cells.training_cell(name, "scaled", workloads.weights(name), nn.AdamW), *workloads.batch(name)
-        )
+        return compiled(cells.training_cell(name, "scaled", workloads.weights(name), nn.AdamW), *workloads.batch(name))
     finally:
         workloads.GPT = cells.GPT = usual
 

@@ -75,8 +75,20 @@ function writtenForward() {
 const stateAt = writtenForward();
 
 const updateNodes = (param) => owned.get(param.name) ?? [];
-const shared = nodes.filter((node) => node.param === null && !silent.has(node.op) && (node.region === "optimizer" || node.region === "overflow" ||
-  (node.region === "backward" && node.fwd === null) || (node.region === "forward" && isOuter(node) && late.has(node.id))));
+// Nodes of branches and loops stand with the node that holds them.
+function within(list) {
+  const held = list.flatMap((node) => inner.get(node.id) ?? []).flatMap((graph) => byGraph.get(graph) ?? []);
+  return held.length ? [...list, ...within(held)] : list;
+}
+
+// What belongs to no forward node and to no single weight.
+function leftOver() {
+  const placed = within(forward), own = new Set(placed.map((node) => node.id));
+  for (const node of placed) for (const gradient of gradients.get(node.id) ?? []) own.add(gradient.id);
+  for (const param of [...weightsAt.values()].flat()) for (const node of updateNodes(param)) own.add(node.id);
+  return nodes.filter((node) => (!silent.has(node.op) || callsOf.has(node.id)) && !own.has(node.id));
+}
+const shared = leftOver();
 
 // ---- the overflow order
 
@@ -102,6 +114,8 @@ const timed = profile !== null;
 const cost = (call) => (timed ? profile.ms[call.k] : call.flops);
 const costText = timed ? time : work;
 const allCost = total(calls, cost);
+// Calls that compute no node: copies to where a value must be.
+const copying = total(calls.filter((call) => !call.nodes.length), cost);
 
 const SIZES = { b1: 1, i8: 1, u8: 1, i16: 2, f16: 2, bf16: 2, i32: 4, f32: 4, i64: 8, f64: 8, c64: 8, c128: 16 };
 const sizes = new Map();

@@ -40,12 +40,14 @@ function excerpt(file, line) {
   return made;
 }
 
+// The user's innermost line, and how they got there.
 function sourceOf(node) {
   if (!node.locs.length) return null;
-  return section("source", ...node.locs.slice(0, 3).map((loc, k) => {
-    const file = data.locs.file[loc], line = data.locs.line[loc], at = element("div", { class: "at", title: data.files[file] }, `${k ? "called from " : ""}${data.files[file]}:${line}`);
-    const shown = excerpt(file, line);
-    return element("div", {}, at, shown ?? (k ? null : element("div", { class: "dim" }, "the file was not at hand when the page was made")));
+  return section("source", ...node.locs.slice(0, 4).map((loc, k) => {
+    const file = data.locs.file[loc], line = data.locs.line[loc], name = `${data.files[file]}:${line}`, shown = excerpt(file, line);
+    if (k && shown) return element("details", {}, element("summary", { class: "at" }, `called from ${name}`), shown);
+    return element("div", {}, element("div", { class: "at" }, k ? `called from ${name}` : name),
+      shown ?? (k ? null : element("div", { class: "dim" }, "the file was not at hand when the page was made")));
   }));
 }
 

@@ -143,7 +143,7 @@ function buildRows() {
 // What belongs to no forward node and to no single weight: loss scale, check and what all weights share.
 function sharedRows() {
   const groups = [["loss scale and check", shared.filter((n) => n.region !== "optimizer")], ["shared by all updates", shared.filter((n) => n.region === "optimizer")]];
-  return groups.filter(([, list]) => list.length).map(([label, list]) => ({ kind: "shared", key: `/${label}`, label, depth: 0, all: [], leaf: true, list }));
+  return groups.filter(([, list]) => list.length).map(([label, list]) => ({ kind: "shared", key: `/${label}`, label, depth: 0, all: [], leaf: true, list, copies: list.some((n) => n.region === "optimizer") }));
 }
 
 const forwardOf = (item) => (item.items ? item.nodes : [item]);
@@ -157,6 +157,7 @@ function factsOf(row) {
   const weights = every.flatMap((node) => weightsAt.get(node.id) ?? []), written = every.flatMap((node) => stateAt.get(node.id) ?? []);
   const backward = gradientOf(every), updating = weights.flatMap(updateNodes), others = row.list ?? [];
   const parts = [costOf(every), costOf(backward), costOf([...updating, ...others])];
+  if (row.copies) parts[2].value += copying;
   const made = {
     first, every, gradient: gradientOf(first), backward, weights, written, updating, parts, times: row.all.length,
     value: total(parts, (part) => part.value), exact: parts.every((part) => part.exact), saved: total(every, savedOf), memory: memoryOf(row),
