@@ -39,6 +39,7 @@ from graphc.ops.tensor.arrays import native, require_dtype
 from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
 from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values, flatten, unflatten
+from graphc.shown import Shown
 from graphc.trace import trace
 from graphc_codegen import errors as generator
 from graphc_codegen.forks import rlock, unforked
@@ -46,7 +47,6 @@ from graphc_codegen.program import symbol
 
 if TYPE_CHECKING:
     from graphc.inspect.record import Record
-    from graphc.page import Material
     from graphc_codegen import Bound
     from graphc_codegen.run.native import NativeBound
 
@@ -68,7 +68,7 @@ class Timing(NamedTuple):
     waited: float
 
 
-class CompiledStep:
+class CompiledStep(Shown):
     """A Cell compiled for one signature; call it with tensors of the same shapes and dtypes.
 
     graph            the IR after the last pass; str() is its text, `.nx` the networkx graph
@@ -225,27 +225,6 @@ class CompiledStep:
             memory=self.memory,
             rewrites=self.rewrites,
         )
-
-    def page(self, path: str | Path) -> Path:
-        """Write one offline HTML file that shows the step: forward, gradient, check and update row by row; docs/seeing.md.
-
-        It appears complete or not at all; folders are made. Returns its path. Raises ArgumentValueError if a parent of it is
-        a file, OSError.
-        """
-        from graphc.page import write_page  # Here, so that a start without pages is quick.
-
-        return write_page(self.record(), path, self._material())
-
-    def _material(self) -> Material:
-        from graphc.page import material_of
-
-        return material_of(self.source, self.kernels, self.passes)
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the page."""
-        from graphc.page import embedded
-
-        return embedded(self.record(), self._material())
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self._types))

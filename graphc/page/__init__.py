@@ -1,5 +1,5 @@
-"""The page about a compiled step: one offline HTML file. `view` is what it shows, `html` the file, `material` what it shows beside
-the step record, `excerpts` the lines of source in it. Needs no numba.
+"""The page about a compiled step: one offline HTML file. `view` is what it shows, `html` the file, `material` what it shows
+beside the step record, `excerpts` the lines of source in it. Needs no numba.
 """
 
 from graphc.page.html import embedded, page_of, write_page

@@ -27,7 +27,7 @@ def material_of(source: str, kernels: str, passes: Iterable[tuple[str, Graph | N
 
 
 def read_material(path: str | Path) -> Material:
-    """That of a dump directory; for a file of its own there is none. Raises ParseError and ArgumentValueError for a damaged one."""
+    """That of a dump directory; a file of its own has none. Raises ParseError and ArgumentValueError for a damaged one."""
     root = Path(path)
     if not root.is_dir():
         return Material()

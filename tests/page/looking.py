@@ -33,7 +33,8 @@ def wait_until_ready(browser: Browser) -> None:
 
 def follow(browser: Browser, link: str) -> None:
     browser.run(
-        f"new Promise((done) => {{ addEventListener('hashchange', done, {{once: true}}); location.hash = {link!r}; }}).then(() => 1)"
+        "new Promise((done) => { addEventListener('hashchange', () => done(1), {once: true});"
+        f" location.hash = {link!r}; }})"
     )
     browser.frame()
 
@@ -49,8 +50,8 @@ def press(browser: Browser, *keys: str) -> None:
 def texts(browser: Browser, selector: str) -> list[str]:
     """The texts of what a selector finds, from above."""
     found: list[str] = browser.run(
-        f"[...document.querySelectorAll({selector!r})].sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top)"
-        ".map((e) => e.textContent)"
+        f"[...document.querySelectorAll({selector!r})].map((e) => [e.getBoundingClientRect().top, e.textContent])"
+        ".sort((a, b) => a[0] - b[0]).map((pair) => pair[1])"
     )
     return found
 

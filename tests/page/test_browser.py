@@ -98,7 +98,8 @@ def test_a_node(page, browser):
     # The gradient, by its link; the IR of its kernel.
     click(
         browser,
-        "[...document.querySelectorAll('#side section')].find((s) => s.querySelector('h3').textContent === 'gradient').querySelector('a')",
+        "[...document.querySelectorAll('#side section')]"
+        ".find((s) => s.querySelector('h3').textContent === 'gradient').querySelector('a')",
     )
     assert "gradient of\n" in panel(browser)
     click(browser, "document.querySelector('#side .kernel summary')")
@@ -119,7 +120,8 @@ def test_search(page, browser):
 
     def search(words):
         browser.run(
-            f"(() => {{ const q = document.getElementById('query'); q.value = {words!r}; q.dispatchEvent(new Event('input')); }})()"
+            "(() => { const q = document.getElementById('query');"
+            f" q.value = {words!r}; q.dispatchEvent(new Event('input')); }})()"
         )
         return int(re.match(r"[\d,]*|", texts(browser, "#results > div")[0])[0].replace(",", "") or 0)
 
