@@ -224,6 +224,7 @@ class CompiledStep(Shown):
             kernels=self.kernels,
             memory=self.memory,
             rewrites=self.rewrites,
+            record=self.record(),
         )
 
     def __repr__(self) -> str:

@@ -2,7 +2,7 @@
 
 summary.txt          what is here, counts, passes
 step.ir              the graph that was compiled, as text IR
-graph.json           the same for other tools (schema: graphc.inspect.jsonform), with the list of passes
+graph.json           the record of the step for other tools (graphc.inspect.record; schema: docs/step.schema.json)
 passes/NN_name.ir    the graph after pass NN, for pass 00 and those that changed something
 lower/NN_name.txt    the statements after fusion and after each rewrite of them
 constants.npz        constants too large for the text, by the hash that the text shows
@@ -20,6 +20,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,9 @@ import numpy as np
 from graphc.errors import ArgumentValueError, ParseError
 from graphc.files import make_directory, write_atomic
 from graphc.inspect import jsonform
-from graphc.inspect.document import SCHEMA, Record
+from graphc.inspect.document import SCHEMA, PassRow, Record
 from graphc.inspect.flow import shown
-from graphc.inspect.tables import of_graph
+from graphc.inspect.tables import of_graph, pass_rows
 from graphc.ir import REGIONS, Data, Graph, TensorType, dtype_name, parse, to_text, walk
 from graphc.ir.text import INLINE_ELEMENTS
 from graphc.ir.types import parse_type
@@ -38,7 +39,7 @@ from graphc.ir.types import parse_type
 _PASS_FILE = re.compile(r"\d\d+_[\w-]+\.ir\Z", re.ASCII)
 _REWRITE_FILE = re.compile(r"\d\d+_[\w-]+\.txt\Z", re.ASCII)
 #: How text and JSON show a large constant.
-_LARGE = re.compile(r"((?:b1|bf16|f16|f32|f64|i8|i16|i32|i64|u8)\[[\d,]*\]) #([0-9a-f]{16})")
+_LARGE = re.compile(r"((?:b1|bf16|f16|f32|f64|i8|i16|i32|i64|u8|u16|u32|u64|c64|c128)\[[\d,]*\]) #([0-9a-f]{16})")
 #: Bytes of an array's description in an .npz at most.
 _DESCRIPTION = 1024
 #: A timestamp for zip members: the same constants give the same file.
@@ -54,20 +55,25 @@ def write_dump(
     kernels: str,
     memory: Mapping[str, Any],
     rewrites: Sequence[tuple[str, str]] = (),
+    record: Record | None = None,
 ) -> list[Path]:
     """Write the files listed above; returns their paths, the summary first.
 
     passes: (name, graph after it) in order, the first being what the tracer made. rewrites: (name, text of the statements
-    after it), the first being what fusion made. memory: plain numbers, strings, lists and dicts. The directory is made if
-    needed; files of an earlier dump are replaced, each at once, and files of passes and rewrites that no longer apply removed.
+    after it), the first being what fusion made. memory: plain numbers, strings, lists and dicts. record: of the step; of the
+    graph alone if there is none. The directory is made if needed; files of an earlier dump are replaced, each at once, and files
+    of passes and rewrites that no longer apply removed.
     Raises ArgumentValueError if the path, or a parent, is a file; OSError.
     """
     root = make_directory(Path(directory))
-    files, listing = _pass_files(passes)
+    files, names = _pass_files(passes)
+    record = record or replace(of_graph(graph), passes=pass_rows(passes))
+    listing = tuple(replace(row, file=file) for row, file in zip(record.passes, names, strict=True))
+    document = replace(record, passes=listing).to_document()
     files |= {_stage_file("lower", i, name, "txt"): (text + "\n").encode() for i, (name, text) in enumerate(rewrites)}
     files |= {
         "step.ir": (to_text(graph) + "\n").encode(),
-        "graph.json": jsonform.dumps(jsonform.to_document(graph, passes=listing)).encode(),
+        "graph.json": jsonform.dumps(document).encode(),
         "constants.npz": _constants([graph, *(g for _, g in passes)]),
         "step.py": source.encode(),
         "kernels.ll": kernels.encode(),
@@ -82,12 +88,10 @@ def write_dump(
     return [write_atomic(root / "summary.txt", summary.encode()), *written]
 
 
-def _pass_files(passes: Sequence[tuple[str, Graph]]) -> tuple[dict[str, bytes], list[dict[str, Any]]]:
-    """Contents of the pass files by relative name; and for each pass its index, name, node count and file, if it has
-    one.
-    """
+def _pass_files(passes: Sequence[tuple[str, Graph]]) -> tuple[dict[str, bytes], list[str | None]]:
+    """Contents of the pass files by relative name; and for each pass its file, if it has one."""
     files: dict[str, bytes] = {}
-    listing: list[dict[str, Any]] = []
+    names: list[str | None] = []
     before = None
     for index, (name, graph) in enumerate(passes):
         text = to_text(graph)
@@ -95,9 +99,9 @@ def _pass_files(passes: Sequence[tuple[str, Graph]]) -> tuple[dict[str, bytes], 
         if text != before:
             file = _stage_file("passes", index, name, "ir")
             files[file] = (text + "\n").encode()
-        listing.append({"index": index, "name": name, "nodes": sum(1 for _ in walk(graph)), "file": file})
+        names.append(file)
         before = text
-    return files, listing
+    return files, names
 
 
 def _stage_file(folder: str, index: int, name: str, suffix: str) -> str:
@@ -124,9 +128,7 @@ def _constants(graphs: Iterable[Graph]) -> bytes:
     return buffer.getvalue()
 
 
-def summary_text(
-    graph: Graph, passes: Sequence[Mapping[str, Any]], sizes: Mapping[str, int], memory: Mapping[str, Any]
-) -> str:
+def summary_text(graph: Graph, passes: Sequence[PassRow], sizes: Mapping[str, int], memory: Mapping[str, Any]) -> str:
     """summary.txt: what the directory holds, for people."""
     nodes = [n for _, n in walk(graph)]
     regions = Counter(n.region for n in nodes)
@@ -143,8 +145,8 @@ def summary_text(
         "",
         "passes",
         *(
-            f"  {p['index']:02} {shown(p['name']):<32} {p['nodes']:>6} nodes  {p['file'] or 'unchanged'}"
-            for p in passes
+            f"  {index:02} {shown(p.name):<32} {p.nodes:>6} nodes  {p.file or 'unchanged'}"
+            for index, p in enumerate(passes)
         ),
         "",
         "files",
@@ -192,7 +194,7 @@ def load_record(path: str | Path) -> Record:
         document = read_json(file, read_text(file))
         if isinstance(document, dict) and document.get("schema") == SCHEMA:
             return Record.from_document(document)
-    return of_graph(load(path))
+    return of_graph(load(file))
 
 
 def load_passes(path: str | Path) -> list[tuple[str, Graph | None]]:
@@ -202,8 +204,12 @@ def load_passes(path: str | Path) -> list[tuple[str, Graph | None]]:
     root = Path(path)
     document = read_json(root / "graph.json", read_text(root / "graph.json"))
     try:
-        listing = [(str(p["name"]), p["file"]) for p in document["passes"]]
-    except (KeyError, TypeError):
+        listed = document["passes"]
+        if document["schema"] == SCHEMA:
+            listing = list(zip(map(str, listed["name"]), listed["file"], strict=True))
+        else:
+            listing = [(str(p["name"]), p["file"]) for p in listed]
+    except (KeyError, TypeError, ValueError):
         raise ParseError(f"{str(root / 'graph.json')!r} has no list of passes") from None
     for _, file in listing:
         if file is not None and not (isinstance(file, str) and _PASS_FILE.match(file.removeprefix("passes/"))):
