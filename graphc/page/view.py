@@ -97,6 +97,7 @@ def _passes(passes: Mapping[str, Any], gone: Mapping[int, str]) -> dict[str, Any
         "ms": digits(ms or 0 for ms in passes["ms"]),
         "removed": ragged(passes["removed"]),
         "added": ragged(passes["added"]),
+        "changed": ragged(passes["changed"]),
         "gone": {"id": deltas(removed), "text": [gone[id] for id in removed]},
     }
 

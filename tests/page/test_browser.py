@@ -9,6 +9,7 @@ import pytest
 
 from graphc.inspect.record import CallTime, Profile
 from graphc.page import Material, write_page
+from tests.page import pictures
 from tests.page.looking import click, follow, opened, panel, press, row, texts, wait_until_ready
 from tests.page.steps import HOSTILE, blocks, workload
 from tests.page.test_page import hostile
@@ -219,7 +220,9 @@ def test_passes(page, browser):
     follow(browser, "#passes/0")
     for found in record.passes:
         assert browser.run("document.querySelector('[aria-selected=true] b').textContent") == found.name
-        assert texts(browser, ".changes h3") == [f"removed: {len(found.removed)}", f"added: {len(found.added)}"]
+        changed = [f"changed: {len(found.changed)}"] * bool(found.changed)
+        wanted = [f"removed: {len(found.removed)}", f"added: {len(found.added)}", *changed]
+        assert sorted(texts(browser, ".changes h3")) == sorted(wanted)
         if found.removed:
             # Nodes that are gone keep their text.
             assert texts(browser, ".changes .minus code")[0].startswith(f"%{found.removed[0]}")
@@ -329,6 +332,19 @@ def test_a_large_step_draws_what_can_be_seen(browser, tmp_path):
     press(browser, "End")
     assert len(texts(browser, ".row")) < 90
     assert texts(browser, ".row .label")[-1] == "shared by all updates"
+
+
+def test_the_pictures_of_the_documents_are_of_this_page(browser, tmp_path):
+    from PIL import Image
+
+    assert {path.stem for path in pictures.FOLDER.glob("*.png")} == set(pictures.PICTURES)
+    for name in ("step", "phone"):
+        made, shown = (Image.open(pictures.draw(browser, name, tmp_path)), Image.open(pictures.FOLDER / f"{name}.png"))
+        assert made.size == shown.size
+        # Fonts differ between machines, and so may some pixels; what is where does not.
+        small = [image.convert("L").resize((40, 40)).tobytes() for image in (made, shown)]
+        assert sum(abs(a - b) for a, b in zip(*small, strict=True)) / 1600 < 6
+    assert all(path.stat().st_size <= pictures.MOST for path in pictures.FOLDER.glob("*.png"))
 
 
 def test_a_step_without_loss_scale_has_no_gate(browser, tmp_path):

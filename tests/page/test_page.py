@@ -129,6 +129,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().out == "dump/step.html\n"
     assert main(["page", "dump", "-o", "new/page.html"]) == 0
     assert (tmp_path / "new" / "page.html").read_bytes() == (tmp_path / "dump" / "step.html").read_bytes()
+    assert data_of((tmp_path / "dump" / "step.html").read_text())["passes"]["gone"]["text"]
     assert main(["page", "dump/step.ir", "-o", "graph.html"]) == 0
     (tmp_path / "mine.py").write_text("def build():\n    from tests.page.steps import blocks\n    return blocks()\n")
     assert main(["page", "mine.py:build", "-o", "built.html"]) == 0

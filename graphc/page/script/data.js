@@ -55,7 +55,7 @@ const rewrites = rowsOf({
 });
 const passes = rowsOf({
   name: data.passes.name, nodes: data.passes.nodes, ms: data.passes.ms, removed: ragged(data.passes.removed),
-  added: ragged(data.passes.added),
+  added: ragged(data.passes.added), changed: ragged(data.passes.changed),
 });
 const gone = new Map(summed(data.passes.gone.id).map((id, k) => [id, data.passes.gone.text[k]]));
 const cells = rowsOf(data.cells);

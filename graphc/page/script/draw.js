@@ -71,7 +71,7 @@ function paint() {
 function drawRow(row) {
   const own = factsOf(row), made = element("div", { class: `row ${row.kind}${row.open ? " open" : ""}`, role: "row", "aria-level": row.depth + 1, "aria-rowindex": row.index + 1, "data-row": row.index, "aria-expanded": row.kind === "group" ? String(row.open) : null });
   made.style.top = `${topOf(row)}px`;
-  made.append(treeCell(row, own), element("span", { class: "file" }, row.kind === "node" ? place(own.first[0].locs[0]) : row.open && !isLibrary(row.cell) && row.cell >= 0 ? place(cells[row.cell].loc) : ""));
+  made.append(treeCell(row, own), element("span", { class: "file" }, !column("file").width ? "" : row.kind === "node" ? place(own.first[0].locs[0]) : row.open && !isLibrary(row.cell) && row.cell >= 0 ? place(cells[row.cell].loc) : ""));
   if (row.open) return made;
   if (row.kind === "shared") { made.append(element("span"), element("span"), element("span"), element("span"), sharedBox(row, own)); }
   else made.append(forwardBox(row, own), savedMark(own), gradientBoxes(row, own), element("span", { class: "gate" }), updateBoxes(row, own));

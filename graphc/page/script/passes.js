@@ -2,9 +2,9 @@
 
 function passesView(parent) {
   const list = element("div", { class: "stepper", role: "tablist" }, ...passes.map((pass) => element("button", { role: "tab", "data-pass": pass.k, "aria-selected": "false", onclick: () => showPass(pass.k) },
-    element("span", { class: "dim" }, String(pass.k)), element("b", {}, pass.name), element("span", { class: "plus" }, pass.added.length ? `+${count(pass.added.length)}` : ""), element("span", { class: "minus" }, pass.removed.length ? `−${count(pass.removed.length)}` : ""))));
-  parent.append(element("div", { class: "view passes" }, element("h2", {}, "Passes"), element("p", { class: "hint" }, "What each pass changed. [ and ] step; a pass without numbers changed nothing, or only operands."), list, element("div", { id: "pass" })));
-  showPass(state.pass ?? Math.max(0, passes.findIndex((pass) => pass.k && pass.added.length + pass.removed.length)));
+    element("span", { class: "dim" }, String(pass.k)), element("b", {}, pass.name), element("span", { class: "plus" }, pass.added.length ? `+${count(pass.added.length)}` : ""), element("span", { class: "minus" }, pass.removed.length ? `−${count(pass.removed.length)}` : ""), element("span", { class: "dim" }, pass.changed.length ? `~${count(pass.changed.length)}` : ""))));
+  parent.append(element("div", { class: "view passes" }, element("h2", {}, "Passes"), element("p", { class: "hint" }, "What each pass added (+), removed (−) and changed (~). [ and ] step; a pass without numbers changed nothing."), list, element("div", { id: "pass" })));
+  showPass(state.pass ?? Math.max(0, passes.findIndex((pass) => pass.k && pass.added.length + pass.removed.length + pass.changed.length)));
   overview();
 }
 
@@ -18,7 +18,7 @@ function showPass(k) {
   target.replaceChildren(
     element("p", {}, element("b", {}, pass.name), before === null ? `: ${count(pass.nodes)} nodes` : `: ${count(before)} → ${count(pass.nodes)} nodes`, pass.ms ? `, ${time(pass.ms)}` : ""),
     rules.length ? element("div", { class: "bars rules" }, ...rules.slice(0, 12).map(([name, list]) => bar(name, list.length / own.length, `×${count(list.length)}`, "plain"))) : "",
-    element("div", { class: "columns" }, changeList("removed", "minus", pass.removed, own, became, "to"), changeList("added", "plus", pass.added, own, madeBy, "from")));
+    element("div", { class: "columns" }, changeList("removed", "minus", pass.removed, own, became, "to"), element("div", {}, changeList("added", "plus", pass.added, own, madeBy, "from"), pass.changed.length ? changeList("changed", "other", pass.changed, own, madeBy, "from") : null)));
   remember();
 }
 
