@@ -142,7 +142,7 @@ def passes(args: Namespace) -> int:
                 "added": len(difference.added),
                 "changed": len(difference.changed) + len(difference.structure),
             }
-        rows.append(row | {"nodes": sum(1 for _ in walk(after))})
+        rows.append(row | {"nodes": after.count()})
         before = after
     _print(_passes_text(rows), colour=False)
     return 0

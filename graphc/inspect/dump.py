@@ -9,6 +9,7 @@ constants.npz        constants too large for the text, by the hash that the text
 step.py              the generated step
 kernels.ll           its kernels
 memory.json          buffers and sizes in bytes
+graph.dot, graph.mmd the graph as a picture, for Graphviz and Mermaid, where that is asked for
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import numpy as np
 
 from graphc.errors import ArgumentValueError, ParseError
 from graphc.files import make_directory, write_atomic
-from graphc.inspect import jsonform
+from graphc.inspect import export, jsonform
 from graphc.inspect.document import SCHEMA, PassRow, Record
 from graphc.inspect.flow import shown
 from graphc.inspect.tables import of_graph, pass_rows
@@ -36,6 +37,9 @@ from graphc.ir import REGIONS, Data, Graph, TensorType, dtype_name, parse, to_te
 from graphc.ir.text import INLINE_ELEMENTS
 from graphc.ir.types import parse_type
 
+#: What `level` may be, 0 being nothing; and the one that writes all but drawings.
+LEVELS, EVERYTHING = (0, 1, 2, 3), 2
+_DRAWINGS = {"dot": "dot", "mermaid": "mmd"}
 _PASS_FILE = re.compile(r"\d\d+_[\w-]+\.ir\Z", re.ASCII)
 _REWRITE_FILE = re.compile(r"\d\d+_[\w-]+\.txt\Z", re.ASCII)
 #: How text and JSON show a large constant.
@@ -56,8 +60,11 @@ def write_dump(
     memory: Mapping[str, Any],
     rewrites: Sequence[tuple[str, str]] = (),
     record: Record | None = None,
+    level: int = 2,
 ) -> list[Path]:
     """Write the files listed above; returns their paths, the summary first.
+
+    level, as MindSpore's save_graphs has it: 1 writes the graph alone, as text, JSON and constants; 3 draws it, too.
 
     passes: (name, graph after it) in order, the first being what the tracer made. rewrites: (name, text of the statements
     after it), the first being what fusion made. memory: plain numbers, strings, lists and dicts. record: of the step; of the
@@ -66,21 +73,29 @@ def write_dump(
     Raises ArgumentValueError if the path, or a parent, is a file; OSError.
     """
     root = make_directory(Path(directory))
-    files, names = _pass_files(passes)
+    files, names = _pass_files(passes) if level >= EVERYTHING else ({}, [None] * len(passes))
     record = record or replace(of_graph(graph), passes=pass_rows(passes))
     listing = tuple(replace(row, file=file) for row, file in zip(record.passes, names, strict=True))
     document = replace(record, passes=listing).to_document()
-    files |= {_stage_file("lower", i, name, "txt"): (text + "\n").encode() for i, (name, text) in enumerate(rewrites)}
     files |= {
         "step.ir": (to_text(graph) + "\n").encode(),
         "graph.json": jsonform.dumps(document).encode(),
         "constants.npz": _constants([graph, *(g for _, g in passes)]),
-        "step.py": source.encode(),
-        "kernels.ll": kernels.encode(),
-        "memory.json": jsonform.dumps(dict(memory)).encode(),
     }
+    if level >= EVERYTHING:
+        files |= {
+            _stage_file("lower", i, name, "txt"): (text + "\n").encode() for i, (name, text) in enumerate(rewrites)
+        }
+        files |= {
+            "step.py": source.encode(),
+            "kernels.ll": kernels.encode(),
+            "memory.json": jsonform.dumps(dict(memory)).encode(),
+        }
+    if level > EVERYTHING:
+        files |= {f"graph.{suffix}": (export.FORMS[form](graph) + "\n").encode() for form, suffix in _DRAWINGS.items()}
     for folder, ours in (("passes", _PASS_FILE), ("lower", _REWRITE_FILE)):
-        for stale in make_directory(root / folder).iterdir():
+        inner = make_directory(root / folder) if level >= EVERYTHING else root / folder
+        for stale in inner.iterdir() if inner.is_dir() else ():
             if ours.match(stale.name) and f"{folder}/{stale.name}" not in files:
                 stale.unlink()
     written = [write_atomic(root / name, data) for name, data in files.items()]

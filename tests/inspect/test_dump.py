@@ -16,6 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import graphc
+from graphc import nn
+from graphc.debug import debug
 from graphc.errors import ArgumentValueError, ParseError
 from graphc.files import write_atomic
 from graphc.inspect.dump import load, load_passes, load_record, write_dump
@@ -274,3 +277,71 @@ def test_graphs_of_the_first_version_are_still_read(tmp_path, step_graph):
     (tmp_path / "graph.json").write_text(json.dumps(document))
     assert to_text(load(tmp_path / "graph.json")) == to_text(step_graph)
     assert load_record(tmp_path) == of_graph(step_graph)
+
+
+# ---- dumps that nobody writes by hand
+
+
+class _Doubled(nn.Cell):
+    def construct(self, x):
+        return x * 2.0
+
+
+def _folders(root):
+    return sorted(p.name for p in root.iterdir())
+
+
+def test_a_second_step_gets_a_numbered_folder(tmp_path):
+    with debug(dump=tmp_path / "out"):
+        graphc.compile(_Doubled(), np.ones(3, np.float32))
+        graphc.compile(_Doubled(), np.ones(4, np.float32))
+    with debug(dump=tmp_path / "out"):
+        graphc.compile(_Doubled(), np.ones(5, np.float32))
+    assert _folders(tmp_path) == ["out", "out.2", "out.3"]
+    assert [load_record(tmp_path / f).nodes[0].types for f in _folders(tmp_path)] == [
+        ("f32[3]",),
+        ("f32[4]",),
+        ("f32[5]",),
+    ]
+
+
+@pytest.mark.parametrize("by", ["context", "environment"])
+def test_save_graphs_writes_what_its_level_says(tmp_path, monkeypatch, by):
+    counts = []
+    for level in (0, 1, 2, 3):
+        root = tmp_path / str(level)
+        root.mkdir()
+        if by == "context":
+            graphc.set_context(save_graphs=level, save_graphs_path=str(root))
+        else:
+            monkeypatch.setenv("MS_DEV_SAVE_GRAPHS", str(level))
+            monkeypatch.setenv("MS_DEV_SAVE_GRAPHS_PATH", str(root))
+        try:
+            for size in (3, 4):
+                graphc.compile(_Doubled(), np.ones(size, np.float32))
+        finally:
+            graphc.set_context(save_graphs=False, save_graphs_path=".")
+        assert _folders(root) == ([] if not level else ["00__Doubled", "01__Doubled"])
+        counts.append({p.name for p in (root / "00__Doubled").iterdir()} if level else set())
+        if level:
+            assert len(load_record(root / "01__Doubled").calls) == 1
+    least, whole, drawn = counts[1:]
+    assert least == {"summary.txt", "step.ir", "graph.json", "constants.npz"}
+    assert whole - least == {"passes", "lower", "step.py", "kernels.ll", "memory.json"}
+    assert drawn - whole == {"graph.dot", "graph.mmd"}
+
+
+def test_the_environment_comes_before_the_setting_and_odd_values_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("MS_DEV_SAVE_GRAPHS", "0")
+    graphc.set_context(save_graphs=2, save_graphs_path=str(tmp_path))
+    try:
+        graphc.compile(_Doubled(), np.ones(3, np.float32))
+        assert _folders(tmp_path) == []
+        monkeypatch.setenv("MS_DEV_SAVE_GRAPHS", "7")
+        with pytest.raises(ArgumentValueError, match="must be one of 0, 1, 2, 3, got 7"):
+            graphc.compile(_Doubled(), np.ones(3, np.float32))
+    finally:
+        graphc.set_context(save_graphs=False, save_graphs_path=".")
+    for wrong in ({"save_graphs": 4}, {"save_graphs": [1]}, {"save_graphs_path": ""}, {"save_graphs_path": 3}):
+        with pytest.raises(ArgumentValueError, match="set_context: save_graphs"):
+            graphc.set_context(**wrong)
