@@ -5,7 +5,7 @@ const canvas = { scroller: null, body: null, head: null, rows: new Map(), lines:
 function stepView(parent) {
   canvas.head = element("div", { class: "heads" });
   canvas.body = element("div", { class: "rows", role: "treegrid", "aria-label": "the step, one row per forward node or Cell" });
-  canvas.scroller = element("div", { class: "scroller", onscroll: () => requestAnimationFrame(paint) }, canvas.head, canvas.body);
+  canvas.scroller = element("div", { class: "scroller", onscroll: scrolled }, canvas.head, canvas.body);
   parent.append(canvas.scroller);
   canvas.body.addEventListener("click", clicked);
   resize();
@@ -50,10 +50,18 @@ function drawHeads() {
   }
 }
 
-// Which rows are in the window, with some around them.
+let painting = 0;
+// Draws anew when other rows come near; in between the browser moves what is there.
+function scrolled() {
+  cancelAnimationFrame(painting);
+  painting = requestAnimationFrame(() => canvas.scroller && String(visible()) !== canvas.drawn && paint());
+}
+
+// Which rows are in the window, with some around them, in steps of eight.
 function visible() {
   const height = state.printing ? Infinity : canvas.scroller.clientHeight, top = state.printing ? 0 : canvas.scroller.scrollTop;
-  return [Math.max(0, Math.floor(top / HEIGHT) - 12), Math.min(layout.rows.length, Math.ceil((top + height) / HEIGHT) + 12)];
+  const snapped = (rows, round) => round(rows / 8) * 8;
+  return [Math.max(0, snapped(top / HEIGHT, Math.floor) - 8), Math.min(layout.rows.length, snapped((top + height) / HEIGHT, Math.ceil) + 8)];
 }
 
 function paint() {
@@ -64,6 +72,7 @@ function paint() {
     canvas.rows.set(index, made);
     canvas.body.append(made);
   }
+  canvas.drawn = String([from, to]);
   drawLines(from, to);
   mark();
 }
