@@ -37,6 +37,7 @@ from graphc.ops.tensor.arrays import native, require_dtype
 from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
 from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values, flatten, unflatten
+from graphc.shown import Shown
 from graphc.trace import trace
 from graphc_codegen import errors as generator
 from graphc_codegen.forks import rlock, unforked
@@ -69,7 +70,7 @@ class Timing(NamedTuple):
     waited: float
 
 
-class CompiledStep:
+class CompiledStep(Shown):
     """A Cell compiled for one signature; call it with tensors of the same shapes and dtypes.
 
     graph            the IR after the last pass; str() is its text, `.nx` the networkx graph

@@ -63,11 +63,13 @@ ALLOWED = {
     "graphc.passes": OPS,
     "graphc.lower": IR | {"graphc_codegen.program"},
     "graphc.inspect": OPS,
+    "graphc.page": OPS | {"graphc.inspect"},
     "graphc.guards": NN | {"graphc.trace"},
 }
 #: Imports of graphc inside functions: what is imported, where, and why it is late.
 LATE = {
     ("graphc/api.py", "graphc.recording.dumping"): "dumps are rare",
+    ("graphc/shown.py", "graphc.page"): "pages are rare",
     ("graphc/api.py", "graphc.recording.make"): "records are rare",
     ("graphc/api.py", "graphc.profiling.measure"): "few steps are measured",
     ("graphc/inspect/document.py", "graphc.ir.parse"): "records are read without graphs",

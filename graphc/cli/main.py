@@ -28,6 +28,7 @@ examples:
   graphc show out/digits/dump --order           in which order the overflow check runs
   graphc show model.py:build --region backward  the gradient nodes of your own cell
   graphc dump model.py:build --out out/model    graph, passes, generated code
+  graphc page out/digits/dump -o step.html      a page about the step: see docs/seeing.md
   graphc report run.jsonl -o page.html          a page about a training run
   graphc explain GC101                          what an error code means
 """
@@ -68,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
     _add_opt(commands)
     _add_run(commands)
     _add_report(commands)
+    _add_page(commands)
     return top
 
 
@@ -207,6 +209,7 @@ _ROOMS = {
     "profile": "measuring",
     "mem": "measuring",
     "why": "measuring",
+    "page": "pages",
 }
 #: Commands whose arguments are described at their end.
 _TAKE_TARGETS = ("dump", *(name for name, room in _ROOMS.items() if room != "graphs"))
@@ -321,6 +324,18 @@ def _add_report(commands: _Commands[argparse.ArgumentParser]) -> None:
     report.add_argument(
         "--tensorboard", metavar="FOLDER", help="write TensorBoard's event files there; a page as well only with -o"
     )
+
+
+def _add_page(commands: _Commands[argparse.ArgumentParser]) -> None:
+    page = _command(commands, "page", "make a page about a compiled step: forward, gradient, check, update, memory")
+    page.add_argument("target", metavar="TARGET", help="a dump directory, a graph.json, FILE.py:ATTR, or a script")
+    page.add_argument(
+        "-o",
+        "--output",
+        metavar="STEP.html",
+        help="where the page goes (default: step.html, in a dump beside its files)",
+    )
+    _add_target_options(page)
 
 
 def _add_others(commands: _Commands[argparse.ArgumentParser]) -> None:

@@ -67,7 +67,7 @@ class Results:
 
 
 def report(results: Results) -> list[str]:
-    """The lines that belong between the marks in README.md and docs/performance.md."""
+    """The lines that belong between the marks in docs/performance.md."""
     lines = [
         f"{machine_name()}; medians of {results.rounds} rounds; in brackets the ratio to graphc. "
         f"Load average of the machine before the run: {results.load:.1f}.",
