@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from graphc import collector, context, dispatch, passes
 from graphc.api import CompiledStep, as_inputs
 from graphc.attached import attached
-from graphc.debug import jit, switches
+from graphc.debug import finds_nan, jit, switches
 from graphc.errors import GraphcError, RecompileWarning, stacklevel, user_loc
 from graphc.failures import failing
 from graphc.function import FunctionCell, referenced_cells
@@ -141,7 +141,7 @@ def _key(leaves: list[Tensor], structure: Structure, values: State | None, state
         arguments.nesting(structure),
         values,
         state,
-        (jit(), context.parallel_settings()),
+        (jit(), finds_nan(), context.parallel_settings()),
     )
 
 
@@ -201,7 +201,7 @@ def step_of(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any] | None = N
 
 def _conditions() -> tuple[Any, ...]:
     """What, together with the cell's own state, decides which step a call runs."""
-    return dispatch.version, Parameter.moves, context.version, jit()
+    return dispatch.version, Parameter.moves, context.version, jit(), finds_nan()
 
 
 class GradientCell(Cell):

@@ -200,6 +200,7 @@ CODES: dict[str, str] = {
     "GC210": "A Model lacks what it is asked for, or its data set does not give what the network takes.",
     "GC211": "A metric that has seen nothing was asked for its value, or its inputs do not fit each other.",
     "GC212": "The loss is infinite or NaN, and LossMonitor ends the training.",
+    "GC213": "A value of a step is infinite or NaN, or above a bound: found by `find_nan` (docs/debugging.md).",
 }
 
 
@@ -453,6 +454,13 @@ class LossScaleError(GraphcError, RuntimeError):
     default_code = "GC154"
 
 
+class NonFiniteError(GraphcError, FloatingPointError):
+    """A step with a result or a parameter that is infinite or NaN, found by `find_nan`; `report` says all that is known."""
+
+    default_code = "GC213"
+    report: object = None
+
+
 class GraphcWarning(UserWarning):
     """What is probably a mistake, though nothing forbids it. Base of graphc's warnings."""
 
@@ -482,6 +490,10 @@ class RecompileWarning(GraphcWarning):
 
 class LossScaleWarning(GraphcWarning):
     """A loss scale that is at its floor while gradients overflow; see `graphc explain GC154`."""
+
+
+class NonFiniteWarning(GraphcWarning):
+    """An overflow that `find_nan` has found in a step that was skipped; see `graphc explain GC213`."""
 
 
 class UntrainedWarning(GraphcWarning):

@@ -66,6 +66,8 @@ def parser() -> argparse.ArgumentParser:
     _add_opt(commands)
     _add_run(commands)
     _add_report(commands)
+    _add_export(commands)
+    _add_nan(commands)
     return top
 
 
@@ -194,9 +196,13 @@ def _command(
     return made
 
 
+#: Where commands are that are not in `commands`.
+_ROOMS = {"opt": "graphs", "lower": "graphs", "export": "exports", "nan": "nans"}
+
+
 def _run(name: str) -> Callable[[argparse.Namespace], int]:
     def run(args: argparse.Namespace) -> int:
-        room = import_module("graphc.cli.graphs" if name in ("opt", "lower") else "graphc.cli.commands")
+        room = import_module(f"graphc.cli.{_ROOMS.get(name, 'commands')}")
         _load(getattr(args, "load", ()))
         function: Callable[[argparse.Namespace], int] = getattr(room, name)
         return function(args)
@@ -280,6 +286,70 @@ def _add_report(commands: _Commands[argparse.ArgumentParser]) -> None:
     report.add_argument(
         "--tensorboard", metavar="FOLDER", help="write TensorBoard's event files there; a page as well only with -o"
     )
+
+
+_EXPORT = """
+numpy: FILE.py and FILE.npz run the whole step, state included, with NumPy and without graphc. One
+function per op, one line per node with its %id and the line of your source: for a bug report, or to read.
+
+examples:
+  graphc export model.py:build --as numpy -o step.py && python step.py 5
+  graphc export out/digits/dump --as numpy -o step.py --inputs x.npz
+"""
+
+_NAN = """
+TARGET is FILE.py:ATTR, a function without arguments that returns (cell, inputs): it is compiled and run
+on these inputs; or a script FILE.py, which is run as it stands, with its arguments. Exit code 1 if a value
+was found that is not finite, or above the bound.
+
+examples:
+  graphc nan model.py:build --steps 20
+  graphc nan model.py:build --bound 65504        would this step fit float16?
+  graphc nan --mindspore train.py --epochs 3
+"""
+
+
+def _add_export(commands: _Commands[argparse.ArgumentParser]) -> None:
+    export = _command(commands, "export", "write a compiled step in a form that runs without graphc", _EXPORT)
+    export.add_argument("target", metavar="TARGET", help="FILE.py:ATTR, a dump directory, a .ir file or a graph.json")
+    export.add_argument("--as", dest="form", choices=("numpy",), required=True, help="the form")
+    export.add_argument("-o", "--output", required=True, metavar="FILE", help="where it goes")
+    export.add_argument(
+        "--inputs", metavar="FILE.npz", help="arrays of the inputs, and of a graph's parameters, by name"
+    )
+    _add_load(export)
+
+
+def _add_nan(commands: _Commands[argparse.ArgumentParser]) -> None:
+    nan = _command(commands, "nan", "run a step, or a script, and name the first value that is not finite", _NAN)
+    _add_nan_options(nan)
+    nan.set_defaults(nan_options=nan_options)
+    nan.add_argument("target", metavar="TARGET", help="FILE.py:ATTR, or a script FILE.py")
+    nan.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+
+
+def _add_nan_options(nan: argparse.ArgumentParser) -> None:
+    nan.add_argument("--steps", type=_integer(1), default=1, metavar="N", help="of FILE.py:ATTR: steps to run")
+    nan.add_argument("--bound", type=_number(0, open=True), metavar="X", help="name the first value above this, too")
+    nan.add_argument(
+        "--save", metavar="STEP.py", help="write the failing step as a NumPy file with its inputs and state"
+    )
+    nan.add_argument("--mindspore", action="store_true", help="let `import mindspore` of a script mean graphc")
+    nan.add_argument("--json", action="store_true", help="as JSON")
+    _add_load(nan)
+
+
+def nan_options(given: argparse.Namespace) -> argparse.Namespace:
+    """The options of `graphc nan FILE.py:ATTR` that stand behind it, added to those before it."""
+    rest = argparse.ArgumentParser(
+        prog=f"graphc nan {given.target}", add_help=False, argument_default=argparse.SUPPRESS
+    )
+    _add_nan_options(rest)
+    for action in rest._actions:
+        action.default = argparse.SUPPRESS
+    found = rest.parse_args(given.arguments, given)
+    _load(found.load)
+    return found
 
 
 def _add_others(commands: _Commands[argparse.ArgumentParser]) -> None:

@@ -50,17 +50,24 @@ def compiled(target: str) -> Any:
 
     Raises TargetError if the file or attribute does not exist or the user's code fails, and what graphc.compile raises.
     """
+    return compiled_with_inputs(target)[0]
+
+
+def compiled_with_inputs(target: str) -> tuple[Any, Sequence[Any] | None]:
+    """The CompiledStep that FILE.py:ATTR names, and the inputs that go with it; None where ATTR is, or returns, the step
+    itself. Raises what `compiled` raises.
+    """
     file, _, attr = target.rpartition(":")
     found = attribute(file, attr)
     if not _is_step(found) and callable(found):
         with user_code(f"{target} failed"):
             found = found()
     if _is_step(found):
-        return found
+        return found, None
     cell, inputs = _cell_and_inputs(target, found)
     from graphc.api import compile
 
-    return compile(cell, *inputs)
+    return compile(cell, *inputs), inputs
 
 
 def _is_step(value: object) -> bool:
