@@ -12,7 +12,7 @@ from graphc import collector, context, dispatch, passes
 from graphc.api import CompiledStep, as_inputs
 from graphc.attached import attached
 from graphc.debug import finds_nan, jit, switches
-from graphc.errors import GraphcError, RecompileWarning, stacklevel, user_loc
+from graphc.errors import ArgumentValueError, GraphcError, RecompileWarning, stacklevel, user_loc
 from graphc.failures import failing
 from graphc.function import FunctionCell, referenced_cells
 from graphc.guards import arguments
@@ -176,6 +176,7 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     with failing("reading the arguments", outermost=True, deep=True):
         args, kwargs = as_inputs((args, kwargs))
     if context.get_context("mode") == context.PYNATIVE_MODE:
+        _refuse_find_nan()
         with steps.turns, failing(f"running {type(cell).__name__}", outermost=True, deep=True, tracing=True):
             return eager.run(cell, args, kwargs, passes.autodiff)
     step, watch = steps.step(cell, args, kwargs)
@@ -197,6 +198,16 @@ def step_of(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any] | None = N
         step, watch = steps.step(cell, *as_inputs((args, kwargs or {})))
         steps.latest = step, (dispatch.version, *conditions[1:]), watch
     return step
+
+
+def _refuse_find_nan() -> None:
+    """ArgumentValueError where `find_nan` is asked for without graphs."""
+    if switches().find_nan:
+        raise ArgumentValueError(
+            "find_nan looks at compiled steps, PYNATIVE_MODE runs op by op",
+            loc=user_loc(),
+            help="graphc.set_context(mode=graphc.GRAPH_MODE)",
+        )
 
 
 def _conditions() -> tuple[Any, ...]:

@@ -158,7 +158,8 @@ class _Run:
         if not np.isfinite(worst):
             meant = not (node.op.name == "Param" and node.attrs["trainable"]) and not np.isnan(worst)
             event = self._event(node, (), (), meant, not meant, [], [made])
-        return _Held(made, event, self._is_above(worst))
+        # A loss scale is large on purpose: what is made of it is looked at.
+        return _Held(made, event, made.size > 1 and self._is_above(worst))
 
     def graph(self, graph: Graph, held: dict[Value, _Held], places: tuple[Place, ...]) -> list[_Held]:
         """The results of a graph or subgraph, whose inputs are in `held`."""
@@ -188,8 +189,9 @@ class _Run:
         event = None
         if not np.isfinite(worst).all():
             event = self._bad(node, operands, arrays, sources, places, any(map(np.isnan, worst)))
-        above = [self._is_above(w) for w in worst]
-        if self.above is None and any(above) and node.region in _BOUNDED and node.op.name not in _WRITTEN:
+        bounded = node.region in _BOUNDED or any(o.above for o in operands)
+        above = [bounded and self._is_above(w) for w in worst]
+        if self.above is None and any(above) and node.op.name not in _WRITTEN:
             if not any(o.above for o in operands):
                 self.above = self._found(node, places, operands, arrays)
         return [_Held(a, None if np.isfinite(w) else event, k) for a, w, k in zip(arrays, worst, above, strict=True)]
