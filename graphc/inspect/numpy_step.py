@@ -27,7 +27,7 @@ from graphc.ops.user_kernels import python_kernel
 
 _STRUCTURAL = ("Input", "Param", "Constant", "If", "While")
 #: Words of the file's own.
-_WORDS = ("step", "load", "main", "state", "data", "result", "STATE", "INPUTS", "CONSTANTS", "sys", "Path", "np")
+_WORDS = ("step", "load", "main", "state", "data", "stored", "result", "STATE", "INPUTS", "CONSTANTS", "sys", "Path", "np")
 #: The functions of the file that convert to a dtype; halves are rounded by them.
 _SHORT = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16"}
 #: An identifier that is no value's name and no conversion's.
@@ -161,7 +161,7 @@ class _Writer:
         parts = [
             "\n".join(head),
             "\n".join(["import sys", "from pathlib import Path", *sorted(self._sources.imports, key=_import_order)]),
-            'data = np.load(Path(__file__).with_suffix(".npz"))',
+            'with np.load(Path(__file__).with_suffix(".npz")) as stored:\n    data = dict(stored)',
             "# ---- ops",
             *conversions,
             *self._sources.blocks,
