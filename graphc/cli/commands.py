@@ -51,9 +51,11 @@ def dump(args: Namespace) -> int:
             f"{args.target!r} is on disk already; say how to print it",
             help="graphc dump TARGET --as text, json, dot or mermaid",
         )
+    if args.form not in ("dot", "mermaid") and (args.scope is not None or args.depth is not None):
+        raise TargetError("--scope and --depth are about a drawing: --as dot or --as mermaid")
     if args.form is not None:
         graph: Graph = step.graph if step is not None else graph_of(args.target)
-        print(_as_form(graph, args.form))
+        print(_as_form(graph, args))
     if step is not None and (args.out is not None or args.form is None):
         written = step.dump(args.out or os.path.join("out", args.target.rpartition(":")[2]))
         # With --as, stdout is the graph and nothing else.
@@ -61,10 +63,10 @@ def dump(args: Namespace) -> int:
     return 0
 
 
-def _as_form(graph: Graph, form: str) -> str:
-    if form == "json":
+def _as_form(graph: Graph, args: Namespace) -> str:
+    if args.form == "json":
         return jsonform.dumps(jsonform.to_document(graph)).rstrip("\n")
-    return to_text(graph) if form == "text" else export.FORMS[form](graph)
+    return to_text(graph) if args.form == "text" else export.draw(graph, args.form, args.scope or "", args.depth)
 
 
 def show(args: Namespace) -> int:

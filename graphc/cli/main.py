@@ -258,6 +258,13 @@ def _add_dump(commands: _Commands[argparse.ArgumentParser]) -> None:
     dump.add_argument(
         "--as", dest="form", choices=("text", "json", "dot", "mermaid"), help="print the graph in this form"
     )
+    dump.add_argument("--scope", metavar="PATH", help="dot, mermaid: only this Cell and below, and what it has to do with")
+    dump.add_argument(
+        "--depth",
+        type=_depth,
+        metavar="N",
+        help="dot, mermaid: a box for each Cell down to this depth, or `all`: one for each node (default: at most 60 boxes)",
+    )
 
 
 def _add_show(commands: _Commands[argparse.ArgumentParser]) -> None:
@@ -397,6 +404,10 @@ def _number(low: float, high: float | None = None, *, open: bool = False) -> Cal
 
 def _range(low: float, high: float | None) -> str:
     return f"{low} to {high}" if high is not None else f"at least {low}" if low else f"{low}"
+
+
+def _depth(text: str) -> int:
+    return sys.maxsize if text == "all" else _integer(0)(text)
 
 
 def _node_id(text: str) -> int:

@@ -50,7 +50,7 @@ def run_alone(file: Path, steps: int) -> dict[str, np.ndarray]:
         return dict(stored)
 
 
-def check_trains_alike(cell, inputs, tmp_path, steps=3, rtol=2e-4):
+def check_trains_alike(cell, inputs, tmp_path, steps=3, rtol=2e-4, share=1e-2):
     """The exported file and the compiled step, from the same state, give the same results and parameters."""
     step = graphc.compile(cell, *inputs)
     file, _ = to_numpy(step, tmp_path / "step.py", *inputs)
@@ -63,7 +63,7 @@ def check_trains_alike(cell, inputs, tmp_path, steps=3, rtol=2e-4):
             np.testing.assert_allclose(alone[f"{k}/{name}"], value.asnumpy(), rtol=rtol, atol=1e-6)
     for i, p in enumerate(step.state.values()):
         held = p.asnumpy().astype(np.float64) if p.type.is_float else p.asnumpy()
-        scale = 1e-2 * np.abs(held).max(initial=1e-3)
+        scale = share * np.abs(held).max(initial=1e-3)
         np.testing.assert_allclose(alone[f"state/{i}"].reshape(p.shape), held, rtol=0, atol=scale, err_msg=p.name)
     return file.read_text()
 
@@ -83,8 +83,8 @@ def same(a, b):
     np.testing.assert_array_equal(a.astype(np.float32) if a.dtype.name == "bfloat16" else a, b.astype(a.dtype))
 
 
-#: Each family of the benchmark, with rows of its batch. What a normalization of two rows gives differs soon.
-WORKLOADS = {"mlp_small": 32, "lenet": 4, "resnet20": 2, "gpt": 1}
+#: Each family of the benchmark, with rows of its batch. Normalizations of few rows soon differ.
+WORKLOADS = {"mlp_small": 32, "lenet": 4, "resnet20": 4, "gpt": 1}
 
 
 @pytest.fixture
@@ -106,8 +106,8 @@ def test_the_benchmarks_train_without_graphc(bench, tmp_path, workload):
 
     cell = cells.training_cell(workload, "scaled", workloads.weights(workload), adamw)
     inputs = [Tensor(a[: WORKLOADS[workload]]) for a in workloads.batch(workload)]
-    rtol = 1e-2 if workload == "resnet20" else 2e-4
-    text = check_trains_alike(cell, inputs, tmp_path, rtol=rtol)
+    unlike = {"steps": 2, "share": 0.1} if workload == "resnet20" else {}
+    text = check_trains_alike(cell, inputs, tmp_path, **unlike)
     assert "import graphc" not in text
     assert re.search(r"# ---- backward network\.", text)
     assert re.search(r"  # %\d+  f32\[\d+,\d+.*\]  .*cells\.py:\d+", text)
