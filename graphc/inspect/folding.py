@@ -1,6 +1,6 @@
 """A graph folded for drawing: one box per region and Cell down to a depth, with the number of values between them.
 
-Parameters are one box, constants belong to who uses them first. Outside a chosen scope each region is one box, and only those
+Parameters are one box, constants belong to who uses them first, what a branch takes to the node that holds the branch. Outside a chosen scope each region is one box, and only those
 that the scope has to do with are there.
 """
 
@@ -108,7 +108,7 @@ def _folded(graph: Graph, nodes: list[Node], scope: str, depth: int) -> Folded:
     index = {key: i for i, key in enumerate(kept)}
     return Folded(
         graph.name,
-        [Box(key[1], _label(key, groups[key]), tuple(n.id for n in groups[key]), key[0]) for key in kept],
+        [Box(key[1], _label(key, groups[key], scope or graph.name), tuple(n.id for n in groups[key]), key[0]) for key in kept],
         {(index[a], index[b], kind): n for (a, b, kind), n in counts.items()},
         [(name, index[key]) for name, key in results if key in index],
     )
@@ -133,15 +133,17 @@ def _keys(graph: Graph, nodes: list[Node], scope: str, depth: int, every: bool) 
         for n in nodes:
             if n.op.name == "Constant" and n.id in users:
                 keys[n.id] = keys[users[n.id]]
+            for _, sub in n.graphs():  # Outer nodes come first.
+                keys |= dict.fromkeys(sub.inputs, keys[n.id])
     return keys
 
 
-def _label(key: _Key, nodes: list[Node]) -> str:
-    """What a box of several nodes is called; one of a single node says which it is."""
+def _label(key: _Key, nodes: list[Node], root: str) -> str:
+    """What a box of several nodes is called, `root` where their path ends; one of a single node says which it is."""
     outside, region, path = key
     if len(nodes) == 1 and not outside:
         return ""
     count = f"{len(nodes)} nodes"
     if outside:
         return f"outside: {region}\n{count}"
-    return f"{path or '(no Cell)'}\n{count}"
+    return f"{path or root}\n{count}"
