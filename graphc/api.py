@@ -45,6 +45,7 @@ from graphc_codegen.forks import rlock, unforked
 from graphc_codegen.program import symbol
 
 if TYPE_CHECKING:
+    from graphc.inspect.record import Record
     from graphc_codegen import Bound
     from graphc_codegen.run.native import NativeBound
 
@@ -123,6 +124,7 @@ class CompiledStep:
         program = self._lowered.program
         with failing("generating code", locations=self._locations, notes=notes_of(program), outermost=True, deep=True):
             self._executable = build(program, checked=not on.jit, locations=self._locations())
+        self._calls = traced.calls
         self._outputs = traced.structure
         self._numbers = [i for i, is_number in enumerate(traced.numbers) if is_number]
         self._params = [traced.params[i] for i in self._lowered.params]
@@ -210,6 +212,12 @@ class CompiledStep:
             Timing(symbol(call.kernel), call.note, float(seconds[:, 1].max()), float(seconds[0, 0]))
             for call, seconds in self._bound.timings()
         ]
+
+    def record(self) -> Record:
+        """The step as plain data: graph, history, schedule, memory; see `graphc.inspect.record`."""
+        from graphc.recording.make import Parts, make  # Here, so that a start without records is quick.
+
+        return make(Parts(self._stages, self._calls, self._lowered, self.source, self._executable.target))
 
     def dump(self, directory: str | Path) -> list[Path]:
         """Write graph, changed passes, statements, generated step and kernels into a directory. Returns the files written."""

@@ -68,10 +68,23 @@ def user_loc(frame: FrameType | None = None) -> Loc | None:
     return loc_of(frame.f_code, frame.f_lasti, frame.f_lineno)
 
 
+def maker_loc(instance: object) -> Loc | None:
+    """The user's line that makes an instance, whose `__init__` is running: not one inside of that."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name == "__init__" and instance is frame.f_locals.get("self"):
+        frame = frame.f_back
+    return None if frame is None else user_loc(frame)
+
+
 def loc_of(code: CodeType, instruction: int, line: int) -> Loc:
     """The place of an instruction, which stands in this line."""
     # Code objects that differ in these only are equal.
     return _loc(code, instruction, line, (code.co_filename, code.co_linetable, _working_directory()))
+
+
+def loc_of_definition(code: CodeType) -> Loc:
+    """The first line of a function."""
+    return Loc(display_path(code.co_filename), code.co_firstlineno, code.co_qualname)
 
 
 @lru_cache(maxsize=4096)

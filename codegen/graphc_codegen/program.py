@@ -311,6 +311,7 @@ class Call:
     """Run a kernel on buffers (ids). `note` goes into a comment of the generated step: node ids and op names only.
 
     `dead` are the buffers whose last use this is: the checked mode poisons them. With `wait` all threads meet before it.
+    `nodes` are the ids of all nodes that it is for; to the generator they mean nothing.
     """
 
     kernel: Kernel
@@ -318,11 +319,15 @@ class Call:
     note: str = ""
     dead: tuple[int, ...] = ()
     wait: bool = False
+    nodes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class If:
-    """Run `then` when the one-element bool buffer `pred` is true, else `orelse`. With `wait` all threads meet before."""
+    """Run `then` when the one-element bool buffer `pred` is true, else `orelse`. With `wait` all threads meet before.
+
+    `nodes` as for `Call`.
+    """
 
     pred: int
     then: tuple[Stmt, ...]
@@ -330,13 +335,15 @@ class If:
     note: str = ""
     dead: tuple[int, ...] = ()
     wait: bool = False
+    nodes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class While:
     """Run `condition`; as long as the one-element bool buffer `pred` is true, run `body` and `condition` again.
 
-    All threads meet each time before `pred` is read; `wait` says that this is needed for what they compute, too.
+    All threads meet each time before `pred` is read; `wait` says that this is needed for what they compute, too. `nodes` as
+    for `Call`.
     """
 
     condition: tuple[Stmt, ...]
@@ -345,6 +352,7 @@ class While:
     note: str = ""
     dead: tuple[int, ...] = ()
     wait: bool = False
+    nodes: tuple[int, ...] = ()
 
 
 Stmt = Call | If | While

@@ -32,7 +32,9 @@ from graphc.ops.tensor.tensor import Parameter, Tensor
 from graphc.trace.decided import LIBRARIES, is_users
 
 #: Attributes of a Cell that its class does not read, or that have a place of their own.
-_INTERNAL = frozenset(("_params", "_cells", "_buffer_names", "_state_hooks", "_auto_prefix", "training", KEY))
+_INTERNAL = frozenset(
+    ("_params", "_cells", "_buffer_names", "_state_hooks", "_auto_prefix", "_made_at", "training", KEY)
+)
 #: Attributes of a Cell that graphc itself reads.
 _ALWAYS = frozenset(
     ("compute_dtype", "result_dtype", "region", "_hooks", "_hook_changes", "_parameter_hooks", "_made_in_construct")

@@ -28,7 +28,9 @@ import numpy as np
 from graphc.errors import ArgumentValueError, ParseError
 from graphc.files import make_directory, write_atomic
 from graphc.inspect import jsonform
+from graphc.inspect.document import SCHEMA, Record
 from graphc.inspect.flow import shown
+from graphc.inspect.tables import of_graph
 from graphc.ir import REGIONS, Data, Graph, TensorType, dtype_name, parse, to_text, walk
 from graphc.ir.text import INLINE_ELEMENTS
 from graphc.ir.types import parse_type
@@ -177,6 +179,20 @@ def load(path: str | Path) -> Graph:
     except ParseError as error:
         error.details = (f"in {str(file)!r}", *error.details)
         raise
+
+
+def load_record(path: str | Path) -> Record:
+    """The record in a dump directory or a graph.json. A graph.json of version 1, and a .ir file, give the record of a graph.
+
+    Raises ArgumentValueError if there is no such file, ParseError if it cannot be read.
+    """
+    file = Path(path)
+    file = file / "graph.json" if (file / "graph.json").is_file() else file
+    if file.is_file() and file.suffix == ".json":
+        document = read_json(file, read_text(file))
+        if isinstance(document, dict) and document.get("schema") == SCHEMA:
+            return Record.from_document(document)
+    return of_graph(load(path))
 
 
 def load_passes(path: str | Path) -> list[tuple[str, Graph | None]]:

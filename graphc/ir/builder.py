@@ -133,6 +133,7 @@ def inline(graph: Graph, source: Graph, arguments: Sequence[Value]) -> list[Valu
             origin=node.origin,
         )
         ids[node.id] = made.id
+        graph.note("copied", (node.id,), (made.id,))
         values.update(zip(node.outputs, made.outputs, strict=True))
     return [values[r.value] for r in source.results]
 

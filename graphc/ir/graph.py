@@ -144,11 +144,20 @@ class Update(NamedTuple):
     value: Value
 
 
+class Replaced(NamedTuple):
+    """What one application of a rule did: nodes `made` stand for the nodes `sources`, or were made from them."""
+
+    rule: str
+    sources: Sequence[int]
+    made: Sequence[int]
+
+
 class Ids:
-    """Hands out node ids, never the same twice."""
+    """Hands out node ids, never the same twice, and remembers what became of nodes, in the order in which it happened."""
 
     def __init__(self) -> None:
         self.next = 0
+        self.log: list[Replaced] = []
 
     def take(self, wanted: int | None = None) -> int:
         id = self.next if wanted is None else wanted
@@ -391,15 +400,20 @@ class Graph:
             self._data[id]["node"] = node
         return node
 
-    def replace_node(self, id: int, values: Sequence[Value]) -> None:
+    def note(self, rule: str, sources: Sequence[int], made: Sequence[int]) -> None:
+        """Remember that a rule has made nodes from others, or let them stand for others: for the history of a program."""
+        self._ids.log.append(Replaced(rule, sources, made))
+
+    def replace_node(self, id: int, values: Sequence[Value], rule: str = "") -> None:
         """Let every user of node `id` use `values[i]` instead of result i, in operands, order, results and updates.
 
-        The node itself stays, without users, until `prune`.
+        The node itself stays, without users, until `prune`. `rule` is what is noted in the program's history.
         """
         self._changing()
         if [self.type(v) for v in values] != list(self.node(id).types):
             raise VerifyError(f"%{id} cannot be replaced by values of other types")
         producers = tuple(dict.fromkeys(v.node for v in values))
+        self.note(rule, (id,), tuple([v.node for v in values]))
 
         def swap(value: Value) -> Value:
             return values[value.slot] if value.node == id else value

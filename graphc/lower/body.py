@@ -14,7 +14,7 @@ from graphc.errors import LoweringError
 from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.lowering import Operand
 from graphc.ir.op import Alias
-from graphc.lower.buffers import Buffers
+from graphc.lower.buffers import Buffers, Held
 from graphc.lower.calls import Calls, LoopBuilder, kernel_node, note_of, walk
 from graphc.lower.fuse import Group, Step, fuse, uniform_values
 from graphc.lower.recompute import recompute
@@ -62,6 +62,7 @@ class Body:
     def run(self) -> list[Stmt]:
         """Emit everything; returns the statements."""
         self.storage.update(self.bound)
+        self.buffers.held.append(Held(self.graph, self.storage, self.views.nodes))
         self.uniform.update(uniform_values(self.graph))
         self.leaving |= {v for v, _ in self.targets}
         self.written = {buffer for _, buffer in self.targets}
@@ -131,7 +132,7 @@ class Body:
         if value in self.uniform:
             buffer = self.buffers.new(self.graph.type(value))
             target = Operand(buffer, self.graph.type(value))
-            self._builder(note_of([node])).fill(target, self.uniform[value])
+            self._builder(node).fill(target, self.uniform[value])
         elif node.op.name == "Constant":
             self.constants.values.append(node)
             buffer = self.buffers.new(node.type, "const", len(self.constants.values) - 1)
@@ -225,8 +226,8 @@ class Body:
 
     # ---- steps
 
-    def _builder(self, note: str) -> Calls:
-        return Calls(self.buffers, self._emit, note)
+    def _builder(self, node: Node) -> Calls:
+        return Calls(self.buffers, self._emit, note_of([node]), (node.id,))
 
     def _emit(self, statement: Stmt) -> None:
         self.statements.append(statement)
@@ -246,7 +247,7 @@ class Body:
         except LoweringError as error:
             error.loc = error.loc or group.nodes[0].loc
             raise
-        self._emit(Call(kernel, operands, note_of(group.nodes)))
+        self._emit(Call(kernel, operands, note_of(group.nodes), nodes=tuple([n.id for n in group.nodes])))
 
     def _is_needed(self, node: Node, group: Group) -> bool:
         """Whether a member's result is used outside its group, by a step that does not compute it itself."""
@@ -263,11 +264,11 @@ class Body:
     def _kernel(self, node: Node) -> None:
         inputs = [Operand(self.of(v), self.graph.type(v), self.views.read(v)) for v in node.inputs]
         outputs = [Operand(self._new(v), self.graph.type(v), self.views.written(v)) for v in node.outputs]
-        kernel_node(node, inputs, outputs, self._builder(note_of([node])))
+        kernel_node(node, inputs, outputs, self._builder(node))
 
     def _copy(self, source: int, target: int) -> None:
         type = self.buffers.type(source)
-        self._builder("copy").duplicate(Operand(source, type), Operand(target, type))
+        Calls(self.buffers, self._emit, "copy").duplicate(Operand(source, type), Operand(target, type))
 
     def _if(self, node: Node) -> None:
         pred = self.of(node.inputs[0])
@@ -279,7 +280,7 @@ class Body:
             targets = [(r.value, b) for r, b in zip(sub.results, outputs, strict=True)]
             body = Body(sub, self.buffers, self.constants, bound, targets)
             branches.append(tuple(body.run()))
-        self.statements.append(If(pred, branches[0], branches[1], note_of([node])))
+        self.statements.append(If(pred, branches[0], branches[1], note_of([node]), nodes=(node.id,)))
 
     def _while(self, node: Node) -> None:
         """The carried values have one buffer each, written anew by every turn."""
@@ -298,7 +299,7 @@ class Body:
             bound = {Value(i): b for i, b in zip(sub.inputs, [*state, *captures], strict=True)}
             wanted = [(r.value, b) for r, b in zip(sub.results, targets, strict=True)]
             parts.append(tuple(Body(sub, self.buffers, self.constants, bound, wanted).run()))
-        self.statements.append(While(parts[0], pred, parts[1], note_of([node])))
+        self.statements.append(While(parts[0], pred, parts[1], note_of([node]), nodes=(node.id,)))
 
     def _copy_of(self, value: Value, state: list[int], own: int) -> int:
         """The buffer of an initial value, saved where it is memory that another carried value begins with."""

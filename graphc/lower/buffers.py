@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from graphc.errors import LoweringError
-from graphc.ir import TensorType
+from graphc.ir import Graph, TensorType, Value
 from graphc_codegen.program import ITEMSIZE, Space
+
+
+class Held(NamedTuple):
+    """Which buffers hold the values of a graph; `views` are the nodes whose result is operand 0's memory with other strides."""
+
+    graph: Graph
+    buffers: dict[Value, int]
+    views: Set[int]
 
 
 @dataclass(slots=True)
 class Buffers:
-    """Numbers buffers, and knows the type and the space of each."""
+    """Numbers buffers, and knows the type and the space of each, and what values fusion has put there."""
 
     made: list[tuple[TensorType, Space, int]] = field(default_factory=list)
+    held: list[Held] = field(default_factory=list)
 
     def new(self, type: TensorType, space: Space = "arena", index: int = 0) -> int:
         """A new buffer; `index` is its place among the arrays of a space other than the arena."""

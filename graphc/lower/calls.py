@@ -26,9 +26,10 @@ Emit = Callable[[Stmt], None]
 class Calls:
     """What a `Kernel` lowering sees as `k`: a `CallBuilder` that emits statements, each with a note of the nodes it is for."""
 
-    def __init__(self, buffers: Buffers, emit: Emit, note: str) -> None:
+    def __init__(self, buffers: Buffers, emit: Emit, note: str, nodes: tuple[int, ...] = ()) -> None:
         self.buffers = buffers
         self.note = note
+        self.nodes = nodes
         self._emit = emit
 
     def holds(self, whole: Operand, part: Operand) -> bool:
@@ -40,7 +41,7 @@ class Calls:
         return Operand(self.buffers.new(type), type)
 
     def _call(self, kernel: Kernel, *operands: Operand) -> None:
-        self._emit(Call(kernel, tuple(x.buffer for x in operands), self.note))
+        self._emit(Call(kernel, tuple(x.buffer for x in operands), self.note, nodes=self.nodes))
 
     def call(self, name: str, inputs: Sequence[Operand], outputs: Sequence[Operand], **params: Any) -> None:
         """A named kernel. Kernels have no sizes of zero: nothing is written to nothing, and a sum of nothing is zero."""

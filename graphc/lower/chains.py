@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from graphc.lower.buffers import Buffers
 from graphc.lower.recompute import SMALLEST
 from graphc.lower.rewrite import Context, Statements
-from graphc.lower.statements import operands, touched, uses, with_blocks
+from graphc.lower.statements import nodes_of, operands, touched, uses, with_blocks
 from graphc_codegen.program import (
     ITEMSIZE,
     Access,
@@ -150,7 +150,7 @@ def _joined(group: _Chain, count: Counter[int], buffers: Buffers) -> Call:
     args += [b for b in made if b not in private]
     number = {b: k for k, b in enumerate([*args, *private])}
     kernel = ChainKernel(group.rows, loops, tuple(tuple(number[b] for b in c.args) for c in calls), len(private))
-    return Call(kernel, tuple(args), ", ".join(c.note for c in calls))
+    return Call(kernel, tuple(args), ", ".join(c.note for c in calls), nodes=nodes_of(*calls))
 
 
 def _private(

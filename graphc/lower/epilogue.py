@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from graphc.lower.cost import weight
 from graphc.lower.rewrite import Context, Statements
-from graphc.lower.statements import operands, row_major, uses, with_blocks
+from graphc.lower.statements import nodes_of, operands, row_major, uses, with_blocks
 from graphc_codegen.program import (
     Access,
     Call,
@@ -161,6 +161,7 @@ def _joined(producer: Call, loop: Call, count: Counter[int]) -> Call | None:
         NamedKernel(named.name, params),  # type: ignore[arg-type]
         (*inputs, *(read[k] for k in others), *scratch, *targets),
         f"{producer.note}, {loop.note}",
+        nodes=nodes_of(producer, loop),
     )
 
 

@@ -19,7 +19,7 @@ from graphc.lower.buffers import Buffers
 from graphc.lower.convolution import batch, choice
 from graphc.lower.convolution.sizes import Sizes, Window
 from graphc.lower.rewrite import Context, Statements
-from graphc.lower.statements import operands, params_of, row_major, touched, uses, with_blocks
+from graphc.lower.statements import nodes_of, operands, params_of, row_major, touched, uses, with_blocks
 from graphc_codegen.program import (
     Access,
     Call,
@@ -145,19 +145,23 @@ class _Pattern:
             size = batch.index_size(self.sizes, self.window)
             index.append(buffers.new(TensorType("uint8", (size,))))
         scratch = buffers.new(TensorType("float32", (params["scratch"],)))
-        notes, addend = [call.note], self._addend(body)
+        joined, addend = [call], self._addend(body)
         if self.bias is not None and addend is not None:
             added = body[self.bias]
             assert isinstance(added, Call)
-            notes.append(added.note)
+            joined.append(added)
             params["bias"], body[self.bias] = True, None
         args = (*call.args[:2], *([] if addend is None else [addend]), scratch, *index, pool.args[-1])
         kernel = NamedKernel("conv2d_batch_winograd", tuple(params.items()))
-        body[self.conv], body[self.pool] = Call(kernel, args, ", ".join([*notes, pool.note])), None
+        note = ", ".join(c.note for c in (*joined, pool))
+        body[self.conv], body[self.pool] = Call(kernel, args, note, nodes=nodes_of(*joined, pool)), None
         for k, readers in self.gradients.items():
-            _, dy, unpooled = _args(body[k])
+            gradient = body[k]
+            assert isinstance(gradient, Call)
+            _, dy, unpooled = gradient.args
             for reader in readers:
-                body[reader] = self._unpooling(body[reader], unpooled, (dy, *index))
+                made = self._unpooling(body[reader], unpooled, (dy, *index))
+                body[reader] = replace(made, nodes=nodes_of(gradient, made))
             body[k] = None
 
     def places(self) -> list[int]:

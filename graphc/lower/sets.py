@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 from graphc.lower.rewrite import Context, Statements
-from graphc.lower.statements import operands, touched, with_blocks
+from graphc.lower.statements import nodes_of, operands, touched, with_blocks
 from graphc_codegen.program import Call, LoopKernel, Stmt
 
 #: Larger loops stay alone: their operands would push each other out of the cache.
@@ -90,4 +90,4 @@ def _joined(group: _Set) -> Call:
     sets = [operands(call) for call in group.calls]
     args = [b for inputs, _ in sets for b in inputs] + [b for _, outputs in sets for b in outputs]
     kernel = replace(first.kernel, times=len(group.calls))
-    return Call(kernel, tuple(args), f"{first.note} ({len(group.calls)} times)")
+    return Call(kernel, tuple(args), f"{first.note} ({len(group.calls)} times)", nodes=nodes_of(*group.calls))

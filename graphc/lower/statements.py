@@ -16,6 +16,11 @@ def operands(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return call.args[:split], call.args[split:]
 
 
+def nodes_of(*calls: Call) -> tuple[int, ...]:
+    """The ids of the nodes that calls are for, each once."""
+    return tuple(dict.fromkeys(id for call in calls for id in call.nodes))
+
+
 def calls(body: Iterable[Stmt]) -> Iterator[Call]:
     """Every call, in program order, with all that branches and loops hold."""
     for stmt in body:

@@ -34,8 +34,9 @@ def _expanded(graph: Graph) -> Graph:
     requests = [n.id for n in graph if n.op.name in _EXPAND]
     graph = graph.copy()
     for id in requests:
-        node = graph.node(id)
+        node, first = graph.node(id), graph.ids.next
         _EXPAND[node.op.name](graph, node)
+        graph.note("made", (id,), range(first, graph.ids.next))
     graph.prune()
     # The gradient of an If asks for gradients inside its branches.
     return in_subgraphs(graph, _expanded)
@@ -50,7 +51,7 @@ def _drop_boundaries(graph: Graph) -> Graph:
     graph = graph.copy()
     for id in boundaries:
         node = graph.node(id)
-        graph.replace_node(id, node.inputs[: node.attrs["outs"]])
+        graph.replace_node(id, node.inputs[: node.attrs["outs"]], "CustomGrad")
     graph.prune()
     return graph
 

@@ -102,23 +102,25 @@ def simplify(graph: Graph) -> Graph:
     for id in graph.order():
         current = copy or graph
         node = current.node(id)
-        replacement = _rewrite(current, node)
-        if replacement is not None:
+        rewritten = _rewrite(current, node)
+        if rewritten is not None:
+            rule, replacement = rewritten
             copy = copy or graph.copy()
-            copy.replace_node(id, [replacement])
+            copy.replace_node(id, [replacement], rule)
         elif _is_known(current, node):
             copy = copy or graph.copy()
             _fold(copy, node)
     return _pruned(copy) if copy else graph
 
 
-def _rewrite(graph: Graph, node: Node) -> Value | None:
+def _rewrite(graph: Graph, node: Node) -> tuple[str, Value] | None:
+    """The rule that applies, and what replaces the node's result."""
     if node.after:
         return None  # Its order edges mean something.
-    for _, rule in RULES.get(node.op.name, ()):
+    for name, rule in RULES.get(node.op.name, ()):
         value = rule(graph, node)
         if value is not None:
-            return None if _is_all_that_is_tested(graph, node, value) else value
+            return None if _is_all_that_is_tested(graph, node, value) else (name, value)
     return None
 
 
@@ -157,7 +159,7 @@ def _fold(graph: Graph, node: Node) -> None:
         fwd=node.fwd,
         origin=node.origin,
     )
-    graph.replace_node(node.id, made.outputs)
+    graph.replace_node(node.id, made.outputs, "known")
 
 
 # ---- common subexpressions
@@ -183,5 +185,5 @@ def cse(graph: Graph) -> Graph:
         first = seen.setdefault(key, node)
         if first is not node:
             copy = copy or graph.copy()
-            copy.replace_node(id, first.outputs)
+            copy.replace_node(id, first.outputs, "equal")
     return _pruned(copy) if copy else graph

@@ -40,7 +40,7 @@ def expand(graph: Graph, jvp: Node) -> None:
     for y in ys:
         type = graph.type(y)
         results.append(tangents.get(y) or builder.Fill(dtype=type.dtype, shape=type.shape, value=0))
-    graph.replace_node(jvp.id, results)
+    graph.replace_node(jvp.id, results, "Jvp")
 
 
 def _tangents(builder: Builder, node: Node, given: list[Value | None], slots: list[int]) -> Sequence[Value | None]:

@@ -28,6 +28,7 @@ def order_writes(graph: Graph) -> Graph:
         if late:
             copy = copy or graph.copy()
             copy.set_node(writer, after=(*copy.node(writer).after, *late))
+            copy.note("write_after_read", tuple(late), (writer,))
             comes_after.update(copy, writer)
     return copy or graph
 

@@ -13,7 +13,7 @@ import numpy as np
 from graphc.debug import switches
 from graphc.errors import ArgumentTypeError, VerifyError, user_loc
 from graphc.failures import failing
-from graphc.ir import Graph, verify
+from graphc.ir import Graph, Replaced, verify
 from graphc.ir.verify import Proven
 from graphc.ops.declared import reference
 from graphc.ops.declared.transforms import REQUESTS
@@ -37,12 +37,13 @@ PIPELINE: tuple[Pass, ...] = (
 
 @dataclass(frozen=True)
 class Stage:
-    """The graph after a pass, and what the pass took."""
+    """The graph after a pass, what the pass took, and what its rules did."""
 
     name: str
     graph: Graph
     changed: bool
     seconds: float
+    log: tuple[Replaced, ...] = ()
 
 
 def name_of(transform: Pass) -> str:
@@ -68,9 +69,9 @@ def run(graph: Graph, passes: Sequence[Pass] = PIPELINE) -> list[Stage]:
     names = [name_of(p) for p in passes]
     if level:
         verify(graph, proven=proven)
-    stages = [Stage("trace", graph.freeze(), True, 0.0)]
+    stages = [Stage("trace", graph.freeze(), True, 0.0, tuple(graph.ids.log))]
     for name, transform in zip(names, passes, strict=True):
-        start = time.perf_counter()
+        start, known = time.perf_counter(), len(graph.ids.log)
         try:
             with failing(f"pass {name}"):
                 new = transform(graph)
@@ -83,7 +84,8 @@ def run(graph: Graph, passes: Sequence[Pass] = PIPELINE) -> list[Stage]:
         changed = new is not graph
         if changed and level:
             _check(name, graph, new, proven, meaning=level >= 2)
-        stages.append(Stage(name, new.freeze(), changed, seconds))
+        log = tuple(new.ids.log[known if new.ids is graph.ids else 0 :])
+        stages.append(Stage(name, new.freeze(), changed, seconds, log))
         graph = new
     _report(stages)
     return stages

@@ -59,7 +59,8 @@ def _swap(graph: Graph, id: int, gradients: list[tuple[Node, Node]]) -> None:
     relu = graph.add(
         "ReLU", pool.outputs, name=old.name, scope=old.scope, loc=old.loc, region=old.region, fwd=old.fwd
     )  # fmt: skip
-    graph.replace_node(id, relu.outputs)
+    graph.replace_node(id, relu.outputs, "pool_first")
+    graph.note("relu_after", (old.id,), (relu.id,))
     for spread, masked in gradients:
         dy = graph.node(spread.id).inputs[1]
         mask = graph.add(
@@ -67,6 +68,7 @@ def _swap(graph: Graph, id: int, gradients: list[tuple[Node, Node]]) -> None:
             origin=masked.origin,
         )  # fmt: skip
         graph.set_node(spread.id, inputs=[old.inputs[0], mask.outputs[0]])
-        graph.replace_node(masked.id, spread.outputs)
+        graph.note("mask_first", (masked.id,), (mask.id,))
+        graph.replace_node(masked.id, spread.outputs, "spread_after")
     # What is dead would still count as a reader.
     graph.drop([old.id, *(masked.id for _, masked in gradients)])

@@ -53,7 +53,7 @@ def expand(graph: Graph, grad: Node) -> None:
         if name and not made.name and made.region == "backward" and len(made.types) == 1:
             graph.set_node(made.id, name=name)
         results.append(adjoint)
-    graph.replace_node(grad.id, results)
+    graph.replace_node(grad.id, results, "Grad")
 
 
 def between(graph: Graph, ys: tuple[Value, ...], cut: tuple[Value, ...], wanted: list[Value]) -> set[int]:

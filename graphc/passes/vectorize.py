@@ -22,7 +22,7 @@ def expand(graph: Graph, vmap: Node) -> None:
     builder = Builder(graph, vmap.region, vmap.scope, vmap.loc, origin=Origin("autodiff"))
     size, body = vmap.attrs["size"], vmap.attrs["body"]
     made = _Vectorizer(size).run(builder, body, vmap.inputs, vmap.attrs["mapped"], vmap.attrs["fronts"])
-    graph.replace_node(vmap.id, made)
+    graph.replace_node(vmap.id, made, "Vmap")
 
 
 def reached(source: Graph, mapped: Sequence[bool]) -> list[bool]:
@@ -102,4 +102,5 @@ def _copied(g: Builder, node: Node, inputs: list[Value], after: tuple[int, ...])
         region=node.region,
         origin=node.origin,
     )
+    g.graph.note("copied", (node.id,), (made.id,))
     return list(made.outputs)

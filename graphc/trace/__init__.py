@@ -15,6 +15,7 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Parameter, Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.trace import untrained
+from graphc.trace.cells import CellCall
 from graphc.trace.decided import definition
 from graphc.trace.inplace import refuse_leaks
 from graphc.trace.recorder import Joined
@@ -25,14 +26,15 @@ __all__ = ["Traced", "trace"]
 
 @dataclass(frozen=True)
 class Traced:
-    """A traced cell: its graph, its parameters by Param node id, names of its tensor arguments, structure of its results, and
-    which of these are Python numbers."""
+    """A traced cell: its graph, its parameters by Param node id, names of its tensor arguments, structure of its results,
+    which of these are Python numbers, and which Cells were called."""
 
     graph: Graph
     params: dict[int, Parameter]
     names: tuple[str, ...]
     structure: Structure
     numbers: tuple[bool, ...]
+    calls: tuple[CellCall, ...]
 
 
 def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
@@ -68,10 +70,12 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
         # What it made refers to it in circles, which would keep the cell for a while.
         tracer.cells.clear()
         tracer.calls.clear()
+        tracer.names.clear()
     updates = [(node_id, tracer.state[id(p)]) for node_id, p in tracer.params.items() if id(p) in tracer.written]
     names = [tracer.graph.node(inputs[i]).name if i in inputs else name for i, name in enumerate(names)]
     tracer.graph.set_results(zip(_result_names(cell, len(values)), values, strict=True), updates)
-    return Traced(tracer.graph, tracer.params, tuple(names), out_structure, tuple(x.is_number for x in results))
+    numbers = tuple(x.is_number for x in results)
+    return Traced(tracer.graph, tracer.params, tuple(names), out_structure, numbers, tuple(tracer.cell_calls or ()))
 
 
 def _input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list[str]:

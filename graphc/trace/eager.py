@@ -40,6 +40,7 @@ class EagerTracer(Tracer):
     def __init__(self, name: str, expand: Callable[[Graph], Graph]) -> None:
         super().__init__(name)
         self.expand = expand
+        self.cell_calls = None
         self.values: dict[Value, Array] = {}
 
     def record(
@@ -137,4 +138,5 @@ def run(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], expand: Calla
     args, kwargs = map_tensors(known, (args, kwargs))
     with tracer.active():
         outputs = tracer.run(cell, args, kwargs)
+    tracer.names.clear()
     return map_tensors(lambda x: Tensor(x.array) if x.array is not None else x, outputs)

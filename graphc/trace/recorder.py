@@ -126,6 +126,10 @@ class GraphRecorder(dispatch.Recorder):
 
     # ---- nodes
 
+    def line(self, executed: Loc | None) -> Loc | None:
+        """The user's line that a node has, from the one that is executed."""
+        return executed
+
     def record(
         self, op: str, operands: Sequence[Tensor], attrs: dict[str, Any], after: Any = ()
     ) -> tuple[TracedTensor, ...]:
@@ -136,7 +140,8 @@ class GraphRecorder(dispatch.Recorder):
 
     def add_node(self, op: str, operands: Sequence[Tensor], attrs: dict[str, Any], after: Any = ()) -> Node:
         """The node alone; an error names the operands as the user knows them."""
-        loc = user_loc(sys._getframe(1))
+        executed = user_loc(sys._getframe(1))
+        loc = self.line(executed)
         try:
             values = [self.resolve(x) for x in operands]
             return self.graph.add(
@@ -149,6 +154,8 @@ class GraphRecorder(dispatch.Recorder):
                 region=self.regions[-1],
             )
         except GraphcError as error:
+            if error.loc is loc:
+                error.loc = executed
             self._explain(error, op, operands)
             raise
 
@@ -232,7 +239,7 @@ class GraphRecorder(dispatch.Recorder):
                 attrs={"value": Data(array, type=type)},
                 types=(type,),
                 scope=self.scopes[-1],
-                loc=user_loc(sys._getframe(1)),
+                loc=self.line(user_loc(sys._getframe(1))),
                 region=self.regions[-1],
             )
             self._constants[key] = (node.outputs[0], x)
@@ -320,7 +327,7 @@ class GraphRecorder(dispatch.Recorder):
             [value],
             after=[i for i in after if i != value.node],
             scope=self.scopes[-1],
-            loc=user_loc(sys._getframe(1)),
+            loc=self.line(user_loc(sys._getframe(1))),
             region=self.regions[-1],
         )
         return self.wrap(node.outputs[0])

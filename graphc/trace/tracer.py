@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
-from weakref import WeakKeyDictionary
 
+from graphc.errors import Loc, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
 from graphc.ops.gradients.transforms import Transform
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace import control, custom, gradient, hooks, mixed, transforms
+from graphc.trace.cells import CellCall, CellNames
 from graphc.trace.convert import converted
 from graphc.trace.decided import is_users
 from graphc.trace.recorder import GraphRecorder
@@ -26,9 +29,11 @@ class Tracer(GraphRecorder):
         self.cells: list[Cell] = parent.cells[-1:] if parent else []
         #: Of the outermost tracer: Input nodes whose name says little, until a cell of the user's is given them.
         self.unnamed: set[int] = set()
-        #: The number of a cell's children, and their names by id().
-        self._names: WeakKeyDictionary[Cell, tuple[int, dict[int, str]]]
-        self._names = parent._names if parent else WeakKeyDictionary()
+        #: The calls of Cells, in the order in which they began; None where nobody asks.
+        self.cell_calls: list[CellCall] | None = parent.cell_calls if parent else []
+        #: The innermost one that is going on.
+        self.call: CellCall | None = parent.call if parent else None
+        self.names: CellNames = parent.names if parent else CellNames()
 
     def branch(self, name: str) -> Tracer:
         # In PYNATIVE_MODE, too: what stands in a subgraph is recorded, and evaluated where its results are asked for.
@@ -65,7 +70,7 @@ class Tracer(GraphRecorder):
     def run(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the outermost cell's construct; what it returns."""
         self.cells.append(cell)
-        with self.region(cell.region or "forward"):
+        with self._calling(cell, ""), self.region(cell.region or "forward"):
             return self._construct_of(cell)(*args, **kwargs)
 
     def call_cell(self, cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -76,11 +81,33 @@ class Tracer(GraphRecorder):
         self.scopes.append(path)
         self.cells.append(cell)
         try:
-            with self.region(region):
+            with self._calling(cell, path), self.region(region):
                 return self.recorded_call(cell, self._construct_of(cell), args, kwargs)
         finally:
             self.scopes.pop()
             self.cells.pop()
+
+    @contextmanager
+    def _calling(self, cell: Cell, path: str) -> Iterator[None]:
+        """Note that a cell is called, where somebody asks."""
+        if self.cell_calls is None:
+            yield
+            return
+        around = self.call
+        self.call = CellCall.begin(cell, path, user_loc(sys._getframe(3)), around, self.graph.ids.next)
+        self.cell_calls.append(self.call)
+        try:
+            yield
+        finally:
+            self.call.end = self.graph.ids.next
+            self.call = around
+
+    def line(self, executed: Loc | None) -> Loc | None:
+        """Where no code of the user's stands between a Cell and its nodes, the line that made the Cell if it is the library's
+        that calls it, such as the loss or the optimizer.
+        """
+        call = self.call
+        return call.own if call is not None and executed == call.caller else executed
 
     def _construct_of(self, cell: Cell) -> Callable[..., Any]:
         """The cell's construct, ready to run: in the dtype of `to_float`, with the gradient of the cell's own `bprop`, and
@@ -131,19 +158,7 @@ class Tracer(GraphRecorder):
                     root.unnamed.discard(handle.node)
 
     def _path(self, cell: Cell) -> str:
-        """The cell's path: its attribute name in the cell that calls it, or its class name."""
+        """The cell's path: its name in the cell that calls it, as that one's cells_and_names() has it, or its class name."""
         parent = self.cells[-1] if self.cells else None
-        name = type(cell).__name__
-        if parent is not None:
-            name = self._name_in(parent, cell) or name
+        name = (self.names.of(parent, cell) if parent is not None else None) or type(cell).__name__
         return f"{self.scopes[-1]}.{name}" if self.scopes[-1] else name
-
-    def _name_in(self, parent: Cell, cell: Cell) -> str | None:
-        """The first name of a child; None if it is none. The children are gone through once, not for each of them."""
-        count, names = self._names.get(parent, (-1, {}))
-        name = names.get(id(cell))
-        if count != len(parent._cells) or (name is not None and parent._cells.get(name) is not cell):
-            names = {id(child): n for n, child in reversed(parent._cells.items())}
-            self._names[parent] = len(parent._cells), names
-            name = names.get(id(cell))
-        return name

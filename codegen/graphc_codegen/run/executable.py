@@ -37,6 +37,11 @@ class Executable:
     _cache_dir: Path | None = field(repr=False, default=None)
 
     @property
+    def target(self) -> Target:
+        """The machine that it was compiled for."""
+        return self._rendered.target
+
+    @property
     def source(self) -> str:
         """The generated step, Python for Numba."""
         return self._rendered.source

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from graphc import dispatch
 from graphc.arguments import no_effect
-from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceAttributeError, TraceError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceAttributeError, TraceError, maker_loc, user_loc
 from graphc.frames import clean
 from graphc.instead import instead
 from graphc.ir import Region
@@ -49,6 +49,7 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
         object.__setattr__(self, "_buffer_names", {})
         object.__setattr__(self, "_auto_prefix", auto_prefix)
         object.__setattr__(self, "training", False)
+        object.__setattr__(self, "_made_at", maker_loc(self))
         if dispatch.recorder.get() is not None:
             object.__setattr__(self, "_made_in_construct", True)
 

@@ -1,0 +1,98 @@
+"""Which Cells are called while a step is traced: their paths, and from where."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphc import dispatch
+from graphc.errors import Loc, loc_of_definition
+from graphc.nn.cell.cell import Cell
+
+
+@dataclass(slots=True)
+class CellCall:
+    """One call of a Cell while tracing.
+
+    path    from the outermost Cell; "" for that one
+    kind    its class
+    caller  the user's line that calls it
+    made    the user's line that made it
+    own     the line of nodes that it makes without any of the user's code
+    around  the call that makes this one
+    first   ids from here on, up to `end`, are of nodes that it or what it calls has made
+    """
+
+    path: str
+    kind: type[Cell]
+    caller: Loc | None
+    made: Loc | None
+    own: Loc | None
+    around: CellCall | None
+    first: int
+    end: int = -1
+
+    @staticmethod
+    def begin(cell: Cell, path: str, caller: Loc | None, around: CellCall | None, first: int) -> CellCall:
+        """The call of a cell that begins."""
+        made: Loc | None = cell.__dict__.get("_made_at")
+        own = made if made is not None and (around is None or caller == around.caller) else caller
+        return CellCall(path, type(cell), caller, made, own, around, first)
+
+    @property
+    def definition(self) -> Loc | None:
+        """Where its construct begins; None where there is no Python code."""
+        code = getattr(inspect.unwrap(self.kind.construct), "__code__", None)
+        return None if code is None else loc_of_definition(code)
+
+
+@dataclass(slots=True)
+class CellNames:
+    """The names that Cells have in the one that calls them."""
+
+    _found: dict[int, tuple[int, Cell, dict[int, tuple[str, Cell]]]] = field(default_factory=dict)
+
+    def of(self, parent: Cell, cell: Cell) -> str | None:
+        """The path of a cell from another one, "blocks.0", as `parent.cells_and_names()` has it; of one in a plain list, tuple or
+        dict, which is not there, the attribute and the place. None for a cell that is neither.
+        """
+        for fresh in (False, True):
+            version, _, names = self._names(parent, fresh)
+            if id(cell) in names:
+                return names[id(cell)][0]
+            if version == dispatch.version:
+                break
+        return None
+
+    def clear(self) -> None:
+        """Forget the Cells, which would be kept alive."""
+        self._found.clear()
+
+    def _names(self, parent: Cell, fresh: bool) -> tuple[int, Cell, dict[int, tuple[str, Cell]]]:
+        found = self._found.get(id(parent))
+        if found is None or (fresh and found[0] != dispatch.version):
+            names: dict[int, tuple[str, Cell]] = {}
+            for path, cell in (*parent.cells_and_names(), *_listed(parent)):
+                names.setdefault(id(cell), (path, cell))
+            names.pop(id(parent), None)
+            found = self._found[id(parent)] = (dispatch.version, parent, names)
+        return found
+
+
+def _listed(parent: Cell) -> Iterator[tuple[str, Cell]]:
+    """Cells in plain lists, tuples and dicts among the attributes, and what is below them."""
+    for name, value in vars(parent).items():
+        if not name.startswith("_") and isinstance(value, (list, tuple, dict)):
+            for path, cell in _inside(name, value, set()):
+                yield from cell.cells_and_names(name_prefix=path)
+
+
+def _inside(path: str, value: Any, around: set[int]) -> Iterator[tuple[str, Cell]]:
+    if isinstance(value, Cell):
+        yield path, value
+    elif isinstance(value, (list, tuple, dict)) and id(value) not in around:
+        around = around | {id(value)}
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _inside(f"{path}.{key}", each, around)
