@@ -23,9 +23,8 @@ _USER_CODE = (os.path.join(_PACKAGE, "examples") + os.sep,)
 
 @dataclass(frozen=True, slots=True)
 class Loc:
-    """A line of the user's: file as displayed, line number; columns and function where known.
-
-    Only file and line take part in comparisons and in the text IR.
+    """A line of the user's: file as displayed, line number; columns and function where known, which take no part in comparisons
+    and in the text IR.
     """
 
     file: str
@@ -186,8 +185,7 @@ CODES: dict[str, str] = {
     "GC153": "A gradient that a user wrote (`bprop`, InsertGradientOf, HookBackward) does not fit what it is the gradient of.",
     "GC154": "The loss scale is at its floor, and gradients overflow all the same: every step is skipped.",
     "GC155": "Parameters are to be trained, but nothing that is differentiated leads from the loss to them.",
-    "GC156": "A function transform (vmap, jvp, jacrev, ...) cannot be applied: axes or tangents do not fit, or a function under"
-    " vmap writes a parameter.",
+    "GC156": "A function transform (vmap, jvp, ...) cannot be applied: axes or tangents do not fit, or vmap writes a parameter.",
     "GC161": "An overflow check that does not hold: it tests nothing, gradients bypass it, or an update does not wait for it.",
     "GC162": "The text of a graph does not parse.",
     "GC163": "A graph breaks a rule of the IR.",

@@ -1,7 +1,7 @@
 """`find_nan`: a compiled step that keeps what it began with, looks at what it has made, and finds the first bad value.
 
-Before each step the parameters that it writes are copied. After it, its results, what it has written and the flags of its overflow
-checks are looked at; if something is bad, the step is run again node by node (`graphc.inspect.nonfinite`) from the same
+Before each step the parameters that it writes are copied. After it, its results, what it has written and the flags of its
+overflow checks are looked at; if something is bad, the step is run again node by node (`graphc.inspect.nonfinite`) from the same
 inputs and state. A skipped update is said by a warning, a bad result or parameter is an error.
 """
 
@@ -89,10 +89,10 @@ class NonFinite:
         details = [] if self.first is None else list(_found_lines(self.first, self.graph))
         if self.harm:
             way = self.first.through if self.first is not None else ()
-            shown = [f"%{n.id} {n.op.name}" for n in way]
-            if len(shown) > _NAMED:
-                shown[2:-1] = [f"... {len(shown) - 3} nodes ..."]
-            through = f" through {', '.join(shown)}" if shown else ""
+            passed = [f"%{n.id} {n.op.name}" for n in way]
+            if len(passed) > _NAMED:
+                passed[2:-1] = [f"... {len(passed) - 3} nodes ..."]
+            through = f" through {', '.join(passed)}" if passed else ""
             details.append(f"it comes{through} to {_listed(self.harm)}")
         if self.loss_scale is not None:
             details.append(f"loss scale: {self.loss_scale[0]} = {self.loss_scale[1]:g}")
@@ -100,7 +100,9 @@ class NonFinite:
             node = self.above.node
             ranges = "; ".join(str(r) for _, r in self.above.results)
             at = "  ".join(str(x) for x in (node.scope, node.loc) if x)
-            details.append(f"first value above {self.bound:g}: %{node.id} {node.op.name} ({node.region}): {ranges}  {at}")
+            details.append(
+                f"first value above {self.bound:g}: %{node.id} {node.op.name} ({node.region}): {ranges}  {at}"
+            )
         if self.skipped:
             details.append("no parameter has changed: the update was skipped, as a loss scale does on purpose")
         shown = self.first or self.above
@@ -130,7 +132,9 @@ class NonFinite:
             "above": _found_json(self.above),
             "bound": self.bound,
             "harm": list(self.harm),
-            "loss_scale": None if self.loss_scale is None else dict(zip(("name", "value"), self.loss_scale, strict=True)),
+            "loss_scale": None
+            if self.loss_scale is None
+            else dict(zip(("name", "value"), self.loss_scale, strict=True)),
         }
 
     def __str__(self) -> str:
@@ -253,7 +257,9 @@ class Hunt:
         on = _watching
         *outputs, flag = [self.bound.memory(id) for id, _ in self._results]
         seen = bool(flag.reshape(-1)[0])
-        results = [f"result {r.name}" for r, a in zip(self._graph.results, outputs, strict=True) if self._is_bad(r.name, a)]
+        results = [
+            f"result {r.name}" for r, a in zip(self._graph.results, outputs, strict=True) if self._is_bad(r.name, a)
+        ]
         written = [self._params[k] for k in self._written]
         changed = [f"parameter {p.name}" for p in written if self._is_bad(f"parameter {p.name}", p.storage)]
         skipped = seen and not changed

@@ -258,7 +258,9 @@ def _add_dump(commands: _Commands[argparse.ArgumentParser]) -> None:
     dump.add_argument(
         "--as", dest="form", choices=("text", "json", "dot", "mermaid"), help="print the graph in this form"
     )
-    dump.add_argument("--scope", metavar="PATH", help="dot, mermaid: only this Cell and below, and what it has to do with")
+    dump.add_argument(
+        "--scope", metavar="PATH", help="dot, mermaid: only this Cell and below, and what it has to do with"
+    )
     dump.add_argument(
         "--depth",
         type=_depth,

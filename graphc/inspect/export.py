@@ -112,9 +112,9 @@ def folded_to_dot(graph: Graph, folded: Folded) -> str:
         parts += ["style=dashed"] if kind == "order" else []
         style = f" [{', '.join(parts)}]" if parts else ""
         lines.append(f"  b{source} -> b{target}{style};")
-    for number, (name, box) in enumerate(folded.results):
+    for number, (name, source) in enumerate(folded.results):
         lines.append(f"  r{number} [shape=ellipse, label={dot_label(_inline(name))}];")
-        lines.append(f"  b{box} -> r{number};")
+        lines.append(f"  b{source} -> r{number};")
     return "\n".join([*lines, "}"])
 
 

@@ -1,7 +1,7 @@
 """A graph folded for drawing: one box per region and Cell down to a depth, with the number of values between them.
 
-Parameters are one box, constants belong to who uses them first, what a branch takes to the node that holds the branch. Outside a chosen scope each region is one box, and only those
-that the scope has to do with are there.
+Parameters are one box, constants belong to who uses them first, what a branch takes to the node that holds the branch. Outside
+a chosen scope each region is one box, and only those that the scope has to do with are there.
 """
 
 from __future__ import annotations
@@ -108,7 +108,10 @@ def _folded(graph: Graph, nodes: list[Node], scope: str, depth: int) -> Folded:
     index = {key: i for i, key in enumerate(kept)}
     return Folded(
         graph.name,
-        [Box(key[1], _label(key, groups[key], scope or graph.name), tuple(n.id for n in groups[key]), key[0]) for key in kept],
+        [
+            Box(key[1], _label(key, groups[key], scope or graph.name), tuple(n.id for n in groups[key]), key[0])
+            for key in kept
+        ],
         {(index[a], index[b], kind): n for (a, b, kind), n in counts.items()},
         [(name, index[key]) for name, key in results if key in index],
     )

@@ -191,9 +191,8 @@ class _Run:
             event = self._bad(node, operands, arrays, sources, places, any(map(np.isnan, worst)))
         bounded = node.region in _BOUNDED or any(o.above for o in operands)
         above = [bounded and self._is_above(w) for w in worst]
-        if self.above is None and any(above) and node.op.name not in _WRITTEN:
-            if not any(o.above for o in operands):
-                self.above = self._found(node, places, operands, arrays)
+        if self.above is None and any(above) and node.op.name not in _WRITTEN and not any(o.above for o in operands):
+            self.above = self._found(node, places, operands, arrays)
         return [_Held(a, None if np.isfinite(w) else event, k) for a, w, k in zip(arrays, worst, above, strict=True)]
 
     def _part(self, node: Node, part: str, given: Sequence[_Held], places: tuple[Place, ...]) -> list[_Held]:
@@ -229,7 +228,9 @@ class _Run:
         self.events.append(_Event(node, places, sources, meant, found, origin))
         return len(self.events) - 1
 
-    def _found(self, node: Node, places: tuple[Place, ...], operands: Sequence[_Held], arrays: Sequence[Array]) -> Found:
+    def _found(
+        self, node: Node, places: tuple[Place, ...], operands: Sequence[_Held], arrays: Sequence[Array]
+    ) -> Found:
         producers = (self._graph.node(v.node) for v in node.inputs)
         labels = [f"{v} {p.name or p.op.name}" for v, p in zip(node.inputs, producers, strict=True)]
         return Found(

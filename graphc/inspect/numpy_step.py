@@ -27,7 +27,21 @@ from graphc.ops.user_kernels import python_kernel
 
 _STRUCTURAL = ("Input", "Param", "Constant", "If", "While")
 #: Words of the file's own.
-_WORDS = ("step", "load", "main", "state", "data", "stored", "result", "STATE", "INPUTS", "CONSTANTS", "sys", "Path", "np")
+_WORDS = (
+    "step",
+    "load",
+    "main",
+    "state",
+    "data",
+    "stored",
+    "result",
+    "STATE",
+    "INPUTS",
+    "CONSTANTS",
+    "sys",
+    "Path",
+    "np",
+)
 #: The functions of the file that convert to a dtype; halves are rounded by them.
 _SHORT = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16"}
 #: An identifier that is no value's name and no conversion's.
@@ -151,7 +165,8 @@ class _Writer:
         results = ", ".join(dict.fromkeys(r.name for r in self.graph.results))
         conversions = [*self._conversions()]
         head = [
-            '"""' + _comment(f"{self.graph.name}: one step, written out by graphc. It needs NumPy only.").replace('"', "'"),
+            '"""'
+            + _comment(f"{self.graph.name}: one step, written out by graphc. It needs NumPy only.").replace('"', "'"),
             *([_comment(about).replace('"', "'")] if about else []),
             "",
             f"`python {stem}.py 5` runs five steps from the state and on the inputs in {stem}.npz, and prints what they return.",

@@ -89,9 +89,9 @@ class Sources:
                 return f"{path}.{name}"
         if getattr(builtins, name, None) is value:
             return name
-        module = getattr(value, "__module__", "") or ""
-        if module.partition(".")[0] in sys.stdlib_module_names and getattr(sys.modules.get(module), name, None) is value:
-            self.imports.add(f"from {module} import {name}")
+        home = str(getattr(value, "__module__", ""))
+        if home.partition(".")[0] in sys.stdlib_module_names and getattr(sys.modules.get(home), name, None) is value:
+            self.imports.add(f"from {home} import {name}")
             self.taken.add(name)
             return name
         if isinstance(value, types.FunctionType):
@@ -220,7 +220,9 @@ class _Module:
             behind = self.data.index(b"(", head)
             text = self.edited(start, end, [*edits, _Edit(head, behind, f" {name}")])
             return textwrap.dedent(" " * node.col_offset + text)
-        arguments = self.edited(start + len(b"lambda"), self.span(node.body)[0], edits).strip().removesuffix("(").rstrip()
+        arguments = (
+            self.edited(start + len(b"lambda"), self.span(node.body)[0], edits).strip().removesuffix("(").rstrip()
+        )
         body = self.edited(*self.span(node.body), edits)
         return f"def {name}({arguments.removesuffix(':').strip()}):\n    return {' '.join(body.split())}"
 
@@ -247,7 +249,7 @@ def _found(function: types.FunctionType) -> tuple[_Module, Any]:
 
 def _first_line(node: Any) -> int:
     decorators = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(d.lineno for d in decorators)])
+    return int(min([node.lineno, *(d.lineno for d in decorators)]))
 
 
 def _share(module: _Module, node: Any, code: types.CodeType) -> int:

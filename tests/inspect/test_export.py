@@ -109,7 +109,7 @@ def test_a_scope_keeps_only_what_it_has_to_do_with(step_graph):
     touched = {k for a, b, _ in folded.edges for k in (a, b)}
     assert all(k in touched for k, b in enumerate(folded.boxes) if b.outside)
     assert not any(folded.boxes[a].outside and folded.boxes[b].outside for a, b, _ in folded.edges)
-    with pytest.raises(ArgumentValueError, match="did you mean network.fc"):
+    with pytest.raises(ArgumentValueError, match=r"did you mean network\.fc"):
         fold(step_graph, "network.fx")
 
 

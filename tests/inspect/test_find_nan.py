@@ -60,7 +60,11 @@ def told(cell, *inputs, steps=1):
 
 def test_a_forward_nan_is_named_with_line_layer_and_ranges():
     report = failed(trained(Net(lambda y: ops.log(ops.tanh(y) - 2.0))), ones(2, 3))
-    assert (report.first.node.op.name, report.first.node.region, report.first.node.scope) == ("Log", "forward", "network")
+    assert (report.first.node.op.name, report.first.node.region, report.first.node.scope) == (
+        "Log",
+        "forward",
+        "network",
+    )
     (_, operand), (_, result) = report.first.operands[0], report.first.results[0]
     assert operand.low == pytest.approx(np.tanh(3.0) - 2.0)
     assert (result.nans, result.infinities) == (8, 0)
@@ -136,7 +140,8 @@ def test_an_overflow_without_a_manager_and_with_checks_in_branches():
         def construct(self, x, wanted):
             y = ops.exp(self.fc(x) * 30.0)
             if wanted:
-                if ops.all_finite((y,)):
+                fine = ops.all_finite((y,))
+                if fine:
                     ops.assign(self.w, self.w + ops.reduce_mean(y))
             return ops.reduce_sum(x)
 

@@ -1,4 +1,4 @@
-"""The NumPy form of a step: it runs without graphc, computes what the interpreter does to the bit, and trains as the step does."""
+"""The NumPy form of a step: it runs without graphc, gives the interpreter's bits, and trains as the step does."""
 
 from __future__ import annotations
 
@@ -198,7 +198,11 @@ def test_bfloat16_and_constants_of_every_size(tmp_path):
     class Net(nn.Cell):
         def construct(self, x):
             table = Tensor(np.arange(40, dtype=np.float32))
-            return ops.cast(x, graphc.bfloat16) * 1.7 + ops.cast(table, graphc.bfloat16), x * np.inf, x - Tensor([np.nan])
+            return (
+                ops.cast(x, graphc.bfloat16) * 1.7 + ops.cast(table, graphc.bfloat16),
+                x * np.inf,
+                x - Tensor([np.nan]),
+            )
 
     x = np.linspace(-2, 3, 40, dtype=np.float32)
     step = graphc.compile(Net(), x)
@@ -222,7 +226,9 @@ def test_hostile_names_are_text(tmp_path):
     assert list(results) == [HOSTILE]
     state = Graph(HOSTILE)
     made = [state.add("Param", types=(TensorType("float32", (2,)),), name=HOSTILE, region="state") for _ in range(2)]
-    state.set_results([(HOSTILE, made[0].outputs[0])], [(made[0].id, made[1].outputs[0]), (made[1].id, made[0].outputs[0])])
+    state.set_results(
+        [(HOSTILE, made[0].outputs[0])], [(made[0].id, made[1].outputs[0]), (made[1].id, made[0].outputs[0])]
+    )
     given = {made[0].id: np.zeros(2, np.float32), made[1].id: np.ones(2, np.float32)}
     _, after = execute(state, given, tmp_path)
     assert [a.tolist() for a in after.values()] == [[1, 1], [0, 0]], "both are read before one is written"
@@ -309,7 +315,11 @@ def test_the_command_writes_a_step_or_a_dump(tmp_path, capsys):
     ).stdout
     assert [line[:7] for line in shown.splitlines()] == ["step 1:", "step 2:"]
     assert main(["dump", f"{file}:build", "--out", str(tmp_path / "dump")]) == 0
-    names = {"x": np.ones((2, 3), np.float32), "fc.weight": np.ones((2, 3), np.float32), "fc.bias": np.zeros(2, np.float32)}
+    names = {
+        "x": np.ones((2, 3), np.float32),
+        "fc.weight": np.ones((2, 3), np.float32),
+        "fc.bias": np.zeros(2, np.float32),
+    }
     names |= {"global_step": np.zeros(1, np.int32), "learning_rate": np.array(0.1, np.float32)}
     np.savez(tmp_path / "x.npz", **names)
     dumped = ["export", str(tmp_path / "dump"), "--as", "numpy", "-o", str(tmp_path / "again.py")]
