@@ -155,6 +155,7 @@ def _found_lines(found: Found, graph: Graph) -> Iterator[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
+    names = ["the result" if n == "result result" else n for n in names]
     return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
 
 
