@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from graphc import collector, passes, watches
+from graphc import collector, context, passes, watches
 from graphc.build import build, kernel_error, notes_of, too_large
 from graphc.debug import switches, threads
 from graphc.entry import Entry
@@ -144,8 +144,10 @@ class CompiledStep:
             "lower": lowered_at - passed_at,
             "codegen": time.perf_counter() - lowered_at,
         }
-        if on.dump is not None:
-            self.dump(on.dump)
+        if on.dump is not None or on.save_graphs or context.get_context("save_graphs"):
+            from graphc.recording.dumping import dump_as_asked
+
+            dump_as_asked(self)
 
     # ---- looking inside
 
@@ -221,21 +223,13 @@ class CompiledStep:
 
     def dump(self, directory: str | Path) -> list[Path]:
         """Write graph, changed passes, statements, generated step and kernels into a directory. Returns the files written."""
-        from graphc.inspect.dump import write_dump  # Here, so that a start without dumps is quick.
+        from graphc.recording.dumping import dump  # Here, so that a start without dumps is quick.
 
-        return write_dump(
-            Path(directory),
-            graph=self.graph,
-            passes=self.passes,
-            source=self.source,
-            kernels=self.kernels,
-            memory=self.memory,
-            rewrites=self.rewrites,
-        )
+        return dump(self, Path(directory))
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self._types))
-        return f"<compiled {self.graph.name}({inputs}): {len(self.graph)} nodes>"
+        return f"<compiled {self.graph.name}({inputs}): {self.graph.count()} nodes>"
 
     # ---- running
 

@@ -14,18 +14,30 @@ PYNATIVE_MODE = 1
 #: Grows whenever a setting may have changed.
 version = 0
 
-_context: dict[str, Any] = {"mode": GRAPH_MODE, "device_target": "CPU"}
+_context: dict[str, Any] = {"mode": GRAPH_MODE, "device_target": "CPU", "save_graphs": False, "save_graphs_path": "."}
 
 
 def set_context(**settings: Any) -> None:
-    """Set `mode` (GRAPH_MODE or PYNATIVE_MODE) and `device_target` ("CPU"). ArgumentValueError for anything else."""
-    allowed = {"mode": (GRAPH_MODE, PYNATIVE_MODE), "device_target": ("CPU",)}
+    """Set `mode` (GRAPH_MODE or PYNATIVE_MODE), `device_target` ("CPU"), `save_graphs` and `save_graphs_path`.
+
+    save_graphs: what is written of each step that is compiled from now on, into a folder of its own below save_graphs_path
+    (default: the working directory): 0 or False nothing, 1 its graph and the record of the step, 2 or True everything that
+    `step.dump` writes, 3 drawings of the graph, too. ArgumentValueError for anything else.
+    """
+    allowed = {"mode": (GRAPH_MODE, PYNATIVE_MODE), "device_target": ("CPU",), "save_graphs": (False, True, 0, 1, 2, 3)}
     for name, value in settings.items():
+        if name == "save_graphs_path":
+            if not isinstance(value, str) or not value:
+                raise ArgumentValueError(
+                    f"set_context: save_graphs_path is the path of a directory, got {value!r}", loc=user_loc()
+                )
+            continue
         if name not in allowed:
             raise ArgumentValueError(
-                f"set_context has no setting {name!r}; it has {', '.join(allowed)}", loc=user_loc()
+                f"set_context has no setting {name!r}; it has {', '.join((*allowed, 'save_graphs_path'))}",
+                loc=user_loc(),
             )
-        if value not in allowed[name]:
+        if not isinstance(value, (int, str)) or value not in allowed[name]:
             wanted = " or ".join(map(repr, allowed[name]))
             raise ArgumentValueError(f"set_context: {name}={value!r} is not available, only {wanted}", loc=user_loc())
     _context.update(settings)

@@ -3,7 +3,9 @@
 GRAPHC_JIT=0               run the generated step as plain Python over NumPy twins (checked mode)
 GRAPHC_VERIFY=0|1|2        verify never / after passes, in checked mode rewrites too (default) / after both, and what graphs mean
 GRAPHC_DEBUG=1..3          print times / counts / the IR or statements after each pass and rewrite, to stderr
-GRAPHC_DUMP=dir            write each changed pass, the statements after each rewrite, the step's source and its kernels there
+GRAPHC_DUMP=dir            write what there is to see of the first step there, of the second into dir.2, and so on
+MS_DEV_SAVE_GRAPHS=1..3    what set_context(save_graphs=) says, instead of it: 1 graphs, 2 everything, 3 drawings too
+MS_DEV_SAVE_GRAPHS_PATH=dir  where that is written, a folder for each step (default: the working directory)
 GRAPHC_CACHE_DIR=dir       where compiled objects are kept ("0" or "" switches the cache off)
 GRAPHC_CANARY=1            debug build: no buffer reuse, canaries between buffers, checked after each step
 GRAPHC_TRACEBACK=full      keep graphc's own frames in tracebacks
@@ -32,6 +34,8 @@ class Switches:
     verify: int = 1
     debug: int = 0
     dump: Path | None = None
+    save_graphs: int | None = None
+    save_graphs_path: Path | None = None
     cache_dir: Path | None = None
     cache: bool = True
     canary: bool = False
@@ -50,6 +54,8 @@ def _from_environment() -> Switches:
         verify=_integer("GRAPHC_VERIFY", 1),
         debug=_integer("GRAPHC_DEBUG", 0),
         dump=Path(env["GRAPHC_DUMP"]) if env.get("GRAPHC_DUMP") else None,
+        save_graphs=_integer("MS_DEV_SAVE_GRAPHS", 0) if env.get("MS_DEV_SAVE_GRAPHS") else None,
+        save_graphs_path=Path(env["MS_DEV_SAVE_GRAPHS_PATH"]) if env.get("MS_DEV_SAVE_GRAPHS_PATH") else None,
         cache_dir=Path(cache_dir) if cache_dir not in (None, "", "0") else None,
         cache=cache_dir not in ("", "0"),
         canary=env.get("GRAPHC_CANARY", "0") not in ("", "0"),

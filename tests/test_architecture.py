@@ -65,7 +65,7 @@ ALLOWED = {
 }
 #: Imports of graphc inside functions: what is imported, where, and why it is late.
 LATE = {
-    ("graphc/api.py", "graphc.inspect.dump"): "dumps are rare",
+    ("graphc/api.py", "graphc.recording.dumping"): "dumps are rare",
     ("graphc/api.py", "graphc.recording.make"): "records are rare",
     ("graphc/watches.py", "graphc.find_nan"): "few steps are watched",
     ("graphc/cli/commands.py", "graphc.compat"): "only `run --mindspore` needs it",

@@ -12,12 +12,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from graphc.cli import doctor as health
-from graphc.cli.targets import compiled, graph_of, is_source, passes_of
+from graphc.cli.targets import compiled, graph_of, is_source, passes_of, record_of
 from graphc.errors import CODES
 from graphc.frames import clean
 from graphc.inspect import diff as differences
 from graphc.inspect import export, flow, jsonform
 from graphc.inspect import show as printing
+from graphc.inspect.document import document
+from graphc.inspect.tables import of_graph
 from graphc.ir import REGIONS, Graph, to_text, walk
 from graphc.scripts import TargetError
 from graphc.suggest import nearest, question
@@ -65,7 +67,7 @@ def dump(args: Namespace) -> int:
 
 def _as_form(graph: Graph, args: Namespace) -> str:
     if args.form == "json":
-        return jsonform.dumps(jsonform.to_document(graph)).rstrip("\n")
+        return jsonform.dumps(of_graph(graph).to_document()).rstrip("\n")
     return to_text(graph) if args.form == "text" else export.draw(graph, args.form, args.scope or "", args.depth)
 
 
@@ -76,18 +78,23 @@ def show(args: Namespace) -> int:
         raise TargetError(f"there is no region {wanted.region!r}", help=f"the regions are {', '.join(REGIONS)}")
     if (args.order or args.stats) and not wanted.everything:
         raise TargetError(f"--{'order' if args.order else 'stats'} is about the whole graph; it takes no {wanted}")
+    if args.json and wanted.everything and not (args.order or args.stats):
+        _print(jsonform.dumps(record_of(args.target).to_document()), colour=False)
+        return 0
     graph = graph_of(args.target)
     if args.order:
         spines = flow.overflow_order(graph)
         _print(
-            jsonform.dumps(printing.order_json(spines)) if args.json else printing.order_text(graph, spines),
+            jsonform.dumps(document(order=printing.order_json(spines)))
+            if args.json
+            else printing.order_text(graph, spines),
             colour=False,
         )
     elif args.stats:
         counts = flow.stats(graph)
-        _print(jsonform.dumps(counts) if args.json else printing.stats_text(counts), colour=False)
+        _print(jsonform.dumps(document(stats=counts)) if args.json else printing.stats_text(counts), colour=False)
     elif wanted.everything:
-        _print(jsonform.dumps(jsonform.to_document(graph)) if args.json else to_text(graph), colour=not args.json)
+        _print(to_text(graph), colour=True)
     else:
         _show_slice(graph, wanted, args.json)
     return 0
@@ -101,8 +108,8 @@ def _show_slice(graph: Graph, wanted: flow.Selection, as_json: bool) -> None:
     if not found and wanted.scope is not None:
         _refuse_unknown("scope", wanted.scope, graph, (n.scope for n in everything))
     if as_json:
-        nodes = [jsonform.node_json(p.node) | {"path": [{"id": i, "attr": a} for i, a in p.path]} for p in found]
-        _print(jsonform.dumps(nodes), colour=False)
+        nodes = of_graph(graph).only(p.node.id for p in found)
+        _print(jsonform.dumps(nodes.to_document()), colour=False)
     else:
         _print(printing.slice_text(graph, found, wanted, len(everything)), colour=True)
 
@@ -119,6 +126,10 @@ def _refuse_unknown(what: str, name: str, graph: Graph, known: Iterable[str]) ->
 
 def passes(args: Namespace) -> int:
     """List the passes with what each did."""
+    if args.json:
+        table = record_of(args.target).to_document()["passes"]
+        _print(jsonform.dumps(document(passes=table)), colour=False)
+        return 0
     rows: list[dict[str, Any]] = []
     before: Graph | None = None
     for index, (name, graph) in enumerate(passes_of(args.target)):
@@ -133,9 +144,9 @@ def passes(args: Namespace) -> int:
                 "added": len(difference.added),
                 "changed": len(difference.changed) + len(difference.structure),
             }
-        rows.append(row | {"nodes": sum(1 for _ in walk(after))})
+        rows.append(row | {"nodes": after.count()})
         before = after
-    _print(jsonform.dumps(rows) if args.json else _passes_text(rows), colour=False)
+    _print(_passes_text(rows), colour=False)
     return 0
 
 
@@ -159,7 +170,10 @@ def _plain(name: str) -> str:
 def diff(args: Namespace) -> int:
     """Compare two graphs; 1 if they differ."""
     difference = differences.compare(graph_of(args.a), graph_of(args.b))
-    _print(jsonform.dumps(difference.to_json()) if args.json else differences.diff_text(difference), colour=False)
+    _print(
+        jsonform.dumps(document(diff=difference.to_json())) if args.json else differences.diff_text(difference),
+        colour=False,
+    )
     return 1 if difference else 0
 
 

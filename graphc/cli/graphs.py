@@ -61,7 +61,7 @@ def opt(args: Namespace) -> int:
         stages = passes.run(graph, chosen)
     if args.timing:
         for stage in stages[1:]:
-            effect = f"{len(stage.graph):6} nodes" if stage.changed else "   unchanged"
+            effect = f"{stage.graph.count():6} nodes" if stage.changed else "   unchanged"
             print(f"{stage.seconds * 1e3:9.3f} ms {effect}  {stage.name}", file=sys.stderr)
     text = to_text(stages[-1].graph)
     if args.output is not None:

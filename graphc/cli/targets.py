@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from graphc.errors import ArgumentTypeError
-from graphc.inspect.dump import load, load_passes
+from graphc.inspect.document import Record
+from graphc.inspect.dump import load, load_passes, load_record
 from graphc.ir import Graph
 from graphc.scripts import TargetError, attribute, user_code
 
@@ -25,6 +26,15 @@ def graph_of(target: str) -> Graph:
         return graph
     _refuse_python(target)
     return load(target)
+
+
+def record_of(target: str) -> Record:
+    """The record of the step that an argument names; of a graph alone where there is no step. Raises as `graph_of`."""
+    if is_source(target):
+        made: Record = compiled(target).record()
+        return made
+    _refuse_python(target)
+    return load_record(target)
 
 
 def passes_of(target: str) -> list[tuple[str, Graph | None]]:

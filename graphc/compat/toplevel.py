@@ -26,7 +26,7 @@ STRICT, COMPATIBLE, LAX = 0, 1, 2
 #: The version of MindSpore whose names and values these are; scripts compare it. graphc's own is `graphc.__version__`.
 __version__ = "2.10.0"
 
-_accepted: dict[str, Any] = {"device_id": 0, "save_graphs": False, "save_graphs_path": ".", "max_call_depth": 1000}
+_accepted: dict[str, Any] = {"device_id": 0, "max_call_depth": 1000}
 #: Settings of MindSpore's, older ones too, that mean nothing here.
 _WITHOUT_EFFECT = frozenset((
     "aoe_config", "aoe_tune_mode", "ascend_config", "auto_tune_mode", "check_bprop", "compile_cache_path", "debug_level",
@@ -36,13 +36,12 @@ _WITHOUT_EFFECT = frozenset((
     "jit_config", "jit_enable_inplace_ops", "jit_level", "jit_syntax_level", "max_call_depth", "max_device_memory",
     "memory_offload", "memory_optimize_level", "mempool_block_size", "op_timeout", "precompile_only", "print_file_path",
     "profiling_options", "pynative_synchronize", "reserve_class_name_in_scope", "runtime_num_threads", "save_dump_path",
-    "save_graphs", "save_graphs_path", "support_binary", "topo_order", "variable_memory_max_size",
+    "support_binary", "topo_order", "variable_memory_max_size",
 ))  # fmt: skip
+_OURS = ("mode", "device_target", "save_graphs", "save_graphs_path")
 _logger = logging.getLogger("graphc")
 
 _SETTINGS = {
-    "save_graphs": "step.dump(directory) and GRAPHC_DUMP write what there is to see",
-    "save_graphs_path": "step.dump(directory) and GRAPHC_DUMP write what there is to see",
     "device_id": "there is one device",
     "max_call_depth": "Python's own limit holds",
     "runtime_num_threads": "GRAPHC_NUM_THREADS says how many threads a step has",
@@ -50,17 +49,21 @@ _SETTINGS = {
 
 
 def set_context(**settings: Any) -> None:
-    """`mode` chooses how Cells run. MindSpore's other settings are remembered for get_context, and said once to have no effect;
-    devices other than a CPU are not there: the script runs on the CPU, with a warning in the log.
+    """`mode` chooses how Cells run, `save_graphs` and `save_graphs_path` what is written of each step. MindSpore's other settings
+    are remembered for get_context, and said once to have no effect; devices other than a CPU are not there: the script runs on
+    the CPU, with a warning in the log.
 
     Raises ArgumentValueError for what is no setting of MindSpore's.
     """
     for name in settings:
-        if name not in _WITHOUT_EFFECT and name not in ("mode", "device_target"):
-            known = ("mode", "device_target", *_WITHOUT_EFFECT)
+        if name not in _WITHOUT_EFFECT and name not in _OURS:
+            known = (*_OURS, *_WITHOUT_EFFECT)
             raise ArgumentValueError(
                 f"set_context has no setting {name!r}", loc=user_loc(), help=question(nearest(name, sorted(known)))
             )
+    written = {name: settings.pop(name) for name in ("save_graphs", "save_graphs_path") if name in settings}
+    if written:
+        _context.set_context(**written)
     mode = settings.pop("mode", None)
     target = settings.pop("device_target", None)
     if mode is not None:

@@ -103,7 +103,7 @@ def train(options: Options, say: Callable[[str], None]) -> Result:
     step = graphc.compile(cell, *example)
     origin = "from the object cache" if step.cache_hit else "new object code"
     say(
-        f"compiled in {sum(step.compile_seconds.values()):.2f} s ({origin}): {len(step.graph)} nodes"
+        f"compiled in {sum(step.compile_seconds.values()):.2f} s ({origin}): {step.graph.count()} nodes"
         f" in {len(step.passes)} passes"
     )
     progress = _Progress(options, len(data.train_images) // options.batch_size, say)

@@ -6,7 +6,7 @@ docs/step.schema.json says the same for other programs.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from graphc.errors import ParseError
@@ -148,6 +148,7 @@ class PassRow:
     file     file of a dump with the graph after it; null where it changed nothing
     removed  ids of the nodes that are gone
     added    ids of the nodes that are new
+    changed  ids of the nodes that are there before and after, and not the same
     """
 
     name: str
@@ -156,6 +157,7 @@ class PassRow:
     file: str | None
     removed: Ids
     added: Ids
+    changed: Ids = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +314,24 @@ class Record:
 
     def to_document(self) -> dict[str, Any]:
         """Plain data for JSON, with schema and version; tables are objects of columns."""
-        return {"schema": SCHEMA, "version": VERSION, **columns.encode_record(self)}
+        return document(**columns.encode_record(self))
+
+    def only(self, ids: Iterable[int]) -> Record:
+        """These of the nodes, where they stand in the network and in the user's files: nothing of how they run."""
+        wanted = set(ids)
+        graphs = tuple(
+            replace(
+                g,
+                node=g.node if g.node in wanted else -1,
+                inputs=tuple(i for i in g.inputs if i in wanted),
+                updates=tuple(u for u in g.updates if u[0] in wanted),
+            )
+            for g in self.graphs
+        )
+        return Record(
+            self.name, self.graphc, self.target, "", self.files, self.locs, self.cells,
+            tuple(n for n in self.nodes if n.id in wanted), graphs,
+        )  # fmt: skip
 
     @staticmethod
     def from_document(document: Any) -> Record:
@@ -332,6 +351,19 @@ class Record:
         return parse(self.text)
 
 
+def document(**sections: Any) -> dict[str, Any]:
+    """Sections of a record, or others about a step, with the schema that they follow."""
+    return {"schema": SCHEMA, "version": VERSION, **sections}
+
+
+#: Sections that commands print beside those of a record.
+_OTHERS = {
+    "order": "graphc show --order: for each overflow check what runs before it, what it waits for, and what waits for it",
+    "stats": "graphc show --stats: nodes, edges, parameters",
+    "diff": "graphc diff: nodes that were added, removed and changed",
+}
+
+
 def schema() -> dict[str, Any]:
     """The JSON Schema of the document, which docs/step.schema.json holds."""
     body = columns.schema(Record)
@@ -339,9 +371,10 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A step that graphc compiled",
-        **body,
-        "required": [*head, *body["required"]],
-        "properties": head | body["properties"],
+        "description": "A record of a step has all sections but those that single commands print. docs/debugging.md.",
+        "type": "object",
+        "required": list(head),
+        "properties": head | body["properties"] | {key: {"description": text} for key, text in _OTHERS.items()},
     }
 
 

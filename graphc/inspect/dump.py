@@ -2,13 +2,14 @@
 
 summary.txt          what is here, counts, passes
 step.ir              the graph that was compiled, as text IR
-graph.json           the same for other tools (schema: graphc.inspect.jsonform), with the list of passes
+graph.json           the record of the step for other tools (graphc.inspect.record; schema: docs/step.schema.json)
 passes/NN_name.ir    the graph after pass NN, for pass 00 and those that changed something
 lower/NN_name.txt    the statements after fusion and after each rewrite of them
 constants.npz        constants too large for the text, by the hash that the text shows
 step.py              the generated step
 kernels.ll           its kernels
 memory.json          buffers and sizes in bytes
+graph.dot, graph.mmd the graph as a picture, for Graphviz and Mermaid, where that is asked for
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +29,21 @@ import numpy as np
 
 from graphc.errors import ArgumentValueError, ParseError
 from graphc.files import make_directory, write_atomic
-from graphc.inspect import jsonform
-from graphc.inspect.document import SCHEMA, Record
+from graphc.inspect import export, jsonform
+from graphc.inspect.document import SCHEMA, PassRow, Record
 from graphc.inspect.flow import shown
-from graphc.inspect.tables import of_graph
+from graphc.inspect.tables import of_graph, pass_rows
 from graphc.ir import REGIONS, Data, Graph, TensorType, dtype_name, parse, to_text, walk
 from graphc.ir.text import INLINE_ELEMENTS
 from graphc.ir.types import parse_type
 
+#: What `level` may be, 0 being nothing; and the one that writes all but drawings.
+LEVELS, EVERYTHING = (0, 1, 2, 3), 2
+_DRAWINGS = {"dot": "dot", "mermaid": "mmd"}
 _PASS_FILE = re.compile(r"\d\d+_[\w-]+\.ir\Z", re.ASCII)
 _REWRITE_FILE = re.compile(r"\d\d+_[\w-]+\.txt\Z", re.ASCII)
 #: How text and JSON show a large constant.
-_LARGE = re.compile(r"((?:b1|bf16|f16|f32|f64|i8|i16|i32|i64|u8)\[[\d,]*\]) #([0-9a-f]{16})")
+_LARGE = re.compile(r"((?:b1|bf16|f16|f32|f64|i8|i16|i32|i64|u8|u16|u32|u64|c64|c128)\[[\d,]*\]) #([0-9a-f]{16})")
 #: Bytes of an array's description in an .npz at most.
 _DESCRIPTION = 1024
 #: A timestamp for zip members: the same constants give the same file.
@@ -54,27 +59,43 @@ def write_dump(
     kernels: str,
     memory: Mapping[str, Any],
     rewrites: Sequence[tuple[str, str]] = (),
+    record: Record | None = None,
+    level: int = 2,
 ) -> list[Path]:
     """Write the files listed above; returns their paths, the summary first.
 
+    level, as MindSpore's save_graphs has it: 1 writes the graph alone, as text, JSON and constants; 3 draws it, too.
+
     passes: (name, graph after it) in order, the first being what the tracer made. rewrites: (name, text of the statements
-    after it), the first being what fusion made. memory: plain numbers, strings, lists and dicts. The directory is made if
-    needed; files of an earlier dump are replaced, each at once, and files of passes and rewrites that no longer apply removed.
+    after it), the first being what fusion made. memory: plain numbers, strings, lists and dicts. record: of the step; of the
+    graph alone if there is none. The directory is made if needed; files of an earlier dump are replaced, each at once, and files
+    of passes and rewrites that no longer apply removed.
     Raises ArgumentValueError if the path, or a parent, is a file; OSError.
     """
     root = make_directory(Path(directory))
-    files, listing = _pass_files(passes)
-    files |= {_stage_file("lower", i, name, "txt"): (text + "\n").encode() for i, (name, text) in enumerate(rewrites)}
+    files, names = _pass_files(passes) if level >= EVERYTHING else ({}, [None] * len(passes))
+    record = record or replace(of_graph(graph), passes=pass_rows(passes))
+    listing = tuple(replace(row, file=file) for row, file in zip(record.passes, names, strict=True))
+    document = replace(record, passes=listing).to_document()
     files |= {
         "step.ir": (to_text(graph) + "\n").encode(),
-        "graph.json": jsonform.dumps(jsonform.to_document(graph, passes=listing)).encode(),
+        "graph.json": jsonform.dumps(document).encode(),
         "constants.npz": _constants([graph, *(g for _, g in passes)]),
-        "step.py": source.encode(),
-        "kernels.ll": kernels.encode(),
-        "memory.json": jsonform.dumps(dict(memory)).encode(),
     }
+    if level >= EVERYTHING:
+        files |= {
+            _stage_file("lower", i, name, "txt"): (text + "\n").encode() for i, (name, text) in enumerate(rewrites)
+        }
+        files |= {
+            "step.py": source.encode(),
+            "kernels.ll": kernels.encode(),
+            "memory.json": jsonform.dumps(dict(memory)).encode(),
+        }
+    if level > EVERYTHING:
+        files |= {f"graph.{suffix}": (export.FORMS[form](graph) + "\n").encode() for form, suffix in _DRAWINGS.items()}
     for folder, ours in (("passes", _PASS_FILE), ("lower", _REWRITE_FILE)):
-        for stale in make_directory(root / folder).iterdir():
+        inner = make_directory(root / folder) if level >= EVERYTHING else root / folder
+        for stale in inner.iterdir() if inner.is_dir() else ():
             if ours.match(stale.name) and f"{folder}/{stale.name}" not in files:
                 stale.unlink()
     written = [write_atomic(root / name, data) for name, data in files.items()]
@@ -82,12 +103,10 @@ def write_dump(
     return [write_atomic(root / "summary.txt", summary.encode()), *written]
 
 
-def _pass_files(passes: Sequence[tuple[str, Graph]]) -> tuple[dict[str, bytes], list[dict[str, Any]]]:
-    """Contents of the pass files by relative name; and for each pass its index, name, node count and file, if it has
-    one.
-    """
+def _pass_files(passes: Sequence[tuple[str, Graph]]) -> tuple[dict[str, bytes], list[str | None]]:
+    """Contents of the pass files by relative name; and for each pass its file, if it has one."""
     files: dict[str, bytes] = {}
-    listing: list[dict[str, Any]] = []
+    names: list[str | None] = []
     before = None
     for index, (name, graph) in enumerate(passes):
         text = to_text(graph)
@@ -95,9 +114,9 @@ def _pass_files(passes: Sequence[tuple[str, Graph]]) -> tuple[dict[str, bytes], 
         if text != before:
             file = _stage_file("passes", index, name, "ir")
             files[file] = (text + "\n").encode()
-        listing.append({"index": index, "name": name, "nodes": sum(1 for _ in walk(graph)), "file": file})
+        names.append(file)
         before = text
-    return files, listing
+    return files, names
 
 
 def _stage_file(folder: str, index: int, name: str, suffix: str) -> str:
@@ -124,9 +143,7 @@ def _constants(graphs: Iterable[Graph]) -> bytes:
     return buffer.getvalue()
 
 
-def summary_text(
-    graph: Graph, passes: Sequence[Mapping[str, Any]], sizes: Mapping[str, int], memory: Mapping[str, Any]
-) -> str:
+def summary_text(graph: Graph, passes: Sequence[PassRow], sizes: Mapping[str, int], memory: Mapping[str, Any]) -> str:
     """summary.txt: what the directory holds, for people."""
     nodes = [n for _, n in walk(graph)]
     regions = Counter(n.region for n in nodes)
@@ -143,8 +160,8 @@ def summary_text(
         "",
         "passes",
         *(
-            f"  {p['index']:02} {shown(p['name']):<32} {p['nodes']:>6} nodes  {p['file'] or 'unchanged'}"
-            for p in passes
+            f"  {index:02} {shown(p.name):<32} {p.nodes:>6} nodes  {p.file or 'unchanged'}"
+            for index, p in enumerate(passes)
         ),
         "",
         "files",
@@ -192,7 +209,7 @@ def load_record(path: str | Path) -> Record:
         document = read_json(file, read_text(file))
         if isinstance(document, dict) and document.get("schema") == SCHEMA:
             return Record.from_document(document)
-    return of_graph(load(path))
+    return of_graph(load(file))
 
 
 def load_passes(path: str | Path) -> list[tuple[str, Graph | None]]:
@@ -202,8 +219,12 @@ def load_passes(path: str | Path) -> list[tuple[str, Graph | None]]:
     root = Path(path)
     document = read_json(root / "graph.json", read_text(root / "graph.json"))
     try:
-        listing = [(str(p["name"]), p["file"]) for p in document["passes"]]
-    except (KeyError, TypeError):
+        listed = document["passes"]
+        if document["schema"] == SCHEMA:
+            listing = list(zip(map(str, listed["name"]), listed["file"], strict=True))
+        else:
+            listing = [(str(p["name"]), p["file"]) for p in listed]
+    except (KeyError, TypeError, ValueError):
         raise ParseError(f"{str(root / 'graph.json')!r} has no list of passes") from None
     for _, file in listing:
         if file is not None and not (isinstance(file, str) and _PASS_FILE.match(file.removeprefix("passes/"))):

@@ -194,7 +194,7 @@ def _after_check(graph: Graph, check: Node) -> list[Step]:
 
 def _linked(graph: Graph, before: int, id: int, note: str = "") -> Step:
     node = graph.node(id)
-    subs = [f"{attr}: {sum(1 for _ in walk(sub))} nodes" for attr, sub in node.graphs()]
+    subs = [f"{attr}: {sub.count()} nodes" for attr, sub in node.graphs()]
     return Step(node, graph.nx.edges[before, id]["kind"], {}, note or ", ".join(subs))
 
 

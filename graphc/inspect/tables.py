@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from graphc.errors import Loc
-from graphc.inspect.document import CellRow, GraphRow, Line, Machine, NodeRow, Record
-from graphc.ir import Graph, Node, to_text
+from graphc.inspect.document import CellRow, GraphRow, Line, Machine, NodeRow, PassRow, Record
+from graphc.ir import Graph, Node, to_text, walk
+from graphc.ir.text import attr_text
 
 
 @dataclass(slots=True)
@@ -65,6 +66,37 @@ def of_graph(graph: Graph, known: Knowledge | None = None, version: str = "") ->
     return Record(
         graph.name, version, Machine(), to_text(graph), tuple(lines.files), lines.table(), cells, nodes, tuple(graphs)
     )
+
+
+def pass_rows(passes: Sequence[tuple[str, Graph]]) -> tuple[PassRow, ...]:
+    """The table of passes, from (name, graph after it); without times and files."""
+    rows: list[PassRow] = []
+    before: dict[int, Node] = {}
+    last: Graph | None = None
+    for name, graph in passes:
+        after = before if graph is last else {n.id: n for _, n in walk(graph)}
+        both = () if graph is last or last is None else sorted(before.keys() & after.keys())
+        rows.append(
+            PassRow(
+                name=name,
+                nodes=len(after),
+                ms=0.0,
+                file=None,
+                removed=tuple(sorted(before.keys() - after.keys())),
+                added=tuple(sorted(after.keys() - before.keys())) if rows else (),
+                changed=tuple(i for i in both if _differ(before[i], after[i])),
+            )
+        )
+        before, last = after, graph
+    return tuple(rows)
+
+
+def _differ(a: Node, b: Node) -> bool:
+    """Whether two versions of a node compute something else, or wait for something else; subgraphs have nodes of their own."""
+    if a is b:
+        return False
+    plain = ({k: attr_text(v) for k, v in n.attrs.items()} for n in (a, b))
+    return (a.op.name, a.inputs, a.after, a.types, next(plain)) != (b.op.name, b.inputs, b.after, b.types, next(plain))
 
 
 def _placed(graph: Graph, holder: int, attribute: str, graphs: list[GraphRow]) -> Iterator[tuple[Node, int]]:

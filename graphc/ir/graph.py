@@ -217,6 +217,10 @@ class Graph:
     def __len__(self) -> int:
         return len(self._data)
 
+    def count(self) -> int:
+        """Nodes, those of subgraphs included: what is said wherever nodes are counted. `len` counts the graph's own."""
+        return len(self) + sum(sub.count() for node in self.owners() for _, sub in node.graphs())
+
     def __contains__(self, id: int) -> bool:
         return id in self._data
 
@@ -283,7 +287,7 @@ class Graph:
         return [node for node in nodes if node.graphs()]
 
     def __repr__(self) -> str:
-        return f"<graph @{self.name}: {len(self)} nodes; print() shows them>"
+        return f"<graph @{self.name}: {self.count()} nodes; print() shows them>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """What IPython and notebooks show: the text."""

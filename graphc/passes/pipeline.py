@@ -140,7 +140,7 @@ def _same_interface(who: str, before: Graph, after: Graph) -> None:
 def _report(stages: list[Stage]) -> None:
     level = switches().debug
     for stage in stages if level else ():
-        nodes = f"  {len(stage.graph)} nodes" if level >= 2 else ""
+        nodes = f"  {stage.graph.count()} nodes" if level >= 2 else ""
         print(f"graphc: {stage.name:14} {stage.seconds * 1e3:7.2f} ms{nodes}", file=sys.stderr)
         if level >= 3 and stage.changed:
             print(stage.graph, file=sys.stderr)

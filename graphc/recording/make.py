@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from graphc.inspect.document import Machine, PassRow, Record, Rewrite
-from graphc.inspect.tables import About, Knowledge, of_graph
+from graphc.inspect.tables import About, Knowledge, of_graph, pass_rows
 from graphc.ir import walk
 from graphc.lower import Lowered
 from graphc.passes import Stage
@@ -14,7 +14,7 @@ from graphc.recording import schedule
 from graphc.recording.frames import Frames
 from graphc.recording.history import of_passes, of_rewrites, origins
 from graphc.recording.memory import buffer_rows, memory_of
-from graphc.recording.owners import gradient_owners, owners
+from graphc.recording.owners import gradient_owners, owners, weights
 from graphc.trace.cells import CellCall
 from graphc_codegen.target import Target
 from graphc_codegen.text.render import version
@@ -46,7 +46,13 @@ def make(parts: Parts) -> Record:
     params = {n.id: n.param for n in record.nodes}
     # Unscaled gradients are gradients.
     buffers = buffer_rows(
-        graph, lowered, calls, alive, node_of, lambda n: n.region == "overflow" and params[n.id] is not None
+        graph,
+        lowered,
+        calls,
+        alive,
+        node_of,
+        weights(parts.stages[0].graph),
+        lambda n: n.region == "overflow" and params[n.id] is not None,
     )
     return replace(
         record,
@@ -65,14 +71,8 @@ def _machine(target: Target, threads: int) -> Machine:
 
 
 def _passes(stages: Sequence[Stage]) -> tuple[PassRow, ...]:
-    rows: list[PassRow] = []
-    before: set[int] = set()
-    for index, stage in enumerate(stages):
-        ids = {n.id for _, n in walk(stage.graph)} if stage.changed or not index else before
-        removed, added = (tuple(sorted(x)) for x in (before - ids, ids - before if index else ()))
-        rows.append(PassRow(stage.name, len(ids), stage.seconds * 1e3, None, removed, added))
-        before = ids
-    return tuple(rows)
+    graphs = [(stage.name, stage.graph) for stage in stages]
+    return tuple(replace(row, ms=stage.seconds * 1e3) for row, stage in zip(pass_rows(graphs), stages, strict=True))
 
 
 def _knowledge(parts: Parts, history: tuple[Rewrite, ...]) -> Knowledge:

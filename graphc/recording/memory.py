@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from itertools import accumulate
 
 from graphc.inspect.document import BufferClass, BufferRow, CallRow, Memory
@@ -19,9 +19,10 @@ def buffer_rows(
     calls: Sequence[CallRow],
     alive: Mapping[int, tuple[int, int]],
     node_of: Mapping[int, Node],
+    weights: Set[str],
     is_gradient: Callable[[Node], bool],
 ) -> tuple[BufferRow, ...]:
-    """The table of buffers that are used. `alive`: the first and the last call of each."""
+    """The table of buffers that are used. `alive`: the first and the last call of each. `weights`: names of parameters."""
     values = values_of(lowered.stages[-1].buffers.held)
     results = {b for b, _ in lowered.results}
     read_by_gradient = {b for c in calls if any(node_of[i].region == "backward" for i in c.nodes) for b in c.reads}
@@ -32,7 +33,10 @@ def buffer_rows(
             continue
         held = values.get(b.id, [])
         outside = graph.node(names[b.space][b.position]) if b.space in names else None
-        kind = _kind(b, outside, b.id in results, held, b.id in read_by_gradient, node_of, is_gradient)
+        if b.space == "param" and outside is not None:
+            kind: BufferClass = "weight" if outside.name in weights else "state"
+        else:
+            kind = _kind(b, b.id in results, [node_of[v.node] for v in held], b.id in read_by_gradient, is_gradient)
         first, last = alive[b.id]
         rows.append(
             BufferRow(
@@ -65,13 +69,13 @@ def values_of(held: Sequence[Held]) -> dict[int, list[Value]]:
     return {b: sorted(values) for b, values in found.items()}
 
 
-def _source(graph: Graph, value: Value, views: object) -> Value:
+def _source(graph: Graph, value: Value, views: Set[int]) -> Value:
     """The value whose memory holds this one, as `graphc.lower.body.Body.source` has it."""
     while True:
         node = graph.node(value.node)
         if node.op.name == "Assign":
             value = node.inputs[1]
-        elif isinstance(node.op.lower, Alias) or node.id in views:  # type: ignore[operator]
+        elif isinstance(node.op.lower, Alias) or node.id in views:
             value = node.inputs[0]
         else:
             return value
@@ -79,22 +83,17 @@ def _source(graph: Graph, value: Value, views: object) -> Value:
 
 def _kind(
     buffer: Buffer,
-    outside: Node | None,
     is_result: bool,
-    held: Sequence[Value],
+    makers: Sequence[Node],
     read_by_gradient: bool,
-    node_of: Mapping[int, Node],
     is_gradient: Callable[[Node], bool],
 ) -> BufferClass:
     if buffer.space == "input":
         return "input"
     if buffer.space == "const":
         return "constant"
-    if outside is not None:
-        return "weight" if outside.attrs["trainable"] else "state"
     if is_result:
         return "output"
-    makers = [node_of[v.node] for v in held]
     if any(n.region == "backward" or is_gradient(n) for n in makers):
         return "gradient"
     if any(n.region == "forward" for n in makers):

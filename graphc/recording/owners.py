@@ -28,7 +28,7 @@ _ROUNDS = 4
 
 def owners(traced: Graph, history: Sequence[Rewrite], nodes: Iterable[int]) -> dict[int, str]:
     """The names of the parameters that those of `nodes` belong to which do so. `history` is that of the passes."""
-    found = _Owners()
+    found = _Owners(weights(traced))
     for _ in range(_ROUNDS):
         known = dict(found.state)
         found.graph(traced)
@@ -45,6 +45,13 @@ def owners(traced: Graph, history: Sequence[Rewrite], nodes: Iterable[int]) -> d
             if id not in found.nodes:
                 named.setdefault(id, next(iter(given)))
     return {id: name for id, name in named.items() if id in wanted}
+
+
+def weights(traced: Graph) -> frozenset[str]:
+    """The names of the parameters that gradients are asked for; of all that could be trained where there are none."""
+    asked = {name for graph, n in walk(traced) if n.op.name == "Grad" for name in _wrt(graph, n) if name}
+    params = [n for n in map(traced.node, traced.inputs) if n.op.name == "Param"]
+    return frozenset(asked & {n.name for n in params} or {n.name for n in params if n.attrs["trainable"]})
 
 
 def gradient_owners(log: Iterable[tuple[str, Sequence[int], Sequence[int]]], traced: Graph) -> dict[int, str]:
@@ -74,8 +81,9 @@ def _wrt(graph: Graph, node: Node) -> list[str | None]:
 
 @dataclass(slots=True)
 class _Owners:
-    """`nodes`: the owner of each node that was looked at, None for nobody. `state`: that of parameters that are no weights."""
+    """`nodes`: the owner of each node that was looked at, None for nobody. `state`: that of parameters that are no `weights`."""
 
+    weights: frozenset[str]
     nodes: dict[int, str | None] = field(default_factory=dict)
     slots: dict[int, list[str | None]] = field(default_factory=dict)
     state: dict[int, str] = field(default_factory=dict)
@@ -87,7 +95,7 @@ class _Owners:
         strong, read = dict(given or {}), dict(weak or {})
         for node in graph:
             if node.op.name == "Param":
-                owner = node.name if node.attrs["trainable"] else self.state.get(node.id)
+                owner = node.name if node.name in self.weights else self.state.get(node.id)
                 if owner:
                     read[node.outputs[0]] = owner
                     self.nodes[node.id] = owner
@@ -98,7 +106,7 @@ class _Owners:
                 self._put(node, self._of(graph, node, strong, read), strong)
         for param, value in graph.updates:
             owner = strong.get(value)
-            if owner and not graph.node(param).attrs["trainable"]:
+            if owner and graph.node(param).name not in self.weights:
                 self.state[param] = owner
         return [strong.get(r.value, read.get(r.value)) for r in graph.results]
 

@@ -75,6 +75,8 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
     names = [tracer.graph.node(inputs[i]).name if i in inputs else name for i, name in enumerate(names)]
     tracer.graph.set_results(zip(_result_names(cell, len(values)), values, strict=True), updates)
     numbers = tuple(x.is_number for x in results)
+    if tracer.call is not None:
+        tracer.call.end = tracer.graph.ids.next
     return Traced(tracer.graph, tracer.params, tuple(names), out_structure, numbers, tuple(tracer.cell_calls or ()))
 
 

@@ -45,13 +45,16 @@ class CellCall:
     def definition(self) -> Loc | None:
         """Where its construct begins; None where there is no Python code."""
         code = getattr(inspect.unwrap(self.kind.construct), "__code__", None)
-        return None if code is None else loc_of_definition(code)
+        return None if code is None or self.kind.construct is Cell.construct else loc_of_definition(code)
 
 
 @dataclass(slots=True)
 class CellNames:
     """The names that Cells have in the one that calls them."""
 
+    #: Cells between two that call each other, such as a CellList, as calls in which no node is made.
+    holders: list[CellCall] = field(default_factory=list)
+    _known: set[str] = field(default_factory=set)
     _found: dict[int, tuple[int, Cell, dict[int, tuple[str, Cell]]]] = field(default_factory=dict)
 
     def of(self, parent: Cell, cell: Cell) -> str | None:
@@ -65,6 +68,24 @@ class CellNames:
             if version == dispatch.version:
                 break
         return None
+
+    def note_holders(self, parent: Cell, name: str, scope: str) -> None:
+        """Note the Cells on the way from one to another that have not been yet: their paths begin with `scope`."""
+        paths: dict[str, Cell] | None = None
+        parts = name.split(".")
+        for k in range(1, len(parts)):
+            inner = ".".join(parts[:k])
+            path = f"{scope}.{inner}" if scope else inner
+            if path not in self._known:
+                self._known.add(path)
+                paths = dict(parent.cells_and_names()) if paths is None else paths
+                if inner in paths:
+                    self.holders.append(CellCall.begin(paths[inner], path, None, None, 0))
+
+    def take_holders(self) -> list[CellCall]:
+        """Those that have been noted since this was asked last."""
+        taken, self.holders = self.holders, []
+        return taken
 
     def clear(self) -> None:
         """Forget the Cells, which would be kept alive."""

@@ -61,7 +61,7 @@ def merge(recorder: GraphRecorder, pred: Tensor, then: Branch, orelse: Branch) -
         [condition, *captures],
         {"then": first.graph, "else": second.graph},
         scope=recorder.scopes[-1],
-        loc=user_loc(),
+        loc=recorder.line(user_loc()),
         region=recorder.regions[-1],
     )
     numbers = [a.is_number and b.is_number for a, b in zip(leaves_a, leaves_b, strict=True)]
@@ -131,7 +131,7 @@ def while_loop(
         [*initial, *captures],
         {"carried": len(initial), "cond": check.graph, "body": loop.graph},
         scope=recorder.scopes[-1],
-        loc=user_loc(),
+        loc=recorder.line(user_loc()),
         region=recorder.regions[-1],
     )
     outputs = [recorder.wrap(v, k < len(leaves) and leaves[k].is_number) for k, v in enumerate(node.outputs)]

@@ -94,13 +94,16 @@ class Tracer(GraphRecorder):
             yield
             return
         around = self.call
+        if self.names.holders:
+            self.cell_calls += self.names.take_holders()
         self.call = CellCall.begin(cell, path, user_loc(sys._getframe(3)), around, self.graph.ids.next)
         self.cell_calls.append(self.call)
         try:
             yield
         finally:
             self.call.end = self.graph.ids.next
-            self.call = around
+            # What is made when the outermost one has returned is its, too.
+            self.call = around or self.call
 
     def line(self, executed: Loc | None) -> Loc | None:
         """Where no code of the user's stands between a Cell and its nodes, the line that made the Cell if it is the library's
@@ -161,4 +164,6 @@ class Tracer(GraphRecorder):
         """The cell's path: its name in the cell that calls it, as that one's cells_and_names() has it, or its class name."""
         parent = self.cells[-1] if self.cells else None
         name = (self.names.of(parent, cell) if parent is not None else None) or type(cell).__name__
+        if parent is not None and "." in name:
+            self.names.note_holders(parent, name, self.scopes[-1])
         return f"{self.scopes[-1]}.{name}" if self.scopes[-1] else name

@@ -12,6 +12,7 @@ import pytest
 
 from graphc.cli.main import main
 from graphc.inspect.dump import write_dump
+from graphc.inspect.record import Record, load_record
 from graphc.ir import to_text
 
 ROOT = Path(__file__).parents[2]
@@ -105,7 +106,9 @@ def test_show_slices(capsys, dumped):
     out = capsys.readouterr().out
     assert out.startswith("# 1 of 19 nodes of graph @step: region backward, op Mul\n  backward:\n    %9: ")
     assert main(["show", dumped, "--from", "%7", "--to", "11", "--json"]) == 0
-    assert [n["id"] for n in json.loads(capsys.readouterr().out)] == [7, 8, 9, 10, 11]
+    found = json.loads(capsys.readouterr().out)
+    assert found["nodes"]["id"] == [7, 8, 9, 10, 11]
+    assert [n.id for n in Record.from_document(found).nodes] == [7, 8, 9, 10, 11]
     assert main(["show", dumped, "--scope", "network", "--region", "backward"]) == 0
     assert capsys.readouterr().out.count("\n") == 1
 
@@ -114,11 +117,11 @@ def test_show_order_and_stats(capsys, dumped):
     assert main(["show", dumped, "--order"]) == 0
     assert "GetFloatStatus" in capsys.readouterr().out
     assert main(["show", dumped, "--order", "--json"]) == 0
-    assert [s["id"] for s in json.loads(capsys.readouterr().out)[0]] == [6, 7, 8, 11, 12, 18, 19]
+    assert [s["id"] for s in json.loads(capsys.readouterr().out)["order"][0]] == [6, 7, 8, 11, 12, 18, 19]
     assert main(["show", dumped, "--stats", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["nodes"] == 19
+    assert json.loads(capsys.readouterr().out)["stats"]["nodes"] == 19
     assert main(["show", dumped, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["schema"] == "graphc.graph"
+    assert Record.from_document(json.loads(capsys.readouterr().out)) == load_record(dumped)
 
 
 def test_show_refuses_what_is_not_there(capsys, dumped):
@@ -177,7 +180,12 @@ def test_targets_that_are_source(capsys, model):
     assert main(["show", f"{model}:build", "--op", "MatMul"]) == 0
     assert "MatMul" in capsys.readouterr().out
     assert main(["passes", f"{model}:build", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["index"] == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert (listed["schema"], listed["version"], listed["passes"]["name"][:2]) == (
+        "graphc.step",
+        2,
+        ["trace", "autodiff"],
+    )
 
 
 def test_targets_that_fail(capsys, model, tmp_path):
@@ -223,7 +231,7 @@ def test_diff_exit_codes(capsys, dumped):
     assert main(["diff", f"{dumped}/passes/00_trace.ir", dumped]) == 1
     assert "- %3: i64[20] = Constant" in capsys.readouterr().out
     assert main(["diff", f"{dumped}/passes/00_trace.ir", dumped, "--json"]) == 1
-    assert list(json.loads(capsys.readouterr().out)["removed"]) == ["%3"]
+    assert list(json.loads(capsys.readouterr().out)["diff"]["removed"]) == ["%3"]
     assert "cannot be read" in _refused(capsys, "diff", dumped, "none.ir")
 
 
@@ -333,7 +341,7 @@ def test_python_dash_m_and_a_closed_pipe(dumped):
     done = subprocess.run(["bash", "-c", command], env=env, capture_output=True, text=True, timeout=60, cwd=ROOT)
     # Where all of it fits into the pipe's buffer before the reader closes, nothing is cut off.
     assert done.returncode in (0, 141)
-    assert (done.stdout, done.stderr) == ('{\n "s', "")
+    assert (done.stdout, done.stderr) == ('{\n"sc', "")
 
 
 def test_hostile_graphs_print(capsys, tmp_path, hostile_graph, hostile):

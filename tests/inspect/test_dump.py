@@ -16,10 +16,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import graphc
+from graphc import nn
+from graphc.debug import debug
 from graphc.errors import ArgumentValueError, ParseError
 from graphc.files import write_atomic
-from graphc.inspect import jsonform
-from graphc.inspect.dump import load, load_passes, write_dump
+from graphc.inspect.dump import load, load_passes, load_record, write_dump
+from graphc.inspect.tables import of_graph
 from graphc.ir import Value, to_text
 from tests.damage import EDITS, damaged
 
@@ -166,6 +169,9 @@ def test_other_json_and_other_versions_are_refused(tmp_path):
         ('{"schema": "other"}', "is no graph of graphc"),
         ('{"schema": "graphc.graph", "version": 2}', "has version 2"),
         ('{"schema": "graphc.graph", "version": 1}', "is damaged: it has no text"),
+        ('{"schema": "graphc.step", "version": 1}', "has version 1"),
+        ('{"schema": "graphc.step", "version": 2}', "is damaged: it has no text"),
+        ('{"schema": ["graphc.step"], "version": 2}', "is no graph of graphc"),
         ("{", "is no JSON"),
         ("[" * 100_000, "is no JSON"),
     ):
@@ -198,9 +204,10 @@ def test_whatever_is_done_to_a_dump_it_is_a_graph_or_an_error(tmp_path_factory, 
     file = root / name
     file.write_bytes(damaged(file.read_bytes(), edits))
     tracemalloc.start()
-    for read in (lambda: load(root), lambda: load(root / "graph.json"), lambda: load_passes(root)):
+    readers = (load, lambda p: load(p / "graph.json"), load_passes, load_record)
+    for read in readers:
         with contextlib.suppress(ParseError, ArgumentValueError):
-            read()
+            read(root)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 50e6
@@ -247,20 +254,94 @@ def test_mutated_constants_load_or_say_so(tmp_path, step_graph):
 def test_a_listing_that_names_other_files_is_refused(tmp_path, step_graph):
     _write(tmp_path, step_graph)
     document = json.loads((tmp_path / "graph.json").read_text())
-    document["passes"][0]["file"] = "../../etc/passwd"
+    document["passes"]["file"][0] = "../../etc/passwd"
     (tmp_path / "graph.json").write_text(json.dumps(document))
     with pytest.raises(ParseError, match="as a pass file"):
         load_passes(tmp_path)
 
 
-def test_json_nodes_say_what_the_graph_says(step_graph):
-    graph = jsonform.graph_json(step_graph)
-    nodes = {n["id"]: n for n in graph["nodes"]}
-    assert nodes[9]["fwd"] == 4
-    assert nodes[9]["origin"] == {"made_by": "autodiff", "rule": "Mul", "sources": [4]}
-    assert nodes[9]["loc"] == {"file": "model.py", "line": 41}
-    assert set(nodes[18]["graphs"]) == {"then", "else"}
-    assert [n["id"] for n in nodes[18]["graphs"]["then"]["nodes"]] == [13, 14, 15]
-    links = {(e["source"], e["target"]): e["kind"] for e in graph["links"]}
-    assert links == {e[:2]: e[2] for e in step_graph.nx.edges(data="kind")}
-    assert graph["results"][0] == {"name": "loss", "value": str(Value(19))}
+def test_a_record_says_what_the_graph_says(step_graph):
+    record = of_graph(step_graph)
+    nodes = {n.id: n for n in record.nodes}
+    assert nodes[9].fwd == 4
+    assert nodes[9].origin == ("autodiff", "Mul", (4,))
+    assert [(record.files[record.locs[i].file], record.locs[i].line) for i in nodes[9].locs] == [("model.py", 41)]
+    assert [(g.node, g.attribute) for g in record.graphs] == [(-1, ""), (18, "then"), (18, "else")]
+    assert [n.id for n in record.nodes if n.graph == 1] == [13, 14, 15]
+    assert record.graphs[0].results[0] == ("loss", str(Value(19)))
+    assert to_text(record.graph()) == to_text(step_graph)
+
+
+def test_graphs_of_the_first_version_are_still_read(tmp_path, step_graph):
+    document = {"schema": "graphc.graph", "version": 1, "text": to_text(step_graph), "graph": {}, "passes": []}
+    (tmp_path / "graph.json").write_text(json.dumps(document))
+    assert to_text(load(tmp_path / "graph.json")) == to_text(step_graph)
+    assert load_record(tmp_path) == of_graph(step_graph)
+
+
+# ---- dumps that nobody writes by hand
+
+
+class _Doubled(nn.Cell):
+    def construct(self, x):
+        return x * 2.0
+
+
+def _folders(root):
+    return sorted(p.name for p in root.iterdir())
+
+
+def test_a_second_step_gets_a_numbered_folder(tmp_path):
+    with debug(dump=tmp_path / "out"):
+        graphc.compile(_Doubled(), np.ones(3, np.float32))
+        graphc.compile(_Doubled(), np.ones(4, np.float32))
+    with debug(dump=tmp_path / "out"):
+        graphc.compile(_Doubled(), np.ones(5, np.float32))
+    assert _folders(tmp_path) == ["out", "out.2", "out.3"]
+    assert [load_record(tmp_path / f).nodes[0].types for f in _folders(tmp_path)] == [
+        ("f32[3]",),
+        ("f32[4]",),
+        ("f32[5]",),
+    ]
+
+
+@pytest.mark.parametrize("by", ["context", "environment"])
+def test_save_graphs_writes_what_its_level_says(tmp_path, monkeypatch, by):
+    counts = []
+    for level in (0, 1, 2, 3):
+        root = tmp_path / str(level)
+        root.mkdir()
+        if by == "context":
+            graphc.set_context(save_graphs=level, save_graphs_path=str(root))
+        else:
+            monkeypatch.setenv("MS_DEV_SAVE_GRAPHS", str(level))
+            monkeypatch.setenv("MS_DEV_SAVE_GRAPHS_PATH", str(root))
+        try:
+            for size in (3, 4):
+                graphc.compile(_Doubled(), np.ones(size, np.float32))
+        finally:
+            graphc.set_context(save_graphs=False, save_graphs_path=".")
+        assert _folders(root) == ([] if not level else ["00__Doubled", "01__Doubled"])
+        counts.append({p.name for p in (root / "00__Doubled").iterdir()} if level else set())
+        if level:
+            assert len(load_record(root / "01__Doubled").calls) == 1
+    least, whole, drawn = counts[1:]
+    assert least == {"summary.txt", "step.ir", "graph.json", "constants.npz"}
+    assert whole - least == {"passes", "lower", "step.py", "kernels.ll", "memory.json"}
+    assert drawn - whole == {"graph.dot", "graph.mmd"}
+
+
+def test_the_environment_comes_before_the_setting_and_odd_values_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("MS_DEV_SAVE_GRAPHS", "0")
+    graphc.set_context(save_graphs=2, save_graphs_path=str(tmp_path))
+    try:
+        graphc.compile(_Doubled(), np.ones(3, np.float32))
+        assert _folders(tmp_path) == []
+        monkeypatch.setenv("MS_DEV_SAVE_GRAPHS", "7")
+        with pytest.raises(ArgumentValueError, match="must be one of 0, 1, 2, 3, got 7"):
+            graphc.compile(_Doubled(), np.ones(3, np.float32))
+    finally:
+        graphc.set_context(save_graphs=False, save_graphs_path=".")
+    for wrong in ({"save_graphs": 4}, {"save_graphs": [1]}, {"save_graphs_path": ""}, {"save_graphs_path": 3}):
+        with pytest.raises(ArgumentValueError, match="set_context: save_graphs"):
+            graphc.set_context(**wrong)

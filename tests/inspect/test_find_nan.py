@@ -134,7 +134,7 @@ def test_an_overflow_without_a_manager_and_with_checks_in_branches():
     class Branched(nn.Cell):
         def __init__(self):
             super().__init__()
-            self.fc = nn.Dense(3, 4, weight_init="ones")
+            self.fc = nn.Dense(3, 4, weight_init="ones", has_bias=False)
             self.w = self.fc.weight
 
         def construct(self, x, wanted):
