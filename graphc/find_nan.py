@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphc.errors import NonFiniteError, NonFiniteWarning, stacklevel
-from graphc.inspect.nonfinite import Found, Search, search
+from graphc.inspect.nonfinite import Found, Range, Search, search
 from graphc.inspect.numpy_step import write_numpy
 from graphc.ir import Builder, Graph, Node, Value, walk
 from graphc.lower import Lowered
 from graphc.ops.tensor.tensor import Parameter
+from graphc_codegen import compile_program
+from graphc_codegen.program import Call
+from graphc_codegen.run.checked import CheckedBound
 
 if TYPE_CHECKING:
     from graphc_codegen import Bound
@@ -50,6 +53,8 @@ class NonFinite:
     skipped         an overflow check has seen it and no parameter has changed: what a loss scale does on purpose
     first           where it began (`graphc.inspect.nonfinite.Found`); None if NumPy, node by node, stays finite
     above, bound    the first value above the bound, if one was asked for and passed
+    kernel          where first is None although there is harm: the first call of the generated step that makes it, if its
+                    NumPy twins do
     harm            where it came to: results, parameters, overflow checks
     loss_scale      name and value of the loss scale before the step, None if there is none
     inputs, state   the arrays that the step began with, by Input and Param node id
@@ -65,6 +70,7 @@ class NonFinite:
     loss_scale: tuple[str, float] | None
     inputs: dict[int, Array] = field(repr=False)
     state: dict[int, Array] = field(repr=False)
+    kernel: str | None = None
 
     def save(self, path: str | Path) -> list[Path]:
         """Write the step as a Python file of NumPy only, with its inputs and state beside it: see `write_numpy`."""
@@ -87,6 +93,8 @@ class NonFinite:
     def describe(self) -> NonFiniteError:
         """It as an error in graphc's form, also where it is none."""
         details = [] if self.first is None else list(_found_lines(self.first, self.graph))
+        if self.kernel is not None:
+            details.append(f"the first call of the generated step that is not finite: {self.kernel}")
         if self.harm:
             way = self.first.through if self.first is not None else ()
             passed = [f"%{n.id} {n.op.name}" for n in way]
@@ -131,6 +139,7 @@ class NonFinite:
             "first": _found_json(self.first),
             "above": _found_json(self.above),
             "bound": self.bound,
+            "kernel": self.kernel,
             "harm": list(self.harm),
             "loss_scale": None
             if self.loss_scale is None
@@ -226,7 +235,7 @@ class Hunt:
         """lowered: of the `watched` graph. params: in the order of its parameters."""
         self._graph, self._params = graph, params
         self._ids = ids = lowered.params
-        self._results = lowered.results
+        self._results, self._lowered = lowered.results, lowered
         buffers = {b.position: b.id for b in lowered.program.buffers if b.space == "input"}
         self._inputs = {id: buffers[k] for k, id in enumerate(lowered.inputs) if k in buffers}
         updated = {u.param for u in graph.updates}
@@ -284,7 +293,7 @@ class Hunt:
         on.tell(report)
 
     def _is_bad(self, name: str, array: Array) -> bool:
-        if array.dtype.kind in "biu" or np.isfinite(array).all():
+        if not _holds_bad(array):
             return False
         return name not in self._meant or bool(np.isnan(array).any())
 
@@ -306,9 +315,36 @@ class Hunt:
         if seen and not checks:
             harm.append("an overflow check")
         scale = self._loss_scale(state, inputs)
+        kernel = self._kernel(state, inputs) if found.first is None and harm else None
         return NonFinite(
-            self._graph, self._steps, skipped, found.first, found.above, bound, tuple(harm), scale, inputs, state
+            self._graph,
+            self._steps,
+            skipped,
+            found.first,
+            found.above,
+            bound,
+            tuple(harm),
+            scale,
+            inputs,
+            state,
+            kernel,
         )
+
+    def _kernel(self, state: dict[int, Array], inputs: dict[int, Array]) -> str | None:
+        """The first call in checked mode that writes something bad from what is finite: its nodes, and the ranges."""
+        executable = compile_program(self._lowered.program, cache_dir=None, checked=True)
+        run = executable.bind([state[i].copy() for i in self._ids], list(self._lowered.constants))
+        found: list[str] = []
+
+        def look(call: Call, read: list[Array], written: list[Array]) -> None:
+            if not found and not any(map(_holds_bad, read)) and any(map(_holds_bad, written)):
+                ranges = "; ".join(str(Range.of(a)) for a in written if _holds_bad(a))
+                found.append(f"{call.note} gives {ranges}")
+
+        assert isinstance(run, CheckedBound)
+        run.observe = look
+        run.run([inputs[i] for i in self._inputs])
+        return found[0] if found else None
 
     def _without_meant(self, found: Search, harm: list[str]) -> list[str]:
         """The harm without what holds infinities that are meant, which is not asked about again."""
@@ -327,6 +363,10 @@ class Hunt:
     def _is_of_scale(self, id: int) -> bool:
         node = self._graph.node(id)
         return node.region == "overflow" and not node.graphs()
+
+
+def _holds_bad(array: Array) -> bool:
+    return array.dtype.kind not in "biu" and not np.isfinite(array).all()
 
 
 def watched(graph: Graph) -> Graph:

@@ -12,6 +12,7 @@ from graphc.cli import commands
 from graphc.cli.targets import compiled_with_inputs, is_source
 from graphc.errors import printable
 from graphc.inspect import jsonform
+from graphc.inspect.document import document
 from graphc.scripts import TargetError
 
 
@@ -31,7 +32,7 @@ def nan(args: Namespace) -> int:
             )
     written = found[-1].save(args.save) if found and args.save is not None else []
     if args.json:
-        print(jsonform.dumps([r.to_json() for r in found]).rstrip("\n"))
+        print(jsonform.dumps(document(nan=[r.to_json() for r in found])).rstrip("\n"))
     else:
         print("\n".join(map(str, found)) if found else printable(said))
         print(*written, sep="\n", end="\n" if written else "")

@@ -361,6 +361,7 @@ _OTHERS = {
     "order": "graphc show --order: for each overflow check what runs before it, what it waits for, and what waits for it",
     "stats": "graphc show --stats: nodes, edges, parameters",
     "diff": "graphc diff: nodes that were added, removed and changed",
+    "nan": "graphc nan: reports of values that are not finite: graph, step, skipped, first, above, bound, harm, loss_scale",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import warnings
@@ -13,7 +14,7 @@ import graphc
 from graphc import Tensor, debug, find_nan, nn, ops
 from graphc.cli.main import main
 from graphc.dataset import NumpySlicesDataset
-from graphc.inspect.nonfinite import Range
+from graphc.inspect.nonfinite import Range, Search
 from graphc.train import FindNan, Model
 
 
@@ -207,6 +208,15 @@ def test_within_fused_kernels_and_in_checked_mode():
     assert names <= {"Rsqrt", "Exp"}
 
 
+def test_what_only_a_kernel_makes_is_named_by_its_call(monkeypatch):
+    monkeypatch.setattr(find_nan, "search", lambda graph, given, bound: Search(None, None, ()))
+    report = failed(trained(Net(lambda y: ops.tanh(ops.log(y - 4.0)))), ones(2, 3))
+    assert report.first is None
+    assert "Log" in report.kernel
+    assert "node by node in NumPy it is" in str(report)
+    assert "the first call of the generated step that is not finite: %" in str(report)
+
+
 def test_a_bound_is_looked_for_in_finite_steps_too():
     found = []
     with debug(find_nan=True), find_nan.watching(tell=found.append, bound=2.5, always=True):
@@ -328,7 +338,8 @@ def test_the_command_runs_a_step_or_a_script(tmp_path, capsys):
     )
     assert run.stdout == "step 1: result = nan\n"
     assert main(["nan", "--json", str(file)]) == 1
-    assert '"op": "Log"' in capsys.readouterr().out
+    (report, _) = json.loads(capsys.readouterr().out)["nan"]
+    assert (report["first"]["op"], report["first"]["region"], report["step"]) == ("Log", "forward", 2)
     assert main(["nan", f"{file}:build", "--bound", "2.5"]) == 1
     assert "MatMul" in capsys.readouterr().out
     assert main(["nan", "nothing"]) == 2

@@ -43,9 +43,7 @@ def _wide(x: Array, terms: int) -> Any:
 
 def _conv_ref(x: Array, weight: Array, **attrs: Any) -> Array:
     seen, wide = windows(x, weight.shape[2:], attrs), _wide(x, math.prod(weight.shape[1:]))
-    made = np.einsum(
-        "nchwij,ocij->nohw", seen.astype(wide, copy=False), weight.astype(wide, copy=False), optimize=True
-    )
+    made = np.einsum("nchwij,ocij->nohw", seen.astype(wide, copy=False), weight.astype(wide, copy=False), optimize=True)
     return np.asarray(made).astype(x.dtype, copy=False)
 
 
