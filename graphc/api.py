@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from graphc import collector, context, passes
+from graphc import collector, context, passes, watches
 from graphc.build import build, kernel_error, notes_of, pipeline_of, refuse_gradients, too_large
 from graphc.debug import switches, threads
 from graphc.entry import Entry
@@ -121,7 +121,8 @@ class CompiledStep(Shown):
         passed_at = time.perf_counter()
         on = switches()
         with failing("lowering", locations=self._locations, outermost=True, deep=True):
-            self._lowered = lower(self.graph, canary=on.canary, profile=on.profile and on.jit, threads=threads())
+            graph = watches.watched(self.graph)
+            self._lowered = lower(graph, canary=on.canary, profile=on.profile and on.jit, threads=threads())
         lowered_at = time.perf_counter()
         program = self._lowered.program
         with failing("generating code", locations=self._locations, notes=notes_of(program), outermost=True, deep=True):
@@ -132,9 +133,11 @@ class CompiledStep(Shown):
         self._numbers = [i for i, is_number in enumerate(traced.numbers) if is_number]
         self._params = [traced.params[i] for i in self._lowered.params]
         written = {traced.params[u.param] for u in traced.graph.updates}
-        self._checks = _checks(cell, "check_before", written)
-        self._watches = _checks(cell, "check_after", written)
+        self._hunt = watches.hunt(self.graph, self._lowered, self._params)
+        self._checks, self._watches = watches.around(cell, written, self._hunt)
         self._prints = [p for p in self._params if isinstance(p, PrintLog)]
+        # Behind these there is one more with `find_nan`.
+        self._results = self._lowered.results[: len(self.graph.results)]
         self._lock = rlock() if turns is None else turns
         self._canary = on.canary
         with failing("making room for the step", outermost=True, deep=True):
@@ -193,9 +196,14 @@ class CompiledStep(Shown):
         return [p for p in self._params if not isinstance(p, PrintLog)]
 
     @property
+    def state(self) -> dict[int, Parameter]:
+        """The same, and the log of prints, by the id of their Param node."""
+        return dict(zip(self._lowered.params, self._params, strict=True))
+
+    @property
     def results(self) -> Any:
         """The types of what it returns, nested as `construct` returns it."""
-        return unflatten(self._outputs, [type for _, type in self._lowered.results])
+        return unflatten(self._outputs, [type for _, type in self._results])
 
     def timings(self) -> list[Timing]:
         """Every kernel call of a profiling build (GRAPHC_PROFILE=1) with the time that all runs so far spent in it.
@@ -251,7 +259,7 @@ class CompiledStep(Shown):
         """
         try:
             arrays = None if kwargs else self.plain_arrays(args)
-            return self.run(self._arrays(args, kwargs) if arrays is None else arrays)
+            return self.run(self.arrays(*args, **kwargs) if arrays is None else arrays)
         except BaseException as error:
             clean(error)
             raise
@@ -288,12 +296,12 @@ class CompiledStep(Shown):
         queue: for every input an array (steps, *its shape) of its dtype, C-contiguous; the step must take nothing but tensors.
         kept: which results, counted through the nest that `construct` returns, are kept of every step.
         Returns (what the last step returns, for every kept result an array (steps, *its shape)). The same bits as a call per
-        step. What ends a step ends the loop: those before it are done. Without native code (GRAPHC_JIT=0), or where the
-        step prints, the loop is Python's. Raises SignatureError GC170 for a queue that does not fit.
+        step. What ends a step ends the loop: those before it are done. Without native code (GRAPHC_JIT=0), where the step
+        prints, or with `find_nan`, the loop is Python's. Raises SignatureError GC170 for a queue that does not fit.
         """
         steps = self._checked_queue(queue)
         inputs = {b.id: queue[b.position] for b in self._lowered.program.buffers if b.space == "input"}
-        results = [self._lowered.results[i] for i in kept]
+        results = [self._results[i] for i in kept]
         written = [id for id, _ in results if id not in inputs]
         arrays: list[list[Array]] = []
         begin = 0
@@ -345,15 +353,15 @@ class CompiledStep(Shown):
         and for one that takes anything but tensors.
         """
         on = switches()
-        if self._executable.checked or self._prints or self._plain is None or on.profile:
+        if self._executable.checked or self._prints or self._plain is None or on.profile or self._hunt is not None:
             raise ArgumentValueError(
                 f"this step of {self.graph.name} cannot be called by address",
                 loc=user_loc(),
-                help="a step that takes tensors only, prints nothing and is compiled without GRAPHC_JIT=0 and GRAPHC_PROFILE",
+                help="a step that takes tensors only, prints nothing, without GRAPHC_JIT=0, GRAPHC_PROFILE and find_nan",
             )
         self._check_params()
         return Entry.of(
-            cast("NativeBound", self._bound_anew()), self._executable.entry_address, self._plain, self._lowered.results
+            cast("NativeBound", self._bound_anew()), self._executable.entry_address, self._plain, self._results
         )
 
     def _locations(self) -> dict[int, Loc]:
@@ -364,7 +372,9 @@ class CompiledStep(Shown):
         """Take the addresses of the parameters. A parameter whose type has changed needs a new compilation."""
         self._check_params()
         self._bound = self._bound_anew()
-        self._readers = [self._bound.reader(b, type.shape) for b, type in self._lowered.results]
+        if self._hunt is not None:
+            self._hunt.bound = self._bound
+        self._readers = [self._bound.reader(b, type.shape) for b, type in self._results]
         self._moves = Parameter.moves
 
     def _bound_anew(self) -> Bound:
@@ -397,7 +407,8 @@ class CompiledStep(Shown):
             arrays.append(a)
         return arrays
 
-    def _arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Array]:
+    def arrays(self, *args: Any, **kwargs: Any) -> list[Array]:
+        """What `run` takes, of what the step is called with: an array per Input node. Raises SignatureError."""
         leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
         types = [x.type for x in leaves]
         if types != self._types or not self._same_constants(structure) or not self._same_references(leaves):
@@ -484,17 +495,6 @@ def _reads(cell: Cell, structure: Structure) -> Names:
     if any(True for _ in fixed_values(structure)):
         walk(names, [("self", cell)])
     return names
-
-
-def _checks(cell: Cell, name: str, written: set[Parameter]) -> list[Any]:
-    """What optimizers and managers of the loss scale want to look at before, or after, a step that writes these parameters.
-
-    "check_before": called with nothing, it gives the number of steps that may follow before it wants to look again, None for
-    any number. "check_after": called with the number of steps that have been made; `limit()` says how many may follow.
-    """
-    makers = ((getattr(type(c), name, None), c) for _, c in cell.cells_and_names())
-    made = (make(c, written) for make, c in makers if make is not None)
-    return [check for check in made if check is not None]
 
 
 def _is_plain(structure: Structure, count: int) -> bool:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from graphc import collector, context, dispatch, passes
 from graphc.api import CompiledStep, as_inputs
 from graphc.attached import attached
-from graphc.debug import jit, switches
-from graphc.errors import GraphcError, RecompileWarning, stacklevel, user_loc
+from graphc.debug import finds_nan, jit, switches
+from graphc.errors import ArgumentValueError, GraphcError, RecompileWarning, stacklevel, user_loc
 from graphc.failures import failing
 from graphc.function import FunctionCell, referenced_cells
 from graphc.guards import arguments
@@ -141,7 +141,7 @@ def _key(leaves: list[Tensor], structure: Structure, values: State | None, state
         arguments.nesting(structure),
         values,
         state,
-        (jit(), context.parallel_settings()),
+        (jit(), finds_nan(), context.parallel_settings()),
     )
 
 
@@ -176,6 +176,7 @@ def execute_cell(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     with failing("reading the arguments", outermost=True, deep=True):
         args, kwargs = as_inputs((args, kwargs))
     if context.get_context("mode") == context.PYNATIVE_MODE:
+        _refuse_find_nan()
         with steps.turns, failing(f"running {type(cell).__name__}", outermost=True, deep=True, tracing=True):
             return eager.run(cell, args, kwargs, passes.autodiff)
     step, watch = steps.step(cell, args, kwargs)
@@ -199,9 +200,19 @@ def step_of(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any] | None = N
     return step
 
 
+def _refuse_find_nan() -> None:
+    """ArgumentValueError where `find_nan` is asked for without graphs."""
+    if switches().find_nan:
+        raise ArgumentValueError(
+            "find_nan looks at compiled steps, PYNATIVE_MODE runs op by op",
+            loc=user_loc(),
+            help="graphc.set_context(mode=graphc.GRAPH_MODE)",
+        )
+
+
 def _conditions() -> tuple[Any, ...]:
     """What, together with the cell's own state, decides which step a call runs."""
-    return dispatch.version, Parameter.moves, context.version, jit()
+    return dispatch.version, Parameter.moves, context.version, jit(), finds_nan()
 
 
 class GradientCell(Cell):

@@ -11,6 +11,7 @@ GRAPHC_CANARY=1            debug build: no buffer reuse, canaries between buffer
 GRAPHC_TRACEBACK=full      keep graphc's own frames in tracebacks
 GRAPHC_NUM_THREADS=n       threads of a step (default: the CPUs this process may use)
 GRAPHC_PROFILE=1           profiling build: every kernel call counts its time, see `CompiledStep.timings`
+GRAPHC_FIND_NAN=1          find the first infinity or NaN of a step and where it comes from (docs/debugging.md)
 GRAPHC_SIGNATURES=n        compiled steps that a Cell keeps (default: 128), the one that was not called for longest goes
 """
 
@@ -41,6 +42,7 @@ class Switches:
     full_traceback: bool = False
     threads: int = 0
     profile: bool = False
+    find_nan: bool = False
     signatures: int = 128
 
 
@@ -60,6 +62,7 @@ def _from_environment() -> Switches:
         full_traceback=env.get("GRAPHC_TRACEBACK") == "full",
         threads=_integer("GRAPHC_NUM_THREADS", 0),
         profile=env.get("GRAPHC_PROFILE", "0") not in ("", "0"),
+        find_nan=env.get("GRAPHC_FIND_NAN", "0") not in ("", "0"),
         signatures=_integer("GRAPHC_SIGNATURES", 128),
     )
 
@@ -67,6 +70,11 @@ def _from_environment() -> Switches:
 def jit() -> bool:
     """Whether steps run natively; quicker than all of `switches`."""
     return _override.jit if _override is not None else _jit_from_environment()
+
+
+def finds_nan() -> bool:
+    """Whether a `debug` block wants steps that find bad values; quicker than `switches`. The variable holds for a process."""
+    return _override is not None and _override.find_nan
 
 
 def _jit_from_environment() -> bool:

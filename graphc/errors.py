@@ -23,9 +23,8 @@ _USER_CODE = (os.path.join(_PACKAGE, "examples") + os.sep,)
 
 @dataclass(frozen=True, slots=True)
 class Loc:
-    """A line of the user's: file as displayed, line number; columns and function where known.
-
-    Only file and line take part in comparisons and in the text IR.
+    """A line of the user's: file as displayed, line number; columns and function where known, which take no part in comparisons
+    and in the text IR.
     """
 
     file: str
@@ -186,8 +185,7 @@ CODES: dict[str, str] = {
     "GC153": "A gradient that a user wrote (`bprop`, InsertGradientOf, HookBackward) does not fit what it is the gradient of.",
     "GC154": "The loss scale is at its floor, and gradients overflow all the same: every step is skipped.",
     "GC155": "Parameters are to be trained, but nothing that is differentiated leads from the loss to them.",
-    "GC156": "A function transform (vmap, jvp, jacrev, ...) cannot be applied: axes or tangents do not fit, or a function under"
-    " vmap writes a parameter.",
+    "GC156": "A function transform (vmap, jvp, ...) cannot be applied: axes or tangents do not fit, or vmap writes a parameter.",
     "GC161": "An overflow check that does not hold: it tests nothing, gradients bypass it, or an update does not wait for it.",
     "GC162": "The text of a graph does not parse.",
     "GC163": "A graph breaks a rule of the IR.",
@@ -201,6 +199,7 @@ CODES: dict[str, str] = {
     "GC185": "A part of graphc failed in a way that it does not expect: a bug, or arguments that nobody has tried.",
     "GC190": "A checkpoint does not match.",
     "GC192": "The record of a training run is not what `graphc report` reads.",
+    "GC193": "A step, or a node of it, cannot be written in the form that an export is asked for.",
     "GC200": "A data set's source or transform, a function of the user's, raised an exception.",
     "GC201": "A data set's source or transform gave something that is no row of its columns.",
     "GC202": "A worker process of a data set died, or could not be started.",
@@ -212,6 +211,7 @@ CODES: dict[str, str] = {
     "GC210": "A Model lacks what it is asked for, or its data set does not give what the network takes.",
     "GC211": "A metric that has seen nothing was asked for its value, or its inputs do not fit each other.",
     "GC212": "The loss is infinite or NaN, and LossMonitor ends the training.",
+    "GC213": "A value of a step is infinite or NaN, or above a bound: found by `find_nan` (docs/debugging.md).",
 }
 
 
@@ -453,10 +453,23 @@ class RecordError(GraphcError, ValueError):
     default_code = "GC192"
 
 
+class ExportError(GraphcError, RuntimeError):
+    """A step that cannot be exported in the form asked for."""
+
+    default_code = "GC193"
+
+
 class LossScaleError(GraphcError, RuntimeError):
     """A loss scale that has been at its floor for too long."""
 
     default_code = "GC154"
+
+
+class NonFiniteError(GraphcError, FloatingPointError):
+    """A step with a result or a parameter that is infinite or NaN, found by `find_nan`; `report` says all that is known."""
+
+    default_code = "GC213"
+    report: object = None
 
 
 class GraphcWarning(UserWarning):
@@ -488,6 +501,10 @@ class RecompileWarning(GraphcWarning):
 
 class LossScaleWarning(GraphcWarning):
     """A loss scale that is at its floor while gradients overflow; see `graphc explain GC154`."""
+
+
+class NonFiniteWarning(GraphcWarning):
+    """An overflow that `find_nan` has found in a step that was skipped; see `graphc explain GC213`."""
 
 
 class UntrainedWarning(GraphcWarning):

@@ -87,6 +87,7 @@ LATE = {
             ("targets", "inspect.dump"),
         )
     },
+    ("graphc/watches.py", "graphc.find_nan"): "few steps are watched",
     ("graphc/cli/commands.py", "graphc.compat"): "only `run --mindspore` needs it",
     ("graphc/cli/commands.py", "graphc.examples.train_digits"): "only `train` needs it",
     (

@@ -47,8 +47,10 @@ def dump(args: Namespace) -> int:
             f"{args.target!r} is on disk already; say how to print it",
             help="graphc dump TARGET --as text, json, dot or mermaid",
         )
+    if args.form not in ("dot", "mermaid") and (args.scope is not None or args.depth is not None):
+        raise TargetError("--scope and --depth are about a drawing: --as dot or --as mermaid")
     if args.form is not None:
-        print(_as_form(found, args.form))
+        print(_as_form(found, args))
     if found.step is not None and (args.out is not None or args.form is None):
         written = found.step.dump(args.out or os.path.join("out", _short(args.target)))
         # With --as, stdout is the graph and nothing else.
@@ -62,14 +64,14 @@ def _short(target: str) -> str:
     return attr if colon and file.endswith(".py") else os.path.basename(target).removesuffix(".py")
 
 
-def _as_form(found: Target, form: str) -> str:
-    if form == "text":
+def _as_form(found: Target, args: Namespace) -> str:
+    if args.form == "text":
         return found.listing().text
-    if form == "json":
+    if args.form == "json":
         return plainjson.dumps(found.record().to_document()).rstrip("\n")
     from graphc.inspect import export
 
-    return export.FORMS[form](found.graph())
+    return export.draw(found.graph(), args.form, args.scope or "", args.depth)
 
 
 def run(args: Namespace) -> int:

@@ -114,7 +114,7 @@ def run(args: Namespace) -> int:
     from graphc.build import build
 
     graph = read(args.script)
-    given = _inputs(graph, _arrays(args.inputs))
+    given = inputs_of(graph, arrays_of(args.inputs))
     args.graph = args.script
     lowered = _lowered(graph, args)
     on = switches()
@@ -137,7 +137,7 @@ def _names(graph: Graph) -> dict[int, str]:
     return {i: n if n and names.count(n) == 1 else f"%{i}" for i, n in zip(graph.inputs, names, strict=True)}
 
 
-def _arrays(file: str | None) -> dict[str, Array]:
+def arrays_of(file: str | None) -> dict[str, Array]:
     """The arrays of an .npz file. Raises TargetError if there is none, ParseError if it cannot be read."""
     if file is None:
         return {}
@@ -150,7 +150,7 @@ def _arrays(file: str | None) -> dict[str, Array]:
         raise ParseError(f"{file!r} is no file of arrays as numpy.savez writes it: {error}") from None
 
 
-def _inputs(graph: Graph, arrays: dict[str, Array]) -> dict[int, Array]:
+def inputs_of(graph: Graph, arrays: dict[str, Array]) -> dict[int, Array]:
     """An array for each Input and Param, by node id. Raises TargetError for missing and unknown names, ShapeError for types.
 
     bfloat16, which .npz files do not know, is given as float32.

@@ -70,6 +70,8 @@ def parser() -> argparse.ArgumentParser:
     _add_run(commands)
     _add_report(commands)
     _add_page(commands)
+    _add_export(commands)
+    _add_nan(commands)
     return top
 
 
@@ -210,6 +212,8 @@ _ROOMS = {
     "mem": "measuring",
     "why": "measuring",
     "page": "pages",
+    "export": "exports",
+    "nan": "nans",
 }
 #: Commands whose arguments are described at their end.
 _TAKE_TARGETS = ("dump", *(name for name, room in _ROOMS.items() if room != "graphs"))
@@ -290,6 +294,15 @@ def _add_dump(commands: _Commands[argparse.ArgumentParser]) -> None:
         "--as", dest="form", choices=("text", "json", "dot", "mermaid"), help="print the graph in this form"
     )
     _add_target_options(dump)
+    dump.add_argument(
+        "--scope", metavar="PATH", help="dot, mermaid: only this Cell and below, and what it has to do with"
+    )
+    dump.add_argument(
+        "--depth",
+        type=_depth,
+        metavar="N",
+        help="dot, mermaid: a box for each Cell down to this depth, or `all`: one for each node (default: at most 60 boxes)",
+    )
 
 
 def _add_show(commands: _Commands[argparse.ArgumentParser]) -> None:
@@ -336,6 +349,70 @@ def _add_page(commands: _Commands[argparse.ArgumentParser]) -> None:
         help="where the page goes (default: step.html, in a dump beside its files)",
     )
     _add_target_options(page)
+
+
+_EXPORT = """
+numpy: FILE.py and FILE.npz run the whole step, state included, with NumPy and without graphc. One
+function per op, one line per node with its %id and the line of your source: for a bug report, or to read.
+
+examples:
+  graphc export model.py:build --as numpy -o step.py && python step.py 5
+  graphc export out/digits/dump --as numpy -o step.py --inputs x.npz
+"""
+
+_NAN = """
+TARGET is FILE.py:ATTR, a function without arguments that returns (cell, inputs): it is compiled and run
+on these inputs; or a script FILE.py, which is run as it stands, with its arguments. Exit code 1 if a value
+was found that is not finite, or above the bound.
+
+examples:
+  graphc nan model.py:build --steps 20
+  graphc nan model.py:build --bound 65504        would this step fit float16?
+  graphc nan --mindspore train.py --epochs 3
+"""
+
+
+def _add_export(commands: _Commands[argparse.ArgumentParser]) -> None:
+    export = _command(commands, "export", "write a compiled step in a form that runs without graphc", _EXPORT)
+    export.add_argument("target", metavar="TARGET", help="FILE.py:ATTR, a dump directory, a .ir file or a graph.json")
+    export.add_argument("--as", dest="form", choices=("numpy",), required=True, help="the form")
+    export.add_argument("-o", "--output", required=True, metavar="FILE", help="where it goes")
+    export.add_argument(
+        "--inputs", metavar="FILE.npz", help="arrays of the inputs, and of a graph's parameters, by name"
+    )
+    _add_target_options(export)
+
+
+def _add_nan(commands: _Commands[argparse.ArgumentParser]) -> None:
+    nan = _command(commands, "nan", "run a step, or a script, and name the first value that is not finite", _NAN)
+    _add_nan_options(nan)
+    nan.set_defaults(nan_options=nan_options)
+    nan.add_argument("target", metavar="TARGET", help="FILE.py:ATTR, or a script FILE.py")
+    nan.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+
+
+def _add_nan_options(nan: argparse.ArgumentParser) -> None:
+    nan.add_argument("--steps", type=_integer(1), default=1, metavar="N", help="of FILE.py:ATTR: steps to run")
+    nan.add_argument("--bound", type=_number(0, open=True), metavar="X", help="name the first value above this, too")
+    nan.add_argument(
+        "--save", metavar="STEP.py", help="write the failing step as a NumPy file with its inputs and state"
+    )
+    nan.add_argument("--mindspore", action="store_true", help="let `import mindspore` of a script mean graphc")
+    nan.add_argument("--json", action="store_true", help="as JSON")
+    _add_load(nan)
+
+
+def nan_options(given: argparse.Namespace) -> argparse.Namespace:
+    """The options of `graphc nan FILE.py:ATTR` that stand behind it, added to those before it."""
+    rest = argparse.ArgumentParser(
+        prog=f"graphc nan {given.target}", add_help=False, argument_default=argparse.SUPPRESS
+    )
+    _add_nan_options(rest)
+    for action in rest._actions:
+        action.default = argparse.SUPPRESS
+    found = rest.parse_args(given.arguments, given)
+    _load(found.load)
+    return found
 
 
 def _add_others(commands: _Commands[argparse.ArgumentParser]) -> None:
@@ -407,6 +484,10 @@ def _number(low: float, high: float | None = None, *, open: bool = False) -> Cal
 
 def _range(low: float, high: float | None) -> str:
     return f"{low} to {high}" if high is not None else f"at least {low}" if low else f"{low}"
+
+
+def _depth(text: str) -> int:
+    return sys.maxsize if text == "all" else _integer(0)(text)
 
 
 def _node_id(text: str) -> int:

@@ -396,6 +396,7 @@ _OTHERS = {
     "alive": "graphc mem: bytes alive at each call, and what is alive at the peak by class and Cell",
     "process": "graphc mem: bytes of the process that are in memory; null where nothing was run",
     "shares": "graphc profile: milliseconds by Cell, op and kernel",
+    "nan": "graphc nan: reports of values that are not finite: graph, step, skipped, first, above, bound, harm, loss_scale",
 }
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
-from graphc.inspect.flow import captures
-from graphc.ir import REGIONS, Graph, Node
+from graphc.inspect.folding import MOST, Box, Folded, edges, fold
+from graphc.ir import REGIONS, Graph, Node, walk
 
 _FILL = {"state": "#eeeeee", "forward": "#ddeeff", "backward": "#ffeedd", "overflow": "#ffdddd", "optimizer": "#ddffdd"}
 _PLAIN = re.compile(r"[A-Za-z0-9 _.,:;%=*/+\-\[\]()@?!]")
@@ -51,7 +50,7 @@ def to_dot(graph: Graph) -> str:
         '  node [shape=box, style=filled, fontname="monospace", fontsize=10];',
     ]
     lines += _dot_body(graph, "  ")
-    for edge in _edges(graph):
+    for edge in edges(graph):
         style = "" if edge.kind == "data" else " [style=dashed]"
         lines.append(f"  n{edge.source} -> n{edge.target}{style};")
     for number, result in enumerate(graph.results):
@@ -77,7 +76,7 @@ def _dot_body(graph: Graph, indent: str) -> Iterator[str]:
 def to_mermaid(graph: Graph) -> str:
     """The graph as a Mermaid flowchart."""
     lines = ["flowchart TD", *_mermaid_body(graph, "  ")]
-    for edge in _edges(graph):
+    for edge in edges(graph):
         lines.append(f"  n{edge.source} {'-->' if edge.kind == 'data' else '-.->'} n{edge.target}")
     for number, result in enumerate(graph.results):
         lines.append(f"  n{result.value.node} --> r{number}([{mermaid_label(_inline(result.name))}])")
@@ -96,27 +95,75 @@ def _mermaid_body(graph: Graph, indent: str) -> Iterator[str]:
         yield f"{indent}end"
 
 
-#: The forms that `graphc dump --as` prints besides text and json.
-FORMS: dict[str, Callable[[Graph], str]] = {"dot": to_dot, "mermaid": to_mermaid}
+def folded_to_dot(graph: Graph, folded: Folded) -> str:
+    """A folded graph in Graphviz's language: an edge says how many it stands for."""
+    lines = [
+        f"digraph {dot_label(folded.name)} {{",
+        '  node [shape=box, style=filled, fontname="monospace", fontsize=10];',
+    ]
+    for region, boxes in _boxes(graph, folded):
+        lines += [f"  subgraph cluster_{region} {{", f"    label={dot_label(region)};"]
+        for i, label, box in boxes:
+            style = ", style=dashed" if box.outside else ""
+            lines.append(f"    b{i} [fillcolor={dot_label(_FILL[region])}, label={dot_label(label)}{style}];")
+        lines.append("  }")
+    for (source, target, kind), count in folded.edges.items():
+        parts = [f"label={dot_label(str(count))}"] if count > 1 else []
+        parts += ["style=dashed"] if kind == "order" else []
+        style = f" [{', '.join(parts)}]" if parts else ""
+        lines.append(f"  b{source} -> b{target}{style};")
+    for number, (name, source) in enumerate(folded.results):
+        lines.append(f"  r{number} [shape=ellipse, label={dot_label(_inline(name))}];")
+        lines.append(f"  b{source} -> r{number};")
+    return "\n".join([*lines, "}"])
 
 
-class _Edge(NamedTuple):
-    source: int
-    target: int
-    kind: str
+def folded_to_mermaid(graph: Graph, folded: Folded) -> str:
+    """A folded graph as a Mermaid flowchart: an edge says how many it stands for."""
+    lines = ["flowchart TD"]
+    for region, boxes in _boxes(graph, folded):
+        lines.append(f"  subgraph c_{region} [{mermaid_label(region)}]")
+        lines += [f"    b{i}[{mermaid_label(label)}]" for i, label, _ in boxes]
+        lines.append("  end")
+    for (source, target, kind), count in folded.edges.items():
+        label = f"|{count}|" if count > 1 else ""
+        lines.append(f"  b{source} {'-->' if kind == 'data' else '-.->'}{label} b{target}")
+    for number, (name, box) in enumerate(folded.results):
+        lines.append(f"  b{box} --> r{number}([{mermaid_label(_inline(name))}])")
+    return "\n".join(lines)
 
 
-def _edges(graph: Graph) -> Iterator[_Edge]:
-    """Edges of the graph and its subgraphs; captures and results connect a subgraph with the node that holds it."""
-    for node in graph:
-        for p, kind in node.predecessors().items():
-            yield _Edge(p, node.id, kind)
-        for _, sub in node.graphs():
-            yield from _edges(sub)
-            for value, inner in captures(node, sub):
-                yield _Edge(value.node, inner, "data")
-            for producer in dict.fromkeys(r.value.node for r in sub.results):
-                yield _Edge(producer, node.id, "data")
+def _boxes(graph: Graph, folded: Folded) -> Iterator[tuple[str, list[tuple[int, str, Box]]]]:
+    """(number, label, box) of every box, by region."""
+    nodes = {n.id: n for _, n in walk(graph)}
+    for region in REGIONS:
+        found = [(i, box) for i, box in enumerate(folded.boxes) if box.region == region]
+        if found:
+            yield region, [(i, _inline_lines(b.label) if b.label else _label(nodes[b.nodes[0]]), b) for i, b in found]
+
+
+def _inline_lines(label: str) -> str:
+    """A label whose last line is graphc's own, the rest a user's path."""
+    path, _, count = label.rpartition("\n")
+    return f"{_inline(path)}\n{count}"
+
+
+_DRAWN: dict[str, tuple[Callable[[Graph], str], Callable[[Graph, Folded], str]]] = {
+    "dot": (to_dot, folded_to_dot),
+    "mermaid": (to_mermaid, folded_to_mermaid),
+}
+
+
+def draw(graph: Graph, form: str, scope: str = "", depth: int | None = None) -> str:
+    """A graph as "dot" or "mermaid". scope, depth: as `graphc.inspect.folding.fold` takes them; a graph that is small enough is
+    drawn node by node where neither is given, and at a depth that no path has. Raises ArgumentValueError for an unknown scope.
+    """
+    whole, folded = _DRAWN[form]
+    nodes = [n for _, n in walk(graph)]
+    deepest = max((n.scope.count(".") + 1 for n in nodes if n.scope), default=0)
+    if not scope and (len(nodes) <= MOST if depth is None else depth > deepest):
+        return whole(graph)
+    return folded(graph, fold(graph, scope, depth))
 
 
 def _by_region(graph: Graph) -> Iterator[tuple[str, list[Node]]]:

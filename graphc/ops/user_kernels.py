@@ -82,6 +82,12 @@ def is_users(definition: OpDef) -> bool:
     return isinstance(definition.infer, _TypeRule)
 
 
+def python_kernel(definition: OpDef) -> tuple[Callable[..., Any], int] | None:
+    """The Python function of a user's kernel, and how many arrays it writes; None for an op with a reference of its own."""
+    function = getattr(definition.ref, "__self__", None)
+    return (function.python, function.writes) if isinstance(function, _Function) else None
+
+
 def _operands(name: str, python: Callable[..., Any], attrs: Sequence[str], writes: int) -> list[str]:
     """The names of the operands: the kernel's parameters before those it writes and its attributes."""
     parameters = inspect.signature(python).parameters.values()

@@ -25,6 +25,7 @@ __all__ = [
     "DatasetHelper",
     "DynamicLossScaleManager",
     "EarlyStopping",
+    "FindNan",
     "FixedLossScaleManager",
     "History",
     "LambdaCallback",

@@ -3,6 +3,7 @@
 from graphc.train.callbacks.base import Callback
 from graphc.train.callbacks.checkpoint import BackupAndRestore, CheckpointConfig, ModelCheckpoint
 from graphc.train.callbacks.exit import OnRequestExit
+from graphc.train.callbacks.finite import FindNan
 from graphc.train.callbacks.monitors import LossMonitor, TimeMonitor
 from graphc.train.callbacks.plateau import EarlyStopping, LearningRateScheduler, ReduceLROnPlateau
 from graphc.train.callbacks.progress import ProgressBar
@@ -16,6 +17,7 @@ __all__ = [
     "Callback",
     "CheckpointConfig",
     "EarlyStopping",
+    "FindNan",
     "History",
     "LambdaCallback",
     "LearningRateScheduler",

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphc.inspect.export import dot_label, mermaid_label, to_dot, to_mermaid
+from graphc.errors import ArgumentValueError
+from graphc.inspect.export import dot_label, draw, mermaid_label, to_dot, to_mermaid
+from graphc.inspect.folding import MOST, edges, fold
+from graphc.ir import Graph, TensorType, walk
 
 _DOT_STRING = r'"(?:[^"\\]|\\.)*"'
 _DOT_LINES = [
@@ -52,6 +56,77 @@ def test_order_edges_are_dashed_and_captures_drawn(step_graph):
     assert "  n15 --> n18" in mermaid
     assert dot.count("{") == dot.count("}")
     assert len(re.findall(r"^ *subgraph ", mermaid, re.M)) == len(re.findall(r"^ *end$", mermaid, re.M))
+
+
+_FOLDED = {
+    "dot": [
+        *_DOT_LINES[:2],
+        r"subgraph cluster_\w+ \{",
+        *_DOT_LINES[3:4],
+        rf"b\d+ \[fillcolor={_DOT_STRING}, label={_DOT_STRING}(?:, style=dashed)?\];",
+        r"b\d+ -> [br]\d+(?: \[(?:label=\"\d+\")?(?:, )?(?:style=dashed)?\])?;",
+        *_DOT_LINES[6:],
+    ],
+    "mermaid": [
+        r"flowchart TD",
+        rf"subgraph c_\w+ \[{_MERMAID_STRING}\]",
+        rf"b\d+\[{_MERMAID_STRING}\]",
+        r"b\d+ (?:-->|-\.->)(?:\|\d+\|)? b\d+",
+        rf"b\d+ --> r\d+\(\[{_MERMAID_STRING}\]\)",
+        r"end",
+    ],
+}
+
+
+@pytest.mark.parametrize("form", _FOLDED)
+@pytest.mark.parametrize("which", ["step_graph", "hostile_graph"])
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_every_folded_line_has_a_known_form(request, form, which, depth):
+    graph = request.getfixturevalue(which)
+    scope = next(n.scope for n in graph if n.scope)
+    for chosen in ("", scope.partition(".")[0] if which == "step_graph" else scope):
+        _check(draw(graph, form, chosen, depth), _FOLDED[form] + (_DOT_LINES if form == "dot" else _MERMAID_LINES))
+
+
+def test_folding_keeps_every_node_and_counts_every_edge(step_graph):
+    whole = fold(step_graph, depth=99)
+    nodes = {n.id for _, n in walk(step_graph)}
+    assert sorted(i for b in whole.boxes for i in b.nodes) == sorted(nodes)
+    assert sum(whole.edges.values()) == len(list(edges(step_graph)))
+    for depth in (0, 1, 2):
+        folded = fold(step_graph, depth=depth)
+        box = {i: k for k, b in enumerate(folded.boxes) for i in b.nodes}
+        assert set(box) == nodes
+        counted = Counter((box[e.source], box[e.target], e.kind) for e in edges(step_graph))
+        assert folded.edges == {k: n for k, n in counted.items() if k[0] != k[1]}
+    assert [b.label.split("\n")[0] for b in fold(step_graph, depth=1).boxes if b.region == "forward"]
+
+
+def test_a_scope_keeps_only_what_it_has_to_do_with(step_graph):
+    folded = fold(step_graph, "network.fc", 9)
+    inside = {i for b in folded.boxes if not b.outside for i in b.nodes}
+    assert inside == {n.id for n in step_graph if n.scope == "network.fc"}
+    touched = {k for a, b, _ in folded.edges for k in (a, b)}
+    assert all(k in touched for k, b in enumerate(folded.boxes) if b.outside)
+    assert not any(folded.boxes[a].outside and folded.boxes[b].outside for a, b, _ in folded.edges)
+    with pytest.raises(ArgumentValueError, match=r"did you mean network\.fc"):
+        fold(step_graph, "network.fx")
+
+
+def test_a_gpt_is_drawn_with_at_most_sixty_boxes():
+    graph = Graph("gpt")
+    x = graph.add("Input", types=(TensorType("float32", (2,)),), name="x").outputs[0]
+    for region in ("forward", "backward"):
+        for block in range(24):
+            for layer in ("norm1", "attention.qkv", "attention.out", "norm2", "mlp.up", "mlp.down"):
+                for op in ("Exp", "Neg", "Tanh"):
+                    x = graph.add(op, [x], scope=f"network.blocks.{block}.{layer}", region=region).outputs[0]
+    graph.set_results([("y", x)])
+    boxes = fold(graph).boxes
+    assert 48 <= len(boxes) <= MOST
+    assert "network.blocks.23\n18 nodes" in [b.label for b in boxes]
+    assert draw(graph, "mermaid").count("-->") <= 60
+    assert draw(graph, "mermaid", depth=99).count("-->") == 865
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=30))

@@ -45,7 +45,12 @@ _NOBODY = -1
 
 
 class CheckedBound(Bound):
-    """A bound program that runs in Python and raises CheckedError at the first wrong access."""
+    """A bound program that runs in Python and raises CheckedError at the first wrong access.
+
+    `observe`, if it is set, is called after every call with it, the arrays that it read and those that it wrote.
+    """
+
+    observe: Callable[[Call, list[Array], list[Array]], None] | None = None
 
     def __init__(self, rendered: Rendered, params: Sequence[Array], consts: Sequence[Array]) -> None:
         super().__init__(rendered, params, consts)
@@ -69,7 +74,7 @@ class CheckedBound(Bound):
             raise RuntimeError("another thread is running this bound program")
         try:
             self._take(inputs)
-            step = _Step(self._rendered, self._operands, self._buffers, self._view, self._arena)
+            step = _Step(self._rendered, self._operands, self._buffers, self._view, self._arena, self.observe)
             self._step(step)
             step.finish()
         finally:
@@ -132,8 +137,10 @@ class _Step:
         buffers: dict[int, Buffer],
         view: Callable[[Buffer], Array],
         arena: Array,
+        observe: Callable[[Call, list[Array], list[Array]], None] | None,
     ) -> None:
         self.base = 0
+        self._observe = observe
         self._program = rendered.program
         self._slots = rendered.slots
         self._declared = declared
@@ -222,6 +229,10 @@ class _Step:
         for id, want in zip(call.args, declared, strict=True):
             if want.role == "out":
                 self._wrote(id)
+        if self._observe is not None:
+            roles = [want.role for want in declared]
+            read = [a for a, role in zip(arrays, roles, strict=True) if role == "in"]
+            self._observe(call, read, [v for v, role in zip(views, roles, strict=True) if role != "in"])
 
     def _readable(self, stmt: Stmt, id: int) -> Array:
         """The array of a buffer that may be read now."""

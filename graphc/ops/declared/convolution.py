@@ -36,33 +36,41 @@ def _conv_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (TensorType(dtype, (x.shape[0], w.shape[0], *plane)),)
 
 
-def _products(axes: str, x: Array, y: Array, terms: int) -> Array:
-    """Sums of so many products, in float64 if they are long."""
-    wide = np.float64 if terms > 1024 and x.dtype == np.float32 else x.dtype
-    made = np.einsum(axes, x.astype(wide, copy=False), y.astype(wide, copy=False), optimize=True)
-    return np.asarray(made).astype(x.dtype, copy=False)
+def _wide(x: Array, terms: int) -> Any:
+    """The dtype in which so many products are added up: float64 if they are many."""
+    return np.float64 if terms > 1024 and x.dtype == np.float32 else x.dtype
 
 
 def _conv_ref(x: Array, weight: Array, **attrs: Any) -> Array:
-    seen = windows(x, weight.shape[2:], attrs)
-    return _products("nchwij,ocij->nohw", seen, weight, math.prod(weight.shape[1:]))
+    seen, wide = windows(x, weight.shape[2:], attrs), _wide(x, math.prod(weight.shape[1:]))
+    made = np.einsum("nchwij,ocij->nohw", seen.astype(wide, copy=False), weight.astype(wide, copy=False), optimize=True)
+    return np.asarray(made).astype(x.dtype, copy=False)
 
 
 def _conv_input_ref(dy: Array, weight: Array, shape: tuple[int, ...], **attrs: Any) -> Array:
     top, bottom, left, right = attrs["pad"]
     (sh, sw), (dh, dw) = attrs["stride"], attrs["dilation"]
     dx = np.zeros((shape[0], shape[1], shape[2] + top + bottom, shape[3] + left + right), dy.dtype)
-    oh, ow = dy.shape[2:]
+    n, out, oh, ow = dy.shape
+    wide = _wide(dy, out)
+    rows = dy.reshape(n, out, oh * ow).astype(wide, copy=False)
     for i in range(weight.shape[2]):
         for j in range(weight.shape[3]):
-            part = _products("nohw,oc->nchw", dy, weight[:, :, i, j], weight.shape[0])
+            part = np.matmul(weight[:, :, i, j].T.astype(wide, copy=False), rows).reshape(n, shape[1], oh, ow)
             dx[:, :, i * dh : i * dh + sh * oh : sh, j * dw : j * dw + sw * ow : sw][:, :, :oh, :ow] += part
     return dx[:, :, top : top + shape[2], left : left + shape[3]]
 
 
 def _conv_filter_ref(dy: Array, x: Array, shape: tuple[int, ...], **attrs: Any) -> Array:
-    seen = windows(x, (shape[2], shape[3]), attrs)[:, :, : dy.shape[2], : dy.shape[3]]
-    return _products("nchwij,nohw->ocij", seen, dy, dy.size // dy.shape[1])
+    n, out, oh, ow = dy.shape
+    seen, wide = windows(x, (shape[2], shape[3]), attrs)[:, :, :oh, :ow], _wide(x, n * oh * ow)
+    rows = np.moveaxis(dy, 1, 0).reshape(out, n * oh * ow).astype(wide, copy=False)
+    dw = np.empty(shape, dy.dtype)
+    for i in range(shape[2]):
+        for j in range(shape[3]):
+            pixels = np.moveaxis(seen[..., i, j], 1, 0).reshape(shape[1], n * oh * ow).astype(wide, copy=False)
+            dw[:, :, i, j] = rows @ pixels.T
+    return dw
 
 
 def _conv_attrs(n: NodeView) -> dict[str, Any]:

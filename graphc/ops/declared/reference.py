@@ -63,7 +63,7 @@ def run(graph: Graph, inputs: Mapping[int, Any], *, exact: bool = True, keep: bo
         if array.shape != type.shape:
             raise SignatureError(f"%{id} {graph.node(id).name} is {type}, got shape {array.shape}")
         values[Value(id)] = array.astype(evaluation_dtype(type, exact))
-    last_use = {} if keep else _last_uses(graph)
+    last_use = {} if keep else last_uses(graph)
     for node in graph:
         if node.op.name in ("Input", "Param"):
             continue
@@ -97,7 +97,7 @@ def _loop(node: Node, operands: list[Array], exact: bool) -> list[Array]:
     return carried
 
 
-def _last_uses(graph: Graph) -> dict[int, list[Value]]:
+def last_uses(graph: Graph) -> dict[int, list[Value]]:
     """For each node the values that nobody needs after it."""
     last: dict[Value, int] = {}
     for node in graph:
