@@ -23,6 +23,7 @@ from graphc.errors import (
     CompileError,
     DataError,
     DTypeError,
+    ExportError,
     GradientError,
     GraphcError,
     GraphcWarning,
@@ -167,8 +168,8 @@ _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.
 __all__ = [
     "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "BackupAndRestore", "Callback",
     "CheckpointConfig", "CheckpointError", "CompileError", "CompiledStep", "DType", "DTypeError", "DataError",
-    "DatasetHelper", "DynamicLossScaleManager", "EarlyStopping", "FixedLossScaleManager", "Generator", "GradientError",
-    "GraphcError", "GraphcWarning", "History", "InternalError", "KernelError", "LambdaCallback",
+    "DatasetHelper", "DynamicLossScaleManager", "EarlyStopping", "ExportError", "FixedLossScaleManager", "Generator",
+    "GradientError", "GraphcError", "GraphcWarning", "History", "InternalError", "KernelError", "LambdaCallback",
     "LearningRateScheduler", "LossMonitor", "LossScaleError", "LossScaleManager", "LossScaleWarning", "LoweringError",
     "MissingPackageError", "Model", "ModelCheckpoint", "NestingError", "OnRequestExit", "ParallelMode", "Parameter",
     "ParameterTuple", "ParseError", "RecompileWarning", "RecordError", "ReduceLROnPlateau", "RunContext", "ShapeError",

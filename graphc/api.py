@@ -217,6 +217,17 @@ class CompiledStep:
             rewrites=self.rewrites,
         )
 
+    def export(self, path: str | Path, *, parameters: str = "embedded", compiler: str | None = None) -> list[Path]:
+        """Write PATH.so and its C header PATH.h: this step, for C, with the parameters of now. Returns the files written.
+
+        parameters: "file" writes them to PATH.safetensors instead. compiler: the C compiler. Raises ExportError GC220.
+        """
+        from graphc.exports import shared  # Here, so that a start without exports is quick.
+
+        self._check_params()
+        parts = self.graph, self._lowered, self._executable, self._params
+        return shared.export(path, *parts, listed=bool(self._checks), parameters=parameters, compiler=compiler)
+
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self._types))
         return f"<compiled {self.graph.name}({inputs}): {len(self.graph)} nodes>"

@@ -199,6 +199,7 @@ CODES: dict[str, str] = {
     "GC210": "A Model lacks what it is asked for, or its data set does not give what the network takes.",
     "GC211": "A metric that has seen nothing was asked for its value, or its inputs do not fit each other.",
     "GC212": "The loss is infinite or NaN, and LossMonitor ends the training.",
+    "GC220": "A step cannot be exported: the format has no such op or dtype, or there is no C compiler.",
 }
 
 
@@ -395,6 +396,12 @@ class CompileError(GraphcError, RuntimeError):
     """The code generator failed."""
 
     default_code = "GC180"
+
+
+class ExportError(GraphcError, RuntimeError):
+    """A step, or an op of it, that a format cannot hold."""
+
+    default_code = "GC220"
 
 
 class KernelError(GraphcError, RuntimeError):
