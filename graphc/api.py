@@ -218,15 +218,15 @@ class CompiledStep:
         )
 
     def export(self, path: str | Path, *, parameters: str = "embedded", compiler: str | None = None) -> list[Path]:
-        """Write PATH.so and its C header PATH.h: this step, for C, with the parameters of now. Returns the files written.
+        """Write this step with the parameters of now: PATH.onnx, or PATH.so and a C header. Returns the files written.
 
-        parameters: "file" writes them to PATH.safetensors instead. compiler: the C compiler. Raises ExportError GC220.
+        Of a .so, parameters="file" writes PATH.safetensors besides, `compiler` is for C. docs/exporting.md. ExportError GC220.
         """
-        from graphc.exports import shared  # Here, so that a start without exports is quick.
+        from graphc.exports import steps  # Here, so that a start without exports is quick.
 
         self._check_params()
         parts = self.graph, self._lowered, self._executable, self._params
-        return shared.export(path, *parts, listed=bool(self._checks), parameters=parameters, compiler=compiler)
+        return steps.export(path, *parts, listed=bool(self._checks), parameters=parameters, compiler=compiler)
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self._types))

@@ -65,7 +65,7 @@ ALLOWED = {
 }
 #: Imports of graphc inside functions: what is imported, where, and why it is late.
 LATE = {
-    ("graphc/api.py", "graphc.exports.shared"): "exports are rare",
+    ("graphc/api.py", "graphc.exports.steps"): "exports are rare",
     ("graphc/api.py", "graphc.inspect.dump"): "dumps are rare",
     ("graphc/cli/commands.py", "graphc.compat"): "only `run --mindspore` needs it",
     ("graphc/cli/commands.py", "graphc.examples.train_digits"): "only `train` needs it",

@@ -66,6 +66,7 @@ def parser() -> argparse.ArgumentParser:
     _add_opt(commands)
     _add_run(commands)
     _add_report(commands)
+    _add_export(commands)
     return top
 
 
@@ -188,15 +189,19 @@ def _command(
         help=help,
         description=help[0].upper() + help[1:] + ".",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=_TARGETS.split("\n\n")[0] if name in ("dump", "show", "passes", "diff") else epilog,
+        epilog=_TARGETS.split("\n\n")[0] if name in ("dump", "show", "passes", "diff", "export") else epilog,
     )
     made.set_defaults(run=_run(name))
     return made
 
 
+#: The modules of commands that do not stand in graphc.cli.commands.
+_ROOMS = {"opt": "graphs", "lower": "graphs", "export": "exports"}
+
+
 def _run(name: str) -> Callable[[argparse.Namespace], int]:
     def run(args: argparse.Namespace) -> int:
-        room = import_module("graphc.cli.graphs" if name in ("opt", "lower") else "graphc.cli.commands")
+        room = import_module(f"graphc.cli.{_ROOMS.get(name, 'commands')}")
         _load(getattr(args, "load", ()))
         function: Callable[[argparse.Namespace], int] = getattr(room, name)
         return function(args)
@@ -280,6 +285,17 @@ def _add_report(commands: _Commands[argparse.ArgumentParser]) -> None:
     report.add_argument(
         "--tensorboard", metavar="FOLDER", help="write TensorBoard's event files there; a page as well only with -o"
     )
+
+
+def _add_export(commands: _Commands[argparse.ArgumentParser]) -> None:
+    export = _command(commands, "export", "write a target in a form that runs without graphc")
+    export.add_argument("target", metavar="TARGET", help="what to write")
+    export.add_argument(
+        "--as", dest="form", required=True, choices=("onnx", "so"),
+        help="an ONNX model, or a shared object with a C header (of FILE.py:ATTR)",
+    )  # fmt: skip
+    export.add_argument("-o", "--output", required=True, metavar="PATH", help="the file to write")
+    _add_load(export)
 
 
 def _add_others(commands: _Commands[argparse.ArgumentParser]) -> None:

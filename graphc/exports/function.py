@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from graphc import passes
+from graphc import dispatch, passes
 from graphc.api import as_inputs
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.exports.onnx_file import write
@@ -63,6 +63,7 @@ def _export(net: Any, inputs: tuple[Any, ...], file_name: Any, file_format: Any,
         traced = trace(net, leaves, structure)
     finally:
         for cell, training in modes:
-            cell.training = training
+            object.__setattr__(cell, "training", training)
+        dispatch.touch()
     graph = passes.run(traced.graph)[-1].graph
     return write(path, graph, {id: p.storage for id, p in traced.params.items()})

@@ -39,20 +39,18 @@ def export(
     executable: Executable,
     params: Sequence[Parameter],
     *,
-    listed: bool,
     parameters: str,
     compiler: str | None,
 ) -> list[Path]:
     """Write PATH.so, PATH.h and, unless the parameters are embedded, PATH.safetensors; returns their paths.
 
-    listed: whether an optimizer in it goes through a list of learning rates, which Python looks at before each step.
     Raises ArgumentValueError, ArgumentTypeError for arguments, ExportError GC220 where there is no compiler or it refuses,
     OSError for the files.
     """
     target = _target(path)
     if parameters not in ("embedded", "file"):
         raise ArgumentValueError(f"parameters={parameters!r}: where they go is 'embedded' or 'file'", loc=user_loc())
-    _refuse_what_needs_python(graph, lowered, executable, params, listed)
+    _refuse_what_needs_python(graph, lowered, executable, params)
     _refuse_users_functions(lowered, {n.id: n.loc for n in graph if n.loc is not None})
     _refuse_same_names(params)
     command = _compiler(compiler)
@@ -114,7 +112,7 @@ def _compiler(given: str | None) -> str:
 
 
 def _refuse_what_needs_python(
-    graph: Graph, lowered: Lowered, executable: Executable, params: Iterable[Parameter], listed: bool
+    graph: Graph, lowered: Lowered, executable: Executable, params: Iterable[Parameter]
 ) -> None:
     reason = help = ""
     if executable.checked or lowered.program.profile:
@@ -122,9 +120,6 @@ def _refuse_what_needs_python(
         reason, help = f"was compiled with {switch}", "compile it without, then export it"
     elif any(isinstance(p, PrintLog) for p in params):
         reason, help = "prints, which only Python does", "leave out ops.print_"
-    elif listed:
-        reason = "takes its learning rates from a list, whose end only Python sees"
-        help = "use a schedule, such as nn.CosineDecayLR, or a number"
     if reason:
         raise ExportError(f"the step {graph.name} {reason}", loc=user_loc(), help=help)
 

@@ -79,7 +79,7 @@ def _slice_grad(w: Writer, n: View, dy: str) -> str:
     size = n.types[0].shape
     if all(s == 1 for s in step):
         after = [whole - b - c for whole, b, c in zip(shape, begin, size, strict=True)]
-        return w("Pad", dy, w.ints(*begin, *after), w.number(0, n.dtype))
+        return _padded(w, dy, (*begin, *after), 0, n.dtype)
     places = np.arange(math.prod(shape)).reshape(shape)
     for axis, (b, c, s) in enumerate(zip(begin, size, step, strict=True)):
         places = np.take(places, b + s * np.arange(c), axis)
@@ -91,7 +91,13 @@ def _slice_grad(w: Writer, n: View, dy: str) -> str:
 @rule("Pad")
 def _pad(w: Writer, n: View, x: str) -> str:
     before, after = zip(*n["paddings"], strict=True) if n["paddings"] else ((), ())
-    return w("Pad", x, w.ints(*before, *after), w.number(n["value"], n.dtype))
+    return _padded(w, x, (*before, *after), n["value"], n.dtype)
+
+
+def _padded(w: Writer, x: str, edges: Sequence[int], value: float, dtype: str) -> str:
+    if dtype in ("int16", "uint16"):
+        return w.cast(w("Pad", w.cast(x, "int32"), w.ints(*edges), w.number(value, "int32")), dtype)
+    return w("Pad", x, w.ints(*edges), w.number(value, dtype))
 
 
 @rule("OneHot")
@@ -107,7 +113,7 @@ def _gather(w: Writer, n: View, x: str, indices: str) -> str:
     """An index out of range gives zeros; in ONNX it is an error, or counted from the end."""
     axis, (table, places) = n["axis"], n.types
     known = w.constants.get(indices)
-    if known is not None and known.size and 0 <= known.min() and known.max() < table.shape[axis]:
+    if known is not None and known.size and known.min() >= 0 and known.max() < table.shape[axis]:
         return w("Gather", x, indices, axis=axis)
     if not table.shape[axis]:
         return w.filled(0, n.type)
@@ -142,6 +148,12 @@ def _scattered(
     """Rows brought into x. Indices out of range mean one row more, which is cut off again."""
     if not places.size or not type.size:
         return w("Identity", x)
+    if type.dtype == "float16":
+        wide = TensorType("float32", type.shape)
+        return w.cast(
+            _scattered(w, w.cast(x, "float32"), indices, w.cast(updates, "float32"), places, wide, axis, mode),
+            "float16",
+        )
     size, before, after = type.shape[axis], type.shape[:axis], type.shape[axis + 1 :]
     spare = w.filled(0, TensorType(type.dtype, (*before, 1, *after)))
     longer = w("Concat", x, spare, axis=axis)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphc.errors import ExportError
 from graphc.exports.onnx_model import arrays, elementwise, network, randomness, reductions
-from graphc.exports.onnx_model.table import RULES, rule
+from graphc.exports.onnx_model.table import RULES, Rule, rule
 from graphc.exports.onnx_model.writer import Body, Scope, View, Writer, types_of
 from graphc.ir import Graph, Node, TensorType, Value
 
@@ -24,7 +24,7 @@ def translate(w: Writer, graph: Graph, scope: Scope) -> list[str]:
     return [scope[r.value] for r in graph.results]
 
 
-def _rule_of(node: Node) -> object:
+def _rule_of(node: Node) -> Rule:
     found = RULES.get(node.op.name)
     if found is None:
         raise ExportError(

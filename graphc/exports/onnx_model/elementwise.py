@@ -12,7 +12,20 @@ _WIDE = f"{_FLOATS} int32 int64"
 
 for _same in ("Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos", "Cosh", "Sin", "Sinh", "Tan"):
     plain(_same)
-for _same in ("Abs", "Ceil", "Erf", "Exp", "Floor", "Log", "Reciprocal", "Round", "Sigmoid", "Softplus", "Sqrt", "Tanh"):
+for _same in (
+    "Abs",
+    "Ceil",
+    "Erf",
+    "Exp",
+    "Floor",
+    "Log",
+    "Reciprocal",
+    "Round",
+    "Sigmoid",
+    "Softplus",
+    "Sqrt",
+    "Tanh",
+):
     plain(_same)
 plain("Neg", native=f"{_WIDE} int8")
 plain("Sign")
@@ -26,9 +39,14 @@ plain("Pow", native=_WIDE)
 _COMPARISONS = {"Greater": "Greater", "GreaterEqual": "GreaterOrEqual", "Less": "Less", "LessEqual": "LessOrEqual"}
 for _name in ("And", "Or", "Xor"):
     plain(f"Logical{_name}", _name)
-    plain(f"Bitwise{_name}", f"Bitwise{_name}")
 for _kept in ("Depend", "StopGradient", "Undifferentiated"):
     plain(_kept, "Identity")
+
+
+@rule("BitwiseAnd", "BitwiseOr", "BitwiseXor")
+def _bitwise(w: Writer, n: View, x: str, y: str) -> str:
+    name = n.node.op.name
+    return w(name.removeprefix("Bitwise") if n.dtype == "bool" else name, x, y)
 
 
 @rule("Mul")
@@ -114,11 +132,11 @@ def _expm1(w: Writer, n: View, x: str) -> str:
 
 @rule("ReLU")
 def _relu(w: Writer, n: View, x: str) -> str:
-    return w.widened("Relu", (x,), n.dtype, [*_FLOATS.split(), "int32"]) if n.dtype != "int64" else _clamped(w, n, x)
-
-
-def _clamped(w: Writer, n: View, x: str) -> str:
-    return w("Max", x, w.number(0, n.dtype))
+    if n.dtype.startswith("uint"):
+        return w("Identity", x)
+    if n.dtype == "int64":
+        return w("Max", x, w.number(0, n.dtype))
+    return w.widened("Relu", (x,), n.dtype, [*_FLOATS.split(), "int32"])
 
 
 @rule("ReluGrad")

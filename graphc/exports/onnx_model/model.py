@@ -31,15 +31,18 @@ def model_of(graph: Graph, values: Mapping[int, Array], version: str) -> Any:
     size = sum(v.nbytes for v in values.values())
     if size > _MOST:
         raise ExportError(
-            f"the parameters take {in_words(size)}, an ONNX file holds 2 GiB", loc=user_loc(), help="step.export writes a library"
+            f"the parameters take {in_words(size)}, an ONNX file holds 2 GiB",
+            loc=user_loc(),
+            help="step.export writes a library",
         )
     w = Writer(Body(graph.name))
     state = bool(graph.updates) or not values
     scope: Scope = {}
+    defaults: dict[str, Array] = {}
     for node in map(graph.node, graph.inputs):
         name = scope[Value(node.id)] = w.name(node.name or f"input_{node.id}")
         if node.op.name == "Param" and node.id in values:
-            w.constants[name] = values[node.id]
+            defaults[name] = values[node.id]
         if node.op.name == "Input" or state:
             w.body.inputs.append((name, _checked(node)))
     results = [(w.name(_result_name(r.name)), r.value) for r in graph.results]
@@ -49,7 +52,7 @@ def model_of(graph: Graph, values: Mapping[int, Array], version: str) -> Any:
         w.named(name, scope[value])
         w.body.outputs.append((name, graph.type(value)))
     model = onnx.helper.make_model(
-        _graph(onnx, w),
+        _body(onnx, w.body, _initializers(onnx, w, defaults)),
         producer_name="graphc",
         producer_version=version,
         opset_imports=[onnx.helper.make_opsetid("", OPSET)],
@@ -93,13 +96,11 @@ def _result_name(name: str) -> str:
     return f"result_{name}" if name.isdigit() else name
 
 
-def _graph(onnx: Any, w: Writer) -> Any:
-    used = _used(w.body)
-    given = [name for name, _ in w.body.inputs]
-    constants = [
-        onnx.numpy_helper.from_array(array, name) for name, array in w.constants.items() if name in used or name in given
-    ]
-    return _body(onnx, w.body, constants)
+def _initializers(onnx: Any, w: Writer, defaults: Mapping[str, Array]) -> list[Any]:
+    """Parameters, of which inputs keep theirs as defaults, and the constants that nodes read."""
+    used = _used(w.body) | {name for name, _ in w.body.inputs}
+    both = {**defaults, **w.constants}
+    return [onnx.numpy_helper.from_array(array, name) for name, array in both.items() if name in used]
 
 
 def _used(body: Body) -> set[str]:

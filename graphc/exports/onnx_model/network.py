@@ -65,10 +65,13 @@ def _window(n: View) -> dict[str, list[int]]:
 @rule("MaxPoolGrad")
 def _max_pool_grad(w: Writer, n: View, x: str, dy: str) -> str:
     """The second result of MaxPool says where in x each maximum stands."""
-    _, places = w.nodes("MaxPool", [x], 2, **_window(n))
-    zeros = w.filled(0, TensorType(n.dtype, (math.prod(n.types[0].shape),)))
-    flat = w("ScatterElements", zeros, w.reshape(places, (-1,)), w.reshape(dy, (-1,)), reduction="add")
-    return w.reshape(flat, n.types[0].shape)
+    half = n.dtype == "float16"
+    _, places = w.nodes("MaxPool", [w.cast(x, "float32") if half else x], 2, **_window(n))
+    zeros = w.filled(0, TensorType("float32" if half else n.dtype, (math.prod(n.types[0].shape),)))
+    given = w.reshape(w.cast(dy, "float32") if half else dy, (-1,))
+    flat = w("ScatterElements", zeros, w.reshape(places, (-1,)), given, reduction="add")
+    made = w.reshape(flat, n.types[0].shape)
+    return w.cast(made, "float16") if half else made
 
 
 @rule("AvgPool")

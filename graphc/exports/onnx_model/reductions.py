@@ -19,6 +19,8 @@ def _reduce(w: Writer, n: View, x: str) -> str:
         return w("Identity", x)
     if not n.types[0].size:
         return w.filled(1 if name == "ReduceProd" else 0, n.type)
+    if name == "ReduceProd" and not n.types[0].is_float:
+        raise n.refuse("products of integers do not wrap around in onnxruntime")
     operands = (x, w.ints(*axis))
     return w.reduced(name, operands, n.dtype, _NATIVE, keepdims=int(n["keep_dims"]))
 

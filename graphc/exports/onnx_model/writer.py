@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -20,7 +19,14 @@ DTYPES = {
     "float64": 11, "uint32": 12, "uint64": 13,
 }  # fmt: skip
 #: In what onnxruntime computes where it has no kernel for a dtype; the results are those of the dtype itself.
-WIDER = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32", "uint32": "int64", "float16": "float32"}
+WIDER = {
+    "int8": "int32",
+    "int16": "int32",
+    "uint8": "int32",
+    "uint16": "int32",
+    "uint32": "int64",
+    "float16": "float32",
+}
 
 
 def dtype_number(dtype: str, node: Node | None = None) -> int:
@@ -89,7 +95,7 @@ class Writer:
         self.body = body
         self.constants: dict[str, Array] = outer.constants if outer else {}
         self._names: set[str] = outer._names if outer else set()
-        self._numbers = outer._numbers if outer else count()
+        self._numbers: Iterator[int] = outer._numbers if outer else count()
         self._known: dict[tuple[str, tuple[int, ...], bytes], str] = outer._known if outer else {}
         self.source: Node | None = outer.source if outer else None
 
@@ -193,12 +199,3 @@ Scope = dict[Value, str]
 
 def types_of(graph: Graph, node: Node) -> tuple[TensorType, ...]:
     return tuple(graph.type(v) for v in node.inputs)
-
-
-def elements(shape: Sequence[int]) -> int:
-    return math.prod(shape)
-
-
-def attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes without those that are None."""
-    return {k: v for k, v in attrs.items() if v is not None}
