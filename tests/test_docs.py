@@ -54,7 +54,9 @@ def run_python(example: Example) -> str | None:
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(compile(source, file, "exec", dont_inherit=True), example.namespace)
     example.namespace["printed"] = printed.getvalue()
-    if printed.getvalue() and not re.match(r"```\s*```output( needs=\w+)?\n", example.document.text[example.end - 4 :].lstrip()):
+    if printed.getvalue() and not re.match(
+        r"```\s*```output( needs=\w+)?\n", example.document.text[example.end - 4 :].lstrip()
+    ):
         return f"it prints, but no output block follows:\n{printed.getvalue()}"
     return None
 

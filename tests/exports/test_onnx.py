@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -279,6 +281,35 @@ def test_a_step_with_statistics_dropout_and_adam(tmp_path):
     wanted = [float(step(Tensor(x), Tensor(y))) for x, y in batches]
     np.testing.assert_allclose(losses, wanted, rtol=1e-3)
     assert any("moving_mean" in name for name in state)
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """Imports a module of the benchmark, whose modules find each other by their directory; none stays."""
+    modules = ("workloads", "cells")
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "bench"))
+    for name in modules:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    yield importlib.import_module
+    for name in modules:
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(("workload", "variant"), [("mlp_small", "plain"), ("resnet20", "scaled"), ("gpt", "scaled")])
+def test_steps_of_the_benchmark(workload, variant, bench, tmp_path):
+    """One step, on fewer samples: results, and all that the step updates."""
+    workloads, cells = bench("workloads"), bench("cells")
+    cell = cells.training_cell(workload, variant, workloads.weights(workload), nn.AdamW)
+    batch = [array[:2] for array in workloads.batch(workload)]
+    step = graphc.compile(cell, *batch)
+    (path,) = step.export(tmp_path / "step.onnx")
+    losses, state = train_in_onnxruntime(path, [batch])
+    made = step(*map(Tensor, batch))
+    np.testing.assert_allclose(losses[0], (made[0] if isinstance(made, tuple) else made).asnumpy(), rtol=1e-5)
+    parameters = {p.name: p.asnumpy() for p in step.parameters}
+    assert {"global_step"} < set(state) <= set(parameters)
+    for name, array in state.items():
+        np.testing.assert_allclose(array, parameters[name], rtol=1e-3, atol=1e-4, err_msg=name)
 
 
 # ---- what a model says, what is refused

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import threading
 from pathlib import Path
+from unittest.mock import patch
 
 import numba
 import numpy as np
@@ -20,6 +21,7 @@ from graphc.debug import debug
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ExportError
 from graphc.examples.lenet import LeNet5
 from graphc.ir.op import _REGISTRY
+from graphc.lower import cost
 from graphc_codegen.program import CodegenError
 from graphc_codegen.shared_object.library import identifiers
 from graphc_codegen.target import host
@@ -100,9 +102,12 @@ class Halving(nn.Cell):
 HALVING = (np.full((3, 5), 7, np.float32), np.array([1.5, 2], np.float16), np.array([True, False]))
 
 
-@pytest.fixture(scope="module")
-def halving(tmp_path_factory):
-    step = graphc.compile(Halving(), *HALVING)
+@pytest.fixture(scope="module", params=[1, 2], ids=["one thread", "two threads"])
+def halving(request, tmp_path_factory):
+    """The library of a step whose threads, where it has two, share all they can."""
+    with debug(threads=request.param), patch.multiple(cost, _MEET=-1e9, _MEET_EACH=0.0, _DISPATCH=-1e9):
+        step = graphc.compile(Halving(), *HALVING)
+    assert step._lowered.program.threads == request.param
     return Library(step.export(tmp_path_factory.mktemp("c") / "halving.so")[0])
 
 
