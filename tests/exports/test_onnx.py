@@ -37,6 +37,7 @@ REFUSED = {
 BESSEL = {name for name in all_ops() if name.startswith("Bessel")}
 #: Requests that autodiff replaces, what the outermost graph is made of, and functions of the user's.
 STRUCTURE = {"CustomGrad", "Grad", "HostCall", "Input", "Jvp", "Param", "Vmap"}
+RNG = np.random.default_rng(2)
 TOLERANCES = {"float32": 2e-5, "float64": 1e-9, "float16": 4e-3}
 
 
@@ -110,6 +111,24 @@ def test_every_op_is_what_its_reference_is(name):
                 np.testing.assert_allclose(have, want, rtol=tolerance, atol=tolerance, err_msg=f"{attrs}")
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_indices_far_out_of_range(axis):
+    """ONNX would count them from the end, or fail."""
+    x, places = np.arange(1, 13, dtype=np.float32).reshape(3, 4), np.array([-9, -2, 1, 40, 7, -1], np.int32)
+    rows = RNG.standard_normal((6, 4) if axis == 0 else (3, 6)).astype(np.float32)
+    cases = [
+        ("Gather", (x, places), {}),
+        ("GatherGrad", (rows, places), {"shape": (3, 4)}),
+        ("OneHot", (places,), {"depth": 3}),
+    ]
+    cases += [("Scatter", (x, places, rows), {"mode": mode}) for mode in ("update", "add", "mul", "max", "min")]
+    for name, operands, attrs in cases:
+        graph = one_op(name, operands, {**attrs, **({} if name == "OneHot" else {"axis": axis})})
+        wanted = reference.run(graph, dict(zip(graph.inputs, operands, strict=True)), exact=False).results[0]
+        (got,) = run_model(model_of(graph, {}, "test"), {f"x{k}": v for k, v in enumerate(operands)})
+        np.testing.assert_allclose(got, wanted, rtol=1e-6, err_msg=name)
+
+
 def test_every_op_has_a_rule_or_is_refused():
     assert ROOMS
     assert set(RULES) | REFUSED | BESSEL | STRUCTURE == set(all_ops())
@@ -170,7 +189,6 @@ class Searching(nn.Cell):
         return x, count
 
 
-RNG = np.random.default_rng(2)
 NETWORKS = {
     "lenet": (LeNet5, RNG.standard_normal((2, 1, 32, 32)).astype(np.float32)),
     "mixed": (Mixed, RNG.standard_normal((2, 3, 10, 12)).astype(np.float32)),

@@ -204,28 +204,51 @@ def test_what_the_functions_refuse(halving, tmp_path):
     halving.destroy(step)
 
 
+class Counting(nn.Cell):
+    """Takes long: it counts down from n."""
+
+    def __init__(self):
+        super().__init__()
+        self.count = Parameter(np.zeros((), np.int32), name="count")
+
+    def construct(self, n):
+        while n > 0:
+            n = n - 1
+            self.count += 1
+        return n
+
+
 @needs_compiler
-def test_one_thread_at_a_time_uses_a_step(halving):
-    """Of two threads that keep running one step each call either runs or is told that the step is busy; another step runs."""
-    _, step = halving.create()
-    _, other = halving.create()
+def test_one_thread_at_a_time_uses_a_step(tmp_path):
+    """While a thread runs a step, others are told so; another step of the same library runs."""
+    turns = 2_000_000
+    with debug(threads=1):
+        step = graphc.compile(Counting(), np.array(1, np.int32))
+    library = Library(step.export(tmp_path / "counting")[0])
+    (_, one), (_, other) = library.create(), library.create()
     found = []
-
-    def keep_running(which):
-        for _ in range(200):
-            out = [None] * 4 + [np.zeros((), np.int32)]
-            found.append((which is other, halving.run(which, HALVING, out)))
-
-    workers = [threading.Thread(target=keep_running, args=(which,)) for which in (step, step, other)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert {status for is_other, status in found if not is_other} <= {OK, BUSY}
-    assert {status for is_other, status in found if is_other} == {OK}
-    count = np.zeros((), np.int32)
-    halving.get(step, 0, count.ctypes.data_as(ctypes.c_void_p))
-    assert count == 7 * sum(status == OK for is_other, status in found if not is_other)
+    long = threading.Thread(target=lambda: found.append(library.run(one, [np.array(turns, np.int32)], [None])))
+    long.start()
+    value = np.zeros((), np.int32)
+    at = value.ctypes.data_as(ctypes.c_void_p)
+    nowhere = str(tmp_path / "no" / "folder").encode()
+    told = set()
+    while long.is_alive():
+        told.add(library.get(one, 0, at))
+        if BUSY in told:
+            told.add(library.run(other, [np.array(2, np.int32)], [None]))
+            calls = (
+                library.run(one, [value], [None]),
+                library.set(one, 0, at),
+                library.load(one, nowhere),
+                library.save(one, nowhere),
+            )
+            told.update(calls if long.is_alive() else ())
+    long.join()
+    assert found == [OK]
+    assert {BUSY, OK} <= told <= {BUSY, OK, FILE}
+    assert library.get(one, 0, at) == OK
+    assert value == turns
 
 
 @needs_compiler
