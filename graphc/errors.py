@@ -188,6 +188,7 @@ CODES: dict[str, str] = {
     "GC185": "A part of graphc failed in a way that it does not expect: a bug, or arguments that nobody has tried.",
     "GC190": "A checkpoint does not match.",
     "GC192": "The record of a training run is not what `graphc report` reads.",
+    "GC193": "A step, or a node of it, cannot be written in the form that an export is asked for.",
     "GC200": "A data set's source or transform, a function of the user's, raised an exception.",
     "GC201": "A data set's source or transform gave something that is no row of its columns.",
     "GC202": "A worker process of a data set died, or could not be started.",
@@ -199,7 +200,6 @@ CODES: dict[str, str] = {
     "GC210": "A Model lacks what it is asked for, or its data set does not give what the network takes.",
     "GC211": "A metric that has seen nothing was asked for its value, or its inputs do not fit each other.",
     "GC212": "The loss is infinite or NaN, and LossMonitor ends the training.",
-    "GC220": "A step cannot be exported: the format has no such op or dtype, or there is no C compiler.",
 }
 
 
@@ -398,12 +398,6 @@ class CompileError(GraphcError, RuntimeError):
     default_code = "GC180"
 
 
-class ExportError(GraphcError, RuntimeError):
-    """A step, or an op of it, that a format cannot hold."""
-
-    default_code = "GC220"
-
-
 class KernelError(GraphcError, RuntimeError):
     """A kernel of the user's own that cannot be compiled, or has failed."""
 
@@ -445,6 +439,12 @@ class RecordError(GraphcError, ValueError):
     """A record of a training run that `graphc report` cannot read."""
 
     default_code = "GC192"
+
+
+class ExportError(GraphcError, RuntimeError):
+    """A step that cannot be exported in the form asked for."""
+
+    default_code = "GC193"
 
 
 class LossScaleError(GraphcError, RuntimeError):

@@ -13,29 +13,30 @@ from graphc.scripts import TargetError
 
 def export(args: Namespace) -> int:
     """Write the target in the form asked for, and print the paths of the files."""
-    print(*FORMS[args.form](args.target, Path(args.output)), sep="\n")
+    print(*FORMS[args.form](args), sep="\n")
     return 0
 
 
-def _onnx(target: str, path: Path) -> list[Path]:
+def _onnx(args: Namespace) -> list[Path]:
     """Of a graph on disk without values: all its parameters are inputs."""
+    path = Path(args.output)
     path = path if path.suffix == ".onnx" else path.with_name(f"{path.name}.onnx")
-    if is_source(target):
-        written: list[Path] = compiled(target).export(path)
+    if is_source(args.target):
+        written: list[Path] = compiled(args.target).export(path)
         return written
-    return [onnx_file.write(path, graph_of(target), {})]
+    return [onnx_file.write(path, graph_of(args.target), {})]
 
 
-def _shared(target: str, path: Path) -> list[Path]:
-    if not is_source(target):
+def _shared(args: Namespace) -> list[Path]:
+    if not is_source(args.target):
         raise TargetError(
-            f"a shared object is made of a compiled step, {target!r} is none", help="name it as FILE.py:ATTR"
+            f"a shared object is made of a compiled step, {args.target!r} is none", help="name it as FILE.py:ATTR"
         )
-    if path.suffix == ".onnx":
-        raise TargetError(f"{str(path)!r} is the name of an ONNX model", help="--as onnx")
-    written: list[Path] = compiled(target).export(path)
+    if Path(args.output).suffix == ".onnx":
+        raise TargetError(f"{args.output!r} is the name of an ONNX model", help="--as onnx")
+    written: list[Path] = compiled(args.target).export(args.output)
     return written
 
 
-#: What `graphc export --as` writes.
-FORMS: dict[str, Callable[[str, Path], list[Path]]] = {"onnx": _onnx, "so": _shared}
+#: What `graphc export --as` writes, of the parsed arguments.
+FORMS: dict[str, Callable[[Namespace], list[Path]]] = {"onnx": _onnx, "so": _shared}

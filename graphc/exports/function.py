@@ -24,7 +24,7 @@ def export(net: Cell, *inputs: Any, file_name: str | Path, file_format: str = "O
     inputs: tensors or arrays of the shapes and dtypes that the model is for; other Python values are constants in it.
     file_name: ".onnx" is added unless it ends so. Nothing is run, and the network is in its former mode afterwards; a
     training step, with its state, is exported by `graphc.compile(cell, *inputs).export("step.onnx")`. MindSpore's other formats
-    and its options for them are refused by name. Raises ExportError GC220 with the user's line for an op that ONNX has
+    and its options for them are refused by name. Raises ExportError GC193 with the user's line for an op that ONNX has
     nothing for, MissingPackageError without the package onnx.
     """
     try:

@@ -44,7 +44,7 @@ def export(
 ) -> list[Path]:
     """Write PATH.so, PATH.h and, unless the parameters are embedded, PATH.safetensors; returns their paths.
 
-    Raises ArgumentValueError, ArgumentTypeError for arguments, ExportError GC220 where there is no compiler or it refuses,
+    Raises ArgumentValueError, ArgumentTypeError for arguments, ExportError GC193 where there is no compiler or it refuses,
     OSError for the files.
     """
     target = _target(path)

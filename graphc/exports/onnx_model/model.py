@@ -24,7 +24,7 @@ def model_of(graph: Graph, values: Mapping[int, Array], version: str) -> Any:
     """The checked onnx.ModelProto of a graph; `values` are those of its Param nodes by id, all or none.
 
     Inputs are the graph's. If it updates parameters, all of them are inputs, too, with `values` as their defaults, and there is
-    a result NAME.next for each that is updated; otherwise they are constants. Raises ExportError GC220 with the user's line for
+    a result NAME.next for each that is updated; otherwise they are constants. Raises ExportError GC193 with the user's line for
     what has no rule, MissingPackageError without the package onnx.
     """
     onnx = _package()
