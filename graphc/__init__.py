@@ -77,6 +77,7 @@ if TYPE_CHECKING:
         save_checkpoint,
     )
     from graphc.context import GRAPH_MODE, PYNATIVE_MODE, ParallelMode, get_context, set_context
+    from graphc.exports.function import export
     from graphc.function import jit, jit_class, ms_function
     from graphc.ops.gradients.derivatives import hessian, jacfwd, jacrev, jvp, vjp, vmap
     from graphc.ops.gradients.reverse import get_grad, grad, value_and_grad
@@ -149,6 +150,7 @@ _LAZY = {
     "graphc.checkpoint": "async_ckpt_thread_status ckpt_to_safetensors load_checkpoint load_checkpoint_async load_param_into_net"
     " safetensors_to_ckpt save_checkpoint",
     "graphc.context": "GRAPH_MODE PYNATIVE_MODE ParallelMode get_context set_context",
+    "graphc.exports.function": "export",
     "graphc.function": "jit jit_class ms_function",
     "graphc.ops.gradients.derivatives": "hessian jacfwd jacrev jvp vjp vmap",
     "graphc.ops.gradients.reverse": "get_grad grad value_and_grad",
@@ -181,7 +183,7 @@ __all__ = [
     "TraceAttributeError", "TraceError", "TraceTypeError", "TransformError", "UntrainedWarning", "VerifyError",
     "async_ckpt_thread_status", "bfloat16", "bool_", "build_train_network", "byte", "cdouble", "cfloat",
     "ckpt_to_safetensors", "compile", "complex64", "complex128", "connect_network_with_dataset", "data_sink", "debug",
-    "default_generator", "double", "float16", "float32", "float64", "get_auto_parallel_context", "get_context",
+    "default_generator", "double", "export", "float16", "float32", "float64", "get_auto_parallel_context", "get_context",
     "get_grad", "get_rng_state", "get_seed", "grad", "half", "hessian", "initial_seed", "int8", "int16", "int32",
     "int64", "intc", "intp", "ir", "jacfwd", "jacrev", "jit", "jit_class", "jvp", "load_checkpoint",
     "load_checkpoint_async", "load_param_into_net", "long", "manual_seed", "ms_function", "mutable", "nn", "ops",

@@ -246,6 +246,17 @@ class CompiledStep(Shown):
 
         return dump(self, Path(directory))
 
+    def export(self, path: str | Path, *, parameters: str = "embedded", compiler: str | None = None) -> list[Path]:
+        """Write this step with the parameters of now: PATH.onnx, or PATH.so and a C header. Returns the files written.
+
+        Of a .so, parameters="file" writes PATH.safetensors besides, `compiler` is for C. docs/exporting.md. ExportError GC193.
+        """
+        from graphc.exports import steps  # Here, so that a start without exports is quick.
+
+        self._check_params()
+        parts = self.graph, self._lowered, self._executable, self._params
+        return steps.export(path, *parts, listed=bool(self._checks), parameters=parameters, compiler=compiler)
+
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self._types))
         return f"<compiled {self.graph.name}({inputs}): {self.graph.count()} nodes>"

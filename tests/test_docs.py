@@ -6,6 +6,8 @@ python    runs. If it prints, an `output` block must follow. A first line `# nam
 py        a file, named in the first line; a later `console` block runs it
 output    what the block before printed; `...` stands for anything
 console   lines `$ graphc ...` or `$ .venv/bin/graphc ...` run, followed by what they print
+
+`python needs=onnx` and `output needs=onnx` run where onnx and onnxruntime are installed.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ def run_python(example: Example) -> str | None:
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(compile(source, file, "exec", dont_inherit=True), example.namespace)
     example.namespace["printed"] = printed.getvalue()
-    if printed.getvalue() and not re.match(r"```\s*```output\n", example.document.text[example.end - 4 :].lstrip()):
+    if printed.getvalue() and not re.match(
+        r"```\s*```output( needs=\w+)?\n", example.document.text[example.end - 4 :].lstrip()
+    ):
         return f"it prints, but no output block follows:\n{printed.getvalue()}"
     return None
 
@@ -92,6 +96,8 @@ def run_console(example: Example) -> str | None:
 
 def parse(path: Path) -> Document:
     kinds = {"python": run_python, "py": save_file, "output": check_output, "console": run_console}
+    if all(map(importlib.util.find_spec, ("onnx", "onnxruntime"))):
+        kinds |= {"python needs=onnx": run_python, "output needs=onnx": check_output}
     return Document.parse(str(path), *(CodeBlockParser(language, function) for language, function in kinds.items()))
 
 

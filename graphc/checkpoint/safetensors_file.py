@@ -13,8 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 from graphc.checkpoint.entries import Array, DamagedError, Entry, check_size, crc32, raw_bytes
 from graphc.files import write_atomic
+from graphc.ir.types import numpy_dtype
 
 _NAMES = {
     "float64": "F64", "int64": "I64", "float32": "F32", "int32": "I32", "float16": "F16", "bfloat16": "BF16",
@@ -40,17 +43,26 @@ def write(path: Path, tensors: Mapping[str, Array], texts: Mapping[str, str], *,
             counted = _counted(_NAMES[tensors[name].dtype.name], tensors[name].shape, data)
             number = zlib.crc32(data if counted is None else counted, zlib.crc32(name.encode(), number))
         metadata["crc_num"] = str(number)
+    begin, names = head({name: (a.dtype.name, a.shape, a.nbytes) for name, a in tensors.items()}, metadata)
+    parts = (raw_bytes(tensors[name]) for name in names if tensors[name].size)
+    return write_atomic(path, [begin], parts)
+
+
+def head(
+    tensors: Mapping[str, tuple[str, tuple[int, ...], int]], metadata: Mapping[str, str]
+) -> tuple[bytes, list[str]]:
+    """What a file begins with, and the names in the order in which their data follow; of tensors: (dtype, shape, bytes)."""
     # Wide elements first, so that all of them are aligned.
-    ordered = sorted(tensors.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
-    header: dict[str, Any] = {"__metadata__": metadata}
+    ordered = sorted(tensors, key=lambda name: (-np.dtype(numpy_dtype(tensors[name][0])).itemsize, name))
+    header: dict[str, Any] = {"__metadata__": dict(metadata)}
     end = 0
-    for name, array in ordered:
-        begin, end = end, end + array.nbytes
-        header[name] = {"dtype": _NAMES[array.dtype.name], "shape": array.shape, "data_offsets": (begin, end)}
+    for name in ordered:
+        dtype, shape, nbytes = tensors[name]
+        begin, end = end, end + nbytes
+        header[name] = {"dtype": _NAMES[dtype], "shape": shape, "data_offsets": (begin, end)}
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
-    parts = (raw_bytes(array) for _, array in ordered if array.size)
-    return write_atomic(path, [len(text).to_bytes(8, "little"), text], parts)
+    return len(text).to_bytes(8, "little") + text, ordered
 
 
 def scan(file: IO[bytes], size: int) -> tuple[list[Entry], int | None]:

@@ -229,10 +229,14 @@ def _command(
         help=help,
         description=help[0].upper() + help[1:] + ".",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=_TARGETS.split("\n\n")[0] if name in _TAKE_TARGETS else epilog,
+        epilog=epilog or (_TARGETS.split("\n\n")[0] if name in _TAKE_TARGETS else None),
     )
     made.set_defaults(run=_run(name))
     return made
+
+
+#: The modules of commands that do not stand in graphc.cli.commands.
+_ROOMS = {"opt": "graphs", "lower": "graphs", "export": "exports"}
 
 
 def _run(name: str) -> Callable[[argparse.Namespace], int]:
@@ -352,6 +356,10 @@ def _add_page(commands: _Commands[argparse.ArgumentParser]) -> None:
 
 
 _EXPORT = """
+TARGET is a dump directory, a .ir file, a graph.json, FILE.py:ATTR, or with --script a script.
+
+onnx:  FILE.onnx, a model that onnxruntime runs: a forward network or the whole step with its state.
+so:    a shared object with a C header, which runs a compiled step without Python.
 numpy: FILE.py and FILE.npz run the whole step, state included, with NumPy and without graphc. One
 function per op, one line per node with its %id and the line of your source: for a bug report, or to read.
 
@@ -374,11 +382,11 @@ examples:
 
 def _add_export(commands: _Commands[argparse.ArgumentParser]) -> None:
     export = _command(commands, "export", "write a compiled step in a form that runs without graphc", _EXPORT)
-    export.add_argument("target", metavar="TARGET", help="FILE.py:ATTR, a dump directory, a .ir file or a graph.json")
-    export.add_argument("--as", dest="form", choices=("numpy",), required=True, help="the form")
+    export.add_argument("target", metavar="TARGET", help="what to write")
+    export.add_argument("--as", dest="form", choices=("numpy", "onnx", "so"), required=True, help="the form")
     export.add_argument("-o", "--output", required=True, metavar="FILE", help="where it goes")
     export.add_argument(
-        "--inputs", metavar="FILE.npz", help="arrays of the inputs, and of a graph's parameters, by name"
+        "--inputs", metavar="FILE.npz", help="numpy: arrays of a graph's inputs and parameters, by name"
     )
     _add_target_options(export)
 

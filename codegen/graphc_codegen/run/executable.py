@@ -15,7 +15,7 @@ from graphc_codegen.object_code.numba_step import ENTRY
 from graphc_codegen.program import Program, is_custom
 from graphc_codegen.run.bound import Array, Bound
 from graphc_codegen.run.native import NativeBound
-from graphc_codegen.run.threads import Pool, pool
+from graphc_codegen.run.threads import Pool, pool, pool_objects
 from graphc_codegen.target import Target, host
 from graphc_codegen.text.render import Rendered, render
 
@@ -72,6 +72,22 @@ class Executable:
             return CheckedBound(self._rendered, params, consts)
         return NativeBound(self._rendered, self._native(), self._pool(), params, consts, self._cache_dir)
 
+    def objects(self) -> list[bytes]:
+        """The object code of the step and, if it has several threads, of their pool; compiled again where no cache has it.
+
+        Raises CodegenError in checked mode, and for a program with users' functions, whose code is in this process only.
+        """
+        self._native()
+        if any(map(is_custom, self.program.kernels().values())):
+            raise CodegenError("users' functions have no object code")
+        objects, _ = _objects(self._rendered, self._cache_dir, 1, {}, {})
+        return [*objects, *(pool_objects(self._cache_dir) if self.program.threads > 1 else [])]
+
+    @property
+    def rendered(self) -> Rendered:
+        """The program laid out."""
+        return self._rendered
+
     def _native(self) -> Loaded:
         if self._loaded is None:
             raise CodegenError("a checked program has no native entry")
@@ -115,11 +131,26 @@ def compile_program(
 def _load(
     rendered: Rendered, cache_dir: Path | None, compile_threads: int, seconds: dict[str, float]
 ) -> tuple[Loaded, bool]:
-    from graphc_codegen.object_code import cache
-
     functions: Mapping[str, Imported] = {}
     if any(map(is_custom, rendered.program.kernels().values())):
         functions = _functions(rendered.program, seconds)
+    objects, hit = _objects(rendered, cache_dir, compile_threads, seconds, functions)
+    started = time.perf_counter()
+    loaded = load(objects, [ENTRY], rendered.target, functions)
+    seconds["load"] = time.perf_counter() - started
+    return loaded, hit
+
+
+def _objects(
+    rendered: Rendered,
+    cache_dir: Path | None,
+    compile_threads: int,
+    seconds: dict[str, float],
+    functions: Mapping[str, Imported],
+) -> tuple[list[bytes], bool]:
+    """The object code of a program, and whether it was in the cache."""
+    from graphc_codegen.object_code import cache
+
     # What a user's function does, its globals and what it calls, is in no key: such programs stay out of the cache.
     store = cache.ObjectCache(cache_dir) if cache_dir is not None and not functions else None
     name = cache.key(rendered.key_material, rendered.target.key)
@@ -136,10 +167,7 @@ def _load(
         objects = compile_objects(rendered, seconds, compile_threads, beside, functions)
         if store:
             store.store(name, objects, ENTRY)
-    started = time.perf_counter()
-    loaded = load(objects, [ENTRY], rendered.target, functions)
-    seconds["load"] = time.perf_counter() - started
-    return loaded, hit
+    return objects, hit
 
 
 def _functions(program: Program, seconds: dict[str, float]) -> Mapping[str, Imported]:

@@ -126,7 +126,12 @@ def render_pool(target: Target) -> str:
 
 @cache
 def _native(cache_dir: Path | None) -> Loaded:
-    """The loaded functions of the pool; compiled once per machine where there is an object cache."""
+    """The loaded functions of the pool."""
+    return load(pool_objects(cache_dir), [_RUN, _WORK], host())
+
+
+def pool_objects(cache_dir: Path | None) -> list[bytes]:
+    """The object code of the pool; compiled once per machine where there is an object cache."""
     from graphc_codegen.object_code import cache
 
     target = host()
@@ -139,4 +144,4 @@ def _native(cache_dir: Path | None) -> Loaded:
         code = [llvm_modules.compile_module(render_pool(target), target)]
         if store:
             store.store(name, code, _RUN)
-    return load(code, [_RUN, _WORK], target)
+    return code

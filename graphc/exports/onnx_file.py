@@ -1,0 +1,29 @@
+"""A graph with the values of its parameters as an ONNX file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphc.exports.onnx_model.model import model_of
+from graphc.files import make_directory, write_atomic
+from graphc.ir import Graph
+
+
+def write(path: Path, graph: Graph, values: Mapping[int, np.ndarray[Any, np.dtype[Any]]]) -> Path:
+    """Write the model, complete or not at all; returns its path. `values` are by the ids of Param nodes, maybe more of them.
+
+    Raises what `model_of` raises, and OSError.
+    """
+    try:
+        own = version("graphc")
+    except PackageNotFoundError:
+        own = "unknown"
+    params = [id for id in graph.inputs if graph.node(id).op.name == "Param"]
+    model = model_of(graph, {id: values[id] for id in params if id in values}, own)
+    make_directory(path.parent)
+    return write_atomic(path, model.SerializeToString(deterministic=True))
