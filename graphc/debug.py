@@ -25,6 +25,10 @@ from pathlib import Path
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
+#: How many processes mpiexec has started on this machine.
+_LOCAL = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
+
+
 @dataclass(frozen=True, slots=True)
 class Switches:
     jit: bool = True
@@ -79,12 +83,21 @@ def _integer(name: str, default: int) -> int:
 def threads() -> int:
     """How many threads a step may have: GRAPHC_NUM_THREADS, else the CPUs of this process and what its cgroup grants.
 
+    Where mpiexec has started several processes on this machine and has bound none to CPUs of its own, these are divided.
     Raises ValueError for a number below 1.
     """
     wanted = switches().threads
     if wanted < 0:
         raise ValueError(f"GRAPHC_NUM_THREADS must be positive, got {wanted}")
-    return wanted or cpus()
+    return wanted or max(1, cpus() // _sharing())
+
+
+@cache
+def _sharing() -> int:
+    """How many processes that mpiexec has started share the CPUs of this one."""
+    told = next((n for v in _LOCAL if (n := os.environ.get(v, "")).isdigit()), "1")
+    bound = hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) < (os.cpu_count() or 1)
+    return 1 if bound else max(1, int(told))
 
 
 @cache

@@ -187,6 +187,7 @@ CODES: dict[str, str] = {
     "GC184": "A step, or a value, needs more memory than can be had.",
     "GC185": "A part of graphc failed in a way that it does not expect: a bug, or arguments that nobody has tried.",
     "GC190": "A checkpoint does not match.",
+    "GC191": "The processes of a training disagree: they have made different graphs, or have different numbers of batches.",
     "GC192": "The record of a training run is not what `graphc report` reads.",
     "GC200": "A data set's source or transform, a function of the user's, raised an exception.",
     "GC201": "A data set's source or transform gave something that is no row of its columns.",
@@ -428,6 +429,12 @@ class CheckpointError(GraphcError, ValueError):
     """A checkpoint that does not match."""
 
     default_code = "GC190"
+
+
+class DisagreementError(GraphcError, RuntimeError):
+    """Processes that train together but are not about to do the same."""
+
+    default_code = "GC191"
 
 
 class StateDictError(CheckpointError, RuntimeError):

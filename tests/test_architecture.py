@@ -32,6 +32,7 @@ BASE = {
         "files",
         "frames",
         "instead",
+        "processes",
         "scripts",
         "suggest",
     )
@@ -52,7 +53,8 @@ ALLOWED = {
     "graphc.failures": {"graphc.dispatch", "graphc.errors", "graphc.debug", "graphc.frames", "graphc_codegen.forks"},
     "graphc.files": {"graphc.errors"},
     "graphc.scripts": {"graphc.errors", "graphc.debug", "graphc.suggest"},
-    "graphc.context": {"graphc.errors"},
+    "graphc.context": {"graphc.errors", "graphc.processes"},
+    "graphc.processes": {"graphc.errors", "graphc.suggest", "graphc_codegen.links"},
     "graphc.ir": BASE,
     "graphc.ops": IR,
     "graphc.nn": OPS,
@@ -114,8 +116,8 @@ LATE = {
 }
 #: The generator's rooms and single files: each imports only what stands before it, inside functions too.
 ROOMS = (
-    "errors", "forks", "dtypes", "target", "writer", "kernel_facts", "scalars", "program", "loops", "kernels", "text", "validate",
-    "object_code", "run",
+    "errors", "forks", "dtypes", "target", "links", "writer", "kernel_facts", "scalars", "program", "loops", "kernels", "text",
+    "validate", "object_code", "run",
 )  # fmt: skip
 #: Modules that import each other, inside functions included. There are no others.
 CIRCLES = {("graphc.ir.graph", "graphc.ir.text"): "a graph prints itself"}
@@ -126,12 +128,14 @@ OUTSIDE = {
     "llvmlite": ("codegen/", "graphc/cli/doctor.py"),
     "jinja2": ("codegen/",),
     "malt": ("graphc/trace/",),
+    "mpi4py": ("graphc/processes/",),
     "pytest": ("graphc/testing/plugin.py",),
     "hypothesis": ("graphc/testing/strategies.py",),
 }
 #: Reads of the environment outside graphc.debug, and why.
 ENVIRONMENT = {
     "graphc/debug.py": "the switches",
+    "graphc/processes/launch.py": "what mpiexec tells the processes that it starts",
     "graphc/cli/commands.py": "NO_COLOR, which is no switch of graphc's",
     "codegen/graphc_codegen/object_code/cache.py": "XDG_CACHE_HOME: where caches are kept on this machine",
 }

@@ -129,4 +129,6 @@ KERNEL_FACTS = {
     "scatter": KernelFacts(divisible=False, terms=_scattered, float64=True),
     "log": KernelFacts(divisible=False),
     "custom": KernelFacts(divisible=False),
+    "collective_start": KernelFacts(outputs=2, divisible=False),
+    "collective_wait": KernelFacts(divisible=False),
 }

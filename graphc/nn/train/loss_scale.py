@@ -9,12 +9,12 @@ from typing import Any
 
 from graphc import dispatch, ops
 from graphc.attached import attached
+from graphc.context import is_data_parallel
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ir import Region
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.train import floor
-from graphc.nn.train.grad_reducer import is_data_parallel
 from graphc.nn.train.wrap import TrainOneStepCell, check_loss
 from graphc.ops.primitives.float_status import read_status
 from graphc.ops.tensor.tensor import Parameter, Tensor
