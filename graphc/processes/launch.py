@@ -64,6 +64,7 @@ def _connect(mpi: Any) -> None:
         name: int(ctypes.cast(getattr(library, function), ctypes.c_void_p).value or 0)
         for name, function in FUNCTIONS.items()
     }
+    words["in_place"] = int(mpi.IN_PLACE)
     words |= {name: int(mpi._handleof(datatype(mpi, name))) for name in DATATYPES}
     words |= {name: int(mpi._handleof(getattr(mpi, name.upper()))) for name in REDUCTIONS}
     connect(words, exchange)

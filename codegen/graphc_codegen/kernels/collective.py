@@ -17,18 +17,20 @@ _REDUCING = ("all_reduce", "reduce", "reduce_scatter")
 
 
 def start_operands(p: Params) -> tuple[Operand, ...]:
-    """x and what is received, of `dtype` with `count` and `received` elements; a place for MPI's request."""
-    return (
-        Operand(p["dtype"], p["count"], "in"),
-        Operand(p["dtype"], p["received"], "out"),
-        Operand("int64", 1, "out"),
-    )
+    """x and what is received, of `dtype` with `count` and `received` elements; a place for MPI's request.
+
+    With `in_place` there is no x: what is received takes the place of what is sent.
+    """
+    x = Operand(p["dtype"], p["count"], "in")
+    made = (Operand(p["dtype"], p["received"], "out"), Operand("int64", 1, "out"))
+    return made if "in_place" in p else (x, *made)
 
 
 def start_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """Begin the collective `call` in group number `group`, of `size` processes."""
-    x, out, request = pointers
     table = _table(w)
+    *given, out, request = pointers
+    x = given[0] if given else _pointer(w, table, "in_place")
     counted = p["received"] if p["call"] in ("reduce_scatter", "receive") else p["count"]
     if p["call"] == "all_to_all":
         counted //= p["size"]
@@ -60,19 +62,17 @@ def start_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     w.op(f"call i32 {function}({', '.join([*arguments, f'i64 {group}', f'ptr {request}'])})")
 
 
-def start_twin(p: Params, x: Array, out: Array, request: Array) -> None:
+def start_twin(p: Params, *arrays: Array) -> None:
     """The whole collective at once."""
-    exchange(p, x, out)
+    *given, out, request = arrays
+    exchange(p, given[0] if given else out.copy(), out)
     request[:] = 0
 
 
 def wait_operands(p: Params) -> tuple[Operand, ...]:
-    """The request and x, which must stay until then; what has been received."""
-    return (
-        Operand("int64", 1, "in"),
-        Operand(p["dtype"], p["count"], "in"),
-        Operand(p["dtype"], p["received"], "out"),
-    )
+    """The request; x, if there is a `count`, which must stay until then; what has been received."""
+    x = (Operand(p["dtype"], p["count"], "in"),) if "count" in p else ()
+    return (Operand("int64", 1, "in"), *x, Operand(p["dtype"], p["received"], "out"))
 
 
 def wait_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
@@ -99,7 +99,7 @@ def wait_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     _count(w, table, "done")
 
 
-def wait_twin(p: Params, request: Array, x: Array, out: Array) -> None:
+def wait_twin(p: Params, *arrays: Array) -> None:
     """It is done already."""
 
 

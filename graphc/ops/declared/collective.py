@@ -14,7 +14,7 @@ import numpy as np
 from graphc import processes
 from graphc.errors import ArgumentValueError, DTypeError, LoweringError, ShapeError
 from graphc.ir import NO_GRAD, REQUIRED, Builder, Gradient, NodeView, Sample, TensorType, Value, op
-from graphc.ir.lowering import CallBuilder, Operand
+from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Alias, Attrs, ByAttributes, Kernel, NoGrad, Operands, TypeRule, Types
 from graphc.ir.types import HALVES
 from graphc.ops.declared.batching import leading
@@ -116,22 +116,12 @@ def _reference(kind: str, shape: Callable[[tuple[int, ...], int], tuple[int, ...
     return ref
 
 
-def begin(k: CallBuilder, kind: str, attrs: Mapping[str, Any], x: Operand, out: Operand, request: Operand) -> None:
-    """The call that begins a collective."""
-    params = {**_call(kind, attrs), "dtype": x.type.dtype, "count": x.type.size, "received": out.type.size}
-    k.call("collective_start", (x,), (out, request), **params)
-
-
-def finish(k: CallBuilder, request: Operand, x: Operand, out: Operand) -> None:
-    """The call that waits for one."""
-    k.call("collective_wait", (request, x), (out,), dtype=x.type.dtype, count=x.type.size, received=out.type.size)
-
-
 def _lowering(kind: str, dtypes: tuple[str, ...]) -> ByAttributes:
     def calls(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-        request = k.temp(REQUEST)
-        begin(k, kind, attrs, inputs[0], outputs[0], request)
-        finish(k, request, inputs[0], outputs[0])
+        (x,), (out,), request = inputs, outputs, k.temp(REQUEST)
+        sizes = {"dtype": x.type.dtype, "count": x.type.size, "received": out.type.size}
+        k.call("collective_start", (x,), (out, request), **_call(kind, attrs), **sizes)
+        k.call("collective_wait", (request, x), (out,), **sizes, in_place=True)
 
     several = Kernel(calls, dtypes)
     return ByAttributes(lambda attrs: Alias() if attrs["size"] == 1 else several, several)
@@ -263,22 +253,31 @@ _collective(
 
 
 def _begun(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    _checked("AllReduceStart", types[0], attrs)
-    return types[0], REQUEST
+    if not types or any(t.dtype != types[0].dtype for t in types):
+        raise DTypeError(f"AllReduceStart: got {', '.join(map(str, types)) or 'nothing'}, expected tensors of one dtype")
+    joined = TensorType(types[0].dtype, (sum(t.size for t in types),))
+    _checked("AllReduceStart", joined, attrs)
+    return joined, REQUEST
 
 
 def _start(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    begin(k, "all_reduce", attrs, inputs[0], *outputs)
+    pending, request = outputs
+    at = 0
+    for x in inputs:
+        k.copy(x, pending, (x.type.size,), 0, (1,), at, (1,))
+        at += x.type.size
+    params = {**_call("all_reduce", attrs), "dtype": pending.type.dtype, "count": at, "received": at}
+    k.call("collective_start", (), (pending, request), **params, in_place=True)
 
 
-def _start_ref(x: Array, **attrs: Any) -> tuple[Array, Array]:
-    ref = _reference("all_reduce", lambda shape, size: shape)
-    return ref(x, **attrs), np.zeros(REQUEST.shape, np.int64)
+def _start_ref(*xs: Array, **attrs: Any) -> tuple[Array, Array]:
+    total = _reference("all_reduce", lambda shape, size: shape)(np.concatenate([x.reshape(-1) for x in xs]), **attrs)
+    return total, np.zeros(REQUEST.shape, np.int64)
 
 
 op(
     "AllReduceStart",
-    "x",
+    "*xs",
     attrs={"reduction": REQUIRED, "group": REQUIRED, "size": REQUIRED},
     infer=_begun,
     ref=_start_ref,
@@ -286,31 +285,30 @@ op(
     lower=Kernel(_start, ("float32", "float64")),
     effect=True,
     rush=-1,
-    doc="begins an AllReduce: a place for the result, and MPI's request. Runs as soon as x is there",
+    doc="begins the AllReduce of tensors that are joined, each flat: the place of the result, and MPI's request. Runs as soon as"
+    " they are there",
 )
 
 
 def _waited(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    if types[1] != REQUEST or types[0] != types[2]:
-        raise DTypeError(
-            f"AllReduceWait: got {types[0]}, {types[1]}, {types[2]}: not what AllReduceStart gives, and its x"
-        )
+    if types[1] != REQUEST:
+        raise DTypeError(f"AllReduceWait: request is {types[1]}, expected what AllReduceStart gives, {REQUEST}")
     return (types[0],)
 
 
 def _wait(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    finish(k, inputs[1], inputs[2], outputs[0])
+    out = outputs[0]
+    k.call("collective_wait", (inputs[1],), (out,), dtype=out.type.dtype, received=out.type.size, in_place=True)
 
 
 op(
     "AllReduceWait",
-    "pending request x",
+    "pending request",
     infer=_waited,
-    ref=lambda pending, request, x: pending,
+    ref=lambda pending, request: pending,
     grad=NO_GRAD,
     lower=Kernel(_wait, ("float32", "float64"), in_place=True),
     effect=True,
     rush=1,
-    doc="the result of an AllReduce that has begun, in the place that it was given; x stays as it is until then. Runs as late as"
-    " it can",
+    doc="the result of an AllReduce that has begun, in the place that it was given. Runs as late as it can",
 )
