@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from graphc import collector, passes
+from graphc import alike, collector, passes
 from graphc.build import build, kernel_error, notes_of, too_large
 from graphc.debug import switches, threads
 from graphc.entry import Entry
@@ -114,6 +114,7 @@ class CompiledStep:
         with failing("running the passes", outermost=True, deep=True):
             self._stages = passes.run(traced.graph, pipeline)
             _refuse_gradients(self.graph)
+            alike.meet(self.graph, traced.params)
         passed_at = time.perf_counter()
         on = switches()
         with failing("lowering", locations=self._locations, outermost=True, deep=True):

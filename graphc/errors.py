@@ -178,6 +178,7 @@ CODES: dict[str, str] = {
     "GC161": "An overflow check that does not hold: it tests nothing, gradients bypass it, or an update does not wait for it.",
     "GC162": "The text of a graph does not parse.",
     "GC163": "A graph breaks a rule of the IR.",
+    "GC164": "An update of a training over several processes could differ between them.",
     "GC170": "A compiled step was called with other shapes, dtypes or constants than it was compiled for.",
     "GC171": "A Cell is compiled again and again, because something that it is compiled for keeps changing.",
     "GC180": "The code generator failed: a bug in graphc.",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphc.context import parallel_settings
+from graphc.context import is_data_parallel, parallel_settings
 from graphc.ir import Builder, Graph, Node, Origin
 from graphc.passes.tools import in_subgraphs
+from graphc.passes.uniform import differing
 
 #: What a bucket holds at least, unless the setting all_reduce_fusion_config says where buckets end. A message costs some tens of
 #: microseconds whatever its size; of more than this the later part could be on its way while the first is computed.
@@ -34,7 +35,7 @@ def bucket_reductions(graph: Graph) -> Graph:
     Buckets are filled in the order in which their operands get ready, which is the same in every process: it is one graph. A
     process with nobody to talk to has none.
     """
-    graph = in_subgraphs(graph, bucket_reductions)
+    graph = _without_needless(in_subgraphs(graph, bucket_reductions))
     talking = [n.id for n in graph if is_collective(n)]
     if not talking:
         return graph
@@ -54,6 +55,20 @@ def bucket_reductions(graph: Graph) -> Graph:
             _together(graph, bucket)
     _in_order(graph)
     return graph
+
+
+def _without_needless(graph: Graph) -> Graph:
+    """Without maxima and minima over all processes of what is the same in each: where they all train the same parameters."""
+    extrema = [n for n in graph if n.op.name == "AllReduce" and n.attrs["reduction"] in ("max", "min")]
+    if not extrema or not is_data_parallel():
+        return graph
+    found = differing(graph, [i for i in graph.inputs if graph.node(i).op.name == "Input"])
+    needless = [n for n in extrema if is_collective(n) and n.inputs[0] not in found]
+    copy = graph.copy()
+    for node in needless:
+        copy.replace_node(node.id, copy.node(node.id).inputs)
+    copy.drop([n.id for n in needless])
+    return copy
 
 
 def _levels(graph: Graph, order: Sequence[int], talking: set[int]) -> dict[int, int]:
