@@ -27,8 +27,8 @@ _APART = 1 << 48
 _ORIGIN = re.compile(r"  ; .*$", re.MULTILINE)
 
 
-def meet(graph: Graph, params: Mapping[int, Parameter]) -> None:
-    """Before a step of several processes is lowered. Nothing for one, and for a step that does not talk to others.
+def meet(graph: Graph, params: Mapping[int, Parameter]) -> bool:
+    """Before a step of several processes is lowered: whether it talks to others. Nothing for one, and for a step that does not.
 
     params: the Parameters by node id. In a data-parallel mode VerifyError GC164 if updates could differ. DisagreementError
     GC191 in all processes if one of them has another graph. Then all parameters become those of the first process, but for
@@ -36,20 +36,18 @@ def meet(graph: Graph, params: Mapping[int, Parameter]) -> None:
     """
     world = processes.started()
     if world is None:
-        return
+        return False
     own = [id for id, p in params.items() if p.is_random_state or p.layerwise_parallel]
     if is_data_parallel():
         check_alike(graph, own)
-    if not any(is_collective(node) and _is_of_all(node.attrs.get("size")) for _, node in walk_nodes(graph)):
-        return
+    talking = [node for _, node in walk_nodes(graph) if is_collective(node)]
+    if not any(node.attrs.get("size", world.size) == world.size for node in talking):
+        return bool(talking)
     text = _ORIGIN.sub("", str(graph))
     processes.agree(f"graph of {graph.name}", text.splitlines(), hashlib.sha256(text.encode()).hexdigest())
     if is_data_parallel():
         share([p for p in params.values() if not isinstance(p, PrintLog)], world.rank)
-
-
-def _is_of_all(size: object) -> bool:
-    return size is None or size == processes.size()
+    return True
 
 
 def share(params: Sequence[Parameter], rank: int) -> None:

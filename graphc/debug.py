@@ -9,6 +9,7 @@ GRAPHC_CANARY=1            debug build: no buffer reuse, canaries between buffer
 GRAPHC_TRACEBACK=full      keep graphc's own frames in tracebacks
 GRAPHC_NUM_THREADS=n       threads of a step (default: the CPUs this process may use)
 GRAPHC_PROFILE=1           profiling build: every kernel call counts its time, see `CompiledStep.timings`
+GRAPHC_RANK_TIMEOUT=s      after so many seconds without a sign of life of a process all others end (default: 60; 0: never)
 GRAPHC_SIGNATURES=n        compiled steps that a Cell keeps (default: 128), the one that was not called for longest goes
 """
 
@@ -42,6 +43,7 @@ class Switches:
     threads: int = 0
     profile: bool = False
     signatures: int = 128
+    rank_timeout: float = 60.0
 
 
 def _from_environment() -> Switches:
@@ -59,6 +61,7 @@ def _from_environment() -> Switches:
         threads=_integer("GRAPHC_NUM_THREADS", 0),
         profile=env.get("GRAPHC_PROFILE", "0") not in ("", "0"),
         signatures=_integer("GRAPHC_SIGNATURES", 128),
+        rank_timeout=float(_integer("GRAPHC_RANK_TIMEOUT", 60)),
     )
 
 

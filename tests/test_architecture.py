@@ -54,7 +54,7 @@ ALLOWED = {
     "graphc.files": {"graphc.errors"},
     "graphc.scripts": {"graphc.errors", "graphc.debug", "graphc.suggest"},
     "graphc.context": {"graphc.errors", "graphc.processes"},
-    "graphc.processes": {"graphc.errors", "graphc.suggest", "graphc_codegen.links"},
+    "graphc.processes": {"graphc.debug", "graphc.errors", "graphc.suggest", "graphc_codegen.links"},
     "graphc.ir": BASE,
     "graphc.ops": IR,
     "graphc.nn": OPS,

@@ -8,6 +8,7 @@ from graphc.processes.agreement import agree, gather, share_from_first
 from graphc.processes.exchange import REDUCTIONS, exchange
 from graphc.processes.groups import WORLD, Group, create_group, destroy_group, group, rank, size
 from graphc.processes.launch import is_launched, start
+from graphc.processes.watch import count_steps
 from graphc.processes.world import local, started
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "WORLD",
     "Group",
     "agree",
+    "count_steps",
     "create_group",
     "destroy_group",
     "exchange",

@@ -8,6 +8,7 @@ from typing import Any
 
 from graphc.errors import MissingPackageError, user_loc
 from graphc.processes.exchange import exchange
+from graphc.processes.watch import watch
 from graphc.processes.world import World, joined, started
 from graphc_codegen.links import DATATYPES, FUNCTIONS, REDUCTIONS, connect
 
@@ -54,6 +55,7 @@ def start() -> World | None:
     )
     _connect(MPI)
     joined(world)
+    watch()
     return world
 
 
