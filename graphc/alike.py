@@ -1,4 +1,4 @@
-"""What the processes of a training make sure of when a step is compiled: that all are about to do the same, from the same state."""
+"""What the processes of a training make sure of when a step is compiled: all are about to do the same, from the same state."""
 
 from __future__ import annotations
 

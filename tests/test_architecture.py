@@ -136,6 +136,7 @@ OUTSIDE = {
 ENVIRONMENT = {
     "graphc/debug.py": "the switches",
     "graphc/processes/launch.py": "what mpiexec tells the processes that it starts",
+    "graphc/cli/ranks.py": "what it starts has the same, and a little more",
     "graphc/cli/commands.py": "NO_COLOR, which is no switch of graphc's",
     "codegen/graphc_codegen/object_code/cache.py": "XDG_CACHE_HOME: where caches are kept on this machine",
 }

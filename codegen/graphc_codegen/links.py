@@ -28,10 +28,13 @@ REDUCTIONS = ("sum", "max", "min", "prod")
 #: So many groups of processes there may be; their communicators stand at the end of the table.
 GROUPS = 256
 
-#: The words by name: "steps" counts steps that talk to others, "begun" and "done" count the collectives of compiled steps; "waits" is 1 while a step waits for others;
-#: "in_place" is what MPI takes for an operand that the result replaces.
+#: The words by name: "steps" counts steps that talk to others, "begun" and "done" the collectives of compiled steps; "waits" is 1
+#: while a step waits for others; "in_place" is what MPI takes for an operand that the result replaces.
 WORDS = {
-    name: place for place, name in enumerate(["steps", "begun", "done", "waits", "in_place", *FUNCTIONS, *DATATYPES, *REDUCTIONS, "groups"])
+    name: place
+    for place, name in enumerate(
+        ["steps", "begun", "done", "waits", "in_place", *FUNCTIONS, *DATATYPES, *REDUCTIONS, "groups"]
+    )
 }
 
 #: Zeros mean that there is nobody to talk to.

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from graphc.cli import doctor as health
+from graphc.cli import ranks
 from graphc.cli.targets import compiled, graph_of, is_source, passes_of
 from graphc.errors import CODES
 from graphc.frames import clean
@@ -24,7 +25,9 @@ from graphc.suggest import nearest, question
 
 
 def train(args: Namespace) -> int:
-    """Train, print progress, write checkpoint and dump."""
+    """Train, print progress, write checkpoint and dump; with --ranks in processes that mpiexec starts."""
+    if args.ranks > 1:
+        return ranks.train(args)
     from graphc.examples.train_digits import Options, train
 
     def say(line: str) -> None:

@@ -1,4 +1,4 @@
-"""Reductions of gradients over processes: together in buckets, begun as soon as they can be and waited for as late as possible."""
+"""Reductions of gradients over processes: together in buckets, begun as soon as they can be, waited for as late as possible."""
 
 from __future__ import annotations
 
@@ -47,7 +47,11 @@ def bucket_reductions(graph: Graph) -> Graph:
     for id in talking:
         node = graph.node(id)
         graph.set_node(id, after=tuple(i for i in node.after if i not in levels))
-        if node.op.name == "AllReduce" and node.attrs["reduction"] == "sum" and node.type.dtype in ("float32", "float64"):
+        if (
+            node.op.name == "AllReduce"
+            and node.attrs["reduction"] == "sum"
+            and node.type.dtype in ("float32", "float64")
+        ):
             groups.setdefault((levels[id], node.attrs["group"], node.type.dtype), []).append(id)
     for members in groups.values():
         members.sort(key=lambda id: max(ready[v.node] for v in graph.node(id).inputs))

@@ -91,7 +91,9 @@ class Watch:
             message = np.array([stuck, gone], np.int64)
             self._sends.append((self._world.pulse.Isend(message, self._next), message))
         if now - self._heard_at > self._limit and gone < self._world.size:
-            self.end(f"rank {self._before} has not answered for {self._limit:g} s; the last completed step is {steps_done()}")
+            self.end(
+                f"rank {self._before} has not answered for {self._limit:g} s; the last completed step is {steps_done()}"
+            )
         if waits and stuck >= self._world.size:
             them = "has come to its end" if self._heard[_LEFT] else "waits, too"
             self.end(

@@ -279,7 +279,7 @@ def _where(stmt: Stmt | None) -> str:
 
 
 def _read_too(kernel: Kernel) -> int:
-    """How many of its outputs, the first ones, a kernel reads, too: all that it adds to; what is sent and received in one place."""
+    """How many of its outputs, the first ones, a kernel reads, too: all that it adds to; what is sent and received at once."""
     params = dict(kernel.params) if isinstance(kernel, NamedKernel) else {}
     return written(kernel) if params.get("accumulate") is True else int("in_place" in params)
 

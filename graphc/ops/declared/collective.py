@@ -254,7 +254,9 @@ _collective(
 
 def _begun(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     if not types or any(t.dtype != types[0].dtype for t in types):
-        raise DTypeError(f"AllReduceStart: got {', '.join(map(str, types)) or 'nothing'}, expected tensors of one dtype")
+        raise DTypeError(
+            f"AllReduceStart: got {', '.join(map(str, types)) or 'nothing'}, expected tensors of one dtype"
+        )
     joined = TensorType(types[0].dtype, (sum(t.size for t in types),))
     _checked("AllReduceStart", joined, attrs)
     return joined, REQUEST
