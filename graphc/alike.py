@@ -30,9 +30,10 @@ _ORIGIN = re.compile(r"  ; .*$", re.MULTILINE)
 def meet(graph: Graph, params: Mapping[int, Parameter]) -> bool:
     """Before a step of several processes is lowered: whether it talks to others. Nothing for one, and for a step that does not.
 
-    params: the Parameters by node id. In a data-parallel mode VerifyError GC164 if updates could differ. DisagreementError
-    GC191 in all processes if one of them has another graph. Then all parameters become those of the first process, but for
-    those with `layerwise_parallel`; random states become different ones, whose difference is the same for ever.
+    params: the Parameters by node id. DisagreementError GC191 in all processes if one of them has other collectives. In a
+    data-parallel mode the whole graph must be the same, and VerifyError GC164 if updates could differ. Then all parameters
+    become those of the first process, but for those with `layerwise_parallel`; random states become different ones, whose
+    difference is the same for ever.
     """
     world = processes.started()
     if world is None:
@@ -43,8 +44,11 @@ def meet(graph: Graph, params: Mapping[int, Parameter]) -> bool:
     talking = [node for _, node in walk_nodes(graph) if is_collective(node)]
     if not any(node.attrs.get("size", world.size) == world.size for node in talking):
         return bool(talking)
-    text = _ORIGIN.sub("", str(graph))
-    processes.agree(f"graph of {graph.name}", text.splitlines(), hashlib.sha256(text.encode()).hexdigest())
+    lines = _ORIGIN.sub("", str(graph)).splitlines()
+    if not is_data_parallel():
+        # Each process may compute what it likes: they must talk about the same.
+        lines = [f"{n.op.name}: {', '.join(map(str, n.types))} {dict(n.attrs)}" for n in talking if not n.graphs()]
+    processes.agree(f"graph of {graph.name}", lines, hashlib.sha256("\n".join(lines).encode()).hexdigest())
     if is_data_parallel():
         share([p for p in params.values() if not isinstance(p, PrintLog)], world.rank)
     return True
