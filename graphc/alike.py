@@ -14,8 +14,7 @@ from graphc.context import is_data_parallel
 from graphc.ir import Graph
 from graphc.ir import walk as walk_nodes
 from graphc.ops.functional.printing import PrintLog
-from graphc.passes.buckets import is_collective
-from graphc.passes.uniform import check_alike
+from graphc.passes.uniform import check_alike, is_collective
 
 if TYPE_CHECKING:
     from graphc.ops.tensor.tensor import Parameter

@@ -8,22 +8,11 @@ from typing import Any
 from graphc.context import is_data_parallel, parallel_settings
 from graphc.ir import Builder, Graph, Node, Origin
 from graphc.passes.tools import in_subgraphs
-from graphc.passes.uniform import differing
+from graphc.passes.uniform import differing, is_collective
 
 #: What a bucket holds at least, unless the setting all_reduce_fusion_config says where buckets end. A message costs some tens of
 #: microseconds whatever its size; of more than this the later part could be on its way while the first is computed.
 BUCKET_BYTES = 4 << 20
-
-_COLLECTIVES = (
-    "AllReduce", "AllGather", "ReduceScatter", "AllToAll", "Broadcast", "Reduce", "AllReduceStart",
-)  # fmt: skip
-
-
-def is_collective(node: Node) -> bool:
-    """Whether a node, or one of its subgraphs, talks to other processes."""
-    if node.op.name in _COLLECTIVES:
-        return bool(node.attrs["size"] > 1)
-    return any(is_collective(inner) for _, sub in node.graphs() for inner in sub.nodes())
 
 
 def bucket_reductions(graph: Graph) -> Graph:

@@ -17,6 +17,13 @@ _SAME = ("AllReduce", "AllGather", "Broadcast", "AllReduceStart", "AllReduceWait
 _DIFFERENT = ("ReduceScatter", "AllToAll", "Reduce")
 
 
+def is_collective(node: Node) -> bool:
+    """Whether a node, or one of its subgraphs, talks to other processes. What waits for a reduction is no collective itself."""
+    if node.op.name in _SAME + _DIFFERENT and node.op.name != "AllReduceWait":
+        return bool(node.attrs["size"] > 1)
+    return any(is_collective(inner) for _, sub in node.graphs() for inner in sub.nodes())
+
+
 def differing(graph: Graph, entries: Collection[int]) -> set[Value]:
     """The values of a graph that may differ between processes, where the Inputs and Params `entries` do."""
     found: set[Value] = set()
@@ -57,13 +64,15 @@ def _is_of_all(node: Node) -> bool:
 
 def check_alike(graph: Graph, apart: Collection[int]) -> None:
     """Raise VerifyError GC164 if a trained parameter, a state of its optimizer or a loss scale could get other values in one
-    process than in another. `apart` are the Params that each process has for itself, such as random states.
+    process than in another, or if one could begin a collective alone.
 
+    `apart` are the Params that each process has for itself, such as random states.
     What the forward pass keeps for itself, such as the moving averages of a BatchNorm, may differ.
     """
     entries = {n.id for n in map(graph.node, graph.inputs) if n.op.name == "Input"} | set(apart)
     while True:
         found = differing(graph, entries)
+        _check_branches(graph, found)
         new = {p for p, value in graph.updates if value in found} - entries
         wrong = [p for p in sorted(new) if _must_agree(graph, p)]
         if wrong:
@@ -71,6 +80,19 @@ def check_alike(graph: Graph, apart: Collection[int]) -> None:
         if not new:
             return
         entries |= new
+
+
+def _check_branches(graph: Graph, found: Collection[Value]) -> None:
+    """Raise VerifyError GC164 where a process may begin a collective that others do not."""
+    for node in graph.owners():
+        if is_collective(node) and any(v in found for v in (node.inputs[:1] if node.op.name == "If" else node.inputs)):
+            raise VerifyError(
+                f"%{node.id} {node.op.name} talks to other processes, but each decides by its own data whether, or how often",
+                code="GC164",
+                loc=node.loc,
+                help="reduce in front of it, or reduce the condition: ops.AllReduce(ops.ReduceOp.MAX)(flag)",
+                nodes=[node.id],
+            )
 
 
 def _must_agree(graph: Graph, param: int) -> bool:

@@ -106,6 +106,7 @@ def test_what_could_differ_is_refused_with_the_reason(found: Any) -> None:
         assert "[GC164] the update of 'a.weight'" in told["unreduced"]
         assert "grads = self.grad_reducer(grads)" in told["unreduced"]
         assert "is decided by this process's own data" in told["own flag"]
+        assert "If talks to other processes, but each decides by its own data" in told["own turn"]
         assert "[GC191] rank 2 has another graph of TrainOneStepCell than rank 0" in told["shapes"]
         assert "rank 0:     %0 x: f32[4,20] = Input()" in told["shapes"]
         assert "rank 2:     %0 x: f32[5,20] = Input()" in told["shapes"]
