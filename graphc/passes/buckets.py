@@ -98,7 +98,7 @@ def _together(graph: Graph, bucket: Sequence[Node]) -> None:
         attrs={"reduction": "sum", "group": last.attrs["group"], "size": last.attrs["size"]},
         after=after,
     )
-    result = g.AllReduceWait(*start.outputs)
+    result = g.AllReduceWait(*start.outputs, size=last.attrs["size"])
     at = 0
     for n in bucket:
         part = g.Slice(result, begin=(at,), size=(n.type.size,), step=(1,)) if len(bucket) > 1 else result

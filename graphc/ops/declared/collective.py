@@ -18,7 +18,7 @@ from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Alias, Attrs, ByAttributes, Kernel, NoGrad, Operands, TypeRule, Types
 from graphc.ir.types import HALVES
 from graphc.ops.declared.batching import leading
-from graphc.ops.declared.rules import MOVED, Array, floats, integers
+from graphc.ops.declared.rules import MOVED, Array, check_dtype, floats, integers
 from graphc.processes import WORLD as WORLD
 
 REDUCTIONS = processes.REDUCTIONS
@@ -252,6 +252,9 @@ _collective(
 # ---- begun and waited for apart
 
 
+_BEGUN = ("float32", "float64")
+
+
 def _begun(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     if not types or any(t.dtype != types[0].dtype for t in types):
         raise DTypeError(
@@ -268,6 +271,9 @@ def _start(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) ->
     for x in inputs:
         k.copy(x, pending, (x.type.size,), 0, (1,), at, (1,))
         at += x.type.size
+    if attrs["size"] == 1:
+        k.fill(request, 0)
+        return
     params = {**_call("all_reduce", attrs), "dtype": pending.type.dtype, "count": at, "received": at}
     k.call("collective_start", (), (pending, request), **params, in_place=True)
 
@@ -284,15 +290,20 @@ op(
     infer=_begun,
     ref=_start_ref,
     grad=NO_GRAD,
-    lower=Kernel(_start, ("float32", "float64")),
+    lower=Kernel(_start, _BEGUN),
     effect=True,
     rush=-1,
+    samples=lambda: [
+        Sample((floats(3, 5), floats(7)), {"reduction": "sum", "group": WORLD, "size": 1}),
+        Sample((floats(2),), {"reduction": "sum", "group": WORLD, "size": 1}),
+    ],
     doc="begins the AllReduce of tensors that are joined, each flat: the place of the result, and MPI's request. Runs as soon as"
     " they are there",
 )
 
 
 def _waited(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    check_dtype("AllReduceWait", "pending", types[0], _BEGUN)
     if types[1] != REQUEST:
         raise DTypeError(f"AllReduceWait: request is {types[1]}, expected what AllReduceStart gives, {REQUEST}")
     return (types[0],)
@@ -300,17 +311,20 @@ def _waited(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 def _wait(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     out = outputs[0]
-    k.call("collective_wait", (inputs[1],), (out,), dtype=out.type.dtype, received=out.type.size, in_place=True)
+    if attrs["size"] > 1:
+        k.call("collective_wait", (inputs[1],), (out,), dtype=out.type.dtype, received=out.type.size, in_place=True)
 
 
 op(
     "AllReduceWait",
     "pending request",
+    attrs={"size": REQUIRED},
     infer=_waited,
-    ref=lambda pending, request: pending,
+    ref=lambda pending, request, size: pending,
     grad=NO_GRAD,
-    lower=Kernel(_wait, ("float32", "float64"), in_place=True),
+    lower=Kernel(_wait, _BEGUN, in_place=True),
     effect=True,
     rush=1,
+    samples=lambda: [Sample((floats(6), np.zeros(REQUEST.shape, np.int64)), {"size": 1})],
     doc="the result of an AllReduce that has begun, in the place that it was given. Runs as late as it can",
 )
