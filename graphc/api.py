@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from graphc import collector, context, passes, watches
+from graphc import alike, collector, context, passes, processes, watches
 from graphc.build import build, kernel_error, notes_of, pipeline_of, refuse_gradients, too_large
 from graphc.debug import switches, threads
 from graphc.entry import Entry
@@ -118,6 +118,7 @@ class CompiledStep(Shown):
         with failing("running the passes", outermost=True, deep=True):
             self._stages = passes.run(traced.graph, pipeline)
             refuse_gradients(self.graph)
+            self._talks = alike.meet(self.graph, traced.params)
         passed_at = time.perf_counter()
         on = switches()
         with failing("lowering", locations=self._locations, outermost=True, deep=True):
@@ -293,6 +294,8 @@ class CompiledStep(Shown):
                 log.flush()
             for watch in self._watches:
                 watch(1)
+            if self._talks:
+                processes.count_steps(1)
         return self._returned(outputs)
 
     def _returned(self, outputs: list[Any]) -> Any:
@@ -333,6 +336,8 @@ class CompiledStep(Shown):
                     log.flush()
                 for watch in self._watches:
                     watch(count)
+                if self._talks:
+                    processes.count_steps(count)
                 begin += count
             outputs: list[Any] = [Tensor.wrap(read()) for read in self._readers]
         kept_arrays = inputs | {id: np.concatenate([part[k] for part in arrays]) for k, id in enumerate(written)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from graphc import processes
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 
 GRAPH_MODE = 0
@@ -72,7 +73,11 @@ class ParallelMode:
 
 @dataclass(frozen=True)
 class ParallelSettings:
-    """Settings that training cells read: one process, so that every mode computes what stand_alone does."""
+    """Settings that training cells read. device_num and global_rank are what mpiexec says, when they are read.
+
+    all_reduce_fusion_config  None, or rising numbers of gradients, in the order in which they get ready, behind each of which
+                              a new bucket begins; by default buckets have BUCKET_BYTES
+    """
 
     parallel_mode: str = ParallelMode.STAND_ALONE
     gradients_mean: bool = False
@@ -82,21 +87,38 @@ class ParallelSettings:
     enable_parallel_optimizer: bool = False
     full_batch: bool = False
     pipeline_stages: int = 1
+    all_reduce_fusion_config: tuple[int, ...] | None = None
 
 
 _settings = ParallelSettings()
 
+#: Modes in which every process trains the same parameters on its part of the data.
+_DATA_PARALLEL = (ParallelMode.DATA_PARALLEL, ParallelMode.HYBRID_PARALLEL)
+
 
 def parallel_settings() -> ParallelSettings:
     """The settings as they are now."""
-    return _settings
+    if processes.started() is None:
+        return _settings
+    return replace(_settings, device_num=processes.size(), global_rank=processes.rank())
+
+
+def is_data_parallel() -> bool:
+    """Whether training cells reduce their gradients in the parallel mode that is set."""
+    return _settings.parallel_mode in _DATA_PARALLEL
 
 
 def set_parallel(**changes: Any) -> None:
-    """Change settings. ArgumentValueError for unknown ones and for values that need more than this process."""
+    """Change settings. A parallel mode joins the other processes, if mpiexec has started several.
+
+    ArgumentValueError for unknown settings, and for values that need more processes than there are.
+    """
     global _settings
     known = ParallelSettings.__dataclass_fields__
-    only = {"device_num": 1, "global_rank": 0, "pipeline_stages": 1, "enable_parallel_optimizer": False}
+    if changes.get("parallel_mode", ParallelMode.STAND_ALONE) != ParallelMode.STAND_ALONE:
+        processes.start()
+    count, rank = processes.size(), processes.rank()
+    only = {"device_num": count, "global_rank": rank, "pipeline_stages": 1, "enable_parallel_optimizer": False}
     for name, value in changes.items():
         if name not in known:
             raise ArgumentValueError(
@@ -105,18 +127,38 @@ def set_parallel(**changes: Any) -> None:
         if name == "parallel_mode" and value not in ParallelMode.MODE_LIST:
             modes = ", ".join(ParallelMode.MODE_LIST)
             raise ArgumentValueError(f"parallel_mode must be one of {modes}, got {value!r}", loc=user_loc())
+        if name == "all_reduce_fusion_config":
+            changes[name] = _fusion(value)
+            continue
         kind = type(known[name].default)
         if type(value) is not kind:
             raise ArgumentTypeError(
                 f"{name} must be of type {kind.__name__}, got {type(value).__name__}", loc=user_loc()
             )
         if value != only.get(name, value):
-            raise ArgumentValueError(
-                f"{name}={value} needs several processes; graphc trains in one, where {name} is {only[name]}",
-                loc=user_loc(),
-            )
+            raise ArgumentValueError(_unmet(name, value, only[name], count), loc=user_loc())
     _settings = replace(_settings, **changes)
     _changed()
+
+
+def _unmet(name: str, value: Any, only: Any, count: int) -> str:
+    """Why a setting cannot have a value."""
+    if count == 1:
+        return f"{name}={value} needs several processes; graphc trains in one, where {name} is {only}"
+    return f"{name}={value} is not available, only {only}: there are {count} processes, each with all parameters"
+
+
+def _fusion(value: Any) -> tuple[int, ...] | None:
+    """Where buckets end. Raises ArgumentTypeError for no list of ints, ArgumentValueError unless they rise from 1."""
+    if value is None:
+        return None
+    if not isinstance(value, (list, tuple)) or not all(type(n) is int for n in value):
+        raise ArgumentTypeError(f"all_reduce_fusion_config must be a list of ints, got {value!r}", loc=user_loc())
+    if any(b <= a for a, b in zip((0, *value), value, strict=False)):
+        raise ArgumentValueError(
+            f"all_reduce_fusion_config must be rising numbers of gradients, got {value!r}", loc=user_loc()
+        )
+    return tuple(value)
 
 
 def reset_parallel() -> None:

@@ -12,6 +12,7 @@ GRAPHC_TRACEBACK=full      keep graphc's own frames in tracebacks
 GRAPHC_NUM_THREADS=n       threads of a step (default: the CPUs this process may use)
 GRAPHC_PROFILE=1           profiling build: every kernel call counts its time, see `CompiledStep.timings`
 GRAPHC_FIND_NAN=1          find the first infinity or NaN of a step and where it comes from (docs/debugging.md)
+GRAPHC_RANK_TIMEOUT=s      after so many seconds without a sign of life of a process all others end (default: 60; 0: never)
 GRAPHC_SIGNATURES=n        compiled steps that a Cell keeps (default: 128), the one that was not called for longest goes
 """
 
@@ -26,6 +27,10 @@ from pathlib import Path
 
 #: Linux: the microseconds of CPU time that the cgroup of this process has in a period, or "max", and the period.
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+
+#: How many processes mpiexec has started on this machine.
+_LOCAL = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,7 @@ class Switches:
     profile: bool = False
     find_nan: bool = False
     signatures: int = 128
+    rank_timeout: float = 60.0
 
 
 def _from_environment() -> Switches:
@@ -64,6 +70,7 @@ def _from_environment() -> Switches:
         profile=env.get("GRAPHC_PROFILE", "0") not in ("", "0"),
         find_nan=env.get("GRAPHC_FIND_NAN", "0") not in ("", "0"),
         signatures=_integer("GRAPHC_SIGNATURES", 128),
+        rank_timeout=float(_integer("GRAPHC_RANK_TIMEOUT", 60)),
     )
 
 
@@ -93,12 +100,21 @@ def _integer(name: str, default: int) -> int:
 def threads() -> int:
     """How many threads a step may have: GRAPHC_NUM_THREADS, else the CPUs of this process and what its cgroup grants.
 
+    Where mpiexec has started several processes on this machine and has bound none to CPUs of its own, these are divided.
     Raises ValueError for a number below 1.
     """
     wanted = switches().threads
     if wanted < 0:
         raise ValueError(f"GRAPHC_NUM_THREADS must be positive, got {wanted}")
-    return wanted or cpus()
+    return wanted or max(1, cpus() // _sharing())
+
+
+@cache
+def _sharing() -> int:
+    """How many processes that mpiexec has started share the CPUs of this one."""
+    told = next((n for v in _LOCAL if (n := os.environ.get(v, "")).isdigit()), "1")
+    bound = hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) < (os.cpu_count() or 1)
+    return 1 if bound else max(1, int(told))
 
 
 @cache

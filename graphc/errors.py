@@ -189,6 +189,7 @@ CODES: dict[str, str] = {
     "GC161": "An overflow check that does not hold: it tests nothing, gradients bypass it, or an update does not wait for it.",
     "GC162": "The text of a graph does not parse.",
     "GC163": "A graph breaks a rule of the IR.",
+    "GC164": "An update of a training over several processes could differ between them.",
     "GC170": "A compiled step was called with other shapes, dtypes or constants than it was compiled for.",
     "GC171": "A Cell is compiled again and again, because something that it is compiled for keeps changing.",
     "GC180": "The code generator failed: a bug in graphc.",
@@ -198,6 +199,7 @@ CODES: dict[str, str] = {
     "GC184": "A step, or a value, needs more memory than can be had.",
     "GC185": "A part of graphc failed in a way that it does not expect: a bug, or arguments that nobody has tried.",
     "GC190": "A checkpoint does not match.",
+    "GC191": "The processes of a training disagree: they have made different graphs, or have different numbers of batches.",
     "GC192": "The record of a training run is not what `graphc report` reads.",
     "GC193": "A step, or a node of it, cannot be written in the form that an export is asked for.",
     "GC200": "A data set's source or transform, a function of the user's, raised an exception.",
@@ -441,6 +443,12 @@ class CheckpointError(GraphcError, ValueError):
     """A checkpoint that does not match."""
 
     default_code = "GC190"
+
+
+class DisagreementError(GraphcError, RuntimeError):
+    """Processes that train together but are not about to do the same."""
+
+    default_code = "GC191"
 
 
 class StateDictError(CheckpointError, RuntimeError):

@@ -53,8 +53,8 @@ OPS = {
     # ---- more than one process
     **_names(
         _ONE_PROCESS,
-        "AllGather AllGatherV AlltoAll AlltoAllV AlltoAllVC Barrier BatchISendIRecv Broadcast CollectiveGather"
-        " CollectiveScatter NeighborExchange NeighborExchangeV2 P2POp Pull Push Receive Reduce ReduceScatter ReduceScatterV"
+        "AllGatherV AlltoAllV AlltoAllVC BatchISendIRecv CollectiveGather"
+        " CollectiveScatter NeighborExchange NeighborExchangeV2 P2POp Pull Push Receive ReduceScatterV"
         " Reshard Send TCPStore _AllSwap all_gather all_gather_into_tensor all_gather_into_tensor_uneven all_gather_matmul"
         " all_gather_object all_to_all all_to_all_single all_to_all_v_c barrier batch_isend_irecv broadcast"
         " broadcast_object_list destroy_process_group distribute gather_into_tensor gather_object get_backend"

@@ -33,6 +33,7 @@ BASE = {
         "frames",
         "grammar",
         "instead",
+        "processes",
         "scripts",
         "suggest",
     )
@@ -54,7 +55,8 @@ ALLOWED = {
     "graphc.failures": {"graphc.dispatch", "graphc.errors", "graphc.debug", "graphc.frames", "graphc_codegen.forks"},
     "graphc.files": {"graphc.errors"},
     "graphc.scripts": {"graphc.errors", "graphc.debug", "graphc.suggest"},
-    "graphc.context": {"graphc.errors"},
+    "graphc.context": {"graphc.errors", "graphc.processes"},
+    "graphc.processes": {"graphc.debug", "graphc.errors", "graphc.suggest", "graphc_codegen.links"},
     "graphc.ir": BASE,
     "graphc.ops": IR,
     "graphc.nn": OPS,
@@ -139,8 +141,8 @@ LATE = {
 }
 #: The generator's rooms and single files: each imports only what stands before it, inside functions too.
 ROOMS = (
-    "errors", "forks", "dtypes", "target", "writer", "kernel_facts", "scalars", "program", "loops", "kernels", "text", "validate",
-    "object_code", "run", "shared_object",
+    "errors", "forks", "dtypes", "target", "links", "writer", "kernel_facts", "scalars", "program", "loops", "kernels", "text",
+    "validate", "object_code", "run", "shared_object",
 )  # fmt: skip
 #: Modules that import each other, inside functions included. There are no others.
 CIRCLES = {("graphc.ir.graph", "graphc.ir.text"): "a graph prints itself"}
@@ -151,6 +153,7 @@ OUTSIDE = {
     "llvmlite": ("codegen/", "graphc/cli/doctor.py"),
     "jinja2": ("codegen/",),
     "malt": ("graphc/trace/",),
+    "mpi4py": ("graphc/processes/",),
     "pytest": ("graphc/testing/plugin.py",),
     "hypothesis": ("graphc/testing/strategies.py",),
 }
@@ -158,6 +161,8 @@ OUTSIDE = {
 ENVIRONMENT = {
     "graphc/debug.py": "the switches",
     "graphc/cli/looking.py": "NO_COLOR, which is no switch of graphc's",
+    "graphc/processes/launch.py": "what mpiexec tells the processes that it starts",
+    "graphc/cli/ranks.py": "what it starts has the same, and a little more",
     "codegen/graphc_codegen/object_code/cache.py": "XDG_CACHE_HOME: where caches are kept on this machine",
 }
 

@@ -131,4 +131,6 @@ KERNEL_FACTS = {
     "search": KernelFacts(),
     "log": KernelFacts(divisible=False),
     "custom": KernelFacts(divisible=False),
+    "collective_start": KernelFacts(outputs=2, divisible=False),
+    "collective_wait": KernelFacts(divisible=False),
 }

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -26,7 +26,8 @@ __all__ = [
     "ALIGNMENT", "ITEMSIZE", "MARKS", "SCALAR_OPS",
     "Access", "Buffer", "Call", "ChainKernel", "If", "Instr", "Kernel", "LoopKernel", "NamedKernel", "Output", "Param",
     "Program", "Space", "Stmt", "While",
-    "blocks", "contiguous_strides", "divisible", "exchanges", "facts", "has_loops", "in_rows", "may_overwrite", "reach",
+    "blocks", "collective_groups", "contiguous_strides",
+    "divisible", "exchanges", "facts", "has_loops", "in_rows", "may_overwrite", "reach",
     "result_domain",
     "symbol", "watches", "written",
 ]  # fmt: skip
@@ -304,6 +305,12 @@ def exchanges(kernel: Kernel) -> bool:
 def is_custom(kernel: Kernel) -> bool:
     """Whether a kernel is a user's function, which may fail: all threads meet before it and after it."""
     return isinstance(kernel, NamedKernel) and kernel.name == "custom"
+
+
+def collective_groups(kernels: Iterable[Kernel]) -> set[int]:
+    """The numbers of the groups of processes in which kernels begin collectives."""
+    begun = (dict(k.params) for k in kernels if isinstance(k, NamedKernel) and k.name == "collective_start")
+    return {group for p in begun if isinstance(group := p["group"], int)}
 
 
 @dataclass(frozen=True, slots=True)

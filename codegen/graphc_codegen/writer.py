@@ -24,7 +24,7 @@ SCRATCH = 4096
 #: The words of a thread's context, CONTEXT bytes in all. "table" must be the first.
 WORDS = {
     "table": 0, "thread": 1, "barrier": 2, "scratch": 3, "pool": 4, "profile": 5, "patience": 6, "base": 7, "tickets": 8,
-    "failure": 9, "interrupt": 10, "interrupted": 11,
+    "failure": 9, "interrupt": 10, "interrupted": 11, "links": 12,
 }  # fmt: skip
 CONTEXT = 128
 #: What a profiling build counts of every call, by word: cycles that it waited for other threads and that it worked, how often it
@@ -461,6 +461,16 @@ class Writer:
         with self._conditional():
             body()
         self.do(f"br label %end{k}")
+        self._label(f"end{k}")
+
+    def until(self, body: Callable[[], str]) -> None:
+        """Repeat `body` until the i1 that it gives is true."""
+        self._names += 1
+        k = self._names
+        self.do(f"br label %again{k}")
+        self._label(f"again{k}")
+        with self._conditional():
+            self.do(f"br i1 {body()}, label %end{k}, label %again{k}")
         self._label(f"end{k}")
 
     def by_one(self, body: Callable[[], None]) -> None:

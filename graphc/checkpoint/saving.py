@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from graphc import processes
 from graphc.arguments import no_effect, only
 from graphc.checkpoint import background, ckpt_file, safetensors_file
 from graphc.checkpoint.entries import Array, to_text
 from graphc.checkpoint.names import file_to_save
+from graphc.context import is_data_parallel
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.files import make_directory
 from graphc.nn.cell.cell import Cell
@@ -44,8 +46,8 @@ def save_checkpoint(
     whether to write it. append_dict: what else to write: numbers, texts, tensors, and dicts of JSON values.
     ckpt_file_name: "x.ckpt" is MindSpore's format, "x.safetensors" safetensors; any other name gets the suffix of
     `format`. crc_check: write a CRC-32. async_save: True, "thread" or "process" write a copy, made before this returns,
-    in the background; an error is raised by the next save or load. integrated_save: there is one process, and every
-    parameter is whole.
+    in the background; an error is raised by the next save or load. integrated_save: every parameter is whole. Of the
+    processes of a data-parallel training, all of which may call this, the first one writes.
 
     The file appears complete or not at all (temporary file, fsync, rename); missing directories are made. It takes no memory
     unless async_save; what is saved should not be trained meanwhile. Raises ArgumentTypeError for another kind of object,
@@ -67,6 +69,8 @@ def save_checkpoint(
                     help="write a .ckpt file, or its parts: ops.view_as_real(x)",
                 )
     background.finish()
+    if is_data_parallel() and processes.rank() != 0:
+        return target
     make_directory(target.parent)
     write = ckpt_file.write if format == "ckpt" else safetensors_file.write
     if not async_save:

@@ -10,6 +10,7 @@ import sys
 from argparse import Namespace
 
 from graphc.cli import doctor as health
+from graphc.cli import ranks
 from graphc.cli.looking import emit
 from graphc.cli.targets import Target, target
 from graphc.errors import CODES
@@ -20,7 +21,9 @@ from graphc.suggest import question
 
 
 def train(args: Namespace) -> int:
-    """Train, print progress, write checkpoint and dump."""
+    """Train, print progress, write checkpoint and dump; with --ranks in processes that mpiexec starts."""
+    if args.ranks > 1:
+        return ranks.train(args)
     from graphc.examples.train_digits import Options, train
 
     def say(line: str) -> None:

@@ -279,6 +279,20 @@ def _add_train(commands: _Commands[argparse.ArgumentParser]) -> None:
     train.add_argument(
         "--seed", type=_integer(0, 2**32 - 1), default=1, metavar="N", help="of weights and order (default %(default)s)"
     )
+    train.add_argument(
+        "--resume", action="store_true", help="go on behind the last epoch that a run of several processes finished"
+    )
+    train.add_argument(
+        "--ranks",
+        type=_integer(1),
+        default=1,
+        metavar="N",
+        help="start so many processes, which share every batch, by mpiexec",
+    )
+    train.add_argument(
+        "--max-restarts", type=_integer(0), default=0, metavar="N",
+        help="with --ranks: when processes fail, start them again up to so many times, behind the last epoch",
+    )  # fmt: skip
     train.add_argument("--limit-steps", type=_integer(1), metavar="N", help="stop after that many steps")
     train.add_argument(
         "--out",

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import graphc
-from graphc import Tensor, nn
-from graphc.checkpoint import save_checkpoint
+from graphc import Tensor, nn, parallel
+from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
 from graphc.dataset import Digits, load_digits
 from graphc.errors import ArgumentValueError
 from graphc.examples.lenet import LeNet5
@@ -29,6 +29,9 @@ EVALUATION_BATCH = 128
 #: Images are moved by up to this many pixels, which is the empty margin around the digits.
 SHIFT = 2
 
+#: What a run of several processes leaves behind after each epoch, for one that goes on; gone when it is done.
+_LAST = "last.ckpt"
+
 
 @dataclass(frozen=True)
 class Options:
@@ -37,7 +40,9 @@ class Options:
     epochs: passes over the data. batch_size: images per step; a remainder is left out. lr: learning rate of the first
     epoch, which falls to zero along half a cosine. momentum: of the optimizer. loss_scale: the first scale; it
     doubles after `scale_window` steps without overflow and halves on each overflow. seed: of weights, order and
-    shifts. out: directory for the checkpoint and the dump. limit_steps: stop after that many steps.
+    shifts. out: directory for the checkpoint and the dump. limit_steps: stop after that many steps. resume: go on behind the
+    last epoch that a run with the same options has finished there, if it has; the same numbers come out. Of several processes,
+    which mpiexec has started, each takes its part of every batch.
     """
 
     epochs: int = 20
@@ -49,6 +54,7 @@ class Options:
     seed: int = 1
     out: str | Path = Path("out") / "digits"
     limit_steps: int | None = None
+    resume: bool = False
 
 
 class Result(NamedTuple):
@@ -91,15 +97,26 @@ def train(options: Options, say: Callable[[str], None]) -> Result:
     Raises ArgumentValueError where the batch does not fit the data or `out` cannot be written. An interruption leaves
     no file.
     """
+    parallel.init()
+    rank, ranks = parallel.get_rank(), parallel.get_group_size()
+    if ranks > 1:
+        graphc.set_auto_parallel_context(parallel_mode=graphc.ParallelMode.DATA_PARALLEL, gradients_mean=True)
+    if rank:
+        say = _silent
     data = load_digits()
-    out = _checked(options, data)
+    out = _checked(options, data, ranks)
     graphc.set_seed(options.seed)
     cell, network = training_cell(options)
     say(
         f"LeNet-5 on {len(data.train_images)} handwritten digits, {len(data.test_images)} held out;"
-        f" batches of {options.batch_size}, {options.epochs} epochs"
+        f" batches of {options.batch_size}, {options.epochs} epochs" + (f", {ranks} processes" if ranks > 1 else "")
     )
-    example = Tensor(data.train_images[: options.batch_size]), Tensor(data.train_labels[: options.batch_size])
+    first = _resumed(cell, options, out, say)
+    part = slice(rank * options.batch_size // ranks, (rank + 1) * options.batch_size // ranks)
+    example = (
+        Tensor(data.train_images[: options.batch_size][part]),
+        Tensor(data.train_labels[: options.batch_size][part]),
+    )
     step = graphc.compile(cell, *example)
     origin = "from the object cache" if step.cache_hit else "new object code"
     say(
@@ -107,13 +124,16 @@ def train(options: Options, say: Callable[[str], None]) -> Result:
         f" in {len(step.passes)} passes"
     )
     progress = _Progress(options, len(data.train_images) // options.batch_size, say)
-    _run(step, cell, data, options, progress)
+    _run(step, cell, data, options, progress, part, first, out)
     accuracy = evaluate(network, data.test_images, data.test_labels)
     right = round(accuracy * len(data.test_images))
     say(f"test accuracy {accuracy:.2%} ({right} of {len(data.test_images)}), {progress.seconds:.1f} s of training")
     # The checkpoint last: a run that was interrupted until here has written none.
-    step.dump(out / "dump")
+    if not rank:
+        step.dump(out / "dump")
     checkpoint = save_checkpoint(cell, out / "lenet.safetensors")
+    if not rank:
+        (out / _LAST).unlink(missing_ok=True)
     say(f"checkpoint  {checkpoint}")
     say(f"graph dump  {out / 'dump'}")
     return Result(
@@ -128,9 +148,26 @@ def train(options: Options, say: Callable[[str], None]) -> Result:
     )
 
 
-def _checked(options: Options, data: Digits) -> Path:
+def _silent(line: str) -> None:
+    """What processes other than the first have to say."""
+
+
+def _resumed(cell: nn.Cell, options: Options, out: Path, say: Callable[[str], None]) -> int:
+    """The epoch to begin with, the cell being as it was before that."""
+    if not options.resume or not (out / _LAST).exists():
+        return 0
+    held = load_checkpoint(out / _LAST)
+    epoch = int(held.pop("epochs_done"))
+    load_param_into_net(cell, held, strict_load=True)
+    say(f"going on behind epoch {epoch}, from {out / _LAST}")
+    return epoch
+
+
+def _checked(options: Options, data: Digits, ranks: int) -> Path:
     """The output directory, known to be writable before any time is spent."""
     count = len(data.train_images)
+    if options.batch_size % ranks:
+        raise ArgumentValueError(f"batches of {options.batch_size} cannot be divided among {ranks} processes")
     if not 1 <= options.batch_size <= count:
         raise ArgumentValueError(f"the batch size is {options.batch_size}, there are {count} images to train on")
     out = Path(options.out)
@@ -144,8 +181,10 @@ def _checked(options: Options, data: Digits) -> Path:
     return out
 
 
-def _run(step: Any, cell: Any, data: Digits, options: Options, progress: _Progress) -> None:
-    """All epochs, or as many steps as `limit_steps` allows."""
+def _run(
+    step: Any, cell: Any, data: Digits, options: Options, progress: _Progress, part: slice, begin: int, out: Path
+) -> None:
+    """All epochs from `begin`, or as many steps as `limit_steps` allows, on this part of every batch."""
     rng = np.random.default_rng(options.seed)
     size = options.batch_size
     for epoch in range(options.epochs):
@@ -158,10 +197,15 @@ def _run(step: Any, cell: Any, data: Digits, options: Options, progress: _Progre
                 progress.finish()
                 return
             batch = order[first : first + size]
-            images = np.roll(data.train_images[batch], rng.integers(-SHIFT, SHIFT + 1, 2), (2, 3))
-            loss, overflow, scale = step(Tensor.wrap(images), Tensor.wrap(data.train_labels[batch]))
+            shift = rng.integers(-SHIFT, SHIFT + 1, 2)
+            if epoch < begin:
+                continue  # Only the random numbers are drawn.
+            images = np.roll(data.train_images[batch[part]], shift, (2, 3))
+            loss, overflow, scale = step(Tensor.wrap(images), Tensor.wrap(data.train_labels[batch[part]]))
             progress.step(float(loss), bool(overflow), float(scale))
         progress.finish()
+        if begin <= epoch < options.epochs - 1 and parallel.get_group_size() > 1:
+            save_checkpoint(cell, out / _LAST, append_dict={"epochs_done": epoch + 1})
 
 
 class _Progress:

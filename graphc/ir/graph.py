@@ -21,7 +21,7 @@ import numpy as np
 from graphc.errors import GraphcError, Loc, VerifyError
 from graphc.grammar import REGIONS as REGIONS
 from graphc.grammar import Region as Region
-from graphc.ir.op import OpDef, get_op
+from graphc.ir.op import ByAttributes, Lowering, OpDef, get_op
 from graphc.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -111,6 +111,12 @@ class Node:
     def type(self) -> TensorType:
         """The type of the first result."""
         return self.types[0]
+
+    @property
+    def lower(self) -> Lowering | None:
+        """How it becomes kernels."""
+        lower = self.op.lower
+        return lower.choose(self.attrs) if isinstance(lower, ByAttributes) else lower
 
     @property
     def outputs(self) -> tuple[Value, ...]:
@@ -245,7 +251,7 @@ class Graph:
         """All ids in the deterministic topological order.
 
         Of the nodes that are ready the one of the earliest region comes first, then the smallest id: so what belongs
-        together stands together, as far as operands and order edges allow.
+        together stands together, as far as operands and order edges allow. An op's `rush` goes before its region.
         """
         if self._order is None:
             self._order = tuple(self._sorted())
@@ -261,7 +267,7 @@ class Graph:
         networkx's lexicographical_topological_sort takes four times as long for the same order.
         """
         bound = max(self._data, default=0) + 1
-        keys = {id: _RANK[data["node"].region] * bound + id for id, data in self._data.items()}
+        keys = {id: self._key(data["node"]) * bound + id for id, data in self._data.items()}
         waits = {id: len(predecessors) for id, predecessors in self._pred.items()}
         ready = [keys[id] for id, count in waits.items() if not count]
         heapq.heapify(ready)
@@ -272,6 +278,10 @@ class Graph:
                 waits[user] -= 1
                 if not waits[user]:
                     heapq.heappush(ready, keys[user])
+
+    @staticmethod
+    def _key(node: Node) -> int:
+        return (node.op.rush + 1) * len(REGIONS) + _RANK[node.region]
 
     def __iter__(self) -> Iterator[Node]:
         """The nodes in topological order."""

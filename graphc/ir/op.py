@@ -91,23 +91,32 @@ class Reduce(NamedTuple):
 class Kernel(NamedTuple):
     """Calls of named kernels: `fn(k, inputs, outputs, attrs)` over the call builder `k` that lower passes in.
 
-    `dtypes` are the dtypes that operand 0 may have; `double`, if there is one, is what to do for float64.
+    `dtypes` are the dtypes that operand 0 may have; `double`, if there is one, is what to do for float64. With `in_place` the
+    result is operand 0's memory, which the calls write.
     """
 
     fn: KernelRule
     dtypes: tuple[str, ...] = ("float32",)
     double: KernelRule | None = None
+    in_place: bool = False
 
 
 class Alias:
     """The result is operand 0's memory; no code."""
 
 
+class ByAttributes(NamedTuple):
+    """One of several lowerings by a node's attributes, see `Node.lower`; mostly `usual`."""
+
+    choose: Callable[[Attrs], Any]
+    usual: Any
+
+
 class Structural:
     """Handled by the lowering itself; a closed list: Input, Param, Constant, Assign, If."""
 
 
-Lowering = Scalar | Strided | Reduce | Kernel | Alias | Structural
+Lowering = Scalar | Strided | Reduce | Kernel | Alias | Structural | ByAttributes
 
 
 class NoGrad:
@@ -147,6 +156,7 @@ class OpDef:
     samples     what the registry-wide tests try
     check       more rules of the verifier: (graph, node) -> messages, or errors where users can break the rule
     effect      ordered by order edges; never merged with an equal node
+    rush        where it stands among nodes that could run: -1 before all others, 1 behind them
     jvp         forward rule; None: the gradient rule transposed, which is exact for every rule that is linear in its dys
     batch       batching rule of vmap; None: that of its class (elementwise, reduction), else a loop over the axis
     """
@@ -164,6 +174,7 @@ class OpDef:
     doc: str
     jvp: ForwardRule | None = None
     batch: BatchRule | None = None
+    rush: int = 0
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -228,6 +239,7 @@ def op(
     samples: Callable[[], Iterable[Sample]] | None = None,
     check: Callable[[Graph, Node], Iterable[str | GraphcError]] | None = None,
     effect: bool = False,
+    rush: int = 0,
     doc: str = "",
 ) -> OpDef:
     """Declare an op and register it. `operands` is a space-separated list of names."""
@@ -247,6 +259,7 @@ def op(
         doc,
         jvp,
         batch,
+        rush,
     )
     _REGISTRY[name] = definition
     return definition

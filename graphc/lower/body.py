@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from graphc.errors import LoweringError
 from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.lowering import Operand
-from graphc.ir.op import Alias
+from graphc.ir.op import Alias, Kernel
 from graphc.lower.buffers import Buffers, Held
 from graphc.lower.calls import Calls, LoopBuilder, kernel_node, note_of, walk
 from graphc.lower.fuse import Group, Step, fuse, uniform_values
@@ -81,7 +81,7 @@ class Body:
                 self._if(step)
             elif step.op.name == "While":
                 self._while(step)
-            elif step.op.name == "Assign" or isinstance(step.op.lower, Alias):
+            elif step.op.name == "Assign" or isinstance(step.lower, Alias):
                 pass  # No code: `source` looks through it.
             else:
                 self._kernel(step)
@@ -105,7 +105,7 @@ class Body:
 
     def _is_alias(self, node: Node) -> bool:
         """Whether a node's result is, perhaps with other strides, operand 0's memory."""
-        return isinstance(node.op.lower, Alias) or node.id in self.views.nodes
+        return isinstance(node.lower, Alias) or _is_in_place(node) or node.id in self.views.nodes
 
     def source(self, value: Value) -> Value:
         """The value whose memory holds this one: behind aliases and views, and behind Assign the assigned value."""
@@ -263,7 +263,8 @@ class Body:
 
     def _kernel(self, node: Node) -> None:
         inputs = [Operand(self.of(v), self.graph.type(v), self.views.read(v)) for v in node.inputs]
-        outputs = [Operand(self._new(v), self.graph.type(v), self.views.written(v)) for v in node.outputs]
+        place = self.of if _is_in_place(node) else self._new
+        outputs = [Operand(place(v), self.graph.type(v), self.views.written(v)) for v in node.outputs]
         kernel_node(node, inputs, outputs, self._builder(node))
 
     def _copy(self, source: int, target: int) -> None:
@@ -317,3 +318,8 @@ class Body:
         copy = self.buffers.new(self.buffers.type(buffer))
         self._copy(buffer, copy)
         return copy
+
+
+def _is_in_place(node: Node) -> bool:
+    """Whether a node's calls write operand 0's memory."""
+    return isinstance(node.lower, Kernel) and node.lower.in_place

@@ -187,13 +187,14 @@ def note_of(nodes: Sequence[Node]) -> str:
 
 def kernel_node(node: Node, inputs: Sequence[Operand], outputs: Sequence[Operand], k: CallBuilder) -> None:
     """Emit the calls of a node with a `Kernel` lowering; LoweringError GC181/GC182 with the user's line."""
-    lower = node.op.lower
+    lower = node.lower
     if not isinstance(lower, KernelLowering):
         help = "call it outside the compiled Cell, or in PYNATIVE_MODE: there it runs by NumPy, gradients too"
         raise LoweringError(
             f"{node.op.name} has no kernel", loc=node.loc, nodes=[node.id], help=help if node.op.ref else None
         )
-    if any(x.type.dtype in HALVES for x in (*inputs, *outputs)) and "float32" in lower.dtypes:
+    halves = {x.type.dtype for x in (*inputs, *outputs)} & {*HALVES} - {*lower.dtypes}
+    if halves and "float32" in lower.dtypes:
         _in_float32(node, inputs, outputs, k)
         return
     dtype = inputs[0].type.dtype if inputs else None
@@ -233,7 +234,7 @@ def _in_float32(node: Node, inputs: Sequence[Operand], outputs: Sequence[Operand
 
 def walk(graph: Graph, domain: Sequence[int], node: Node, index: int) -> tuple[int, tuple[int, ...]]:
     """Offset and strides in elements, per axis of the domain, with which a node of a loop reads operand `index`."""
-    lower, type = node.op.lower, graph.type(node.inputs[index])
+    lower, type = node.lower, graph.type(node.inputs[index])
     if isinstance(lower, Strided):
         return lower.access(type, node.attrs)
     if isinstance(lower, Scalar) and lower.align is not None:
@@ -281,7 +282,7 @@ class LoopBuilder:
         results: dict[Value, tuple[Handle, str | None, float]] = {}
         for node in self.group.nodes:
             value = node.outputs[0]
-            lower = node.op.lower
+            lower = node.lower
             if isinstance(lower, Reduce):
                 count = self.graph.type(node.inputs[0]).size // max(node.type.size, 1)
                 results[value] = (self._operand(node, 0), lower.combine, 1.0 / count if lower.mean else 1.0)
@@ -307,7 +308,7 @@ class LoopBuilder:
         return kernel, (*self.operands, *targets)
 
     def _scalar(self, node: Node) -> Handle:
-        lower = node.op.lower
+        lower = node.lower
         handles = [self._operand(node, i) for i in range(len(node.inputs))]
         if isinstance(lower, Strided):
             return handles[0]

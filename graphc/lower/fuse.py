@@ -89,9 +89,9 @@ class _Fuser:
         self.steps.append(group)
 
     def _domain(self, node: Node) -> tuple[int, ...] | None:
-        if isinstance(node.op.lower, (Scalar, Strided)):
+        if isinstance(node.lower, (Scalar, Strided)):
             return node.type.shape
-        if isinstance(node.op.lower, Reduce):
+        if isinstance(node.lower, Reduce):
             return self.graph.type(node.inputs[0]).shape
         return None
 
@@ -100,7 +100,7 @@ class _Fuser:
         group.members.add(node.id)
         group.reads.update(v for v in node.inputs if v.node not in group.members and v not in self.uniform)
         self.group_of[node.id] = group
-        if isinstance(node.op.lower, Reduce):
+        if isinstance(node.lower, Reduce):
             group.axes = node.attrs["axis"]
 
     def _choose(self, node: Node, domain: tuple[int, ...]) -> Group | None:
@@ -136,7 +136,7 @@ class _Fuser:
         return last
 
     def _fits(self, group: Group, node: Node) -> bool:
-        lower = node.op.lower
+        lower = node.lower
         if isinstance(lower, Reduce) and group.axes is not None and group.axes != node.attrs["axis"]:
             return False
         if len(group.nodes) >= MAX_NODES:
@@ -154,10 +154,10 @@ class _Fuser:
     def _same_place(self, group: Group, node: Node, value: Value) -> bool:
         """Whether an operand made in the group is read at the very element that the loop has just made."""
         maker = self.graph.node(value.node)
-        if isinstance(maker.op.lower, Reduce) or isinstance(node.op.lower, Strided):
+        if isinstance(maker.lower, Reduce) or isinstance(node.lower, Strided):
             return False
-        if isinstance(node.op.lower, Scalar) and node.op.lower.align is not None:
+        if isinstance(node.lower, Scalar) and node.lower.align is not None:
             types: list[TensorType] = [self.graph.type(v) for v in node.inputs]
-            walk = node.op.lower.align(types, node.attrs)[node.inputs.index(value)]
+            walk = node.lower.align(types, node.attrs)[node.inputs.index(value)]
             return walk == tuple(range(len(group.domain)))
         return self.graph.type(value).shape == group.domain

@@ -205,16 +205,16 @@ class _Recomputation:
         return False
 
     def _is_cheap(self, node: Node) -> bool:
-        return isinstance(node.op.lower, (Scalar, Strided)) and not node.after and self._price(node) <= 2 * _TOUCH
+        return isinstance(node.lower, (Scalar, Strided)) and not node.after and self._price(node) <= 2 * _TOUCH
 
     def _price(self, node: Node) -> int:
         """Of one element, in additions."""
-        if not isinstance(node.op.lower, Scalar):
+        if not isinstance(node.lower, Scalar):
             return 0
         if node.id not in self._prices:
             e = Expression(max(node.type.rank, 1))
             types = [self.graph.type(v) for v in node.inputs]
-            node.op.lower.fn(e, *(e.input(Access(t.dtype, (), 0, 1), i) for i, t in enumerate(types)), **node.attrs)
+            node.lower.fn(e, *(e.input(Access(t.dtype, (), 0, 1), i) for i, t in enumerate(types)), **node.attrs)
             self._prices[node.id] = price(e.body)
         return self._prices[node.id]
 

@@ -109,7 +109,7 @@ def _require_real(graph: Graph) -> None:
         if node.op.name in ("Input", "Param", "Constant") and node.id not in returned:
             continue
         types = (*node.types, *map(graph.type, node.inputs))
-        found += [(node.op.lower is not None, node, t.dtype) for t in types if t.is_complex]
+        found += [(node.lower is not None, node, t.dtype) for t in types if t.is_complex]
     if found:
         _, node, dtype = min(found, key=lambda entry: entry[0])
         raise LoweringError(

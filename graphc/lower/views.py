@@ -36,7 +36,7 @@ class Views:
         #: The values that they are parts of.
         self.wholes = set(self.parts.values())
         self.nodes = set(self._rearranging)
-        read = {n.id for n in graph if isinstance(n.op.lower, Strided) and n.id not in self.nodes and _plain(n.type)}
+        read = {n.id for n in graph if isinstance(n.lower, Strided) and n.id not in self.nodes and _plain(n.type)}
         self.nodes |= read
         while read:
             # Without one of them others may begin somewhere else.
@@ -71,7 +71,7 @@ class Views:
                     self._made[node.outputs[0]] = view
                     if chain[-1].op.name == "Concat":
                         self.parts[node.outputs[0]] = chain.pop().outputs[0]
-                    found |= {n.id for n in chain if isinstance(n.op.lower, Strided)}
+                    found |= {n.id for n in chain if isinstance(n.lower, Strided)}
                     break
                 chain.pop()
         return found
@@ -86,7 +86,7 @@ class Views:
                 break
             if uses[0].op.name == "Concat":
                 return [*chain, *uses]
-            if not isinstance(uses[0].op.lower, Strided) and uses[0].op.name != "Reshape":
+            if not isinstance(uses[0].lower, Strided) and uses[0].op.name != "Reshape":
                 break
             chain += uses
             value = uses[0].outputs[0]
@@ -103,7 +103,7 @@ class Views:
                 view = _part(
                     view, [self.graph.type(v) for v in node.inputs], node.inputs.index(operand), node.attrs["axis"]
                 )
-            elif isinstance(node.op.lower, Strided):
+            elif isinstance(node.lower, Strided):
                 view = _inverse(type, node, view)
             else:
                 view = _reshaped(view, node.type.shape, type.shape)
@@ -121,7 +121,7 @@ class Views:
             for user in map(self.graph.node, self.graph.users(value.node)):
                 if value not in user.inputs:
                     continue
-                if isinstance(user.op.lower, Alias):
+                if isinstance(user.lower, Alias):
                     stack.append(user.outputs[0])
                 elif user.id in self.nodes:
                     pass
@@ -139,7 +139,7 @@ class Views:
         while True:
             node = self.graph.node(value.node)
             rearranged = node.id in self.nodes and node.id not in self._rearranging
-            if not rearranged and not isinstance(node.op.lower, Alias):
+            if not rearranged and not isinstance(node.lower, Alias):
                 break
             chain.append(node)
             value = node.inputs[0]
@@ -147,10 +147,10 @@ class Views:
         view: View | None = _whole(type)
         for node in reversed(chain):
             before, type = type, node.type
-            if view == _whole(before) and isinstance(node.op.lower, Alias):
+            if view == _whole(before) and isinstance(node.lower, Alias):
                 view = _whole(type)
-            elif view is not None and isinstance(node.op.lower, Strided):
-                view = _rebased(node.op.lower.access(before, node.attrs), type, before, view)
+            elif view is not None and isinstance(node.lower, Strided):
+                view = _rebased(node.lower.access(before, node.attrs), type, before, view)
             elif view is not None:
                 view = _reshaped(view, before.shape, type.shape)
         return view
@@ -184,8 +184,8 @@ def _part(view: View, types: Sequence[TensorType], index: int, axis: int) -> Vie
 
 def _inverse(type: TensorType, node: Node, view: View) -> View | None:
     """The operand of `node`, of `type`, as a view of what its result is one of; None unless that has all elements once."""
-    assert isinstance(node.op.lower, Strided)
-    offset, strides = node.op.lower.access(type, node.attrs)
+    assert isinstance(node.lower, Strided)
+    offset, strides = node.lower.access(type, node.attrs)
     at = {s: t for n, s, t in zip(node.type.shape, strides, view.strides, strict=True) if n > 1}
     own = _whole(type).strides
     if offset or node.type.size != type.size or set(at) != {s for s in own if s}:

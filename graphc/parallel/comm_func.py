@@ -1,21 +1,47 @@
-"""`mindspore.communication.comm_func`: communication as functions, in one process."""
+"""`mindspore.communication.comm_func`: communication as functions. Each returns at once what it has received."""
 
 from __future__ import annotations
 
+from graphc.arguments import only
 from graphc.ops.declared.collective import WORLD
+from graphc.ops.functional import collective
 from graphc.ops.functional.collective import ReduceOp
-from graphc.ops.functional.collective import all_reduce as _all_reduce
 from graphc.ops.tensor.tensor import Tensor
 
-__all__ = ["all_reduce", "barrier"]
+__all__ = ["all_gather_into_tensor", "all_reduce", "barrier", "broadcast", "reduce", "reduce_scatter_tensor"]
 
 
 def barrier(group: str = WORLD) -> None:
-    """Return at once: nobody else is to arrive."""
+    """Wait until every process of a group has come here."""
+    collective.barrier(group)
 
 
 def all_reduce(
     tensor: Tensor, op: str = ReduceOp.SUM, group: str = WORLD, async_op: bool = False
 ) -> tuple[Tensor, None]:
     """(tensor reduced over the processes of a group, None: there is nothing left to wait for)."""
-    return _all_reduce(tensor, op, group), None
+    return collective.all_reduce(tensor, op, group, async_op), None
+
+
+def all_gather_into_tensor(tensor: Tensor, group: str = WORLD, async_op: bool = False) -> tuple[Tensor, None]:
+    """(the tensors of a group's processes joined along their first axis, None)."""
+    only("all_gather_into_tensor", "async_op", async_op, False)
+    return collective.all_gather(tensor, group), None
+
+
+def reduce_scatter_tensor(
+    tensor: Tensor, op: str = ReduceOp.SUM, group: str = WORLD, async_op: bool = False
+) -> tuple[Tensor, None]:
+    """(this process's part of a tensor reduced over a group, None)."""
+    only("reduce_scatter_tensor", "async_op", async_op, False)
+    return collective.reduce_scatter(tensor, op, group), None
+
+
+def broadcast(tensor: Tensor, src: int = 0, group: str = WORLD) -> Tensor:
+    """The tensor of the process `src` of a group."""
+    return collective.broadcast(tensor, src, group)
+
+
+def reduce(tensor: Tensor, dst: int, op: str = ReduceOp.SUM, group: str = WORLD) -> Tensor:
+    """A tensor reduced over a group, in its process `dst`; zeros in the others."""
+    return collective.reduce(tensor, dst, op, group)

@@ -1,16 +1,18 @@
-"""The functions of MindSpore's communication module, for a group of one process."""
+"""The functions of MindSpore's communication module, over the processes that mpiexec has started; alone, for a group of one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.ops.declared.collective import WORLD
+from graphc import processes
+from graphc.arguments import only
+from graphc.errors import ArgumentValueError, user_loc
+from graphc.processes import WORLD
 
 
 class GlobalComm:
-    """The group of all processes: this one."""
+    """The group of all processes."""
 
     BACKEND = "graphc"
     WORLD_COMM_GROUP = WORLD
@@ -18,62 +20,83 @@ class GlobalComm:
 
 
 def init(backend_name: str | None = None) -> None:
-    """Accepted: one process has nothing to connect."""
+    """Join the processes that mpiexec has started; nothing to do for a process alone (MindSpore: communication.init).
+
+    backend_name: accepted; MPI carries what processes tell each other. Raises MissingPackageError GC207 in one of several
+    processes without mpi4py.
+    """
+    processes.start()
 
 
 def release() -> None:
-    """Accepted: one process has nothing to disconnect."""
+    """Accepted: processes part when they end."""
 
 
 def get_rank(group: str = WORLD) -> int:
-    """This process's number in a group: 0."""
-    return 0
+    """This process's number in a group, from 0; ArgumentValueError for a group that it is not in."""
+    processes.start()
+    return processes.rank(group)
 
 
 def get_group_size(group: str = WORLD) -> int:
-    """How many processes a group has: 1."""
-    return 1
+    """How many processes a group has; ArgumentValueError for a group that this one is not in."""
+    processes.start()
+    return processes.size(group)
 
 
 def get_local_rank(group: str = WORLD) -> int:
-    """This process's number on its machine: 0."""
-    return 0
+    """This process's number among all on its machine. ArgumentValueError GC112 for another group than that of all."""
+    processes.start()
+    _all("get_local_rank", group)
+    return processes.local()[0]
 
 
 def get_local_rank_size(group: str = WORLD) -> int:
-    """How many processes of a group run on this machine: 1."""
-    return 1
+    """How many processes run on this machine. ArgumentValueError GC112 for another group than that of all."""
+    processes.start()
+    _all("get_local_rank_size", group)
+    return processes.local()[1]
+
+
+def _all(owner: str, group: str) -> None:
+    if processes.started() is not None and processes.group(group).number != 0:
+        only(owner, "group", group, WORLD)
 
 
 def create_group(group: str, rank_ids: Iterable[int], options: Any = None) -> None:
-    """Accepted for the group of this process alone; ArgumentValueError for ranks other than [0]."""
-    if not isinstance(group, str):
-        raise ArgumentTypeError(f"create_group: group must be a string, got {type(group).__name__}", loc=user_loc())
-    ranks = list(rank_ids)
-    if ranks != [0]:
-        raise ArgumentValueError(
-            f"create_group: rank_ids must be [0], got {ranks}: graphc trains in one process", loc=user_loc()
-        )
+    """Make a group of these processes, each of which calls this with the same ranks (MindSpore: create_group).
+
+    options: accepted, MPI has none of them. Raises ArgumentTypeError or ArgumentValueError for anything but a new name and
+    distinct ranks.
+    """
+    processes.start()
+    processes.create_group(group, rank_ids)
 
 
 def destroy_group(group: str) -> None:
-    """Accepted: a group of one process holds nothing."""
-
-
-def _only_rank(name: str, rank: int) -> int:
-    if rank != 0:
-        raise ArgumentValueError(f"{name}: there is no rank {rank}, only 0", loc=user_loc())
-    return 0
+    """Forget a group; ArgumentValueError for that of all processes and for an unknown one."""
+    processes.destroy_group(group)
 
 
 def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
-    """0 for rank 0; ArgumentValueError for others."""
-    return _only_rank("get_world_rank_from_group_rank", group_rank_id)
+    """The number among all processes of a group's process; ArgumentValueError if there is none of that number."""
+    ranks = processes.group(group).ranks
+    if group_rank_id not in range(len(ranks)):
+        raise _no_rank("get_world_rank_from_group_rank", group_rank_id, range(len(ranks)))
+    return ranks[group_rank_id]
 
 
 def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
-    """0 for rank 0; ArgumentValueError for others."""
-    return _only_rank("get_group_rank_from_world_rank", world_rank_id)
+    """The number in a group of a process; ArgumentValueError if it is not in there."""
+    ranks = processes.group(group).ranks
+    if world_rank_id not in ranks:
+        raise _no_rank("get_group_rank_from_world_rank", world_rank_id, ranks)
+    return ranks.index(world_rank_id)
+
+
+def _no_rank(name: str, rank: int, ranks: Iterable[int]) -> ArgumentValueError:
+    known = ", ".join(map(str, ranks))
+    return ArgumentValueError(f"{name}: there is no rank {rank}, only {known}", loc=user_loc())
 
 
 __all__ = [

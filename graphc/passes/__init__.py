@@ -4,6 +4,7 @@ Not here: what is true of kernels, buffers and threads only, which is for the re
 """
 
 from graphc.passes.autodiff import autodiff
+from graphc.passes.buckets import bucket_reductions
 from graphc.passes.cleanup import cse, prune, simplify
 from graphc.passes.named import find, up_to
 from graphc.passes.order import order_writes
@@ -15,6 +16,7 @@ __all__ = [
     "Pass",
     "Stage",
     "autodiff",
+    "bucket_reductions",
     "cse",
     "find",
     "name_of",

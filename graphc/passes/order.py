@@ -43,7 +43,7 @@ def _readers(graph: Graph, value: Value) -> list[int]:
             node = graph.node(user)
             if v not in node.inputs:
                 continue
-            if isinstance(node.op.lower, Alias):
+            if isinstance(node.lower, Alias):
                 stack.append(node.outputs[0])
             elif node.op.name != "Assign" or v in node.inputs[1:]:
                 readers.append(user)

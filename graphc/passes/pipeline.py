@@ -18,6 +18,7 @@ from graphc.ir.verify import Proven
 from graphc.ops.declared import reference
 from graphc.ops.declared.transforms import REQUESTS
 from graphc.passes.autodiff import autodiff
+from graphc.passes.buckets import bucket_reductions
 from graphc.passes.cleanup import cse, prune, simplify
 from graphc.passes.order import order_writes
 from graphc.passes.pooling import pool_before_relu
@@ -30,6 +31,7 @@ PIPELINE: tuple[Pass, ...] = (
     cse,
     prune,
     pool_before_relu,
+    bucket_reductions,
     # Last: its edges would keep dead nodes alive.
     order_writes,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import context
+from graphc.alike import agree_on_batches
 from graphc.amp import LossScaleManager, build_train_network
 from graphc.arguments import only
 from graphc.calls import step_of
@@ -212,6 +213,7 @@ class Model:
         first, last = params.initial_epoch, params.initial_epoch + params.epoch_num
         sink = params.sink_size if params.dataset_sink_mode else None
         size = size_of("Model.train", "train_dataset", dataset)
+        agree_on_batches(size)
         # Counted from the first epoch of all: a data set may go on from a state that was loaded.
         passes = last if sink is None else -(-last * sink // size)
         manager = self._loss_scale_manager

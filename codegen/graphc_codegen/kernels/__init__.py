@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.base import Emitter
+from graphc_codegen.kernels.collective import COLLECTIVE_START, COLLECTIVE_WAIT
 from graphc_codegen.kernels.conv.filter_grad import CONV2D_FILTER_GRAD
 from graphc_codegen.kernels.conv.forward import CONV2D
 from graphc_codegen.kernels.custom import CUSTOM
@@ -56,6 +57,8 @@ EMITTERS: dict[str, Emitter] = {
     "search": SEARCH,
     "log": LOG,
     "custom": CUSTOM,
+    "collective_start": COLLECTIVE_START,
+    "collective_wait": COLLECTIVE_WAIT,
 }
 
 

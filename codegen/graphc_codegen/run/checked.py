@@ -33,6 +33,7 @@ from graphc_codegen.program import (
     may_overwrite,
     result_domain,
     symbol,
+    written,
 )
 from graphc_codegen.run.bound import Array, Bound
 from graphc_codegen.scalars.halves import numpy_dtype
@@ -209,12 +210,14 @@ class _Step:
 
     def _run(self, call: Call, declared: tuple[Declared, ...]) -> None:
         views: list[Array] = []
+        read_too = _read_too(call.kernel)
         for id, want in zip(call.args, declared, strict=True):
             if want.role == "in":
                 views.append(self._readable(call, id))
                 continue
-            if _accumulates(call.kernel):
+            if read_too:
                 self._readable(call, id)
+                read_too -= 1
             views.append(self._view(self._buffers[id]))
         arrays = _separate(call, declared, views)
         try:
@@ -286,9 +289,10 @@ def _where(stmt: Stmt | None) -> str:
     return f"{symbol(stmt.kernel)}{note}" if isinstance(stmt, Call) else f"if buffer {stmt.pred}{note}"
 
 
-def _accumulates(kernel: Kernel) -> bool:
-    """Whether the kernel adds to its outputs, so that they are read too."""
-    return isinstance(kernel, NamedKernel) and dict(kernel.params).get("accumulate") is True
+def _read_too(kernel: Kernel) -> int:
+    """How many of its outputs, the first ones, a kernel reads, too: all that it adds to; what is sent and received at once."""
+    params = dict(kernel.params) if isinstance(kernel, NamedKernel) else {}
+    return written(kernel) if params.get("accumulate") is True else int("in_place" in params)
 
 
 def _twin(kernel: Kernel) -> Callable[..., None]:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.forks import unforked
+from graphc_codegen.links import require_group
 from graphc_codegen.object_code.loading import Imported, Loaded, load
 from graphc_codegen.object_code.numba_step import ENTRY
-from graphc_codegen.program import Program, is_custom
+from graphc_codegen.program import Program, collective_groups, is_custom
 from graphc_codegen.run.bound import Array, Bound
 from graphc_codegen.run.native import NativeBound
 from graphc_codegen.run.threads import Pool, pool, pool_objects
@@ -64,8 +65,10 @@ class Executable:
 
         Arrays of bfloat16 buffers, here, as inputs and as read, have the dtype `ml_dtypes.bfloat16`.
         Raises ValueError when an array does not have its buffer's dtype and size, is not C-contiguous, or is
-        a parameter that cannot be written.
+        a parameter that cannot be written; CodegenError when it is made for processes that this one does not know.
         """
+        for group in collective_groups(self.program.kernels().values()):
+            require_group(group)
         if self.checked:
             from graphc_codegen.run.checked import CheckedBound
 

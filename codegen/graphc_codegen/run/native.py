@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from graphc_codegen.forks import renew
+from graphc_codegen.links import table
 from graphc_codegen.object_code.loading import Loaded
 from graphc_codegen.object_code.numba_step import ENTRY, INTERRUPTED
 from graphc_codegen.program import ALIGNMENT, Buffer, Call, is_custom
@@ -92,6 +93,7 @@ class NativeBound(Bound):
         rows[:, WORDS["scratch"]] = base + 2 * ALIGNMENT
         rows[:, WORDS["pool"]] = self._pool.address if self._pool else 0
         rows[:, WORDS["tickets"]] = [int(t.ctypes.data) for t in self._tickets]
+        rows[:, WORDS["links"]] = table.ctypes.data
         rows[:, WORDS["failure"]] = self._failure.ctypes.data
         rows[:, WORDS["profile"]] = [int(p.ctypes.data) for p in self._profile]
         return rows

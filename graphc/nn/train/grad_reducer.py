@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import ops
-from graphc.context import ParallelMode, parallel_settings
+from graphc.context import parallel_settings
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ir import Region
 from graphc.nn import checks
@@ -65,11 +65,6 @@ class DistributedGradReducer(Cell):
 
     def extend_repr(self) -> str:
         return f"{len(self.reduced)} parameters, mean={self.mean}, degree={self.degree}"
-
-
-def is_data_parallel() -> bool:
-    """Whether training cells reduce their gradients in the parallel mode that is set."""
-    return parallel_settings().parallel_mode in (ParallelMode.DATA_PARALLEL, ParallelMode.HYBRID_PARALLEL)
 
 
 __all__ = ["DistributedGradReducer"]

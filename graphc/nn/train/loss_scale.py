@@ -7,15 +7,16 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import Any
 
-from graphc import dispatch, ops
+from graphc import dispatch, ops, processes
 from graphc.attached import attached
+from graphc.context import is_data_parallel
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ir import Region
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.train import floor
-from graphc.nn.train.grad_reducer import is_data_parallel
 from graphc.nn.train.wrap import TrainOneStepCell, check_loss
+from graphc.ops.functional.collective import all_reduce
 from graphc.ops.primitives.float_status import read_status
 from graphc.ops.tensor.tensor import Parameter, Tensor
 from graphc.ops.tensor.tree import tensors
@@ -194,9 +195,14 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         """bool without axes: whether anything in compute_output, a tensor or a nest of them, is infinite or NaN.
 
         status: the first result of start_overflow_check, or what NPUAllocFloatStatus gave if a subclass clears it itself.
+        In a data-parallel mode anything in any process counts: all skip the same steps.
         """
         with dispatch.region("overflow"):
-            return read_status(status, tuple(tensors(compute_output)))
+            found = read_status(status, tuple(tensors(compute_output)))
+            if self.is_distributed and processes.size() > 1:
+                # Of gradients that are reduced already the compiler takes the flag as it is.
+                found = ops.cast(all_reduce(ops.cast(found, "int32"), "max"), "bool")
+            return found
 
     def process_loss_scale(self, overflow: Any) -> Any:
         """Let the manager, if there is one, adapt the scale. Returns whether to skip the update: its result,

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc import dispatch, ops
-from graphc.context import parallel_settings
+from graphc.context import is_data_parallel, parallel_settings
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.frames import clean
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
-from graphc.nn.train.grad_reducer import DistributedGradReducer, is_data_parallel
+from graphc.nn.train.grad_reducer import DistributedGradReducer
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
 from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
 from graphc.ops.tensor.tree import map_tensors

@@ -1,45 +1,330 @@
-"""Collective ops. One process: a sum over all processes is the value itself."""
+"""Collective ops: what the processes of a group do together. Every process must reach them in the same order.
+
+`size` is the group's number of processes, known when a Cell is traced. With one there is nobody to talk to: the result is x.
+Their lowering begins a collective and waits for it, and so do the ops that the pass `bucket_reductions` makes of AllReduces.
+"""
 
 from __future__ import annotations
 
-from graphc.errors import ArgumentValueError, DTypeError
-from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
-from graphc.ir.op import Alias, Attrs, Types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from graphc import processes
+from graphc.errors import ArgumentValueError, DTypeError, LoweringError, ShapeError
+from graphc.ir import NO_GRAD, REQUIRED, Builder, Gradient, NodeView, Sample, TensorType, Value, op
+from graphc.ir.lowering import CallBuilder
+from graphc.ir.op import Alias, Attrs, ByAttributes, Kernel, NoGrad, Operands, TypeRule, Types
+from graphc.ir.types import HALVES
 from graphc.ops.declared.batching import leading
-from graphc.ops.declared.rules import floats, integers
+from graphc.ops.declared.rules import MOVED, Array, check_dtype, floats, integers
+from graphc.processes import WORLD as WORLD
 
-WORLD = "hccl_world_group"
+REDUCTIONS = processes.REDUCTIONS
 
-REDUCTIONS = ("sum", "max", "min", "prod")
+#: What MPI adds up; halves go through float32.
+_REDUCED = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+_MOVED = (*MOVED, *HALVES)
+#: MPI counts with an int of 32 bits.
+_MOST = (1 << 31) - 1
 
-# ---- the op
-
-
-def _infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    if attrs["reduction"] not in REDUCTIONS:
-        raise ArgumentValueError(f"AllReduce: op must be one of {', '.join(REDUCTIONS)}, got {attrs['reduction']!r}")
-    if types[0].dtype == "bool":
-        raise DTypeError(f"AllReduce: x is {types[0]}, expected numbers")
-    return (types[0],)
+# ---- types
 
 
-def _grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
+def _checked(name: str, x: TensorType, attrs: Attrs) -> None:
+    size = attrs["size"]
+    if type(size) is not int or size < 1:
+        raise ArgumentValueError(f"{name}: size must be the group's number of processes, got {size!r}")
+    if x.nbytes * size > _MOST:
+        raise ShapeError(f"{name}: {x} from {size} processes is more than MPI takes at once, 2 GiB")
+    if "reduction" in attrs:
+        if attrs["reduction"] not in REDUCTIONS:
+            raise ArgumentValueError(f"{name}: op must be one of {', '.join(REDUCTIONS)}, got {attrs['reduction']!r}")
+        if x.dtype == "bool":
+            raise DTypeError(f"{name}: x is {x}, expected numbers")
+    if "root" in attrs and attrs["root"] not in range(size):
+        raise ArgumentValueError(f"{name}: there is no rank {attrs['root']} in a group of {size}")
+
+
+def _same(name: str) -> TypeRule:
+    def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+        _checked(name, types[0], attrs)
+        return (types[0],)
+
+    return infer
+
+
+def _gathered(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    x = types[0]
+    _checked("AllGather", x, attrs)
+    if not x.rank:
+        raise ShapeError(f"AllGather: x is {x}, expected at least one axis: that is where the parts are joined")
+    return (TensorType(x.dtype, (x.shape[0] * attrs["size"], *x.shape[1:])),)
+
+
+def _scattered(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    x, size = types[0], attrs["size"]
+    _checked("ReduceScatter", x, attrs)
+    if not x.rank or x.shape[0] % size:
+        raise ShapeError(f"ReduceScatter: x is {x}, its first axis cannot be cut into {size} equal parts")
+    return (TensorType(x.dtype, (x.shape[0] // size, *x.shape[1:])),)
+
+
+def _exchanged(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    x, size = types[0], attrs["size"]
+    _checked("AllToAll", x, attrs)
+    if not x.rank or x.shape[0] % size:
+        raise ShapeError(f"AllToAll: x is {x}, its first axis cannot be cut into {size} equal parts")
+    return (x,)
+
+
+# ---- what they compute
+
+
+def _call(kind: str, attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """A collective as the kernels know it, but for sizes."""
+    group = processes.group(attrs["group"])
+    if group.size != attrs["size"]:
+        raise LoweringError(
+            f"the graph is made for {attrs['size']} processes of group {attrs['group']!r}, which has {group.size}",
+            help=f"run it by: mpiexec -n {attrs['size']} python ...",
+        )
+    return {
+        "call": kind,
+        "group": group.number,
+        "size": group.size,
+        "reduction": attrs.get("reduction", "sum"),
+        "root": attrs.get("root", 0),
+        "tag": attrs.get("tag", 0),
+    }
+
+
+def _reference(kind: str, shape: Callable[[tuple[int, ...], int], tuple[int, ...]]) -> Callable[..., Array]:
+    """The NumPy reference: by mpi4py, on several processes."""
+
+    def ref(x: Array, **attrs: Any) -> Array:
+        if attrs["size"] == 1:
+            return x
+        call = _call(kind, attrs)
+        half = x.dtype.name in HALVES and "reduction" in attrs
+        given = np.ascontiguousarray(x.astype(np.float32) if half else x).reshape(-1)
+        out = np.empty(shape(x.shape, attrs["size"]), given.dtype)
+        processes.exchange(call, given, out.reshape(-1))
+        return out.astype(x.dtype) if half else out
+
+    return ref
+
+
+def _lowering(kind: str, dtypes: tuple[str, ...]) -> ByAttributes:
+    def calls(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+        (x,), (out,), request = inputs, outputs, k.temp(REQUEST)
+        sizes = {"dtype": x.type.dtype, "count": x.type.size, "received": out.type.size}
+        k.call("collective_start", (x,), (out, request), **_call(kind, attrs), **sizes)
+        k.call("collective_wait", (request, x), (out,), **sizes, in_place=True)
+
+    several = Kernel(calls, dtypes)
+    return ByAttributes(lambda attrs: Alias() if attrs["size"] == 1 else several, several)
+
+
+#: Where MPI keeps what it needs to know of a collective that has begun: an int or a pointer.
+REQUEST = TensorType("int64", (1,))
+
+# ---- gradients: that of each process's result flows back to all that it was made of
+
+
+def _reduced_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
+    total = g.AllReduce(dy, reduction="sum", group=n.group, size=n.size)
+    if n.reduction == "sum":
+        return [total]
+    if n.reduction == "prod":
+        return [g.Mul(total, g.Div(n.out(), n.x))]
+    return [g.Mul(total, g.Cast(g.Equal(n.x, n.out()), dtype=n.type(n.x).dtype))]
+
+
+def _gathered_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
+    return [g.ReduceScatter(dy, reduction="sum", group=n.group, size=n.size)]
+
+
+def _scattered_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
     if n.reduction != "sum":
-        return [dy]  # One process: it holds the only, hence the extreme, value.
-    return [g.AllReduce(dy, reduction="sum", group=n.group)]
+        raise ArgumentValueError(f"ReduceScatter has a gradient for op 'sum', not for {n.reduction!r}")
+    return [g.AllGather(dy, group=n.group, size=n.size)]
+
+
+def _exchanged_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
+    return [g.AllToAll(dy, group=n.group, size=n.size)]
+
+
+def _broadcast_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
+    return [g.Reduce(dy, reduction="sum", root=n.root, group=n.group, size=n.size)]
+
+
+def _reduce_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
+    if n.reduction != "sum":
+        raise ArgumentValueError(f"Reduce has a gradient for op 'sum', not for {n.reduction!r}")
+    return [g.Broadcast(dy, root=n.root, group=n.group, size=n.size)]
+
+
+# ---- the ops
+
+
+def _collective(
+    name: str,
+    kind: str,
+    infer: TypeRule,
+    grad: Gradient | NoGrad,
+    doc: str,
+    *,
+    attrs: Mapping[str, Any] | None = None,
+    shape: Callable[[tuple[int, ...], int], tuple[int, ...]] = lambda shape, size: shape,
+    mapped: bool = False,
+) -> None:
+    reduces = attrs is not None and "reduction" in attrs
+    op(
+        name,
+        "x",
+        attrs={**(attrs or {}), "group": WORLD, "size": 1},
+        infer=infer,
+        ref=_reference(kind, shape),
+        grad=grad,
+        lower=_lowering(kind, _REDUCED if reduces else _MOVED),
+        batch=leading if mapped else None,
+        effect=True,
+        samples=lambda: [Sample((floats(3, 5),), grad=(0,)), Sample((integers(4),))],
+        doc=doc,
+    )
+
+
+_collective(
+    "AllReduce",
+    "all_reduce",
+    _same("AllReduce"),
+    _reduced_grad,
+    "x reduced over the processes of a group. Every process must reach its collectives in the same order: order edges keep"
+    " that of the program. With one process the result is x, without a copy",
+    attrs={"reduction": "sum"},
+    mapped=True,
+)
+_collective(
+    "AllGather",
+    "all_gather",
+    _gathered,
+    _gathered_grad,
+    "x of every process of a group, joined along the first axis in the order of ranks",
+    shape=lambda shape, size: (shape[0] * size, *shape[1:]),
+)
+_collective(
+    "ReduceScatter",
+    "reduce_scatter",
+    _scattered,
+    _scattered_grad,
+    "x reduced over the processes of a group, of which each keeps its part along the first axis",
+    attrs={"reduction": "sum"},
+    shape=lambda shape, size: (shape[0] // size, *shape[1:]),
+)
+_collective(
+    "AllToAll",
+    "all_to_all",
+    _exchanged,
+    _exchanged_grad,
+    "x cut into a part for each process of a group along the first axis; the result joins the parts that are for this one",
+)
+_collective(
+    "Broadcast",
+    "broadcast",
+    _same("Broadcast"),
+    _broadcast_grad,
+    "x of the process `root` of a group",
+    attrs={"root": 0},
+    mapped=True,
+)
+_collective(
+    "Reduce",
+    "reduce",
+    _same("Reduce"),
+    _reduce_grad,
+    "x reduced over the processes of a group, in the process `root`; zeros in the others",
+    attrs={"reduction": "sum", "root": 0},
+    mapped=True,
+)
+
+# ---- begun and waited for apart
+
+
+_BEGUN = ("float32", "float64")
+
+
+def _begun(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    if not types or any(t.dtype != types[0].dtype for t in types):
+        raise DTypeError(
+            f"AllReduceStart: got {', '.join(map(str, types)) or 'nothing'}, expected tensors of one dtype"
+        )
+    joined = TensorType(types[0].dtype, (sum(t.size for t in types),))
+    _checked("AllReduceStart", joined, attrs)
+    return joined, REQUEST
+
+
+def _start(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    pending, request = outputs
+    at = 0
+    for x in inputs:
+        k.copy(x, pending, (x.type.size,), 0, (1,), at, (1,))
+        at += x.type.size
+    if attrs["size"] == 1:
+        k.fill(request, 0)
+        return
+    params = {**_call("all_reduce", attrs), "dtype": pending.type.dtype, "count": at, "received": at}
+    k.call("collective_start", (), (pending, request), **params, in_place=True)
+
+
+def _start_ref(*xs: Array, **attrs: Any) -> tuple[Array, Array]:
+    total = _reference("all_reduce", lambda shape, size: shape)(np.concatenate([x.reshape(-1) for x in xs]), **attrs)
+    return total, np.zeros(REQUEST.shape, np.int64)
 
 
 op(
-    "AllReduce",
-    "x",
-    attrs={"reduction": "sum", "group": WORLD},
-    infer=_infer,
-    ref=lambda x, reduction, group: x,
-    grad=_grad,
-    lower=Alias(),
-    batch=leading,
+    "AllReduceStart",
+    "*xs",
+    attrs={"reduction": REQUIRED, "group": REQUIRED, "size": REQUIRED},
+    infer=_begun,
+    ref=_start_ref,
+    grad=NO_GRAD,
+    lower=Kernel(_start, _BEGUN),
     effect=True,
-    samples=lambda: [Sample((floats(3, 5),), grad=(0,)), Sample((integers(4),), {"reduction": "max"})],
-    doc="x reduced over the processes of a group. Every process must reach its AllReduces in the same order: order edges keep"
-    " that of the program. With one process the result is x, without a copy",
+    rush=-1,
+    samples=lambda: [
+        Sample((floats(3, 5), floats(7)), {"reduction": "sum", "group": WORLD, "size": 1}),
+        Sample((floats(2),), {"reduction": "sum", "group": WORLD, "size": 1}),
+    ],
+    doc="begins the AllReduce of tensors that are joined, each flat: the place of the result, and MPI's request. Runs as soon as"
+    " they are there",
+)
+
+
+def _waited(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    check_dtype("AllReduceWait", "pending", types[0], _BEGUN)
+    if types[1] != REQUEST:
+        raise DTypeError(f"AllReduceWait: request is {types[1]}, expected what AllReduceStart gives, {REQUEST}")
+    return (types[0],)
+
+
+def _wait(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    out = outputs[0]
+    if attrs["size"] > 1:
+        k.call("collective_wait", (inputs[1],), (out,), dtype=out.type.dtype, received=out.type.size, in_place=True)
+
+
+op(
+    "AllReduceWait",
+    "pending request",
+    attrs={"size": REQUIRED},
+    infer=_waited,
+    ref=lambda pending, request, size: pending,
+    grad=NO_GRAD,
+    lower=Kernel(_wait, _BEGUN, in_place=True),
+    effect=True,
+    rush=1,
+    samples=lambda: [Sample((floats(6), np.zeros(REQUEST.shape, np.int64)), {"size": 1})],
+    doc="the result of an AllReduce that has begun, in the place that it was given. Runs as late as it can",
 )

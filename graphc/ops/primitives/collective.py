@@ -2,28 +2,120 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from graphc import processes
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.declared.collective import REDUCTIONS, WORLD
-from graphc.ops.functional.collective import ReduceOp, all_reduce
+from graphc.ops.functional import collective
+from graphc.ops.functional.collective import ReduceOp
 from graphc.ops.tensor.primitive import Primitive
 from graphc.ops.tensor.tensor import Tensor
 
 
-class AllReduce(Primitive):
-    """all_reduce with its reduction and group fixed (MindSpore: ops.AllReduce)."""
+def _string(owner: str, name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"{owner}: {name} must be a string, got {type(value).__name__}", loc=user_loc())
+    return value
+
+
+def _integer(owner: str, name: str, value: Any) -> int:
+    if type(value) is not int:
+        raise ArgumentTypeError(f"{owner}: {name} must be an int, got {type(value).__name__}", loc=user_loc())
+    return value
+
+
+class _InGroup(Primitive):
+    """A collective with its group fixed."""
+
+    def __init__(self, group: str = WORLD) -> None:
+        owner = type(self).__name__
+        _string(owner, "group", group)
+        super().__init__()
+        self.group = group
+
+
+class _Reducing(_InGroup):
+    """A collective with its reduction and group fixed."""
 
     def __init__(self, op: str = ReduceOp.SUM, group: str = WORLD) -> None:
-        for name, value in (("op", op), ("group", group)):
-            if not isinstance(value, str):
-                raise ArgumentTypeError(
-                    f"AllReduce: {name} must be a string, got {type(value).__name__}", loc=user_loc()
-                )
+        owner = type(self).__name__
+        _string(owner, "op", op)
         if op not in REDUCTIONS:
-            raise ArgumentValueError(
-                f"AllReduce: op must be one of {', '.join(REDUCTIONS)}, got {op!r}", loc=user_loc()
-            )
-        super().__init__()
-        self.op, self.group = op, group
+            raise ArgumentValueError(f"{owner}: op must be one of {', '.join(REDUCTIONS)}, got {op!r}", loc=user_loc())
+        super().__init__(group)
+        self.op = op
+
+
+class AllReduce(_Reducing):
+    """all_reduce with its reduction and group fixed (MindSpore: ops.AllReduce)."""
 
     def __call__(self, x: Tensor) -> Tensor:
-        return all_reduce(x, self.op, self.group)
+        return collective.all_reduce(x, self.op, self.group)
+
+
+class AllGather(_InGroup):
+    """all_gather with its group fixed (MindSpore: ops.AllGather)."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return collective.all_gather(x, self.group)
+
+
+class ReduceScatter(_Reducing):
+    """reduce_scatter with its reduction and group fixed (MindSpore: ops.ReduceScatter)."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return collective.reduce_scatter(x, self.op, self.group)
+
+
+class Broadcast(_InGroup):
+    """broadcast of a tuple of tensors with its rank and group fixed (MindSpore: ops.Broadcast)."""
+
+    def __init__(self, root_rank: int, group: str = WORLD) -> None:
+        self.root_rank = _integer("Broadcast", "root_rank", root_rank)
+        super().__init__(group)
+
+    def __call__(self, xs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        if not isinstance(xs, (tuple, list)):
+            raise ArgumentTypeError(f"Broadcast takes a tuple of tensors, got {type(xs).__name__}", loc=user_loc())
+        return tuple(collective.broadcast(x, self.root_rank, self.group) for x in xs)
+
+
+class Reduce(_InGroup):
+    """reduce with its rank, reduction and group fixed (MindSpore: ops.Reduce)."""
+
+    def __init__(self, dest_rank: int, op: str = ReduceOp.SUM, group: str = WORLD) -> None:
+        self.dest_rank = _integer("Reduce", "dest_rank", dest_rank)
+        if _string("Reduce", "op", op) not in REDUCTIONS:
+            raise ArgumentValueError(f"Reduce: op must be one of {', '.join(REDUCTIONS)}, got {op!r}", loc=user_loc())
+        super().__init__(group)
+        self.op = op
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return collective.reduce(x, self.dest_rank, self.op, self.group)
+
+
+class AlltoAll(_InGroup):
+    """all_to_all with its axes and group fixed; split_count is the group's size (MindSpore: ops.AlltoAll)."""
+
+    def __init__(self, split_count: int, split_dim: int, concat_dim: int, group: str = WORLD) -> None:
+        self.split_count = _integer("AlltoAll", "split_count", split_count)
+        self.split_dim = _integer("AlltoAll", "split_dim", split_dim)
+        self.concat_dim = _integer("AlltoAll", "concat_dim", concat_dim)
+        super().__init__(group)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        size = processes.size(self.group)
+        if self.split_count != size:
+            raise ArgumentValueError(
+                f"AlltoAll: split_count is {self.split_count}, group {self.group!r} has {size} processes",
+                loc=user_loc(),
+            )
+        return collective.all_to_all(x, self.split_dim, self.concat_dim, self.group)
+
+
+class Barrier(_InGroup):
+    """barrier with its group fixed (MindSpore: ops.Barrier)."""
+
+    def __call__(self) -> None:
+        collective.barrier(self.group)

@@ -1,0 +1,128 @@
+"""What processes do together: a collective is begun by one kernel and waited for by another, MPI's nonblocking calls.
+
+The first thread calls MPI by the addresses in `graphc_codegen.links`; others go on until they need what is received.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graphc_codegen.dtypes import ITEMSIZE
+from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.links import WORDS as LINKS
+from graphc_codegen.links import exchange
+from graphc_codegen.writer import WORDS, Writer
+
+_REDUCING = ("all_reduce", "reduce", "reduce_scatter")
+
+
+def start_operands(p: Params) -> tuple[Operand, ...]:
+    """x and what is received, of `dtype` with `count` and `received` elements; a place for MPI's request.
+
+    With `in_place` there is no x: what is received takes the place of what is sent.
+    """
+    x = Operand(p["dtype"], p["count"], "in")
+    made = (Operand(p["dtype"], p["received"], "out"), Operand("int64", 1, "out"))
+    return made if "in_place" in p else (x, *made)
+
+
+def start_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """Begin the collective `call` in group number `group`, of `size` processes."""
+    table = _table(w)
+    *given, out, request = pointers
+    x = given[0] if given else _pointer(w, table, "in_place")
+    counted = p["received"] if p["call"] in ("reduce_scatter", "receive") else p["count"]
+    if p["call"] == "all_to_all":
+        counted //= p["size"]
+    nbytes = counted * ITEMSIZE[p["dtype"]]
+    reduces = p["call"] in _REDUCING
+    number, type = (counted, p["dtype"]) if reduces else (nbytes, "bytes")
+    if p["call"] == "broadcast":
+        w.call_void("llvm.memcpy.p0.p0.i64", [("ptr", out), ("ptr", x), ("i64", f"{nbytes}"), ("i1", "false")])
+    elif p["call"] == "reduce":
+        w.call_void("llvm.memset.p0.i64", [("ptr", out), ("i8", "0"), ("i64", f"{nbytes}"), ("i1", "false")])
+    n, kind = f"i64 {number}", f"i64 {_word(w, table, type)}"
+    send, receive, root = f"ptr {x}, {n}, {kind}", f"ptr {out}, {n}, {kind}", f"i64 {p['root']}"
+    both = f"ptr {x}, ptr {out}, {n}, {kind}"
+    reduction = f"i64 {_word(w, table, p['reduction'])}" if reduces else ""
+    arguments = {
+        "all_reduce": [both, reduction],
+        "reduce": [both, reduction, root],
+        "reduce_scatter": [both, reduction],
+        "all_gather": [send, receive],
+        "all_to_all": [send, receive],
+        "broadcast": [receive, root],
+        "send": [send, root, f"i64 {p['tag']}"],
+        "receive": [receive, root, f"i64 {p['tag']}"],
+        "barrier": [],
+    }[p["call"]]
+    _count(w, table, "begun")
+    group = _load(w, table, LINKS["groups"] + p["group"])
+    function = _pointer(w, table, p["call"])
+    w.op(f"call i32 {function}({', '.join([*arguments, f'i64 {group}', f'ptr {request}'])})")
+
+
+def start_twin(p: Params, *arrays: Array) -> None:
+    """The whole collective at once."""
+    *given, out, request = arrays
+    exchange(p, given[0] if given else out.copy(), out)
+    request[:] = 0
+
+
+def wait_operands(p: Params) -> tuple[Operand, ...]:
+    """The request; x, if there is a `count`, which must stay until then; what has been received."""
+    x = (Operand(p["dtype"], p["count"], "in"),) if "count" in p else ()
+    return (Operand("int64", 1, "in"), *x, Operand(p["dtype"], p["received"], "out"))
+
+
+def wait_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """Look until MPI says that the collective is done; others get the processor meanwhile."""
+    table = _table(w)
+    status, flag = w.op("alloca [32 x i64], align 16"), w.op("alloca i64, align 8")
+    function = _pointer(w, table, "test")
+    waits = w.at(table, LINKS["waits"], "i64")
+    w.store("1", waits, "i64")
+
+    def others() -> None:
+        w.call("sched_yield", "i32", [])
+
+    def look() -> str:
+        w.store("0", flag, "i64")
+        w.op(f"call i32 {function}(ptr {pointers[0]}, ptr {flag}, ptr {status})")
+        done = w.op(f"icmp ne i32 {w.load(flag, 'i32')}, 0")
+        # Elsewhere somebody may need this processor to get done.
+        w.when(w.op(f"xor i1 {done}, true"), others)
+        return done
+
+    w.until(look)
+    w.store("0", waits, "i64")
+    _count(w, table, "done")
+
+
+def wait_twin(p: Params, *arrays: Array) -> None:
+    """It is done already."""
+
+
+def _table(w: Writer) -> str:
+    return w.load(w.at("%context", WORDS["links"], "i64"), "ptr")
+
+
+def _load(w: Writer, table: str, place: int) -> str:
+    return w.load(w.at(table, place, "i64"), "i64")
+
+
+def _word(w: Writer, table: str, name: str) -> str:
+    return _load(w, table, LINKS[name])
+
+
+def _pointer(w: Writer, table: str, name: str) -> str:
+    return w.load(w.at(table, LINKS[name], "i64"), "ptr")
+
+
+def _count(w: Writer, table: str, name: str) -> None:
+    place = w.at(table, LINKS[name], "i64")
+    w.store(w.op(f"add i64 {w.load(place, 'i64')}, 1"), place, "i64")
+
+
+COLLECTIVE_START = Emitter(start_operands, start_emit, start_twin)
+COLLECTIVE_WAIT = Emitter(wait_operands, wait_emit, wait_twin)

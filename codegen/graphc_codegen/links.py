@@ -1,0 +1,77 @@
+"""What compiled steps know of other processes: addresses of MPI's functions, and its handles, in one table of words.
+
+The table is this process's own and is filled at run time (`connect`), so that object code holds no address and stays valid from
+one run to the next, whatever the implementation of MPI: a handle is an int in one of them and a pointer in another, and a word
+is passed either way (an int is read from the lower half of a register or of a place on the stack).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from graphc_codegen.errors import CodegenError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: MPI's functions that steps call, by the collective that they begin.
+FUNCTIONS = {
+    "all_reduce": "MPI_Iallreduce", "reduce": "MPI_Ireduce", "all_gather": "MPI_Iallgather",
+    "reduce_scatter": "MPI_Ireduce_scatter_block", "all_to_all": "MPI_Ialltoall", "broadcast": "MPI_Ibcast",
+    "send": "MPI_Isend", "receive": "MPI_Irecv", "barrier": "MPI_Ibarrier", "test": "MPI_Test",
+}  # fmt: skip
+#: What is added up, by dtype; other data travel as bytes.
+DATATYPES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bytes")
+REDUCTIONS = ("sum", "max", "min", "prod")
+#: So many groups of processes there may be; their communicators stand at the end of the table.
+GROUPS = 256
+
+#: The words by name: "steps" counts steps that talk to others, "begun" and "done" the collectives of compiled steps; "waits" is 1
+#: while a step waits for others; "in_place" is what MPI takes for an operand that the result replaces.
+WORDS = {
+    name: place
+    for place, name in enumerate(
+        ["steps", "begun", "done", "waits", "in_place", *FUNCTIONS, *DATATYPES, *REDUCTIONS, "groups"]
+    )
+}
+
+#: Zeros mean that there is nobody to talk to.
+table: Array = np.zeros(WORDS["groups"] + GROUPS, np.int64)
+
+#: (call, operand, result): what the checked mode, which is Python, calls instead. Set by `connect`.
+_exchange: Callable[[Mapping[str, Any], Array, Array], None] | None = None
+
+
+def connect(words: Mapping[str, int], exchange: Callable[[Mapping[str, Any], Array, Array], None]) -> None:
+    """Fill the table: addresses and handles by name."""
+    global _exchange
+    for name, word in words.items():
+        table[WORDS[name]] = _signed(word)
+    _exchange = exchange
+
+
+def add_group(number: int, communicator: int) -> None:
+    """The handle of a group's communicator. Raises CodegenError where there are too many groups."""
+    if not 0 <= number < GROUPS:
+        raise CodegenError(f"there can be {GROUPS} groups of processes")
+    table[WORDS["groups"] + number] = _signed(communicator)
+
+
+def require_group(number: int) -> None:
+    """CodegenError unless this process is connected with a group of that number."""
+    if not 0 <= number < GROUPS or not table[WORDS["groups"] + number]:
+        raise CodegenError(f"this process is in no group number {number}: the step was made for several processes")
+
+
+def exchange(call: Mapping[str, Any], x: Array, out: Array) -> None:
+    """A whole collective of the checked mode, on flat arrays. CodegenError where there is nobody to talk to."""
+    if _exchange is None:
+        raise CodegenError("the step was made for several processes, this one is alone")
+    _exchange(call, x, out)
+
+
+def _signed(word: int) -> int:
+    """A word of 64 bits as a number with a sign."""
+    return word - (1 << 64) if word >= 1 << 63 else word

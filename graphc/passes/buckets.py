@@ -1,0 +1,117 @@
+"""Reductions of gradients over processes: together in buckets, begun as soon as they can be, waited for as late as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graphc.context import is_data_parallel, parallel_settings
+from graphc.ir import Builder, Graph, Node, Origin
+from graphc.passes.tools import in_subgraphs
+from graphc.passes.uniform import differing, is_collective
+
+#: What a bucket holds at least, unless the setting all_reduce_fusion_config says where buckets end. A message costs some tens of
+#: microseconds whatever its size; of more than this the later part could be on its way while the first is computed.
+BUCKET_BYTES = 4 << 20
+
+
+def bucket_reductions(graph: Graph) -> Graph:
+    """Join AllReduces of sums that do not need each other, and put all collectives into one order.
+
+    before:  %3 = AllReduce(%1)   %4 = AllReduce(%2) after(%3)
+    after:   %5 = AllReduceStart(%1, %2)   %6 = AllReduceWait(%5, %5#1)   %3 = Slice(%6)   %4 = Slice(%6)
+
+    Buckets are filled in the order in which their operands get ready, which is the same in every process: it is one graph. A
+    process with nobody to talk to has none.
+    """
+    graph = _without_needless(in_subgraphs(graph, bucket_reductions))
+    talking = [n.id for n in graph if is_collective(n)]
+    if not talking:
+        return graph
+    graph = graph.copy()
+    order = graph.order()
+    levels = _levels(graph, order, set(talking))
+    ready = {id: k for k, id in enumerate(order)}
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for id in talking:
+        node = graph.node(id)
+        graph.set_node(id, after=tuple(i for i in node.after if i not in levels))
+        if (
+            node.op.name == "AllReduce"
+            and node.attrs["reduction"] == "sum"
+            and node.type.dtype in ("float32", "float64")
+        ):
+            groups.setdefault((levels[id], node.attrs["group"], node.type.dtype), []).append(id)
+    for members in groups.values():
+        members.sort(key=lambda id: max(ready[v.node] for v in graph.node(id).inputs))
+        for bucket in _filled([graph.node(id) for id in members]):
+            _together(graph, bucket)
+    _in_order(graph)
+    return graph
+
+
+def _without_needless(graph: Graph) -> Graph:
+    """Without maxima and minima over all processes of what is the same in each: where they all train the same parameters."""
+    extrema = [n for n in graph if n.op.name == "AllReduce" and n.attrs["reduction"] in ("max", "min")]
+    if not extrema or not is_data_parallel():
+        return graph
+    found = differing(graph, [i for i in graph.inputs if graph.node(i).op.name == "Input"])
+    needless = [n for n in extrema if is_collective(n) and n.inputs[0] not in found]
+    copy = graph.copy()
+    for node in needless:
+        copy.replace_node(node.id, copy.node(node.id).inputs)
+    copy.drop([n.id for n in needless])
+    return copy
+
+
+def _levels(graph: Graph, order: Sequence[int], talking: set[int]) -> dict[int, int]:
+    """How many collectives at most each one needs the results of, one after the other; that it follows another is no need."""
+    depth: dict[int, int] = {}
+    for id in order:
+        node = graph.node(id)
+        before = [v.node for v in node.inputs] + [p for p in node.after if not (id in talking and p in talking)]
+        depth[id] = max((depth[p] + (p in talking) for p in before), default=0)
+    return {id: depth[id] for id in talking}
+
+
+def _filled(nodes: Sequence[Node]) -> list[list[Node]]:
+    """The nodes in buckets."""
+    ends = parallel_settings().all_reduce_fusion_config
+    buckets: list[list[Node]] = [[]]
+    for k, node in enumerate(nodes):
+        full = k in ends if ends is not None else sum(n.type.nbytes for n in buckets[-1]) >= BUCKET_BYTES
+        if buckets[-1] and full:
+            buckets.append([])
+        buckets[-1].append(node)
+    return buckets
+
+
+def _together(graph: Graph, bucket: Sequence[Node]) -> None:
+    """Replace AllReduces by one that is begun and waited for."""
+    last = bucket[-1]
+    origin = Origin("bucket_reductions", "bucket", tuple(n.id for n in bucket))
+    g = Builder(graph, scope=last.scope, loc=last.loc, region=last.region, origin=origin)
+    after = tuple(dict.fromkeys(i for n in bucket for i in n.after))
+    start = g.node(
+        "AllReduceStart",
+        *[n.inputs[0] for n in bucket],
+        attrs={"reduction": "sum", "group": last.attrs["group"], "size": last.attrs["size"]},
+        after=after,
+    )
+    result = g.AllReduceWait(*start.outputs, size=last.attrs["size"])
+    at = 0
+    for n in bucket:
+        part = g.Slice(result, begin=(at,), size=(n.type.size,), step=(1,)) if len(bucket) > 1 else result
+        graph.replace_node(n.id, [g.Reshape(part, shape=n.type.shape)])
+        at += n.type.size
+    graph.drop([n.id for n in bucket])
+
+
+def _in_order(graph: Graph) -> None:
+    """Order edges from each collective to the next one."""
+    before: int | None = None
+    for id in graph.order():
+        if is_collective(graph.node(id)):
+            if before is not None:
+                graph.set_node(id, after=tuple(dict.fromkeys((*graph.node(id).after, before))))
+            before = id

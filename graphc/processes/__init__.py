@@ -1,0 +1,32 @@
+"""The processes of a training: which one this is, of how many, in which groups, and what they tell each other.
+
+MPI starts them (`mpiexec -n 4 python train.py`) and carries what they say, by mpi4py; without it, or for one process, nothing
+of it is imported. Everything else of graphc asks here.
+"""
+
+from graphc.processes.agreement import agree, gather, share_from_first
+from graphc.processes.exchange import REDUCTIONS, exchange
+from graphc.processes.groups import WORLD, Group, create_group, destroy_group, group, rank, size
+from graphc.processes.launch import is_launched, start
+from graphc.processes.watch import count_steps
+from graphc.processes.world import local, started
+
+__all__ = [
+    "REDUCTIONS",
+    "WORLD",
+    "Group",
+    "agree",
+    "count_steps",
+    "create_group",
+    "destroy_group",
+    "exchange",
+    "gather",
+    "group",
+    "is_launched",
+    "local",
+    "rank",
+    "share_from_first",
+    "size",
+    "start",
+    "started",
+]

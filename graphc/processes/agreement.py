@@ -1,0 +1,55 @@
+"""What processes compare before they go on together, so that a difference is an error and not a wait without end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import DisagreementError, Loc
+from graphc.processes.world import started
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def gather(value: Any) -> list[Any]:
+    """Every process's value, by rank. All processes call it."""
+    world = started()
+    return [value] if world is None else list(world.everybody.allgather(value))
+
+
+def agree(what: str, lines: Sequence[str], digest: str, loc: Loc | None = None) -> None:
+    """Raise DisagreementError GC191, in all processes, unless all have given the same digest.
+
+    One small message each; only where they differ are the `lines` compared, that `what` is made of: the error has the first
+    line in which a process differs from the first one.
+    """
+    world = started()
+    if world is None:
+        return
+    digests = world.everybody.allgather(digest)
+    if len(set(digests)) == 1:
+        return
+    texts = world.everybody.allgather(list(lines))
+    other = next(rank for rank, made in enumerate(digests) if made != digests[0])
+    here = next((k for k, (a, b) in enumerate(zip(texts[0], texts[other], strict=False)) if a != b), None)
+    if here is None:
+        here = min(len(texts[0]), len(texts[other]))
+    shown = [f"rank {r}: {texts[r][here] if here < len(texts[r]) else '(nothing more)'}" for r in (0, other)]
+    raise DisagreementError(
+        f"rank {other} has another {what} than rank 0",
+        loc=loc,
+        details=shown,
+        help="every process must make the same calls with the same shapes; only the data of a batch may differ",
+    )
+
+
+def share_from_first(arrays: Sequence[Array]) -> None:
+    """Write what rank 0 has in these contiguous arrays into those of all others. All processes call it with the same sizes."""
+    world = started()
+    if world is None:
+        return
+    for array in arrays:
+        # A view: of a scalar, too.
+        world.everybody.Bcast(np.frombuffer(array.data.cast("B"), np.uint8), 0)

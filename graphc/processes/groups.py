@@ -1,0 +1,125 @@
+"""Groups of processes by name, as MindSpore has them. Each has a communicator of its own; the group of all is number 0."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.processes.world import started
+from graphc.suggest import nearest, question
+from graphc_codegen.links import add_group
+
+WORLD = "hccl_world_group"
+
+#: What MindSpore calls the group of all processes on its kinds of devices.
+_WORLDS = (WORLD, "nccl_world_group", "mccl_world_group")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Some processes, or all. `ranks` are their numbers among all in the group's order, `rank` is this one's place there.
+
+    number        its place in the table of compiled steps (`graphc_codegen.links`)
+    communicator  mpi4py's; None for a process that is alone
+    """
+
+    name: str
+    number: int
+    ranks: tuple[int, ...]
+    rank: int
+    communicator: Any = None
+
+    @property
+    def size(self) -> int:
+        return len(self.ranks)
+
+
+_groups: dict[str, Group] = {}
+#: Never given again: a compiled step may still know it.
+_next = 1
+
+
+def group(name: str = WORLD) -> Group:
+    """The group of that name. Alone, a process is the only one of every group. ArgumentValueError for an unknown one."""
+    world = started()
+    if world is None:
+        return Group(name, 0, (0,), 0)
+    if name in _WORLDS:
+        if WORLD not in _groups:
+            _add(WORLD, 0, tuple(range(world.size)), world.rank, world.steps)
+        return _groups[WORLD]
+    if name not in _groups:
+        near = question(nearest(name, [*_groups, WORLD], 3))
+        raise ArgumentValueError(
+            f"this process is in no group {name!r}", loc=user_loc(), help=near or "create_group(name, rank_ids) first"
+        )
+    return _groups[name]
+
+
+def rank(name: str = WORLD) -> int:
+    """This process's number in a group."""
+    return group(name).rank
+
+
+def size(name: str = WORLD) -> int:
+    """How many processes a group has."""
+    return group(name).size
+
+
+def create_group(name: str, ranks: Iterable[int]) -> None:
+    """Make a group of these processes: each of them calls this, with the same ranks in the same order.
+
+    Others need not, and get no group. Raises ArgumentTypeError or ArgumentValueError for anything but distinct ranks, and
+    for a name that is there already.
+    """
+    global _next
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"create_group: group must be a string, got {type(name).__name__}", loc=user_loc())
+    wanted = list(ranks)
+    world = started()
+    count = world.size if world is not None else 1
+    if not wanted or len(set(wanted)) < len(wanted) or not all(type(r) is int and 0 <= r < count for r in wanted):
+        if count == 1:
+            problem = f"rank_ids must be [0], got {wanted}: there is one process"
+        else:
+            problem = f"rank_ids must be distinct numbers from 0 to {count - 1}, got {wanted}"
+        raise ArgumentValueError(f"create_group: {problem}", loc=user_loc())
+    if world is None:
+        return
+    if name in _groups or name in _WORLDS:
+        raise ArgumentValueError(f"create_group: there is a group {name!r} already", loc=user_loc())
+    if world.rank not in wanted:
+        return
+    everyone = world.everybody.Get_group()
+    # Groups that are made at the same time are told apart by their names.
+    made = world.everybody.Create_group(everyone.Incl(wanted), zlib.crc32(name.encode()) & 0x7FFF)
+    _add(name, _next, tuple(wanted), wanted.index(world.rank), made)
+    _next += 1
+
+
+def _add(name: str, number: int, ranks: tuple[int, ...], place: int, communicator: Any) -> None:
+    world = started()
+    assert world is not None
+    # Compiled steps do not look at what MPI's functions return.
+    communicator.Set_errhandler(world.mpi.ERRORS_ARE_FATAL)
+    add_group(number, int(world.mpi._handleof(communicator)))
+    _groups[name] = Group(name, number, ranks, place, communicator)
+
+
+def destroy_group(name: str) -> None:
+    """Forget a group. Its communicator stays for steps that were compiled with it. ArgumentValueError for the group of all."""
+    if name in _WORLDS and started() is not None:
+        raise ArgumentValueError("destroy_group: the group of all processes stays", loc=user_loc())
+    if started() is not None:
+        group(name)
+        del _groups[name]
+
+
+def by_number(number: int) -> Group:
+    """The group that has this number. KeyError where there is none any more."""
+    if number == 0:
+        return group(WORLD)
+    return next(g for g in _groups.values() if g.number == number)

@@ -1,0 +1,276 @@
+"""Training in several processes, which mpiexec starts: what they compute, what they refuse, and how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def _mpiexec() -> str | None:
+    own = Path(sys.executable).with_name("mpiexec")
+    return str(own) if own.exists() else shutil.which("mpiexec")
+
+
+needs_mpi = pytest.mark.skipif(
+    _mpiexec() is None or find_spec("mpi4py") is None,
+    reason="mpi4py and an MPI are not installed: pip install graphc[mpi]",
+)
+
+
+def run(
+    ranks: int, *arguments: str, cwd: Path, timeout: int = 240, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """python ARGUMENTS in so many processes; in this one alone where there is just one."""
+    start = [str(_mpiexec()), "-n", str(ranks)] if ranks > 1 else []
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "codegen")]),
+        "GRAPHC_NUM_THREADS": "1",
+        # Open MPI refuses both unless it is told.
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+        **variables,
+    }
+    return subprocess.run(
+        [*start, sys.executable, *arguments],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What each process of a run of together.py has found, by number of processes; a second run by "again"."""
+    here = tmp_path_factory.mktemp("together")
+
+    @cache
+    def found(ranks: int, again: bool = False) -> list[dict[str, Any]]:
+        directory = here / f"{ranks}{again}"
+        directory.mkdir()
+        cache_dir = str(here / "cache")
+        done = run(
+            ranks, str(Path(__file__).with_name("together.py")), str(directory), cwd=here, GRAPHC_CACHE_DIR=cache_dir
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        return [json.loads((directory / f"{ranks}-{rank}.json").read_text()) for rank in range(ranks)]
+
+    return found
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("buckets", ["buckets None", "buckets [1, 3]"])
+def test_the_same_trajectory_as_one_process(found: Any, ranks: int, buckets: str) -> None:
+    alone, several = found(1)[0][buckets], [each[buckets] for each in found(ranks)]
+    for each in several:
+        assert each["weights"] == several[0]["weights"]  # To the last bit.
+        # Overflow in the first process's part: all skip, and halve the scale.
+        assert each["seen"] == alone["seen"]
+        np.testing.assert_allclose(each["weights"], alone["weights"], rtol=2e-4, atol=1e-6)
+    assert [step[0] for step in alone["seen"]] == [False, False, False, True, False, False]
+    assert several[0]["reductions"].count("AllReduceStart") == (1 if buckets == "buckets None" else 3)
+    assert "AllReduce" not in several[0]["reductions"]
+    assert alone["reductions"] == ["AllReduce"] * 4
+
+
+@needs_mpi
+def test_another_run_gives_the_same_bits_from_the_object_cache(found: Any) -> None:
+    first, second = found(2), found(2, True)
+    for a, b in zip(first, second, strict=True):
+        assert a["buckets None"]["weights"] == b["buckets None"]["weights"]
+        assert b["buckets None"]["hit"]
+        assert a["dropout"] == b["dropout"]
+
+
+@needs_mpi
+def test_what_could_differ_is_refused_with_the_reason(found: Any) -> None:
+    for each in found(3):
+        told = each["refused"]
+        assert "[GC164] the update of 'a.weight'" in told["unreduced"]
+        assert "grads = self.grad_reducer(grads)" in told["unreduced"]
+        assert "is decided by this process's own data" in told["own flag"]
+        assert "If talks to other processes, but each decides by its own data" in told["own turn"]
+        assert "[GC191] rank 2 has another graph of TrainOneStepCell than rank 0" in told["shapes"]
+        assert "rank 0:     %0 x: f32[4,20] = Input()" in told["shapes"]
+        assert "rank 2:     %0 x: f32[5,20] = Input()" in told["shapes"]
+
+
+@needs_mpi
+def test_processes_drop_differently(found: Any) -> None:
+    first, second = (each["dropout"] for each in found(2))
+    assert first != second
+
+
+SCRIPT = """
+import numpy as np
+import mindspore as ms
+from mindspore import nn, ops
+from mindspore.nn import Cell, DistributedGradReducer
+from mindspore.communication import init, get_rank, get_group_size
+from mindspore.parallel._utils import _get_device_num, _get_gradients_mean, _get_parallel_mode
+
+class TrainOneStepCell(Cell):
+    def __init__(self, network, optimizer, sens=1.0):
+        super(TrainOneStepCell, self).__init__(auto_prefix=False)
+        self.network = network
+        # set require_grad=True for Parameters in network
+        self.network.set_grad()
+        self.optimizer = optimizer
+        self.weights = self.optimizer.parameters
+        self.grad = ops.GradOperation(get_by_list=True, sens_param=True)
+        # set init value for back propagation
+        self.sens = sens
+        # reduce_flag, used in distributed training
+        self.reducer_flag = False
+        self.grad_reducer = ops.identity
+        self.parallel_mode = _get_parallel_mode()
+        self.reducer_flag = self.parallel_mode in (ms.ParallelMode.DATA_PARALLEL, ms.ParallelMode.HYBRID_PARALLEL)
+        if self.reducer_flag:
+            self.mean = _get_gradients_mean()
+            # number of devices
+            self.degree = _get_device_num()
+            self.grad_reducer = DistributedGradReducer(self.weights, self.mean, self.degree)
+
+    def construct(self, *inputs):
+        # get the loss of forward
+        loss = self.network(*inputs)
+        # set init value for backward propagation
+        sens = ops.fill(loss.dtype, loss.shape, self.sens)
+        # perform backward propagation
+        grads = self.grad(self.network, self.weights)(*inputs, sens)
+        grads = self.grad_reducer(grads)
+        loss = ops.depend(loss, self.optimizer(grads))
+        return loss
+
+init()
+rank, size = get_rank(), get_group_size()
+ms.set_auto_parallel_context(parallel_mode=ms.ParallelMode.DATA_PARALLEL, gradients_mean=True)
+ms.set_seed(3)
+rng = np.random.default_rng(1)
+images, labels = rng.normal(size=(24, 6)).astype(np.float32), rng.integers(0, 3, 24).astype(np.int32)
+data = ms.dataset.NumpySlicesDataset((images, labels), shuffle=False, num_shards=size, shard_id=rank).batch(12 // size)
+net = nn.Dense(6, 3)
+loss = nn.WithLossCell(net, nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"))
+step = TrainOneStepCell(loss, nn.Momentum(net.trainable_params(), 0.1, 0.9))
+ms.Model(step).train(4, data, dataset_sink_mode=False)
+ms.save_checkpoint(net, "net.ckpt")
+print("weights", rank, size, *(x.hex() for x in net.weight.asnumpy().ravel()[:2].tolist()), flush=True)
+try:
+    ms.Model(step).train(1, data if rank else data.take(1), dataset_sink_mode=False)
+except RuntimeError as error:
+    print("told", str(error).splitlines()[0], flush=True)
+"""
+
+
+@needs_mpi
+def test_the_listing_of_the_guide_trains_on_two_processes_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    lines = {}
+    for ranks in (1, 2):
+        done = run(ranks, "-m", "graphc", "run", "--mindspore", "train.py", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr[-3000:]
+        lines[ranks] = sorted(line.split() for line in done.stdout.splitlines() if line.startswith("weights"))
+    first, second = lines[2]
+    assert (first[1:3], second[1:3]) == (["0", "2"], ["1", "2"])
+    assert first[3:] == second[3:]
+    for a, b in zip(first[3:], lines[1][0][3:], strict=True):
+        assert float.fromhex(a) == pytest.approx(float.fromhex(b), rel=1e-5)
+    assert done.stdout.count("told [GC191] rank 1 has another number of batches than rank 0") == 2
+    assert (tmp_path / "net.ckpt").exists()
+
+
+FAULTY = """
+import os, signal, sys
+import numpy as np
+import graphc
+from graphc import Tensor, nn
+from graphc.parallel import get_rank, init
+
+init()
+graphc.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
+net = nn.WithLossCell(nn.Dense(6, 3), nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"))
+step = nn.TrainOneStepCell(net, nn.SGD(net.trainable_params(), 0.1)).set_train()
+for turn in range(5):
+    if turn == 3 and get_rank() == 1:
+        if sys.argv[1] == "raise":
+            raise ValueError("a bad sample")
+        if sys.argv[1] == "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        if sys.argv[1] == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if sys.argv[1] == "leave":
+            sys.exit(0)
+    step(Tensor(np.ones((4, 6), np.float32)), Tensor(np.zeros(4, np.int32)))
+print("done")
+"""
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("raise", "graphc: rank 1 raised ValueError after step 3: a bad sample."),
+        ("stop", "graphc: rank 1 has not answered for 3 s; the last completed step is 3."),
+        ("leave", "has waited 3 s for the others after step 3, and rank 1 has come to its end"),
+        ("kill", ""),  # mpiexec itself says so.
+    ],
+)
+def test_a_fault_of_one_process_ends_all(tmp_path: Path, fault: str, message: str) -> None:
+    (tmp_path / "faulty.py").write_text(FAULTY)
+    done = run(2, "faulty.py", fault, cwd=tmp_path, timeout=120, GRAPHC_RANK_TIMEOUT="3")
+    assert done.returncode != 0
+    assert "done" not in done.stdout
+    assert message in done.stderr
+    assert done.stderr.count("All processes end") == (0 if fault == "kill" else 1)
+
+
+@needs_mpi
+def test_the_command_starts_processes_and_starts_them_again(tmp_path: Path) -> None:
+    """A process that is killed behind the first epoch: the others go on from there, and the same network comes out."""
+    common = ("-m", "graphc", "train", "--epochs", "3", "--batch-size", "240", "--ranks", "2")
+    assert run(1, *common, "--out", "whole", cwd=tmp_path).returncode == 0
+    # What a run of one epoch less leaves behind is what a run that ends there does.
+    killer = tmp_path / "sitecustomize.py"
+    killer.write_text(
+        "import os, pathlib, signal, threading, time\n"
+        "def end():\n"
+        "    while not pathlib.Path('again/last.ckpt').exists():\n"
+        "        time.sleep(0.001)\n"
+        "    pathlib.Path('killed').touch()\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "rank = os.environ.get('PMI_RANK', os.environ.get('OMPI_COMM_WORLD_RANK'))\n"
+        "if rank == '1' and not pathlib.Path('killed').exists():\n"
+        "    threading.Thread(target=end, daemon=True).start()\n"
+    )
+    paths = os.pathsep.join([str(tmp_path), str(ROOT), str(ROOT / "codegen")])
+    done = run(1, *common, "--out", "again", "--max-restarts", "2", cwd=tmp_path, PYTHONPATH=paths)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "restart 1 of 2" in done.stderr
+    assert "going on behind epoch" in done.stdout
+    files = [(tmp_path / out / "lenet.safetensors").read_bytes() for out in ("whole", "again")]
+    assert files[0] == files[1]
+
+
+def test_one_of_several_processes_without_mpi4py_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "mpi4py.py").write_text("raise ImportError('not here')")
+    code = "import graphc.parallel; graphc.parallel.init()"
+    paths = os.pathsep.join([str(tmp_path), str(ROOT), str(ROOT / "codegen")])
+    done = run(1, "-c", code, cwd=tmp_path, PMI_RANK="0", PMI_SIZE="2", PYTHONPATH=paths)
+    assert "pip install 'graphc[mpi]'" in done.stderr

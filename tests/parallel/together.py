@@ -1,0 +1,247 @@
+"""What several processes do in test_ranks.py: `mpiexec -n N python together.py DIRECTORY`. Each writes what it found there."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import Tensor, nn, ops
+from graphc.debug import debug
+from graphc.ops.functional import collective
+from graphc.parallel import comm_func, create_group, destroy_group, get_group_size, get_local_rank, get_rank, init
+
+STEPS = 6
+
+
+def collectives(rank: int, size: int) -> None:
+    """Eager, compiled and checked give the same, which is what NumPy says; for every dtype."""
+    mine = [np.arange(2 * size * 3).reshape(2 * size, 3) % 7 + r for r in range(size)]
+
+    class Talk(nn.Cell):
+        def construct(self, x: Tensor) -> tuple[Tensor, ...]:
+            return (
+                collective.all_reduce(x),
+                collective.all_reduce(x, "max"),
+                collective.all_reduce(x, "min"),
+                collective.all_reduce(x, "prod"),
+                collective.all_gather(x),
+                collective.reduce_scatter(x),
+                collective.broadcast(x, size - 1),
+                collective.reduce(x, size - 1),
+                collective.all_to_all(x),
+                collective.all_to_all(x, 0, 1),
+            )
+
+    two = slice(2 * rank, 2 * rank + 2)
+    total = sum(mine)
+    wanted = [
+        total,
+        np.max(mine, 0),
+        np.min(mine, 0),
+        np.prod(mine, 0),
+        np.concatenate(mine),
+        total[two],
+        mine[-1],
+        total if rank == size - 1 else 0 * total,
+        np.concatenate([m[two] for m in mine]),
+        np.concatenate([m[two] for m in mine], 1),
+    ]
+    for dtype in ("float32", "float64", "float16", "bfloat16", "int32", "int64"):
+        x = Tensor(mine[rank].astype(np.float32)).astype(dtype)
+        graphc.set_context(mode=graphc.PYNATIVE_MODE)
+        made = [Talk()(x)]
+        graphc.set_context(mode=graphc.GRAPH_MODE)
+        made.append(graphc.compile(Talk(), x)(x))
+        with debug(jit=False):
+            made.append(graphc.compile(Talk(), x)(x))
+        for results in made:
+            for k, (got, want) in enumerate(zip(results, wanted, strict=True)):
+                assert got.type.dtype == dtype
+                np.testing.assert_array_equal(got.asnumpy().astype(np.float64), want, err_msg=f"{dtype} {k}")
+    assert comm_func.all_reduce(Tensor([1.0]))[0].asnumpy() == size
+    comm_func.barrier()
+
+
+def gradients(rank: int, size: int) -> None:
+    """The gradient of what all processes compute together, for what this one has given."""
+    rng = np.random.default_rng(rank)
+    x = rng.normal(size=(2 * size, 2))
+    weights = {n: np.random.default_rng(9).normal(size=(size, *s)) for n, s in _shapes(size).items()}
+
+    for name, call in _CALLS.items():
+
+        def loss(t: Tensor, call: Any = call, name: str = name) -> Tensor:
+            return ops.reduce_sum(call(t) * Tensor(weights[name][rank]))
+
+        got = ops.grad(loss)(Tensor(x)).asnumpy()
+        # The loss of all is the sum of theirs.
+        want = np.zeros_like(x)
+        for k in np.ndindex(x.shape):
+            for turn in range(size):
+                step = np.zeros_like(x)
+                step[k] = 1e-6 * (turn == rank)
+                up, down = (collective.all_reduce(loss(Tensor(x + s * step))).asnumpy() for s in (1, -1))
+                if turn == rank:
+                    want[k] = (up - down) / 2e-6
+        np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-7, err_msg=name)
+
+
+_CALLS = {
+    "sum": collective.all_reduce,
+    "max": lambda t: collective.all_reduce(t, "max"),
+    "prod": lambda t: collective.all_reduce(t, "prod"),
+    "gather": collective.all_gather,
+    "scatter": collective.reduce_scatter,
+    "broadcast": lambda t: collective.broadcast(t, 1),
+    "reduce": lambda t: collective.reduce(t, 1),
+    "all_to_all": lambda t: collective.all_to_all(t, 0, 1),
+}
+
+
+def _shapes(size: int) -> dict[str, tuple[int, ...]]:
+    whole = (2 * size, 2)
+    return {
+        **dict.fromkeys(_CALLS, whole),
+        "gather": (2 * size * size, 2),
+        "scatter": (2, 2),
+        "all_to_all": (2, 2 * size),
+    }
+
+
+def groups(rank: int, size: int) -> None:
+    pair = [1, 0]
+    if rank in pair:
+        create_group("pair", pair)
+        assert (get_rank("pair"), get_group_size("pair")) == (pair.index(rank), 2)
+        joined = collective.all_gather(Tensor([float(rank)]), "pair")
+        assert joined.asnumpy().tolist() == [1.0, 0.0]
+        destroy_group("pair")
+    for name in ("pair", "nobody's"):
+        with pytest.raises(graphc.ArgumentValueError, match="is in no group"):
+            get_rank(name)
+    assert get_local_rank() == rank
+
+
+class Net(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Dense(20, 32, activation="relu"), nn.Dense(32, 5)
+
+    def construct(self, x: Tensor) -> Tensor:
+        return self.b(self.a(x))
+
+
+def with_loss(net: nn.Cell) -> nn.Cell:
+    return nn.WithLossCell(net, nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"))
+
+
+def trajectory(rank: int, size: int, buckets: list[int] | None, poisoned: int | None) -> dict[str, Any]:
+    """Some steps with a loss scale, this process's part of every batch; one batch may have an infinity, in the first part."""
+    graphc.set_auto_parallel_context(
+        parallel_mode="data_parallel", gradients_mean=True, all_reduce_fusion_config=buckets
+    )
+    rng = np.random.default_rng(0)
+    xs = rng.normal(size=(STEPS, 12, 20)).astype(np.float32)
+    ys = rng.integers(0, 5, (STEPS, 12)).astype(np.int32)
+    if poisoned is not None:
+        xs[poisoned, 0, 0] = np.inf
+    graphc.set_seed(7 + rank)  # The first process's weights count.
+    net = Net()
+    optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+    manager = nn.DynamicLossScaleUpdateCell(1024.0, 2, 3)
+    step = nn.TrainOneStepWithLossScaleCell(with_loss(net), optimizer, manager).set_train()
+    part = slice(rank * 12 // size, (rank + 1) * 12 // size)
+    seen = []
+    for x, y in zip(xs, ys, strict=True):
+        _, overflow, scale = step(Tensor(x[part]), Tensor(y[part]))
+        seen.append([bool(overflow), float(scale)])
+    compiled = graphc.compile(step, Tensor(xs[0, part]), Tensor(ys[0, part]))
+    names = [n.op.name for n in compiled.graph if n.op.name.startswith("AllReduce")]
+    weights = np.concatenate([p.asnumpy().ravel() for p in step.get_parameters()])
+    return {"weights": weights.tolist(), "seen": seen, "reductions": names, "hit": compiled.cache_hit}
+
+
+def refused(rank: int, size: int) -> dict[str, str]:
+    """What processes that are about to do different things are told."""
+    graphc.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
+    told = {}
+
+    class Unreduced(nn.TrainOneStepCell):
+        def construct(self, *inputs: Any) -> Tensor:
+            grads = self.grad_no_sens(self.network, self.weights)(*inputs)
+            return ops.depend(self.network(*inputs), self.optimizer(grads))
+
+    class OwnFlag(nn.TrainOneStepCell):
+        def construct(self, *inputs: Any) -> Tensor:
+            loss = self.network(*inputs)
+            grads = self.grad_reducer(self.grad_no_sens(self.network, self.weights)(*inputs))
+            if loss < 1e9:
+                self.optimizer(grads)
+            return loss
+
+    class OwnTurn(nn.TrainOneStepCell):
+        def construct(self, *inputs: Any) -> Tensor:
+            loss = self.network(*inputs)
+            if loss < 1e9:
+                loss = collective.all_reduce(loss)
+            return loss
+
+    def train(kind: Any, count: int) -> None:
+        net = Net()
+        step = kind(with_loss(net), nn.SGD(net.trainable_params(), 0.1)).set_train()
+        step(Tensor(np.ones((count, 20), np.float32)), Tensor(np.zeros(count, np.int32)))
+
+    for name, kind, count in (
+        ("unreduced", Unreduced, 4),
+        ("own flag", OwnFlag, 4),
+        ("own turn", OwnTurn, 4),
+        ("shapes", nn.TrainOneStepCell, 4 + (rank == size - 1)),
+    ):
+        try:
+            train(kind, count)
+        except graphc.GraphcError as error:
+            told[name] = str(error)
+    return told
+
+
+def dropout(rank: int) -> list[float]:
+    """Masks differ between processes, and this is what each one has dropped in a training step."""
+    graphc.set_seed(5)
+
+    class Dropped(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w, self.drop = graphc.Parameter(np.ones(64, np.float32), name="w"), nn.Dropout(p=0.5)
+
+        def construct(self, x: Tensor) -> Tensor:
+            return ops.reduce_mean(self.drop(self.w * x))
+
+    net = Dropped()
+    step = nn.TrainOneStepCell(net, nn.SGD(net.trainable_params(), 1.0)).set_train()
+    return [float(step(Tensor(np.arange(64, dtype=np.float32)))) for _ in range(3)]
+
+
+def main(directory: Path) -> None:
+    init()
+    rank, size = get_rank(), get_group_size()
+    found: dict[str, Any] = {"rank": rank, "size": size}
+    if size > 1:
+        collectives(rank, size)
+        gradients(rank, size)
+        groups(rank, size)
+    for buckets in (None, [1, 3]):
+        found[f"buckets {buckets}"] = trajectory(rank, size, buckets, 3)
+    if size > 1:
+        found["refused"] = refused(rank, size)
+        found["dropout"] = dropout(rank)
+    (directory / f"{size}-{rank}.json").write_text(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
