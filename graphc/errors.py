@@ -148,7 +148,8 @@ def find_file(path: str) -> str:
     in_package = os.path.join(os.path.dirname(_PACKAGE.rstrip(os.sep)), path)
     if os.path.exists(in_package):
         return in_package
-    for known in sys.modules.values():
+    # A copy: asking a lazy module for an attribute may import more.
+    for known in list(sys.modules.values()):
         file = getattr(known, "__file__", None)
         if file and file.endswith(os.sep + path):
             return str(file)

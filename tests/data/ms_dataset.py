@@ -11,6 +11,10 @@ import numpy as np
 
 #: What expressions may name besides these: ds, V and T, the modules; `rows`, all rows of a data set as lists; PIL images.
 IMAGE = (np.arange(105).reshape(5, 7, 3) * 37 % 256).astype(np.uint8)
+#: Bytes from 40 to 103 with a few others, and of one value.
+DIM = (np.arange(105).reshape(5, 7, 3) ** 2 % 64 + 40).astype(np.uint8)
+DIM[0, 0], DIM[4, 6] = (12, 60, 90), (120, 41, 199)
+FLAT = np.full((4, 3, 3), 77, np.uint8)
 GRAY = (np.arange(12).reshape(4, 3) * 53 % 256).astype(np.uint8)
 FLOAT = (np.arange(60).reshape(4, 5, 3) * 7 % 11 / 11).astype(np.float32)
 WEIGHTS = [1, 2, 3, 4, 5, 0, 0, 1, 1, 1]
@@ -177,6 +181,33 @@ TRANSFORMS = [
     "V.Decode()(PNG)",
     "V.Decode(True)(PNG)",
     "V.Decode()(GRAYPNG)",
+    "V.Invert()(IMAGE)",
+    "V.Invert()(PIL)",
+    *(f"V.AutoContrast({a})({x})" for a in ("", "10.0", "0.0, [12, 40]", "20.0, 7") for x in ("DIM", "FROMDIM")),
+    "V.AutoContrast()(FLAT)",
+    "V.Equalize()(DIM)",
+    "V.Equalize()(FLAT)",
+    "V.Equalize()(FROMDIM)",
+    *(f"V.RandomSolarize({a})(IMAGE)" for a in ("(128, 128)", "(0, 0)", "(200, 200)")),
+    *(f"V.RandomPosterize({a})(IMAGE)" for a in ("(1, 1)", "3", "(8, 8)")),
+    *(f"V.RandomColor(({a}, {a}))({x})" for a in (0.3, 1.0, 1.7) for x in ("IMAGE", "PIL")),
+    *(f"V.RandomSharpness(({a}, {a}))({x})" for a in (0.3, 1.0, 1.9) for x in ("IMAGE", "PIL")),
+    *(f"V.GaussianBlur({a})(IMAGE)" for a in ("3", "(3, 5)", "5, 1.5", "(5, 3), (0.7, 2.0)")),
+    "V.GaussianBlur(3, 1.0)(FLOAT)",
+    "V.GaussianBlur(3, 0.8)(PIL)",
+    "V.RandomVerticalFlip(1.0)(IMAGE)",
+    "V.RandomVerticalFlip(1.0)(PIL)",
+    "V.RandomVerticalFlip(0.0)(GRAY)",
+    "V.RandomAffine(0, shear=(-10, -10))(IMAGE)",
+    "V.RandomAffine(0, shear=(0, 0, 15, 15))(IMAGE)",
+    "V.RandomAffine((20, 20), scale=(1.3, 1.3), fill_value=(9, 8, 7))(IMAGE)",
+    "V.RandomAffine((-40, -40), (0.2, 0.2, -0.3, -0.3), (0.8, 0.8), (5, 5, -8, -8))(IMAGE)",
+    "V.RandomAffine((20, 20), shear=(5, 5), resample=V.Inter.BILINEAR)(IMAGE)",
+    "V.RandomAffine(0, translate=(0.25, 0.25))(GRAY[..., None].repeat(3, 2))",
+    "V.RandomAffine((20, 20), None, (0.8, 0.8), (5, 5, -8, -8))(PIL)",
+    "V.RandomCropDecodeResize(3, (1., 1.), (7/5, 7/5))(PNG)",
+    "V.RandomErasing(0.0)(FLOAT.transpose(2, 0, 1))",
+    "V.RandomErasing(1.0, (1e-9, 1e-9), (1., 1.), 3)(FLOAT.transpose(2, 0, 1))",
     "T.OneHot(4)(np.array(2))",
     "T.OneHot(4)(np.array([1, 3]))",
     "T.OneHot(4)(np.array([[1], [2]]))",
@@ -242,6 +273,26 @@ REFUSED = [
     "V.MixUpBatch(0)",
     "V.MixUpBatch('a')",
     "V.Decode(1)",
+    "V.AutoContrast(50.0)",
+    "V.AutoContrast(0.0, 256)",
+    "V.RandomSolarize((5, 300))",
+    "V.RandomSolarize((9, 5))",
+    "V.RandomPosterize(0)",
+    "V.RandomPosterize((5, 2))",
+    "V.RandomColor((2, 1))",
+    "V.RandomSharpness((-1, 1))",
+    "V.GaussianBlur(4)",
+    "V.GaussianBlur(3, -1.0)",
+    "V.RandomVerticalFlip(2)",
+    "V.RandomAffine(-1)",
+    "V.RandomAffine(1, translate=(0, 2))",
+    "V.RandomAffine(1, scale=(0, 0))",
+    "V.RandomAffine(1, shear=(1, 2, 3))",
+    "V.RandomErasing(1.5)",
+    "V.RandomErasing(0.5, (0.5, 0.1))",
+    "V.RandomErasing(0.5, value=300)",
+    "V.RandomErasing(0.5, value='other')",
+    "V.RandomErasing(0.5, max_attempts=0)",
     "V.ToTensor('x')",
     "T.OneHot(0)",
     "T.OneHot(4, 1.5)",
@@ -326,7 +377,8 @@ def names(ds, transforms, vision):
         Image.fromarray(image).save(file, "PNG")
         files[name] = np.frombuffer(file.getvalue(), np.uint8)
     shared = {"np": np, "Numbers": Numbers, "Ragged": Ragged, "IMAGE": IMAGE, "GRAY": GRAY, "FLOAT": FLOAT}
-    return {"ds": ds, "T": transforms, "V": vision, "PIL": Image.fromarray(IMAGE), **files, **shared}
+    shared |= {"DIM": DIM, "FLAT": FLAT, "PIL": Image.fromarray(IMAGE), "FROMDIM": Image.fromarray(DIM)}
+    return {"ds": ds, "T": transforms, "V": vision, **files, **shared}
 
 
 def sizes(dataset):

@@ -64,6 +64,47 @@ def test_parts_of_images_at_random():
     assert {V.RandomResizedCrop((3, 4))(image).shape for _ in range(20)} == {(3, 4, 1)}
 
 
+def test_parts_erased_at_random():
+    ds.config.set_seed(1)
+    image = np.arange(96, dtype=np.float32).reshape(2, 6, 8)
+    sizes = set()
+    for _ in range(100):
+        erased = V.RandomErasing(1.0, (0.1, 0.4), (0.5, 2.0), (200, 255))(image)
+        gone = erased != image
+        assert np.array_equal(gone[0], gone[1])
+        rows, columns = np.nonzero(gone[0].any(1))[0], np.nonzero(gone[0].any(0))[0]
+        part = erased[:, rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+        assert (part == np.array([200, 255])[:, None, None]).all()
+        assert np.array_equal(np.where(gone, image, erased), image)
+        sizes.add(part.shape[1:])
+    assert {(h, w) for h, w in sizes if not 3 <= h * w <= 24} == set()
+    assert len(sizes) > 5
+    noise = V.RandomErasing(1.0, (0.3, 0.3), (1.0, 1.0), "random")(image)
+    assert len(np.unique(noise[noise != image])) > 10
+    assert V.RandomErasing(1.0, (0.3, 0.3), (1.0, 1.0), inplace=True)(image) is image
+    assert (image == 0).sum() > 2
+
+
+def test_two_thresholds_and_the_moves_of_an_affine_map():
+    ds.config.set_seed(1)
+    every = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
+    for _ in range(50):
+        inverted = V.RandomSolarize((10, 200))(every).ravel() != every.ravel()
+        places = np.nonzero(inverted)[0]
+        # One threshold alone inverts all above it.
+        assert places[0] >= 10
+        assert places[-1] <= 200 or len(places) == 256 - places[0]
+        assert inverted[places[0] : places[-1] + 1].all()
+    image = np.zeros((9, 11, 3), np.uint8)
+    image[4, 5] = 255
+    found = set()
+    for _ in range(200):
+        moved = V.RandomAffine(0, (-0.2, 0.2, 0.0, 0.3))(image)
+        found.add(tuple(np.argwhere(moved[..., 0])[0]))
+    assert {y for y, _ in found} == set(range(4, 8))
+    assert {x for _, x in found} == set(range(3, 8))
+
+
 def test_chances():
     ds.config.set_seed(2)
     image = np.arange(6).reshape(2, 3)
@@ -121,6 +162,11 @@ def test_what_is_no_image():
         lambda: V.ToPIL()(np.zeros((3, 3, 3), np.float32)),
         lambda: V.Normalize([1.0, 2.0], [1.0, 1.0])(IMAGES[0]),
         lambda: V.Resize(3, V.Inter.ANTIALIAS)(IMAGES[0]),
+        lambda: V.Invert()(IMAGES[0].astype(np.float32)),
+        lambda: V.Equalize()(IMAGES[0][..., :2]),
+        lambda: V.RandomErasing(1.0)(IMAGES[0][..., 0]),
+        lambda: V.RandomErasing(1.0, value=(1, 2))(IMAGES[0]),
+        lambda: V.RandomCropDecodeResize(3)(IMAGES[0]),
         lambda: T.Mask(T.Relational.EQ, "a")(np.array([1])),
         lambda: T.Concatenate(0, np.array([1.0]))(np.array([1])),
     ):

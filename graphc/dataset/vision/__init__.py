@@ -1,34 +1,59 @@
 """Transforms of images, over NumPy and Pillow (MindSpore: mindspore.dataset.vision). Pillow comes with graphc[vision]."""
 
+from graphc.dataset.vision.affine import RandomAffine
 from graphc.dataset.vision.base import Border, Inter
 from graphc.dataset.vision.coding import Decode, ToPIL
 from graphc.dataset.vision.color import RandomColorAdjust
+from graphc.dataset.vision.filters import GaussianBlur, RandomErasing
 from graphc.dataset.vision.geometry import (
     CenterCrop,
     Pad,
     RandomCrop,
+    RandomCropDecodeResize,
     RandomHorizontalFlip,
     RandomResizedCrop,
     RandomRotation,
+    RandomVerticalFlip,
     Resize,
 )
 from graphc.dataset.vision.pixels import HWC2CHW, CutOut, MixUpBatch, Normalize, Rescale, ToTensor
+from graphc.dataset.vision.tones import (
+    AutoContrast,
+    Equalize,
+    Invert,
+    RandomColor,
+    RandomPosterize,
+    RandomSharpness,
+    RandomSolarize,
+)
 
 __all__ = [
     "HWC2CHW",
+    "AutoContrast",
     "Border",
     "CenterCrop",
     "CutOut",
     "Decode",
+    "Equalize",
+    "GaussianBlur",
     "Inter",
+    "Invert",
     "MixUpBatch",
     "Normalize",
     "Pad",
+    "RandomAffine",
+    "RandomColor",
     "RandomColorAdjust",
     "RandomCrop",
+    "RandomCropDecodeResize",
+    "RandomErasing",
     "RandomHorizontalFlip",
+    "RandomPosterize",
     "RandomResizedCrop",
     "RandomRotation",
+    "RandomSharpness",
+    "RandomSolarize",
+    "RandomVerticalFlip",
     "Rescale",
     "Resize",
     "ToPIL",

@@ -24,13 +24,15 @@ from graphc.dataset.vision.base import (
     range_of,
     size_of,
 )
+from graphc.dataset.vision.coding import Decode
 from graphc.dataset.vision.resample import resized, rotated
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def _pil_filter(interpolation: Inter) -> Any:
+def pil_filter(interpolation: Inter) -> Any:
+    """Pillow's name of an interpolation; DataError where it has none."""
     filters = pillow().Resampling
     known = {
         Inter.NEAREST: filters.NEAREST,
@@ -44,7 +46,7 @@ def _pil_filter(interpolation: Inter) -> Any:
 
 
 def _resized_pil(image: Any, height: int, width: int, interpolation: Inter) -> Any:
-    return image.resize((width, height), _pil_filter(interpolation))
+    return image.resize((width, height), pil_filter(interpolation))
 
 
 class Resize(ImageTransform):
@@ -163,7 +165,7 @@ class RandomResizedCrop(ImageTransform):
         interpolation: Inter = Inter.BILINEAR,
         max_attempts: int = 10,
     ) -> None:
-        owner = "RandomResizedCrop"
+        owner = type(self).__name__
         self.size = size_of(owner, size)
         self.scale = range_of(owner, "scale", scale, 0, SIDE)
         self.ratio = range_of(owner, "ratio", ratio, 0, SIDE)
@@ -194,18 +196,36 @@ class RandomResizedCrop(ImageTransform):
         return _resized_pil(image.crop((left, top, left + w, top + h)), *self.size, self.interpolation)
 
 
+class RandomCropDecodeResize(RandomResizedCrop):
+    """RandomResizedCrop of the image in the bytes of a file, uint8 [n] or bytes: uint8 [height, width, 3]."""
+
+    def __call__(self, *inputs: Any) -> Any:
+        if not inputs:
+            raise ArgumentTypeError("RandomCropDecodeResize needs the bytes of an image", loc=user_loc())
+        results = tuple(self.on_array(Decode()(value)) for value in inputs)
+        return results[0] if len(results) == 1 else results
+
+
 class RandomHorizontalFlip(ImageTransform):
     """The image mirrored left to right, with probability `prob`."""
 
+    axis, transpose = 1, "FLIP_LEFT_RIGHT"
+
     def __init__(self, prob: float = 0.5) -> None:
-        self.prob = chance("RandomHorizontalFlip", prob)
+        self.prob = chance(type(self).__name__, prob)
 
     def on_array(self, image: Array) -> Array:
-        return image[:, ::-1].copy() if rng().random() < self.prob else image
+        return np.flip(image, self.axis).copy() if rng().random() < self.prob else image
 
     def on_pil(self, image: Any) -> Any:
-        flip = pillow().Transpose.FLIP_LEFT_RIGHT
+        flip = getattr(pillow().Transpose, self.transpose)
         return image.transpose(flip) if rng().random() < self.prob else image
+
+
+class RandomVerticalFlip(RandomHorizontalFlip):
+    """The image mirrored top to bottom, with probability `prob`."""
+
+    axis, transpose = 0, "FLIP_TOP_BOTTOM"
 
 
 class RandomRotation(ImageTransform):
@@ -249,4 +269,4 @@ class RandomRotation(ImageTransform):
     def on_pil(self, image: Any) -> Any:
         angle = float(rng().uniform(*self.degrees))
         fill = self.fill_value[0] if len(image.getbands()) == 1 else self.fill_value
-        return image.rotate(angle, _pil_filter(self.resample), self.expand, self.center, fillcolor=fill)
+        return image.rotate(angle, pil_filter(self.resample), self.expand, self.center, fillcolor=fill)
