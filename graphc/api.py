@@ -230,7 +230,7 @@ class CompiledStep(Shown):
         """
         from graphc.profiling.measure import measure  # Here, so that a start without measuring is quick.
 
-        self._profile = measure(self, self._arrays(args, kwargs), runs)
+        self._profile = measure(self, self.arrays(*args, **kwargs), runs)
         return self.record()
 
     def record(self) -> Record:

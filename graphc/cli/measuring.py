@@ -57,7 +57,7 @@ def _arrays(found: Target) -> list[Any]:
     if found.arrays is not None:
         return list(found.arrays)
     assert found.step is not None
-    return _made_up(found.step) if found.inputs is None else found.step._arrays(found.inputs, {})
+    return _made_up(found.step) if found.inputs is None else found.step.arrays(*found.inputs)
 
 
 def _made_up(step: Any) -> list[Any]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from graphc.inspect.dump import load_passes, read_text
+from graphc.inspect.dump import load_passes
+from graphc.inspect.saved import read_text
 from graphc.ir import Graph, node_text, walk
 
 
