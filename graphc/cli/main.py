@@ -235,10 +235,6 @@ def _command(
     return made
 
 
-#: The modules of commands that do not stand in graphc.cli.commands.
-_ROOMS = {"opt": "graphs", "lower": "graphs", "export": "exports"}
-
-
 def _run(name: str) -> Callable[[argparse.Namespace], int]:
     def run(args: argparse.Namespace) -> int:
         room = import_module(f"graphc.cli.{_ROOMS.get(name, 'commands')}")
