@@ -264,7 +264,7 @@ def training() -> tuple[nn.Cell, Sequence[Any]]:
     def construct(self: Any, x: Any) -> Any:
         return self.step(x, x)  # the step
 
-    net = nn.SequentialCell(*(nn.Dense(3, 3) for _ in range(4)))
+    net = nn.SequentialCell(*(nn.Dense(3, 3) for _ in range(4)))  # the layers
     step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), nn.Adam(net.trainable_params()))
     return cell(construct, step=step), (X,)
 
