@@ -23,7 +23,7 @@ _LINE = re.compile(
 #: A function of the kernels' module.
 _FUNCTION = re.compile(r"^define [^@]*@(\w+)\(.*?^}$", re.MULTILINE | re.DOTALL)
 #: What the LLVM IR of all kernels together may add to a page, in compressed bytes, and how many lines of each are tried.
-_ROOM, _TRIES = 12_000, (100_000, 400, 200, 120, 80, 60, 40, 24, 12)
+_ROOM, _TRIES = 8_000, (100_000, 400, 200, 120, 80, 60, 40, 24, 12)
 
 
 def view(record: Mapping[str, Any], material: Material) -> dict[str, Any]:

@@ -229,7 +229,7 @@ function mark() {
     made.classList.toggle("dim", state.hitRows.size > 0 && !state.hitRows.has(row));
     for (const part of made.querySelectorAll(".box")) {
       const kind = part.classList.contains("fw") ? "forward" : part.classList.contains("bw") ? "backward" : "update";
-      const own = Number(part.dataset.node) === state.selected, whole = made.querySelectorAll(`.${part.classList[1]}`).length === 1;
+      const own = Number(part.dataset.node) === state.selected, whole = made.querySelectorAll(`.box.${part.classList[1]}`).length === 1;
       part.classList.toggle("chosen", chosen?.row === row && chosen.part === kind && (own || whole));
     }
   }

@@ -14,7 +14,7 @@ function columnsFor(width) {
     ["saved", !hasGradient ? 0 : narrow ? 6 : 54, 0],
     ["gradient", !hasGradient ? 0 : narrow ? 50 : 130, 5],
     ["gate", !hasUpdate ? 0 : narrow ? 14 : 34, 0],
-    ["update", !hasUpdate ? 0 : narrow ? 62 : tight ? 104 : 140, 0],
+    ["update", !hasUpdate ? 0 : narrow ? 62 : tight ? 114 : 140, 0],
     ["cost", narrow ? 0 : 86, 0],
     ["alive", narrow || !inArena.length ? 0 : tight ? 78 : 98, 0],
   ];
