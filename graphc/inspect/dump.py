@@ -92,7 +92,7 @@ def write_dump(
             "memory.json": jsonform.dumps(dict(memory)).encode(),
         }
     if level > EVERYTHING:
-        files |= {f"graph.{suffix}": (export.FORMS[form](graph) + "\n").encode() for form, suffix in _DRAWINGS.items()}
+        files |= {f"graph.{suffix}": (export.draw(graph, form) + "\n").encode() for form, suffix in _DRAWINGS.items()}
     for folder, ours in (("passes", _PASS_FILE), ("lower", _REWRITE_FILE)):
         inner = make_directory(root / folder) if level >= EVERYTHING else root / folder
         for stale in inner.iterdir() if inner.is_dir() else ():
