@@ -104,7 +104,7 @@ class NonFinite:
             details.append(f"it comes{through} to {_listed(self.harm)}")
         if self.loss_scale is not None:
             details.append(f"loss scale: {self.loss_scale[0]} = {self.loss_scale[1]:g}")
-        if self.above is not None:
+        if self.above is not None and (self.first is None or self.above.node is not self.first.node):
             node = self.above.node
             ranges = "; ".join(str(r) for _, r in self.above.results)
             at = "  ".join(str(x) for x in (node.scope, node.loc) if x)

@@ -131,6 +131,8 @@ UNREAD = {
     "nn/layer/inner.py Inner.__get__ owner": _SHAPE,
     "nn/layer/inner.py Inner.__set_name__ owner": _SHAPE,
     "ops/functional/attention.py flash_attention_score inner_precise": _HOW,
+    "train/callbacks/finite.py FindNan.__exit__ kind": _SHAPE,
+    "train/callbacks/finite.py FindNan.__exit__ trace": _SHAPE,
     "train/callbacks/summary_record.py SummaryRecord.__exit__ ended": _SHAPE,
     "nn/layer/linear.py Identity.__init__ args": "MindSpore's Identity takes anything and gives back its operand",
     "nn/layer/linear.py Identity.__init__ kwargs": "MindSpore's Identity takes anything and gives back its operand",

@@ -241,7 +241,7 @@ class _Run:
         )
 
     def _is_above(self, worst: float) -> bool:
-        return self.bound is not None and not worst <= self.bound
+        return self.bound is not None and worst > self.bound
 
     def root(self, kind: str, name: str, value: _Held) -> Root | None:
         return None if value.event is None else Root(kind, name, self.events[value.event].meant, value.event)

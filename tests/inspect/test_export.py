@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from graphc.errors import ArgumentValueError
 from graphc.inspect.export import dot_label, draw, mermaid_label, to_dot, to_mermaid
 from graphc.inspect.folding import MOST, edges, fold
-from graphc.ir import Graph, TensorType, walk
+from graphc.ir import Data, Graph, TensorType, walk
 
 _DOT_STRING = r'"(?:[^"\\]|\\.)*"'
 _DOT_LINES = [
@@ -125,8 +126,14 @@ def test_a_gpt_is_drawn_with_at_most_sixty_boxes():
     boxes = fold(graph).boxes
     assert 48 <= len(boxes) <= MOST
     assert "network.blocks.23\n18 nodes" in [b.label for b in boxes]
+    two = graph.add("Fill", attrs={"dtype": "float32", "shape": (2,), "value": 2.0}, scope="network.head").outputs[0]
+    held = Data(np.ones(2, np.float32), type=TensorType("float32", (2,)))
+    one = graph.add("Constant", types=(held.type,), attrs={"value": held}).outputs[0]
+    graph.set_results([("y", graph.add("Add", [two, one], scope="network.head").outputs[0])])
+    head = next(b for b in fold(graph, depth=2).boxes if b.label.startswith("network.head"))
+    assert one.node in head.nodes, "a constant belongs to who uses it"
     assert draw(graph, "mermaid").count("-->") <= 60
-    assert draw(graph, "mermaid", depth=99).count("-->") == 865
+    assert draw(graph, "mermaid", depth=99).count("-->") == 867
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=30))
