@@ -69,7 +69,7 @@ def codes_table() -> list[str]:
 
 def switches_table() -> list[str]:
     """Every environment variable, from the documentation of graphc.debug."""
-    rows = re.findall(r"^(GRAPHC_\S+)\s+(.+)$", sys.modules["graphc.debug"].__doc__ or "", re.MULTILINE)
+    rows = re.findall(r"^((?:GRAPHC|MS_DEV)_\S+)\s+(.+)$", sys.modules["graphc.debug"].__doc__ or "", re.MULTILINE)
     return ["| switch | effect |", "|---|---|", *(_row(f"`{name}`", text.replace("|", "/")) for name, text in rows)]
 
 
