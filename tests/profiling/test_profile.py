@@ -113,13 +113,13 @@ def test_shares_add_up_to_all_there_is(measured):
         assert share.calls == sum(c.kernel == kernel for c in record.calls)
 
 
-def test_a_kernel_of_one_cell_is_no_estimate(measured):
+def test_only_kernels_of_several_cells_are_estimates(measured):
     _, record = measured
-    nodes = {n.id: n for n in record.nodes}
-    mixed = {cell for c in record.calls if len(cells := {nodes[i].cell for i in c.nodes}) > 1 for cell in cells}
-    for path, share in by_cell(record).items():
-        index = next(k for k, c in enumerate(record.cells) if c.path == path)
-        assert (share.estimated > 0) <= (index in mixed)
+    nodes, ms = {n.id: n for n in record.nodes}, call_ms(record)
+    for shares, of in ((by_cell(record), lambda n: n.cell), (by_op(record), lambda n: n.op)):
+        mixed = sum(ms[c.index] for c in record.calls if len({of(nodes[i]) for i in c.nodes}) > 1)
+        assert sum(s.estimated for s in shares.values()) == pytest.approx(mixed)
+        assert mixed < sum(ms.values())
 
 
 def test_the_work_of_products_counts_multiply_adds(measured):
