@@ -60,7 +60,7 @@ def _gemm_result(p: Params) -> tuple[int, ...] | None:
 
 def _conv_result(p: Params) -> tuple[int, ...] | None:
     down, across = p.get("pool", (1, 1))
-    return (p["n"], p["co"], p["oh"] // down * (p["ow"] // across))
+    return (p["n"], p.get("groups", 1) * p["co"], p["oh"] // down * (p["ow"] // across))
 
 
 def _max_pool_result(p: Params) -> tuple[int, ...] | None:
@@ -87,7 +87,7 @@ def _gemm_work(p: Params) -> Work:
 
 
 def _conv_work(p: Params) -> Work:
-    return Work(_product(p, "n", "co", "ci", "kh", "kw", "oh", "ow"))
+    return Work(_product(p, "n", "co", "ci", "kh", "kw", "oh", "ow") * int(p.get("groups", 1)))
 
 
 def _winograd_work(p: Params) -> Work:
@@ -127,6 +127,8 @@ KERNEL_FACTS = {
     "gather": KernelFacts(),
     "gather_grad": KernelFacts(terms=lambda p: int(p["count"]), float64=True),
     "scatter": KernelFacts(divisible=False, terms=_scattered, float64=True),
+    "argsort": KernelFacts(scratch=True),
+    "search": KernelFacts(),
     "log": KernelFacts(divisible=False),
     "custom": KernelFacts(divisible=False),
 }

@@ -133,11 +133,15 @@ class Walk(NamedTuple):
 
 
 class Geometry(NamedTuple):
-    """How a convolution walks its images: (top, bottom, left, right) rows and columns of zeros around them, steps (y, x)."""
+    """How a convolution walks its images: (top, bottom, left, right) rows and columns of zeros around them, steps (y, x).
+
+    Channels are divided into `groups`, which see nothing of each other.
+    """
 
     pad: tuple[int, int, int, int]
     stride: tuple[int, int]
     dilation: tuple[int, int]
+    groups: int = 1
 
 
 class CallBuilder(Protocol):
@@ -208,7 +212,7 @@ class CallBuilder(Protocol):
         ...
 
     def convolve(self, x: Operand, weight: Operand, out: Operand, geometry: Geometry) -> None:
-        """out [N, out, OH, OW] = the convolution of images x [N, in, H, W] with weight [out, in, kh, kw]."""
+        """out [N, out, OH, OW] = the convolution of images x [N, in, H, W] with weight [out, in / groups, kh, kw]."""
         ...
 
     def convolve_input(self, dy: Operand, weight: Operand, dx: Operand, geometry: Geometry) -> None:

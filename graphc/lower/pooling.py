@@ -203,7 +203,7 @@ def _name(stmt: Stmt | None) -> str:
 def _sizes(stmt: Stmt | None) -> Sizes | None:
     """Of a convolution that the kernel that pools can make."""
     name, p = _name(stmt), params_of(stmt)
-    if name not in ("conv2d", "conv2d_batch_winograd") or p["transposed"] or "pool" in p:
+    if name not in ("conv2d", "conv2d_batch_winograd") or p["transposed"] or "pool" in p or "groups" in p:
         return None
     if name == "conv2d" and not p["stride"] == p["dilation"] == 1:
         return None

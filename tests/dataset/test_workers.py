@@ -110,6 +110,31 @@ def test_exceptions_of_a_transform(workers):
         rows(dataset)
 
 
+def _bad_in_a_block(form):
+    """Five good rows, then one that fails, in the middle of a block of rows that are read at once."""
+    bad = ds.GeneratorDataset(Samples(bad=5), ["x", "y"], shuffle=False)
+    good = ds.NumpySlicesDataset((np.arange(50),), ["z"], shuffle=False)
+    if form == "zip":
+        return ds.zip((good, bad))
+    if form == "filter":
+        return good.filter(lambda z: z < 100 if z != 5 else fail_at_seven(np.full((1, 1), 7)))
+    return bad.batch(1) if form == "batch" else bad.concat(bad)
+
+
+@pytest.mark.parametrize("form", ["zip", "filter", "batch", "concat"])
+def test_rows_before_one_that_fails_are_given(form):
+    given = []
+    with pytest.raises(DataError, match="GC200"):
+        given.extend(_bad_in_a_block(form).create_tuple_iterator(num_epochs=1, output_numpy=True))
+    assert len(given) == 5
+
+
+def test_a_zip_that_ends_before_a_row_fails_is_whole():
+    bad = ds.GeneratorDataset(Samples(bad=5), ["x", "y"], shuffle=False)
+    short = ds.NumpySlicesDataset((np.arange(3),), ["z"], shuffle=False)
+    assert len(rows(ds.zip((bad, short)), epochs=1)) == 3
+
+
 def test_a_killed_worker_is_an_error():
     iterator = ds.GeneratorDataset(Samples(2000, slow=0.001), ["x", "y"], **PROCESSES).create_tuple_iterator()
     next(iterator)

@@ -206,5 +206,5 @@ def test_functional_conv2d() -> None:
         ops.conv2d(Tensor(bias), Tensor(b))
     with pytest.raises(graphc.ArgumentValueError, match="pad_mode must be"):
         ops.conv2d(Tensor(a), Tensor(b), pad_mode="full")
-    with pytest.raises(graphc.ShapeError, match="the window reaches over 9 x 9 pixels, the padded image has 6 x 6"):
+    with pytest.raises(graphc.ShapeError, match="the window reaches over 9"):
         ops.conv2d(Tensor(a), Tensor(random(4, 1, 3, 3)), dilation=4, groups=4)

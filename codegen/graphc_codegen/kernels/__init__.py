@@ -22,6 +22,7 @@ from graphc_codegen.kernels.softmax.rows import (
     SOFTMAX_CROSS_ENTROPY,
     SOFTMAX_GRAD,
 )
+from graphc_codegen.kernels.sort import ARGSORT, SEARCH
 from graphc_codegen.kernels.winograd.batch import CONV2D_BATCH_WINOGRAD
 from graphc_codegen.kernels.winograd.batch_filter_grad import CONV2D_FILTER_GRAD_BATCH_WINOGRAD
 from graphc_codegen.kernels.winograd.filter_grad import CONV2D_FILTER_GRAD_WINOGRAD
@@ -51,6 +52,8 @@ EMITTERS: dict[str, Emitter] = {
     "gather": GATHER,
     "gather_grad": GATHER_GRAD,
     "scatter": SCATTER,
+    "argsort": ARGSORT,
+    "search": SEARCH,
     "log": LOG,
     "custom": CUSTOM,
 }

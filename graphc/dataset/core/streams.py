@@ -93,16 +93,6 @@ class Epochs(Stream):
         self._stream.pass_over()
 
 
-def fill(stream: Stream, count: int) -> Rows | None:
-    """The next `count` rows, fewer at the end of the pass, None where there are none."""
-    parts: list[Rows] = []
-    have = 0
-    while have < count and (rows := stream.read(count - have)) is not None:
-        parts.append(rows)
-        have += rows.count
-    return joined(parts) if parts else None
-
-
 @dataclass(slots=True)
 class Done:
     """What became of a task: rows, and what was raised after them."""
@@ -111,6 +101,27 @@ class Done:
     error: DataError | None = None
     #: How long it took, where that is worth knowing.
     seconds: float = 0.0
+
+
+def fill(stream: Stream, count: int) -> Rows | None:
+    """The next `count` rows, fewer at the end of the pass, None where there are none."""
+    done = filled(stream, count)
+    if done.error is not None:
+        raise done.error
+    return done.rows
+
+
+def filled(stream: Stream, count: int) -> Done:
+    """The next `count` rows: fewer at the end of the pass or where something was raised, None where there are none."""
+    parts: list[Rows] = []
+    have, error = 0, None
+    try:
+        while have < count and (rows := stream.read(count - have)) is not None:
+            parts.append(rows)
+            have += rows.count
+    except DataError as raised:
+        error = raised
+    return Done(joined(parts) if parts else None, error)
 
 
 class Pool(Protocol):

@@ -12,7 +12,7 @@ from graphc.dataset.checks import INT32_MAX, function, integer, names, truth, wo
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.faults import fault, interrupts
 from graphc.dataset.core.rows import Rows, collated, packed, stack, values
-from graphc.dataset.core.streams import ALL, Done, Run, Stream, Worked, fill
+from graphc.dataset.core.streams import ALL, Done, Run, Stream, Worked, fill, filled
 from graphc.dataset.workers.choice import pool_of
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 
@@ -40,18 +40,24 @@ class _BatchStream(Stream):
     def __init__(self, child: Stream, size: int, drop: bool, names_: list[str]) -> None:
         self._child, self._size, self._drop, self._names = child, size, drop, names_
         self._left: Rows | None = None
+        self._failure: DataError | None = None
 
     def begin(self) -> None:
         self._child.begin()
-        self._left = None
+        self._left = self._failure = None
 
     def read(self, count: int) -> Rows | None:
+        if self._failure is not None:
+            raise self._failure
         rows, self._left = self._left, None
         if rows is None:
-            rows = fill(self._child, count * self._size)
+            done = filled(self._child, count * self._size)
+            rows, self._failure = done.rows, done.error
+        full = 0 if rows is None else rows.count // self._size
+        if self._failure is not None and not full:
+            raise self._failure
         if rows is None:
             return None
-        full = rows.count // self._size
         if rows.count % self._size and full:
             self._left = rows.part(full * self._size, rows.count)
             rows = rows.part(0, full * self._size)
@@ -79,7 +85,7 @@ class _BatchStream(Stream):
         return full + (1 if rest and not self._drop else 0)
 
     def pass_over(self) -> None:
-        self._left = None
+        self._left = self._failure = None
         self._child.pass_over()
 
 

@@ -254,39 +254,44 @@ class MapDataset(Dataset):
 class _FilterStream(Stream):
     def __init__(self, child: Stream, predicate: Any, places: list[int]) -> None:
         self._child, self._predicate, self._places = child, predicate, places
+        self._failure: DataError | None = None
 
     def begin(self) -> None:
+        self._failure = None
         self._child.begin()
 
     def read(self, count: int) -> Rows | None:
-        while (rows := self._child.read(count)) is not None:
-            kept = self._kept(rows)
+        while self._failure is None and (rows := self._child.read(count)) is not None:
+            kept, self._failure = self._kept(rows)
             if kept:
                 columns: list[Any] = [
                     c[kept] if isinstance(c, np.ndarray) else [c[k] for k in kept] for c in rows.columns
                 ]
                 return Rows(len(kept), columns, rows.ids[kept])
+        if self._failure is not None:
+            raise self._failure
         return None
 
-    def _kept(self, rows: Rows) -> list[int]:
-        kept = []
+    def _kept(self, rows: Rows) -> tuple[list[int], DataError | None]:
+        """Places of the rows that stay, and what was raised after them."""
+        kept: list[int] = []
         for k, row in enumerate(zip(*(values(rows.columns[p]) for p in self._places), strict=True)):
             try:
                 answer = self._predicate(*row)
             except interrupts():
                 raise
             except BaseException as raised:
-                raise fault("filter: the predicate", rows.ids[k], raised) from raised
+                error = fault("filter: the predicate", rows.ids[k], raised)
+                error.__cause__ = raised
+                return kept, error
             if not isinstance(answer, (bool, np.bool_)) and not (
                 isinstance(answer, np.ndarray) and answer.dtype == bool and answer.size == 1
             ):
-                raise DataError(
-                    f"filter: the predicate must give a bool, it gave {type(answer).__name__} at sample {rows.ids[k]}",
-                    code="GC201",
-                )
+                what = f"the predicate must give a bool, it gave {type(answer).__name__}"
+                return kept, DataError(f"filter: {what} at sample {rows.ids[k]}", code="GC201")
             if answer:
                 kept.append(k)
-        return kept
+        return kept, None
 
 
 @node("filter")

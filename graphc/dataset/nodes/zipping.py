@@ -2,38 +2,51 @@
 
 from __future__ import annotations
 
+from builtins import zip as pairs
 from typing import Any
 
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.rows import Rows
-from graphc.dataset.core.streams import Run, Stream, fill
+from graphc.dataset.core.streams import Done, Run, Stream, filled
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 
 
 class _ZipStream(Stream):
     def __init__(self, children: list[Stream]) -> None:
         self._children = children
+        self._failure: DataError | None = None
 
     def begin(self) -> None:
+        self._failure = None
         for child in self._children:
             child.begin()
 
     def read(self, count: int) -> Rows | None:
-        parts = []
+        if self._failure is not None:
+            raise self._failure
+        parts: list[Done] = []
+        rows: list[Rows] = []
         for child in self._children:
-            rows = fill(child, count)
-            if rows is None:
+            done = filled(child, count)
+            if done.rows is None:
+                if done.error is not None:
+                    raise done.error
                 return None
-            count = rows.count
-            parts.append(rows)
+            count = done.rows.count
+            parts.append(done)
+            rows.append(done.rows)
+        # Rows before one that fails are given; its turn comes after them, unless the pass is over before.
+        failures = (d.error for d, r in pairs(parts, rows, strict=True) if r.count == count)
+        self._failure = next((f for f in failures if f is not None), None)
         # One that had more rows than a later one has come to its end: the pass is over after these.
-        cut = [p.part(0, count) for p in parts]
+        cut = [r.part(0, count) for r in rows]
         return Rows(count, [c for p in cut for c in p.columns], cut[0].ids)
 
     def skip(self, count: int) -> int:
         return min(child.skip(count) for child in self._children)
 
     def pass_over(self) -> None:
+        self._failure = None
         for child in self._children:
             child.pass_over()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from graphc.errors import LoweringError
 from graphc.ir import TensorType
 from graphc.ir.lowering import CallBuilder, Geometry, Operand
@@ -37,8 +39,11 @@ def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geomet
 
 
 def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, geometry: Geometry) -> None:
-    """dx is a convolution of dy, spread out by the stride inside a zero border, with the flipped weight."""
+    """dx is a convolution of dy, inside a zero border, with the flipped weight; with a stride, one for each phase of dx."""
     stride, dilation = _steps("Conv2DBackpropInput", geometry)
+    if stride > 1 and dilation == 1:
+        _by_phase(k, dy, weight, dx, geometry)
+        return
     z = Sizes.backward(dy.type, weight.type, dx.type, geometry)
     if dilation == 1 and (name := choice.kernel(z, transposed=True)) != "conv2d":
         source = _spread(k, dy, stride)
@@ -51,6 +56,52 @@ def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, ge
     border = (max(0, z.top), max(0, h - z.top - z.h)) if (stride, dilation) == (1, 1) else (0, 0)
     sizes = z.padded_params(h, w)
     k.call("conv2d", (source, weight), (dx,), **sizes, stride=1, dilation=dilation, transposed=True, border=border)
+
+
+def _by_phase(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, geometry: Geometry) -> None:
+    """Pixels of dx that are a stride apart meet the same taps of the weight: they are a convolution of dy with these.
+
+    So nothing is multiplied by the zeros that a stride would set between the pixels of dy.
+    """
+    (stride, _), (top, _, left, _) = geometry.stride, geometry.pad
+    (n, channels, h, w), (co, c, kh, kw) = dx.type.shape, weight.type.shape
+    down, across = _phases(h, kh, top, stride), _phases(w, kw, left, stride)
+    if sum(p.pixels for p in down) * sum(p.pixels for p in across) < h * w:
+        k.fill(dx, 0.0)
+    for y in down:
+        for x in across:
+            taps = k.temp(TensorType("float32", (co, c, y.taps, x.taps)))
+            from_weight = (c * kh * kw, kh * kw, stride * kw, stride)
+            k.copy(
+                weight, taps, taps.type.shape, y.tap * kw + x.tap, from_weight, 0, contiguous_strides(taps.type.shape)
+            )
+            part = k.temp(TensorType("float32", (n, channels, y.pixels, x.pixels)))
+            convolve_input(k, dy, taps, part, Geometry((y.before, 0, x.before, 0), (1, 1), (1, 1), geometry.groups))
+            to_image = (channels * h * w, h * w, stride * w, stride)
+            k.copy(part, dx, part.type.shape, 0, contiguous_strides(part.type.shape), y.first * w + x.first, to_image)
+
+
+class _Phase(NamedTuple):
+    """Every so many pixels of an axis of dx: `pixels` from pixel `first` on; they meet `taps` taps of the weight, from `tap` on,
+    after `before` pixels of padding.
+    """
+
+    first: int
+    pixels: int
+    tap: int
+    taps: int
+    before: int
+
+
+def _phases(size: int, kernel: int, pad: int, stride: int) -> list[_Phase]:
+    """The phases of an axis that meet a tap: pixel `first + i * stride` is that of dy's `before + i`, and of those before it."""
+    found = []
+    for tap in range(min(stride, kernel)):
+        before = max(0, -((tap - pad) // stride))
+        first = before * stride + tap - pad
+        if first < size:
+            found.append(_Phase(first, -(-(size - first) // stride), tap, -(-(kernel - tap) // stride), before))
+    return found
 
 
 def _steps(op: str, geometry: Geometry) -> tuple[int, int]:

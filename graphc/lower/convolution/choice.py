@@ -39,6 +39,8 @@ class _Candidate(NamedTuple):
 
 def kernel(z: Sizes, *, transposed: bool) -> str:
     """The kernel that should make the convolution, which is an input gradient if `transposed`."""
+    if z.groups > 1:
+        return "conv2d"
     candidates = []
     if (z.kh, z.kw) == (3, 3) and min(z.top, z.left) >= 0 and z.ci >= _LEAST_CHANNELS:
         candidates.append(_Candidate("conv2d_winograd", _cost(z, z.ci), _WORTH))
@@ -50,6 +52,8 @@ def kernel(z: Sizes, *, transposed: bool) -> str:
 
 def gradient_kernel(z: Sizes) -> str:
     """The kernel that should make the gradient of such a convolution with respect to its weights."""
+    if z.groups > 1:
+        return "conv2d_filter_grad"
     candidates = []
     if (z.kh, z.kw) == (3, 3) and z.n * _tiles(z.oh) * _tiles(z.ow) >= _LEAST_SUMMED:
         candidates.append(_Candidate("conv2d_filter_grad_winograd", _cost(z, _full(z.ci)), _WORTH))
@@ -62,7 +66,7 @@ def gradient_kernel(z: Sizes) -> str:
 def pools(z: Sizes, window: Window, gradients: int) -> bool:
     """Whether a kernel should make such a convolution and max pooling at once; `gradients` of the pooling then cost nothing."""
     points = batch.points(z, transposed=False)
-    if not points or window[0] * window[1] > _MOST_POOLED:
+    if z.groups > 1 or not points or window[0] * window[1] > _MOST_POOLED:
         return False
     pooling = (_POOL + _POOL_GRADIENT * gradients) * z.n * z.co * z.oh * z.ow
     pooled, apart = batch.pooled_cost(z, points, window), batch.cost(z, points, transposed=False)

@@ -24,7 +24,7 @@ DIRECT, _GRADIENT = 1.2, 1.5
 class Sizes:
     """From [n, ci, h, w], after `top` rows and `left` columns of zeros, to [n, co, oh, ow]; stride and dilation are 1.
 
-    Where they are not, only the parameters are of use.
+    Where they are not, only the parameters are of use. With `groups` of channels ci and co are those of one group.
     """
 
     n: int
@@ -38,13 +38,15 @@ class Sizes:
     ow: int
     top: int
     left: int
+    groups: int = 1
 
     @classmethod
     def forward(cls, x: TensorType, weight: TensorType, out: TensorType, geometry: Geometry) -> Sizes:
         """Of a convolution of x with weight, and of its gradient for the weights."""
         (n, ci, h, w), (co, _, kh, kw), (_, _, oh, ow) = x.shape, weight.shape, out.shape
         top, _, left, _ = geometry.pad
-        return cls(n, ci, co, h, w, kh, kw, oh, ow, top, left)
+        parts = geometry.groups
+        return cls(n, ci // parts, co // parts, h, w, kh, kw, oh, ow, top, left, parts)
 
     @classmethod
     def backward(cls, dy: TensorType, weight: TensorType, dx: TensorType, geometry: Geometry) -> Sizes:
@@ -55,16 +57,20 @@ class Sizes:
         (n, co, oh, ow), (_, ci, kh, kw), (_, _, h, w) = dy.shape, weight.shape, dx.shape
         (stride, _), (dilation, _) = geometry.stride, geometry.dilation
         top, left = (kh - 1) * dilation - geometry.pad[0], (kw - 1) * dilation - geometry.pad[2]
-        return cls(n, co, ci, (oh - 1) * stride + 1, (ow - 1) * stride + 1, kh, kw, h, w, top, left)
+        parts = geometry.groups
+        return cls(n, co // parts, ci, (oh - 1) * stride + 1, (ow - 1) * stride + 1, kh, kw, h, w, top, left, parts)
 
     @classmethod
     def of_kernel(cls, params: Mapping[str, Any]) -> Sizes:
         """From a kernel's parameters; the direct kernel's images are padded already."""
-        return cls(**{f.name: params.get(f.name, 0) for f in fields(cls)})
+        return cls(**{f.name: params.get(f.name, 1 if f.name == "groups" else 0) for f in fields(cls)})
 
     def params(self) -> dict[str, int]:
-        """For a kernel."""
-        return asdict(self)
+        """For a kernel; of groups only those that know them are told."""
+        made = asdict(self)
+        if self.groups == 1:
+            del made["groups"]
+        return made
 
     def padded_params(self, h: int, w: int) -> dict[str, int]:
         """For a kernel that reads images of h rows and w columns, padded already."""

@@ -19,6 +19,7 @@ from graphc.ops.declared import (  # noqa: F401
     indexing,
     log,
     matmul,
+    order,
     pooling,
     random,
     reduce,

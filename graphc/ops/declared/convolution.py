@@ -11,7 +11,7 @@ import numpy as np
 from graphc.errors import ShapeError
 from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import Geometry
-from graphc.ir.op import Attrs, Kernel, TypeRule, Types
+from graphc.ir.op import Attrs, BatchRule, Kernel, TypeRule, Types
 from graphc.ir.types import FLOATS
 from graphc.ops.declared import doubles
 from graphc.ops.declared.batching import Mapped, folding, loop
@@ -111,7 +111,7 @@ def _filter_batch(g: Builder, m: Mapped) -> Sequence[Value]:
 
 
 def _geometry(attrs: Attrs) -> Geometry:
-    return Geometry(attrs["pad"], attrs["stride"], attrs["dilation"])
+    return Geometry(attrs["pad"], attrs["stride"], attrs["dilation"], attrs.get("groups", 1))
 
 
 _CONV_CASES: tuple[Mapping[str, Any], ...] = (
@@ -121,6 +121,8 @@ _CONV_CASES: tuple[Mapping[str, Any], ...] = (
     {"x": (2, 2, 8, 8), "w": (2, 2, 1, 1), "pad": (0, 0, 0, 0), "stride": (2, 2), "dilation": (1, 1)},
     {"x": (1, 1, 9, 9), "w": (2, 1, 3, 3), "pad": (2, 2, 2, 2), "stride": (1, 1), "dilation": (2, 2)},
     {"x": (1, 1, 10, 10), "w": (1, 1, 3, 3), "pad": (3, 0, 4, 0), "stride": (3, 3), "dilation": (1, 1)},
+    {"x": (2, 3, 8, 7), "w": (2, 3, 4, 4), "pad": (1, 1, 1, 2), "stride": (2, 2), "dilation": (1, 1)},
+    {"x": (1, 2, 11, 9), "w": (3, 2, 2, 5), "pad": (2, 1, 0, 3), "stride": (3, 3), "dilation": (1, 1)},
     # Sums of many terms; small ones, so that errors are.
     {
         "x": (2, 16, 31, 32),
@@ -142,8 +144,12 @@ _CONV_CASES: tuple[Mapping[str, Any], ...] = (
 
 
 def _conv_samples(first: str, second: str) -> Iterator[Sample]:
-    for case in _CONV_CASES:
-        attrs = {name: case[name] for name in ("pad", "stride", "dilation")}
+    return _samples_of(_CONV_CASES, first, second)
+
+
+def _samples_of(cases: Sequence[Mapping[str, Any]], first: str, second: str) -> Iterator[Sample]:
+    for case in cases:
+        attrs = {"dilation": (1, 1)} | {k: case[k] for k in ("pad", "stride", "dilation", "groups") if k in case}
         plane = output_plane("Conv2D", case["x"][2:], case["w"][2:], attrs)
         shapes = {"x": case["x"], "w": case["w"], "dy": (case["x"][0], case["w"][0], *plane)}
         wanted = {"x", "w", "dy"} - {first, second}
@@ -217,4 +223,134 @@ op(
     batch=_filter_batch,
     samples=lambda: _conv_samples("dy", "x"),
     doc="gradient of Conv2D for its weights",
+)
+
+
+# ---- channels in groups
+
+
+def _grouped_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    x, w = types
+    name, groups = "GroupedConv2D", attrs["groups"]
+    dtype = same_dtype(name, types)
+    check_dtype(name, "x", x, FLOATS)
+    if x.rank != 4 or w.rank != 4:
+        raise ShapeError(f"{name}: x is {x} and weight is {w}, expected [N,C,H,W] and [out,C/groups,kh,kw]")
+    if groups < 1 or x.shape[1] != groups * w.shape[1] or w.shape[0] % groups:
+        raise ShapeError(f"{name}: x is {x} and weight {w}, which do not divide into {groups} groups")
+    plane = output_plane(name, x.shape[2:], (w.shape[2], w.shape[3]), attrs)
+    return (TensorType(dtype, (x.shape[0], w.shape[0], *plane)),)
+
+
+def _apart(x: Array, axis: int, groups: int) -> list[Array]:
+    return np.split(x, groups, axis)
+
+
+def _grouped_ref(x: Array, weight: Array, groups: int, **attrs: Any) -> Array:
+    parts = zip(_apart(x, 1, groups), _apart(weight, 0, groups), strict=True)
+    return np.concatenate([_conv_ref(a, b, **attrs) for a, b in parts], 1)
+
+
+def _grouped_input_ref(dy: Array, weight: Array, shape: tuple[int, ...], groups: int, **attrs: Any) -> Array:
+    part = (shape[0], shape[1] // groups, *shape[2:])
+    parts = zip(_apart(dy, 1, groups), _apart(weight, 0, groups), strict=True)
+    return np.concatenate([_conv_input_ref(a, b, part, **attrs) for a, b in parts], 1)
+
+
+def _grouped_filter_ref(dy: Array, x: Array, shape: tuple[int, ...], groups: int, **attrs: Any) -> Array:
+    part = (shape[0] // groups, *shape[1:])
+    parts = zip(_apart(dy, 1, groups), _apart(x, 1, groups), strict=True)
+    return np.concatenate([_conv_filter_ref(a, b, part, **attrs) for a, b in parts], 0)
+
+
+def _grouped_attrs(n: NodeView) -> dict[str, Any]:
+    return {**_conv_attrs(n), "groups": n.groups}
+
+
+def _grouped_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
+    attrs = _grouped_attrs(n)
+    return [
+        g.GroupedConv2DBackpropInput(dy, n.weight, shape=n.type(n.x).shape, **attrs),
+        g.GroupedConv2DBackpropFilter(dy, n.x, shape=n.type(n.weight).shape, **attrs),
+    ]
+
+
+def _images_folded(shape: bool) -> BatchRule:
+    """More images; where anything else is mapped a loop."""
+
+    def rule(g: Builder, m: Mapped) -> Sequence[Value]:
+        return folding(0, shape=shape)(g, m) if m.mapped[0] and not any(m.mapped[1:]) else loop(g, m)
+
+    return rule
+
+
+_GROUPED_CASES: tuple[Mapping[str, Any], ...] = (
+    {"x": (2, 5, 9, 20), "w": (5, 1, 3, 3), "pad": (1, 1, 1, 1), "stride": (1, 1), "groups": 5},
+    {"x": (2, 3, 8, 7), "w": (6, 1, 3, 2), "pad": (1, 0, 0, 1), "stride": (2, 2), "groups": 3},
+    {"x": (1, 4, 9, 8), "w": (6, 2, 3, 3), "pad": (0, 1, 1, 1), "stride": (1, 1), "groups": 2},
+    {"x": (1, 4, 11, 10), "w": (4, 2, 3, 3), "pad": (2, 2, 2, 2), "stride": (1, 1), "dilation": (2, 2), "groups": 2},
+    {"x": (1, 4, 9, 6), "w": (8, 1, 5, 1), "pad": (2, 2, 0, 0), "stride": (3, 3), "groups": 4},
+    {"x": (4, 18, 32, 31), "w": (18, 1, 3, 3), "pad": (1, 1, 1, 1), "stride": (1, 1), "groups": 18, "scale": 0.1},
+)
+
+
+def _grouped_samples(first: str, second: str) -> Iterator[Sample]:
+    return _samples_of(_GROUPED_CASES, first, second)
+
+
+_GROUPED_ATTRS = {**_CONV_ATTRS, "groups": REQUIRED}
+
+op(
+    "GroupedConv2D",
+    "x weight",
+    attrs=_GROUPED_ATTRS,
+    infer=_grouped_infer,
+    ref=_grouped_ref,
+    grad=_grouped_grad,
+    lower=Kernel(
+        lambda k, inputs, outputs, attrs: k.convolve(inputs[0], inputs[1], outputs[0], _geometry(attrs)),
+        double=doubles.convolve,
+    ),
+    batch=_images_folded(shape=False),
+    samples=lambda: _grouped_samples("x", "w"),
+    doc="cross-correlation of images whose channels are divided into groups with [out, in / groups, kh, kw] weights; with as many"
+    " groups as channels a depthwise convolution",
+)
+
+op(
+    "GroupedConv2DBackpropInput",
+    "dy weight",
+    attrs={"shape": REQUIRED, **_GROUPED_ATTRS},
+    infer=_adjoint_infer("GroupedConv2DBackpropInput"),
+    ref=_grouped_input_ref,
+    grad=lambda g, n, d: [
+        g.GroupedConv2D(d, n.weight, **_grouped_attrs(n)),
+        g.GroupedConv2DBackpropFilter(n.dy, d, shape=n.type(n.weight).shape, **_grouped_attrs(n)),
+    ],
+    lower=Kernel(
+        lambda k, inputs, outputs, attrs: k.convolve_input(inputs[0], inputs[1], outputs[0], _geometry(attrs)),
+        double=doubles.convolve_input,
+    ),
+    batch=_images_folded(shape=True),
+    samples=lambda: _grouped_samples("dy", "w"),
+    doc="gradient of GroupedConv2D for its images",
+)
+
+op(
+    "GroupedConv2DBackpropFilter",
+    "dy x",
+    attrs={"shape": REQUIRED, **_GROUPED_ATTRS},
+    infer=_adjoint_infer("GroupedConv2DBackpropFilter"),
+    ref=_grouped_filter_ref,
+    grad=lambda g, n, d: [
+        g.GroupedConv2D(n.x, d, **_grouped_attrs(n)),
+        g.GroupedConv2DBackpropInput(n.dy, d, shape=n.type(n.x).shape, **_grouped_attrs(n)),
+    ],
+    lower=Kernel(
+        lambda k, inputs, outputs, attrs: k.weight_gradient(inputs[0], inputs[1], outputs[0], _geometry(attrs)),
+        double=doubles.weight_gradient,
+    ),
+    batch=loop,
+    samples=lambda: _grouped_samples("dy", "x"),
+    doc="gradient of GroupedConv2D for its weights",
 )

@@ -112,7 +112,7 @@ def _apart(k: CallBuilder, dy: Operand, of: _Windows, value: float) -> Walk:
 
 
 def convolve(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    """out[n, o, y, x] = the sum over c, i, j of image[n, c, y sh + i dh, x sw + j dw] weight[o, c, i, j]."""
+    """out[n, g o, y, x] = the sum over c, i, j of image[n, g c, y sh + i dh, x sw + j dw] weight[g o, c, i, j]."""
     x, weight = inputs
     of = _Windows.of(x.type.shape, outputs[0].type.shape, weight.type.shape, attrs)
     image = _padded(k, x, of, 0.0)
@@ -120,14 +120,23 @@ def convolve(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) 
     images, channels, _, _ = contiguous_strides((*x.type.shape[:2], *of.padded()))
     o, c, i, j = contiguous_strides(weight.type.shape)
     n, out, rows, columns = contiguous_strides(outputs[0].type.shape)
+    groups, (each, seen) = _groups(attrs), weight.type.shape[:2]
+    each //= groups
     k.loop(
         _product,
-        (Walk(image, 0, (images, 0, sh, channels, ih, iw, sw)), Walk(weight, 0, (0, o, 0, c, i, j, 0))),
-        Walk(outputs[0], 0, (n, out, rows, 0, 0, 0, columns)),
-        (x.type.shape[0], weight.type.shape[0], oh, x.type.shape[1], kh, kw, ow),
+        (
+            Walk(image, 0, (images, seen * channels, 0, sh, channels, ih, iw, sw)),
+            Walk(weight, 0, (0, each * o, o, 0, c, i, j, 0)),
+        ),
+        Walk(outputs[0], 0, (n, each * out, out, rows, 0, 0, 0, columns)),
+        (x.type.shape[0], groups, each, oh, seen, kh, kw, ow),
         combine="sum",
-        axes=(3, 4, 5),
+        axes=(4, 5, 6),
     )
+
+
+def _groups(attrs: Attrs) -> int:
+    return int(attrs.get("groups", 1))
 
 
 def convolve_input(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
@@ -138,16 +147,18 @@ def convolve_input(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: A
     images, channels, row, up, back, column = plane.strides
     o, c, i, j = contiguous_strides(weight.type.shape)
     n, here, rows, columns = contiguous_strides(outputs[0].type.shape)
+    groups, (each, seen) = _groups(attrs), weight.type.shape[:2]
+    each //= groups
     k.loop(
         _product,
         (
-            Walk(plane.operand, plane.offset, (images, 0, row, channels, up, back, column)),
-            Walk(weight, 0, (0, c, 0, o, i, j, 0)),
+            Walk(plane.operand, plane.offset, (images, each * channels, 0, row, channels, up, back, column)),
+            Walk(weight, 0, (0, each * o, c, 0, o, i, j, 0)),
         ),
-        Walk(outputs[0], 0, (n, here, rows, 0, 0, 0, columns)),
-        (of.image[0], of.image[1], of.image[2], dy.type.shape[1], *of.kernel, of.image[3]),
+        Walk(outputs[0], 0, (n, seen * here, here, rows, 0, 0, 0, columns)),
+        (of.image[0], groups, seen, of.image[2], each, *of.kernel, of.image[3]),
         combine="sum",
-        axes=(3, 4, 5),
+        axes=(4, 5, 6),
     )
 
 
@@ -159,13 +170,19 @@ def weight_gradient(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: 
     (ih, iw), (sh, sw) = of.taps(), of.steps()
     images, channels, _, _ = contiguous_strides((*x.type.shape[:2], *of.padded()))
     n, o, rows, columns = contiguous_strides(dy.type.shape)
+    groups, (each, seen, kh, kw) = _groups(attrs), outputs[0].type.shape
+    each //= groups
+    out, c, i, j = contiguous_strides(outputs[0].type.shape)
     k.loop(
         _product,
-        (Walk(dy, 0, (o, 0, 0, 0, n, rows, columns)), Walk(image, 0, (0, channels, ih, iw, images, sh, sw))),
-        Walk(outputs[0], 0, (*contiguous_strides(outputs[0].type.shape), 0, 0, 0)),
-        (*outputs[0].type.shape, dy.type.shape[0], *of.plane),
+        (
+            Walk(dy, 0, (each * o, o, 0, 0, 0, n, rows, columns)),
+            Walk(image, 0, (seen * channels, 0, channels, ih, iw, images, sh, sw)),
+        ),
+        Walk(outputs[0], 0, (each * out, out, c, i, j, 0, 0, 0)),
+        (groups, each, seen, kh, kw, dy.type.shape[0], *of.plane),
         combine="sum",
-        axes=(4, 5, 6),
+        axes=(5, 6, 7),
     )
 
 

@@ -9,8 +9,7 @@ from typing import Any
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import bias_add
 from graphc.ops.functional.core import call
-from graphc.ops.functional.elementwise import add, greater, mul
-from graphc.ops.functional.joining import concat, split
+from graphc.ops.functional.elementwise import add, greater
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.shapes import expand_dims, reshape, squeeze, transpose
@@ -21,9 +20,6 @@ from graphc.ops.tensor.tensor import Tensor
 Pad = tuple[int, int, int, int]
 
 Pair = tuple[int, int]
-
-#: A depthwise convolution with more taps than this would make too many nodes.
-_MAX_TAPS = 64
 
 
 def same_pad(size: Pair, kernel: Pair, stride: Pair, dilation: Pair) -> Pad:
@@ -51,7 +47,7 @@ def convolution(
     top, bottom, left, right = pads
     (sh, sw), (dh, dw) = stride, dilation
     if groups == 1:
-        return _dense(x, weight, (top, bottom, left, right), (sh, sw), (dh, dw))
+        return _stepped("Conv2D", x, weight, (top, bottom, left, right), (sh, sw), (dh, dw))
     channels, out = x.shape[1], weight.shape[0]
     if channels % groups or out % groups or weight.shape[1] * groups != channels:
         raise ShapeError(
@@ -59,15 +55,11 @@ def convolution(
             code="GC101",
             loc=user_loc(),
         )
-    if groups == channels and weight.shape[2] * weight.shape[3] <= _MAX_TAPS:
-        return _depthwise(x, weight, (top, bottom, left, right), (sh, sw), (dh, dw))
-    xs, ws = split(x, channels // groups, 1), split(weight, out // groups, 0)
-    parts = [_dense(a, b, (top, bottom, left, right), (sh, sw), (dh, dw)) for a, b in zip(xs, ws, strict=True)]
-    return concat(parts, 1)
+    return _stepped("GroupedConv2D", x, weight, (top, bottom, left, right), (sh, sw), (dh, dw), groups=groups)
 
 
-def _dense(x: Tensor, weight: Tensor, pads: Pad, stride: Pair, dilation: Pair) -> Tensor:
-    """The kernel has equal strides and dilations: others are made of their greatest common divisor, by zeros between
+def _stepped(op: str, x: Tensor, weight: Tensor, pads: Pad, stride: Pair, dilation: Pair, **attrs: int) -> Tensor:
+    """The kernels have equal strides and dilations: others are made of their greatest common divisor, by zeros between
     the weights and by leaving out windows.
     """
     if dilation[0] != dilation[1]:
@@ -75,9 +67,9 @@ def _dense(x: Tensor, weight: Tensor, pads: Pad, stride: Pair, dilation: Pair) -
         weight = spread(weight, dilation[0] // step, dilation[1] // step)
         dilation = (step, step)
     if stride[0] == stride[1]:
-        return call("Conv2D", x, weight, pad=pads, stride=stride, dilation=dilation)
+        return call(op, x, weight, pad=pads, stride=stride, dilation=dilation, **attrs)
     step = math.gcd(*stride)
-    y = call("Conv2D", x, weight, pad=pads, stride=(step, step), dilation=dilation)
+    y = call(op, x, weight, pad=pads, stride=(step, step), dilation=dilation, **attrs)
     every = tuple(slice(None, None, s // step) for s in stride)
     return getitem(y, (slice(None), slice(None), *every))
 
@@ -89,36 +81,6 @@ def spread(weight: Tensor, vertical: int, horizontal: int) -> Tensor:
     w = bordered(w, [(0, 0), (0, 0), (0, vertical - 1), (0, 0), (0, horizontal - 1)])
     w = reshape(w, (out, channels, kh * vertical, kw * horizontal))
     return getitem(w, (..., slice((kh - 1) * vertical + 1), slice((kw - 1) * horizontal + 1)))
-
-
-def _depthwise(x: Tensor, weight: Tensor, pads: Pad, stride: Pair, dilation: Pair) -> Tensor:
-    """One window per channel: a sum over the taps of shifted images, which fuse into few loops."""
-    out, _, kh, kw = weight.shape
-    if any(pads):
-        x = bordered(x, [(0, 0), (0, 0), pads[:2], pads[2:]])
-    n, channels, h, w = x.shape
-    reach = [d * (k - 1) + 1 for d, k in zip(dilation, (kh, kw), strict=True)]
-    if reach[0] > h or reach[1] > w:
-        raise ShapeError(
-            f"convolution: the window reaches over {reach[0]} x {reach[1]} pixels, the padded image has {h} x {w}",
-            code="GC104",
-            loc=user_loc(),
-        )
-    oh, ow = (h - reach[0]) // stride[0] + 1, (w - reach[1]) // stride[1] + 1
-    multiplier = out // channels
-    total: Tensor | None = None
-    for i in range(kh):
-        for j in range(kw):
-            begin = (0, 0, i * dilation[0], j * dilation[1])
-            part = call("Slice", x, begin=begin, size=(n, channels, oh, ow), step=(1, 1, *stride))
-            tap = getitem(weight, (slice(None), 0, i, j))
-            if multiplier == 1:
-                term = mul(part, reshape(tap, (1, channels, 1, 1)))
-            else:
-                term = mul(expand_dims(part, 2), reshape(tap, (1, channels, multiplier, 1, 1)))
-            total = term if total is None else add(total, term)
-    assert total is not None
-    return reshape(total, (n, out, oh, ow))
 
 
 def _pair(name: str, value: int | Sequence[int]) -> Pair:

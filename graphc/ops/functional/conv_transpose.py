@@ -11,7 +11,6 @@ from graphc.ops.functional.blocks import apart
 from graphc.ops.functional.conv import same_pad, spread
 from graphc.ops.functional.core import call
 from graphc.ops.functional.elementwise import add
-from graphc.ops.functional.joining import concat, split
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.shapes import reshape, transpose
 from graphc.ops.functional.slicing import getitem
@@ -32,11 +31,6 @@ def conv2d_transpose(
 
     The kernel has equal strides and dilations: others become zeros between the elements of dy and of the weight.
     """
-    if groups > 1:
-        part = (shape[0], shape[1] // groups, *shape[2:])
-        dys, weights = split(dy, dy.shape[1] // groups, 1), split(weight, weight.shape[0] // groups, 0)
-        pairs = zip(dys, weights, strict=True)
-        return concat([conv2d_transpose(d, w, part, pads, stride, dilation) for d, w in pairs], 1)
     if dilation[0] != dilation[1]:
         weight, dilation = spread(weight, dilation[0], dilation[1]), (1, 1)
     if stride[0] != stride[1]:
@@ -46,6 +40,8 @@ def conv2d_transpose(
         ends = [(0, w - n) for w, n in zip(wanted, dy.shape[2:], strict=True)]
         dy, stride = bordered(dy, [(0, 0), (0, 0), *ends]), (1, 1)
     attrs = {"pad": tuple(pads), "stride": tuple(stride), "dilation": tuple(dilation)}
+    if groups > 1:
+        return call("GroupedConv2DBackpropInput", dy, weight, shape=tuple(shape), **attrs, groups=groups)
     return call("Conv2DBackpropInput", dy, weight, shape=tuple(shape), **attrs)
 
 

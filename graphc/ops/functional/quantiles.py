@@ -11,7 +11,6 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, Sha
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import Axis, cast, cast_to, is_number
-from graphc.ops.functional.create import arange
 from graphc.ops.functional.elementwise import (
     add,
     equal,
@@ -27,13 +26,13 @@ from graphc.ops.functional.elementwise import (
     mul,
     sub,
 )
+from graphc.ops.functional.index import gather_elements
 from graphc.ops.functional.integers import bitwise_right_shift
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import nansum, reduce_all, reduce_any, reduce_sum
 from graphc.ops.functional.require import require
-from graphc.ops.functional.shapes import expand_dims, moveaxis, reshape
-from graphc.ops.functional.sorting import median, ranks
-from graphc.ops.functional.state import stop_gradient
+from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
+from graphc.ops.functional.sorting import median, sorting_places
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
@@ -75,10 +74,8 @@ def _quantile(owner: str, x: Tensor, q: Any, axis: int | None, keep: bool, ignor
         lost = reduce_any(nan, -1)
     clean = select(nan, 0.0, x) if not ignore_nan else x
     below, above, weight = _between(parts, known, x)
-    order = expand_dims(stop_gradient(ranks(clean, False)), -2)
-    wide = expand_dims(clean, -2)
-    low = reduce_sum(select(equal(order, expand_dims(below, -1)), wide, 0.0), -1)
-    high = reduce_sum(select(equal(order, expand_dims(above, -1)), wide, 0.0), -1)
+    ordered = gather_elements(clean, -1, sorting_places(clean))
+    low, high = (gather_elements(ordered, -1, _for_rows(place, ordered)) for place in (below, above))
     # Without the choice an infinite neighbour would make NaN of a quantile that is an element itself.
     mixed = select(equal(weight, 0.0), low, add(low, mul(sub(high, low), weight)))
     made = moveaxis(select(expand_dims(lost, -1), math.nan, mixed), -1, 0)
@@ -87,6 +84,11 @@ def _quantile(owner: str, x: Tensor, q: Any, axis: int | None, keep: bool, ignor
         sizes = (1,) * rank if axis is None else tuple(1 if i == at else d for i, d in _sizes(made, at))
         made = reshape(made, (made.shape[0], *sizes))
     return reshape(made, made.shape[1:]) if single else made
+
+
+def _for_rows(places: Tensor, x: Tensor) -> Tensor:
+    """Places [m], or [..., m], for each row of x [..., n]."""
+    return broadcast_to(places, (*x.shape[:-1], places.shape[-1]))
 
 
 def _sizes(made: Tensor, at: int) -> list[tuple[int, int]]:
@@ -159,10 +161,9 @@ def nanmedian(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Te
 
 def taken_at(x: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
     """(the element that stands at a place when the last axis is sorted, NaN last, where it is: int64)."""
-    hit = equal(stop_gradient(ranks(x, False)), expand_dims(place, -1))
-    value = reduce_sum(select(hit, x, 0), -1)
-    where = reduce_sum(select(hit, arange(0, x.shape[-1], dtype="int32"), 0), -1)
-    return value, cast_to(where, "int64")
+    where = gather_elements(sorting_places(x), -1, expand_dims(place, -1))
+    value = gather_elements(x, -1, where)
+    return reshape(value, place.shape), cast_to(reshape(where, place.shape), "int64")
 
 
 @method()

@@ -6,38 +6,32 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ops.declared.order import RANKED
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import cast, cast_to, real_only
+from graphc.ops.functional.core import call, cast, cast_to, real_only
 from graphc.ops.functional.create import arange, zeros_like
-from graphc.ops.functional.elementwise import equal, greater, isfinite, isnan, less, less_equal, logical_and, logical_or
+from graphc.ops.functional.elementwise import equal, greater, isfinite, less, logical_and
 from graphc.ops.functional.index import gather_elements
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_any, reduce_sum
-from graphc.ops.functional.shapes import expand_dims, moveaxis, reshape
+from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
 from graphc.ops.functional.slicing import getitem
+from graphc.ops.tensor.dtype import promote
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 # ---- order
 
 
-def ranks(x: Tensor, descending: bool) -> Tensor:
-    """The place that each element takes when the last axis is sorted; equal ones keep their order, NaN goes to the end.
+def sorting_places(x: Tensor, descending: bool = False) -> Tensor:
+    """int32: the places that sort the last axis; equal elements keep their order, NaN goes to the end."""
+    return call("Argsort", comparable(x), descending=descending)
 
-    Counts for each element those before it: the square of the axis in comparisons, fused into one loop.
-    """
-    count = x.shape[-1]
-    mine, other = expand_dims(x, -1), expand_dims(x, -2)
-    before = greater(other, mine) if descending else less(other, mine)
-    same = equal(other, mine)
-    if x.type.is_float:
-        nan = logical_and(isnan(mine), isnan(other))
-        before = logical_or(before, logical_and(isnan(mine), equal(other, other)))
-        same = logical_or(same, nan)
-    index = arange(0, count, dtype="int32")
-    earlier = less(reshape(index, (1, count)), reshape(index, (count, 1)))
-    return reduce_sum(cast_to(logical_or(before, logical_and(same, earlier)), "int32"), -1)
+
+def comparable(x: Tensor) -> Tensor:
+    """x, or its elements in the dtype in which kernels compare them."""
+    return x if x.type.dtype in RANKED or x.type.is_float else cast_to(x, "int32")
 
 
 @method()
@@ -53,12 +47,8 @@ def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Ten
 
 def ordered(x: Tensor, count: int, descending: bool) -> tuple[Tensor, Tensor]:
     """The first `count` elements of the sorted last axis, and their places."""
-    rank = ranks(x, descending)
-    wanted = reshape(arange(0, count, dtype="int32"), (count, 1))
-    hit = equal(expand_dims(rank, -2), wanted)
-    values = reduce_sum(select(hit, expand_dims(x, -2), 0), -1)
-    places = reduce_sum(select(hit, arange(0, x.shape[-1], dtype="int32"), 0), -1)
-    return values, places
+    places = getitem(sorting_places(x, descending), (..., slice(count)))
+    return gather_elements(x, -1, places), places
 
 
 @method()
@@ -121,13 +111,21 @@ def searchsorted(
     """How many elements along the last axis are less than each value (right: not greater)."""
     if sorter is not None:
         sorted_sequence = gather_elements(sorted_sequence, -1, sorter)
-    strict = not (right or side == "right")
-    if sorted_sequence.ndim == 1:
-        table: Tensor = sorted_sequence
+    dtype = promote("searchsorted", sorted_sequence.type.dtype, values.type.dtype)
+    table, wanted = (comparable(cast_to(x, dtype)) for x in (sorted_sequence, values))
+    if table.ndim == 1:
+        table, wanted = expand_dims(table, 0), reshape(wanted, (1, -1))
+    elif table.ndim != values.ndim:
+        raise ShapeError(
+            f"searchsorted: values is {values.type}, expected the axes of sorted_sequence, {sorted_sequence.type}",
+            loc=user_loc(),
+        )
     else:
-        table = expand_dims(sorted_sequence, -2)
-    below = less(table, expand_dims(values, -1)) if strict else less_equal(table, expand_dims(values, -1))
-    return cast(reduce_sum(cast(below, "int32"), -1), "int32" if out_int32 else "int64")
+        lead = np.broadcast_shapes(table.shape[:-1], wanted.shape[:-1])
+        table, wanted = (broadcast_to(x, (*lead, x.shape[-1])) for x in (table, wanted))
+    found = call("SearchSorted", table, wanted, right=right or side == "right")
+    shape = values.shape if sorted_sequence.ndim == 1 else found.shape
+    return cast(reshape(found, shape), "int32" if out_int32 else "int64")
 
 
 def bucketize(input: Tensor, boundaries: Sequence[float], *, right: bool = False) -> Tensor:

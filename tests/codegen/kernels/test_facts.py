@@ -45,6 +45,8 @@ PARAMS: dict[str, dict[str, Any]] = {
     "gather": INDEXED,
     "gather_grad": INDEXED,
     "scatter": INDEXED | {"mode": "add"},
+    "argsort": {"rows": 4, "size": 40, "parts": 4, "dtype": "float32", "descending": False},
+    "search": {"rows": 2, "size": 9, "count": 40, "dtype": "float32", "right": False},
     "log": {"site": 1, "capacity": 64, "dtypes": ("float32",), "sizes": (3,)},
     "custom": {
         "function": UserFunction("twice", lambda x: x + x, True, ()),

@@ -46,13 +46,13 @@ class _Columns:
 def operands(p: Params) -> tuple[Operand, ...]:
     """x [n, ci, s, s, h, w] (padded, in phases, see `CONV2D`), dy [n, co, oh, ow] -> dw [co, ci, kh, kw].
 
-    With a `block` accumulators take about so many terms, and dw is float64.
+    With a `block` accumulators take about so many terms, and dw is float64. With `groups` see `CONV2D`.
     """
     z = Sizes.of(p)
     return (
-        Operand("float32", z.n * z.ci * z.image, "in"),
-        Operand("float32", z.n * z.co * z.pixels, "in"),
-        Operand("float64" if "block" in p else "float32", z.co * z.ci * z.taps, "out"),
+        Operand("float32", z.n * z.groups * z.ci * z.image, "in"),
+        Operand("float32", z.n * z.groups * z.co * z.pixels, "in"),
+        Operand("float64" if "block" in p else "float32", z.groups * z.co * z.ci * z.taps, "out"),
     )
 
 
@@ -64,7 +64,8 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     wide = _Wide(p["block"], total_places(w)) if "block" in p else None
 
     def tiles(chunk: _Chunk) -> None:
-        at = (w.at(x, w.mul(chunk.first, z.ci * z.image)), w.at(dy, w.mul(chunk.first, z.co * z.pixels)), dw)
+        images = w.mul(chunk.first, z.groups * z.ci * z.image), w.mul(chunk.first, z.groups * z.co * z.pixels)
+        at = (w.at(x, images[0]), w.at(dy, images[1]), dw)
         if z.taps == 1:
             for start, count, step, size in block_kinds(z.ci, limit):
                 one = _Columns(1, tuple(j * z.image for j in range(size)), 0, 0, 0)
@@ -153,28 +154,30 @@ def _tiles(
     levels, segments = _walk_pixels(z, chunk, w.lanes, rows, width)
     cut, type = (wide.blocks(z, levels, segments), "double") if wide is not None else (None, "float")
 
-    def tile(c: str | int, apart: tuple[int, int], q: str | int, o: str | int, size: int) -> None:
-        source = w.at(x, w.linear((c, apart[0]), (q, columns.x_step)))
-        place = w.linear((c, apart[1]), (q, columns.w_step), (o, z.ci * z.taps), (columns.place, 1))
+    def tile(part: str | int, c: str | int, apart: tuple[int, int], q: str | int, o: str | int, size: int) -> None:
+        source = w.at(x, w.linear((part, z.ci * z.image), (c, apart[0]), (q, columns.x_step)))
+        row = w.linear((part, z.co), (o, 1))
+        place = w.linear((c, apart[1]), (q, columns.w_step), (row, z.ci * z.taps), (columns.place, 1))
         starts = [r * z.pixels for r in range(size)]
-        sums = dot_tile(w, w.at(dy, w.mul(o, z.pixels)), source, starts, columns.offsets, levels, segments, cut)
+        sums = dot_tile(w, w.at(dy, w.mul(row, z.pixels)), source, starts, columns.offsets, levels, segments, cut)
         for r, value in enumerate(sums):
             chunk.add(w, value, w.at(dw, w.add(place, r * z.ci * z.taps), type), width, type)
 
     start, count, step, what = channels
 
     def turn(u: str | int, _: None, o: str | int, size: int) -> None:
-        c, q = (u, 0) if columns.count == 1 else w.divided(u, columns.count)
-        tile(w.linear((c, step), (start, 1)), what, q, o, size)
+        u, q = (u, 0) if columns.count == 1 else w.divided(u, columns.count)
+        part, c = (0, u) if z.groups == 1 else w.divided(u, count)
+        tile(part, w.linear((c, step), (start, 1)), what, q, o, size)
 
-    each_tile(w, [(0, count * columns.count, 1, None)], block_kinds(z.co, rows), turn)
+    each_tile(w, [(0, z.groups * count * columns.count, 1, None)], block_kinds(z.co, rows), turn)
 
 
 def _walk_pixels(
     z: Sizes, chunk: _Chunk, lanes: int, rows: int, width: int
 ) -> tuple[tuple[Level, ...], tuple[Segment, ...]]:
     """Loops over images and groups of output pixels (rows, then strips, if rows are long)."""
-    images: Level = (chunk.count, z.co * z.pixels, z.ci * z.image)
+    images: Level = (chunk.count, z.groups * z.co * z.pixels, z.groups * z.ci * z.image)
 
     def cost(g: Group) -> float:
         loaded = rows * loads(g.result, lanes) + width * loads(g.image, lanes)
@@ -203,10 +206,11 @@ def _taps(g: Group, result: int, image: int) -> tuple[tuple[Pieces, Pieces], ...
 @np.errstate(all="ignore")
 def twin(p: Params, x: Array, dy: Array, dw: Array) -> None:
     z = Sizes.of(p)
-    out, gradient = dw.reshape(z.co, z.ci, z.kh, z.kw), dy.reshape(z.n, z.co, z.oh, z.ow)
+    out = dw.reshape(z.groups, z.co, z.ci, z.kh, z.kw)
+    gradient = dy.reshape(z.n, z.groups, z.co, z.oh, z.ow)
     for ky in range(z.kh):
         for kx in range(z.kw):
-            out[:, :, ky, kx] = np.einsum("nihw,nohw->oi", z.window(x, ky, kx), gradient, optimize=True)
+            out[..., ky, kx] = np.einsum("ngihw,ngohw->goi", z.window(x, ky, kx), gradient, optimize=True)
 
 
 CONV2D_FILTER_GRAD = Emitter(operands, emit, twin)

@@ -66,13 +66,14 @@ def operands(p: Params) -> tuple[Operand, ...]:
     y[n, o, oy, ox] = sum of x_padded[n, i, oy * s + ky * d, ox * s + kx * d] * weight[o, i, ky, kx], with the
     taps of the kernel flipped if `transposed`. `border` = (top, bottom), optional, promises that so many
     first and last rows of x are zero; taps there are left out (at stride and dilation 1). May have an epilogue. With a `block`
-    accumulators take about so many terms: those of whole input channels.
+    accumulators take about so many terms: those of whole input channels. With `groups` the channels of x and y, and the first
+    axis of the weight, are divided into so many, and each group of y sees that of x only; ci and co are those of a group.
     """
     z = Sizes.of(p)
     return (
-        Operand("float32", z.n * z.ci * z.image, "in"),
-        Operand("float32", z.co * z.ci * z.taps, "in"),
-        *epilogue.operands(p, (z.n, z.co, z.pixels)),
+        Operand("float32", z.n * z.groups * z.ci * z.image, "in"),
+        Operand("float32", z.groups * z.co * z.ci * z.taps, "in"),
+        *epilogue.operands(p, (z.n, z.groups * z.co, z.pixels)),
     )
 
 
@@ -108,22 +109,31 @@ def _cycles(problem: _Problem, groups: list[Group], channels: int, lanes: int) -
 
 
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
-    """Images, blocks of channels, groups of pixels; in it input channels, kernel rows, unrolled columns."""
+    """Images (and groups), blocks of channels, groups of pixels; in it input channels, kernel rows, unrolled columns."""
     problem = _Problem.of(p)
     z = problem.z
     x, weight, *rest = pointers
     channels, groups = plan(problem, w.lanes)
-    finish = epilogue.Finish(w, p, (z.n, z.co, z.pixels), rest)
+    finish = epilogue.Finish(w, p, (z.n, z.groups * z.co, z.pixels), rest)
     cut = Blocks(0, max(1, p["block"] // z.taps), total_places(w)) if "block" in p else None
 
-    def block(i: str | int, _: None, o: str | int, size: int) -> None:
-        at = (w.at(x, w.mul(i, z.ci * z.image)), w.at(weight, w.mul(o, problem.per_output)))
+    def block(u: str | int, _: None, o: str | int, size: int) -> None:
+        i, part = (u, 0) if z.groups == 1 else w.divided(u, z.groups)
+        weights = w.linear((part, z.co * z.ci * z.taps), (o, problem.per_output))
+        at = (w.at(x, w.mul(u, z.ci * z.image)), w.at(weight, weights))
+        first = w.linear((part, z.co), (o, 1))
         for g in groups:
             _group(
-                w, problem, at, g, size, cut, lambda value, r, pixel, n: finish.store(value, (i, w.add(o, r), pixel), n)
+                w,
+                problem,
+                at,
+                g,
+                size,
+                cut,
+                lambda value, r, pixel, n: finish.store(value, (i, w.add(first, r), pixel), n),
             )
 
-    each_tile(w, [(0, z.n, 1, None)], block_kinds(z.co, channels), block)
+    each_tile(w, [(0, z.n * z.groups, 1, None)], block_kinds(z.co, channels), block)
 
 
 def _group(
@@ -189,14 +199,14 @@ def _bounded(
 def twin(p: Params, x: Array, weight: Array, *rest: Array) -> None:
     z = Sizes.of(p)
     if p["transposed"]:
-        kernel = weight.reshape(z.ci, z.co, z.kh, z.kw)[:, :, ::-1, ::-1].transpose(1, 0, 2, 3)
+        kernel = weight.reshape(z.groups, z.ci, z.co, z.kh, z.kw)[..., ::-1, ::-1].transpose(0, 2, 1, 3, 4)
     else:
-        kernel = weight.reshape(z.co, z.ci, z.kh, z.kw)
-    out = np.zeros((z.n, z.co, z.oh, z.ow), np.float32)
+        kernel = weight.reshape(z.groups, z.co, z.ci, z.kh, z.kw)
+    out = np.zeros((z.n, z.groups, z.co, z.oh, z.ow), np.float32)
     for ky in range(z.kh):
         for kx in range(z.kw):
-            out += np.einsum("nihw,oi->nohw", z.window(x, ky, kx), kernel[:, :, ky, kx], optimize=True)
-    epilogue.twin(p, (z.n, z.co, z.pixels), out.reshape(-1), *rest)
+            out += np.einsum("ngihw,goi->ngohw", z.window(x, ky, kx), kernel[..., ky, kx], optimize=True)
+    epilogue.twin(p, (z.n, z.groups * z.co, z.pixels), out.reshape(-1), *rest)
 
 
 CONV2D = Emitter(operands, emit, twin)

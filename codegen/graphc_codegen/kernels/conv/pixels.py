@@ -20,7 +20,10 @@ IN_FLIGHT = 8
 
 @dataclass(frozen=True)
 class Sizes:
-    """Static sizes of a convolution, see `CONV2D`; `plane` is one phase plane, `image` a channel's phases."""
+    """Static sizes of a convolution, see `CONV2D`; `plane` is one phase plane, `image` a channel's phases.
+
+    With `groups` of channels ci and co are those of one group.
+    """
 
     n: int
     ci: int
@@ -33,10 +36,11 @@ class Sizes:
     ow: int
     stride: int
     dilation: int
+    groups: int = 1
 
     @classmethod
     def of(cls, p: Params) -> Sizes:
-        return cls(*(p[name] for name in cls.__dataclass_fields__))
+        return cls(**{name: p[name] for name in cls.__dataclass_fields__ if name in p})
 
     @cached_property
     def plane(self) -> int:
@@ -74,10 +78,10 @@ class Sizes:
         return [(first, math.ceil((self.kh - first) / self.period)) for first in range(min(self.period, self.kh))]
 
     def window(self, x: Array, ky: int, kx: int) -> Array:
-        """The pixels that a tap multiplies: a view [n, ci, oh, ow] of an array of the size of x."""
+        """The pixels that a tap multiplies: a view [n, groups, ci, oh, ow] of an array of the size of x."""
         s, y, x0 = self.stride, ky * self.dilation, kx * self.dilation
-        plane = x.reshape(self.n, self.ci, s, s, self.h, self.w)[:, :, y % s, x0 % s]
-        return plane[:, :, y // s : y // s + self.oh, x0 // s : x0 // s + self.ow]
+        plane = x.reshape(self.n, self.groups, self.ci, s, s, self.h, self.w)[:, :, :, y % s, x0 % s]
+        return plane[:, :, :, y // s : y // s + self.oh, x0 // s : x0 // s + self.ow]
 
 
 @dataclass(frozen=True, slots=True)

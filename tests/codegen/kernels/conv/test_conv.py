@@ -135,6 +135,31 @@ def test_random_shapes(
 
 
 @settings(max_examples=20, deadline=None)
+@given(
+    n=st.integers(1, 3), groups=st.integers(2, 5), ci=st.integers(1, 2), co=st.integers(1, 3), size=st.integers(3, 20),
+    kernel=st.integers(1, 3), stride=st.integers(1, 2), block=st.sampled_from([None, 7]),
+)  # fmt: skip
+def test_groups_are_convolutions_of_their_own(
+    n: int, groups: int, ci: int, co: int, size: int, kernel: int, stride: int, block: int | None
+) -> None:
+    case = Case(n, ci, co, size, size + 1, kernel, kernel, stride)
+    xs = [random(10 + g, n, ci, size, size + 1) for g in range(groups)]
+    weights = [random(20 + g, co, ci, kernel, kernel) for g in range(groups)]
+    dys = [random(30 + g, n, co, *case.out) for g in range(groups)]
+    params = case.params() | {"groups": groups} | ({} if block is None else {"block": block})
+    phases = np.concatenate([case.phases(x) for x in xs], 1)
+    for transposed in (False, True):
+        turned = [w[:, :, ::-1, ::-1].transpose(1, 0, 2, 3) if transposed else w for w in weights]
+        exact = np.concatenate([case.forward(x, w) for x, w in zip(xs, weights, strict=True)], 1)
+        made = run_all("conv2d", params | {"transposed": transposed}, phases, np.concatenate(turned))
+        for where, (y,) in made.items():
+            np.testing.assert_allclose(y.reshape(exact.shape), exact, rtol=1e-4, atol=1e-4, err_msg=where)
+    exact = np.concatenate([case.filter_grad(x, dy) for x, dy in zip(xs, dys, strict=True)])
+    for where, (dw,) in run_all("conv2d_filter_grad", params, phases, np.concatenate(dys, 1)).items():
+        np.testing.assert_allclose(dw.reshape(exact.shape), exact, rtol=1e-4, atol=1e-4, err_msg=where)
+
+
+@settings(max_examples=20, deadline=None)
 @given(top=st.integers(0, 6), bottom=st.integers(0, 6), inner=st.integers(1, 9), co=st.integers(1, 7))
 def test_zero_border_may_be_skipped(top: int, bottom: int, inner: int, co: int) -> None:
     case = Case(2, 3, co, top + inner + bottom, 18, 4, 5)

@@ -1,0 +1,276 @@
+"""Kernels of order: the places that sort rows, and how many elements of a sorted row come before a value.
+
+Short rows count for each element those before it, with vectors (rank sort); longer ones are sorted by the bytes of keys, the last
+byte first (radix sort: Knuth, The Art of Computer Programming 3, 5.2.5), whose time goes with the length of the row. Both are
+stable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphc_codegen.dtypes import FLOATS, UNSIGNED
+from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.vectors import along, iota
+from graphc_codegen.writer import REGISTER, Writer, vec
+
+#: Rows of at most so many elements are rank sorted.
+SHORT = 64
+#: Values of a byte; bytes that are counted at once.
+_BINS, _DIGITS = 256, 4
+
+
+def _bits(dtype: str) -> int:
+    return 64 if dtype.endswith("64") else 32
+
+
+def _words(p: Params) -> int:
+    """Elements of scratch memory of a part: two rows of keys, and one of int32 places."""
+    size = int(p["size"])
+    return 2 * size + (size if _bits(p["dtype"]) == 32 else -(-size // 2))
+
+
+def argsort_operands(p: Params) -> tuple[Operand, ...]:
+    """x [rows, size] of `dtype` (32 or 64 bits) -> scratch, places int32 [rows, size].
+
+    At most `parts` threads share the rows.
+    """
+    count = p["rows"] * p["size"]
+    return (
+        Operand(p["dtype"], count, "in"),
+        Operand(f"int{_bits(p['dtype'])}", p["parts"] * _words(p), "out"),
+        Operand("int32", count, "out"),
+    )
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Pointers of the row that is sorted: keys, twice, places, twice; the type of a key and how many there are."""
+
+    keys: tuple[str, str]
+    places: tuple[str, str]
+    type: str
+    size: int
+
+
+def argsort_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """places[r] lists the elements of row r in ascending order, or `descending`; equal ones keep theirs, NaN comes last."""
+    x, scratch, places = pointers
+    rows, size, parts = p["rows"], p["size"], p["parts"]
+    key, memory = f"i{_bits(p['dtype'])}", REGISTER[p["dtype"]]
+    counters = "" if size <= SHORT else w.op(f"alloca [{_BINS * _DIGITS} x i32], align 64")
+
+    def part(n: str | int) -> None:
+        start = w.at(scratch, w.mul(n, _words(p)), key)
+        other = w.at(start, size, key)
+        spare = w.at(start, 2 * size, key)
+
+        def one(r: str | int) -> None:
+            row = _Row((start, other), (spare, w.at(places, w.mul(r, size), "i32")), key, size)
+            _write_keys(w, p, w.at(x, w.mul(r, size), memory), start)
+            if size <= SHORT:
+                _by_rank(w, row)
+            else:
+                _by_bytes(w, row, counters)
+
+        first = w.op(f"udiv i64 {w.mul(n, rows)}, {parts}") if parts > 1 else 0
+        end = w.op(f"udiv i64 {w.mul(w.add(n, 1), rows)}, {parts}") if parts > 1 else rows
+        w.turns((first, end), lambda r, _: one(r))
+
+    w.share(parts, part)
+
+
+def _write_keys(w: Writer, p: Params, x: str, keys: str) -> None:
+    """Numbers whose unsigned order is the order of the elements: zeros are equal, NaN is the largest."""
+    dtype, descending = p["dtype"], bool(p["descending"])
+    bits = _bits(dtype)
+    type = f"i{bits}"
+    top, ones = 1 << (bits - 1), (1 << bits) - 1
+
+    def one(i: str | int, active: int, _: list[str]) -> list[str]:
+        value = w.vload(w.at(x, i, type), active, type)
+        if dtype in FLOATS:
+            sign = w.binary("ashr", value, w.constant(bits - 1, type), type)
+            made = w.binary("xor", value, w.binary("or", sign, w.constant(top, type), type), type)
+            size = w.binary("and", value, w.constant(top - 1, type), type)
+            zero = w.binary("icmp eq", size, w.constant(0, type), type)
+            made = w.select(zero, w.constant(top, type), made, type)
+            if descending:
+                made = w.binary("xor", made, w.constant(ones, type), type)
+            infinite = 0x7F800000 if bits == 32 else 0x7FF0000000000000
+            nan = w.binary("icmp ugt", size, w.constant(infinite, type), type)
+            made = w.select(nan, w.constant(ones, type), made, type)
+        else:
+            flip = (0 if dtype in UNSIGNED else top) ^ (ones if descending else 0)
+            made = w.binary("xor", value, w.constant(flip, type), type)
+        w.vstore(made, w.at(keys, i, type), active, type)
+        return []
+
+    along(w, p["size"], (), one)
+
+
+def _by_rank(w: Writer, row: _Row) -> None:
+    """Count before each element those that are less, or equal and earlier; its number goes to that place."""
+    keys, ranks, places = row.keys[0], row.keys[1], row.places[1]
+    v = vec("i32", w.lanes)
+    for base in range(0, row.size, w.lanes):
+        active = min(w.lanes, row.size - base)
+        mine = w.vload(w.at(keys, base, row.type), active, row.type)
+
+        def turn(j: str, values: list[str], kind: str, mine: str = mine, base: int = base) -> list[str]:
+            other = w.splat(w.load(w.at(keys, j, row.type), row.type), row.type)
+            before = w.binary("icmp ule" if kind == "earlier" else "icmp ult", other, mine, row.type)
+            if kind == "same":
+                here = w.splat(w.op(f"trunc i64 {w.add(j, -base)} to i32"), "i32")
+                later = w.binary("icmp ugt", iota(w), here, "i32")
+                equal = w.binary("icmp eq", other, mine, row.type)
+                before = w.binary("or", before, w.binary("and", equal, later, "i1"), "i1")
+            return [w.binary("sub", values[0], w.convert("sext", before, "i1", "i32"), "i32")]
+
+        count = "zeroinitializer"
+        for start, end, kind in (
+            (0, base, "earlier"),
+            (base, base + active, "same"),
+            (base + active, row.size, "later"),
+        ):
+            if end > start:
+                (count,) = w.loop(end, lambda j, c, k=kind: turn(j, c, k), [(v, count)], start=start)  # type: ignore[misc]
+        w.vstore(count, w.at(ranks, base, "i32"), active, "i32")
+
+    def put(i: str | int) -> None:
+        rank = w.op(f"zext i32 {w.load(w.at(ranks, i, 'i32'), 'i32')} to i64")
+        w.store(_int32(w, i), w.at(places, rank, "i32"), "i32")
+
+    w.repeat(row.size, put)
+
+
+def _int32(w: Writer, i: str | int) -> str:
+    return str(i) if isinstance(i, int) else w.op(f"trunc i64 {i} to i32")
+
+
+def _by_bytes(w: Writer, row: _Row, counters: str) -> None:
+    """Deal the elements into places by one byte of their keys after the other, the last one first."""
+    passes = int(row.type[1:]) // 8
+    for n in range(passes):
+        source, target = row.keys[n % 2], row.keys[1 - n % 2]
+        if n % _DIGITS == 0:
+            _count(w, row, source, counters, n)
+        bins = w.at(counters, n % _DIGITS * _BINS, "i32")
+
+        def deal(
+            i: str, _: list[str], n: int = n, bins: str = bins, source: str = source, target: str = target
+        ) -> None:
+            key = w.load(w.at(source, i, row.type), row.type)
+            number = _int32(w, i) if n == 0 else w.load(w.at(row.places[(n - 1) % 2], i, "i32"), "i32")
+            bin = w.at(bins, _byte(w, key, row.type, n), "i32")
+            place = w.load(bin, "i32")
+            w.store(w.op(f"add i32 {place}, 1"), bin, "i32")
+            at = w.op(f"zext i32 {place} to i64")
+            w.store(number, w.at(row.places[n % 2], at, "i32"), "i32")
+            if n + 1 < passes:
+                w.store(key, w.at(target, at, row.type), row.type)
+
+        w.loop(row.size, deal)
+
+
+def _byte(w: Writer, key: str, type: str, n: int) -> str:
+    """Byte n of a key as i64, the last one being byte 0."""
+    moved = w.op(f"lshr {type} {key}, {8 * n}") if n else key
+    byte = w.op(f"and {type} {moved}, {_BINS - 1}")
+    return byte if type == "i64" else w.op(f"zext {type} {byte} to i64")
+
+
+def _count(w: Writer, row: _Row, keys: str, counters: str, first: int) -> None:
+    """Where the elements with each value of four bytes begin, from byte `first` on."""
+
+    def clear(i: str | int, active: int, _: list[str]) -> list[str]:
+        w.vstore("zeroinitializer", w.at(counters, i, "i32"), active, "i32")
+        return []
+
+    along(w, _BINS * _DIGITS, (), clear)
+
+    def count(i: str, _: list[str]) -> None:
+        key = w.load(w.at(keys, i, row.type), row.type)
+        for d in range(_DIGITS):
+            bin = w.at(counters, w.add(_byte(w, key, row.type, first + d), d * _BINS), "i32")
+            w.store(w.op(f"add i32 {w.load(bin, 'i32')}, 1"), bin, "i32")
+
+    w.loop(row.size, count)
+
+    def begin(i: str, sums: list[str]) -> list[str]:
+        made = []
+        for d in range(_DIGITS):
+            bin = w.at(counters, w.add(i, d * _BINS), "i32")
+            number = w.load(bin, "i32")
+            w.store(sums[d], bin, "i32")
+            made.append(w.op(f"add i32 {sums[d]}, {number}"))
+        return made
+
+    w.loop(_BINS, begin, [("i32", "0")] * _DIGITS)
+
+
+def argsort_twin(p: Params, x: Array, scratch: Array, places: Array) -> None:
+    rows = x.reshape(p["rows"], p["size"])
+    last = np.isnan(rows) if p["dtype"] in FLOATS else np.zeros(rows.shape, bool)
+    keys = np.unique(np.where(last, 0, rows), return_inverse=True)[1].reshape(rows.shape)
+    places[:] = np.lexsort((-keys if p["descending"] else keys, last), axis=-1).reshape(-1)
+    scratch[:] = 0
+
+
+def search_operands(p: Params) -> tuple[Operand, ...]:
+    """table [rows, size], values [rows, count], both of `dtype` -> int32 [rows, count]."""
+    rows = p["rows"]
+    return (
+        Operand(p["dtype"], rows * p["size"], "in"),
+        Operand(p["dtype"], rows * p["count"], "in"),
+        Operand("int32", rows * p["count"], "out"),
+    )
+
+
+def search_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """How many elements of an ascending row are less than each value, with `right` not greater; none for NaN. The row is halved
+    again and again.
+    """
+    table, values, out = pointers
+    size, type = p["size"], REGISTER[p["dtype"]]
+    if p["dtype"] in FLOATS:
+        test = f"fcmp {'ole' if p['right'] else 'olt'} {type}"
+    else:
+        test = f"icmp {'u' if p['dtype'] in UNSIGNED else 's'}{'le' if p['right'] else 'lt'} {type}"
+
+    def one(r: str | int, k: str | int) -> None:
+        row = w.at(table, w.mul(r, size), type)
+        place = w.linear((r, p["count"]), (k, 1))
+        value = w.load(w.at(values, place, type), type)
+        found: str | int = 0
+        for step in (1 << b for b in reversed(range(size.bit_length()))):
+            more = w.add(found, step)
+            inside = "true" if isinstance(more, int) else w.op(f"icmp sle i64 {more}, {size}")
+            last = more - 1 if isinstance(more, int) else w.add(w.smaller(more, size), -1)
+            before = w.op(f"{test} {w.load(w.at(row, last, type), type)}, {value}")
+            found = w.op(f"select i1 {w.op(f'and i1 {inside}, {before}')}, i64 {more}, i64 {found}")
+        w.store(_int32(w, found), w.at(out, place, "i32"), "i32")
+
+    w.share_pairs(p["rows"], p["count"], one)
+
+
+@np.errstate(all="ignore")
+def search_twin(p: Params, table: Array, values: Array, out: Array) -> None:
+    compare = np.less_equal if p["right"] else np.less
+    rows = zip(table.reshape(p["rows"], -1), values.reshape(p["rows"], -1), strict=True)
+    out[:] = np.concatenate([[_halved(compare, row, v) for v in given] for row, given in rows])
+
+
+def _halved(compare: np.ufunc, row: Array, value: Array) -> int:
+    found = 0
+    for step in (1 << b for b in reversed(range(len(row).bit_length()))):
+        if found + step <= len(row) and compare(row[found + step - 1], value):
+            found += step
+    return found
+
+
+ARGSORT = Emitter(argsort_operands, argsort_emit, argsort_twin)
+SEARCH = Emitter(search_operands, search_emit, search_twin)
