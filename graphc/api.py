@@ -248,10 +248,8 @@ class CompiledStep(Shown):
         return dump(self, Path(directory))
 
     def export(self, path: str | Path, *, parameters: str = "embedded", compiler: str | None = None) -> list[Path]:
-        """Write this step with the parameters of now: PATH.onnx, or PATH.so and a C header. Returns the files written.
-
-        Of a .so, parameters="file" writes PATH.safetensors besides, `compiler` is for C. docs/exporting.md. ExportError GC193.
-        """
+        """Write this step with the parameters of now: PATH.onnx, or PATH.so and a C header (docs/exporting.md), linked by the C
+        `compiler`; parameters="file" puts them beside it. Returns the files written. Raises ExportError GC193."""
         from graphc.exports import steps  # Here, so that a start without exports is quick.
 
         self._check_params()

@@ -98,8 +98,10 @@ def test_every_op_is_what_its_reference_is(name):
                 continue
             if name == "Argmax" and operands[0].dtype.kind == "f" and np.isnan(operands[0]).any():
                 continue  # ONNX does not say which element of a vector with NaN is the largest.
-            if name == "Erf" and operands[0].dtype == np.float64:
-                continue  # ONNX's own evaluator computes it in float32.
+            if name in ("Erf", "GroupedConv2DBackpropInput") and operands[0].dtype == np.float64:
+                continue  # ONNX's own evaluator computes the one in float32, and cannot do the other.
+            if name == "SearchSorted":  # What was sorted may not be any more in another dtype.
+                operands[0] = np.sort(operands[0])
             feed = {f"x{k}": x for k, x in enumerate(operands)}
             wanted = reference.run(graph, dict(zip(graph.inputs, operands, strict=True)), exact=False).results
             with np.errstate(all="ignore"):

@@ -18,18 +18,25 @@ def _edges(pad: Sequence[int]) -> list[int]:
     return [top, left, bottom, right]
 
 
-@rule("Conv2D")
+def _groups(n: View) -> dict[str, int]:
+    """The attribute of a convolution of channels in groups."""
+    groups = n.node.attrs.get("groups", 1)
+    return {"group": groups} if groups > 1 else {}
+
+
+@rule("Conv2D", "GroupedConv2D")
 def _conv(w: Writer, n: View, x: str, weight: str) -> str:
-    return w("Conv", x, weight, pads=_edges(n["pad"]), strides=list(n["stride"]), dilations=list(n["dilation"]))
+    attrs = {"pads": _edges(n["pad"]), "strides": list(n["stride"]), "dilations": list(n["dilation"])}
+    return w("Conv", x, weight, **attrs, **_groups(n))
 
 
-@rule("Conv2DBackpropInput")
+@rule("Conv2DBackpropInput", "GroupedConv2DBackpropInput")
 def _conv_input(w: Writer, n: View, dy: str, weight: str) -> str:
     """The transposed convolution with the weight as it is."""
     covered = _covered(n.types[0].shape[2:], n.types[1].shape[2:], n["stride"], n["dilation"], n["pad"])
     missing = [whole - c for whole, c in zip(n["shape"][2:], covered, strict=True)]
     attrs = {"pads": _edges(n["pad"]), "strides": list(n["stride"]), "dilations": list(n["dilation"])}
-    return w("ConvTranspose", dy, weight, output_padding=missing, **attrs)
+    return w("ConvTranspose", dy, weight, output_padding=missing, **attrs, **_groups(n))
 
 
 def _covered(
@@ -42,12 +49,19 @@ def _covered(
     ]
 
 
-@rule("Conv2DBackpropFilter")
+@rule("Conv2DBackpropFilter", "GroupedConv2DBackpropFilter")
 def _conv_filter(w: Writer, n: View, dy: str, x: str) -> str:
     """A convolution over the batch: images and channels change places, so do strides and dilations."""
-    images, planes = (w("Transpose", v, perm=[1, 0, 2, 3]) for v in (x, dy))
+    groups, (count, channels, *plane) = n.node.attrs.get("groups", 1), n.types[1].shape
+    planes = w("Transpose", dy, perm=[1, 0, 2, 3])
+    if groups == 1:
+        images = w("Transpose", x, perm=[1, 0, 2, 3])
+    else:
+        # To [channels of a group, group and image, ...].
+        apart = w.reshape(x, (count, groups, channels // groups, *plane))
+        images = w.reshape(w("Transpose", apart, perm=[2, 1, 0, 3, 4]), (channels // groups, groups * count, *plane))
     attrs = {"pads": _edges(n["pad"]), "strides": list(n["dilation"]), "dilations": list(n["stride"])}
-    made = w("Conv", images, planes, **attrs)
+    made = w("Conv", images, planes, **attrs, **_groups(n))
     kh, kw = n["shape"][2:]
     made = w("Slice", made, w.ints(0, 0), w.ints(kh, kw), w.ints(2, 3))
     return w("Transpose", made, perm=[1, 0, 2, 3])
