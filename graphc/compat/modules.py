@@ -28,7 +28,12 @@ _DATASETS = (
     "graphc.dataset.sources.source",
     "graphc.dataset.orders.samplers",
     "graphc.dataset.core.iterators",
+    "graphc.dataset.nodes.sequence",
+    "graphc.dataset.nodes.mapping",
+    "graphc.dataset.nodes.zipping",
 )
+_TRANSFORMS = ("graphc.dataset.transforms", "graphc.compat.transforms")
+_VISION = ("graphc.dataset.vision", "graphc.compat.transforms")
 _PARALLEL = ("graphc.parallel", _TOP)
 _DTYPES = ("graphc.ops.tensor.dtype", "graphc.compat.type_classes", _TOP)
 _INSIDE = ("graphc.compat.primitives",)
@@ -69,8 +74,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.dataset.core.config": ("graphc.dataset.config",),
     "mindspore.dataset.core": ("graphc.dataset",),
     "mindspore.dataset.transforms": ("graphc.dataset.transforms",),
-    "mindspore.dataset.transforms.transforms": ("graphc.dataset.transforms",),
-    **_within("mindspore.dataset.vision", "transforms utils", ("graphc.dataset.vision",)),
+    "mindspore.dataset.transforms.transforms": _TRANSFORMS,
+    **_within("mindspore.dataset.vision", "transforms utils", _VISION),
     "mindspore.dataset.vision": ("graphc.dataset.vision",),
     # The names before MindSpore 2: those that are there mean the same.
     "mindspore.dataset.transforms.c_transforms": ("graphc.dataset.transforms",),
@@ -114,7 +119,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "sgd adam adamw adamax adadelta adagrad asgd nadam radam rmsprop rprop",
         ("graphc.experimental.optim",),
     ),
-    **_within("mindspore.nn.wrap", "cell_wrapper loss_scale grad_reducer", _NN),
+    **_within("mindspore.nn.wrap", "cell_wrapper loss_scale grad_reducer", (*_NN, "graphc.compat.wrappers")),
     **_within("mindspore.nn.grad", "cell_grad", _NN),
     # ---- ops
     "mindspore.ops": _OPS,

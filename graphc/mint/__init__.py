@@ -4,6 +4,7 @@ from graphc.mint import nn, optim
 from graphc.mint.elementwise import *
 from graphc.mint.elementwise import __all__ as _elementwise
 from graphc.mint.nn.functional import conv2d
+from graphc.mint.nn.functional.layers import conv_tbc
 from graphc.mint.products import *
 from graphc.mint.products import __all__ as _products
 from graphc.mint.random import *
@@ -13,4 +14,4 @@ from graphc.mint.reductions import __all__ as _reductions
 from graphc.mint.shapes import *
 from graphc.mint.shapes import __all__ as _shapes
 
-__all__ = [*_elementwise, *_products, *_random, *_reductions, *_shapes, "conv2d", "nn", "optim"]
+__all__ = [*_elementwise, *_products, *_random, *_reductions, *_shapes, "conv2d", "conv_tbc", "nn", "optim"]

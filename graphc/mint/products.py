@@ -7,10 +7,17 @@ from typing import Any
 from graphc import ops
 from graphc.arguments import only, refusal
 from graphc.ops import addbmm, addmm, dot, einsum, inverse, mm, outer
+from graphc.ops.functional.index import write
 from graphc.ops.tensor.tensor import Tensor
 
 #: How torch may compute distances: graphc takes differences, the exact way, whatever is asked for.
 _MODES = "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"
+
+
+def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """input, holding beta * what it held + alpha * the outer product of vec1 and vec2."""
+    write(input, ..., ops.addr(input, vec1, vec2, beta=beta, alpha=alpha))
+    return input
 
 
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
@@ -83,6 +90,6 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 
 
 __all__ = [
-    "addbmm", "addmm", "addmv", "baddbmm", "bmm", "cdist", "cross", "dot", "einsum", "inverse", "matmul", "mm", "mv",
+    "addbmm", "addmm", "addmv", "addr_", "baddbmm", "bmm", "cdist", "cross", "dot", "einsum", "inverse", "matmul", "mm", "mv",
     "norm", "outer", "triangular_solve", "vdot",
 ]  # fmt: skip

@@ -312,3 +312,27 @@ def test_a_real_package_comes_first(ms, tmp_path, monkeypatch):
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("mindformers.wrapper")
     monkeypatch.delitem(__import__("sys").modules, "mindformers")
+
+
+def test_what_trainers_and_recipes_of_language_models_import(ms):
+    import mindspore
+    from mindspore.dataset.engine.datasets import BatchDataset, RepeatDataset
+    from mindspore.dataset.vision.transforms import PyTensorOperation
+    from mindspore.nn.wrap.cell_wrapper import _VirtualDatasetCell
+
+    class Half(PyTensorOperation):
+        def __call__(self, image):
+            return image // 2
+
+    images = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
+    data = mindspore.dataset.NumpySlicesDataset(images, ["x"], shuffle=False).map(Half(), "x").batch(2)
+    assert isinstance(data, BatchDataset)
+    assert isinstance(data.repeat(2), RepeatDataset)
+    (batch,) = next(data.create_tuple_iterator(output_numpy=True))
+    assert np.array_equal(batch, images // 2)
+
+    dense = mindspore.nn.Dense(3, 2)
+    wrapped = _VirtualDatasetCell(dense)
+    x = mindspore.Tensor(np.ones((1, 3), np.float32))
+    assert np.array_equal(wrapped(x).asnumpy(), dense(x).asnumpy())
+    assert [p.name for p in wrapped.get_parameters()] == ["weight", "bias"]

@@ -172,3 +172,47 @@ def test_draws_like_a_tensor():
 def test_bad_arguments(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+IN_PLACE = [
+    (lambda f, x: f.relu(x), lambda f, x: f.relu_(x)),
+    (lambda f, x: f.sigmoid(x), lambda f, x: f.sigmoid_(x)),
+    (lambda f, x: f.elu(x, 0.7), lambda f, x: f.elu_(x, 0.7)),
+    (lambda f, x: f.hardtanh(x, -0.5, 1.0), lambda f, x: f.hardtanh_(x, -0.5, 1.0)),
+    (lambda f, x: f.threshold(x, 0.3, -2.0), lambda f, x: f.threshold_(x, 0.3, -2.0)),
+    (
+        lambda f, x: ops.addr(x, x[:, 0], x[0], beta=0.5, alpha=2.0),
+        lambda f, x: mint.addr_(x, x[:, 0], x[0], 0.5, 2.0),
+    ),
+]
+
+
+@pytest.mark.parametrize(("new", "changed"), IN_PLACE)
+def test_functions_that_change_their_operand(new, changed):
+    f, values = mint.nn.functional, np.linspace(-2, 2, 15, dtype=np.float32).reshape(3, 5)
+    x, expected = Tensor(values), new(f, Tensor(values)).asnumpy()
+    assert changed(f, x) is x
+    assert np.array_equal(x.asnumpy(), expected)
+
+    def total(function):
+        return lambda x: ops.reduce_sum(ops.sin(function(f, x * 1.0)))
+
+    class Net(graphc.nn.Cell):
+        def construct(self, x):
+            y = x * 1.0
+            changed(f, y)
+            return y
+
+    assert np.allclose(graphc.compile(Net(), values)(values).asnumpy(), expected, atol=1e-6)
+    gradients = [graphc.grad(total(function))(Tensor(values)).asnumpy() for function in (new, changed)]
+    assert np.array_equal(*gradients)
+
+
+def test_convolution_of_time_batch_channels():
+    random = np.random.default_rng(0)
+    x, w, b = (random.standard_normal(s).astype(np.float32) for s in ((5, 2, 3), (3, 3, 4), (4,)))
+    framed = np.pad(x.astype(np.float64), ((2, 2), (0, 0), (0, 0)))
+    expected = sum(np.einsum("lnc,co->lno", framed[k : k + 7], w[k].astype(np.float64)) for k in range(3)) + b
+    assert np.allclose(mint.conv_tbc(Tensor(x), Tensor(w), Tensor(b), 2).asnumpy(), expected, atol=1e-5)
+    with pytest.raises(graphc.ShapeError, match="conv_tbc"):
+        mint.conv_tbc(Tensor(x[0]), Tensor(w), Tensor(b))

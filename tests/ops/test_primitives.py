@@ -156,3 +156,16 @@ def test_gradients_that_differ_are_those_of_finite_differences(text):
 def test_attributes_of_the_wrong_kind(make, error):
     with pytest.raises(error):
         make()
+
+
+def test_primitives_that_take_all_when_they_are_called():
+    x = np.linspace(-2, 3, 12, dtype=np.float32).reshape(3, 4)
+    exact = x.astype(np.float64)
+    for dim, axis in ((None, 1), (0, 0), (-1, 1)):
+        expected = exact - np.log(np.exp(exact).sum(axis, keepdims=True))
+        assert np.allclose(ops.LogSoftmaxExt()(Tensor(x), dim).asnumpy(), expected, atol=1e-6)
+    assert ops.LogSoftmaxExt()(Tensor(x), 0, graphc.float16).dtype == graphc.float16
+    assert np.allclose(ops.LerpScalar()(Tensor(x), Tensor(2 * x), 0.25).asnumpy(), 1.25 * exact, atol=1e-6)
+    z = (x + 1j * x[::-1]).astype(np.complex64)
+    assert np.array_equal(ops.ConjugateTranspose()(Tensor(z), (1, 0)).asnumpy(), z.conj().T)
+    assert np.array_equal(ops.ConjugateTranspose()(Tensor(x), (1, 0)).asnumpy(), x.T)

@@ -67,6 +67,14 @@ Identity, Cast, Reshape = declare("Identity", _identity), declare("Cast", F.cast
 
 Transpose, ExpandDims = declare("Transpose", F.transpose), declare("ExpandDims", F.expand_dims)
 
+
+def _conjugate_transpose(x: Tensor, perm: Any) -> Tensor:
+    """The conjugates of x's elements, with its axes in the order of perm."""
+    return F.conj(F.transpose(x, perm))
+
+
+ConjugateTranspose = declare("ConjugateTranspose", _conjugate_transpose)
+
 Squeeze = declare("Squeeze", lambda x, axis: F.squeeze(x, None if axis == () else axis), F.squeeze.__doc__, axis=())
 
 Flatten, Tile = declare("Flatten", F.flatten), declare("Tile", F.tile)

@@ -57,6 +57,15 @@ Softmax, LogSoftmax = (
     declare("LogSoftmax", _softmax(F.log_softmax), axis=-1),
 )
 
+
+def _log_softmax_ext(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
+    """log of softmax along dim, None: the first axis of tensors with 0, 1 or 3 axes, else the second. dtype: cast to before."""
+    axis = dim if dim is not None else 0 if input.ndim in (0, 1, 3) else 1
+    return F.log_softmax(input if dtype is None else F.cast(input, dtype), axis)
+
+
+LogSoftmaxExt = declare("LogSoftmaxExt", _log_softmax_ext)
+
 # ---- images
 
 BiasAdd = declare("BiasAdd", F.bias_add, data_format=Only("NCHW"))

@@ -2,6 +2,8 @@
 
 from graphc.mint.nn.functional.activations import *
 from graphc.mint.nn.functional.activations import __all__ as _activations
+from graphc.mint.nn.functional.in_place import *
+from graphc.mint.nn.functional.in_place import __all__ as _in_place
 from graphc.mint.nn.functional.layers import *
 from graphc.mint.nn.functional.layers import __all__ as _layers
 from graphc.mint.nn.functional.losses import *
@@ -9,4 +11,4 @@ from graphc.mint.nn.functional.losses import __all__ as _losses
 from graphc.mint.nn.functional.windows import *
 from graphc.mint.nn.functional.windows import __all__ as _windows
 
-__all__ = [*_windows, *_activations, *_layers, *_losses]
+__all__ = [*_windows, *_activations, *_in_place, *_layers, *_losses]

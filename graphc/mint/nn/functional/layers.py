@@ -141,6 +141,16 @@ def conv1d(
     return ops.squeeze(made, 2)
 
 
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """`conv1d` of sequences [L, N, C] with windows [k, C, out], framed in `pad` zeros at both ends: [L', N, out]."""
+    if input.ndim != 3 or weight.ndim != 3:
+        raise ShapeError(
+            f"conv_tbc: input is {input.type}, weight {weight.type}, expected three axes each", loc=user_loc()
+        )
+    made = conv1d(ops.transpose(input, (1, 2, 0)), ops.transpose(weight, (2, 1, 0)), bias, 1, pad)
+    return ops.transpose(made, (2, 0, 1))
+
+
 def _one(value: Any) -> tuple[int, ...]:
     return (value,) if isinstance(value, int) else tuple(value)
 

@@ -1,0 +1,13 @@
+"""Bases of users' own transforms in MindSpore's modules: a transform of graphc's is any callable."""
+
+from __future__ import annotations
+
+from graphc.dataset.transforms.base import Transform
+
+
+class TensorOperation(Transform):
+    """Base of a user's own transform, which defines `__call__`."""
+
+
+class PyTensorOperation(TensorOperation):
+    """As TensorOperation, of images too."""

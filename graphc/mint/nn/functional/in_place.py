@@ -1,0 +1,42 @@
+"""Functions that change their operand: it holds their result afterwards, as after `Tensor.exp_`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphc.mint.nn.functional import activations
+from graphc.ops.functional.index import write
+from graphc.ops.tensor.tensor import Tensor
+
+
+def relu_(input: Tensor) -> Tensor:
+    """input, holding `relu` of what it held."""
+    return _written(input, activations.relu(input))
+
+
+def sigmoid_(input: Tensor) -> Tensor:
+    """input, holding `sigmoid` of what it held."""
+    return _written(input, activations.sigmoid(input))
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """input, holding `elu` of what it held."""
+    return _written(input, activations.elu(input, alpha))
+
+
+def hardtanh_(input: Tensor, min_val: Any = -1, max_val: Any = 1) -> Tensor:
+    """input, holding `hardtanh` of what it held."""
+    return _written(input, activations.hardtanh(input, min_val, max_val))
+
+
+def threshold_(input: Tensor, threshold: Any, value: Any) -> Tensor:
+    """input, holding `threshold` of what it held."""
+    return _written(input, activations.threshold(input, threshold, value))
+
+
+def _written(input: Tensor, value: Tensor) -> Tensor:
+    write(input, ..., value)
+    return input
+
+
+__all__ = ["elu_", "hardtanh_", "relu_", "sigmoid_", "threshold_"]
