@@ -24,7 +24,7 @@ SCRATCH = 4096
 #: The words of a thread's context, CONTEXT bytes in all. "table" must be the first.
 WORDS = {
     "table": 0, "thread": 1, "barrier": 2, "scratch": 3, "pool": 4, "profile": 5, "patience": 6, "base": 7, "tickets": 8,
-    "failure": 9, "interrupt": 10, "interrupted": 11,
+    "failure": 9, "interrupt": 10, "interrupted": 11, "loops": 12,
 }  # fmt: skip
 CONTEXT = 128
 #: A loop whose turns are handed out has at least so many per thread; a thread takes some of its own about so many times; so

@@ -16,6 +16,7 @@ from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.lowering import View
 from graphc.ir.op import Alias, Strided
 from graphc.ir.types import contiguous_strides
+from graphc.ops.declared.scan import parts_of
 
 #: Ops whose operands and result may lie anywhere, as long as one of the last two axes is contiguous.
 _TAKERS = frozenset({"MatMul", "BatchMatMul"})
@@ -125,9 +126,20 @@ class Views:
                     stack.append(user.outputs[0])
                 elif user.id in self.nodes:
                     pass
+                elif user.op.name == "Scan":
+                    if not self._is_scanned(value, user):
+                        return False
                 elif user.op.name not in _TAKERS or not self._is_taken(value):
                     return False
         return True
+
+    def _is_scanned(self, value: Value, user: Node) -> bool:
+        """Whether a loop only scans a value, whose rows each lie together."""
+        view, shape = self._view(value), self.graph.type(value).shape
+        parts = parts_of(user)
+        if view is None or value in parts.carried or value in parts.captures:
+            return False
+        return view.strides[1:] == _without_ones(shape[1:], contiguous_strides(shape[1:]))
 
     def _is_taken(self, value: Value) -> bool:
         view = self._view(value)

@@ -22,6 +22,7 @@ from graphc.ops.declared import (  # noqa: F401
     pooling,
     random,
     reduce,
+    scan,
     shape,
     softmax,
     special,
