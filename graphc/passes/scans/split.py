@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from graphc.ir import Graph, Node, Value
+from graphc.ir import Builder, Graph, Node, TensorType, Value
+from graphc.ops.declared.scan import rows as rows_of
 from graphc.passes.cleanup import cse
 from graphc.passes.scans.loop import Loop, is_cheap, is_product, may_batch, may_move, rearranges, redirect, scans
 from graphc.passes.tools import in_subgraphs
 from graphc.passes.vectorize import Vectorizer
+
+
+#: Rows of a product's operands that are multiplied at a time: as many as stay in the nearer caches.
+_ROWS = 512
 
 
 def split_scans(graph: Graph) -> Graph:
@@ -172,17 +177,48 @@ def _added_up(loop: Loop, value: Value) -> Value:
         made = b.ReduceSum(loop.stack_of(node.inputs[0]), axis=(0, *(a + 1 for a in node.attrs["axis"])))
     elif node.op.name == "MatMul":
         x, y = (loop.stack_of(v) for v in node.inputs)
-        x = _rows(loop, x if node.attrs["transpose_a"] else b.Transpose(x, perm=(0, 2, 1)))
-        y = _rows(loop, b.Transpose(y, perm=(0, 2, 1)) if node.attrs["transpose_b"] else y)
-        made = b.MatMul(x, y, transpose_a=True, transpose_b=False)
+        x = x if node.attrs["transpose_a"] else b.Transpose(x, perm=(0, 2, 1))
+        made = _product(b, x, b.Transpose(y, perm=(0, 2, 1)) if node.attrs["transpose_b"] else y)
     else:
         made = b.node(node.op.name, _added_up(loop, node.inputs[0]), attrs=node.attrs).outputs[0]
     return made
 
 
-def _rows(loop: Loop, x: Value) -> Value:
-    turns, rows, columns = loop.outside.type(x).shape
-    made: Value = loop.outside.Reshape(x, shape=(turns * rows, columns))
+def _product(b: Builder, x: Value, y: Value) -> Value:
+    """x[0]' y[0] + x[1]' y[1] + ... of [turns, rows, columns]: the product of two long matrices, in parts of as many rows as
+    stay near: a loop, and the last one behind it, which others can go on with.
+    """
+    turns, rows, _ = b.type(x).shape
+    some = max(1, _ROWS // max(rows, 1))
+    parts = (turns - 1) // some
+    if turns <= 2 * some or not b.type(x).size:
+        return _times(b, _long(b, x, 0, 1, turns), _long(b, y, 0, 1, turns))
+    last = _times(b, *(_long(b, v, parts * some, 1, turns - parts * some) for v in (x, y)))
+    type = b.type(last)
+    scanned = [_long(b, v, 0, parts, some) for v in (x, y)]
+    body = Graph("part", b.graph.ids)
+    kinds = [type, *(TensorType(type.dtype, b.type(v).shape[1:]) for v in scanned)]
+    inner = Builder(body, b.region, b.scope, b.loc)
+    total, p, q = (body.add("Input", types=(t,), region="state").outputs[0] for t in kinds)
+    body.set_results([("0", inner.Add(total, _times(inner, p, q)))])
+    zeros = b.Fill(dtype=type.dtype, shape=type.shape, value=0.0)
+    attrs = {"length": parts, "carried": 1, "scanned": 2, "body": body.freeze()}
+    made: Value = b.Add(b.node("Scan", zeros, *scanned, attrs=attrs).outputs[0], last)
+    return made
+
+
+def _times(b: Builder, x: Value, y: Value) -> Value:
+    made: Value = b.MatMul(x, y, transpose_a=True, transpose_b=False)
+    return made
+
+
+def _long(b: Builder, x: Value, begin: int, parts: int, some: int) -> Value:
+    """So many parts of `some` turns each, one above the other, of [turns, rows, columns]; a single part is a matrix."""
+    turns, rows, columns = b.type(x).shape
+    if parts * some < turns:
+        x = rows_of(b, x, begin, parts * some)
+    shape = (some * rows, columns) if parts == 1 and begin + some == turns else (parts, some * rows, columns)
+    made: Value = b.Reshape(x, shape=shape)
     return made
 
 
