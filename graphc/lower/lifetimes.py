@@ -65,11 +65,14 @@ def _walk(body: Sequence[Stmt], position: int, found: Lives, spans: list[_Span],
         inner = windows
         if isinstance(stmt, For):
             inner = windows | {w.buffer: windows.get(w.within, w.within) for w in stmt.windows}
-            for w in stmt.windows:  # Those that no turn uses have a place, too.
+            for w in stmt.windows:
                 _use(found, inner[w.buffer], begin)
         for block in blocks(stmt):
             position = _walk(block, position, found, spans, inner)
         position += 1
+        if isinstance(stmt, For):  # Windows that no turn uses have a place, too.
+            for w in stmt.windows:
+                _use(found, inner[w.buffer], position)
         if isinstance(stmt, While):
             _use(found, stmt.pred, position)
         inside = {windows.get(b, b) for b in touched(stmt)}

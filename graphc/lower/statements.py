@@ -20,7 +20,6 @@ from graphc_codegen.program import (
     written,
 )
 
-
 #: A statement with blocks.
 Branching = If | While | For
 

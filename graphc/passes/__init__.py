@@ -7,16 +7,19 @@ from graphc.passes.autodiff import autodiff
 from graphc.passes.cleanup import cse, prune, simplify
 from graphc.passes.named import find, up_to
 from graphc.passes.order import order_writes
-from graphc.passes.pipeline import PIPELINE, Pass, Stage, name_of, run, same_meaning
+from graphc.passes.pipeline import PIPELINE, REASSOCIATING, Pass, Stage, name_of, run, same_meaning
 from graphc.passes.pooling import pool_before_relu
+from graphc.passes.scans import keep_turns, split_scans
 
 __all__ = [
     "PIPELINE",
+    "REASSOCIATING",
     "Pass",
     "Stage",
     "autodiff",
     "cse",
     "find",
+    "keep_turns",
     "name_of",
     "order_writes",
     "pool_before_relu",
@@ -24,5 +27,6 @@ __all__ = [
     "run",
     "same_meaning",
     "simplify",
+    "split_scans",
     "up_to",
 ]

@@ -118,7 +118,9 @@ def same_meaning(before: Graph, after: Graph, seed: int = 0, *, who: str = "a pa
     def same(x: Any, y: Any) -> bool:
         if exact or x.dtype.kind not in "fc":
             return np.array_equal(x, y, equal_nan=x.dtype.kind in "fc")
-        return np.allclose(x, y, rtol=1e-9, atol=1e-9 * np.max(np.abs(x), initial=0, where=np.isfinite(x)), equal_nan=True)
+        return np.allclose(
+            x, y, rtol=1e-9, atol=1e-9 * np.max(np.abs(x), initial=0, where=np.isfinite(x)), equal_nan=True
+        )
 
     _same_interface(who, before, after)
     rng = np.random.default_rng(seed)

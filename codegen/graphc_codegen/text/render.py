@@ -90,7 +90,14 @@ class Rendered:
         """Everything of the program that its object code and `validate`'s verdict depend on."""
         p = self.program
         lines = (line for f in self.functions for line in (f.name, *f.lines))
-        numbers = (p.arena, p.threads, p.profile, self.slots, self.loops, tuple(len(call.args) for call, _ in self.calls))
+        numbers = (
+            p.arena,
+            p.threads,
+            p.profile,
+            self.slots,
+            self.loops,
+            tuple(len(call.args) for call, _ in self.calls),
+        )
         return (p.name, repr(numbers), repr(p.buffers), "\n".join(lines), *(k.digest for k in p.kernels().values()))
 
 

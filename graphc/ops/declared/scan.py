@@ -80,9 +80,7 @@ def states(g: Builder, n: NodeView) -> list[Value]:
     new = tuple(k for k in range(count) if k not in stacks)
     if new:
         types = tuple(stacked(node.types[k], turns + 1) for k in new)
-        node = g.graph.set_node(
-            node.id, attrs={**node.attrs, "stacks": (*stacks, *new)}, types=(*node.types, *types)
-        )
+        node = g.graph.set_node(node.id, attrs={**node.attrs, "stacks": (*stacks, *new)}, types=(*node.types, *types))
     found: list[Value] = []
     for k in range(count):
         trace = node.outputs[count + node.attrs["stacks"].index(k)]
@@ -93,16 +91,14 @@ def states(g: Builder, n: NodeView) -> list[Value]:
 def rows(g: Builder, x: Value, begin: int, count: int) -> Value:
     """Rows `begin` to `begin + count` of a stack."""
     shape = g.type(x).shape
-    made: Value = g.Slice(
-        x, begin=(begin, *(0 for _ in shape[1:])), size=(count, *shape[1:]), step=(1,) * len(shape)
-    )
+    made: Value = g.Slice(x, begin=(begin, *(0 for _ in shape[1:])), size=(count, *shape[1:]), step=(1,) * len(shape))
     return made
 
 
 def _grad(g: Builder, n: NodeView, *dys: Value | None) -> list[Value | None]:
     """A Scan from the last turn to the first: it carries the adjoints of what the loop carries, and those of the captures."""
     node = n.node
-    c, turns, body = node.attrs["carried"], node.attrs["length"], node.attrs["body"]
+    c, turns = node.attrs["carried"], node.attrs["length"]
     given = [dy for dy in dys if dy is not None]
     wanted = differentiable(g, n.inputs, given)
     if not given or not wanted:
@@ -214,10 +210,8 @@ def _jvp(g: Builder, n: NodeView, *tangents: Value | None) -> list[Value | None]
     place = {k: c + own.index(k) for k in own}
     place |= {k: c + len(own) + len(results) - c + j for j, k in enumerate(smooth)}
     stacks = tuple(place[k] for k in node.attrs["stacks"] if k in place)
-    values = {k: v for k, v in zip(range(len(types)), n.inputs, strict=True)}
-    operands = [values[k] if isinstance(k, int) else None for k in order]
-    beside = iter([*start, *(tangents[i] for i in row), *(tangents[i] for i in held)])
-    operands = [v if v is not None else next(beside) for v in operands]
+    moving = dict(zip(own, start, strict=True)) | {i: _or_zeros(g, tangents[i], n.inputs[i]) for i in (*row, *held)}
+    operands = [n.inputs[k] if isinstance(k, int) else moving[k[1]] for k in order]
     attrs = {**node.attrs, "carried": c + len(own), "scanned": s + len(row), "stacks": stacks, "body": graph}
     made = g.node("Scan", *operands, attrs=attrs).outputs
     found: list[Value | None] = [made[c + own.index(i)] if i in own else None for i in range(c)]

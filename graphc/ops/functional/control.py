@@ -108,9 +108,13 @@ def scan(
         )
     carry, ys = init, []
     for i in reversed(range(count)) if reverse else range(count):
-        carry, y = loop_func(carry, map_tensors(lambda x, i=i: x[i], xs))
+        carry, y = loop_func(carry, _place(xs, i))
         ys.append(y)
     return carry, _stacked(ys[::-1] if reverse else ys)
+
+
+def _place(xs: Any, i: int) -> Any:
+    return map_tensors(lambda x: x[i], xs)
 
 
 def _stacked(ys: list[Any]) -> Any:

@@ -13,8 +13,8 @@ from graphc.passes.tools import in_subgraphs
 def keep_turns(graph: Graph) -> Graph:
     """Let a Scan read what turns of another one made, in place of making it again from the same operands.
 
-    before:  %5 = Scan(%1, %2) {body: tanh(matmul(state, w))}     %9 = Scan(..., states of %5) {body: ... tanh(matmul(state, w)) ...}
-    after:   %5 = Scan(%1, %2) {... and stacks the tanh}          %9 = Scan(..., the stack of %5) {body: ... its slice ...}
+    before:  %5 = Scan(%1) {body: tanh(matmul(state, w))}     %9 = Scan(states of %5) {body: ... tanh(matmul(state, w)) ...}
+    after:   %5 = Scan(%1) {... and stacks the tanh}          %9 = Scan(the stack of %5) {body: ... its slice ...}
 
     What costs no more than to read it, such as a sum of what is there, is computed again all the same.
     """
@@ -121,5 +121,3 @@ def _keep(graph: Graph, id: int, other: int, again: dict[Value, Value]) -> None:
     for value, stack in zip(again, stacks, strict=True):
         loop.replace(value, loop.scan(stack))
     loop.shrink()
-
-

@@ -65,7 +65,9 @@ class Loop:
         self.states, self.slices, self.held = inputs[:c], inputs[c : c + s], inputs[c + s :]
         self.results = [r.value for r in self.body.results]
         self.stacks: list[int] = list(attrs["stacks"])
-        self.outside = Builder(graph, node.region, node.scope, node.loc, node.fwd, Origin(pass_name, sources=(node.id,)))
+        self.outside = Builder(
+            graph, node.region, node.scope, node.loc, node.fwd, Origin(pass_name, sources=(node.id,))
+        )
 
     @property
     def node(self) -> Node:

@@ -11,7 +11,6 @@ from graphc.passes.scans.loop import Loop, is_cheap, is_product, may_batch, may_
 from graphc.passes.tools import in_subgraphs
 from graphc.passes.vectorize import Vectorizer
 
-
 #: Rows of a product's operands that are multiplied at a time: as many as stay in the nearer caches.
 _ROWS = 512
 
@@ -38,8 +37,8 @@ def split_scans(graph: Graph) -> Graph:
         loop.shrink()
         if loop.turns:
             _share_states(loop)
-            _before(loop)
             _sums(loop)
+            _before(loop)
             _behind(loop)
             loop.shrink()
     graph.prune()
@@ -69,7 +68,8 @@ def _before(loop: Loop) -> None:
         outside.update(node.outputs)
         if turns:
             turning.update(node.outputs)
-            heavy.update(node.outputs if is_product(node) else ())
+            # Products of two turning matrices are as many outside.
+            heavy.update(node.outputs if is_product(node) and not turning.issuperset(node.inputs) else ())
         elif node.inputs and not is_cheap(node):
             heavy.update(node.outputs)
         if any(v in heavy for v in node.inputs):
@@ -115,7 +115,9 @@ def _vectorized(loop: Loop, body: Graph, values: list[Value], fronts: list[bool]
     source = body.copy()
     source.set_results((str(k), v) for k, v in enumerate(values))
     source.prune()
-    at = dict(zip([*loop.states, *loop.slices, *loop.held], [*loop.carried, *loop.scanned, *loop.captures], strict=True))
+    at = dict(
+        zip([*loop.states, *loop.slices, *loop.held], [*loop.carried, *loop.scanned, *loop.captures], strict=True)
+    )
     arguments = [at[Value(i)] for i in source.inputs]
     mapped = [Value(i) in loop.slices for i in source.inputs]
     return Vectorizer(loop.turns).run(loop.outside, source, arguments, mapped, fronts)
@@ -164,7 +166,11 @@ def _can_add_up(body: Graph, value: Value) -> bool:
         return all(body.type(v) == node.type and _can_add_up(body, v) for v in node.inputs)
     if node.op.name in ("Reshape", "Transpose", "Neg"):
         return _can_add_up(body, node.inputs[0])
-    return node.op.name in ("MatMul", "ReduceSum")
+    if node.op.name == "MatMul":
+        # Turns of so many rows gain nothing by being one product.
+        rows = body.type(node.inputs[0]).shape[0 if node.attrs["transpose_a"] else 1]
+        return 2 * rows < _ROWS
+    return node.op.name == "ReduceSum"
 
 
 def _added_up(loop: Loop, value: Value) -> Value:
@@ -192,10 +198,10 @@ def _product(b: Builder, x: Value, y: Value) -> Value:
     some = max(1, _ROWS // max(rows, 1))
     parts = (turns - 1) // some
     if turns <= 2 * some or not b.type(x).size:
-        return _times(b, _long(b, x, 0, 1, turns), _long(b, y, 0, 1, turns))
-    last = _times(b, *(_long(b, v, parts * some, 1, turns - parts * some) for v in (x, y)))
+        return _times(b, *(_long(b, v, 0, 1, turns, matrix=True) for v in (x, y)))
+    last = _times(b, *(_long(b, v, parts * some, 1, turns - parts * some, matrix=True) for v in (x, y)))
     type = b.type(last)
-    scanned = [_long(b, v, 0, parts, some) for v in (x, y)]
+    scanned = [_long(b, v, 0, parts, some, matrix=False) for v in (x, y)]
     body = Graph("part", b.graph.ids)
     kinds = [type, *(TensorType(type.dtype, b.type(v).shape[1:]) for v in scanned)]
     inner = Builder(body, b.region, b.scope, b.loc)
@@ -212,12 +218,12 @@ def _times(b: Builder, x: Value, y: Value) -> Value:
     return made
 
 
-def _long(b: Builder, x: Value, begin: int, parts: int, some: int) -> Value:
-    """So many parts of `some` turns each, one above the other, of [turns, rows, columns]; a single part is a matrix."""
+def _long(b: Builder, x: Value, begin: int, parts: int, some: int, *, matrix: bool) -> Value:
+    """So many parts of `some` turns each, one above the other, of [turns, rows, columns]; or as one `matrix`."""
     turns, rows, columns = b.type(x).shape
     if parts * some < turns:
         x = rows_of(b, x, begin, parts * some)
-    shape = (some * rows, columns) if parts == 1 and begin + some == turns else (parts, some * rows, columns)
+    shape = (some * rows, columns) if matrix else (parts, some * rows, columns)
     made: Value = b.Reshape(x, shape=shape)
     return made
 
@@ -258,9 +264,7 @@ def _after(loop: Loop, value: Value, edges: list[Value]) -> Value:
     _copy_into(part, loop.body, value, at)
     part.set_results([("0", at[value])])
     mapped = [v not in loop.held for v in edges]
-    outer = [
-        loop.captures[loop.held.index(v)] if v in loop.held else loop.stack_of(v) for v in edges
-    ]
+    outer = [loop.captures[loop.held.index(v)] if v in loop.held else loop.stack_of(v) for v in edges]
     (made,) = Vectorizer(loop.turns).run(loop.outside, part, outer, mapped, [True])
     return made
 
