@@ -9,7 +9,7 @@ from graphc.passes.named import find, up_to
 from graphc.passes.order import order_writes
 from graphc.passes.pipeline import PIPELINE, REASSOCIATING, Pass, Stage, name_of, run, same_meaning
 from graphc.passes.pooling import pool_before_relu
-from graphc.passes.scans import keep_turns, split_scans
+from graphc.passes.scans import keep_turns, roll_loops, split_scans
 
 __all__ = [
     "PIPELINE",
@@ -24,6 +24,7 @@ __all__ = [
     "order_writes",
     "pool_before_relu",
     "prune",
+    "roll_loops",
     "run",
     "same_meaning",
     "simplify",

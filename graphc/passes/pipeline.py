@@ -21,11 +21,13 @@ from graphc.passes.autodiff import autodiff
 from graphc.passes.cleanup import cse, prune, simplify
 from graphc.passes.order import order_writes
 from graphc.passes.pooling import pool_before_relu
-from graphc.passes.scans import keep_turns, split_scans
+from graphc.passes.scans import keep_turns, roll_loops, split_scans
 
 Pass = Callable[[Graph], Graph]
 
 PIPELINE: tuple[Pass, ...] = (
+    # First: the gradient of a loop is a loop.
+    roll_loops,
     autodiff,
     simplify,
     cse,

@@ -11,6 +11,7 @@ from graphc.debug import debug
 from graphc.errors import GraphcWarning
 from graphc.lower import lower
 from graphc.ops.declared import reference
+from graphc.passes import autodiff
 from graphc.testing import races
 
 rng = np.random.default_rng(5)
@@ -200,3 +201,76 @@ def test_what_scan_refuses():
         ops.scan(lambda h, x: (h, x), Tensor(H), Tensor(X), length=7)
     with pytest.raises(graphc.errors.ArgumentValueError, match="axes 0 of one length"):
         ops.scan(lambda h, x: (h, h), Tensor(H), (Tensor(X), Tensor(H)))
+
+
+# ---- Python's own loops
+
+LONG = rng.normal(size=(11, 11, 4)).astype(np.float32)
+G = rng.normal(size=(11, 4)).astype(np.float32)
+
+
+def forwards(h, x, w):
+    made = []
+    for t in range(11):
+        h = ops.tanh(ops.matmul(h, w) + x[t])
+        made.append(h * 2)
+    return ops.stack(made), h
+
+
+def backwards(h, x, w):
+    made = []
+    for t in reversed(range(11)):
+        h = ops.tanh(ops.matmul(h, w) * x[t])
+        made.append(h)
+    return ops.stack(made[::-1]), ops.stack(made)
+
+
+def columns(h, x, w):
+    """Along the second axis, with a first turn of its own, and single results besides."""
+    made, state = [], None
+    for t in range(11):
+        row = x[:, t]
+        state = ops.matmul(row, w) if state is None else ops.sin(ops.matmul(state, w) + h * row)
+        made.append(state)
+    return ops.stack(made, 1), made[3] + made[-2], ops.concat(made, 0)
+
+
+def two(h, x, w):
+    """Two loops, one over what the other makes; the first row every time."""
+    first, second, g = [], [], h
+    for t in range(11):
+        h = ops.cos(ops.matmul(h, w) + x[t] * x[0])
+        first.append(h)
+    for t in range(10, -1, -1):
+        g = ops.matmul(g + first[t], w)
+        second.append(g)
+    return ops.concat(second, 0), h
+
+
+@pytest.mark.parametrize("loop", [forwards, backwards, columns, two], ids=lambda f: f.__name__)
+def test_a_python_loop_over_rows_is_rolled(loop):
+    def fn(h, x, w):
+        return sum(ops.reduce_sum(ops.sin(y * (k + 1))) for k, y in enumerate(loop(h, x, w)))
+
+    step, made = compiled(gradients(fn), G, LONG, W)
+    graph = dict(step.passes)["trace"]
+    values = dict(zip(graph.inputs, (G, LONG, W), strict=True))
+    wanted = reference.run(autodiff(graph), values).results
+    assert len([n for n in dict(step.passes)["roll_loops"] if n.op.name == "Scan"]) == 1 + (loop is two)
+    for results in (made, reference.run(step.graph, values).results):
+        for a, b in zip(results, wanted, strict=True):
+            np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4)
+
+
+def test_what_is_differentiated_inside_stays_unrolled():
+    """A gradient with respect to a state in the middle: the loop's turns are not one node."""
+
+    def fn(h, x, w):
+        for t in range(11):
+            h = ops.tanh(ops.matmul(h, w) + x[t])
+        return ops.grad(lambda h: ops.reduce_sum(ops.matmul(h, w) * h))(h)
+
+    step, (made,) = compiled(fn, G, LONG, W)
+    values = dict(zip(step.graph.inputs, (G, LONG, W), strict=True))
+    (wanted,) = reference.run(autodiff(dict(step.passes)["trace"]), values).results
+    np.testing.assert_allclose(made, wanted, rtol=2e-4, atol=2e-5)
