@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.lowering import Operand
 from graphc.lower.calls import note_of
-from graphc.ops.declared.scan import parts_of
 from graphc_codegen.program import For, Window
 
 if TYPE_CHECKING:
@@ -26,23 +25,24 @@ def lower_scan(outer: Body, node: Node) -> None:
 class _Scan:
     def __init__(self, outer: Body, node: Node) -> None:
         self.outer, self.node, self.buffers = outer, node, outer.buffers
-        self.parts = parts_of(node)
+        c, s = node.attrs["carried"], node.attrs["scanned"]
+        self.carried, self.scanned, self.captures = node.inputs[:c], node.inputs[c : c + s], node.inputs[c + s :]
         self.turns: int = node.attrs["length"]
         self.reverse = bool(node.attrs["reverse"])
         self.body: Graph = node.attrs["body"]
         self.windows: list[Window] = []
-        stacks = zip(node.attrs["stacks"], node.outputs[len(self.parts.carried) :], strict=True)
+        stacks = zip(node.attrs["stacks"], node.outputs[len(self.carried) :], strict=True)
         #: The stacks, by the result of the body that they hold.
         self.stacks: dict[int, list[Value]] = {}
         for k, value in stacks:
             self.stacks.setdefault(k, []).append(value)
 
     def run(self) -> None:
-        outer, parts = self.outer, self.parts
-        captures = [outer.of(v) for v in parts.captures]
-        initial = [outer.of(v) for v in parts.carried]
+        outer = self.outer
+        captures = [outer.of(v) for v in self.captures]
+        initial = [outer.of(v) for v in self.carried]
         stacks = {k: [outer.new(v) for v in values] for k, values in self.stacks.items()}
-        finals = [outer.new(v) for v in self.node.outputs[: len(parts.carried)]]
+        finals = [outer.new(v) for v in self.node.outputs[: len(self.carried)]]
         if not self.turns:
             for source, target in zip(self._saved(initial, finals), finals, strict=True):
                 self._copy(source, target)
@@ -53,7 +53,7 @@ class _Scan:
         # Where a loop writes memory that is also a capture or the beginning of something else, that is saved first.
         own = [b for k, b in enumerate(finals) if k not in stacks]
         captures = [self._apart(b, own) for b in captures]
-        scanned = [self._slices(v, own) for v in parts.scanned]
+        scanned = [self._slices(v, own) for v in self.scanned]
         initial = self._saved(initial, finals)
         given, targets = self._states(initial, finals, stacks)
         inputs = [*given, *scanned, *captures]

@@ -16,7 +16,6 @@ from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.lowering import View
 from graphc.ir.op import Alias, Strided
 from graphc.ir.types import contiguous_strides
-from graphc.ops.declared.scan import parts_of
 
 #: Ops whose operands and result may lie anywhere, as long as one of the last two axes is contiguous.
 _TAKERS = frozenset({"MatMul", "BatchMatMul"})
@@ -136,8 +135,8 @@ class Views:
     def _is_scanned(self, value: Value, user: Node) -> bool:
         """Whether a loop only scans a value, whose rows each lie together."""
         view, shape = self._view(value), self.graph.type(value).shape
-        parts = parts_of(user)
-        if view is None or value in parts.carried or value in parts.captures:
+        carried, scanned = user.attrs["carried"], user.attrs["scanned"]
+        if view is None or value in user.inputs[:carried] or value in user.inputs[carried + scanned :]:
             return False
         return view.strides[1:] == _without_ones(shape[1:], contiguous_strides(shape[1:]))
 
