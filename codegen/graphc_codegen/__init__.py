@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Buffer,
         Call,
         ChainKernel,
+        For,
         If,
         Instr,
         Kernel,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         Stmt,
         UserFunction,
         While,
+        Window,
         symbol,
     )
     from graphc_codegen.run.bound import Bound
@@ -49,6 +51,7 @@ __all__ = [
     "CheckedError",
     "CodegenError",
     "Executable",
+    "For",
     "If",
     "Instr",
     "Kernel",
@@ -60,6 +63,7 @@ __all__ = [
     "Stmt",
     "UserFunction",
     "While",
+    "Window",
     "compile_program",
     "symbol",
 ]

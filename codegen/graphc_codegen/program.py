@@ -24,15 +24,14 @@ from graphc_codegen.scalars.table import SCALAR_OPS
 #: The contract: what lies in other modules is handed on.
 __all__ = [
     "ALIGNMENT", "ITEMSIZE", "MARKS", "SCALAR_OPS",
-    "Access", "Buffer", "Call", "ChainKernel", "If", "Instr", "Kernel", "LoopKernel", "NamedKernel", "Output", "Param",
-    "Program", "Space", "Stmt", "While",
-    "blocks", "collective_groups", "contiguous_strides",
-    "divisible", "exchanges", "facts", "has_loops", "in_rows", "may_overwrite", "reach",
-    "result_domain",
+    "Access", "Buffer", "Call", "ChainKernel", "For", "If", "Instr", "Kernel", "LoopKernel", "NamedKernel", "Output", "Param",
+    "Program", "Space", "Stmt", "While", "Window",
+    "blocks", "collective_groups", "contiguous_strides", "divisible", "exchanges", "facts", "has_loops", "has_windows", "in_rows",
+    "may_overwrite", "predicates", "reach", "result_domain",
     "symbol", "watches", "written",
 ]  # fmt: skip
 
-Space = Literal["input", "param", "const", "arena"]
+Space = Literal["input", "param", "const", "arena", "window"]
 
 #: Elements in each thread's row of marks (`kernels.epilogue`): a cache line, so that threads do not share one.
 MARKS = 16
@@ -45,8 +44,8 @@ ALIGNMENT = 64
 class Buffer:
     """A contiguous row-major array.
 
-    `position` is a byte offset in the arena for space "arena", else the index among the arrays of that
-    space, which the caller passes when it binds or runs the program.
+    `position` is a byte offset in the arena for space "arena", for "window" the buffer in which a loop moves it (`Window`),
+    else the index among the arrays of that space, which the caller passes when it binds or runs the program.
     """
 
     id: int
@@ -362,14 +361,53 @@ class While:
     nodes: tuple[int, ...] = ()
 
 
-Stmt = Call | If | While
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Where a buffer of space "window" lies in another one: in turn t of its loop from byte `begin` + t * `step` on."""
+
+    buffer: int
+    within: int
+    begin: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """Run `body` `count` times, at least once. In each turn its `windows`, which nothing else has, lie elsewhere."""
+
+    count: int
+    windows: tuple[Window, ...]
+    body: tuple[Stmt, ...]
+    note: str = ""
+    dead: tuple[int, ...] = ()
+    nodes: tuple[int, ...] = ()
+
+    @property
+    def wait(self) -> bool:
+        """Threads meet before what a turn does, where that is needed."""
+        return False
+
+
+Stmt = Call | If | While | For
 
 
 def blocks(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
     """The blocks inside a statement, in the order in which they may run."""
     if isinstance(stmt, If):
         return stmt.then, stmt.orelse
+    if isinstance(stmt, For):
+        return (stmt.body,)
     return (stmt.condition, stmt.body) if isinstance(stmt, While) else ()
+
+
+def predicates(stmt: If | While | For) -> tuple[int, ...]:
+    """The buffer that says whether a block runs; none for a For."""
+    return () if isinstance(stmt, For) else (stmt.pred,)
+
+
+def has_windows(body: Sequence[Stmt]) -> bool:
+    """Whether there is a For among the statements or in their blocks."""
+    return any(isinstance(stmt, For) or any(map(has_windows, blocks(stmt))) for stmt in body)
 
 
 def has_loops(stmt: Stmt) -> bool:
@@ -399,6 +437,10 @@ class Program:
     def has_loops(self) -> bool:
         """Whether there is a While anywhere."""
         return any(map(has_loops, self.body))
+
+    def has_windows(self) -> bool:
+        """Whether there is a For anywhere."""
+        return has_windows(self.body)
 
     def kernels(self) -> dict[str, Kernel]:
         """The distinct kernels by symbol, in order of first use."""

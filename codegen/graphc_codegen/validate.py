@@ -14,6 +14,7 @@ from graphc_codegen.program import (
     Buffer,
     Call,
     ChainKernel,
+    For,
     Kernel,
     LoopKernel,
     Program,
@@ -21,6 +22,7 @@ from graphc_codegen.program import (
     blocks,
     divisible,
     is_custom,
+    predicates,
     symbol,
 )
 from graphc_codegen.text.functions import safe
@@ -101,7 +103,7 @@ def _check_body(
     body: Sequence[Stmt], threads: int, buffers: dict[int, Buffer], declared: dict[str, tuple[Declared, ...]]
 ) -> None:
     for stmt in body:
-        used = [*stmt.dead, *(stmt.args if isinstance(stmt, Call) else (stmt.pred,))]
+        used = [*stmt.dead, *(stmt.args if isinstance(stmt, Call) else predicates(stmt))]
         if stmt.wait and threads == 1:
             raise CodegenError(f"statement {safe(stmt.note)!r} waits for other threads, but there are none")
         unknown = [i for i in used if i not in buffers]
@@ -110,11 +112,29 @@ def _check_body(
         if isinstance(stmt, Call):
             _check_call(stmt, buffers, declared[symbol(stmt.kernel)])
             continue
-        pred = buffers[stmt.pred]
-        if pred.dtype != "bool" or pred.size != 1:
-            raise CodegenError(f"the predicate of {safe(stmt.note)!r}, buffer {pred.id}, is no single bool")
+        for pred in map(buffers.__getitem__, predicates(stmt)):
+            if pred.dtype != "bool" or pred.size != 1:
+                raise CodegenError(f"the predicate of {safe(stmt.note)!r}, buffer {pred.id}, is no single bool")
+        if isinstance(stmt, For):
+            _check_windows(stmt, buffers)
         for block in blocks(stmt):
             _check_body(block, threads, buffers, declared)
+
+
+def _check_windows(loop: For, buffers: dict[int, Buffer]) -> None:
+    """Windows stay inside what they lie in, at whole elements, in every turn."""
+    where = f"loop {safe(loop.note)!r}"
+    if loop.count < 1:
+        raise CodegenError(f"{where} has {loop.count} turns")
+    for w in loop.windows:
+        if w.buffer not in buffers or w.within not in buffers:
+            raise CodegenError(f"{where} moves unknown buffers: {w}")
+        own, whole = buffers[w.buffer], buffers[w.within]
+        ends = w.begin, w.begin + (loop.count - 1) * w.step
+        if own.space != "window" or own.position != w.within or own.dtype != whole.dtype:
+            raise CodegenError(f"{where}: buffer {own.id} is no window in buffer {whole.id}")
+        if min(ends) < 0 or max(ends) + own.nbytes > whole.nbytes or any(e % ITEMSIZE[own.dtype] for e in ends):
+            raise CodegenError(f"{where}: buffer {own.id} leaves buffer {whole.id}, at bytes {ends[0]} to {ends[1]}")
 
 
 def _check_call(call: Call, buffers: dict[int, Buffer], declared: tuple[Declared, ...]) -> None:
@@ -128,5 +148,7 @@ def _check_call(call: Call, buffers: dict[int, Buffer], declared: tuple[Declared
                 f"{where}: operand {position}, buffer {id}, is {have.dtype}[{have.size}]; "
                 f"the kernel expects {want.dtype}[{want.size}]"
             )
+        while have.space == "window":
+            have = buffers[have.position]
         if want.role == "out" and have.space in ("input", "const"):
             raise CodegenError(f"{where}: operand {position}, buffer {id}, is a {have.space} and may not be written")

@@ -18,6 +18,7 @@ from graphc.lower.buffers import Buffers, Held
 from graphc.lower.calls import Calls, LoopBuilder, kernel_node, note_of, walk
 from graphc.lower.fuse import Group, Step, fuse, uniform_values
 from graphc.lower.recompute import recompute
+from graphc.lower.scans import lower_scan
 from graphc.lower.statements import row_major
 from graphc.lower.views import Views
 from graphc_codegen.program import Call, If, Stmt, While
@@ -81,6 +82,8 @@ class Body:
                 self._if(step)
             elif step.op.name == "While":
                 self._while(step)
+            elif step.op.name == "Scan":
+                lower_scan(self, step)
             elif step.op.name == "Assign" or isinstance(step.lower, Alias):
                 pass  # No code: `source` looks through it.
             else:
@@ -132,7 +135,7 @@ class Body:
         if value in self.uniform:
             buffer = self.buffers.new(self.graph.type(value))
             target = Operand(buffer, self.graph.type(value))
-            self._builder(node).fill(target, self.uniform[value])
+            self.builder(node).fill(target, self.uniform[value])
         elif node.op.name == "Constant":
             self.constants.values.append(node)
             buffer = self.buffers.new(node.type, "const", len(self.constants.values) - 1)
@@ -141,10 +144,10 @@ class Body:
         self.storage[value] = buffer
         return buffer
 
-    def _new(self, value: Value) -> int:
+    def new(self, value: Value) -> int:
         """Storage for a value that is about to be made, perhaps a part of another one's."""
         if value not in self.storage and value in self.views.parts:
-            self.storage[value] = self._new(self.views.parts[value])
+            self.storage[value] = self.new(self.views.parts[value])
         if value not in self.storage:
             type = self.graph.type(value)
             self.storage[value] = self.claimed[value] if value in self.claimed else self.buffers.new(type)
@@ -226,28 +229,35 @@ class Body:
 
     # ---- steps
 
-    def _builder(self, node: Node) -> Calls:
-        return Calls(self.buffers, self._emit, note_of([node]), (node.id,))
+    def inner(self, graph: Graph, bound: dict[Value, int], targets: list[tuple[Value, int]]) -> list[Stmt]:
+        """The statements of a subgraph."""
+        return Body(graph, self.buffers, self.constants, bound, targets).run()
 
-    def _emit(self, statement: Stmt) -> None:
+    def builder(self, what: Node | str) -> Calls:
+        """For the calls of a node, or for such as belong to none and say what they do."""
+        if isinstance(what, str):
+            return Calls(self.buffers, self.emit, what)
+        return Calls(self.buffers, self.emit, note_of([what]), (what.id,))
+
+    def emit(self, statement: Stmt) -> None:
         self.statements.append(statement)
 
     def _group(self, group: Group) -> None:
         outputs = [n.outputs[0] for n in group.nodes if self._is_needed(n, group)]
         for value in outputs:
             if not self.graph.type(value).size:
-                self._new(value)  # A place, though nothing is written to it.
+                self.new(value)  # A place, though nothing is written to it.
         outputs = [v for v in outputs if self.graph.type(v).size]
         if not outputs:
             return
         builder = LoopBuilder(self.graph, group, self.uniform, self.of, self.buffers)
-        targets = [self._new(v) for v in outputs]
+        targets = [self.new(v) for v in outputs]
         try:
             kernel, operands = builder.build(outputs, targets)
         except LoweringError as error:
             error.loc = error.loc or group.nodes[0].loc
             raise
-        self._emit(Call(kernel, operands, note_of(group.nodes), nodes=tuple([n.id for n in group.nodes])))
+        self.emit(Call(kernel, operands, note_of(group.nodes), nodes=tuple([n.id for n in group.nodes])))
 
     def _is_needed(self, node: Node, group: Group) -> bool:
         """Whether a member's result is used outside its group, by a step that does not compute it itself."""
@@ -263,31 +273,30 @@ class Body:
 
     def _kernel(self, node: Node) -> None:
         inputs = [Operand(self.of(v), self.graph.type(v), self.views.read(v)) for v in node.inputs]
-        place = self.of if _is_in_place(node) else self._new
+        place = self.of if _is_in_place(node) else self.new
         outputs = [Operand(place(v), self.graph.type(v), self.views.written(v)) for v in node.outputs]
-        kernel_node(node, inputs, outputs, self._builder(node))
+        kernel_node(node, inputs, outputs, self.builder(node))
 
     def _copy(self, source: int, target: int) -> None:
         type = self.buffers.type(source)
-        Calls(self.buffers, self._emit, "copy").duplicate(Operand(source, type), Operand(target, type))
+        self.builder("copy").duplicate(Operand(source, type), Operand(target, type))
 
     def _if(self, node: Node) -> None:
         pred = self.of(node.inputs[0])
         captures = [self.of(v) for v in node.inputs[1:]]
-        outputs = [self._new(v) for v in node.outputs]
+        outputs = [self.new(v) for v in node.outputs]
         branches: list[tuple[Stmt, ...]] = []
         for _, sub in node.graphs():
             bound = {Value(i): b for i, b in zip(sub.inputs, captures, strict=True)}
             targets = [(r.value, b) for r, b in zip(sub.results, outputs, strict=True)]
-            body = Body(sub, self.buffers, self.constants, bound, targets)
-            branches.append(tuple(body.run()))
+            branches.append(tuple(self.inner(sub, bound, targets)))
         self.statements.append(If(pred, branches[0], branches[1], note_of([node]), nodes=(node.id,)))
 
     def _while(self, node: Node) -> None:
         """The carried values have one buffer each, written anew by every turn."""
         count = node.attrs["carried"]
         initial, captures = node.inputs[:count], [self.of(v) for v in node.inputs[count:]]
-        state = [self._new(v) for v in node.outputs]
+        state = [self.new(v) for v in node.outputs]
         saved = [self._copy_of(v, state, b) for v, b in zip(initial, state, strict=True)]
         captures = [self._apart(b, state) for b in captures]
         for source, target in zip(saved, state, strict=True):
@@ -299,7 +308,7 @@ class Body:
             sub: Graph = node.attrs[name]
             bound = {Value(i): b for i, b in zip(sub.inputs, [*state, *captures], strict=True)}
             wanted = [(r.value, b) for r, b in zip(sub.results, targets, strict=True)]
-            parts.append(tuple(Body(sub, self.buffers, self.constants, bound, wanted).run()))
+            parts.append(tuple(self.inner(sub, bound, wanted)))
         self.statements.append(While(parts[0], pred, parts[1], note_of([node]), nodes=(node.id,)))
 
     def _copy_of(self, value: Value, state: list[int], own: int) -> int:

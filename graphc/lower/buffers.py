@@ -39,6 +39,16 @@ class Buffers:
     def space(self, buffer: int) -> Space:
         return self.made[buffer][1]
 
+    def windows(self) -> set[int]:
+        """The buffers that lie elsewhere in each turn of a loop; the index of each is the buffer that it moves in."""
+        return {b for b, (_, space, _) in enumerate(self.made) if space == "window"}
+
+    def whole(self, buffer: int) -> int:
+        """The buffer in which a window lies; any other is its own."""
+        while self.made[buffer][1] == "window":
+            buffer = self.made[buffer][2]
+        return buffer
+
     def constants(self) -> list[tuple[int, int]]:
         """The buffers that hold constants, each with the number of its array."""
         return [(b, index) for b, (_, space, index) in enumerate(self.made) if space == "const"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from graphc.errors import VerifyError
 from graphc.lower.rewrite import Context, Statements
 from graphc.lower.statements import operands
-from graphc_codegen.program import Access, Call, ChainKernel, If, Kernel, LoopKernel, Stmt, written
+from graphc_codegen.program import Access, Call, ChainKernel, For, If, Kernel, LoopKernel, Stmt, written
 
 
 def check(body: Statements, context: Context) -> None:
@@ -28,7 +28,9 @@ class _Checker:
         self.buffers = context.buffers
         outside = (b for b, (_, space, _) in enumerate(self.buffers.made) if space != "arena")
         #: Buffers that hold something, and those that are dead.
-        self.full = set(outside)
+        self.full = set(outside) - self.buffers.windows()
+        #: The buffers in which the windows of the loops around lie.
+        self.within: dict[int, int] = {}
         self.dead: set[int] = set()
         placed = context.layout.buffers if context.layout is not None else ()
         self.places = {b.id: (b.position, b.position + b.nbytes) for b in placed if b.space == "arena"}
@@ -49,6 +51,11 @@ class _Checker:
                 after, self.full = self.full, before - self.dead
                 self.block(stmt.orelse)
                 self.full &= after
+            elif isinstance(stmt, For):
+                self._windows(stmt, where)
+                self.block(stmt.body)
+                for w in stmt.windows:
+                    del self.within[w.buffer]
             else:
                 self.block(stmt.condition)
                 self.read(stmt.pred, where)
@@ -57,6 +64,15 @@ class _Checker:
                 self.full = before - self.dead  # There may be no turn.
             self.dead |= set(stmt.dead)
             self.full -= set(stmt.dead)
+
+    def _windows(self, loop: For, where: str) -> None:
+        for w in loop.windows:
+            self._use(w.within, where)
+            own, whole = self.buffers.type(w.buffer), self.buffers.type(w.within)
+            ends = w.begin, w.begin + (loop.count - 1) * w.step
+            if min(ends) < 0 or max(ends) + own.nbytes > whole.nbytes:
+                raise VerifyError(f"b{w.buffer} leaves b{w.within} {where}: it is at bytes {ends[0]} to {ends[1]}")
+            self.within[w.buffer] = w.within
 
     def _call(self, call: Call, where: str) -> None:
         for buffer in call.args:
@@ -89,10 +105,12 @@ class _Checker:
     def read(self, buffer: int, where: str) -> None:
         """Raise VerifyError unless a buffer holds something."""
         self._use(buffer, where)
+        buffer = self._whole(buffer, where)
         if buffer not in self.full and self.buffers.type(buffer).size:
             raise VerifyError(f"b{buffer} is read {where}, but nothing has been written to it")
 
     def _write(self, buffer: int, where: str) -> None:
+        buffer = self._whole(buffer, where)
         space = self.buffers.space(buffer)
         if space in ("input", "const"):
             raise VerifyError(f"b{buffer}, which is {space} memory, is written {where}")
@@ -102,6 +120,14 @@ class _Checker:
             start, stop = self.places[other]
             if other != buffer and start < end and begin < stop:
                 raise VerifyError(f"b{buffer} is written {where} over b{other}, which is still needed")
+
+    def _whole(self, buffer: int, where: str) -> int:
+        """The buffer in which a window lies; any other is its own."""
+        while self.buffers.space(buffer) == "window":
+            if buffer not in self.within:
+                raise VerifyError(f"b{buffer} is used {where}, outside of its loop")
+            buffer = self.within[buffer]
+        return buffer
 
     def _use(self, buffer: int, where: str) -> None:
         if not 0 <= buffer < len(self.buffers.made):

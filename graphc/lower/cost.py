@@ -52,14 +52,14 @@ def is_shared(kernel: Kernel, alone: float, threads: int) -> bool:
     return divisible(kernel) and alone - alone / threads > _meeting(threads)
 
 
-def best_threads(calls: Sequence[tuple[Kernel, float]], most: int) -> int:
-    """The number of threads up to `most` with the least estimated time for calls that need so long alone."""
+def best_threads(calls: Sequence[tuple[Kernel, float, int]], most: int) -> int:
+    """The number of threads up to `most` with the least estimated time for calls that need so long alone, so many times."""
 
     def time(threads: int) -> float:
         total = _DISPATCH if threads > 1 else 0.0
-        for kernel, alone in calls:
+        for kernel, alone, times in calls:
             shared = threads > 1 and is_shared(kernel, alone, threads)
-            total += alone / threads + _meeting(threads) if shared else alone
+            total += times * (alone / threads + _meeting(threads) if shared else alone)
         return total
 
     return min(range(1, max(most, 1) + 1), key=time)

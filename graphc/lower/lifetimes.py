@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from graphc.lower.statements import touched
-from graphc_codegen.program import Call, Stmt, While, blocks
+from graphc_codegen.program import Call, For, Stmt, While, blocks, predicates
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ def lives(body: Sequence[Stmt], results: Iterable[int]) -> Lives:
     """Lifetimes of all buffers; `results` are read after the end."""
     found = Lives()
     spans: list[_Span] = []
-    position = _walk(body, 0, found, spans)
+    position = _walk(body, 0, found, spans, {})
     for begin, end, turns, inside in spans:  # Inner ones come first.
         for buffer in inside:
             first, last = found.first[buffer], found.last[buffer]
@@ -48,22 +48,35 @@ def lives(body: Sequence[Stmt], results: Iterable[int]) -> Lives:
     return found
 
 
-def _walk(body: Sequence[Stmt], position: int, found: Lives, spans: list[_Span]) -> int:
-    """Note the uses of a body that follows statement `position`; returns the number of its last statement."""
+def _walk(body: Sequence[Stmt], position: int, found: Lives, spans: list[_Span], windows: dict[int, int]) -> int:
+    """Note the uses of a body that follows statement `position`; returns the number of its last statement.
+
+    A use of a window, of those in `windows`, is one of the buffer in which it lies.
+    """
     for stmt in body:
         position += 1
         if isinstance(stmt, Call):
             for buffer in stmt.args:
-                _use(found, buffer, position)
+                _use(found, windows.get(buffer, buffer), position)
             continue
         begin = position
-        _use(found, stmt.pred, begin)
+        for pred in predicates(stmt):
+            _use(found, windows.get(pred, pred), begin)
+        inner = windows
+        if isinstance(stmt, For):
+            inner = windows | {w.buffer: windows.get(w.within, w.within) for w in stmt.windows}
+            for w in stmt.windows:
+                _use(found, inner[w.buffer], begin)
         for block in blocks(stmt):
-            position = _walk(block, position, found, spans)
+            position = _walk(block, position, found, spans, inner)
         position += 1
+        if isinstance(stmt, For):  # Windows that no turn uses have a place, too.
+            for w in stmt.windows:
+                _use(found, inner[w.buffer], position)
         if isinstance(stmt, While):
             _use(found, stmt.pred, position)
-        spans.append(_Span(begin, position, isinstance(stmt, While), touched(stmt)))
+        inside = {windows.get(b, b) for b in touched(stmt)}
+        spans.append(_Span(begin, position, isinstance(stmt, (While, For)), inside))
     return position
 
 
@@ -92,7 +105,9 @@ def mark_dead(body: Sequence[Stmt], found: Lives, arena: set[int]) -> tuple[Stmt
             inner = [mark(block) for block in blocks(stmt)]
             position += 1
             gone = (*dead, *ends.get(position, []))
-            if isinstance(stmt, While):
+            if isinstance(stmt, For):
+                marked.append(replace(stmt, body=inner[0], dead=gone))
+            elif isinstance(stmt, While):
                 marked.append(replace(stmt, condition=inner[0], body=inner[1], dead=gone))
             else:
                 marked.append(replace(stmt, then=inner[0], orelse=inner[1], dead=gone))

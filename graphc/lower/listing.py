@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from graphc.lower.buffers import Buffers
 from graphc.lower.rewrite import Layout, Statements
 from graphc.lower.statements import operands, params_of, row_major, touched
-from graphc_codegen.program import Access, Call, ChainKernel, If, Instr, LoopKernel, Stmt
+from graphc_codegen.program import Access, Call, ChainKernel, For, If, Instr, LoopKernel, Stmt
 
 _INDENT = "  "
 
@@ -40,6 +40,11 @@ def _branches(stmt: Stmt) -> Iterator[str]:
         yield from _block(stmt.then)
         yield "else"
         yield from _block(stmt.orelse)
+    elif isinstance(stmt, For):
+        yield f"for {stmt.count} turns{end}"
+        for w in stmt.windows:
+            yield f"{_INDENT}b{w.buffer}: b{w.within} from byte {w.begin} by {w.step}"
+        yield from _block(stmt.body)
     else:
         yield f"while{end}"
         yield from _block(stmt.condition)

@@ -7,7 +7,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from graphc_codegen.program import Call, If, NamedKernel, Stmt, While, blocks, contiguous_strides, written
+from graphc_codegen.program import (
+    Call,
+    For,
+    If,
+    NamedKernel,
+    Stmt,
+    While,
+    blocks,
+    contiguous_strides,
+    predicates,
+    written,
+)
+
+#: A statement with blocks.
+Branching = If | While | For
 
 
 def operands(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -31,26 +45,46 @@ def calls(body: Iterable[Stmt]) -> Iterator[Call]:
 
 
 def touched(stmt: Stmt) -> set[int]:
-    """The buffers that a statement reads or writes."""
+    """The buffers that a statement reads or writes: of a loop's windows those in which they lie."""
     if isinstance(stmt, Call):
         return set(stmt.args)
-    return {stmt.pred}.union(*(touched(inner) for block in blocks(stmt) for inner in block))
+    found = set(predicates(stmt)).union(*(touched(inner) for block in blocks(stmt) for inner in block))
+    if isinstance(stmt, For):
+        found |= {w.within for w in stmt.windows}
+        found -= {w.buffer for w in stmt.windows}
+    return found
+
+
+def turns(body: Iterable[Stmt], times: int = 1) -> Iterator[tuple[Call, int]]:
+    """Every call, and how often it runs as far as that is known: both branches of an If and one turn of a While count."""
+    for stmt in body:
+        if isinstance(stmt, Call):
+            yield stmt, times
+        for block in blocks(stmt):
+            yield from turns(block, times * (stmt.count if isinstance(stmt, For) else 1))
 
 
 def uses(body: Sequence[Stmt], results: Iterable[int]) -> Counter[int]:
-    """How often each buffer is an operand or a predicate; `results`, which are read after the end, count once more."""
+    """How often each buffer is an operand or a predicate; `results`, which are read after the end, count once more.
+
+    So does a window: what lies in another buffer may be read there. To that buffer it is an operand.
+    """
     found = Counter(results)
     for stmt in body:
-        found.update(stmt.args if isinstance(stmt, Call) else (stmt.pred,))
+        found.update(stmt.args if isinstance(stmt, Call) else predicates(stmt))
+        if isinstance(stmt, For):
+            found.update(b for w in stmt.windows for b in (w.buffer, w.within))
         for block in blocks(stmt):
             found.update(uses(block, ()))
     return found
 
 
-def with_blocks(stmt: If | While, transform: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> If | While:
+def with_blocks(stmt: Branching, transform: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> Branching:
     """The statement, its blocks transformed in the order in which they may run."""
     if isinstance(stmt, If):
         return replace(stmt, then=transform(stmt.then), orelse=transform(stmt.orelse))
+    if isinstance(stmt, For):
+        return replace(stmt, body=transform(stmt.body))
     return replace(stmt, condition=transform(stmt.condition), body=transform(stmt.body))
 
 

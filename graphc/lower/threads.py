@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from graphc.lower.cost import best_threads, is_shared, nanoseconds
 from graphc.lower.rewrite import Context, Layout, Statements
-from graphc.lower.statements import calls, operands
-from graphc_codegen.program import Call, If, Stmt, exchanges, is_custom
+from graphc.lower.statements import operands, turns
+from graphc_codegen.program import Call, For, If, Stmt, exchanges, is_custom
 
 
 class _Touch(NamedTuple):
@@ -104,8 +104,7 @@ def share_calls(body: Statements, context: Context) -> Statements:
         return nanoseconds(call.kernel, [sizes[b] for b in call.args])
 
     most = context.most_threads
-    # Both branches of an If and one turn of a While count: which are taken is not known.
-    context.threads = best_threads([(c.kernel, alone(c)) for c in calls(body)], most) if most > 1 else 1
+    context.threads = best_threads([(c.kernel, alone(c), n) for c, n in turns(body)], most) if most > 1 else 1
     if context.threads == 1:
         return body
     # A step begins when all threads have met.
@@ -120,6 +119,7 @@ class _Sharer:
         self.sizes = sizes
         self.place: dict[int, tuple[int, int]] = {}
         end = layout.arena
+        known = {b.id: b for b in layout.buffers}
         params: dict[int, tuple[int, int]] = {}
         for b in layout.buffers:
             if b.space == "arena":
@@ -129,6 +129,13 @@ class _Sharer:
                     params[b.position] = (end, end + b.nbytes)
                     end += b.nbytes
                 self.place[b.id] = params[b.position]
+        # A window may be anywhere in the buffer in which it lies.
+        for b in layout.buffers:
+            within = b
+            while within.space == "window":
+                within = known[within.position]
+            if within.id in self.place:
+                self.place[b.id] = self.place[within.id]
         self.scratch = (end, end + 1)
 
     def block(self, body: Sequence[Stmt], touched: _Touched) -> tuple[Stmt, ...]:
@@ -143,6 +150,10 @@ class _Sharer:
                 then, orelse = self.block(stmt.then, touched), self.block(stmt.orelse, other)
                 touched.join(other)
                 stmt = replace(stmt, then=then, orelse=orelse, wait=wait)
+            elif isinstance(stmt, For):
+                # A turn follows what stands before the loop or another turn.
+                touched.forget()
+                stmt = replace(stmt, body=self.block(stmt.body, touched))
             else:
                 # The condition follows what stands before the loop or a turn of its body.
                 touched.forget()

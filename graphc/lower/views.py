@@ -125,9 +125,20 @@ class Views:
                     stack.append(user.outputs[0])
                 elif user.id in self.nodes:
                     pass
+                elif user.op.name == "Scan":
+                    if not self._is_scanned(value, user):
+                        return False
                 elif user.op.name not in _TAKERS or not self._is_taken(value):
                     return False
         return True
+
+    def _is_scanned(self, value: Value, user: Node) -> bool:
+        """Whether a loop only scans a value, whose rows each lie together."""
+        view, shape = self._view(value), self.graph.type(value).shape
+        carried, scanned = user.attrs["carried"], user.attrs["scanned"]
+        if view is None or value in user.inputs[:carried] or value in user.inputs[carried + scanned :]:
+            return False
+        return view.strides[1:] == _without_ones(shape[1:], contiguous_strides(shape[1:]))
 
     def _is_taken(self, value: Value) -> bool:
         view = self._view(value)

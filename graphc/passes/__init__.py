@@ -8,23 +8,28 @@ from graphc.passes.buckets import bucket_reductions
 from graphc.passes.cleanup import cse, prune, simplify
 from graphc.passes.named import find, up_to
 from graphc.passes.order import order_writes
-from graphc.passes.pipeline import PIPELINE, Pass, Stage, name_of, run, same_meaning
+from graphc.passes.pipeline import PIPELINE, REASSOCIATING, Pass, Stage, name_of, run, same_meaning
 from graphc.passes.pooling import pool_before_relu
+from graphc.passes.scans import keep_turns, roll_loops, split_scans
 
 __all__ = [
     "PIPELINE",
+    "REASSOCIATING",
     "Pass",
     "Stage",
     "autodiff",
     "bucket_reductions",
     "cse",
     "find",
+    "keep_turns",
     "name_of",
     "order_writes",
     "pool_before_relu",
     "prune",
+    "roll_loops",
     "run",
     "same_meaning",
     "simplify",
+    "split_scans",
     "up_to",
 ]

@@ -21,7 +21,7 @@ def expand(graph: Graph, vmap: Node) -> None:
     """Replace one Vmap node, whose body holds no requests any more."""
     builder = Builder(graph, vmap.region, vmap.scope, vmap.loc, origin=Origin("autodiff"))
     size, body = vmap.attrs["size"], vmap.attrs["body"]
-    made = _Vectorizer(size).run(builder, body, vmap.inputs, vmap.attrs["mapped"], vmap.attrs["fronts"])
+    made = Vectorizer(size).run(builder, body, vmap.inputs, vmap.attrs["mapped"], vmap.attrs["fronts"])
     graph.replace_node(vmap.id, made, "Vmap")
 
 
@@ -34,7 +34,7 @@ def reached(source: Graph, mapped: Sequence[bool]) -> list[bool]:
     return [r.value.node in found for r in source.results]
 
 
-class _Vectorizer:
+class Vectorizer:
     """Puts the nodes of bodies into graphs, for one batch axis."""
 
     def __init__(self, size: int) -> None:

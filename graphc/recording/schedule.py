@@ -9,10 +9,10 @@ from graphc.inspect.document import CallRow
 from graphc.lower.lifetimes import lives
 from graphc.lower.statements import operands
 from graphc.recording.work import bytes_of, flops_of
-from graphc_codegen.program import Buffer, Call, If, Program, Stmt, While, symbol
+from graphc_codegen.program import Buffer, Call, For, If, Program, Stmt, While, blocks, symbol
 
-#: Names of the arms of an If and of the parts of a While, in the order of `graphc_codegen.program.blocks`.
-_ARMS = {If: ("then", "else"), While: ("cond", "body")}
+#: Names of the arms of an If and of the parts of a loop, in the order of `graphc_codegen.program.blocks`.
+_ARMS = {If: ("then", "else"), While: ("cond", "body"), For: ("body",)}
 
 Branch = tuple[tuple[int, str], ...]
 
@@ -46,9 +46,8 @@ class Schedule:
                 self.reached.append(len(self.calls) - 1)
                 continue
             self.reached.append(len(self.calls) - 1)
-            arms = (stmt.then, stmt.orelse) if isinstance(stmt, If) else (stmt.condition, stmt.body)
             holder = stmt.nodes[0] if stmt.nodes else -1
-            for name, arm in zip(_ARMS[type(stmt)], arms, strict=True):
+            for name, arm in zip(_ARMS[type(stmt)], blocks(stmt), strict=True):
                 self._walk(arm, (*branch, (holder, name)))
             self.reached.append(len(self.calls) - 1)
 
@@ -118,6 +117,8 @@ def _texts(body: Sequence[Stmt], first: bool = True) -> Iterator[tuple[str, bool
         elif isinstance(stmt, If):
             yield from _texts(stmt.then, first)
             yield from _texts(stmt.orelse, first)
+        elif isinstance(stmt, For):
+            yield from _texts(stmt.body, first)
         else:
             yield from _texts(stmt.condition, first)
             yield from _texts(stmt.body, first)
@@ -127,7 +128,7 @@ def _texts(body: Sequence[Stmt], first: bool = True) -> Iterator[tuple[str, bool
 class _Source:
     """step.py as lines by function: which kernels and functions each calls, in order."""
 
-    _NOT_KERNELS = frozenset(("move", "load_flag", "goes_on", "ended", "njit", "step"))
+    _NOT_KERNELS = frozenset(("move", "load_flag", "goes_on", "ended", "turns", "njit", "step"))
 
     def __init__(self, source: str) -> None:
         self.functions: dict[str, list[tuple[str, int]]] = {}

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphc.lower import Lowered
-from graphc_codegen.program import Call, If, LoopKernel, Program, Stmt, blocks, written
+from graphc_codegen.program import Call, For, If, LoopKernel, Program, Stmt, While, blocks, predicates, written
+
+#: (space, first byte, last byte + 1, written, by all threads)
+_Touched = tuple[str, int, int, bool, bool]
+#: The notes of statements since the last meeting of the threads, and what they touched.
+_Since = list[tuple[str, list[_Touched]]]
 
 
 def calls(lowered: Lowered) -> list[Call]:
@@ -34,31 +39,35 @@ def races(program: Program) -> list[str]:
     """
     buffers = {b.id: b for b in program.buffers}
     found: list[str] = []
+    moved: dict[int, int] = {}  # Where windows lie in their buffers now.
 
-    def touched(stmt: Stmt) -> list[tuple[str, int, int, bool, bool]]:
-        """(space, first byte, last byte + 1, written, by all threads)"""
-        ids = stmt.args if isinstance(stmt, Call) else (stmt.pred,)
+    def touched(stmt: Stmt) -> list[_Touched]:
+        ids = stmt.args if isinstance(stmt, Call) else predicates(stmt)
         first_written = len(ids) - (written(stmt.kernel) if isinstance(stmt, Call) else 0)
         everybody = not isinstance(stmt, Call) or stmt.kernel.threads > 1
         found = []
         for k, b in enumerate(map(buffers.__getitem__, ids)):
+            start, size = 0, b.nbytes
+            while b.space == "window":
+                start, b = start + moved[b.id], buffers[b.position]
             space = b.space if b.space == "arena" else f"{b.space} {b.position}"
-            start = b.position if b.space == "arena" else 0
-            found.append((space, start, start + b.nbytes, k >= first_written, everybody))
+            start += b.position if b.space == "arena" else 0
+            found.append((space, start, start + size, k >= first_written, everybody))
         return found
 
-    def step(stmt: Stmt, since: list[Stmt]) -> list[Stmt]:
+    def step(stmt: Stmt, since: _Since) -> _Since:
         """The statements since the last meeting, after this one."""
+        here = (stmt.note, touched(stmt))
         if stmt.wait:
-            return [stmt]
-        for other in since:
-            for a in touched(stmt):
-                for b in touched(other):
+            return [here]
+        for note, before in since:
+            for a in here[1]:
+                for b in before:
                     if a[0] == b[0] and a[1] < b[2] and b[1] < a[2] and (a[3] or b[3]) and (a[4] or b[4]):
-                        found.append(f"{other.note} / {stmt.note}: bytes {a[1:3]} and {b[1:3]} of {a[0]}")
-        return [*since, stmt]
+                        found.append(f"{note} / {stmt.note}: bytes {a[1:3]} and {b[1:3]} of {a[0]}")
+        return [*since, here]
 
-    def walk(body: Sequence[Stmt], since: list[Stmt]) -> list[list[Stmt]]:
+    def walk(body: Sequence[Stmt], since: _Since) -> list[_Since]:
         """What may have run since the last meeting at the end of a body, per way through it."""
         ways = [since]
         for stmt in body:
@@ -66,7 +75,12 @@ def races(program: Program) -> list[str]:
                 ways = [step(stmt, way) for way in ways]
             elif isinstance(stmt, If):
                 ways = [end for way in ways for part in blocks(stmt) for end in walk(part, step(stmt, way))]
+            elif isinstance(stmt, For):
+                for number in range(min(stmt.count, 2)):
+                    moved.update((w.buffer, w.begin + number * w.step) for w in stmt.windows)
+                    ways = [end for way in ways for end in walk(stmt.body, way)][:64]
             else:
+                assert isinstance(stmt, While)
                 after = []
                 for way in ways:
                     for once in walk(stmt.condition, way):

@@ -400,10 +400,60 @@ class Maker:
             if self.pick(2):
                 self.versions[p] = value
 
+    def scan(self) -> None:
+        """A Scan that rotates some values of one type or makes them anew, reads rows of others, and stacks what it makes."""
+        states = [v for v in self.versions.values() if self.pick(3)]
+        first = self.one(states) if states else self.some("float32", "int32")
+        if first is None or self.depth > 1:
+            return
+        turns = self.pick(4)
+        turning = [first, self.like(first), self.like(first)][: self.pick(4)]
+        rows = [v for v in (*self.pool, *states) if self.type(v).shape[:1] == (turns,)][: self.pick(3)]
+        for v in [v for v in (self.some(), self.some()) if v is not None][: self.pick(3)]:
+            shape = (turns, *self.type(v).shape)
+            rows.append(self.graph.add("BroadcastTo", [v], {"shape": shape}).outputs[0])
+            self.ranges[rows[-1]] = self.ranges[v]
+        read = dict.fromkeys(v for v in (*states, self.some()) if v is not None and self.pick(2))
+        operands = [*turning, *rows, *read]
+        if not operands:
+            return
+        top = max([self.ranges[v].bound for v in operands] + [8])
+        spare = Range(top, max(self.ranges[v].fraction for v in operands))
+        body = Maker(self.pick, Graph("body", self.graph.ids), depth=self.depth + 1, kinds=self.kinds)
+        for k, v in enumerate(operands):
+            type = self.type(v)
+            shape = type.shape[1:] if len(turning) <= k < len(turning) + len(rows) else type.shape
+            body.ranges[body.input(TensorType(type.dtype, shape))] = spare if k < len(turning) else self.ranges[v]
+        carried = [Value(i) for i in body.graph.inputs[: len(turning)]]
+        body.grow(self.pick(6))
+        ends = [*carried[1:], *carried[:1]]
+        if carried and self.pick(3):
+            fit = [
+                v for v in body.pool if body.type(v) == body.type(carried[0]) and body.ranges[v].bound <= spare.bound
+            ]
+            fit = [v for v in fit if body.ranges[v].fraction <= spare.fraction]
+            ends = [body.one(fit) for _ in carried]
+        ends += [body.one(body.pool) for _ in range(self.pick(3))]
+        body.graph.set_results((str(i), v) for i, v in enumerate(ends))
+        body.graph.prune()
+        stacks = tuple(k for k in range(len(ends)) if k >= len(turning) or not self.pick(3))
+        attrs = {
+            "length": turns, "carried": len(turning), "scanned": len(rows), "stacks": stacks,
+            "reverse": bool(self.pick(2)), "body": body.graph,
+        }  # fmt: skip
+        node = self.graph.add("Scan", operands, attrs)
+        made = [spare for _ in turning] + [spare if k < len(turning) else body.ranges[ends[k]] for k in stacks]
+        for value, range_ in zip(node.outputs, made, strict=True):
+            self.note(value, range_)
+        same = [p for p, v in self.versions.items() if turning and self.type(v) == self.type(first)]
+        for p, value in zip(same, node.outputs[: len(turning)], strict=False):
+            if self.pick(2):
+                self.versions[p] = value
+
 
 _MAP = (Maker.unary, Maker.binary, Maker.binary, Maker.binary, Maker.select, Maker.compare, Maker.cast, Maker.logic)
 _MOVE = (Maker.reshape, Maker.transpose, Maker.broadcast, Maker.slice, Maker.spread, Maker.index, Maker.uniform)
-_STATE = (Maker.assign, Maker.assign, Maker.branch, Maker.loop, Maker.depend)
+_STATE = (Maker.assign, Maker.assign, Maker.branch, Maker.loop, Maker.scan, Maker.depend)
 _FOLD = (Maker.reduce, Maker.reduce, Maker.matmul, Maker.channels)
 #: What the steps of one graph may be: a bit of all, mostly loops that fuse, mostly writes.
 KINDS = (

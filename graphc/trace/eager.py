@@ -126,6 +126,11 @@ class EagerTracer(Tracer):
             carried = body(*carried)
         return carried
 
+    def scan(
+        self, turn: Callable[[Any, Any], Any], carried: Any, rows: Any, turns: int, reverse: bool
+    ) -> tuple[Any, Any] | None:
+        return None
+
 
 def run(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], expand: Callable[[Graph], Graph]) -> Any:
     """Run a cell in plain Python; returns its results as Tensors."""

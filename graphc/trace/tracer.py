@@ -13,7 +13,7 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
 from graphc.ops.gradients.transforms import Transform
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
-from graphc.trace import control, custom, gradient, hooks, mixed, transforms
+from graphc.trace import control, custom, gradient, hooks, mixed, scans, transforms
 from graphc.trace.cells import CellCall, CellNames
 from graphc.trace.convert import converted
 from graphc.trace.decided import is_users
@@ -50,6 +50,11 @@ class Tracer(GraphRecorder):
         self, test: Callable[..., Any], body: Callable[..., Any], carried: tuple[Any, ...]
     ) -> tuple[Any, ...]:
         return control.while_loop(self, test, body, carried)
+
+    def scan(
+        self, turn: Callable[[Any, Any], Any], carried: Any, rows: Any, turns: int, reverse: bool
+    ) -> tuple[Any, Any] | None:
+        return scans.scan(self, turn, carried, rows, turns, reverse)
 
     def gradient(
         self,

@@ -54,6 +54,17 @@ class LeNet5(nn.Cell):
         return self.fc3(ops.relu(self.fc2(ops.relu(self.fc1(x)))))
 
 
+class LSTM(nn.Cell):
+    """Classifies a sequence by the last output of one layer."""
+
+    def __init__(self, inputs: int, states: int, classes: int) -> None:
+        super().__init__()
+        self.rnn, self.fc = nn.LSTM(inputs, states), nn.Dense(states, classes)
+
+    def construct(self, x: Any) -> Any:
+        return self.fc(self.rnn(x)[0][-1])
+
+
 def convolution(channels: int, out: int, size: int, stride: int) -> Any:
     return nn.Conv2d(channels, out, size, stride, pad_mode="pad", padding=size // 2, has_bias=False)
 
@@ -185,8 +196,9 @@ def load(network: Any, weights: dict[str, Array]) -> None:
 def training_cell(workload: str, variant: str, weights: dict[str, Array], adamw: Any) -> Any:
     """The whole step; `adamw(parameters, rate, betas, weight_decay)` makes the optimizer of the transformer."""
     w = WORKLOADS[workload]
-    made = {"mlp": lambda: MLP(w.dims), "lenet": LeNet5, "resnet20": ResNet20, "gpt": Decoder}[w.family]
-    network = made()
+    made = {"mlp": lambda: MLP(w.dims), "lenet": LeNet5, "resnet20": ResNet20, "gpt": Decoder}
+    made["lstm"] = lambda: LSTM(*w.dims[1:])
+    network = made[w.family]()
     load(network, weights)
     clipped = w.family == "gpt"
     parameters = network.trainable_params()

@@ -15,6 +15,7 @@ import re
 import statistics
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numba
@@ -42,11 +43,20 @@ def multiply_adds(step: CompiledStep) -> int:
 
     Raises ValueError if the program has another number of such kernels than the graph has nodes.
     """
-    counts = [c for c in (_count(step.graph, node) for node in step.graph) if c]
+    counts = list(_counts(step.graph, 1))
     calls = sum(c.kernel.family.startswith(("gemm", "conv2d")) for c in step._lowered.program.calls())
     if calls != len(counts):
         raise ValueError(f"{len(counts)} products and convolutions in the graph, {calls} kernels for them")
     return sum(counts)
+
+
+def _counts(graph: Graph, turns: int) -> Iterator[int]:
+    """Of every product and convolution, in as many turns as its loop has."""
+    for node in graph:
+        if node.op.name == "Scan":
+            yield from _counts(node.attrs["body"], turns * node.attrs["length"])
+        elif count := _count(graph, node):
+            yield turns * count
 
 
 def _count(graph: Graph, node: Node) -> int:

@@ -77,6 +77,20 @@ def resnet20(p: Tree, s: Tree, x: Any) -> Any:
     return dense(p, "fc", x.mean((2, 3))), new
 
 
+def lstm(p: Tree, s: Tree, x: Any) -> Any:
+    given = x @ p["rnn.weight_ih_l0"].T + p["rnn.bias_ih_l0"] + p["rnn.bias_hh_l0"]
+    zeros = jnp.zeros((x.shape[1], p["rnn.weight_hh_l0"].shape[1]), x.dtype)
+
+    def turn(state: Any, given: Any) -> Any:
+        h, c = state
+        i, f, g, o = jnp.split(given + h @ p["rnn.weight_hh_l0"].T, 4, -1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        return (jax.nn.sigmoid(o) * jnp.tanh(c), c), None
+
+    (h, _), _ = jax.lax.scan(turn, (zeros, zeros), given)
+    return dense(p, "fc", h), s
+
+
 def layer_norm(p: Tree, name: str, x: Any) -> Any:
     centred = x - x.mean(-1, keepdims=True)
     factor = jax.lax.rsqrt(jnp.square(centred).mean(-1, keepdims=True) + NORM_EPS)
@@ -124,7 +138,7 @@ def clipped_adamw(p: Tree, state: Any, gradients: Tree) -> Any:
 
 def build(workload: str, variant: str, weights: dict[str, Array], x: Array, y: Array) -> Callable[[], Any]:
     family = WORKLOADS[workload].family
-    network = {"mlp": mlp, "lenet": lenet, "resnet20": resnet20, "gpt": gpt}[family]
+    network = {"mlp": mlp, "lenet": lenet, "resnet20": resnet20, "gpt": gpt, "lstm": lstm}[family]
     update = clipped_adamw if family == "gpt" else momentum
 
     def arrays(x: Array, y: Array) -> tuple[Any, Any]:

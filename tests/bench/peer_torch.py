@@ -51,6 +51,15 @@ class LeNet5(nn.Module):
         return self.fc3(F.relu(self.fc2(F.relu(self.fc1(x.flatten(1))))))
 
 
+class LSTM(nn.Module):
+    def __init__(self, inputs: int, states: int, classes: int) -> None:
+        super().__init__()
+        self.rnn, self.fc = nn.LSTM(inputs, states), nn.Linear(states, classes)
+
+    def forward(self, x: Any) -> Any:
+        return self.fc(self.rnn(x)[0][-1])
+
+
 def convolution(channels: int, out: int, size: int, stride: int) -> Any:
     return nn.Conv2d(channels, out, size, stride, padding=size // 2, bias=False)
 
@@ -125,8 +134,9 @@ def build(
     workload: str, variant: str, weights: dict[str, Array], x: Array, y: Array, wrap: Callable[..., Any] = lambda f: f
 ) -> Callable[[], Any]:
     w = WORKLOADS[workload]
-    made = {"mlp": lambda: MLP(w.dims), "lenet": LeNet5, "resnet20": ResNet20, "gpt": Decoder}[w.family]
-    network = made()
+    made = {"mlp": lambda: MLP(w.dims), "lenet": LeNet5, "resnet20": ResNet20, "gpt": Decoder}
+    made["lstm"] = lambda: LSTM(*w.dims[1:])
+    network = made[w.family]()
     # The statistics of batch normalization keep their initial values.
     _, unknown = network.load_state_dict({k: torch.from_numpy(v) for k, v in weights.items()}, strict=False)
     assert not unknown, unknown

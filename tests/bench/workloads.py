@@ -24,7 +24,8 @@ NORM_EPS = 1e-5
 
 @dataclass(frozen=True)
 class Workload:
-    """A network of a `family`: "mlp" with the layer sizes `dims`, "lenet", "resnet20", or "gpt".
+    """A network of a `family`: "mlp" with the layer sizes `dims`, "lenet", "resnet20", "gpt", or "lstm" with
+    `dims` steps, inputs, states, classes.
 
     `goal` is the wanted quotient of graphc's step time and the best peer's.
     """
@@ -43,6 +44,9 @@ WORKLOADS = {
     "lenet256": Workload("LeNet-5, batch 256", "lenet", 256, 0.2),
     "resnet20": Workload("ResNet-20, batch 32", "resnet20", 32, 0.5),
     "gpt": Workload("GPT, 4 layers, batch 12", "gpt", 12, 0.5),
+    "lstm16": Workload("LSTM 64-128, 16 steps, batch 32", "lstm", 32, 0.6, (16, 64, 128, 10)),
+    "lstm64": Workload("LSTM 64-128, 64 steps, batch 32", "lstm", 32, 0.6, (64, 64, 128, 10)),
+    "lstm256": Workload("LSTM 64-128, 256 steps, batch 32", "lstm", 32, 0.6, (256, 64, 128, 10)),
 }
 VARIANTS = ("plain", "scaled")
 
@@ -95,6 +99,9 @@ def batch(workload: str) -> tuple[Array, Array]:
     if w.family == "gpt":
         tokens = rng.integers(0, GPT.vocabulary, (w.batch, GPT.context + 1)).astype(np.int32)
         return tokens[:, :-1].copy(), tokens[:, 1:].copy()
+    if w.family == "lstm":
+        x = rng.standard_normal((w.dims[0], w.batch, w.dims[1])).astype(np.float32)
+        return x, rng.integers(0, 10, w.batch).astype(np.int32)
     image = {"mlp": w.dims[:1], "lenet": (1, 32, 32), "resnet20": (3, 32, 32)}[w.family]
     return rng.standard_normal((w.batch, *image)).astype(np.float32), rng.integers(0, 10, w.batch).astype(np.int32)
 
@@ -114,6 +121,11 @@ def _shapes(w: Workload) -> Shapes:
         yield from (("conv2.weight", (16, 6, 5, 5)), ("conv2.bias", (16,)))
         for i, (a, b) in enumerate(((400, 120), (120, 84), (84, 10)), 1):
             yield from _dense(f"fc{i}", a, b)
+    elif w.family == "lstm":
+        _, inputs, states, classes = w.dims
+        yield from (("rnn.weight_ih_l0", (4 * states, inputs)), ("rnn.weight_hh_l0", (4 * states, states)))
+        yield from (("rnn.bias_ih_l0", (4 * states,)), ("rnn.bias_hh_l0", (4 * states,)))
+        yield from _dense("fc", states, classes)
     elif w.family == "resnet20":
         yield from _residual()
     else:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphc import Tensor, nn
+import graphc
+from graphc import Tensor, nn, ops
 from tests.data.ms_layer_gradients import LINES, array
 
 
@@ -32,3 +33,48 @@ def test_lstm_with_lengths(batch_first):
     wanted = np.stack(outs, 1 if batch_first else 0)
     for got, expected in ((out, wanted), (last[0], hs), (memory[0], cs)):
         np.testing.assert_allclose(got.asnumpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+KINDS = [
+    (nn.LSTM, {"num_layers": 2, "bidirectional": True}),
+    (nn.GRU, {"batch_first": True, "has_bias": False}),
+    (nn.RNN, {"nonlinearity": "relu", "num_layers": 2}),
+]
+
+
+class Summed(nn.Cell):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def construct(self, x, *rest):
+        out, state = self.layer(x, None, *rest)
+        ends = state if isinstance(state, tuple) else (state,)
+        return ops.reduce_sum(ops.sin(out)) + sum(ops.reduce_sum(ops.cos(s)) for s in ends)
+
+
+@pytest.mark.parametrize("lengths", [False, True], ids=["whole", "lengths"])
+@pytest.mark.parametrize(("kind", "options"), KINDS, ids=lambda k: getattr(k, "__name__", ""))
+def test_loops_train_as_their_steps_do(kind, options, lengths):
+    """Compiled layers are loops; op by op they are their steps. A loss-scaled step, with an overflow in between."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(5, 4, 7) if not options.get("batch_first") else (4, 5, 7)).astype(np.float32)
+    given = [x, np.array([5, 1, 0, 3], np.int32)][: 1 + lengths]
+    ends = []
+    for mode in (graphc.GRAPH_MODE, graphc.PYNATIVE_MODE):
+        graphc.set_seed(1)
+        net = Summed(kind(7, 3, **options))
+        for k, p in enumerate(net.trainable_params()):
+            p.set_data(Tensor(np.random.default_rng(k).normal(size=p.shape).astype(np.float32) / 3))
+        scale = nn.DynamicLossScaleUpdateCell(2.0**10, 2, 1000)
+        train = nn.TrainOneStepWithLossScaleCell(net, nn.SGD(net.trainable_params(), 0.01), scale)
+        before = graphc.get_context("mode")
+        graphc.set_context(mode=mode)
+        try:
+            flags = [bool(train(*map(Tensor, [given[0] * s, *given[1:]]))[1]) for s in (1, np.inf, 1)]
+        finally:
+            graphc.set_context(mode=before)
+        assert flags == [False, True, False]
+        ends.append([p.asnumpy() for p in net.trainable_params()])
+    for a, b in zip(*ends, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)

@@ -12,7 +12,7 @@ import pytest
 
 from graphc.errors import GradientError, VerifyError
 from graphc.ir import Graph, TensorType, Value, equal, parse
-from graphc.passes import PIPELINE, autodiff, cse, prune, run, same_meaning, simplify
+from graphc.passes import PIPELINE, REASSOCIATING, autodiff, cse, prune, run, same_meaning, simplify
 from graphc.testing import golden
 
 F = TensorType("float32", (2, 3))
@@ -34,7 +34,7 @@ def test_meaning(transform, file):
     if any(n.op.name == "Grad" for n in graph):
         graph = autodiff(graph)
     result = transform(graph)
-    same_meaning(graph, result)
+    same_meaning(graph, result, exact=transform.__name__ not in REASSOCIATING)
     assert equal(transform(result), result)
 
 
@@ -93,7 +93,7 @@ def test_an_error_inside_a_pass_says_which():
     g.set_results([("g", grad.outputs[0])])
     with pytest.raises(GradientError, match="HostCall has no gradient") as caught:
         run(g)
-    assert caught.value.__notes__ == ["in pass autodiff, after trace"]
+    assert caught.value.__notes__ == ["in pass autodiff, after trace, roll_loops"]
     assert caught.value.nodes == (called.node,)
 
 

@@ -72,6 +72,18 @@ def test_the_random_graphs_are_varied():
             for _, s in o.graphs()
             for _, n in walk(s)
         )
-    assert {"If", "While", "Assign", "Transpose", "Slice", "ReduceSum", "MatMul", "Concat", "Gather", "Depend"} <= ops
+    assert {
+        "If",
+        "While",
+        "Scan",
+        "Assign",
+        "Transpose",
+        "Slice",
+        "ReduceSum",
+        "MatMul",
+        "Concat",
+        "Gather",
+        "Depend",
+    } <= ops
     assert min(updates, groups) > 100
     assert min(reductions, branches_with_writes) > 20

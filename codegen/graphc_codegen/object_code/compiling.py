@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 
 from graphc_codegen.object_code.llvm_modules import Compilers
 from graphc_codegen.object_code.numba_step import compile_step, render_entry
-from graphc_codegen.text.render import ENDED, GOES_ON, LOAD_FLAG, MOVE, Ends, Rendered
+from graphc_codegen.text.render import ENDED, GOES_ON, LOAD_FLAG, MOVE, TURNS, Ends, Rendered
 
 #: What generated kernels may call of each other's modules.
 _SUPPORT = ("graphc_meet", "graphc_barrier", "graphc_record")
@@ -32,7 +32,8 @@ def compile_objects(
     """
     program, target = rendered.program, rendered.target
     symbols = list(program.kernels())
-    known = {*functions, *_SUPPORT, LOAD_FLAG, GOES_ON, ENDED, MOVE, *symbols, *(f.name for f in rendered.functions)}
+    known = {*functions, *_SUPPORT, LOAD_FLAG, GOES_ON, ENDED, MOVE, TURNS, *symbols}
+    known |= {f.name for f in rendered.functions}
     with Compilers(target, known, compile_threads) as compilers:
         clock = _Clock(seconds)
         parts = [compilers.submit(text) for text in rendered.modules()]

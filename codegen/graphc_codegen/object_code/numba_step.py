@@ -10,7 +10,7 @@ from typing import Any
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.forks import lock
 from graphc_codegen.target import Target
-from graphc_codegen.text.render import ENDED, GOES_ON, LOAD_FLAG, MOVE, Ends, template
+from graphc_codegen.text.render import ENDED, GOES_ON, LOAD_FLAG, MOVE, TURNS, Ends, template
 from graphc_codegen.writer import WORDS
 
 #: The C entry of an object: `int32 graphc_entry(int64 ctx)`, 0 for success. `ctx` is the first thread's context.
@@ -36,6 +36,7 @@ def compile_step(source: str, symbols: Iterable[str]) -> list[Jitted]:
     """The functions of step.py; kernels and each other they call by name. Raises CodegenError when Numba refuses one."""
     operations = {name: (name, 2, "void") for name in symbols}
     operations |= {"move": (MOVE, 2, "void"), "load_flag": (LOAD_FLAG, 2, "int64")}
+    operations |= {"turns": (TURNS, 2, "int64")}
     return compile_source(source, operations | {"goes_on": (GOES_ON, 2, "int64"), "ended": (ENDED, 1, "int64")})
 
 

@@ -119,6 +119,8 @@ class Bound(ABC):
             return self._arena[buffer.position : buffer.position + buffer.nbytes].view(numpy_dtype(buffer.dtype))
         if buffer.space == "input":
             return self._input(buffer).reshape(-1)
+        if buffer.space == "window":
+            raise KeyError(f"buffer {buffer.id} lies elsewhere in each turn of a loop")
         return (self._params if buffer.space == "param" else self._consts)[buffer.position].reshape(-1)
 
 

@@ -23,6 +23,7 @@ from graphc_codegen.program import (
     Buffer,
     Call,
     ChainKernel,
+    For,
     If,
     Kernel,
     LoopKernel,
@@ -37,7 +38,7 @@ from graphc_codegen.program import (
 )
 from graphc_codegen.run.bound import Array, Bound
 from graphc_codegen.scalars.halves import numpy_dtype
-from graphc_codegen.text.functions import safe
+from graphc_codegen.text.functions import LOOP_WORDS, WINDOW_WORDS, safe
 from graphc_codegen.text.render import Rendered
 from graphc_codegen.validate import Declared, operands
 
@@ -63,6 +64,7 @@ class CheckedBound(Bound):
             "load_flag": _load_flag,
             "goes_on": _load_flag,
             "ended": _never,
+            "turns": _turns,
             "move": _move,
             "__name__": "graphc_step",
         }
@@ -113,6 +115,10 @@ def _load_flag(step: _Step, first: int) -> int:
     return step.flag(first)
 
 
+def _turns(step: _Step, place: int) -> int:
+    return step.turn(place)
+
+
 def _never(step: _Step) -> int:
     return 0
 
@@ -144,9 +150,12 @@ class _Step:
         self._observe = observe
         self._program = rendered.program
         self._slots = rendered.slots
+        self._words = list(rendered.loops)
         self._declared = declared
         self._buffers = buffers
-        self._view = view
+        self._view_of = view
+        #: Where windows lie now, in bytes.
+        self._at: dict[int, int] = {}
         self._arena = arena
         # Buffers start at multiples of ALIGNMENT, so no block of that size belongs to two of them at a time.
         self._owner = np.full(-(-arena.size // ALIGNMENT), _NOBODY, np.int64)
@@ -165,6 +174,16 @@ class _Step:
                 while (yield stmt):
                     yield from self._statements(stmt.body)
                     yield from self._statements(stmt.condition)
+            elif isinstance(stmt, For):
+                for turn in range(stmt.count):
+                    if not (yield stmt):
+                        raise CheckedError(f"{_where(stmt)} ends before turn {turn}")
+                    self._at.update((w.buffer, w.begin + turn * w.step) for w in stmt.windows)
+                    yield from self._statements(stmt.body)
+                if (yield stmt):
+                    raise CheckedError(f"{_where(stmt)} has more than {stmt.count} turns")
+                for w in stmt.windows:
+                    del self._at[w.buffer]
             else:
                 taken = yield stmt
                 if isinstance(stmt, If):
@@ -191,6 +210,27 @@ class _Step:
         value = bool(self._readable(stmt, stmt.pred)[0])
         self._advance(value)
         return int(value)
+
+    def turn(self, place: int) -> int:
+        """The generated code asks whether a For, with the words from `place` on, has another turn."""
+        stmt = self._next
+        if not isinstance(stmt, For) or self._words[place + 1] != stmt.count:
+            raise CheckedError(f"the generated step begins a turn where the program has {_where(stmt)}")
+        turn = self._words[place]
+        more = turn < stmt.count
+        self._words[place] = turn + 1 if more else 0
+        self._advance(more)
+        for entry, within, begin, step in self._moving(place) if more else ():
+            have, inside = self._slots[entry], self._slots[within]
+            if self._at[have] != begin + turn * step or self._buffers[have].position != inside:
+                raise CheckedError(f"turn {turn} of {_where(stmt)} puts buffer {have} to a wrong place")
+        return int(more)
+
+    def _moving(self, place: int) -> list[list[int]]:
+        """(entry, entry of the buffer around it, bytes to its begin, bytes of a turn) of what a For moves."""
+        first = place + LOOP_WORDS
+        words = self._words[first : first + WINDOW_WORDS * self._words[place + 2]]
+        return [words[k : k + WINDOW_WORDS] for k in range(0, len(words), WINDOW_WORDS)]
 
     def call(self, name: str, first: int) -> None:
         """The generated code calls a kernel with `first`, or `~first` if all threads meet before."""
@@ -237,10 +277,27 @@ class _Step:
             read = [a for a, role in zip(arrays, roles, strict=True) if role == "in"]
             self._observe(call, read, [v for v, role in zip(views, roles, strict=True) if role != "in"])
 
+    def _whole(self, id: int) -> Buffer:
+        """The buffer in which a window lies; any other is its own."""
+        buffer = self._buffers[id]
+        while buffer.space == "window":
+            buffer = self._buffers[buffer.position]
+        return buffer
+
+    def _view(self, buffer: Buffer) -> Array:
+        """The flat array behind a buffer, a window where it is now."""
+        if buffer.space != "window":
+            return self._view_of(buffer)
+        if buffer.id not in self._at:
+            raise CheckedError(f"buffer {buffer.id} is used outside of its loop")
+        first = self._at[buffer.id] // ITEMSIZE[buffer.dtype]
+        return self._view(self._buffers[buffer.position])[first : first + buffer.size]
+
     def _readable(self, stmt: Stmt, id: int) -> Array:
         """The array of a buffer that may be read now."""
-        buffer = self._buffers[id]
-        if buffer.space == "arena" and buffer.size:  # Nobody needs to write an empty one.
+        buffer = self._whole(id)
+        id, own = buffer.id, self._buffers[id]
+        if buffer.space == "arena" and own.size:  # Nobody needs to write an empty one.
             if id in self._dead:
                 raise CheckedError(f"{_where(stmt)} reads buffer {id} after its last use")
             if id not in self._written:
@@ -249,12 +306,13 @@ class _Step:
             others = others[others != id]
             if others.size:
                 raise CheckedError(f"{_where(stmt)} reads buffer {id}, but buffer {others[0]} has been written over it")
-        view = self._view(buffer).view()
+        view = self._view(own).view()
         view.flags.writeable = False
         return view
 
     def _wrote(self, id: int) -> None:
-        buffer = self._buffers[id]
+        buffer = self._whole(id)
+        id = buffer.id
         if buffer.space == "arena":
             self._owner[self._blocks(buffer)] = id
             self._written.add(id)
@@ -286,6 +344,8 @@ def _where(stmt: Stmt | None) -> str:
     if stmt is None:
         return "nothing more"
     note = f" ({safe(stmt.note)})" if stmt.note else ""
+    if isinstance(stmt, For):
+        return f"a loop of {stmt.count} turns{note}"
     return f"{symbol(stmt.kernel)}{note}" if isinstance(stmt, Call) else f"if buffer {stmt.pred}{note}"
 
 

@@ -48,8 +48,13 @@ class NativeBound(Bound):
         self._cache_dir = cache_dir
         renew(self)
         program, slots = rendered.program, rendered.slots
-        self._table = np.zeros(max(1, len(slots)), np.int64)
         self._threads = program.threads
+        # Windows move: then each thread has a table of its own.
+        tables = self._threads if rendered.loops else 1
+        width = -(-max(1, len(slots)) * 8 // ALIGNMENT) * ALIGNMENT
+        self._tables = aligned_bytes(tables * width).view(np.int64).reshape(tables, -1)
+        width = -(-max(1, len(rendered.loops)) * 8 // ALIGNMENT) * ALIGNMENT
+        self._turns = aligned_bytes(self._threads * width).view(np.int64).reshape(self._threads, -1)
         self._pool = pool
         if pool is not None:
             pool.start()
@@ -61,16 +66,17 @@ class NativeBound(Bound):
         self._interrupted = self._contexts[:, WORDS["interrupted"]]
         self._loaded = loaded  # with the last reference the code would go
         self._entry = loaded.function(ENTRY)
+        self._begin_loops()
         base = int(self._arena.ctypes.data)
         entries: dict[int, list[int]] = {}
         for slot, id in enumerate(slots):
             buffer = self._buffers[id]
             if buffer.space == "arena":
-                self._table[slot] = base + buffer.position
+                self._tables[:, slot] = base + buffer.position
             elif buffer.space == "input":
                 entries.setdefault(buffer.position, []).append(slot)
-            else:
-                self._table[slot] = self._view(buffer).ctypes.data
+            elif buffer.space != "window":
+                self._tables[:, slot] = self._view(buffer).ctypes.data
         self._count = 1 + max((b.position for b in self._inputs), default=-1)
         self._entries = [np.array(entries.get(k, []), np.intp) for k in range(self._count)]
         self._bound: list[Any] = [None] * self._count
@@ -82,12 +88,14 @@ class NativeBound(Bound):
         # At which meeting of the threads loops end, beside the number of their last one: see `goes_on` in kernels.ll.j2.
         self._meeting = self._shared[ALIGNMENT:].view(np.int64)[2:3]
         # Lines of the first cache are not shared by the tickets of different threads.
-        self._tickets = aligned_bytes(count * -(-self._table.nbytes // ALIGNMENT) * ALIGNMENT).reshape(count, -1)
+        self._tickets = aligned_bytes(count * self._tables[0].nbytes).reshape(count, -1)
         self._profile = np.zeros((count, counted, len(COUNTED)), np.int64)
         self._failure = aligned_bytes(ALIGNMENT).view(np.int64)
         rows = aligned_bytes(count * CONTEXT).view(np.int64).reshape(count, -1)
         base = int(self._shared.ctypes.data)
-        rows[:, WORDS["table"]] = self._table.ctypes.data
+        tables = np.broadcast_to(self._tables, (count, self._tables.shape[1]))
+        rows[:, WORDS["table"]] = [int(t.ctypes.data) for t in tables]
+        rows[:, WORDS["loops"]] = [int(t.ctypes.data) for t in self._turns]
         rows[:, WORDS["thread"]] = range(count)
         rows[:, WORDS["barrier"]] = base
         rows[:, WORDS["scratch"]] = base + 2 * ALIGNMENT
@@ -132,11 +140,11 @@ class NativeBound(Bound):
         arrays = [np.empty((steps, *b.shape), numpy_dtype(b.dtype)) for b in buffers]
         if not steps:
             return arrays
-        words = int(self._table.ctypes.data)
         inputs = [
-            (words + 8 * int(slot), int(batches.ctypes.data), batches[0, ...].nbytes)
+            (int(table.ctypes.data) + 8 * int(slot), int(batches.ctypes.data), batches[0, ...].nbytes)
             for batches, slots in zip(queue, self._entries, strict=True)
             for slot in slots
+            for table in self._tables
         ]
         results = [
             (int(self._view(b).ctypes.data), int(array.ctypes.data), b.nbytes)
@@ -173,7 +181,7 @@ class NativeBound(Bound):
             if array is not bound[k]:
                 # The reference keeps the address valid until the next array takes its place.
                 bound[k] = array
-                self._table[self._entries[k]] = _address(array)
+                self._tables[:, self._entries[k]] = _address(array)
 
     def _interruptible(self, entry: Callable[[int], Made]) -> Made:
         """entry(context) of a step with loops, which Ctrl-C ends. Raises what Python's handler of the signal does."""
@@ -188,6 +196,11 @@ class NativeBound(Bound):
         """Forget an interrupt: a user's own loop may call the entry next."""
         self._interrupt[0] = self._meeting[0] = 0
         self._interrupted[:] = 0
+        self._begin_loops()
+
+    def _begin_loops(self) -> None:
+        """No For is in the middle of its turns."""
+        self._turns[:, : len(self._rendered.loops)] = self._rendered.loops
 
     def _failed(self, status: int) -> BaseException:
         """What made the step end with a status that is not 0; the next run may begin."""

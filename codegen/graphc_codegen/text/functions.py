@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from graphc_codegen.program import Call, Stmt, While, blocks, has_loops, symbol
+from graphc_codegen.program import Call, For, If, Stmt, While, blocks, has_loops, symbol
 from graphc_codegen.text.repeats import repeated
 
 #: Calls in one generated function; the time numba needs grows faster than their number.
@@ -24,16 +24,36 @@ class Function:
     shared: bool = False
 
 
+#: Words of a For before those of its windows: the turn that comes next, how many there are, and the number of entries that
+#: move; words of each of these: its place, that of the buffer it lies in, and bytes: where it begins there, and a turn's step.
+LOOP_WORDS, WINDOW_WORDS = 3, 4
+
+
 class Layout:
-    """Gives every distinct tuple of operands a range of the pointer table; with `distinct` every call its own."""
+    """Gives every distinct tuple of operands a range of the pointer table; with `distinct` every call its own.
+
+    `loops` has the words of every For, which `turns` of step.py reads (`LOOP_WORDS`).
+    """
 
     def __init__(self, distinct: bool = False) -> None:
         self.slots: list[int] = []
         self.calls: list[tuple[Call, int]] = []
+        self.loops: list[int] = []
         self._distinct = distinct
         self._known: dict[tuple[int, ...], int] = {}
 
-    def place(self, stmt: Stmt) -> str:
+    def enter(self, loop: For) -> int:
+        """The words of a For whose body has its entries; what `turns` is called with in step.py."""
+        moving: list[int] = []
+        for window in loop.windows:
+            within = self._first((window.within,))
+            for entry in [k for k, buffer in enumerate(self.slots) if buffer == window.buffer]:
+                moving += [entry, within, window.begin, window.step]
+        place = len(self.loops)
+        self.loops += [0, loop.count, len(moving) // WINDOW_WORDS, *moving]
+        return place
+
+    def place(self, stmt: Call | If | While) -> str:
         """What a kernel, `load_flag` or `goes_on` is called with in step.py."""
         first = self._first(stmt.args if isinstance(stmt, Call) else (stmt.pred,))
         if isinstance(stmt, Call):
@@ -116,6 +136,10 @@ class _Cutter:
             condition = self._block(stmt.condition)
             result += [*condition, f"while goes_on(ctx, {self.layout.place(stmt)}):"]
             return [*result, *_indented([*self._block(stmt.body), *condition] or ["pass"]), *_LEAVE]
+        if isinstance(stmt, For):
+            body = self._block(stmt.body)
+            result.append(f"while turns(ctx, {self.layout.enter(stmt)}):")
+            return [*result, *_indented(body or ["pass"]), *(_LEAVE if any(map(has_loops, stmt.body)) else ())]
         result.append(f"if load_flag(ctx, {self.layout.place(stmt)}):")
         result += _indented(self._block(stmt.then) or ["pass"])
         if stmt.orelse:

@@ -1,9 +1,11 @@
-"""Recurrent layers, unrolled over their fixed number of steps."""
+"""Recurrent layers: loops over the steps."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
+
+import numpy as np
 
 from graphc import ops
 from graphc.errors import ShapeError, user_loc
@@ -19,7 +21,7 @@ State = Any
 
 def rnn_step(x: Tensor, h: Tensor, w: Any, activation: Any = ops.tanh) -> Tensor:
     """activation(W x + b + U h + c)."""
-    made: Tensor = activation(_linear(x, w[0], w[2]) + _linear(h, w[1], w[3]))
+    made: Tensor = activation(_gates(x, h, w))
     return made
 
 
@@ -31,7 +33,7 @@ def relu_step(x: Tensor, h: Tensor, w: Any) -> Tensor:
 def lstm_step(x: Tensor, state: tuple[Tensor, Tensor], w: Any) -> tuple[Tensor, Tensor]:
     """Gates i, f, g, o of W x + b + U h + c: c = f c + i g, h = o tanh(c) (Hochreiter and Schmidhuber, 1997)."""
     h, c = state
-    gates = _linear(x, w[0], w[2]) + _linear(h, w[1], w[3])
+    gates = _gates(x, h, w)
     i, f, g, o = ops.split(gates, gates.shape[-1] // 4, -1)
     c = ops.sigmoid(f) * c + ops.sigmoid(i) * ops.tanh(g)
     return ops.sigmoid(o) * ops.tanh(c), c
@@ -44,6 +46,12 @@ def gru_step(x: Tensor, h: Tensor, w: Any) -> Tensor:
     br, bz, bn = ops.split(b, b.shape[-1] // 3, -1)
     n = ops.tanh(an + ops.sigmoid(ar + br) * bn)
     return n + ops.sigmoid(az + bz) * (h - n)
+
+
+def _gates(x: Tensor, h: Tensor, w: Any) -> Tensor:
+    """W x + b + c + U h: what is without the state comes first, so that a loop over steps leaves that out."""
+    given = _linear(x, w[0], w[2])
+    return (given if w[3] is None else ops.bias_add(given, w[3])) + _linear(h, w[1], None)
 
 
 def _linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -172,8 +180,8 @@ class _Recurrent(Cell):
                 f"{type(self).__name__}: x is {x.type}, expected three axes, the last of {self.input_size}",
                 loc=user_loc(),
             )
-        steps: Any = ops.unstack(x, 1 if self.batch_first else 0)
-        given = self._given(hx, steps[0])
+        steps = ops.swapaxes(x, 0, 1) if self.batch_first else x
+        given = self._given(hx, steps)
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         finals: list[State] = []
         for layer in range(self.num_layers):
@@ -183,41 +191,43 @@ class _Recurrent(Cell):
                 out, final = self._run(steps, given[len(finals)], weights, seq_length, suffix.endswith("reverse"))
                 outputs.append(out)
                 finals.append(final)
-            steps = [ops.concat(parts, -1) if len(parts) > 1 else parts[0] for parts in zip(*outputs, strict=True)]
+            steps = ops.concat(outputs, -1) if len(outputs) > 1 else outputs[0]
             if self.dropout and layer < self.num_layers - 1:
-                steps = [self.drop(s) for s in steps]
+                steps = self.drop(steps)
         state = tuple(ops.stack(parts) for parts in zip(*finals, strict=True)) if self._pair else ops.stack(finals)
-        return ops.stack(steps, 1 if self.batch_first else 0), state
+        return ops.swapaxes(steps, 0, 1) if self.batch_first else steps, state
 
-    def _given(self, hx: Any, first: Tensor) -> list[State]:
+    def _given(self, hx: Any, steps: Tensor) -> list[State]:
         """The state before, for each layer and direction."""
         count = self.num_layers * (2 if self.bidirectional else 1)
         if hx is None:
-            zeros = ops.zeros((count, first.shape[0], self.hidden_size), first.dtype)
+            zeros = ops.zeros((count, steps.shape[1], self.hidden_size), steps.dtype)
             hx = (zeros, zeros) if self._pair else zeros
         if self._pair:
             return list(zip(ops.unstack(hx[0]), ops.unstack(hx[1]), strict=True))
         return list(ops.unstack(hx))
 
     def _run(
-        self, steps: Any, state: State, weights: tuple[Any, ...], lengths: Any, backwards: bool
-    ) -> tuple[list[Tensor], State]:
+        self, steps: Tensor, state: State, weights: tuple[Any, ...], lengths: Any, backwards: bool
+    ) -> tuple[Tensor, State]:
         """The outputs of all steps, and the last state, of one direction of one layer."""
-        outputs: list[Any] = [None] * len(steps)
-        for t in reversed(range(len(steps))) if backwards else range(len(steps)):
-            made = self.step(steps[t], state, weights)
+
+        def turn(state: State, row: tuple[Tensor, ...]) -> tuple[State, Tensor]:
+            made = self.step(row[0], state, weights)
             output = made[0] if self._pair else made
             if lengths is None:
-                state = made
-            else:
-                inside = ops.expand_dims(lengths > t, 1)
-                output = ops.select(inside, output, ops.zeros_like(output))
-                state = (
-                    tuple(ops.select(inside, a, b) for a, b in zip(made, state, strict=True))
-                    if self._pair
-                    else ops.select(inside, made, state)
-                )
-            outputs[t] = output
+                return made, output
+            inside = ops.expand_dims(lengths > row[1], 1)
+            kept = (
+                tuple(ops.select(inside, a, b) for a, b in zip(made, state, strict=True))
+                if self._pair
+                else ops.select(inside, made, state)
+            )
+            return kept, ops.select(inside, output, ops.zeros_like(output))
+
+        count = steps.shape[0]
+        rows = (steps,) if lengths is None else (steps, Tensor(np.arange(count, dtype=np.int32)))
+        state, outputs = ops.scan(turn, state, rows, reverse=backwards)
         return outputs, state
 
 

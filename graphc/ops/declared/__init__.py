@@ -23,6 +23,7 @@ from graphc.ops.declared import (  # noqa: F401
     pooling,
     random,
     reduce,
+    scan,
     shape,
     softmax,
     special,

@@ -28,7 +28,7 @@ def _if_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return results[0]
 
 
-def _if_check(graph: Graph, node: Node) -> Iterator[str]:
+def check_closed(graph: Graph, node: Node) -> Iterator[str]:
     for name, sub in node.graphs():
         if sub.updates:
             yield f"its subgraph {name} updates parameters itself; a branch returns new versions instead"
@@ -40,7 +40,7 @@ def _if_grad(g: Builder, n: NodeView, *dys: Value | None) -> list[Value | None]:
     """An If over the branches' gradients; each runs its branch's forward again, on the captures."""
     captures = n.inputs[1:]
     given = [(slot, dy) for slot, dy in enumerate(dys) if dy is not None]
-    wanted = _differentiable(g, captures, [dy for _, dy in given])
+    wanted = differentiable(g, captures, [dy for _, dy in given])
     if not given or not wanted:
         return [None] * len(n.inputs)
     branches = {
@@ -53,7 +53,7 @@ def _if_grad(g: Builder, n: NodeView, *dys: Value | None) -> list[Value | None]:
     return grads
 
 
-def _differentiable(g: Builder, values: Sequence[Value], dys: Sequence[Value]) -> list[int]:
+def differentiable(g: Builder, values: Sequence[Value], dys: Sequence[Value]) -> list[int]:
     """Which values get a gradient: floats, and integers where the gradient of an integer is asked for."""
     integers = any(not g.type(dy).is_float for dy in dys)
     return [i for i, v in enumerate(values) if g.type(v).is_float or (integers and g.type(v).dtype != "bool")]
@@ -90,7 +90,7 @@ def _if_jvp(g: Builder, n: NodeView, *tangents: Value | None) -> list[Value | No
 def _branch_tangents(g: Builder, branch: Graph, wrt: list[int], slots: list[int]) -> Graph:
     """A graph of the branch's inputs and the tangents of inputs `wrt`: the tangents of results `slots`."""
     types = [branch.node(i).type for i in branch.inputs]
-    graph = _subgraph(g, f"{branch.name}_jvp", [*types, *(types[i] for i in wrt)])
+    graph = subgraph(g, f"{branch.name}_jvp", [*types, *(types[i] for i in wrt)])
     values = [Value(i) for i in graph.inputs]
     inputs, given = values[: len(types)], values[len(types) :]
     results = inline(graph, branch, inputs)
@@ -128,7 +128,7 @@ op(
     lower=Structural(),
     jvp=_if_jvp,
     batch=_if_batch,
-    check=_if_check,
+    check=check_closed,
     effect=True,
     doc="the results of subgraph `then` or `else`, which see only the captures; just one of them runs",
 )
@@ -164,7 +164,7 @@ def _while_grad(g: Builder, n: NodeView, *dys: Value | None) -> list[Value | Non
     """
     count = n.node.attrs["carried"]
     given = [dy for dy in dys if dy is not None]
-    wanted = _differentiable(g, n.inputs, given)
+    wanted = differentiable(g, n.inputs, given)
     if not given or not wanted:
         return [None] * len(n.inputs)
     turns = _while_counted(g, n.node, n.inputs, None)[0]
@@ -189,14 +189,14 @@ def _while_counted(g: Builder, node: Node, operands: Sequence[Value], limit: Val
     zero = g.constant(0, "int32")
     extra = [limit] if limit is not None else []
     types = [g.type(v) for v in (zero, *operands, *extra)]
-    test = _subgraph(g, node.attrs["cond"].name, types)
+    test = subgraph(g, node.attrs["cond"].name, types)
     inputs = [Value(i) for i in test.inputs]
     if limit is None:
         more = inline(test, node.attrs["cond"], inputs[1:])[0]
     else:
         more = Builder(test, g.region, g.scope, g.loc).Less(inputs[0], inputs[-1])
     test.set_results([("more", more)])
-    body = _subgraph(g, node.attrs["body"].name, types)
+    body = subgraph(g, node.attrs["body"].name, types)
     inputs = [Value(i) for i in body.inputs]
     b = Builder(body, g.region, g.scope, g.loc)
     made = inline(body, node.attrs["body"], inputs[1 : 1 + len(operands)])
@@ -211,7 +211,7 @@ def _turn_gradient(g: Builder, node: Node, wanted: list[int]) -> Graph:
     A carried value's adjoint is replaced, a capture's grows.
     """
     count = node.attrs["carried"]
-    graph = _subgraph(
+    graph = subgraph(
         g,
         f"{node.attrs['body'].name}_grad",
         [TensorType("int32", ()), *(g.type(node.inputs[i]) for i in wanted), *map(g.type, node.inputs)],
@@ -233,13 +233,13 @@ def _turn_gradient(g: Builder, node: Node, wanted: list[int]) -> Graph:
 
 def _positive(g: Builder, types: Sequence[TensorType]) -> Graph:
     """A condition: the first carried value is above 0."""
-    graph = _subgraph(g, "turns_left", types)
+    graph = subgraph(g, "turns_left", types)
     b = Builder(graph, g.region, g.scope, g.loc)
     graph.set_results([("more", b.Greater(Value(graph.inputs[0]), b.constant(0, "int32")))])
     return graph
 
 
-def _subgraph(g: Builder, name: str, types: Sequence[TensorType]) -> Graph:
+def subgraph(g: Builder, name: str, types: Sequence[TensorType]) -> Graph:
     graph = Graph(name, g.graph.ids)
     for type in types:
         graph.add("Input", types=(type,), region="state")
@@ -258,9 +258,9 @@ def _while_jvp(g: Builder, n: NodeView, *tangents: Value | None) -> list[Value |
     order += [len(types) + len(own) + k for k in range(len(held))]
     given = [*n.inputs, *start, *(tangents[i] for i in held)]
     kinds = [*types, *(types[i] for i in own), *(types[i] for i in held)]
-    cond = _subgraph(g, n.node.attrs["cond"].name, [kinds[k] for k in order])
+    cond = subgraph(g, n.node.attrs["cond"].name, [kinds[k] for k in order])
     cond.set_results([("more", inline(cond, n.node.attrs["cond"], _at(cond, order, range(len(types))))[0])])
-    body = _subgraph(g, f"{n.node.attrs['body'].name}_jvp", [kinds[k] for k in order])
+    body = subgraph(g, f"{n.node.attrs['body'].name}_jvp", [kinds[k] for k in order])
     inputs, moving = _at(body, order, range(len(types))), _at(body, order, range(len(types), len(kinds)))
     results = inline(body, n.node.attrs["body"], inputs)
     attrs = {"ys": len(own), "wrt": (*own, *held)}
@@ -323,7 +323,7 @@ op(
     lower=Structural(),
     jvp=_while_jvp,
     batch=_while_batch,
-    check=_if_check,
+    check=check_closed,
     effect=True,
     doc="the first `carried` operands, replaced by the results of subgraph `body` as long as `cond` gives true; both see the"
     " carried values and the captures",

@@ -82,6 +82,8 @@ def run(graph: Graph, inputs: Mapping[int, Any], *, exact: bool = True, keep: bo
 def _evaluate(node: Node, operands: list[Array], exact: bool) -> list[Array]:
     if node.op.name == "While":
         return _loop(node, operands, exact)
+    if node.op.name == "Scan":
+        return _scan(node, operands, exact)
     if node.op.name != "If":
         return apply(node.op, node.types, operands, node.attrs, exact)
     branch: Graph = node.attrs["then" if operands[0] else "else"]
@@ -95,6 +97,23 @@ def _loop(node: Node, operands: list[Array], exact: bool) -> list[Array]:
     while run(test, dict(zip(test.inputs, [*carried, *captures], strict=True)), exact=exact).results[0]:
         carried = run(body, dict(zip(body.inputs, [*carried, *captures], strict=True)), exact=exact).results
     return carried
+
+
+def _scan(node: Node, operands: list[Array], exact: bool) -> list[Array]:
+    attrs, body = node.attrs, node.attrs["body"]
+    c, s, turns, reverse = attrs["carried"], attrs["scanned"], attrs["length"], attrs["reverse"]
+    carried, scanned, captures = operands[:c], operands[c : c + s], operands[c + s :]
+    stacks = [np.empty(t.shape, evaluation_dtype(t, exact)) for t in node.types[c:]]
+    for k, stack in zip(attrs["stacks"], stacks, strict=True):
+        if k < c:
+            stack[-1 if reverse else 0] = carried[k]
+    for at in reversed(range(turns)) if reverse else range(turns):
+        taken = [*carried, *(x[at] for x in scanned), *captures]
+        made = run(body, dict(zip(body.inputs, taken, strict=True)), exact=exact).results
+        carried = made[:c]
+        for k, stack in zip(attrs["stacks"], stacks, strict=True):
+            stack[at + 1 if k < c and not reverse else at] = made[k]
+    return [*carried, *stacks]
 
 
 def last_uses(graph: Graph) -> dict[int, list[Value]]:

@@ -58,7 +58,7 @@ def _assign_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 def _assign_check(graph: Graph, node: Node) -> Iterator[str]:
     producer = graph.node(node.inputs[0].node)
-    if producer.op.name not in ("Param", "Assign", "If", "While", "Input", "Depend"):
+    if producer.op.name not in ("Param", "Assign", "If", "While", "Scan", "Input", "Depend"):
         yield f"operand 0 is the result of {producer.op.name}, not a version of a parameter"
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from graphc import dispatch
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcWarning, stacklevel, user_loc
 from graphc.ops.functional.core import Operand, as_bool, is_number
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.shapes import reshape
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.ops.tensor.tree import flatten, map_tensors, unflatten
 
 
 def choose(pred: Operand, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any) -> Any:
@@ -67,16 +69,69 @@ def fori_loop(lower: int, upper: int, body_fn: Callable[[int, Any], Any], init_v
     return value
 
 
-def scan(loop_func: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Tensor, length: int | None = None) -> Any:
-    """carry, y = loop_func(carry, xs[i]) along axis 0; returns the last carry and the ys stacked. Has gradients."""
-    count = len(xs) if length is None else length
-    if count > len(xs):
-        raise ArgumentValueError(f"scan: length {length} is more than xs has: {xs.type}", loc=user_loc())
+def scan(
+    loop_func: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any,
+    length: int | None = None,
+    reverse: bool = False,
+) -> Any:
+    """carry, y = loop_func(carry, xs[i]) along axis 0; returns the last carry and the ys stacked. Has gradients.
+
+    init, xs and y are tensors or nests of tensors; the axes 0 of xs are of one length, of which the first `length` places are
+    taken. With `reverse` the last one comes first; y[i] is still what xs[i] gives. In a compiled Cell loop_func is called to
+    be traced, not for each place: the time to compile does not grow with the length. Where carry changes its shapes, dtypes or
+    structure from turn to turn the turns are compiled one by one, and a GraphcWarning says so.
+
+    Raises ArgumentValueError where xs has fewer places than `length`, or places of different number.
+    """
+    rows, _ = flatten(xs)
+    sizes = {x.shape[0] if x.shape else 0 for x in rows}
+    if len(sizes) > 1 or (not rows and length is None):
+        types = ", ".join(str(x.type) for x in rows) or "no tensor"
+        raise ArgumentValueError(f"scan: xs must have axes 0 of one length, got {types}", loc=user_loc())
+    count = min(sizes, default=0) if length is None else length
+    if rows and count > min(sizes):
+        raise ArgumentValueError(f"scan: length {length} is more than xs has: {rows[0].type}", loc=user_loc())
+    active = dispatch.recorder.get()
+    if active is not None and not active.immediate and count > 1:
+        taken = xs if not rows or count == min(sizes) else map_tensors(lambda x: x[:count], xs)
+        init = _with_tensors(init)
+        done = active.scan(loop_func, init, taken, count, reverse)
+        if done is not None:
+            return done
+        warnings.warn(
+            "[GC123] ops.scan: what a turn carries on differs from what it begins with in shape, dtype or structure; its"
+            f" {count} turns are compiled one by one",
+            GraphcWarning,
+            stacklevel=stacklevel(),
+        )
     carry, ys = init, []
-    for i in range(count):
-        carry, y = loop_func(carry, xs[i])
+    for i in reversed(range(count)) if reverse else range(count):
+        carry, y = loop_func(carry, _place(xs, i))
         ys.append(y)
-    return carry, stack(ys)
+    return carry, _stacked(ys[::-1] if reverse else ys)
+
+
+def _place(xs: Any, i: int) -> Any:
+    return map_tensors(lambda x: x[i], xs)
+
+
+def _stacked(ys: list[Any]) -> Any:
+    """Nests of one structure as one of stacks."""
+    leaves = [flatten(y) for y in ys]
+    if not leaves:
+        return stack(ys)
+    return unflatten(leaves[0][1], [stack(same) for same in zip(*(each for each, _ in leaves), strict=True)])
+
+
+def _with_tensors(x: Any) -> Any:
+    """A nest with tensors in place of Python's numbers."""
+    if isinstance(x, (tuple, list)):
+        return type(x)(_with_tensors(y) for y in x)
+    if isinstance(x, dict):
+        return {k: _with_tensors(y) for k, y in x.items()}
+    return _numbers_as_tensors(x)
 
 
 __all__ = [
