@@ -89,7 +89,7 @@ def targets(name: str, args: Namespace, *, inputs: bool = False) -> list[Target]
         compat.install()
     if is_source(name):
         with redirect_stdout(sys.stderr):  # What the user's file prints is none of the command's output.
-            step, given = compiled_with_inputs(name)
+            step, given = compiled(name)
         return [Target(name, step, inputs=given)]
     if name.endswith(".py"):
         raise TargetError(
@@ -132,7 +132,7 @@ def _of_script(name: str, args: Namespace, inputs: bool) -> list[Target]:
     return made if number is None else [made[number - 1]]
 
 
-def compiled_with_inputs(target: str) -> tuple[CompiledStep, tuple[Any, ...] | None]:
+def compiled(target: str) -> tuple[CompiledStep, tuple[Any, ...] | None]:
     """The CompiledStep that FILE.py:ATTR names: ATTR itself, what it returns, or what compiling the (cell, inputs) it
     returns gives; and the inputs, if it gives any.
 
@@ -149,16 +149,6 @@ def compiled_with_inputs(target: str) -> tuple[CompiledStep, tuple[Any, ...] | N
         return found, None
     cell, inputs = _cell_and_inputs(target, found)
     return compile(cell, *inputs), tuple(inputs)
-
-
-def compiled(target: str) -> CompiledStep:
-    """The step of `compiled_with_inputs`."""
-    return compiled_with_inputs(target)[0]
-
-
-def graph_of(target: str) -> Graph:
-    """The graph that a dump, a file or FILE.py:ATTR names, as the compiler has it. Raises as `targets` and `Target.graph`."""
-    return targets(target, Namespace())[0].graph()
 
 
 def _cell_and_inputs(target: str, found: object) -> tuple[Any, Sequence[Any]]:

@@ -10,6 +10,7 @@ from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.op import Alias
 from graphc.lower import Lowered
 from graphc.lower.buffers import Held
+from graphc.recording.schedule import windows_of
 from graphc_codegen.program import ALIGNMENT, Buffer
 
 
@@ -24,12 +25,14 @@ def buffer_rows(
 ) -> tuple[BufferRow, ...]:
     """The table of buffers that are used. `alive`: the first and the last call of each. `weights`: names of parameters."""
     values = values_of(lowered.stages[-1].buffers.held)
+    for window, whole in windows_of(lowered.program.body).items():
+        values[whole] = sorted({*values.get(whole, ()), *values.get(window, ())})
     results = {b for b, _ in lowered.results}
     read_by_gradient = {b for c in calls if any(node_of[i].region == "backward" for i in c.nodes) for b in c.reads}
     names = {"input": lowered.inputs, "param": lowered.params}
     rows = []
     for b in lowered.program.buffers:
-        if b.id not in alive:
+        if b.id not in alive or b.space == "window":
             continue
         held = values.get(b.id, [])
         outside = graph.node(names[b.space][b.position]) if b.space in names else None
@@ -75,7 +78,7 @@ def _source(graph: Graph, value: Value, views: Set[int]) -> Value:
         node = graph.node(value.node)
         if node.op.name == "Assign":
             value = node.inputs[1]
-        elif isinstance(node.op.lower, Alias) or node.id in views:
+        elif isinstance(node.lower, Alias) or node.id in views:
             value = node.inputs[0]
         else:
             return value

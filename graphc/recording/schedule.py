@@ -73,9 +73,24 @@ def lifetimes(program: Program, schedule: Schedule, results: Sequence[int]) -> d
     }
 
 
+def windows_of(body: Sequence[Stmt]) -> dict[int, int]:
+    """For each window the buffer in which it lies in the end: what a turn of a loop reads there, it reads of that one."""
+    found: dict[int, int] = {}
+    for stmt in body:
+        if isinstance(stmt, For):
+            found |= {w.buffer: w.within for w in stmt.windows}
+        for block in blocks(stmt):
+            found |= windows_of(block)
+    for window in found:
+        while found[window] in found:
+            found[window] = found[found[window]]
+    return found
+
+
 def call_rows(program: Program, schedule: Schedule, lines: Sequence[int | None]) -> tuple[CallRow, ...]:
     """The table of calls; `lines` are their lines in step.py."""
     buffers: Mapping[int, Buffer] = {b.id: b for b in program.buffers}
+    windows = windows_of(program.body)
     rows = []
     for index, (placed, line) in enumerate(zip(schedule.calls, lines, strict=True)):
         call = placed.call
@@ -86,8 +101,8 @@ def call_rows(program: Program, schedule: Schedule, lines: Sequence[int | None])
                 kernel=symbol(call.kernel),
                 family=call.kernel.family,
                 nodes=call.nodes,
-                reads=tuple(dict.fromkeys(read)),
-                writes=tuple(dict.fromkeys(written)),
+                reads=tuple(dict.fromkeys(windows.get(b, b) for b in read)),
+                writes=tuple(dict.fromkeys(windows.get(b, b) for b in written)),
                 branch=placed.branch,
                 line=line,
                 flops=flops_of(call.kernel),
