@@ -21,11 +21,12 @@ from graphc.errors import ArgumentValueError, ExportError
 from graphc.files import write_atomic
 from graphc.inspect.sources import NoSourceError, Sources, literal
 from graphc.ir import Graph, Node, TensorType, Value, all_ops, walk
+from graphc.ir.op import Alias, ByAttributes
 from graphc.ir.text import INLINE_ELEMENTS
 from graphc.ir.types import HALVES, Array
 from graphc.ops.user_kernels import python_kernel
 
-_STRUCTURAL = ("Input", "Param", "Constant", "If", "While")
+_STRUCTURAL = ("Input", "Param", "Constant", "If", "While", "Scan")
 #: Words of the file's own.
 _WORDS = (
     "step",
@@ -220,6 +221,8 @@ class _Writer:
                 yield from self._if(node)
             elif node.op.name == "While":
                 yield from self._while(node)
+            elif node.op.name == "Scan":
+                yield from self._scan(node)
             else:
                 yield from self._call(node)
 
@@ -239,6 +242,9 @@ class _Writer:
         """A node of an op with a reference."""
         if node.op.name == "Constant":
             yield self._line(node, self._constant(node))
+            return
+        if isinstance(node.op.lower, ByAttributes) and isinstance(node.lower, Alias):
+            yield self._line(node, self._value(node.inputs[0]))
             return
         try:
             kernel = python_kernel(node.op)
@@ -358,6 +364,32 @@ class _Writer:
         inside += _assigned(carried, [self._value(r.value) for r in node.attrs["body"].results])
         yield from (f"    {line}".rstrip() for line in inside)
         self._variables |= dict(zip(node.outputs, carried, strict=True))
+
+    def _scan(self, node: Node) -> Iterator[str]:
+        """The loop; what turns make is collected in lists that have the names of the stacks."""
+        attrs, body = node.attrs, node.attrs["body"]
+        count, scanned, turns = attrs["carried"], attrs["scanned"], attrs["length"]
+        given = [*map(self._value, node.inputs)]
+        results, turn = [f"v{node.id}_{slot}" for slot in range(len(node.types))], f"t{node.id}"
+        carried, stacks = results[:count], dict(zip(results[count:], attrs["stacks"], strict=True))
+        yield from _assigned(carried, given[:count])
+        for name, k in stacks.items():
+            yield f"{name} = [{given[k]}]" if k < count else f"{name} = []"
+        yield f"for {turn} in {'reversed(' * attrs['reverse']}range({turns}){')' * attrs['reverse']}:  # {_about(node)}"
+        rows = [f"v{id}" for id in body.inputs[count : count + scanned]]
+        names = [*carried, *rows, *given[count + scanned :]]
+        self._variables |= {Value(i): name for i, name in zip(body.inputs, names, strict=True)}
+        inside = [f"{row} = np.asarray({x}[{turn}])" for row, x in zip(rows, given[count:], strict=False)]
+        inside += self._nodes(body)
+        made = [self._value(r.value) for r in body.results]
+        inside += [f"{name}.append({made[k]})" for name, k in stacks.items()]
+        inside += _assigned(carried, made[:count])
+        yield from (f"    {line}".rstrip() for line in inside or ["pass"])
+        for (name, _), type in zip(stacks.items(), node.types[count:], strict=True):
+            order = "[::-1]" * attrs["reverse"]
+            dtype = "float32" if type.dtype in HALVES else type.dtype
+            yield f"{name} = np.array({name}{order}, {dtype!r}).reshape({literal(type.shape)})"
+        self._variables |= dict(zip(node.outputs, results, strict=True))
 
 
 def _assigned(targets: Sequence[str], values: Sequence[str]) -> Iterator[str]:

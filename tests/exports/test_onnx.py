@@ -30,6 +30,7 @@ from graphc.ops.declared import reference  # noqa: E402
 
 #: Ops that have no ONNX: no operator, or one that no runtime has.
 REFUSED = {
+    "AllReduceStart", "AllReduceWait",
     "AppendLog", "Atan2", "Betainc", "Complex", "Conj", "Erfc", "Erfinv", "FFT", "GammaPath", "GammaSlope", "Igamma",
     "IgammaGradA", "Igammac", "Imag", "LogGamma", "MatrixExp", "NextAfter", "Pinv", "Polygamma", "Qr", "RandomPoisson",
     "Real", "Solve", "Svd", "Zeta",

@@ -111,6 +111,40 @@ def halving(request, tmp_path_factory):
     return Library(step.export(tmp_path_factory.mktemp("c") / "halving.so")[0])
 
 
+class Sequence(nn.Cell):
+    """Its loop reads rows and writes rows: windows that move, in a table of each thread."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.head = nn.LSTM(6, 16, bidirectional=True), nn.Dense(32, 3)
+
+    def construct(self, x, labels):
+        return ops.cross_entropy(self.head(self.lstm(x)[0][-1]), labels)
+
+
+@needs_compiler
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_loop_over_rows_gives_pythons_bits(threads, tmp_path):
+    graphc.set_seed(0)
+    net = Sequence()
+    cell = nn.TrainOneStepCell(net, nn.Momentum(net.trainable_params(), 0.1, 0.9))
+    x, labels = (
+        np.random.default_rng(0).standard_normal((12, 8, 6)).astype(np.float32),
+        np.arange(8, dtype=np.int32) % 3,
+    )
+    with debug(threads=threads), patch.multiple(cost, _MEET=-1e9, _MEET_EACH=0.0, _DISPATCH=-1e9):
+        step = graphc.compile(cell, x, labels)
+    assert "For(" in repr(step._lowered.program.body)
+    library = Library(step.export(tmp_path / "sequence")[0])
+    status, made = library.create()
+    assert status == 0
+    for _ in range(3):
+        loss = np.empty((), np.float32)
+        assert library.run(made, (x, labels), (loss,)) == 0
+        assert loss == step(x, labels).asnumpy()
+    library.destroy(made)
+
+
 @needs_compiler
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_c_program_trains_lenet_as_python_does(threads, tmp_path):

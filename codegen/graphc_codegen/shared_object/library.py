@@ -175,6 +175,8 @@ def _laid_out(exported: Exported, rendered: Rendered, header: str) -> tuple[byte
         ],
         "params": params,
         "slots": [place(buffers[id]) for id in rendered.slots],
+        "loops": rendered.loops,
+        "tables": program.threads if rendered.loops else 1,
         "features": needed(target),
         "alignment": ALIGNMENT,
         "context": CONTEXT,

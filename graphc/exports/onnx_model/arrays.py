@@ -36,9 +36,10 @@ def _assign(w: Writer, n: View, variable: str, value: str) -> str:
     return w("Identity", value)
 
 
-@rule("AllReduce")
-def _all_reduce(w: Writer, n: View, x: str) -> str:
-    """Of one process."""
+@rule("AllGather", "AllReduce", "AllToAll", "Broadcast", "Reduce", "ReduceScatter")
+def _collective(w: Writer, n: View, x: str) -> str:
+    if n["size"] != 1:
+        raise n.refuse(f"it is about {n['size']} processes")
     return w("Identity", x)
 
 

@@ -1,6 +1,8 @@
-"""Rules of If and While, whose parts are subgraphs; and the walk over a graph that applies every rule."""
+"""Rules of If, While and Scan, whose parts are subgraphs; and the walk over a graph that applies every rule."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from graphc.errors import ExportError
 from graphc.exports.onnx_model import arrays, elementwise, network, order, randomness, reductions
@@ -76,3 +78,36 @@ def _while(w: Writer, n: View, *operands: str) -> tuple[str, ...]:
     more = translate(inner, cond, _inner(cond, (*made, *captures)))
     _give(inner, [flag, *types], [*more, *made])
     return tuple(w.nodes("Loop", ["", first, *operands[:count]], count, body=inner.body))
+
+
+@rule("Scan")
+def _scan(w: Writer, n: View, *operands: str) -> tuple[str, ...]:
+    """ONNX's Scan goes over at least one operand, and stacks what turns make; what was there before them is put beside."""
+    count, scanned, turns, reverse = n["carried"], n["scanned"], n["length"], n["reverse"]
+    if not turns:
+        raise n.refuse("a loop of no turns")
+    body, stacks = n["body"], n["stacks"]
+    begin, rows, captures = operands[:count], operands[count : count + scanned], operands[count + scanned :]
+    inner = w.subgraph(body.name)
+    names = tuple(inner.name(f"{body.name}_{k}") for k in range(count + scanned))
+    types = [body.type(Value(id)) for id in body.inputs[: count + scanned]]
+    inner.body.inputs = list(zip(names, types, strict=True))
+    if not scanned:
+        rows = (w.array(np.zeros(turns, np.int64)),)
+        inner.body.inputs.append((inner.name(f"{body.name}_turn"), TensorType("int64", ())))
+    made = translate(inner, body, _inner(body, (*names, *captures)))
+    given = [body.type(r.value) for r in body.results]
+    wanted = [*range(count), *stacks]
+    _give(inner, [given[k] for k in wanted], [made[k] for k in wanted])
+    sides = {
+        "scan_input_directions": [int(reverse)] * len(rows),
+        "scan_output_directions": [int(reverse)] * len(stacks),
+    }
+    sides = {name: value for name, value in sides.items() if value}
+    results = [*w.nodes("Scan", [*begin, *rows], len(wanted), body=inner.body, num_scan_inputs=len(rows), **sides)]
+    for place, k in enumerate(stacks, count):
+        if k < count:
+            before = w("Unsqueeze", begin[k], w.ints(0))
+            pair = (results[place], before) if reverse else (before, results[place])
+            results[place] = w("Concat", *pair, axis=0)
+    return tuple(results)
