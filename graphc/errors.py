@@ -16,6 +16,8 @@ from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType
 
+from graphc.codes import CODES as CODES
+
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: Folders of the package whose lines count as the user's: they are written like user code.
 _USER_CODE = (os.path.join(_PACKAGE, "examples") + os.sep,)
@@ -154,68 +156,6 @@ def find_file(path: str) -> str:
         if file and file.endswith(os.sep + path):
             return str(file)
     return path
-
-
-#: Stable codes: what each means, for `graphc explain` and docs/errors.md.
-CODES: dict[str, str] = {
-    "GC100": "A value, attribute or argument that an op or cell does not accept.",
-    "GC101": "Shapes of operands do not fit each other.",
-    "GC102": "Two shapes cannot be broadcast together.",
-    "GC103": "A reshape changes the number of elements.",
-    "GC104": "A convolution or pooling window does not fit its input.",
-    "GC110": "A dtype that the op does not accept, or two dtypes that do not go together.",
-    "GC111": "Labels of a cross entropy have the wrong dtype or shape.",
-    "GC112": "A value of an argument that means something in MindSpore, but is not implemented here.",
-    "GC120": "The truth value of a traced tensor was asked for (`if`, `while`, `and`, `not`).",
-    "GC122": "The branches of a conditional return different structures, shapes or dtypes.",
-    "GC121": "A name is set in one branch of a conditional only.",
-    "GC124": "Python that cannot be converted: a `return` inside a loop over tensors, `yield`, `async`, patterns of `match`.",
-    "GC125": "Calls inside construct nest, or functions call themselves, more deeply than Python bears.",
-    "GC123": "A value that a loop carries changes its shape or dtype from one turn to the next.",
-    "GC130": "A Python value of a traced tensor was asked for; it is not known while tracing.",
-    "GC131": "A NumPy function was applied to a traced tensor.",
-    "GC132": "A traced tensor was used outside the trace that made it.",
-    "GC133": "A Cell's attributes were changed while it was traced: such a change happens once, at compile time.",
-    "GC134": "Python that runs once, when a Cell is compiled: random numbers, clocks, changes of globals, text of tensors.",
-    "GC140": "A Cell, a tensor or a module has no such attribute.",
-    "GC141": "Two parameters have the same name, or a Parameter was made inside construct.",
-    "GC142": "A parameter that should be trained does not belong to the network or cannot be trained.",
-    "GC150": "An op on the way to a gradient has no gradient.",
-    "GC151": "The network of a training cell must return one tensor.",
-    "GC152": "`sens` or `scale_sense` has the wrong type or shape.",
-    "GC153": "A gradient that a user wrote (`bprop`, InsertGradientOf, HookBackward) does not fit what it is the gradient of.",
-    "GC154": "The loss scale is at its floor, and gradients overflow all the same: every step is skipped.",
-    "GC155": "Parameters are to be trained, but nothing that is differentiated leads from the loss to them.",
-    "GC156": "A function transform (vmap, jvp, ...) cannot be applied: axes or tangents do not fit, or vmap writes a parameter.",
-    "GC161": "An overflow check that does not hold: it tests nothing, gradients bypass it, or an update does not wait for it.",
-    "GC162": "The text of a graph does not parse.",
-    "GC163": "A graph breaks a rule of the IR.",
-    "GC164": "An update of a training over several processes could differ between them.",
-    "GC170": "A compiled step was called with other shapes, dtypes or constants than it was compiled for.",
-    "GC171": "A Cell is compiled again and again, because something that it is compiled for keeps changing.",
-    "GC180": "The code generator failed: a bug in graphc.",
-    "GC181": "An op has no kernel for a dtype.",
-    "GC182": "An op, attribute or dtype has no lowering.",
-    "GC183": "A user's own kernel cannot be compiled, gives something else than its type rule says, or raised an exception.",
-    "GC184": "A step, or a value, needs more memory than can be had.",
-    "GC185": "A part of graphc failed in a way that it does not expect: a bug, or arguments that nobody has tried.",
-    "GC190": "A checkpoint does not match.",
-    "GC191": "The processes of a training disagree: they have made different graphs, or have different numbers of batches.",
-    "GC192": "The record of a training run is not what `graphc report` reads.",
-    "GC193": "A step, or a node of it, cannot be written in the form that an export is asked for.",
-    "GC200": "A data set's source or transform, a function of the user's, raised an exception.",
-    "GC201": "A data set's source or transform gave something that is no row of its columns.",
-    "GC202": "A worker process of a data set died, or could not be started.",
-    "GC203": "Samples of different shapes or dtypes cannot be one batch.",
-    "GC204": "A data set has no such samples or columns: it is empty, an index lies outside, names do not match.",
-    "GC205": "A data set's file is missing, cut off or not what its name says.",
-    "GC206": "A data set was read beyond its last epoch, or its state does not belong to it.",
-    "GC207": "A package that an image needs is not installed.",
-    "GC210": "A Model lacks what it is asked for, or its data set does not give what the network takes.",
-    "GC211": "A metric that has seen nothing was asked for its value, or its inputs do not fit each other.",
-    "GC212": "The loss is infinite or NaN, and LossMonitor ends the training.",
-    "GC213": "A value of a step is infinite or NaN, or above a bound: found by `find_nan` (docs/debugging.md).",
-}
 
 
 #: A message has so many lines at most, and a line so many characters.

@@ -23,6 +23,7 @@ BASE = {
     f"graphc.{m}"
     for m in (
         "attached",
+        "codes",
         "errors",
         "debug",
         "dispatch",
@@ -44,7 +45,8 @@ NN = OPS | {"graphc.nn"}
 #: What each part may import; imports inside functions count. What is not named here stands above all of these.
 ALLOWED = {
     "graphc.attached": set(),
-    "graphc.errors": set(),
+    "graphc.codes": set(),
+    "graphc.errors": {"graphc.codes"},
     "graphc.debug": set(),
     "graphc.dispatch": set(),
     "graphc.arguments": {"graphc.errors"},
@@ -79,6 +81,7 @@ LATE = {
     **{
         (f"graphc/cli/{file}.py", f"graphc.{module}"): "what is on disk is read without the compiler"
         for file, module in (
+            ("pages", "page"),
             ("measuring", "files"),
             ("measuring", "profiling.measure"),
             ("measuring", "profiling.report"),

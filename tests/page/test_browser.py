@@ -259,8 +259,8 @@ def test_keys(page, browser):
 def timed(step):
     """The record, as if every call took as many microseconds as its number."""
     record = step.record()
-    times = tuple(CallTime(k, (1e-3 * (k + 1), 0.0), 1.0) for k in range(len(record.calls)))
-    return dataclasses.replace(record, profile=Profile(10, 2.0, times, 100.0, 20.0))
+    times = tuple(CallTime(k, (1e-3 * (k + 1), 0.0), (0.0, 0.0), 1.0) for k in range(len(record.calls)))
+    return dataclasses.replace(record, profile=Profile(10, 2.0, 2.1, 1.0, times, (), 100.0, 20.0))
 
 
 def test_times(browser, tmp_path):
