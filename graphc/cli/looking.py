@@ -17,6 +17,7 @@ from graphc.inspect import show as printing
 from graphc.inspect.document import CallRow, document
 from graphc.inspect.layout import folded
 from graphc.inspect.listing import Line, Listing, short_dtype
+from graphc.inspect.saved import saved_record
 from graphc.inspect.why import schedule_text
 from graphc.scripts import TargetError
 from graphc.suggest import nearest, question
@@ -185,10 +186,17 @@ def _plain(name: str) -> str:
 
 def diff(args: Namespace) -> int:
     """Compare two graphs; 1 if they differ."""
-    difference = differences.compare(target(args.a, args).listing(), target(args.b, args).listing())
+    a, b = target(args.a, args), target(args.b, args)
+    difference = differences.compare(a.listing(), b.listing(), classes=(_classes(a), _classes(b)))
     text = differences.diff_text(difference, nodes=args.nodes) if not args.json else ""
     emit(plainjson.dumps(document(diff=difference.to_json())) if args.json else text, colour=False)
     return 1 if difference else 0
+
+
+def _classes(found: Target) -> dict[str, str]:
+    """The class by Cell path, where that is known: text alone does not tell."""
+    record = found.step.record() if found.step is not None else saved_record(found.path)
+    return {} if record is None else {c.path: c.class_ for c in record.cells}
 
 
 def width() -> int | None:
