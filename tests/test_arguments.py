@@ -44,6 +44,9 @@ _SHAPE = "Python's or MindSpore's protocol gives it"
 _HOOK = "a hook gets the run, whether it looks at it or not"
 #: Parameters that nothing reads, by file, function and name.
 UNREAD = {
+    "dataset/vision/filters.py RandomErasing.on_pil image": "it refuses every image of Pillow's",
+    "dataset/vision/tones.py OnBytes.on_bytes image": _ABSTRACT,
+    "dataset/vision/tones.py _Blended.other image": _ABSTRACT,
     "amp/managers.py LossScaleManager.update_loss_scale overflow": _ABSTRACT,
     "amp/managers.py FixedLossScaleManager.update_loss_scale overflow": "a fixed scale stays, whatever happens",
     "amp/scalers.py LossScaler.scale inputs": _ABSTRACT,

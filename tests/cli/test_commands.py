@@ -185,7 +185,7 @@ def test_targets_that_are_source(capsys, model):
     assert (listed["schema"], listed["version"], listed["passes"]["name"][:2]) == (
         "graphc.step",
         2,
-        ["trace", "autodiff"],
+        ["trace", "roll_loops"],
     )
 
 

@@ -217,6 +217,22 @@ LONG: dict[str, list[tuple[list[Array], dict[str, Any]]]] = {
         )
         for n, h, w in ((2, 300, 300), (100, 30, 30), (3000, 5, 5))
     ],
+    "GroupedConv2D": [
+        ([np.full((1, 800, 6, 7), 0.1, np.float32), np.full((6, 400, 3, 3), 0.3, np.float32)], _geometry(groups=2)),
+    ],
+    "GroupedConv2DBackpropInput": [
+        (
+            [np.full((1, 800, 6, 7), 0.1, np.float32), np.full((800, 3, 3, 3), 0.3, np.float32)],
+            _geometry(shape=(1, 6, 8, 9), groups=2),
+        )
+    ],
+    "GroupedConv2DBackpropFilter": [
+        (
+            [np.full((n, 2, h, w), 0.1, np.float32), np.full((n, 2, h + 1, w + 1), 0.3, np.float32)],
+            _geometry(shape=(2, 1, 2, 2), groups=2),
+        )
+        for n, h, w in ((2, 300, 300), (100, 30, 30), (3000, 5, 5))
+    ],
     "GatherGrad": [([np.full((70_000, 2), 0.1, np.float32), _indices(70_000)], {"shape": (4, 2)})],
     "Scatter": [
         ([np.full((4, 2), 0.5, np.float32), _indices(70_000), np.full((70_000, 2), 0.1, np.float32)], {"mode": "add"})

@@ -43,7 +43,8 @@ def conv(x: str, w: str, y: str, attrs: str) -> Graph:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_programs_agree_with_the_interpreter(threads: int) -> None:
     graph = graph_of(BLOCK)
-    assert sorted(names(graph)) == ["conv2d_filter_grad_winograd"] + ["conv2d_winograd"] * 4
+    # The phases of the strided one are four small convolutions.
+    assert sorted(names(graph)) == ["conv2d"] * 4 + ["conv2d_filter_grad_winograd"] + ["conv2d_winograd"] * 3
     lowered = lower(graph, canary=threads == 1, threads=threads)
     assert lowered.program.threads == threads
     assert races(lowered.program) == []
@@ -76,4 +77,4 @@ def test_gradients_of_few_pixels_stay_direct() -> None:
 def test_scratch_memory_has_room_for_each_thread(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRAPHC_NUM_THREADS", str(threads))
     kernels = [c.kernel for c in calls(lower(graph_of(BLOCK))) if isinstance(c.kernel, NamedKernel)]
-    assert {k["parts"] for k in kernels} == {min(threads, 16)}
+    assert {k["parts"] for k in kernels if k.name != "conv2d"} == {min(threads, 16)}

@@ -7,7 +7,7 @@ from typing import Any
 
 from graphc.dataset.core.dataset import Dataset, node
 from graphc.dataset.core.rows import Rows
-from graphc.dataset.core.streams import Done, Run, Stream, filled
+from graphc.dataset.core.streams import Run, Stream, filled
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
 
 
@@ -24,17 +24,17 @@ class _ZipStream(Stream):
     def read(self, count: int) -> Rows | None:
         if self._failure is not None:
             raise self._failure
-        parts: list[Done] = []
-        rows: list[Rows] = []
-        for child in self._children:
-            done = filled(child, count)
-            if done.rows is None:
-                if done.error is not None:
-                    raise done.error
-                return None
-            count = done.rows.count
-            parts.append(done)
-            rows.append(done.rows)
+        parts = [filled(child, count) for child in self._children[:1]]
+        for child in self._children[1:]:
+            parts.append(filled(child, parts[-1].rows.count if parts[-1].rows is not None else 1))
+        if any(p.rows is None and p.error is None for p in parts):
+            return None
+        for part in parts:
+            if part.rows is None:
+                assert part.error is not None
+                raise part.error
+        rows = [p.rows for p in parts if p.rows is not None]
+        count = min(r.count for r in rows)
         # Rows before one that fails are given; its turn comes after them, unless the pass is over before.
         failures = (d.error for d, r in pairs(parts, rows, strict=True) if r.count == count)
         self._failure = next((f for f in failures if f is not None), None)

@@ -19,6 +19,7 @@ CONV = {"n": 2, "ci": 3, "co": 5, "h": 10, "w": 10, "kh": 3, "kw": 3, "oh": 8, "
 POOL = {"planes": 40, "h": 8, "w": 8, "oh": 4, "ow": 4, "kh": 2, "kw": 2, "sh": 2, "sw": 2, "pt": 0, "pl": 0}
 ROWS = {"rows": 40, "cols": 24}
 INDEX = {"outer": 2, "size": 9, "inner": 40, "dtype": "float32"}
+COLLECTIVE = {"dtype": "float32", "count": 40, "received": 40}
 INDEXED = INDEX | {"count": 4, "index_dtype": "int32"}
 SINGLE, BATCH = test_single_images.Case(1, 4, 5, 9, 9), test_batch.Case(16, 3, 4, 9, 9)
 
@@ -47,6 +48,9 @@ PARAMS: dict[str, dict[str, Any]] = {
     "scatter": INDEXED | {"mode": "add"},
     "argsort": {"rows": 4, "size": 40, "parts": 4, "dtype": "float32", "descending": False},
     "search": {"rows": 2, "size": 9, "count": 40, "dtype": "float32", "right": False},
+    "collective_start": COLLECTIVE
+    | {"call": "all_reduce", "reduction": "sum", "group": 0, "size": 2, "root": 0, "tag": 0},
+    "collective_wait": COLLECTIVE | {"in_place": True},
     "log": {"site": 1, "capacity": 64, "dtypes": ("float32",), "sizes": (3,)},
     "custom": {
         "function": UserFunction("twice", lambda x: x + x, True, ()),
