@@ -6,7 +6,9 @@ docs/ir.md has the same as a grammar. Patterns are compiled at their first use: 
 from __future__ import annotations
 
 import json
-from typing import Literal
+from typing import Literal, NoReturn
+
+from graphc.errors import ParseError
 
 Region = Literal["forward", "backward", "overflow", "optimizer", "state"]
 #: The regions, in the order in which they are shown.
@@ -45,3 +47,32 @@ def unquoted(name: str) -> str:
 def quoted(name: str) -> str:
     """A name as a JSON string: as it is where it can be printed, in whatever script; else in ASCII, escaped."""
     return json.dumps(name, ensure_ascii=not name.isprintable())
+
+
+class Lines:
+    """A text that is read line by line; what is wrong is said with the number of the line."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = text.split("\n")
+        self.position = 0
+
+    def fail(self, message: str) -> NoReturn:
+        line = self.lines[self.position - 1] if self.position else ""
+        raise ParseError(f"line {self.position} of the graph's text: {message}", details=[line.strip()[:200]])
+
+    def peek(self) -> str | None:
+        """The next line that is not empty, stripped; None at the end."""
+        while self.position < len(self.lines):
+            line = self.lines[self.position].strip()
+            if line:
+                return line
+            self.position += 1
+        return None
+
+    def next(self) -> str:
+        line = self.peek()
+        self.position += 1
+        if line is None:
+            self.position = len(self.lines)
+            self.fail("the text ends inside a graph")
+        return line

@@ -50,7 +50,7 @@ ALLOWED = {
     "graphc.debug": set(),
     "graphc.dispatch": set(),
     "graphc.arguments": {"graphc.errors"},
-    "graphc.grammar": set(),
+    "graphc.grammar": {"graphc.errors", "graphc.codes"},
     "graphc.instead": set(),
     "graphc.suggest": {"graphc.errors", "graphc.instead"},
     "graphc.frames": {"graphc.errors", "graphc.debug"},

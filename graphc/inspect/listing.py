@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from graphc.errors import ParseError
-from graphc.grammar import ABOUT, BLOCK, HEAD, NODE, REGIONS, RESULT, STRING, TAKEN, UPDATE, VALUE, unquoted
+from graphc.grammar import ABOUT, BLOCK, HEAD, NODE, REGIONS, RESULT, STRING, TAKEN, UPDATE, VALUE, Lines, unquoted
 
 #: Where a node stands: () in the outer graph, else ((owner id, attribute), ...) from outside in.
 Path = tuple[tuple[int, str], ...]
@@ -106,34 +106,12 @@ def read_listing(text: str) -> Listing:
     return Listing(name, text, reader.found, reader.blocks)
 
 
-class _Reader:
+class _Reader(Lines):
     def __init__(self, text: str) -> None:
-        self.lines = text.split("\n")
-        self.position = 0
+        super().__init__(text)
         self.found: dict[int, Line] = {}
         self.blocks: list[Block] = []
         self._node, self._about = re.compile(NODE), re.compile(ABOUT)
-
-    def fail(self, message: str) -> NoReturn:
-        line = self.lines[self.position - 1] if self.position else ""
-        raise ParseError(f"line {self.position} of the graph's text: {message}", details=[line.strip()[:200]])
-
-    def peek(self) -> str | None:
-        """The next line that is not empty, stripped; None at the end."""
-        while self.position < len(self.lines):
-            line = self.lines[self.position].strip()
-            if line:
-                return line
-            self.position += 1
-        return None
-
-    def next(self) -> str:
-        line = self.peek()
-        self.position += 1
-        if line is None:
-            self.position = len(self.lines)
-            self.fail("the text ends inside a graph")
-        return line
 
     def graph(self, head: str, path: Path) -> str:
         match = re.match(HEAD, head)

@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 import numpy as np
 
 from graphc.errors import GraphcError, Loc, ParseError
-from graphc.grammar import ABOUT, BLOCK, HEAD, NODE, RESULT, STRING, TAKEN, UPDATE, VALUE, unquoted
+from graphc.grammar import ABOUT, BLOCK, HEAD, NODE, RESULT, STRING, TAKEN, UPDATE, VALUE, Lines, unquoted
 from graphc.ir.graph import REGIONS, Data, Graph, Ids, Origin, Region, Value
 from graphc.ir.op import get_op
 from graphc.ir.types import TensorType, parse_type
@@ -38,32 +38,10 @@ def parse(text: str, constants: Mapping[str, np.ndarray[Any, Any]] | None = None
     return graph
 
 
-class _Reader:
+class _Reader(Lines):
     def __init__(self, text: str, constants: Mapping[str, np.ndarray[Any, Any]]) -> None:
-        self.lines = text.split("\n")
-        self.position = 0
+        super().__init__(text)
         self.constants = constants
-
-    def fail(self, message: str) -> NoReturn:
-        line = self.lines[self.position - 1] if self.position else ""
-        raise ParseError(f"line {self.position} of the graph's text: {message}", details=[line.strip()[:200]])
-
-    def peek(self) -> str | None:
-        """The next line that is not empty, stripped; None at the end."""
-        while self.position < len(self.lines):
-            line = self.lines[self.position].strip()
-            if line:
-                return line
-            self.position += 1
-        return None
-
-    def next(self) -> str:
-        line = self.peek()
-        self.position += 1
-        if line is None:
-            self.position = len(self.lines)
-            self.fail("the text ends inside a graph")
-        return line
 
     def graph(self, head: str, ids: Ids) -> Graph:
         match = re.match(HEAD, head)
