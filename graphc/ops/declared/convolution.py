@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,18 +73,6 @@ def _conv_filter_ref(dy: Array, x: Array, shape: tuple[int, ...], **attrs: Any) 
     return dw
 
 
-def _conv_attrs(n: NodeView) -> dict[str, Any]:
-    return {"pad": n.pad, "stride": n.stride, "dilation": n.dilation}
-
-
-def _conv_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
-    attrs = _conv_attrs(n)
-    return [
-        g.Conv2DBackpropInput(dy, n.weight, shape=n.type(n.x).shape, **attrs),
-        g.Conv2DBackpropFilter(dy, n.x, shape=n.type(n.weight).shape, **attrs),
-    ]
-
-
 def _conv_batch(g: Builder, m: Mapped) -> Sequence[Value]:
     """More images; for mapped weights more output channels; for both a loop."""
     if all(m.mapped):
@@ -151,11 +139,7 @@ _CONV_CASES: tuple[Mapping[str, Any], ...] = (
 )
 
 
-def _conv_samples(first: str, second: str) -> Iterator[Sample]:
-    return _samples_of(_CONV_CASES, first, second)
-
-
-def _samples_of(cases: Sequence[Mapping[str, Any]], first: str, second: str) -> Iterator[Sample]:
+def _samples(cases: Sequence[Mapping[str, Any]], first: str, second: str) -> Iterator[Sample]:
     for case in cases:
         attrs = {"dilation": (1, 1)} | {k: case[k] for k in ("pad", "stride", "dilation", "groups") if k in case}
         plane = output_plane("Conv2D", case["x"][2:], case["w"][2:], attrs)
@@ -177,60 +161,87 @@ def _adjoint_infer(name: str) -> TypeRule:
     return infer
 
 
-_CONV_ATTRS = {"pad": (0, 0, 0, 0), "stride": (1, 1), "dilation": (1, 1)}
+class _Three(NamedTuple):
+    """Of a convolution, its gradient for the images and its gradient for the weights."""
 
-op(
+    convolve: Any
+    images: Any
+    weights: Any
+
+
+def _declare(
+    name: str,
+    more: Mapping[str, Any],
+    infer: TypeRule,
+    refs: _Three,
+    batches: _Three,
+    cases: Sequence[Mapping[str, Any]],
+    doc: str,
+) -> None:
+    """A convolution and its two gradients, which are each other's gradients. `more`: attributes beside its geometry."""
+    attrs = {"pad": (0, 0, 0, 0), "stride": (1, 1), "dilation": (1, 1), **more}
+    images, weights = f"{name}BackpropInput", f"{name}BackpropFilter"
+
+    def made(g: Builder, n: NodeView, op: str, x: Value, y: Value, like: Value | None = None) -> Value:
+        shape = {} if like is None else {"shape": n.type(like).shape}
+        result: Value = getattr(g, op)(x, y, **shape, **{a: getattr(n, a) for a in attrs})
+        return result
+
+    op(
+        name,
+        "x weight",
+        attrs=attrs,
+        infer=infer,
+        ref=refs.convolve,
+        grad=lambda g, n, d: [made(g, n, images, d, n.weight, n.x), made(g, n, weights, d, n.x, n.weight)],
+        lower=Kernel(
+            lambda k, inputs, outputs, attrs: k.convolve(inputs[0], inputs[1], outputs[0], _geometry(attrs)),
+            double=doubles.convolve,
+        ),
+        batch=batches.convolve,
+        samples=lambda: _samples(cases, "x", "w"),
+        doc=doc,
+    )
+    op(
+        images,
+        "dy weight",
+        attrs={"shape": REQUIRED, **attrs},
+        infer=_adjoint_infer(images),
+        ref=refs.images,
+        grad=lambda g, n, d: [made(g, n, name, d, n.weight), made(g, n, weights, n.dy, d, n.weight)],
+        lower=Kernel(
+            lambda k, inputs, outputs, attrs: k.convolve_input(inputs[0], inputs[1], outputs[0], _geometry(attrs)),
+            double=doubles.convolve_input,
+        ),
+        batch=batches.images,
+        samples=lambda: _samples(cases, "dy", "w"),
+        doc=f"gradient of {name} for its images",
+    )
+    op(
+        weights,
+        "dy x",
+        attrs={"shape": REQUIRED, **attrs},
+        infer=_adjoint_infer(weights),
+        ref=refs.weights,
+        grad=lambda g, n, d: [made(g, n, name, n.x, d), made(g, n, images, n.dy, d, n.x)],
+        lower=Kernel(
+            lambda k, inputs, outputs, attrs: k.weight_gradient(inputs[0], inputs[1], outputs[0], _geometry(attrs)),
+            double=doubles.weight_gradient,
+        ),
+        batch=batches.weights,
+        samples=lambda: _samples(cases, "dy", "x"),
+        doc=f"gradient of {name} for its weights",
+    )
+
+
+_declare(
     "Conv2D",
-    "x weight",
-    attrs=_CONV_ATTRS,
-    infer=_conv_infer,
-    ref=_conv_ref,
-    grad=_conv_grad,
-    lower=Kernel(
-        lambda k, inputs, outputs, attrs: k.convolve(inputs[0], inputs[1], outputs[0], _geometry(attrs)),
-        double=doubles.convolve,
-    ),
-    batch=_conv_batch,
-    samples=lambda: _conv_samples("x", "w"),
-    doc="cross-correlation of images with [out, in, kh, kw] weights",
-)
-
-op(
-    "Conv2DBackpropInput",
-    "dy weight",
-    attrs={"shape": REQUIRED, **_CONV_ATTRS},
-    infer=_adjoint_infer("Conv2DBackpropInput"),
-    ref=_conv_input_ref,
-    grad=lambda g, n, d: [
-        g.Conv2D(d, n.weight, **_conv_attrs(n)),
-        g.Conv2DBackpropFilter(n.dy, d, shape=n.type(n.weight).shape, **_conv_attrs(n)),
-    ],
-    lower=Kernel(
-        lambda k, inputs, outputs, attrs: k.convolve_input(inputs[0], inputs[1], outputs[0], _geometry(attrs)),
-        double=doubles.convolve_input,
-    ),
-    batch=_input_batch,
-    samples=lambda: _conv_samples("dy", "w"),
-    doc="gradient of Conv2D for its images",
-)
-
-op(
-    "Conv2DBackpropFilter",
-    "dy x",
-    attrs={"shape": REQUIRED, **_CONV_ATTRS},
-    infer=_adjoint_infer("Conv2DBackpropFilter"),
-    ref=_conv_filter_ref,
-    grad=lambda g, n, d: [
-        g.Conv2D(n.x, d, **_conv_attrs(n)),
-        g.Conv2DBackpropInput(n.dy, d, shape=n.type(n.x).shape, **_conv_attrs(n)),
-    ],
-    lower=Kernel(
-        lambda k, inputs, outputs, attrs: k.weight_gradient(inputs[0], inputs[1], outputs[0], _geometry(attrs)),
-        double=doubles.weight_gradient,
-    ),
-    batch=_filter_batch,
-    samples=lambda: _conv_samples("dy", "x"),
-    doc="gradient of Conv2D for its weights",
+    {},
+    _conv_infer,
+    _Three(_conv_ref, _conv_input_ref, _conv_filter_ref),
+    _Three(_conv_batch, _input_batch, _filter_batch),
+    _CONV_CASES,
+    "cross-correlation of images with [out, in, kh, kw] weights",
 )
 
 
@@ -250,37 +261,21 @@ def _grouped_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (TensorType(dtype, (x.shape[0], w.shape[0], *plane)),)
 
 
-def _apart(x: Array, axis: int, groups: int) -> list[Array]:
-    return np.split(x, groups, axis)
-
-
 def _grouped_ref(x: Array, weight: Array, groups: int, **attrs: Any) -> Array:
-    parts = zip(_apart(x, 1, groups), _apart(weight, 0, groups), strict=True)
+    parts = zip(np.split(x, groups, 1), np.split(weight, groups, 0), strict=True)
     return np.concatenate([_conv_ref(a, b, **attrs) for a, b in parts], 1)
 
 
 def _grouped_input_ref(dy: Array, weight: Array, shape: tuple[int, ...], groups: int, **attrs: Any) -> Array:
     part = (shape[0], shape[1] // groups, *shape[2:])
-    parts = zip(_apart(dy, 1, groups), _apart(weight, 0, groups), strict=True)
+    parts = zip(np.split(dy, groups, 1), np.split(weight, groups, 0), strict=True)
     return np.concatenate([_conv_input_ref(a, b, part, **attrs) for a, b in parts], 1)
 
 
 def _grouped_filter_ref(dy: Array, x: Array, shape: tuple[int, ...], groups: int, **attrs: Any) -> Array:
     part = (shape[0] // groups, *shape[1:])
-    parts = zip(_apart(dy, 1, groups), _apart(x, 1, groups), strict=True)
+    parts = zip(np.split(dy, groups, 1), np.split(x, groups, 1), strict=True)
     return np.concatenate([_conv_filter_ref(a, b, part, **attrs) for a, b in parts], 0)
-
-
-def _grouped_attrs(n: NodeView) -> dict[str, Any]:
-    return {**_conv_attrs(n), "groups": n.groups}
-
-
-def _grouped_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
-    attrs = _grouped_attrs(n)
-    return [
-        g.GroupedConv2DBackpropInput(dy, n.weight, shape=n.type(n.x).shape, **attrs),
-        g.GroupedConv2DBackpropFilter(dy, n.x, shape=n.type(n.weight).shape, **attrs),
-    ]
 
 
 def _images_folded(shape: bool) -> BatchRule:
@@ -302,63 +297,13 @@ _GROUPED_CASES: tuple[Mapping[str, Any], ...] = (
 )
 
 
-def _grouped_samples(first: str, second: str) -> Iterator[Sample]:
-    return _samples_of(_GROUPED_CASES, first, second)
-
-
-_GROUPED_ATTRS = {**_CONV_ATTRS, "groups": REQUIRED}
-
-op(
+_declare(
     "GroupedConv2D",
-    "x weight",
-    attrs=_GROUPED_ATTRS,
-    infer=_grouped_infer,
-    ref=_grouped_ref,
-    grad=_grouped_grad,
-    lower=Kernel(
-        lambda k, inputs, outputs, attrs: k.convolve(inputs[0], inputs[1], outputs[0], _geometry(attrs)),
-        double=doubles.convolve,
-    ),
-    batch=_images_folded(shape=False),
-    samples=lambda: _grouped_samples("x", "w"),
-    doc="cross-correlation of images whose channels are divided into groups with [out, in / groups, kh, kw] weights; with as many"
+    {"groups": REQUIRED},
+    _grouped_infer,
+    _Three(_grouped_ref, _grouped_input_ref, _grouped_filter_ref),
+    _Three(_images_folded(shape=False), _images_folded(shape=True), loop),
+    _GROUPED_CASES,
+    "cross-correlation of images whose channels are divided into groups with [out, in / groups, kh, kw] weights; with as many"
     " groups as channels a depthwise convolution",
-)
-
-op(
-    "GroupedConv2DBackpropInput",
-    "dy weight",
-    attrs={"shape": REQUIRED, **_GROUPED_ATTRS},
-    infer=_adjoint_infer("GroupedConv2DBackpropInput"),
-    ref=_grouped_input_ref,
-    grad=lambda g, n, d: [
-        g.GroupedConv2D(d, n.weight, **_grouped_attrs(n)),
-        g.GroupedConv2DBackpropFilter(n.dy, d, shape=n.type(n.weight).shape, **_grouped_attrs(n)),
-    ],
-    lower=Kernel(
-        lambda k, inputs, outputs, attrs: k.convolve_input(inputs[0], inputs[1], outputs[0], _geometry(attrs)),
-        double=doubles.convolve_input,
-    ),
-    batch=_images_folded(shape=True),
-    samples=lambda: _grouped_samples("dy", "w"),
-    doc="gradient of GroupedConv2D for its images",
-)
-
-op(
-    "GroupedConv2DBackpropFilter",
-    "dy x",
-    attrs={"shape": REQUIRED, **_GROUPED_ATTRS},
-    infer=_adjoint_infer("GroupedConv2DBackpropFilter"),
-    ref=_grouped_filter_ref,
-    grad=lambda g, n, d: [
-        g.GroupedConv2D(n.x, d, **_grouped_attrs(n)),
-        g.GroupedConv2DBackpropInput(n.dy, d, shape=n.type(n.x).shape, **_grouped_attrs(n)),
-    ],
-    lower=Kernel(
-        lambda k, inputs, outputs, attrs: k.weight_gradient(inputs[0], inputs[1], outputs[0], _geometry(attrs)),
-        double=doubles.weight_gradient,
-    ),
-    batch=loop,
-    samples=lambda: _grouped_samples("dy", "x"),
-    doc="gradient of GroupedConv2D for its weights",
 )
