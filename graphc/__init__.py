@@ -36,6 +36,7 @@ from graphc.errors import (
     NestingError,
     NonFiniteError,
     NonFiniteWarning,
+    PaddingError,
     ParseError,
     RecompileWarning,
     RecordError,
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
     from graphc import testing as testing
     from graphc import train as train
     from graphc.amp import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager, build_train_network
-    from graphc.api import CompiledStep, compile
+    from graphc.api import CompiledStep
     from graphc.checkpoint import (
         async_ckpt_thread_status,
         ckpt_to_safetensors,
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
         safetensors_to_ckpt,
         save_checkpoint,
     )
+    from graphc.compiling import compile
     from graphc.context import GRAPH_MODE, PYNATIVE_MODE, ParallelMode, get_context, set_context
     from graphc.exports.function import export
     from graphc.function import jit, jit_class, ms_function
@@ -115,8 +117,10 @@ if TYPE_CHECKING:
     )
     from graphc.ops.tensor.generator import Generator, default_generator, initial_seed, manual_seed, seed
     from graphc.ops.tensor.mutable import mutable
+    from graphc.ops.tensor.parameter import Parameter, ParameterTuple
     from graphc.ops.tensor.seed import get_rng_state, get_seed, set_rng_state, set_seed
-    from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
+    from graphc.ops.tensor.tensor import Tensor
+    from graphc.padded import BucketedStep
     from graphc.parallel import get_auto_parallel_context, reset_auto_parallel_context, set_auto_parallel_context
     from graphc.train import (
         BackupAndRestore,
@@ -146,7 +150,9 @@ __version__ = "0.1.0"
 _LAZY = {
     "graphc": "amp common compat context dataset ir nn numpy ops parallel passes testing train",
     "graphc.amp": "DynamicLossScaleManager FixedLossScaleManager LossScaleManager build_train_network",
-    "graphc.api": "CompiledStep compile",
+    "graphc.api": "CompiledStep",
+    "graphc.compiling": "compile",
+    "graphc.padded": "BucketedStep",
     "graphc.checkpoint": "async_ckpt_thread_status ckpt_to_safetensors load_checkpoint load_checkpoint_async load_param_into_net"
     " safetensors_to_ckpt save_checkpoint",
     "graphc.context": "GRAPH_MODE PYNATIVE_MODE ParallelMode get_context set_context",
@@ -159,7 +165,8 @@ _LAZY = {
     " half int8 int16 int32 int64 intc intp long short single ubyte uint8 uint16 uint32 uint64 uintc uintp ushort",
     "graphc.ops.tensor.mutable": "mutable",
     "graphc.ops.tensor.seed": "get_rng_state get_seed set_rng_state set_seed",
-    "graphc.ops.tensor.tensor": "Parameter ParameterTuple Tensor",
+    "graphc.ops.tensor.parameter": "Parameter ParameterTuple",
+    "graphc.ops.tensor.tensor": "Tensor",
     "graphc.parallel": "get_auto_parallel_context reset_auto_parallel_context set_auto_parallel_context",
     "graphc.train": (
         "BackupAndRestore Callback CheckpointConfig DatasetHelper EarlyStopping History LambdaCallback LearningRateScheduler"
@@ -170,14 +177,14 @@ _LAZY = {
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}
 
 __all__ = [
-    "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "BackupAndRestore", "Callback",
+    "GRAPH_MODE", "PYNATIVE_MODE", "ArgumentTypeError", "ArgumentValueError", "BackupAndRestore", "BucketedStep", "Callback",
     "CheckpointConfig", "CheckpointError", "CompileError", "CompiledStep", "DType", "DTypeError", "DataError",
     "DatasetHelper", "DynamicLossScaleManager", "EarlyStopping", "ExportError", "FixedLossScaleManager", "Generator",
     "GradientError",
     "GraphcError", "GraphcWarning", "History", "InternalError", "KernelError", "LambdaCallback",
     "LearningRateScheduler", "LossMonitor", "LossScaleError", "LossScaleManager", "LossScaleWarning", "LoweringError",
     "MissingPackageError", "Model", "ModelCheckpoint", "NestingError", "NonFiniteError", "NonFiniteWarning",
-    "OnRequestExit", "ParallelMode", "Parameter",
+    "OnRequestExit", "PaddingError", "ParallelMode", "Parameter",
     "ParameterTuple", "ParseError", "RecompileWarning", "RecordError", "ReduceLROnPlateau", "RunContext", "ShapeError",
     "SignatureError", "StepMemoryError", "SummaryCollector", "SummaryRecord", "Tensor", "TimeMonitor",
     "TraceAttributeError", "TraceError", "TraceTypeError", "TransformError", "UntrainedWarning", "VerifyError",

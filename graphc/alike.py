@@ -14,10 +14,10 @@ from graphc.context import is_data_parallel
 from graphc.ir import Graph
 from graphc.ir import walk as walk_nodes
 from graphc.ops.functional.printing import PrintLog
-from graphc.passes.uniform import check_alike, is_collective
+from graphc.passes.uniform import PEERS, check_alike, is_collective
 
 if TYPE_CHECKING:
-    from graphc.ops.tensor.tensor import Parameter
+    from graphc.ops.tensor.parameter import Parameter
 
 #: How far apart the random states of processes are: each draw moves a state on by one.
 _APART = 1 << 48
@@ -31,22 +31,23 @@ def meet(graph: Graph, params: Mapping[int, Parameter]) -> bool:
 
     params: the Parameters by node id. DisagreementError GC191 in all processes if one of them has other collectives. In a
     data-parallel mode the whole graph must be the same, and VerifyError GC164 if updates could differ. Then all parameters
-    become those of the first process, but for those with `layerwise_parallel`; random states become different ones, whose
-    difference is the same for ever.
+    become those of the first process, but for those with `layerwise_parallel` and for parts; random states become different
+    ones, whose difference is the same for ever.
     """
     world = processes.started()
     if world is None:
         return False
-    own = [id for id, p in params.items() if p.is_random_state or p.layerwise_parallel]
+    own = [id for id, p in params.items() if p.is_random_state or p.layerwise_parallel or p.cut is not None]
     if is_data_parallel():
         check_alike(graph, own)
     talking = [node for _, node in walk_nodes(graph) if is_collective(node)]
-    if not any(node.attrs.get("size", world.size) == world.size for node in talking):
+    joint = [node for node in talking if node.op.name not in PEERS]
+    if not any(node.attrs.get("size", world.size) == world.size for node in joint):
         return bool(talking)
     lines = _ORIGIN.sub("", str(graph)).splitlines()
     if not is_data_parallel():
         # Each process may compute what it likes: they must talk about the same.
-        lines = [f"{n.op.name}: {', '.join(map(str, n.types))} {dict(n.attrs)}" for n in talking if not n.graphs()]
+        lines = [f"{n.op.name}: {', '.join(map(str, n.types))} {dict(n.attrs)}" for n in joint if not n.graphs()]
     processes.agree(f"graph of {graph.name}", lines, hashlib.sha256("\n".join(lines).encode()).hexdigest())
     if is_data_parallel():
         share([p for p in params.values() if not isinstance(p, PrintLog)], world.rank)
@@ -55,7 +56,7 @@ def meet(graph: Graph, params: Mapping[int, Parameter]) -> bool:
 
 def share(params: Sequence[Parameter], rank: int) -> None:
     """Give all processes the first one's parameters."""
-    shared = [p for p in params if not p.layerwise_parallel or p.is_random_state]
+    shared = [p for p in params if p.is_random_state or not (p.layerwise_parallel or p.cut is not None)]
     processes.share_from_first([p.storage for p in shared])
     for p in shared:
         if p.is_random_state:

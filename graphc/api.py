@@ -1,4 +1,4 @@
-"""compile and CompiledStep: trace -> passes -> lower -> code generation -> a bound step."""
+"""CompiledStep: trace -> passes -> lower -> code generation -> a bound step."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from graphc import alike, collector, context, passes, processes, watches
-from graphc.build import build, kernel_error, notes_of, pipeline_of, refuse_gradients, too_large
+from graphc import alike, context, passes, processes, watches
+from graphc.build import build, kernel_error, notes_of, refuse_gradients, too_large
 from graphc.debug import switches, threads
 from graphc.entry import Entry
 from graphc.errors import (
     SKIPPED,
-    ArgumentTypeError,
     ArgumentValueError,
     Loc,
     SignatureError,
@@ -26,21 +25,21 @@ from graphc.errors import (
 )
 from graphc.failures import failing
 from graphc.frames import clean
+from graphc.given import as_inputs, is_plain, reads
 from graphc.guards import arguments
-from graphc.guards.walk import Names, walk
+from graphc.guards.walk import Names
 from graphc.ir import Graph
 from graphc.ir import walk as walk_nodes
 from graphc.lower import lower
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.printing import PrintLog
-from graphc.ops.tensor.arrays import native, require_dtype
-from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
-from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, require_array
 from graphc.ops.tensor.tree import Structure, fixed_values, flatten, unflatten
 from graphc.shown import Shown
-from graphc.trace import trace
+from graphc.trace import Traced, trace
 from graphc_codegen import errors as generator
-from graphc_codegen.forks import rlock, unforked
+from graphc_codegen.forks import rlock
 from graphc_codegen.program import symbol
 
 if TYPE_CHECKING:
@@ -53,6 +52,8 @@ SKIPPED.add(os.path.dirname(os.path.abspath(generator.__file__)) + os.sep)
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+#: What a node of a step takes, in all graphs, records and statements that it is in.
+_NODE_BYTES = 10_000
 
 #: What is told of every step that has been compiled, such as commands that run a user's script to look at its steps.
 watchers: list[Callable[[CompiledStep], None]] = []
@@ -105,14 +106,14 @@ class CompiledStep(Shown):
         self._structure = structure
         with failing("reading the cell", outermost=True, deep=True):
             self._nesting = arguments.nesting(structure)
-            self._reads = _reads(cell, structure) if names is None else names
+            self._reads = reads(cell, structure) if names is None else names
             self._values = arguments.values(structure, self._reads)
-        self._types = [x.type for x in leaves]
+        self._types = [x.tensor_type for x in leaves]
         self._references = [x if isinstance(x, Parameter) else None for x in leaves]
-        plain = _is_plain(structure, len(leaves)) and all(r is None for r in self._references)
+        plain = is_plain(structure, len(leaves)) and all(r is None for r in self._references)
         self._plain = [(t.numpy, t.shape) for t in self._types] if plain else None
         with failing(f"tracing {type(cell).__name__}", outermost=True, deep=True, tracing=True):
-            traced = trace(cell, leaves, structure)
+            traced = self._trace(cell, leaves, structure)
         self._names = traced.names
         traced_at = time.perf_counter()
         with failing("running the passes", outermost=True, deep=True):
@@ -200,6 +201,17 @@ class CompiledStep(Shown):
     def state(self) -> dict[int, Parameter]:
         """The same, and the log of prints, by the id of their Param node."""
         return dict(zip(self._lowered.params, self._params, strict=True))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the inputs are called."""
+        return self._names
+
+    @property
+    def held(self) -> int:
+        """About how many bytes it holds: arena, constants, machine code, texts and graphs; not the parameters."""
+        own = sum(self._lowered.memory[k] for k in ("arena", "constants"))
+        return own + self._executable.held + _NODE_BYTES * self.graph.count()
 
     @property
     def results(self) -> Any:
@@ -295,6 +307,9 @@ class CompiledStep(Shown):
             if self._talks:
                 processes.count_steps(1)
         return self._returned(outputs)
+
+    def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
+        return trace(cell, leaves, structure)
 
     def _returned(self, outputs: list[Any]) -> Any:
         """What `construct` returns, from its tensors."""
@@ -403,9 +418,9 @@ class CompiledStep(Shown):
         """SignatureError if a parameter has another type than the step was compiled for."""
         for id, p in zip(self._lowered.params, self._params, strict=True):
             compiled = self.graph.node(id).type
-            if p.type != compiled:
+            if p.tensor_type != compiled:
                 raise SignatureError(
-                    f"parameter {p.name!r} is {p.type} now, this step was compiled for {compiled}",
+                    f"parameter {p.name!r} is {p.tensor_type} now, this step was compiled for {compiled}",
                     help="compile again: graphc.compile(cell, ...)",
                 )
 
@@ -424,7 +439,7 @@ class CompiledStep(Shown):
     def arrays(self, *args: Any, **kwargs: Any) -> list[Array]:
         """What `run` takes, of what the step is called with: an array per Input node. Raises SignatureError."""
         leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
-        types = [x.type for x in leaves]
+        types = [x.tensor_type for x in leaves]
         if types != self._types or not self._same_constants(structure) or not self._same_references(leaves):
             raise self._mismatch(leaves, structure)
         given = zip(leaves, self._references, strict=True)
@@ -447,9 +462,9 @@ class CompiledStep(Shown):
         if not self._same_constants(structure):
             reasons.append(self._other_structure(leaves, structure))
         for i, (x, want) in enumerate(zip(leaves, self._types, strict=False)):
-            if x.type != want:
+            if x.tensor_type != want:
                 name = self._names[i]
-                reasons.append(f"input {name!r} is {x.type}, compiled for {want}")
+                reasons.append(f"input {name!r} is {x.tensor_type}, compiled for {want}")
         return SignatureError(
             f"this step of {self.graph.name} was compiled for other inputs",
             loc=user_loc(),
@@ -466,51 +481,3 @@ class CompiledStep(Shown):
                 other = repr(b) if repr(a) != repr(b) else "another one"
                 return f"the Python value {a!r} is given, it was compiled for {other}"
         return "the arguments are nested, named or counted otherwise"
-
-
-def compile(cell: Cell, *inputs: Any, passes: Sequence[passes.Pass] = passes.PIPELINE, **kwargs: Any) -> CompiledStep:
-    """Compile a cell for inputs of these shapes and dtypes (tensors, arrays; Python values are constants).
-
-    The inputs' values do not matter; nothing is run and no parameter is changed. `passes` run in place of
-    `graphc.passes.PIPELINE`, verified, timed and dumped like those; they are the step's own: calling the cell itself
-    compiles with PIPELINE. Raises GraphcError subclasses with the user's line for what does not fit or cannot be traced;
-    what a pass raises has a note that names it.
-    """
-    try:
-        if not isinstance(cell, Cell):
-            raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
-        pipeline = pipeline_of(passes)
-        with collector.compiling, unforked:
-            return CompiledStep(cell, inputs, kwargs, pipeline=pipeline)
-    except BaseException as error:
-        clean(error)
-        raise
-
-
-def as_inputs(tree: Any) -> Any:
-    """The arguments with NumPy arrays, and numbers marked by `mutable`, as tensors; other Python values stay."""
-    if isinstance(tree, np.ndarray):
-        require_dtype(tree.dtype, "an input")
-        return Tensor.wrap(np.ascontiguousarray(native(tree)).reshape(tree.shape))
-    if type(tree) in NUMBERS:
-        return host_number(tree)
-    if isinstance(tree, dict):
-        items = ((k, as_inputs(v)) for k, v in tree.items())
-        return type(tree)(items) if isinstance(tree, NESTS) else dict(items)
-    if isinstance(tree, (tuple, list)):
-        made = map(as_inputs, tree)
-        return type(tree)(made) if isinstance(tree, NESTS) else tuple(made) if isinstance(tree, tuple) else list(made)
-    return tree
-
-
-def _reads(cell: Cell, structure: Structure) -> Names:
-    """The names that code reads which a cell can reach, where arguments have to be looked into."""
-    names = Names()
-    if any(True for _ in fixed_values(structure)):
-        walk(names, [("self", cell)])
-    return names
-
-
-def _is_plain(structure: Structure, count: int) -> bool:
-    """Whether the arguments are just `count` positional tensors."""
-    return structure == flatten((tuple(Tensor.wrap(np.zeros(())) for _ in range(count)), {}))[1]

@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import MethodType
 from typing import Any, NamedTuple
 
-from graphc import collector, context, dispatch, passes
-from graphc.api import CompiledStep, as_inputs
+from graphc import collector, context, dispatch, kept, passes
+from graphc.api import CompiledStep
 from graphc.attached import attached
 from graphc.debug import finds_nan, jit, switches
 from graphc.errors import ArgumentValueError, GraphcError, RecompileWarning, stacklevel, user_loc
 from graphc.failures import failing
 from graphc.function import FunctionCell, referenced_cells
+from graphc.given import as_inputs
 from graphc.guards import arguments
 from graphc.guards.state import State
 from graphc.guards.walk import Names, walk
 from graphc.guards.watch import Watch
+from graphc.ir import TensorType
 from graphc.nn.cell.cell import Cell
+from graphc.nn.cell.inputs import Open, open_inputs
 from graphc.ops.gradients.reverse import GradFunction, name_of
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten
+from graphc.padded import PaddedStep, varying_inputs
 from graphc.trace import eager
 from graphc_codegen.forks import lock, rlock, unforked
 
-#: The recompilation because of one thing that is announced.
-_ANNOUNCED = 3
+#: The recompilation because of one thing that is announced; for shapes: the third shape is the second recompilation.
+_ANNOUNCED, _ANNOUNCED_SHAPE = 3, 2
 #: Attributes of Cells that are modes: there are a few of each.
 _MODES = (".training", ".compute_dtype", ".result_dtype")
 #: How many things an announcement names.
@@ -47,7 +52,9 @@ class Key(NamedTuple):
 
 #: Why a cell is compiled again, and what can be done. What is not here is not announced.
 _HELP = {
-    "types": "every new shape or dtype is compiled for: pad inputs to a few shapes",
+    "types": "each shape and dtype has a step of its own. Where a size varies: graphc.compile(cell, ..., buckets=(16, 32, 64))"
+    " pads to a few sizes, cell.set_inputs(Tensor(shape=[None, ...], dtype=...)) lets an axis vary,"
+    " batch(..., drop_remainder=True) leaves out a smaller last batch",
     "values": "Python values are constants of a compiled step: pass what varies as a tensor, or marked by graphc.mutable",
     "state": "what varies from call to call can be a Parameter, or an argument of the call",
 }
@@ -69,6 +76,7 @@ class Steps:
         self._keeping = lock()
         self._recompiled: Counter[tuple[str, str]] = Counter()
         self._announced: set[str] = set()
+        kept.register(self)
 
     def kept(self) -> list[Key]:
         """What there are steps for, the one called last at the end."""
@@ -93,35 +101,63 @@ class Steps:
             self.state(cell)  # For the names that are read, of arguments too.
             values = arguments.values(structure, self._names)
             state, watch = self.state(cell)
-            key = _key(leaves, structure, values, state)
+            declared = open_inputs(cell)
+            varying = varying_inputs(declared) if declared else None
+            types = varying.plan(cell, leaves, structure).types(leaves) if varying else [x.tensor_type for x in leaves]
+            key = _key(leaves, types, structure, values, state, declared)
         with self._keeping:
             found = self._steps.get(key)
             if found is not None:
                 self._steps.move_to_end(key)
+                kept.called(found)
                 return found, watch
-            before = list(self._steps)
+            before = dict(self._steps)
         self._announce(cell, key, before)
         # Threads that come together each compile one, the first to end is kept.
         with collector.compiling, unforked:
-            made = CompiledStep(cell, args, kwargs, self.turns, self._names)
+            made = (
+                PaddedStep(cell, args, kwargs, varying, self.turns, self._names)
+                if varying
+                else CompiledStep(cell, args, kwargs, self.turns, self._names)
+            )
         with self._keeping:
             found = self._steps.setdefault(key, made)
+            kept.called(found)
             while len(self._steps) > max(1, switches().signatures):
                 self._steps.popitem(last=False)
+        kept.shrink()
         return found, watch
 
-    def _announce(self, cell: Cell, key: Key, before: list[Key]) -> None:
-        """Warn when a cell is compiled again because the same thing has changed for the third time."""
+    def earlier(self) -> list[CompiledStep]:
+        """The steps but for the one called last."""
+        with self._keeping:
+            return list(self._steps.values())[:-1]
+
+    def held(self) -> int:
+        """Bytes that the steps hold."""
+        with self._keeping:
+            return sum(step.held for step in self._steps.values())
+
+    def drop(self, step: CompiledStep) -> None:
+        """Keep a step no longer."""
+        with self._keeping:
+            for key in [k for k, s in self._steps.items() if s is step]:
+                del self._steps[key]
+
+    def _announce(self, cell: Cell, key: Key, steps: dict[Key, CompiledStep]) -> None:
+        """Warn when a cell is compiled again because the same thing has changed once more: a third shape, a fourth value."""
+        before = list(steps)
         if not before:
             return
         nearest = max(reversed(before), key=lambda k: sum(a == b for a, b in zip(k, key, strict=True)))
         key.state.share(nearest.state)
         for kind, help in _HELP.items():
-            if getattr(key, kind) == getattr(nearest, kind):
+            if getattr(key, kind) == getattr(nearest, kind) or (kind == "types" and open_inputs(cell)):
                 continue
-            changes = dict(_changes(kind, key, nearest))
+            changes = dict(_changes(kind, key, nearest, steps[nearest].names, before))
             self._recompiled.update((kind, what) for what in changes)
-            often = [f"{what} {how}" for what, how in changes.items() if self._recompiled[kind, what] == _ANNOUNCED]
+            limit = _ANNOUNCED_SHAPE if kind == "types" and _shapes(key) != _shapes(nearest) else _ANNOUNCED
+            often = [f"{what} {how}" for what, how in changes.items() if self._recompiled[kind, what] >= limit]
             if often and kind not in self._announced:
                 self._announced.add(kind)
                 text = GraphcError(
@@ -134,27 +170,41 @@ class Steps:
                 warnings.warn(str(text), RecompileWarning, stacklevel=stacklevel())
 
 
-def _key(leaves: list[Tensor], structure: Structure, values: State | None, state: State) -> Key:
+def _key(
+    leaves: list[Tensor],
+    types: Sequence[TensorType],
+    structure: Structure,
+    values: State | None,
+    state: State,
+    declared: tuple[Open, ...],
+) -> Key:
     return Key(
-        tuple((x.type, x.is_number) for x in leaves),
+        tuple((type, x.is_number) for x, type in zip(leaves, types, strict=True)),
         tuple(id(x) if isinstance(x, Parameter) else 0 for x in leaves),
         arguments.nesting(structure),
         values,
         state,
-        (jit(), finds_nan(), context.parallel_settings()),
+        (jit(), finds_nan(), context.parallel_settings(), declared),
     )
 
 
-def _changes(kind: str, key: Key, nearest: Key) -> Iterator[tuple[str, str]]:
-    """What has changed, and how; nothing for a mode."""
+def _changes(
+    kind: str, key: Key, nearest: Key, names: Sequence[str], before: Sequence[Key]
+) -> Iterator[tuple[str, str]]:
+    """What has changed, and how; nothing for a mode. names: of the inputs; before: all that there are steps for."""
     if kind == "types":
         for i, (new, old) in enumerate(zip(key.types, nearest.types, strict=False)):
             if new != old:
-                yield f"input {i}", f"was {old[0]}, is {new[0]}"
+                had = dict.fromkeys(str(k.types[i][0]) for k in before if i < len(k.types))
+                yield f"input {names[i]!r}", f"was {', '.join(list(had)[-_SAID:])}, is {new[0]}"
         return
     new, old = getattr(key, kind), getattr(nearest, kind)
     if new is not None and old is not None:
         yield from ((path, how) for path, how in new.differences(old) if not path.endswith(_MODES))
+
+
+def _shapes(key: Key) -> list[tuple[int, ...]]:
+    return [type.shape for type, _ in key.types]
 
 
 def _name(cell: Cell) -> str:

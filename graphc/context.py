@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -77,6 +78,8 @@ class ParallelSettings:
 
     all_reduce_fusion_config  None, or rising numbers of gradients, in the order in which they get ready, behind each of which
                               a new bucket begins; by default buckets have BUCKET_BYTES
+    parallel_optimizer_config what enable_parallel_optimizer leaves whole: parameters of less than "parallel_optimizer_threshold"
+                              KiB
     """
 
     parallel_mode: str = ParallelMode.STAND_ALONE
@@ -88,9 +91,18 @@ class ParallelSettings:
     full_batch: bool = False
     pipeline_stages: int = 1
     all_reduce_fusion_config: tuple[int, ...] | None = None
+    parallel_optimizer_config: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def threshold(self) -> int:
+        """The least KiB of a parameter whose updates are shared out."""
+        return int(dict(self.parallel_optimizer_config).get("parallel_optimizer_threshold", 64))
 
 
 _settings = ParallelSettings()
+
+#: Modes in which MindSpore's compiler cuts layers over processes; for one process they are settings like others.
+_CUTTING = (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL)
 
 #: Modes in which every process trains the same parameters on its part of the data.
 _DATA_PARALLEL = (ParallelMode.DATA_PARALLEL, ParallelMode.HYBRID_PARALLEL)
@@ -118,7 +130,7 @@ def set_parallel(**changes: Any) -> None:
     if changes.get("parallel_mode", ParallelMode.STAND_ALONE) != ParallelMode.STAND_ALONE:
         processes.start()
     count, rank = processes.size(), processes.rank()
-    only = {"device_num": count, "global_rank": rank, "pipeline_stages": 1, "enable_parallel_optimizer": False}
+    fixed = {"device_num": count, "global_rank": rank, "pipeline_stages": 1}
     for name, value in changes.items():
         if name not in known:
             raise ArgumentValueError(
@@ -127,16 +139,23 @@ def set_parallel(**changes: Any) -> None:
         if name == "parallel_mode" and value not in ParallelMode.MODE_LIST:
             modes = ", ".join(ParallelMode.MODE_LIST)
             raise ArgumentValueError(f"parallel_mode must be one of {modes}, got {value!r}", loc=user_loc())
-        if name == "all_reduce_fusion_config":
-            changes[name] = _fusion(value)
+        if name == "parallel_mode" and value in _CUTTING and count > 1:
+            raise ArgumentValueError(
+                f"parallel_mode={value!r} is not available in {count} processes: layers are not cut over them",
+                code="GC112",
+                loc=user_loc(),
+                help=f"parallel_mode={ParallelMode.DATA_PARALLEL!r}",
+            )
+        if name in _CHECKS:
+            changes[name] = _CHECKS[name](value)
             continue
         kind = type(known[name].default)
         if type(value) is not kind:
             raise ArgumentTypeError(
                 f"{name} must be of type {kind.__name__}, got {type(value).__name__}", loc=user_loc()
             )
-        if value != only.get(name, value):
-            raise ArgumentValueError(_unmet(name, value, only[name], count), loc=user_loc())
+        if value != fixed.get(name, value):
+            raise ArgumentValueError(_unmet(name, value, fixed[name], count), loc=user_loc())
     _settings = replace(_settings, **changes)
     _changed()
 
@@ -159,6 +178,42 @@ def _fusion(value: Any) -> tuple[int, ...] | None:
             f"all_reduce_fusion_config must be rising numbers of gradients, got {value!r}", loc=user_loc()
         )
     return tuple(value)
+
+
+def _shared_updates(value: Any) -> tuple[tuple[str, Any], ...]:
+    """What is said of shared updates. ArgumentTypeError for no dict, ArgumentValueError for unknown keys, and GC112 for values
+    that graphc does not have.
+    """
+    owner = "parallel_optimizer_config"
+    if not isinstance(value, dict):
+        raise ArgumentTypeError(f"{owner} must be a dict, got {value!r}", loc=user_loc())
+    # Between steps every process has whole parameters, which none of MindSpore's levels of an optimizer leaves it.
+    known: dict[str, tuple[Any, ...]] = {
+        "optimizer_weight_shard_size": (-1, processes.size()),
+        "gradient_accumulation_shard": (False,),
+        "optimizer_level": (),
+    }
+    for key, wanted in value.items():
+        if key == "parallel_optimizer_threshold":
+            if type(wanted) is not int or wanted < 0:
+                raise ArgumentValueError(f"{owner}: {key} must be an int of at least 0, got {wanted!r}", loc=user_loc())
+        elif key in known:
+            if not any(wanted is w or (type(wanted) is type(w) and wanted == w) for w in known[key]):
+                those = f", only {' or '.join(map(repr, known[key]))}" if known[key] else ""
+                raise ArgumentValueError(
+                    f"{owner}: {key}={wanted!r} is not supported{those}", code="GC112", loc=user_loc()
+                )
+        else:
+            names = ", ".join(("parallel_optimizer_threshold", *known))
+            raise ArgumentValueError(f"{owner} has no key {key!r}; it has {names}", loc=user_loc())
+    return tuple(value.items())
+
+
+#: Settings with rules of their own.
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "all_reduce_fusion_config": _fusion,
+    "parallel_optimizer_config": _shared_updates,
+}
 
 
 def reset_parallel() -> None:

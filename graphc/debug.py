@@ -14,6 +14,7 @@ GRAPHC_PROFILE=1           profiling build: every kernel call counts its time, s
 GRAPHC_FIND_NAN=1          find the first infinity or NaN of a step and where it comes from (docs/debugging.md)
 GRAPHC_RANK_TIMEOUT=s      after so many seconds without a sign of life of a process all others end (default: 60; 0: never)
 GRAPHC_SIGNATURES=n        compiled steps that a Cell keeps (default: 128), the one that was not called for longest goes
+GRAPHC_STEPS_MB=n          what the steps of all Cells may hold together before such go, too (default: a quarter of the memory)
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class Switches:
     profile: bool = False
     find_nan: bool = False
     signatures: int = 128
+    steps_mb: int = 0
     rank_timeout: float = 60.0
 
 
@@ -70,6 +72,7 @@ def _from_environment() -> Switches:
         profile=env.get("GRAPHC_PROFILE", "0") not in ("", "0"),
         find_nan=env.get("GRAPHC_FIND_NAN", "0") not in ("", "0"),
         signatures=_integer("GRAPHC_SIGNATURES", 128),
+        steps_mb=_integer("GRAPHC_STEPS_MB", 0),
         rank_timeout=float(_integer("GRAPHC_RANK_TIMEOUT", 60)),
     )
 

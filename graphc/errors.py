@@ -380,6 +380,12 @@ class SignatureError(GraphcError, TypeError, shown_as="TypeError"):
     default_code = "GC170"
 
 
+class PaddingError(GraphcError, ValueError):
+    """Inputs cannot be padded to the sizes of a bucket, since results would change."""
+
+    default_code = "GC172"
+
+
 class CheckpointError(GraphcError, ValueError):
     """A checkpoint that does not match."""
 

@@ -12,7 +12,16 @@ from typing import Any, ParamSpec, TypeVar
 
 from graphc import dispatch
 from graphc.debug import switches
-from graphc.errors import GraphcError, InternalError, Loc, NestingError, StepMemoryError, display_path, user_loc
+from graphc.errors import (
+    GraphcError,
+    GraphcWarning,
+    InternalError,
+    Loc,
+    NestingError,
+    StepMemoryError,
+    display_path,
+    user_loc,
+)
 from graphc.frames import clean, is_own, place
 from graphc_codegen.forks import lock
 
@@ -69,6 +78,8 @@ class failing:
     def __exit__(self, kind: object, error: BaseException | None, traceback: TracebackType | None) -> None:
         if self.deep:
             _depth.end()
+        if isinstance(error, GraphcWarning):
+            return  # Somebody asked for an error in place of it.
         if isinstance(error, GraphcError):
             if error.loc is None:
                 self._locate(error, error)

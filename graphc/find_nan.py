@@ -1,8 +1,9 @@
 """`find_nan`: a compiled step that keeps what it began with, looks at what it has made, and finds the first bad value.
 
 Before each step the parameters that it writes are copied. After it, its results, what it has written and the flags of its
-overflow checks are looked at; if something is bad, the step is run again node by node (`graphc.inspect.nonfinite`) from the same
-inputs and state. A skipped update is said by a warning, a bad result or parameter is an error.
+overflow checks are looked at; if something is bad, every node is looked at (`graphc.inspect.nonfinite`), as a build of the step
+that keeps what each of them makes has it (`graphc.every_value`), from the same inputs and state. A skipped update is said by a
+warning, a bad result or parameter is an error.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphc.errors import NonFiniteError, NonFiniteWarning, stacklevel
+from graphc.every_value import EveryValue, every_value
 from graphc.inspect.nonfinite import Found, Range, Search, search
 from graphc.inspect.numpy_step import write_numpy
 from graphc.ir import Builder, Graph, Node, Value, walk
 from graphc.lower import Lowered
-from graphc.ops.tensor.tensor import Parameter
+from graphc.ops.tensor.parameter import Parameter
 from graphc_codegen import compile_program
 from graphc_codegen.program import Call
 from graphc_codegen.run.checked import CheckedBound
@@ -51,7 +53,7 @@ class NonFinite:
 
     graph, step     the graph of the step, and which of its runs it was, from 1
     skipped         an overflow check has seen it and no parameter has changed: what a loss scale does on purpose
-    first           where it began (`graphc.inspect.nonfinite.Found`); None if NumPy, node by node, stays finite
+    first           where it began (`graphc.inspect.nonfinite.Found`); None if every node, computed by itself, stays finite
     above, bound    the first value above the bound, if one was asked for and passed
     kernel          where first is None although there is harm: the first call of the generated step that makes it, if its
                     NumPy twins do
@@ -80,7 +82,7 @@ class NonFinite:
     def _message(self) -> str:
         """The cause in one sentence."""
         if self.first is None and self.harm:
-            return f"step {self.step} of {self.graph.name} is not finite, but node by node in NumPy it is"
+            return f"step {self.step} of {self.graph.name} is not finite, but node by node it is"
         if self.first is None:
             return f"a value of step {self.step} of {self.graph.name} is above {self.bound:g}, all are finite"
         node, what = self.first.node, "NaN" if self.first.is_nan else "infinity"
@@ -244,6 +246,7 @@ class Hunt:
         self._steps = self._skipped = 0
         #: What has been seen to hold infinities that are meant.
         self._meant: set[str] = set()
+        self._every: EveryValue | None = None
         self._half = any(t.dtype == "float16" for _, n in walk(graph) for t in n.types)
 
     def before(self) -> int:
@@ -305,7 +308,7 @@ class Hunt:
         state = {id: a.copy() for id, a in state.items()}
         inputs = {id: self.bound.read(buffer) for id, buffer in self._inputs.items()}
         bound = on.bound if on.bound is not None else HALF if self._half else None
-        found = search(self._graph, {**state, **inputs}, bound)
+        found = search(self._graph, {**state, **inputs}, bound, self._made({**state, **inputs}))
         if found.first is None:
             harm = self._without_meant(found, harm)
             if not harm and not seen and (found.above is None or not on.always):
@@ -329,6 +332,12 @@ class Hunt:
             state,
             kernel,
         )
+
+    def _made(self, given: dict[int, Array]) -> dict[Value, Array]:
+        """What nodes make of these arrays, by machine code where it can be had."""
+        if self._every is None:
+            self._every = every_value(self._graph)
+        return {} if self._every is None else self._every(given)
 
     def _kernel(self, state: dict[int, Array], inputs: dict[int, Array]) -> str | None:
         """The first call in checked mode that writes something bad from what is finite: its nodes, and the ranges."""

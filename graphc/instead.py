@@ -17,7 +17,7 @@ _ELEMENTWISE = (
     " sigmoid sin sinh softsign sqrt square tan tanh"
 )
 _DENSE = "use dense tensors: sparse formats have no kernels"
-_ONE_PROCESS = "use nothing in its place: a step runs in one process, where every group has one member"
+_GROUPS = "use graphc.parallel, ops.AllReduce and the like, and nn.DistributedGradReducer (docs/parallel.md)"
 _COMPILED = "use the function written out: the compiler fuses it"
 _GENERATED = "use @ops.custom for a kernel of your own (docs/custom-ops.md)"
 _PYTHON = "use Python's own statement inside construct: it is traced"
@@ -52,10 +52,10 @@ OPS = {
     ),
     # ---- more than one process
     **_names(
-        _ONE_PROCESS,
+        _GROUPS,
         "AllGatherV AlltoAllV AlltoAllVC BatchISendIRecv CollectiveGather"
-        " CollectiveScatter NeighborExchange NeighborExchangeV2 P2POp Pull Push Receive ReduceScatterV"
-        " Reshard Send TCPStore _AllSwap all_gather all_gather_into_tensor all_gather_into_tensor_uneven all_gather_matmul"
+        " CollectiveScatter NeighborExchange NeighborExchangeV2 P2POp Pull Push ReduceScatterV"
+        " Reshard TCPStore _AllSwap all_gather all_gather_into_tensor all_gather_into_tensor_uneven all_gather_matmul"
         " all_gather_object all_to_all all_to_all_single all_to_all_v_c barrier batch_isend_irecv broadcast"
         " broadcast_object_list destroy_process_group distribute gather_into_tensor gather_object get_backend"
         " get_global_rank get_group_rank get_process_group_ranks get_rank get_world_size init_process_group irecv"
@@ -94,7 +94,6 @@ OPS = {
         " tensor_operator_registry array_reduce reduced_shape",
     ),
     # ---- complex results
-    **_names("use numpy.linalg.eig of x.asnumpy(): the result is complex, and there is no gradient", "Eig eig eigvals"),
     "MatrixLogarithm": "use scipy.linalg.logm of x.asnumpy(): the result is complex, and there is no gradient",
     # ---- others
     "CheckNumerics": "use ops.isfinite(x).all(), or GRAPHC_CHECK",
@@ -105,6 +104,26 @@ OPS = {
     "DumpGradient": "use ops.HookBackward or step.dump()",
     "TensorDump": "use step.dump(), or ops.Print",
     "IdentityN": "use the operands",
+    "CTCLoss": "use ops.ctc_loss, or CTCLossV2, of ops.log_softmax(x): labels as a matrix, the blank first or where you say",
+    "RNNTLoss": "use ops.ctc_loss: there is no loss of a transducer",
+    "DepthwiseConv2dNative": "use ops.Conv2D(..., group=channels)",
+    **_names("use ops.unfold", "ExtractImagePatches ExtractVolumePatches"),
+    **_names("use a slice x[..., a:b, c:d]", "ExtractGlimpse"),
+    **_names(
+        "use FractionalMaxPoolWithFixedKsize, or ops.fractional_max_pool2d", "FractionalMaxPool FractionalAvgPool"
+    ),
+    **_names("use NonMaxSuppressionV3 for each class", "CombinedNonMaxSuppression NonMaxSuppressionWithOverlaps"),
+    "rotated_iou": "use ops.iou: boxes stand upright",
+    "ParallelConcat": "use ops.concat",
+    "CompareAndBitpack": "use numpy.packbits of (x > threshold).asnumpy()",
+    "SampleDistortedBoundingBoxV2": "use dataset.vision.RandomResizedCrop",
+    "ScaleAndTranslate": "use ops.grid_sample with ops.affine_grid",
+    "merge": _PYTHON,
+    "tensordump": "use step.dump(), or ops.Print",
+    **_names("use ops.grad, ops.GradOperation, or ops.vmap", "_Grad _Vmap"),
+    **_names("use ops.matmul for each group", "GroupedMatmul"),
+    **_names("use ops.gather and ops.reduce_sum", "MoeFinalizeRouting"),
+    **_names("use ops.softmax(q k^T) v: the compiler fuses it", "PromptFlashAttention FlashAttentionScoreGrad"),
 }
 
 #: What of the methods and attributes of `mindspore.Tensor` is left out.
@@ -124,7 +143,6 @@ TENSOR = {
         " parent_tensor_ set_cast_dtype set_init_flag set_param_info setitem_index_info symbolic_shape"
         " virtual_flag wait_pipeline",
     ),
-    "eigvals": "use numpy.linalg.eigvals of x.asnumpy(): the result is complex, and there is no gradient",
     "remove_hook": "use what register_hook returns",
     "set_dtype": "use x.astype(dtype): a tensor keeps its dtype",
     "set_": "use x.copy_(source): a tensor keeps its memory",
@@ -138,9 +156,7 @@ NN = {
         "use nn.Dense, nn.Conv2d, nn.Embedding and an optimizer such as nn.Lamb: second order is not implemented",
         "Conv2dThor DenseThor EmbeddingLookupThor EmbeddingThor thor",
     ),
-    **_names(
-        _ONE_PROCESS, "AdaSumByDeltaWeightWrapCell AdaSumByGradWrapCell PipelineGradReducer VirtualDatasetCellTriple"
-    ),
+    **_names(_GROUPS, "AdaSumByDeltaWeightWrapCell AdaSumByGradWrapCell PipelineGradReducer VirtualDatasetCellTriple"),
     **_names(_DENSE, "SparseTensorDenseMatmul SparseToDense"),
     "GetNextSingleOp": _DATA,
     "GraphCell": "use the Cell itself with load_checkpoint: MindIR is not read",
@@ -172,8 +188,103 @@ CELL = {
     **_names("use state_dict: it is MindSpore's own bookkeeping", "IGNORE_LIST T_destination"),
 }
 
+_FILES = (
+    "use GeneratorDataset over what reads the files, or ImageFolderDataset, MnistDataset, Cifar10Dataset, CSVDataset"
+)
+_TEXTS = "use TextFileDataset or CSVDataset of the files, or GeneratorDataset over what reads them"
+
+#: What of `mindspore.dataset` is left out: nearly all of it are readers of one published data set each.
+DATASET = {
+    **_names(
+        _FILES,
+        "Caltech101Dataset Caltech256Dataset CelebADataset CityscapesDataset CocoDataset DIV2KDataset EMnistDataset"
+        " FakeImageDataset FlickrDataset Flowers102Dataset Food101Dataset KITTIDataset KMnistDataset LFWDataset LSUNDataset"
+        " ManifestDataset OmniglotDataset PhotoTourDataset Places365Dataset QMnistDataset RenderedSST2Dataset SBDataset"
+        " SBUDataset STL10Dataset SUN397Dataset SVHNDataset SemeionDataset USPSDataset VOCDataset WIDERFaceDataset",
+    ),
+    **_names(
+        _TEXTS,
+        "AGNewsDataset AmazonReviewDataset CLUEDataset CoNLL2000Dataset DBpediaDataset EnWik9Dataset IMDBDataset"
+        " IWSLT2016Dataset IWSLT2017Dataset Multi30kDataset PennTreebankDataset SQuADDataset SST2Dataset SogouNewsDataset"
+        " UDPOSDataset WikiTextDataset YahooAnswersDataset YelpReviewDataset",
+    ),
+    **_names(
+        "use GeneratorDataset over what reads the sounds",
+        "CMUArcticDataset GTZANDataset LJSpeechDataset LibriTTSDataset SpeechCommandsDataset TedliumDataset YesNoDataset",
+    ),
+    **_names(
+        "use GeneratorDataset, or NumpySlicesDataset of arrays in .npz: MindRecord files are not read",
+        "MindDataset OBSMindDataset PaddedDataset",
+    ),
+    "TFRecordDataset": "use GeneratorDataset over what reads the records: TFRecord files are not read",
+    "RandomDataset": "use NumpySlicesDataset of numpy.random's arrays",
+    "DatasetCache": "use the data set itself: samples that fit into memory are kept by NumpySlicesDataset",
+    **_names(
+        "use a Callback of the training: data sets have none", "DSCallback WaitedDSCallback sync_wait_for_dataset"
+    ),
+    **_names(
+        "use Python code that makes the data set: it is not written to files", "compare deserialize serialize show"
+    ),
+}
+
+_PIPES = "use save_checkpoint and load_checkpoint: every process has the whole of each parameter"
+_SYMBOLS = "use Python's own classes: networks are changed by setting their cells"
+_MEMORY = "use `graphc mem`, which says what a step takes: its memory is planned when it is compiled"
+_STREAMS = "use nothing in its place: a call returns when it is done, there are no streams"
+
+#: What of `mindspore`, `mindspore.train` and `mindspore.parallel` is left out.
+TOP = {
+    **_names(
+        "use `graphc profile`, or step.profile(*inputs) (docs/debugging.md)", "Profiler FlopsUtilizationCollector"
+    ),
+    "flops_collection": "use `graphc profile`, which counts them by kernel",
+    "Symbol": "use tensors of fixed shapes: a Cell is compiled anew for each",
+    "enable_dynamic": "use the Cell as it is: it is compiled anew for each shape",
+    **_names("use ops.stop_gradient: gradients are taken of functions", "_no_grad saved_tensors_hooks"),
+    **_names(_SYMBOLS, "Node NodeType SymbolTree ScopedValue ConvertModelUtils ConvertNetUtils"),
+    **_names(
+        _STREAMS,
+        "DeviceCtx Event Stream StreamCtx StreamLimitCtx communication_stream current_stream default_stream get_stream_limit"
+        " reset_stream_limit set_cur_stream set_stream_limit get_current_device get_device_limit set_device_limit"
+        " dispatch_threads_num launch_blocking set_kernel_launch_capture set_kernel_launch_group",
+    ),
+    **_names(
+        _MEMORY,
+        "MemPool PluggableAllocator max_memory_allocated max_memory_reserved memory_allocated memory_replay memory_reserved"
+        " memory_stats memory_summary ms_memory_recycle reset_max_memory_allocated reset_max_memory_reserved"
+        " reset_peak_memory_stats use_mem_pool hal",
+    ),
+    **_names(
+        _PIPES,
+        "build_searched_strategy get_ckpt_path_with_strategy load_distributed_checkpoint load_segmented_checkpoints"
+        " merge_pipeline_strategys merge_sliced_parameter parameter_broadcast rank_list_for_transform restore_group_info_list"
+        " sync_pipeline_shared_parameters transform_checkpoint_by_rank transform_checkpoints unified_safetensors"
+        " convert_checkpoint_by_rank convert_checkpoints rank_list_for_convert set_op_strategy_config",
+    ),
+    **_names(
+        "use export, which writes ONNX, and load_checkpoint: MindIR is neither read nor written",
+        "load load_mindir save_mindir export_split_mindir obfuscate_ckpt load_obf_params_into_net",
+    ),
+    "TrainFaultTolerance": "use BackupAndRestore or ModelCheckpoint",
+    **_names("use save_checkpoint(..., async_save=True)", "mindio_preload set_mindio_server_info"),
+    **_names(
+        "use float16, bfloat16 or int8: there are no kernels", "QuantDtype float8_e4m3fn float8_e5m2 hifloat8 qint4x2"
+    ),
+    "SummaryLandscape": "use SummaryCollector, and `graphc report`",
+    "get_algo_parameters": "use get_context: how a step is compiled is decided by the compiler",
+    "get_ps_context": "use graphc.parallel: there are no parameter servers",
+    **_names("use the module logging, logger 'graphc'", "get_level get_log_config"),
+    "swap_tensors": "use x.copy_(y): a tensor keeps its memory",
+    "frombuffer": "use Tensor(numpy.frombuffer(buffer, dtype))",
+    "UntypedStorage": "use x.asnumpy(): a tensor's memory is a NumPy array",
+    "register_saved_tensors_hooks": "use nothing in its place: the compiler decides what to keep for the gradient",
+    "shard": "use the function itself: every process has the whole of each tensor",
+}
+
 #: By module or class of graphc's: name -> "use ...".
 INSTEAD: dict[str, dict[str, str]] = {
+    "graphc": TOP,
+    "graphc.dataset": DATASET,
     "graphc.nn": NN,
     "Cell": CELL,
     "graphc.ops": OPS,

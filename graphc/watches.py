@@ -9,7 +9,7 @@ from graphc.debug import switches
 from graphc.ir import Graph
 from graphc.lower import Lowered
 from graphc.nn.cell.cell import Cell
-from graphc.ops.tensor.tensor import Parameter
+from graphc.ops.tensor.parameter import Parameter
 
 if TYPE_CHECKING:
     from graphc.find_nan import Hunt

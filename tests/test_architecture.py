@@ -103,6 +103,7 @@ LATE = {
     ("graphc/cli/commands.py", "graphc.report"): "only `report` needs it",
     ("graphc/cli/main.py", "graphc.scripts"): "only `--load` runs a file of the user's",
     ("graphc/cli/targets.py", "graphc.api"): "only a FILE.py:ATTR is compiled",
+    ("graphc/cli/targets.py", "graphc.compiling"): "only a FILE.py:ATTR is compiled",
     ("graphc/cli/targets.py", "graphc.nn.cell.cell"): "only a FILE.py:ATTR has Cells",
     ("graphc/build.py", "graphc_codegen"): "the generator is loaded when there is something to generate",
     (
@@ -128,13 +129,11 @@ LATE = {
             ("run/executable", "object_code.user_functions"),
             ("run/native", "object_code.user_functions"),
             ("run/executable", "run.checked"),
+            ("object_code/support", "object_code.cache"),
             ("run/executable", "validate"),
-            ("run/peak", "object_code.cache"),
             ("run/peak", "object_code.llvm_modules"),
-            ("run/queue", "object_code.cache"),
             ("run/queue", "object_code.llvm_modules"),
             ("run/queue", "object_code.numba_step"),
-            ("run/threads", "object_code.cache"),
             ("run/threads", "object_code.llvm_modules"),
             ("text/render", "kernels"),
             ("text/render", "loops.emit"),
@@ -144,8 +143,8 @@ LATE = {
 }
 #: The generator's rooms and single files: each imports only what stands before it, inside functions too.
 ROOMS = (
-    "errors", "forks", "dtypes", "target", "links", "writer", "kernel_facts", "scalars", "program", "loops", "kernels", "text",
-    "validate", "object_code", "run", "shared_object",
+    "errors", "forks", "dtypes", "target", "links", "literals", "writer", "kernel_facts", "scalars", "program", "loops",
+    "kernels", "text", "validate", "object_code", "run", "shared_object",
 )  # fmt: skip
 #: Modules that import each other, inside functions included. There are no others.
 CIRCLES = {("graphc.ir.graph", "graphc.ir.text"): "a graph prints itself"}

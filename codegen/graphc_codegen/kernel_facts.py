@@ -28,7 +28,7 @@ class KernelFacts:
     result      from its params the axes of its only result as an epilogue sees them (`kernels.epilogue`), None where it takes
                 none; elements follow each other as in an array of this shape
     outputs     how many operands it writes, unless params say it (`stores`) or add to them (`indexed`, `marks`)
-    scratch     whether it writes one more, which nobody reads
+    scratch     whether it writes one more, which nobody reads; so does a product with `panels`
     divisible   whether threads can share the work. Where the order of writes is the meaning, they cannot
     exchanges   whether threads that share it exchange partial results, in memory that the step has once for that
     watches     whether it can mark what is not finite as it stores its result (`marks` in `kernels.epilogue`)
@@ -53,7 +53,7 @@ class KernelFacts:
 
 
 def _gemm_result(p: Params) -> tuple[int, ...] | None:
-    if "c" in p or p["accumulate"] or (p["ta"] and p["tb"]):
+    if "c" in p or p["accumulate"] or (p["ta"] and p["tb"]) or "dtype" in p:
         return None
     return (p.get("batch", 1), p["m"], p["n"])
 

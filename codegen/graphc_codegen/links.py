@@ -41,10 +41,10 @@ WORDS = {
 table: Array = np.zeros(WORDS["groups"] + GROUPS, np.int64)
 
 #: (call, operand, result): what the checked mode, which is Python, calls instead. Set by `connect`.
-_exchange: Callable[[Mapping[str, Any], Array, Array], None] | None = None
+_exchange: Callable[[Mapping[str, Any], Array | None, Array], None] | None = None
 
 
-def connect(words: Mapping[str, int], exchange: Callable[[Mapping[str, Any], Array, Array], None]) -> None:
+def connect(words: Mapping[str, int], exchange: Callable[[Mapping[str, Any], Array | None, Array], None]) -> None:
     """Fill the table: addresses and handles by name."""
     global _exchange
     for name, word in words.items():
@@ -65,8 +65,8 @@ def require_group(number: int) -> None:
         raise CodegenError(f"this process is in no group number {number}: the step was made for several processes")
 
 
-def exchange(call: Mapping[str, Any], x: Array, out: Array) -> None:
-    """A whole collective of the checked mode, on flat arrays. CodegenError where there is nobody to talk to."""
+def exchange(call: Mapping[str, Any], x: Array | None, out: Array) -> None:
+    """A whole collective of the checked mode, on flat arrays; without x in place. CodegenError for a process alone."""
     if _exchange is None:
         raise CodegenError("the step was made for several processes, this one is alone")
     _exchange(call, x, out)

@@ -6,9 +6,10 @@ No user text ever reaches this module: operands are SSA names and numbers.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+
+from graphc_codegen.literals import literal
 
 #: LLVM type of one element in a register, and in memory. `graphc_codegen.scalars.halves` converts the 16-bit floats.
 REGISTER = {
@@ -45,25 +46,6 @@ Carry = Sequence[tuple[str, str]]
 _Part = tuple[str | int, str | int, Callable[[str | int], None]]
 
 
-def float_literal(x: float) -> str:
-    """`x` rounded to float32, as LLVM's exact hexadecimal literal."""
-    rounded = struct.unpack("f", struct.pack("f", x))[0] if abs(x) <= 3.4028235677973366e38 or x != x else x
-    return f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
-
-
-def literal(x: float, type: str) -> str:
-    """A constant of an element type as LLVM text."""
-    if type == "float":
-        return float_literal(float(x))
-    if type == "double":
-        return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
-    if type == "i1":
-        return "true" if x else "false"
-    number, bits = int(x), int(type[1:])
-    # Numbers of unsigned dtypes: LLVM's integers are written with a sign.
-    return str(number - (1 << bits) if number >= 1 << (bits - 1) else number)
-
-
 def vec(type: str, lanes: int) -> str:
     return f"<{lanes} x {type}>"
 
@@ -89,7 +71,7 @@ class Declarations:
 
 class Writer:
     """Builds the body of one function. `lanes` is the vector width every emitter uses (16 for AVX-512, 8 for
-    AVX2).
+    AVX2): so many floats, which are what everything is made of unless it says otherwise; see `elements`.
 
     `fused` says that the target has a fused multiply-add; without it `fma` is a product and a sum. With `threads`
     > 1 all of them run the function; the number of each is in `%thread`, and `share` divides a loop among them.
@@ -97,6 +79,7 @@ class Writer:
 
     def __init__(self, declarations: Declarations, lanes: int, *, fused: bool = True, threads: int = 1) -> None:
         self.lanes = lanes
+        self.element = "float"
         self.fused = fused
         self.threads = threads
         self._divided = False
@@ -108,6 +91,19 @@ class Writer:
         self._block = "body"
         #: By their text, the instructions that have been executed wherever the next line is.
         self._known: dict[str, str] = {}
+
+    @contextmanager
+    def elements(self, type: str) -> Iterator[None]:
+        """Inside everything is made of "float" or "double" unless it says otherwise; of doubles a vector has half as many."""
+        before = self.lanes, self.element
+        self.lanes, self.element = self.floats * 4 // _BYTES[type], type
+        yield
+        self.lanes, self.element = before
+
+    @property
+    def floats(self) -> int:
+        """How many floats a vector has, whatever the elements are."""
+        return self.lanes * _BYTES[self.element] // 4
 
     # ---- lines
 
@@ -178,31 +174,47 @@ class Writer:
             return min(a, b)
         return self.call("llvm.smin.i64", "i64", [("i64", f"{a}"), ("i64", f"{b}")])
 
-    def at(self, pointer: str, index: str | int, type: str = "float") -> str:
+    def subtracted(self, a: str | int, b: str | int) -> str | int:
+        """a - b"""
+        if b == 0:
+            return a
+        return a - b if isinstance(a, int) and isinstance(b, int) else self.op(f"sub nsw i64 {a}, {b}")
+
+    def at(self, pointer: str, index: str | int, type: str | None = None) -> str:
         """The address of element `index`."""
         if index == 0:
             return pointer
-        return self.op(f"getelementptr inbounds {type}, ptr {pointer}, i64 {index}")
+        return self.op(f"getelementptr inbounds {type or self.element}, ptr {pointer}, i64 {index}")
 
     # ---- loads, stores, vectors
 
-    def load(self, pointer: str, type: str = "float") -> str:
+    def load(self, pointer: str, type: str | None = None) -> str:
+        type = type or self.element
         return self.op(f"load {type}, ptr {pointer}, align {_BYTES[type]}")
 
-    def store(self, value: str, pointer: str, type: str = "float") -> None:
+    def store(self, value: str, pointer: str, type: str | None = None) -> None:
+        type = type or self.element
         self.do(f"store {type} {value}, ptr {pointer}, align {_BYTES[type]}")
 
-    def vload(self, pointer: str, active: int | None = None, type: str = "float") -> str:
+    def vload(self, pointer: str, active: int | None = None, type: str | None = None) -> str:
         """Load `active` lanes (all by default); the others are zero and their memory is not touched."""
+        type = type or self.element
         v = vec(type, self.lanes)
         if active is None or active == self.lanes:
             return self.op(f"load {v}, ptr {pointer}, align {_BYTES[type]}")
-        name = f"llvm.masked.load.v{self.lanes}{MANGLED[type]}.p0"
-        m = (vec("i1", self.lanes), mask(active, self.lanes))
-        return self.call(name, v, [("ptr", pointer), ("i32", str(_BYTES[type])), m, (v, "zeroinitializer")])
+        return self.masked_load(pointer, mask(active, self.lanes), "zeroinitializer", type)
 
-    def vstore(self, value: str, pointer: str, active: int | None = None, type: str = "float") -> None:
+    def masked_load(self, pointer: str, lanes: str, other: str, type: str | None = None) -> str:
+        """Load the lanes that are on in a mask; the others are those of `other`, and their memory is not touched."""
+        type = type or self.element
+        v = vec(type, self.lanes)
+        name = f"llvm.masked.load.v{self.lanes}{MANGLED[type]}.p0"
+        arguments = [("ptr", pointer), ("i32", str(_BYTES[type])), (vec("i1", self.lanes), lanes), (v, other)]
+        return self.call(name, v, arguments)
+
+    def vstore(self, value: str, pointer: str, active: int | None = None, type: str | None = None) -> None:
         """Store the first `active` lanes (all by default); other memory is not touched."""
+        type = type or self.element
         v = vec(type, self.lanes)
         if active is None or active == self.lanes:
             self.do(f"store {v} {value}, ptr {pointer}, align {_BYTES[type]}")
@@ -215,37 +227,41 @@ class Writer:
         m = (vec("i1", self.lanes), mask(active, self.lanes))
         self.call_void(name, [(v, value), ("ptr", pointer), ("i32", str(_BYTES[type])), m])
 
-    def splat(self, scalar: str, type: str = "float") -> str:
+    def splat(self, scalar: str, type: str | None = None) -> str:
         """A vector with the scalar in every lane."""
+        type = type or self.element
         v = vec(type, self.lanes)
         first = self.op(f"insertelement {v} poison, {type} {scalar}, i64 0")
         return self.op(f"shufflevector {v} {first}, {v} poison, {vec('i32', self.lanes)} zeroinitializer")
 
-    def constant(self, x: float, type: str = "float") -> str:
+    def constant(self, x: float, type: str | None = None) -> str:
         """A constant vector."""
+        type = type or self.element
         return f"splat ({type} {literal(x, type)})"
 
-    def fma(self, a: str, b: str, c: str, type: str = "float") -> str:
+    def fma(self, a: str, b: str, c: str, type: str | None = None) -> str:
         """a * b + c on vectors of floats or doubles."""
+        type = type or self.element
         v = vec(type, self.lanes)
         if not self.fused:  # `llvm.fma` would become a call into libm
             return self.op(f"fadd contract {v} {self.op(f'fmul contract {v} {a}, {b}')}, {c}")
         return self.call(f"llvm.fma.v{self.lanes}{MANGLED[type]}", v, [(v, a), (v, b), (v, c)])
 
-    def unary(self, intrinsic: str, x: str, type: str = "float") -> str:
+    def unary(self, intrinsic: str, x: str, type: str | None = None) -> str:
         """A one-operand intrinsic on vectors, e.g. "floor", "fabs", "sqrt"."""
+        type = type or self.element
         v = vec(type, self.lanes)
         return self.call(f"llvm.{intrinsic}.v{self.lanes}{MANGLED[type]}", v, [(v, x)])
 
-    def binary(self, op: str, a: str, b: str, type: str = "float") -> str:
+    def binary(self, op: str, a: str, b: str, type: str | None = None) -> str:
         """A two-operand instruction on vectors, e.g. "fadd", "xor", "fadd reassoc"; also "icmp sgt", "fcmp
         olt".
         """
-        return self.op(f"{op} {vec(type, self.lanes)} {a}, {b}")
+        return self.op(f"{op} {vec(type or self.element, self.lanes)} {a}, {b}")
 
-    def select(self, condition: str, a: str, b: str, type: str = "float") -> str:
+    def select(self, condition: str, a: str, b: str, type: str | None = None) -> str:
         """Lane-wise `condition ? a : b` of vectors."""
-        v = vec(type, self.lanes)
+        v = vec(type or self.element, self.lanes)
         return self.op(f"select {vec('i1', self.lanes)} {condition}, {v} {a}, {v} {b}")
 
     def convert(self, op: str, value: str, source: str, target: str) -> str:

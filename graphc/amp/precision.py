@@ -148,7 +148,7 @@ class WithFloat32Loss(Cell):
 
 
 def _as_float32(x: Tensor) -> Tensor:
-    return ops.cast(x, "float32") if x.type.dtype in HALVES else x
+    return ops.cast(x, "float32") if x.tensor_type.dtype in HALVES else x
 
 
 def build_train_network(

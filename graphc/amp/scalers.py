@@ -8,7 +8,8 @@ from typing import Any
 from graphc import ops
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.nn import checks
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import map_tensors
 
 

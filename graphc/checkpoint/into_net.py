@@ -13,7 +13,8 @@ from graphc.arguments import only
 from graphc.checkpoint.saving import check_new, random_states
 from graphc.errors import ArgumentTypeError, CheckpointError, user_loc
 from graphc.nn.cell.cell import Cell
-from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, require_array
 
 _OWNER = "load_param_into_net"
 _logger = logging.getLogger("graphc")
@@ -65,7 +66,7 @@ def load_param_into_net(
     if differing or (strict_load and (missing or left)):
         raise _mismatch(differing, missing, left)
     for name, source in sources.items():
-        targets[name].set_data(require_array(tensors[source]).reshape(targets[name].shape))
+        targets[name].set_whole(require_array(tensors[source]).reshape(targets[name].whole_type.shape))
     if missing:
         _logger.warning(
             "%s: %d of %d parameters are not in the checkpoint and stay as they are; %d of its %d entries are left\n  %s",
@@ -121,7 +122,7 @@ def _under_prefixes(
 
 def _difference(name: str, param: Parameter, tensor: Tensor, strict: bool) -> str | None:
     """A row of the table if the two do not fit."""
-    ours, theirs = param.type, tensor.type
+    ours, theirs = param.whole_type, tensor.tensor_type
     rank = len(ours.shape)
     if theirs.shape[:rank] != ours.shape or any(n != 1 for n in theirs.shape[rank:]):
         return f"shape differs  {name}: the net has {ours}, the checkpoint {theirs}"

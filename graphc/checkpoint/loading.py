@@ -29,7 +29,7 @@ from graphc.checkpoint.saving import refuse_keys
 from graphc.errors import ArgumentTypeError, ArgumentValueError, CheckpointError, user_loc
 from graphc.ir.types import numpy_dtype
 from graphc.nn.cell.cell import Cell
-from graphc.ops.tensor.tensor import Parameter
+from graphc.ops.tensor.parameter import Parameter
 
 _OWNER = "load_checkpoint"
 _logger = logging.getLogger("graphc")

@@ -18,7 +18,8 @@ from graphc.context import is_data_parallel
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.files import make_directory
 from graphc.nn.cell.cell import Cell
-from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, require_array
 
 _OWNER = "save_checkpoint"
 _MODES = ("AES-GCM", "AES-CBC", "SM4-CBC")
@@ -47,7 +48,8 @@ def save_checkpoint(
     ckpt_file_name: "x.ckpt" is MindSpore's format, "x.safetensors" safetensors; any other name gets the suffix of
     `format`. crc_check: write a CRC-32. async_save: True, "thread" or "process" write a copy, made before this returns,
     in the background; an error is raised by the next save or load. integrated_save: every parameter is whole. Of the
-    processes of a data-parallel training, all of which may call this, the first one writes.
+    processes of a data-parallel training, all of which may call this, the first one writes; where they hold parts of what
+    is saved (enable_parallel_optimizer), all of them must.
 
     The file appears complete or not at all (temporary file, fsync, rename); missing directories are made. It takes no memory
     unless async_save; what is saved should not be trained meanwhile. Raises ArgumentTypeError for another kind of object,
@@ -140,7 +142,10 @@ def _contents(
         if isinstance(value, (str, dict)):
             texts[name] = _text(name, value)
         else:
-            array = require_array(value if isinstance(value, Tensor) else Tensor(value))
+            if isinstance(value, Parameter) and value.cut is not None:
+                array = value.whole()
+            else:
+                array = require_array(value if isinstance(value, Tensor) else Tensor(value))
             tensors[name] = np.ascontiguousarray(array).reshape(array.shape)
     return tensors, texts
 
@@ -182,6 +187,11 @@ def _named(save_obj: object) -> list[tuple[Any, Any]]:
     if items and all(isinstance(item, dict) and item.keys() >= {"name", "data"} for item in items):
         return [(item["name"], item["data"]) for item in items]
     return [(getattr(item, "name", None), item) for item in items]
+
+
+def holds_parts(net: Cell) -> bool:
+    """Whether parameters of a cell are parts, whose rest other processes have."""
+    return any(p.cut is not None for p in net.get_parameters())
 
 
 def random_states(net: Cell) -> dict[str, Parameter]:

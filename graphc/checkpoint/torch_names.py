@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, require_array
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def dump(args: Namespace) -> int:
     if args.form is None and found.step is None:
         raise TargetError(
             f"{args.target!r} is on disk already; say how to print it",
-            help="graphc dump TARGET --as text, json, dot or mermaid",
+            help="graphc dump TARGET --as text, json, node-link, dot or mermaid",
         )
     if args.form not in ("dot", "mermaid") and (args.scope is not None or args.depth is not None):
         raise TargetError("--scope and --depth are about a drawing: --as dot or --as mermaid")
@@ -74,6 +74,8 @@ def _as_form(found: Target, args: Namespace) -> str:
         return plainjson.dumps(found.record().to_document()).rstrip("\n")
     from graphc.inspect import export
 
+    if args.form == "node-link":
+        return plainjson.dumps(export.to_node_link(found.graph())).rstrip("\n")
     return export.draw(found.graph(), args.form, args.scope or "", args.depth)
 
 

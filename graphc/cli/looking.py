@@ -71,7 +71,7 @@ def _show_json(args: Namespace, each: Target, listing: Listing) -> Any:
         return document(calls=columns.encode_table(CallRow, tuple(_scheduled(each, listing, wanted))))
     if wanted.everything:
         return each.record().to_document()
-    return each.record().only(line.id for line in _slice(listing, wanted)).to_document()
+    return each.record().only(line.id for line in _slice(each, listing, wanted)).to_document()
 
 
 def _show_text(args: Namespace, each: Target, listing: Listing) -> tuple[str, bool]:
@@ -85,7 +85,7 @@ def _show_text(args: Namespace, each: Target, listing: Listing) -> tuple[str, bo
         return schedule_text(each.record(), _scheduled(each, listing, wanted)), False
     if wanted.everything:
         return listing.text, True
-    return printing.slice_text(listing, _slice(listing, wanted), wanted), True
+    return printing.slice_text(listing, _slice(each, listing, wanted), wanted), True
 
 
 def _scheduled(each: Target, listing: Listing, wanted: flow.Selection) -> list[CallRow]:
@@ -95,16 +95,27 @@ def _scheduled(each: Target, listing: Listing, wanted: flow.Selection) -> list[C
         raise TargetError(f"{each.name!r} has no schedule: it is a graph, no compiled step")
     if wanted.everything:
         return list(record.calls)
-    chosen = {line.id for line in _slice(listing, wanted)}
+    chosen = {line.id for line in _slice(each, listing, wanted)}
     return [call for call in record.calls if chosen & set(call.nodes)]
 
 
-def _slice(listing: Listing, wanted: flow.Selection) -> list[Line]:
-    found = flow.select(listing, wanted)
+def _frames(each: Target) -> flow.Frames:
+    """The lines that led to each node, by its id; of a file of text nothing but its own is known."""
+    record = each.record() if each.step is not None else saved_record(each.path)
+    if record is None:
+        return {}
+    at = [(record.files[line.file], line.line) for line in record.locs]
+    return {node.id: [at[k] for k in node.locs] for node in record.nodes}
+
+
+def _slice(each: Target, listing: Listing, wanted: flow.Selection) -> list[Line]:
+    frames = {} if wanted.at is None else _frames(each)
+    found = flow.select(listing, wanted, frames)
     if not found:
         known = {"op": (wanted.op, {n.op for n in listing}), "scope": (wanted.scope, {n.scope for n in listing})}
         known["dtype"] = wanted.dtype, {t.partition("[")[0] for n in listing for t in n.types}
-        known["at"] = wanted.at, {f"{n.file}:{n.line}" for n in listing if n.file}
+        lines = {place for n in listing for place in flow.places(n, frames)}
+        known["at"] = wanted.at, {f"{file}:{line}" for file, line in lines if file}
         for what, (name, names) in known.items():
             if name is not None:
                 _refuse_unknown(what, name, listing, names)

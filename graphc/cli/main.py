@@ -305,7 +305,10 @@ def _add_dump(commands: _Commands[argparse.ArgumentParser]) -> None:
         "--out", metavar="DIR", help="where to write (default out/ATTR, unless --as prints); needs FILE.py:ATTR"
     )
     dump.add_argument(
-        "--as", dest="form", choices=("text", "json", "dot", "mermaid"), help="print the graph in this form"
+        "--as",
+        dest="form",
+        choices=("text", "json", "node-link", "dot", "mermaid"),
+        help="print the graph in this form",
     )
     _add_target_options(dump)
     dump.add_argument(
@@ -330,7 +333,9 @@ def _add_show(commands: _Commands[argparse.ArgumentParser]) -> None:
     show.add_argument(
         "--grad-of", metavar="NODE", help="only what computes the gradient of this node (an id or a name)"
     )
-    show.add_argument("--at", metavar="FILE:LINE", help="only what was made on this line, or in this file")
+    show.add_argument(
+        "--at", metavar="FILE:LINE", help="only what was made on this line, or by what it calls; or in this file"
+    )
     show.add_argument("--dtype", metavar="NAME", help="only nodes with a result of this dtype, e.g. f16 or float16")
     what = show.add_mutually_exclusive_group()
     what.add_argument(

@@ -140,7 +140,8 @@ def compiled(target: str) -> tuple[CompiledStep, tuple[Any, ...] | None]:
     """
     file, _, attr = target.rpartition(":")
     found = attribute(file, attr)
-    from graphc.api import CompiledStep, compile
+    from graphc.api import CompiledStep
+    from graphc.compiling import compile
 
     if not isinstance(found, CompiledStep) and callable(found):
         with user_code(f"{target} failed"):

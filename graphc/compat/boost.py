@@ -8,7 +8,8 @@ from graphc import ops
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.optim import Optimizer
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 gradient_accumulation_op = ops.MultitypeFuncGraph("gradient_accumulation_op")
 gradient_clear_op = ops.MultitypeFuncGraph("gradient_clear_op")

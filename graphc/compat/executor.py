@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphc.api import CompiledStep, compile
+from graphc.api import CompiledStep
+from graphc.compiling import compile
 from graphc.nn.cell.cell import Cell
 
 

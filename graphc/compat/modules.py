@@ -14,12 +14,19 @@ from types import ModuleType
 from typing import Any
 
 from graphc.compat.aliases import Alias, AliasFinder
-from graphc.errors import printable
+from graphc.errors import TraceAttributeError, printable
 from graphc.instead import instead
 from graphc.suggest import imports_from, nearest
 
 _TOP = "graphc.compat.toplevel"
-_TENSORS = (_TOP, "graphc", "graphc.ops", "graphc.ops.tensor.dtype", "graphc.ops.tensor.tensor")
+_TENSORS = (
+    _TOP,
+    "graphc",
+    "graphc.ops",
+    "graphc.ops.tensor.dtype",
+    "graphc.ops.tensor.tensor",
+    "graphc.ops.tensor.parameter",
+)
 _NN = ("graphc.nn",)
 _OPS = ("graphc.ops", "graphc.ops.gradients.reverse", _TOP)
 _PRIMITIVES = ("graphc.ops", "graphc.ops.primitives", _TOP)
@@ -54,6 +61,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "graphc.train",
         "graphc.ops",
         "graphc.parallel",
+        "graphc.compat.lacking",
     ),
     "mindspore.context": (_TOP, "graphc.context", "graphc.parallel"),
     "mindspore._checkparam": ("graphc.compat.checkparam",),
@@ -69,7 +77,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.numpy": ("graphc.numpy",),
     **_within("mindspore.numpy", "array_creations array_ops logic_ops math_ops dtypes", ("graphc.numpy",)),
     # ---- data sets
-    "mindspore.dataset": ("graphc.dataset",),
+    "mindspore.dataset": ("graphc.dataset", "graphc.compat.lacking"),
     "mindspore.dataset.config": ("graphc.dataset.config",),
     "mindspore.dataset.core.config": ("graphc.dataset.config",),
     "mindspore.dataset.core": ("graphc.dataset",),
@@ -165,9 +173,10 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.amp": ("graphc.amp",),
     "mindspore.train": ("graphc", "graphc.train", "graphc.amp", "graphc.checkpoint"),
     "mindspore.train.callback": ("graphc.train",),
+    "mindspore.train.callback._callback": ("graphc.train", "graphc.compat.saving"),
     **_within(
         "mindspore.train.callback",
-        "_callback _checkpoint _early_stop _history _lambda_callback _loss_monitor _lr_scheduler_callback _on_request_exit"
+        "_checkpoint _early_stop _history _lambda_callback _loss_monitor _lr_scheduler_callback _on_request_exit"
         " _reduce_lr_on_plateau _summary_collector _time_monitor _backup_and_restore",
         ("graphc.train",),
     ),
@@ -182,7 +191,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "mindspore.train.amp": ("graphc.amp",),
     "mindspore.train.loss_scale_manager": ("graphc.amp",),
-    "mindspore.train.serialization": ("graphc.checkpoint",),
+    "mindspore.train.serialization": ("graphc.checkpoint", "graphc.compat.saving"),
+    "mindspore.profiler": ("graphc.compat.lacking",),
     "mindspore.communication": _PARALLEL,
     "mindspore.communication.management": _PARALLEL,
     "mindspore.communication.comm_func": ("graphc.parallel.comm_func",),
@@ -209,9 +219,11 @@ class Shadow(ModuleType):
                 setattr(self, name, value)
                 return value
         message = f"graphc has no {self.__name__}.{printable(name)}{_nearest(self.__name__, name)}"
-        if imports_from(sys._getframe(1)) and not name.startswith("__"):
+        if name.startswith("__"):
+            raise AttributeError(message)
+        if imports_from(sys._getframe(1)):
             raise ImportError(message, name=self.__name__)
-        raise AttributeError(message)
+        raise TraceAttributeError(message)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Modules such as mindspore.common.mutable, which stand for the function of the same name in them."""
@@ -237,7 +249,7 @@ def _providers(name: str) -> list[ModuleType]:
 
 
 def _nearest(module: str, name: str) -> str:
-    use = next((u for path in MODULES[module] if (u := instead(path, name))), None)
+    use = next((u for path in (*MODULES[module], "graphc") if (u := instead(path, name))), None)
     if use:
         return f"; {use}"
     known = [n for provider in _providers(module) for n in dir(provider) if not n.startswith("_")]

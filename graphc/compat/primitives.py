@@ -39,7 +39,7 @@ def _run_op(obj: Any, op_name: str, args: Sequence[Any]) -> Any:
 
 def mixed_precision_cast(dst_type: Any, x: Any) -> Any:
     """x, its float tensors cast to a dtype; it may be a nest of tuples, lists and dicts of tensors and other things."""
-    return map_tensors(lambda t: ops.cast(t, dst_type) if t.type.is_float else t, x)
+    return map_tensors(lambda t: ops.cast(t, dst_type) if t.tensor_type.is_float else t, x)
 
 
 def _get_graph_seed(op_seed: int | None, kernel_name: str) -> tuple[int, int]:

@@ -11,12 +11,12 @@ from typing import Any
 
 from graphc import context as _context
 from graphc.arguments import no_effect, only
-from graphc.errors import ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ir.types import COMPLEX, FLOATS, numpy_dtype
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.attributes import from_numpy as from_numpy
-from graphc.ops.gradients.hypermap import RowTensor
 from graphc.ops.tensor.dtype import DType, to_name
+from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor
 from graphc.suggest import nearest, question
 
@@ -217,15 +217,23 @@ Type, TensorType = DType, Tensor
 tensor_type = Tensor
 
 
-class COOTensor(RowTensor):
-    """As ops.RowTensor: MindSpore's sparse tensors, of which there are none here. Making one is ArgumentTypeError."""
+class COOTensor:
+    """MindSpore's sparse tensors, of which there are none here but RowTensor. Making one is ArgumentTypeError."""
+
+    def __init__(self, *parts: Any, **named: Any) -> None:
+        raise ArgumentTypeError(
+            f"graphc has no {type(self).__name__}",
+            loc=user_loc(),
+            help="a Tensor holds its zeros, too; for some rows of one there is RowTensor(indices, values, dense_shape)",
+        )
 
 
-class CSRTensor(RowTensor):
+class CSRTensor(COOTensor):
     """As COOTensor."""
 
 
-SparseTensor = RowTensorInner = RowTensor
+SparseTensor = COOTensor
+RowTensorInner = RowTensor
 
 
 def _get_cache_prim(cls: Any) -> Any:

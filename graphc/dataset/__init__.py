@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from graphc.dataset import config as config
 from graphc.dataset.digits import Digits, load_digits
+from graphc.frames import clean
+from graphc.suggest import no_member
 
 if TYPE_CHECKING:
     from graphc.dataset import transforms as transforms
@@ -56,6 +58,7 @@ _LAZY = {
     "sample_rng": "rng",
     "schema": "Schema",
     "shuffle": "Shuffle",
+    "sources.source": "MappableDataset",
     "sources": "CSVDataset Cifar100Dataset Cifar10Dataset DigitsDataset FashionMnistDataset GeneratorDataset"
     " ImageFolderDataset MnistDataset NumpySlicesDataset TextFileDataset",
 }
@@ -72,7 +75,11 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
-        raise AttributeError(f"module 'graphc.dataset' has no attribute {name!r}")
+        try:
+            no_member("graphc.dataset", name, _MODULE_OF)
+        except (AttributeError, ImportError) as error:
+            clean(error)
+            raise
     module = import_module(f"graphc.dataset.{_MODULE_OF[name]}")
     value = module if _MODULE_OF[name] == name else getattr(module, name)
     globals()[name] = value

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from graphc import dispatch, passes
-from graphc.api import as_inputs
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.exports.onnx_file import write
 from graphc.frames import clean
+from graphc.given import as_inputs
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tree import flatten
 from graphc.trace import trace

@@ -19,7 +19,7 @@ from graphc.files import make_directory, write_atomic
 from graphc.ir import Graph
 from graphc.lower import Lowered
 from graphc.ops.functional.printing import PrintLog
-from graphc.ops.tensor.tensor import Parameter
+from graphc.ops.tensor.parameter import Parameter
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.program import is_custom
 from graphc_codegen.shared_object.library import Array, Exported, identifier, link

@@ -10,7 +10,7 @@ from graphc.errors import ArgumentValueError, ExportError, user_loc
 from graphc.exports import onnx_file, shared
 from graphc.ir import Graph
 from graphc.lower import Lowered
-from graphc.ops.tensor.tensor import Parameter
+from graphc.ops.tensor.parameter import Parameter
 
 if TYPE_CHECKING:
     from graphc_codegen import Executable

@@ -27,8 +27,9 @@ from graphc.guards.watch import Watch
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradFunction
 from graphc.ops.tensor.dtype import DType
+from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.primitive import Primitive
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.tensor import Tensor
 from graphc.trace.decided import LIBRARIES, is_users
 
 #: Attributes of a Cell that its class does not read, or that have a place of their own.

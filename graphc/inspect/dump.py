@@ -28,7 +28,7 @@ import numpy as np
 
 from graphc.errors import ParseError
 from graphc.files import make_directory, write_atomic
-from graphc.inspect import export, jsonform
+from graphc.inspect import export, jsonform, plainjson
 from graphc.inspect.document import PassRow, Record
 from graphc.inspect.flow import shown
 from graphc.inspect.saved import PASS_FILE, graph_file, pass_files, read_json, read_text, saved_record
@@ -78,7 +78,7 @@ def write_dump(
     document = replace(record, passes=listing).to_document()
     files |= {
         "step.ir": (to_text(graph) + "\n").encode(),
-        "graph.json": jsonform.dumps(document).encode(),
+        "graph.json": plainjson.dumps(document).encode(),
         "constants.npz": _constants([graph, *(g for _, g in passes)]),
     }
     if level >= EVERYTHING:
@@ -88,7 +88,7 @@ def write_dump(
         files |= {
             "step.py": source.encode(),
             "kernels.ll": kernels.encode(),
-            "memory.json": jsonform.dumps(dict(memory)).encode(),
+            "memory.json": plainjson.dumps(dict(memory)).encode(),
         }
     if level > EVERYTHING:
         files |= {f"graph.{suffix}": (export.draw(graph, form) + "\n").encode() for form, suffix in _DRAWINGS.items()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from graphc.inspect.folding import MOST, Box, Folded, edges, fold
 from graphc.ir import REGIONS, Graph, Node, walk
@@ -71,6 +72,21 @@ def _dot_body(graph: Graph, indent: str) -> Iterator[str]:
                 yield from _dot_body(sub, indent + "    ")
                 yield f"{indent}  }}"
         yield f"{indent}}}"
+
+
+def to_node_link(graph: Graph) -> dict[str, Any]:
+    """The nodes, those of subgraphs among them, and edges as `networkx.node_link_graph` reads them: a MultiDiGraph whose nodes
+    are the ids, with op, name, types, region, cell, loc, and whose edges have a `kind`, "data" or "order".
+    """
+    nodes = [
+        {
+            "id": n.id, "op": n.op.name, "name": n.name, "types": list(map(str, n.types)), "region": n.region, "cell": n.scope,
+            "loc": str(n.loc) if n.loc else "",
+        }
+        for _, n in walk(graph)
+    ]  # fmt: skip
+    links = [{"source": e.source, "target": e.target, "key": k, "kind": e.kind} for k, e in enumerate(edges(graph))]
+    return {"directed": True, "multigraph": True, "graph": {"name": graph.name}, "nodes": nodes, "edges": links}
 
 
 def to_mermaid(graph: Graph) -> str:

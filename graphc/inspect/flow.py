@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphc.errors import ArgumentValueError
@@ -52,6 +54,9 @@ def find(listing: Listing, reference: str) -> int:
 
 # ---- slices
 
+#: (file, line) of the user's frames by node id, the innermost first.
+Frames = Mapping[int, Sequence[tuple[str, int]]]
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -59,7 +64,8 @@ class Selection:
 
     region: region name. scope: a Cell path, which includes what is below it. op: op name. start, end: node ids: only
     what depends on `start`, and what `end` depends on, both included, through data and order edges. grad_of: only what
-    computes the gradient of this node. at: "FILE:LINE", or a file: only what was made there. dtype: only what makes it.
+    computes the gradient of this node. at: "FILE:LINE", or a file: only what was made there, or by what is called there.
+    dtype: only what makes it.
     """
 
     region: str | None = None
@@ -89,8 +95,11 @@ class Selection:
         return ", ".join(filter(None, parts))
 
 
-def select(listing: Listing, wanted: Selection) -> list[Line]:
-    """The nodes of a program that a selection asks for, in the order of the text. ArgumentValueError for an unknown id."""
+def select(listing: Listing, wanted: Selection, frames: Frames = MappingProxyType({})) -> list[Line]:
+    """The nodes of a program that a selection asks for, in the order of the text. ArgumentValueError for an unknown id.
+
+    frames: how the user's code got to a node, by id; of the others the text has the innermost line.
+    """
     within: set[int] | None = None
     for id in (wanted.start, wanted.end, wanted.grad_of):
         if id is not None:
@@ -105,7 +114,7 @@ def select(listing: Listing, wanted: Selection) -> list[Line]:
     if wanted.grad_of is not None:
         gradient = gradient_of(listing, wanted.grad_of)
         within = gradient if within is None else within & gradient
-    return [line for line in listing if _wanted(line, wanted) and (within is None or line.id in within)]
+    return [line for line in listing if _wanted(line, wanted, frames) and (within is None or line.id in within)]
 
 
 def gradient_of(listing: Listing, id: int) -> set[int]:
@@ -118,14 +127,19 @@ def gradient_of(listing: Listing, id: int) -> set[int]:
     return own | {line.id for line in listing if line.name == f"grad.{listing[id].name}"}
 
 
-def _wanted(line: Line, wanted: Selection) -> bool:
+def places(line: Line, frames: Frames) -> Sequence[tuple[str, int]]:
+    """The lines at which a node was made, the innermost first."""
+    return frames.get(line.id) or [(line.file, line.line)]
+
+
+def _wanted(line: Line, wanted: Selection, frames: Frames) -> bool:
     scope, dtype = wanted.scope, wanted.dtype
     return (
         (wanted.region is None or line.region == wanted.region)
         and (wanted.op is None or line.op == wanted.op)
         and (scope is None or line.scope == scope or line.scope.startswith(scope + "."))
         and (dtype is None or any(t.partition("[")[0] == short_dtype(dtype) for t in line.types))
-        and (wanted.at is None or made_at(wanted.at, line.file, line.line))
+        and (wanted.at is None or any(made_at(wanted.at, *place) for place in places(line, frames)))
     )
 
 
@@ -164,9 +178,15 @@ def why_order(listing: Listing, first: int, second: int) -> list[Link]:
 # ---- the overflow order
 
 
+#: What several processes do together, begin, or wait for.
+_TALKING = frozenset(
+    f"{kind}{part}" for kind in ("AllReduce", "ReduceScatter", "AllGather") for part in ("", "Start", "Wait")
+) | {"AllToAll", "Broadcast", "JoinParts", "Reduce", "SumPart"}
+
+
 class Step(NamedTuple):
-    """A station of the overflow order. `link`: how the one before leads here ("data", "order", "start", or "path"
-    when other nodes stand between, counted by region in `between`).
+    """A station of the overflow order. `link`: how the one before leads here: "data", "order", "start"; "path" when other
+    nodes stand between, counted by region in `between`; "beside" where it does not; "branch" where the update holds it.
     """
 
     node: Line
@@ -178,7 +198,7 @@ class Step(NamedTuple):
 def overflow_order(listing: Listing) -> list[list[Step]]:
     """For every GetFloatStatus: what runs before the status is cleared, the ClearFloatStatus, what it holds back, the
     check, the update that depends on it, and what waits for the update. Subgraphs count as part of the node that
-    holds them.
+    holds them. What several processes begin and wait for on the way, and in the update, are stations, too.
     """
     outer = {id: listing[id] for id in listing.blocks[0].nodes}
     following: dict[int, dict[int, str]] = {id: {} for id in outer}
@@ -209,8 +229,28 @@ def _spine(listing: Listing, following: dict[int, dict[int, str]], clear: Line, 
     inside = reached(following, clear.id) & reached(backwards(following), check.id)
     held = [line for i in sorted(inside) if clear.id in (line := listing[i]).after]
     steps += [Step(line, "order", {}, "waits for the cleared status") for line in held]
+    back = backwards(following)
+    for talk in [outer for outer in map(listing.__getitem__, following) if outer.id in inside and _talks(outer)]:
+        way = reached(following, steps[-1].node.id) & reached(back, talk.id)
+        leads = following[steps[-1].node.id].get(talk.id)
+        link = leads or ("path" if way else "beside")
+        steps.append(Step(talk, link, {} if leads else _regions(listing, way), _said(talk)))
+    if len(steps) > 1 and _talks(steps[-1].node):
+        inside = reached(following, steps[-1].node.id) & reached(back, check.id)
     steps.append(Step(check, "path" if inside else "data", _regions(listing, inside), checked))
     return steps + _after_check(listing, following, check)
+
+
+def _talks(line: Line) -> bool:
+    """Whether a node of several processes begins to talk to the others, or waits for them."""
+    size = re.search(r"\bsize=(\d+)", line.attrs)
+    return line.op in _TALKING and size is not None and int(size[1]) > 1
+
+
+def _said(line: Line) -> str:
+    if line.op.endswith("Start"):
+        return f"begun for {len(line.inputs)} value{'' if len(line.inputs) == 1 else 's'}"
+    return "waited for here" if line.op.endswith("Wait") else "all processes together"
 
 
 def _after_check(listing: Listing, following: dict[int, dict[int, str]], check: Line) -> list[Step]:
@@ -220,7 +260,11 @@ def _after_check(listing: Listing, following: dict[int, dict[int, str]], check: 
     steps: dict[int, Step] = {}
     for branch in branches:
         for p, i in pairwise(shortest(following, check.id, branch)):
-            steps.setdefault(i, _linked(listing, following, p, i))
+            talk = listing[i]
+            steps.setdefault(i, _linked(listing, following, p, i, _said(talk) if _talks(talk) else ""))
+        for line in listing:
+            if _talks(line) and any(owner == branch for owner, _ in line.path):
+                steps[line.id] = Step(line, "branch", {}, _said(line))
     for last in branches or [check.id]:
         for user in sorted(following[last]):
             if listing[user].op == "Depend":

@@ -1,4 +1,4 @@
-"""JSON as graphc writes it, and the graph of a JSON document.
+"""The graph of a JSON document.
 
 Documents say {"schema": "graphc.step", "version": 2, ...}; see `graphc.inspect.document`. Those of version 1,
 {"schema": "graphc.graph", "version": 1, "text": the text IR, ...}, are read, too. A graph is made from the text alone, so that
@@ -14,7 +14,6 @@ import numpy as np
 
 from graphc.errors import ParseError
 from graphc.inspect.document import SCHEMA, VERSION
-from graphc.inspect.plainjson import dumps as dumps
 from graphc.ir import Graph, parse
 
 #: What can be read: versions by schema.

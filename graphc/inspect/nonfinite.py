@@ -1,4 +1,4 @@
-"""The first bad value of a step: runs a graph node by node in NumPy, in its own dtypes, and follows what is not finite from
+"""The first bad value of a step: goes through a graph node by node, in its own dtypes, and follows what is not finite from
 where it does harm back to where it came from.
 
 A value is bad when it holds an infinity or NaN. An infinity that a constant, an input or a parameter that is not trained brings
@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphc.ir import Graph, Node, TensorType, Value
+from graphc.ir import Graph, Node, TensorType, Value, walk
 from graphc.ir.types import Array
 from graphc.ops.declared.reference import apply, evaluation_dtype, last_uses
 
@@ -40,10 +41,12 @@ class Range(NamedTuple):
     @classmethod
     def of(cls, array: Array) -> Range:
         wide = np.asarray(array, np.float64 if array.dtype.kind not in "fc" else None)
-        wide = np.abs(wide) if wide.dtype.kind == "c" else wide.astype(np.float64)
-        finite = wide[np.isfinite(wide)]
+        wide = np.abs(wide) if wide.dtype.kind == "c" else wide
+        held = np.isfinite(wide)
+        finite = wide if held.all() else wide[held]
         low, high = (float(finite.min()), float(finite.max())) if finite.size else (None, None)
-        return cls(TensorType.of(array), low, high, int(np.isinf(wide).sum()), int(np.isnan(wide).sum()))
+        nans = 0 if finite is wide else int(np.isnan(wide).sum())
+        return cls(TensorType.of(array), low, high, wide.size - finite.size - nans, nans)
 
     def __str__(self) -> str:
         if self.type.size == 1 and self.low is not None:
@@ -57,7 +60,7 @@ class Range(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where in loops and branches a node has run: (the If or While, "then", "else", "cond" or "body", turn from 1)."""
+    """Where in loops and branches a node has run: (the If, While or Scan, "then", "else", "cond" or "body", turn from 1)."""
 
     node: int
     part: str
@@ -123,13 +126,19 @@ class _Held(NamedTuple):
     above: bool
 
 
-def search(graph: Graph, given: Mapping[int, Array], bound: float | None = None) -> Search:
+def search(
+    graph: Graph,
+    given: Mapping[int, Array],
+    bound: float | None = None,
+    made: Mapping[Value, Array] = MappingProxyType({}),
+) -> Search:
     """Run a graph on the arrays of its Input and Param nodes, by id, which are left as they are.
 
-    bound: also look for the first float of the forward or backward region whose magnitude is above it.
+    bound: also look for the first float of the forward or backward region whose magnitude is above it. made: values of the
+    outer graph that are known already; the others are computed in NumPy.
     Raises LoweringError for an op without a NumPy reference.
     """
-    run = _Run(graph, bound)
+    run = _Run(graph, bound, made)
     held = {Value(id): run.source(graph.node(id), given[id]) for id in graph.inputs}
     values = run.graph(graph, held, ())
     roots = [run.root("result", r.name or str(r.value), v) for r, v in zip(graph.results, values, strict=True)]
@@ -138,8 +147,9 @@ def search(graph: Graph, given: Mapping[int, Array], bound: float | None = None)
 
 
 class _Run:
-    def __init__(self, graph: Graph, bound: float | None) -> None:
+    def __init__(self, graph: Graph, bound: float | None, made: Mapping[Value, Array]) -> None:
         self.bound = bound
+        self._made = made
         self._graph = graph  # The one that is running.
         self.events: list[_Event] = []
         self.checks: list[Root] = []
@@ -175,12 +185,10 @@ class _Run:
         return [held[r.value] for r in graph.results]
 
     def _node(self, node: Node, operands: list[_Held], places: tuple[Place, ...]) -> list[_Held]:
-        if node.op.name == "While":
-            return self._loop(node, operands, places)
-        if node.op.name == "If":
-            part = "then" if operands[0].array else "else"
-            return self._part(node, part, operands[1:], (*places, Place(node.id, part, 1)))
-        arrays = apply(node.op, node.types, [o.array for o in operands], node.attrs, False)
+        known = [] if places else [self._made[v] for v in node.outputs if v in self._made]
+        if node.graphs() and not self._is_told(node, operands, known):
+            return self._holder(node, operands, known, places)
+        arrays = known or apply(node.op, node.types, [o.array for o in operands], node.attrs, False)
         sources = tuple(dict.fromkeys(o.event for o in operands if o.event is not None))
         if sources and node.op.name in CHECKS:
             meant = all(self.events[s].meant for s in sources)
@@ -195,17 +203,73 @@ class _Run:
             self.above = self._found(node, places, operands, arrays)
         return [_Held(a, None if np.isfinite(w) else event, k) for a, w, k in zip(arrays, worst, above, strict=True)]
 
+    def _is_told(self, node: Node, operands: Sequence[_Held], known: Sequence[Array]) -> bool:
+        """Whether what is in a branch or loop need not be looked at, as its results are known: nothing bad comes of it; or
+        something bad goes into a loop.
+        """
+        if not known:
+            return False
+        if node.op.name != "If" and any(o.event is not None and not self.events[o.event].meant for o in operands):
+            return True
+        inside = [n for _, sub in node.graphs() for _, n in walk(sub)]
+        looked_at = any(n.op.name in CHECKS or (self.bound is not None and n.region in _BOUNDED) for n in inside)
+        quiet = not looked_at and not any(o.event is not None or o.above for o in operands)
+        return quiet and not any(_is_bad(a) for a, t in zip(known, node.types, strict=True) if t.is_float)
+
+    def _holder(
+        self, node: Node, operands: list[_Held], known: Sequence[Array], places: tuple[Place, ...]
+    ) -> list[_Held]:
+        if node.op.name == "While":
+            return self._loop(node, operands, known, places)
+        if node.op.name == "Scan":
+            return self._scan(node, operands, known, places)
+        part = "then" if operands[0].array else "else"
+        return self._part(node, part, operands[1:], (*places, Place(node.id, part, 1)))
+
     def _part(self, node: Node, part: str, given: Sequence[_Held], places: tuple[Place, ...]) -> list[_Held]:
         graph: Graph = node.attrs[part]
         return self.graph(graph, {Value(i): v for i, v in zip(graph.inputs, given, strict=True)}, places)
 
-    def _loop(self, node: Node, operands: list[_Held], places: tuple[Place, ...]) -> list[_Held]:
-        count, turn = node.attrs["carried"], 1
+    def _loop(
+        self, node: Node, operands: list[_Held], known: Sequence[Array], places: tuple[Place, ...]
+    ) -> list[_Held]:
+        count, turn, begin = node.attrs["carried"], 1, len(self.events)
         carried, captures = operands[:count], operands[count:]
         while self._part(node, "cond", [*carried, *captures], (*places, Place(node.id, "cond", turn)))[0].array:
             carried = self._part(node, "body", [*carried, *captures], (*places, Place(node.id, "body", turn)))
+            if (found := self._since(begin, known)) is not None:
+                return self._ended(node, operands, known, places, found)
             turn += 1
         return carried
+
+    def _scan(
+        self, node: Node, operands: list[_Held], known: Sequence[Array], places: tuple[Place, ...]
+    ) -> list[_Held]:
+        c, s, length, reverse = (node.attrs[name] for name in ("carried", "scanned", "length", "reverse"))
+        carried, scanned, captures = operands[:c], operands[c : c + s], operands[c + s :]
+        stacks: list[list[_Held]] = [[carried[k]] if k < c else [] for k in node.attrs["stacks"]]
+        begin = len(self.events)
+        for turn, at in enumerate(reversed(range(length)) if reverse else range(length), 1):
+            taken = [*carried, *(_Held(x.array[at], x.event, x.above) for x in scanned), *captures]
+            made = self._part(node, "body", taken, (*places, Place(node.id, "body", turn)))
+            if (found := self._since(begin, known)) is not None:
+                return self._ended(node, operands, known, places, found)
+            carried = made[:c]
+            for k, stack in zip(node.attrs["stacks"], stacks, strict=True):
+                stack.append(made[k])
+        return [*carried, *(_stacked(s, t, reverse) for s, t in zip(stacks, node.types[c:], strict=True))]
+
+    def _since(self, begin: int, known: Sequence[Array]) -> int | None:
+        """The first origin among the events from `begin` on, if the turns that follow need not be made for the results."""
+        return next((k for k in range(begin, len(self.events)) if self.events[k].origin), None) if known else None
+
+    def _ended(
+        self, node: Node, operands: list[_Held], known: Sequence[Array], places: tuple[Place, ...], found: int
+    ) -> list[_Held]:
+        """The results of a loop in which something bad has begun."""
+        event = self._event(node, places, (found,), False, False, operands, known)
+        bad = [t.is_float and _is_bad(a) for a, t in zip(known, node.types, strict=True)]
+        return [_Held(a, event if is_bad else None, False) for a, is_bad in zip(known, bad, strict=True)]
 
     # ---- what was bad
 
@@ -269,6 +333,18 @@ class _Run:
     def _way(self, before: Mapping[int, int], event: int) -> Iterator[int]:
         while (event := before[event]) >= 0:
             yield event
+
+
+def _stacked(turns: Sequence[_Held], type: TensorType, reverse: bool) -> _Held:
+    """What a Scan has made turn by turn as one array, which is bad by the first that is."""
+    array = np.empty(type.shape, evaluation_dtype(type, False))
+    for at, held in enumerate(reversed(turns) if reverse else turns):
+        array[at] = held.array
+    return _Held(array, next((t.event for t in turns if t.event is not None), None), any(t.above for t in turns))
+
+
+def _is_bad(array: Array) -> bool:
+    return not np.isfinite(_worst(array))
 
 
 def _worst(array: Array) -> float:

@@ -244,7 +244,9 @@ class _Writer:
             yield self._line(node, self._constant(node))
             return
         if isinstance(node.op.lower, ByAttributes) and isinstance(node.lower, Alias):
-            yield self._line(node, self._value(node.inputs[0]))
+            value, shape = self._value(node.inputs[0]), node.type.shape
+            same = self.graph.type(node.inputs[0]).shape == shape
+            yield self._line(node, value if same else f"{value}.reshape({shape})")
             return
         try:
             kernel = python_kernel(node.op)

@@ -32,6 +32,8 @@ TypeRule = Callable[[Types, Attrs], tuple[TensorType, ...]]
 ForwardRule = Callable[..., Sequence[Any]]
 #: Batching rule: (g, m) over a builder and a `graphc.ops.declared.batching.Mapped` -> the results, batch axis in front.
 BatchRule = Callable[..., Sequence[Any]]
+#: Padding rule: (a `graphc.ops.declared.padding.Padded`) -> the axes of each result.
+PadRule = Callable[..., Sequence[Any]]
 #: Makes the calls that compute results: (k, inputs, outputs, attributes).
 KernelRule = Callable[[CallBuilder, Operands, Operands, Attrs], None]
 
@@ -92,13 +94,15 @@ class Kernel(NamedTuple):
     """Calls of named kernels: `fn(k, inputs, outputs, attrs)` over the call builder `k` that lower passes in.
 
     `dtypes` are the dtypes that operand 0 may have; `double`, if there is one, is what to do for float64. With `in_place` the
-    result is operand 0's memory, which the calls write.
+    result is operand 0's memory, which the calls write. `over` says of which attributes the result may be written over operand 0,
+    where nobody else needs that any more: the rule then finds one buffer in both places.
     """
 
     fn: KernelRule
     dtypes: tuple[str, ...] = ("float32",)
     double: KernelRule | None = None
     in_place: bool = False
+    over: Callable[[Attrs], bool] | None = None
 
 
 class Alias:
@@ -156,9 +160,10 @@ class OpDef:
     samples     what the registry-wide tests try
     check       more rules of the verifier: (graph, node) -> messages, or errors where users can break the rule
     effect      ordered by order edges; never merged with an equal node
-    rush        where it stands among nodes that could run: -1 before all others, 1 behind them
+    rush        where it stands among nodes that could run: -1 before all others, 1 behind them, 2 behind these
     jvp         forward rule; None: the gradient rule transposed, which is exact for every rule that is linear in its dys
     batch       batching rule of vmap; None: that of its class (elementwise, reduction), else a loop over the axis
+    pad         padding rule; None: that of its class (elementwise, reduction), else padded operands are refused
     """
 
     name: str
@@ -175,6 +180,7 @@ class OpDef:
     jvp: ForwardRule | None = None
     batch: BatchRule | None = None
     rush: int = 0
+    pad: PadRule | None = None
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -235,6 +241,7 @@ def op(
     lower: Lowering | None = None,
     jvp: ForwardRule | None = None,
     batch: BatchRule | None = None,
+    pad: PadRule | None = None,
     attrs: Attrs | None = None,
     samples: Callable[[], Iterable[Sample]] | None = None,
     check: Callable[[Graph, Node], Iterable[str | GraphcError]] | None = None,
@@ -260,6 +267,7 @@ def op(
         jvp,
         batch,
         rush,
+        pad,
     )
     _REGISTRY[name] = definition
     return definition

@@ -216,9 +216,9 @@ class Body:
         return readers
 
     def _may_overlap(self, maker: Step, reader: int, old: Value, core: Value) -> bool:
-        """Whether one step may read the old contents and write the new: an If, or a loop element by element."""
+        """Whether one step may read the old contents and write the new: an If, a loop element by element, what writes rows."""
         if not isinstance(maker, Group):
-            return maker.op.name in ("If", "While")
+            return maker.op.name in ("If", "While") or self._is_over(maker, old)
         if maker.axes is not None:
             return False
         node, type = self.graph.node(reader), self.graph.type(core)
@@ -226,6 +226,11 @@ class Body:
         return type.shape == maker.domain and all(
             walk(self.graph, maker.domain, node, i) == whole for i, v in enumerate(node.inputs) if self.source(v) == old
         )
+
+    def _is_over(self, node: Node, old: Value) -> bool:
+        """Whether a node's calls may write over its operand 0, which is the memory of a value, as no other operand is."""
+        over = node.lower.over if isinstance(node.lower, Kernel) else None
+        return over is not None and over(node.attrs) and old not in map(self.source, node.inputs[1:])
 
     # ---- steps
 

@@ -19,6 +19,7 @@ from graphc.lower.listing import listing
 from graphc.lower.overflow import watch_overflow
 from graphc.lower.places import place_buffers
 from graphc.lower.pooling import pool_convolutions
+from graphc.lower.products import copy_panels
 from graphc.lower.rewrite import Context, Layout, Rewrite, Statements
 from graphc.lower.sets import join_calls
 from graphc.lower.threads import share_calls
@@ -31,6 +32,7 @@ REWRITES: tuple[Rewrite, ...] = (
     watch_overflow,
     chain_loops,
     join_calls,
+    copy_panels,
     # From here on no buffer is new.
     place_buffers,
     # Last: threads meet where bytes are shared.

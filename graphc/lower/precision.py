@@ -35,7 +35,7 @@ def block(combine: str, dtype: str, terms: int) -> int:
 def kernel(name: str, params: dict[str, Any]) -> NamedKernel:
     """The named kernel with its `block`, if it has a sum that is long enough."""
     made = NamedKernel(name, tuple(params.items()))
-    terms = facts(made).terms
+    terms = facts(made).terms if params.get("dtype") != "float64" else None
     most = _kernel_block(name, params, terms(params)) if terms is not None else 0
     return replace(made, params=(*made.params, ("block", most))) if most else made
 

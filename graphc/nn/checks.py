@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 def is_int(value: Any) -> bool:
@@ -101,4 +102,4 @@ def pair(owner: str, name: str, value: Any) -> tuple[int, int]:
 
 def named(x: Tensor, fallback: str = "x") -> str:
     """`fc.weight f32[4,5]`: a tensor as the user knows it."""
-    return f"{x.name if isinstance(x, Parameter) else fallback} {x.type}"
+    return f"{x.name if isinstance(x, Parameter) else fallback} {x.tensor_type}"

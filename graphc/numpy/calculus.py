@@ -31,8 +31,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     ends = [None if e is None else ops.broadcast_to(tensor("diff", e, "an end"), edge) for e in (prepend, append)]
     joined = concatenate([v for v in (ends[0], x, ends[1]) if v is not None], at)
     if times >= joined.shape[at]:
-        raise ArgumentValueError(f"diff: {times} differences leave nothing of {joined.type}", loc=user_loc())
-    if joined.type.dtype == "bool":
+        raise ArgumentValueError(f"diff: {times} differences leave nothing of {joined.tensor_type}", loc=user_loc())
+    if joined.tensor_type.dtype == "bool":
         return cast_to(ops.diff(cast_to(joined, "int32"), times, at), "bool")
     return ops.diff(joined, times, at)
 
@@ -42,7 +42,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
     x = tensor("ediff1d", ary, "ary")
 
     def ends(given: Any) -> list[Tensor]:
-        return [] if given is None else [cast_to(ops.ravel(tensor("ediff1d", given, "an end")), x.type.dtype)]
+        return [] if given is None else [cast_to(ops.ravel(tensor("ediff1d", given, "an end")), x.tensor_type.dtype)]
 
     return concatenate([*ends(to_begin), diff(ops.ravel(x)), *ends(to_end)])
 
@@ -55,7 +55,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     """
     only("gradient", "edge_order", edge_order, 1)
     x = tensor("gradient", f, "f")
-    x = x if x.type.dtype == "float64" else cast_to(x, "float32")
+    x = x if x.tensor_type.dtype == "float64" else cast_to(x, "float32")
     axes = normalize_axes("gradient", axis, x.ndim)
     steps = varargs or (1,)
     if len(steps) not in (1, len(axes)):
@@ -66,11 +66,13 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 def _slope(x: Tensor, at: int, step: Any) -> Tensor:
     if x.shape[at] < 2:
-        raise ShapeError(f"gradient: axis {at} of {x.type} has no neighbours", loc=user_loc())
+        raise ShapeError(f"gradient: axis {at} of {x.tensor_type} has no neighbours", loc=user_loc())
     distance = tensor("gradient", step, "a distance")
     if distance.ndim:
         raise ArgumentValueError(
-            f"gradient: a distance is {distance.type}, only one number is supported", code="GC112", loc=user_loc()
+            f"gradient: a distance is {distance.tensor_type}, only one number is supported",
+            code="GC112",
+            loc=user_loc(),
         )
     before = (slice(None),) * at
     last, first = ops.diff(x, 1, at), x.shape[at] - 1
@@ -78,20 +80,20 @@ def _slope(x: Tensor, at: int, step: Any) -> Tensor:
     if first > 1:
         both = ops.sub(x[(*before, slice(2, None))], x[(*before, slice(0, -2))])
         parts.insert(1, ops.mul(both, 0.5))
-    return ops.div(ops.concat(parts, at), cast_to(distance, x.type.dtype))
+    return ops.div(ops.concat(parts, at), cast_to(distance, x.tensor_type.dtype))
 
 
 def trapz(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tensor:
     """The integral over an axis by the trapezoidal rule, at distances dx or places x; in float32, halves in their own dtype."""
     given = tensor("trapz", y, "y")
-    given = given if given.type.dtype in ("float16", "bfloat16") else cast_to(given, "float32")
+    given = given if given.tensor_type.dtype in ("float16", "bfloat16") else cast_to(given, "float32")
     at = check_axis("trapz", axis, given.ndim)
     widths = tensor("trapz", dx, "dx") if x is None else diff(tensor("trapz", x))
     if widths.ndim:
         widths = ops.reshape(widths, widths.shape + (1,) * (given.ndim - at - widths.ndim))
     before = (slice(None),) * at
     means = ops.mul(ops.add(given[(*before, slice(1, None))], given[(*before, slice(0, -1))]), 0.5)
-    return ops.reduce_sum(ops.mul(means, cast_to(widths, given.type.dtype)), at)
+    return ops.reduce_sum(ops.mul(means, cast_to(widths, given.tensor_type.dtype)), at)
 
 
 def unwrap(p: Any, discont: float = math.pi, axis: int = -1) -> Tensor:
@@ -99,7 +101,7 @@ def unwrap(p: Any, discont: float = math.pi, axis: int = -1) -> Tensor:
     if isinstance(discont, bool) or not isinstance(discont, (int, float)):
         raise ArgumentTypeError(f"unwrap: discont must be a number, got {type(discont).__name__}", loc=user_loc())
     x = tensor("unwrap", p, "p")
-    x = cast_to(x, common(x.type.dtype, "float32"))
+    x = cast_to(x, common(x.tensor_type.dtype, "float32"))
     at = check_axis("unwrap", axis, x.ndim)
     steps = ops.diff(x, 1, at)
     inside = ops.sub(ops.floor_mod(ops.add(steps, math.pi), 2 * math.pi), math.pi)
@@ -119,9 +121,10 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Ten
     at, places, values = tensor("interp", x), *(ops.cast(v, "float32") for v in tensors("interp", xp, fp))
     if places.ndim != 1 or places.shape != values.shape:
         raise ShapeError(
-            f"interp: xp is {places.type}, fp is {values.type}: expected vectors of one size", loc=user_loc()
+            f"interp: xp is {places.tensor_type}, fp is {values.tensor_type}: expected vectors of one size",
+            loc=user_loc(),
         )
-    at = cast_to(at, common(at.type.dtype, "float32"))
+    at = cast_to(at, common(at.tensor_type.dtype, "float32"))
     last = places.size - 1
     upper = ops.minimum(searchsorted(places, at), last)
     lower = ops.maximum(ops.sub(upper, 1), 0)
@@ -131,8 +134,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Ten
     share = ops.div(ops.sub(at, x0), ops.select(none, 1.0, width))
     made = ops.select(none, y0, ops.add(y0, ops.mul(share, ops.sub(y1, y0))))
     ends = [values[k] if end is None else tensor("interp", end, "an end") for k, end in ((0, left), (last, right))]
-    made = ops.select(ops.less(at, places[0]), cast_to(ends[0], made.type.dtype), made)
-    return ops.select(ops.greater(at, places[last]), cast_to(ends[1], made.type.dtype), made)
+    made = ops.select(ops.less(at, places[0]), cast_to(ends[0], made.tensor_type.dtype), made)
+    return ops.select(ops.greater(at, places[last]), cast_to(ends[1], made.tensor_type.dtype), made)
 
 
 # ---- convolution
@@ -144,10 +147,12 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Tensor:
     mode: "full" for all n, "same" for as many as the longer one has, "valid" for those that the shorter one fits in.
     """
     x, y = tensors("convolve", a, v)
-    wanted = common(x.type.dtype, y.type.dtype)
+    wanted = common(x.tensor_type.dtype, y.tensor_type.dtype)
     x, y = (ops.cast(ops.reshape(t, (-1,)) if t.ndim == 0 else t, "float32") for t in (x, y))
     if x.ndim != 1 or y.ndim != 1 or not x.size or not y.size:
-        raise ShapeError(f"convolve: {x.type} and {y.type}, expected vectors with elements", loc=user_loc())
+        raise ShapeError(
+            f"convolve: {x.tensor_type} and {y.tensor_type}, expected vectors with elements", loc=user_loc()
+        )
     if x.size < y.size:
         x, y = y, x
     made = _slid(x, ops.flip(y, (0,)), *_borders("convolve", mode, y.size))
@@ -161,8 +166,10 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Tensor:
     """
     x, y = promoted(*tensors("correlate", a, v))
     if x.ndim != 1 or y.ndim != 1 or not x.size or not y.size:
-        raise ShapeError(f"correlate: {x.type} and {y.type}, expected vectors with elements", loc=user_loc())
-    x, y = (cast_to(t, "float64" if t.type.dtype == "int64" else floats(t).type.dtype) for t in (x, y))
+        raise ShapeError(
+            f"correlate: {x.tensor_type} and {y.tensor_type}, expected vectors with elements", loc=user_loc()
+        )
+    x, y = (cast_to(t, "float64" if t.tensor_type.dtype == "int64" else floats(t).tensor_type.dtype) for t in (x, y))
     if x.size < y.size:
         # The shorter one slides, and what comes out runs the other way.
         return ops.flip(_slid(y, x, *_borders("correlate", mode, x.size)[::-1]), (0,))

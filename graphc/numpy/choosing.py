@@ -40,10 +40,10 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
     conditions, choices = tensor("select", condlist, "condlist"), tensor("select", choicelist, "choicelist")
     if not conditions.ndim or not choices.ndim or conditions.shape[0] != choices.shape[0]:
         raise ShapeError(
-            f"select: conditions are {conditions.type}, choices {choices.type}: expected as many of both",
+            f"select: conditions are {conditions.tensor_type}, choices {choices.tensor_type}: expected as many of both",
             loc=user_loc(),
         )
-    made = cast_to(tensor("select", default, "default"), choices.type.dtype)
+    made = cast_to(tensor("select", default, "default"), choices.tensor_type.dtype)
     rows = list(zip(ops.unstack(ops.cast(conditions, "bool")), ops.unstack(choices), strict=True))
     for condition, choice in reversed(rows):
         made = ops.select(condition, choice, made)
@@ -86,7 +86,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None) -> Tensor:
     if axis is None:
         x, axis = ops.ravel(x), 0
     if x.ndim != places.ndim:
-        raise ShapeError(f"take_along_axis: arr is {x.type}, indices are {places.type}", loc=user_loc())
+        raise ShapeError(f"take_along_axis: arr is {x.tensor_type}, indices are {places.tensor_type}", loc=user_loc())
     at = check_axis("take_along_axis", axis, x.ndim)
     shape = tuple(p if i == at else max(d, p) for i, (d, p) in enumerate(zip(x.shape, places.shape, strict=True)))
     own = tuple(x.shape[i] if i == at else d for i, d in enumerate(shape))
@@ -101,8 +101,8 @@ def choose(a: Any, choices: Any, mode: str = "clip") -> Tensor:
     """
     only("choose", "mode", mode, "clip", "wrap")
     number = tensor("choose", a, "a")
-    if number.type.is_float or number.type.dtype == "bool":
-        raise DTypeError(f"choose: a is {number.type}, expected integers", loc=user_loc())
+    if number.tensor_type.is_float or number.tensor_type.dtype == "bool":
+        raise DTypeError(f"choose: a is {number.tensor_type}, expected integers", loc=user_loc())
     given = (
         list(choices) if isinstance(choices, (tuple, list)) else list(ops.unstack(tensor("choose", choices, "choices")))
     )
@@ -119,7 +119,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     dims = (shape,) if isinstance(shape, int) else tuple(shape)
     places = tensor("unravel_index", indices, "indices")
     total = int(np.prod(dims))
-    if places.type.dtype in ("bool", "int8", "uint8", "int16"):
+    if places.tensor_type.dtype in ("bool", "int8", "uint8", "int16"):
         places = cast_to(places, "int32")
     places = ops.floor_mod(ops.minimum(ops.maximum(places, -total), total - 1), total)
     sizes = dims[::-1] if order == "C" else dims
@@ -140,11 +140,11 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: st
     one_of("ravel_multi_index", "order", order, "C", "F")
     shape = (dims,) if isinstance(dims, int) else tuple(int(d) for d in dims)
     places = tensor("ravel_multi_index", multi_index, "multi_index")
-    if places.type.is_float:
-        raise DTypeError(f"ravel_multi_index: multi_index is {places.type}, expected integers", loc=user_loc())
+    if places.tensor_type.is_float:
+        raise DTypeError(f"ravel_multi_index: multi_index is {places.tensor_type}, expected integers", loc=user_loc())
     if not places.ndim or places.shape[0] != len(shape):
         raise ShapeError(
-            f"ravel_multi_index: multi_index is {places.type}, expected {len(shape)} entries", loc=user_loc()
+            f"ravel_multi_index: multi_index is {places.tensor_type}, expected {len(shape)} entries", loc=user_loc()
         )
     sizes = shape[::-1] if order == "C" else shape
     steps = list(itertools.accumulate((1, *sizes[:-1]), operator.mul))
@@ -179,7 +179,9 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Tensor:
         made = func(made, axis=axis)
         made = ops.expand_dims(made, axis) if made.ndim != x.ndim else made
         if made.ndim != x.ndim:
-            raise ShapeError(f"apply_over_axes: the function gave {made.type} of {x.type}", loc=user_loc())
+            raise ShapeError(
+                f"apply_over_axes: the function gave {made.tensor_type} of {x.tensor_type}", loc=user_loc()
+            )
     return made
 
 

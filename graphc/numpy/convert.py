@@ -36,7 +36,7 @@ def tensor(owner: str, x: Any, name: str = "x") -> Tensor:
     """A tensor, number, or nest of lists and tuples of them as a tensor. ArgumentTypeError for anything else."""
     if isinstance(x, Tensor):
         # What stands for a Python number is one of these dtypes, too.
-        return ops.cast(x, _WIDE.get(x.type.dtype, x.dtype)) if x.is_number else x
+        return ops.cast(x, _WIDE.get(x.tensor_type.dtype, x.dtype)) if x.is_number else x
     if isinstance(x, bool):
         return Tensor.wrap(np.asarray(x))
     if isinstance(x, (int, float)):
@@ -57,7 +57,7 @@ def tensor(owner: str, x: Any, name: str = "x") -> Tensor:
 
 def narrowed(x: Tensor) -> Tensor:
     """x without the 64 bits that lists do not keep."""
-    return cast_to(x, _WIDE.get(x.type.dtype, x.type.dtype))
+    return cast_to(x, _WIDE.get(x.tensor_type.dtype, x.tensor_type.dtype))
 
 
 def _holds_tensors(x: Any) -> bool:
@@ -79,7 +79,7 @@ def common(*given: str) -> str:
 
 def promoted(*given: Tensor) -> tuple[Tensor, ...]:
     """Tensors in their common dtype."""
-    wanted = common(*(x.type.dtype for x in given))
+    wanted = common(*(x.tensor_type.dtype for x in given))
     return tuple(cast_to(x, wanted) for x in given)
 
 
@@ -90,7 +90,7 @@ def result(x: Tensor, dtype: Any) -> Tensor:
 
 def floats(x: Tensor) -> Tensor:
     """x itself if it is a float tensor, else in float32."""
-    return x if x.type.is_float else cast_to(x, "float32")
+    return x if x.tensor_type.is_float else cast_to(x, "float32")
 
 
 def sizes(owner: str, shape: Any) -> tuple[int, ...]:

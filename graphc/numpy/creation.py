@@ -106,7 +106,7 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> 
 def _like(owner: str, a: Any, dtype: Any, shape: Any) -> tuple[str, tuple[int, ...]]:
     like = tensor(owner, a, "a")
     size = like.shape if shape is None or shape in ((), []) else sizes(owner, shape)
-    return like.type.dtype if dtype is None else name_of(dtype), size
+    return like.tensor_type.dtype if dtype is None else name_of(dtype), size
 
 
 # ---- counted and spaced
@@ -147,7 +147,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
 def _spaced(owner: str, start: Any, stop: Any, num: Any, axis: Any) -> tuple[Tensor, Tensor, int, int]:
     """Both ends as float tensors of one shape, how many steps, and the new axis."""
     ends = tensors(owner, start, stop)
-    first, last = broadcast_arrays(*(cast_to(x, common(x.type.dtype, "float32")) for x in ends))
+    first, last = broadcast_arrays(*(cast_to(x, common(x.tensor_type.dtype, "float32")) for x in ends))
     return first, last, count(owner, "num", num, 1), check_axis(owner, axis, first.ndim + 1)
 
 
@@ -239,7 +239,7 @@ def triu(m: Any, k: int = 0) -> Tensor:
 def _matrix(owner: str, m: Any) -> Tensor:
     x = tensor(owner, m, "m")
     if not x.ndim:
-        raise ShapeError(f"{owner}: m is {x.type}, expected at least one axis", loc=user_loc())
+        raise ShapeError(f"{owner}: m is {x.tensor_type}, expected at least one axis", loc=user_loc())
     return x if x.ndim > 1 else ops.broadcast_to(x, (x.size, x.size))
 
 
@@ -247,7 +247,7 @@ def diag(v: Any, k: int = 0) -> Tensor:
     """A vector on the diagonal k of a matrix of zeros, or the diagonal k of a matrix."""
     x = tensor("diag", v, "v")
     if x.ndim not in (1, 2):
-        raise ShapeError(f"diag: v is {x.type}, expected one or two axes", loc=user_loc())
+        raise ShapeError(f"diag: v is {x.tensor_type}, expected one or two axes", loc=user_loc())
     return diagflat(x, k) if x.ndim == 1 else ops.diagonal(x, integer("diag", "k", k))
 
 
@@ -256,34 +256,34 @@ def diagflat(v: Any, k: int = 0) -> Tensor:
     x, by = tensor("diagflat", v, "v"), integer("diagflat", "k", k)
     if x.size == 0:
         return zeros((abs(by), abs(by)), x.dtype)
-    return cast_to(ops.diagflat(_counted(x), by), x.type.dtype)
+    return cast_to(ops.diagflat(_counted(x), by), x.tensor_type.dtype)
 
 
 def _counted(x: Tensor) -> Tensor:
-    return cast_to(x, "int32") if x.type.dtype == "bool" else x
+    return cast_to(x, "int32") if x.tensor_type.dtype == "bool" else x
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """The diagonal of two axes, as a new last axis."""
     x = tensor("diagonal", a, "a")
     if x.ndim < 2:
-        raise ShapeError(f"diagonal: a is {x.type}, expected at least two axes", loc=user_loc())
+        raise ShapeError(f"diagonal: a is {x.tensor_type}, expected at least two axes", loc=user_loc())
     made = ops.diagonal(_counted(x), integer("diagonal", "offset", offset), axis1, axis2)
-    return cast_to(made, x.type.dtype)
+    return cast_to(made, x.tensor_type.dtype)
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
     """The sum along a diagonal of two axes, in `dtype`; by default of integers in int64, of bools whether one is True."""
     made = diagonal(a, offset, axis1, axis2)
     total = ops.sum(made, -1, dtype=None if dtype is None else name_of(dtype))
-    return cast_to(total, "bool") if dtype is None and made.type.dtype == "bool" else total
+    return cast_to(total, "bool") if dtype is None and made.tensor_type.dtype == "bool" else total
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
     """[n, N]: powers of the elements of a vector, from N - 1 down to 0, or `increasing`; N is n by default, in x's dtype."""
     given = tensor("vander", x)
     if given.ndim != 1:
-        raise ShapeError(f"vander: x is {given.type}, expected a vector", loc=user_loc())
+        raise ShapeError(f"vander: x is {given.tensor_type}, expected a vector", loc=user_loc())
     made = ops.vander(given, given.size if N is None else count("vander", "N", N, 1))
     return ops.flip(made, (1,)) if flag("vander", "increasing", increasing) else made
 
@@ -305,7 +305,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
 
 
 def _dtype_of(x: Any) -> str:
-    return tensor("result_type", x).type.dtype if isinstance(x, (Tensor, bool, int, float)) else name_of(x)
+    return tensor("result_type", x).tensor_type.dtype if isinstance(x, (Tensor, bool, int, float)) else name_of(x)
 
 
 __all__ = [

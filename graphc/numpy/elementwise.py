@@ -51,7 +51,7 @@ _SMALL = ("bool", "int8", "uint8")
 
 def angle(x: Tensor) -> Tensor:
     """Floats as they are, integers of 8 bits and bools in float16, others in float32."""
-    return x if x.type.is_float else cast_to(x, "float16" if x.type.dtype in _SMALL else "float32")
+    return x if x.tensor_type.is_float else cast_to(x, "float16" if x.tensor_type.dtype in _SMALL else "float32")
 
 
 def _angles(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
@@ -63,12 +63,12 @@ def _single(x: Tensor) -> Tensor:
 
 
 def _at_least_single(x: Tensor) -> Tensor:
-    return cast_to(x, common(x.type.dtype, "float32"))
+    return cast_to(x, common(x.tensor_type.dtype, "float32"))
 
 
 def _counted(x: Tensor) -> Tensor:
     """Bools as integers."""
-    return cast_to(x, "int32") if x.type.dtype == "bool" else x
+    return cast_to(x, "int32") if x.tensor_type.dtype == "bool" else x
 
 
 def _compared(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
@@ -78,7 +78,7 @@ def _compared(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
 def _quotient(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
     """In float32 unless one of them is float16 or float32, as MindSpore has it: also two of float64."""
     kept = ("float16", "bfloat16", "float32")
-    return promoted(x, y) if x.type.dtype in kept or y.type.dtype in kept else (_single(x), _single(y))
+    return promoted(x, y) if x.tensor_type.dtype in kept or y.tensor_type.dtype in kept else (_single(x), _single(y))
 
 
 def _singles(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
@@ -97,7 +97,7 @@ def _of_bools(compute: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, 
     """The function, of two bools computed with 0 and 1 and made a bool again."""
 
     def computed(x: Tensor, y: Tensor) -> Tensor:
-        if x.type.dtype != "bool":
+        if x.tensor_type.dtype != "bool":
             return compute(x, y)
         return cast_to(compute(cast_to(x, "int32"), cast_to(y, "int32")), "bool")
 
@@ -108,7 +108,7 @@ def _kept(compute: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     """The function, of bools computed with 0 and 1 and made a bool again."""
 
     def computed(x: Tensor) -> Tensor:
-        return cast_to(compute(_counted(x)), x.type.dtype)
+        return cast_to(compute(_counted(x)), x.tensor_type.dtype)
 
     return computed
 
@@ -122,9 +122,9 @@ def _cube_root(x: Tensor) -> Tensor:
 
 
 def _reciprocal(x: Tensor) -> Tensor:
-    if x.type.is_float:
+    if x.tensor_type.is_float:
         return ops.reciprocal(x)
-    x = cast_to(x, "int64") if x.type.dtype == "bool" else x
+    x = cast_to(x, "int64") if x.tensor_type.dtype == "bool" else x
     return ops.truncate_div(ops.ones_like(x), x)
 
 
@@ -133,17 +133,17 @@ def _step(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _sign(x: Tensor) -> Tensor:
-    if x.type.dtype == "bool":
+    if x.tensor_type.dtype == "bool":
         raise DTypeError("sign: x is a tensor of bools, expected numbers", loc=user_loc())
     return ops.sign(floats(x))
 
 
 def _truncated(x: Tensor) -> Tensor:
-    return ops.trunc(x if x.type.dtype in ("float16", "bfloat16") else _single(x))
+    return ops.trunc(x if x.tensor_type.dtype in ("float16", "bfloat16") else _single(x))
 
 
 def _with_sign(x: Tensor, y: Tensor) -> Tensor:
-    if "bool" in (x.type.dtype, y.type.dtype):
+    if "bool" in (x.tensor_type.dtype, y.tensor_type.dtype):
         raise DTypeError("copysign: bools have no sign, expected numbers", loc=user_loc())
     size = ops.abs(x)
     return ops.select(ops.less(y, 0), ops.neg(size), size)
@@ -153,8 +153,10 @@ def _whole(name: str, compute: Callable[[Tensor, Tensor], Tensor]) -> Callable[[
     """A function of integers and bools; DTypeError for floats."""
 
     def computed(x: Tensor, y: Tensor) -> Tensor:
-        if x.type.is_float:
-            raise DTypeError(f"{name}: operands are {x.type} and {y.type}, expected integers", loc=user_loc())
+        if x.tensor_type.is_float:
+            raise DTypeError(
+                f"{name}: operands are {x.tensor_type} and {y.tensor_type}, expected integers", loc=user_loc()
+            )
         return compute(x, y)
 
     return _of_bools(computed)

@@ -78,7 +78,7 @@ def ix_(*args: Any) -> tuple[Tensor, ...]:
     for k, given in enumerate(args):
         x = tensor("ix_", given)
         if x.ndim != 1:
-            raise ShapeError(f"ix_: an index is {x.type}, expected a vector", loc=user_loc())
+            raise ShapeError(f"ix_: an index is {x.tensor_type}, expected a vector", loc=user_loc())
         made.append(ops.reshape(x, tuple(x.size if i == k else 1 for i in range(len(args)))))
     return tuple(made)
 
@@ -125,7 +125,7 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[Tensor, Tensor]:
 def _sized(owner: str, arr: Any, k: int) -> tuple[int, int, int]:
     x = tensor(owner, arr, "arr")
     if x.ndim != 2:
-        raise ShapeError(f"{owner}: arr is {x.type}, expected a matrix", loc=user_loc())
+        raise ShapeError(f"{owner}: arr is {x.tensor_type}, expected a matrix", loc=user_loc())
     return x.shape[0], k, x.shape[1]
 
 

@@ -25,11 +25,11 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
     """
     one_of("searchsorted", "side", side, "left", "right")
     table, values = ops.cast(_vector("searchsorted", "a", a), "float32"), tensor("searchsorted", v, "v")
-    values = cast_to(values, "float64" if values.type.dtype == "float64" else "float32")
+    values = cast_to(values, "float64" if values.tensor_type.dtype == "float64" else "float32")
     if sorter is not None:
         order = _vector("searchsorted", "sorter", sorter)
         if order.size != table.size:
-            raise ShapeError(f"searchsorted: a is {table.type}, sorter is {order.type}", loc=user_loc())
+            raise ShapeError(f"searchsorted: a is {table.tensor_type}, sorter is {order.tensor_type}", loc=user_loc())
         table = ops.gather_elements(table, 0, order)
     return ops.searchsorted(table, values, out_int32=True, right=side == "right")
 
@@ -37,7 +37,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
 def _vector(owner: str, name: str, x: Any) -> Tensor:
     made = tensor(owner, x, name)
     if made.ndim != 1:
-        raise ShapeError(f"{owner}: {name} is {made.type}, expected a vector", loc=user_loc())
+        raise ShapeError(f"{owner}: {name} is {made.tensor_type}, expected a vector", loc=user_loc())
     return made
 
 
@@ -66,8 +66,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, length: int | None
     TraceError GC120.
     """
     given = _vector("bincount", "x", x)
-    if given.type.is_float or given.type.dtype == "bool":
-        raise DTypeError(f"bincount: x is {given.type}, expected integers", loc=user_loc())
+    if given.tensor_type.is_float or given.tensor_type.dtype == "bool":
+        raise DTypeError(f"bincount: x is {given.tensor_type}, expected integers", loc=user_loc())
     if length is None:
         least = count("bincount", "minlength", minlength)
         length = max(int(np.max(known_values("bincount", given), initial=-1)) + 1, least)
@@ -77,7 +77,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, length: int | None
         return ops.reduce_sum(ops.cast(hit, "float32"), 1)
     w = tensor("bincount", weights, "weights")
     if w.shape != given.shape:
-        raise ShapeError(f"bincount: x is {given.type}, weights are {w.type}", loc=user_loc())
+        raise ShapeError(f"bincount: x is {given.tensor_type}, weights are {w.tensor_type}", loc=user_loc())
     return ops.reduce_sum(ops.select(hit, ops.cast(w, "float32"), 0.0), 1)
 
 
@@ -152,7 +152,7 @@ def histogramdd(
         else tensor("histogramdd", sample)
     )
     if points.ndim != 2:
-        raise ShapeError(f"histogramdd: sample is {points.type}, expected [points, axes]", loc=user_loc())
+        raise ShapeError(f"histogramdd: sample is {points.tensor_type}, expected [points, axes]", loc=user_loc())
     axes = points.shape[1]
     each = _per_axis("bins", (bins,) * axes if isinstance(bins, int) else bins, axes)
     spans = _per_axis("range", (None,) * axes if range is None else range, axes)

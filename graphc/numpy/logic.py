@@ -18,7 +18,7 @@ from graphc.ops.tensor.tensor import Tensor
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """|a - b| <= atol + rtol |b|, or both the same infinity, or both NaN if `equal_nan`."""
     x, y = promoted(*tensors("isclose", a, b))
-    if x.type.dtype == "bool":
+    if x.tensor_type.dtype == "bool":
         x, y = cast_to(x, "int32"), cast_to(y, "int32")
     return ops.isclose(x, y, rtol, atol, flag("isclose", "equal_nan", equal_nan))
 
@@ -29,7 +29,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
     if x.shape != y.shape:
         return Tensor(False)
     same = equal(x, y)
-    if flag("array_equal", "equal_nan", equal_nan) and x.type.is_float:
+    if flag("array_equal", "equal_nan", equal_nan) and x.tensor_type.is_float:
         same = ops.logical_or(same, ops.logical_and(ops.isnan(x), ops.isnan(y)))
     return ops.reduce_all(same)
 

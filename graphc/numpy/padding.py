@@ -135,12 +135,13 @@ def _repeated(x: Tensor, widths: Pairs, mode: Any, odd: bool) -> Tensor:
         if not odd:
             places = np.pad(np.arange(size, dtype=np.int32), pair, mode)
             x = cast_to(
-                gather(cast_to(x, "int32") if x.type.dtype == "bool" else x, Tensor(places), axis), x.type.dtype
+                gather(cast_to(x, "int32") if x.tensor_type.dtype == "bool" else x, Tensor(places), axis),
+                x.tensor_type.dtype,
             )
             continue
         # Each new element is a sum of old ones: the rows of a matrix say which.
         rows = np.pad(np.eye(size, dtype=np.int64), (pair, (0, 0)), mode, reflect_type="odd")
-        factors = cast_to(Tensor(rows), x.type.dtype)
+        factors = cast_to(Tensor(rows), x.tensor_type.dtype)
         x = ops.moveaxis(ops.tensor_dot(factors, x, ([1], [axis])), 0, axis)
     return x.value()
 

@@ -17,7 +17,7 @@ from graphc.ops.tensor.tensor import Tensor
 def _polynomial(owner: str, given: Any) -> Tensor:
     x = tensor(owner, given, "a polynomial")
     if x.ndim > 1:
-        raise ShapeError(f"{owner}: a polynomial is {x.type}, expected a number or a vector", loc=user_loc())
+        raise ShapeError(f"{owner}: a polynomial is {x.tensor_type}, expected a number or a vector", loc=user_loc())
     return x if x.ndim else ops.reshape(x, (1,))
 
 
@@ -46,7 +46,7 @@ def polymul(a1: Any, a2: Any) -> Tensor:
 def polyval(p: Any, x: Any) -> Tensor:
     """A polynomial at each element of x, by Horner's scheme: float32, of float64 float64."""
     factors, at = promoted(_polynomial("polyval", p), tensor("polyval", x))
-    wide = common(factors.type.dtype, "float32")
+    wide = common(factors.tensor_type.dtype, "float32")
     factors, at = cast_to(factors, wide), cast_to(at, wide)
     value = ops.zeros_like(at)
     for k in range(factors.size):
@@ -74,11 +74,11 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Tensor:
         return x.value()
     constants = _polynomial("polyint", 0 if k is None else k)
     if constants.size not in (1, times):
-        raise ShapeError(f"polyint: k is {constants.type}, expected 1 or {times} numbers", loc=user_loc())
-    constants = cast_to(constants, x.type.dtype) if k is None else constants
+        raise ShapeError(f"polyint: k is {constants.tensor_type}, expected 1 or {times} numbers", loc=user_loc())
+    constants = cast_to(constants, x.tensor_type.dtype) if k is None else constants
     for i in range(times):
         powers = Tensor([*range(x.size, 0, -1)], "float32")
-        new = ops.div(floats(x), cast_to(powers, floats(x).type.dtype))
+        new = ops.div(floats(x), cast_to(powers, floats(x).tensor_type.dtype))
         at = 0 if constants.size == 1 else i
         x = concatenate((new, constants[at : at + 1]))
     return x

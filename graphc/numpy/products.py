@@ -51,7 +51,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
 def kron(a: Any, b: Any) -> Tensor:
     """The Kronecker product."""
     x, y = _pair("kron", a, b)
-    if x.type.dtype == "bool":
+    if x.tensor_type.dtype == "bool":
         return cast_to(ops.kron(cast_to(x, "int32"), cast_to(y, "int32")), "bool")
     return ops.kron(x, y)
 
@@ -66,7 +66,7 @@ def multi_dot(arrays: Any) -> Tensor:
     factors[0] = ops.reshape(factors[0], (1, -1)) if lead else factors[0]
     factors[-1] = ops.reshape(factors[-1], (-1, 1)) if tail else factors[-1]
     if any(x.ndim != 2 for x in factors):
-        raise ShapeError(f"multi_dot: operands are {', '.join(str(x.type) for x in factors)}", loc=user_loc())
+        raise ShapeError(f"multi_dot: operands are {', '.join(str(x.tensor_type) for x in factors)}", loc=user_loc())
     made = _chain(factors, _order([x.shape[0] for x in factors] + [factors[-1].shape[1]]), 0, len(factors) - 1)
     return ops.reshape(made, made.shape[lead : 2 - tail])
 
@@ -99,12 +99,14 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     x, y = _pair("cross", a, b)
     if axis is not None:
         axisa = axisb = axisc = axis
-    wanted = x.type.dtype
+    wanted = x.tensor_type.dtype
     if wanted == "bool":
         x, y = cast_to(x, "int32"), cast_to(y, "int32")
     sides = [ops.moveaxis(v, check_axis("cross", at, v.ndim), -1) for v, at in ((x, axisa), (y, axisb))]
     if any(v.shape[-1] not in (2, 3) for v in sides):
-        raise ShapeError(f"cross: {x.type} and {y.type} have no vectors of 2 or 3 elements there", loc=user_loc())
+        raise ShapeError(
+            f"cross: {x.tensor_type} and {y.tensor_type} have no vectors of 2 or 3 elements there", loc=user_loc()
+        )
     (u, v) = ([p[..., k] for k in range(p.shape[-1])] for p in sides)
     if len(u) == len(v) == 2:
         return cast_to(ops.sub(ops.mul(u[0], v[1]), ops.mul(u[1], v[0])), wanted)
@@ -131,9 +133,13 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
         raise ArgumentValueError(f"norm: ord must be None, 'fro', 'nuc' or a number, got {ord!r}", loc=user_loc())
     over = given.ndim if axis is None else len(normalize_axes("norm", axis, given.ndim))
     if over not in (1, 2) and not (axis is None and ord is None):
-        raise ShapeError(f"norm: a norm is taken over one axis or two, not over {over} of {given.type}", loc=user_loc())
+        raise ShapeError(
+            f"norm: a norm is taken over one axis or two, not over {over} of {given.tensor_type}", loc=user_loc()
+        )
     if over == 1 and isinstance(ord, str):
-        raise ArgumentValueError(f"norm: ord={ord!r} is for matrices, this is one axis of {given.type}", loc=user_loc())
+        raise ArgumentValueError(
+            f"norm: ord={ord!r} is for matrices, this is one axis of {given.tensor_type}", loc=user_loc()
+        )
     return ops.norm(given, ord, axis, bool(keepdims))
 
 
@@ -144,7 +150,7 @@ def _rows(owner: str, m: Any, rowvar: bool) -> Tensor:
     """float32 [variables, observations]."""
     x = ops.cast(tensor(owner, m, "m"), "float32")
     if x.ndim > 2:
-        raise ShapeError(f"{owner}: m is {x.type}, expected a vector or a matrix", loc=user_loc())
+        raise ShapeError(f"{owner}: m is {x.tensor_type}, expected a vector or a matrix", loc=user_loc())
     x = x if x.ndim == 2 else ops.reshape(x, (1, -1))
     return x if flag(owner, "rowvar", rowvar) or x.shape[0] == 1 else ops.transpose(x)
 
@@ -153,8 +159,8 @@ def _weights(name: str, weights: Any) -> Any:
     if weights is None:
         return None
     w = tensor("cov", weights, name)
-    if w.type.is_float or w.type.dtype == "bool" or w.ndim != 1:
-        raise ArgumentTypeError(f"cov: {name} are {w.type}, expected a vector of integers", loc=user_loc())
+    if w.tensor_type.is_float or w.tensor_type.dtype == "bool" or w.ndim != 1:
+        raise ArgumentTypeError(f"cov: {name} are {w.tensor_type}, expected a vector of integers", loc=user_loc())
     return ops.abs(ops.cast(w, "float32"))
 
 

@@ -36,7 +36,7 @@ def _number(owner: str, initial: Any) -> Any:
 def _scalar(owner: str, initial: Any) -> Tensor:
     value = tensor(owner, initial, "initial")
     if value.ndim:
-        raise ArgumentTypeError(f"{owner}: initial must be a number, got {value.type}", loc=user_loc())
+        raise ArgumentTypeError(f"{owner}: initial must be a number, got {value.tensor_type}", loc=user_loc())
     return value
 
 
@@ -48,13 +48,13 @@ def mean(a: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) ->
 
 def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     if elements(x, axes) == 0:
-        if not x.type.is_float:
-            raise ArgumentValueError(f"mean: {x.type} has no elements, and an integer is no NaN", loc=user_loc())
+        if not x.tensor_type.is_float:
+            raise ArgumentValueError(f"mean: {x.tensor_type} has no elements, and an integer is no NaN", loc=user_loc())
         return ops.full(reduced_shape(x.shape, axes, keepdims), np.nan, dtype=x.dtype)
-    if x.type.is_float:
+    if x.tensor_type.is_float:
         return ops.reduce_mean(x, axes, keepdims) if axes else x.value()
     total = ops.reduce_sum(cast_to(x, "int64"), axes, keepdims)
-    return cast_to(ops.truncate_div(total, elements(x, axes)), x.type.dtype)
+    return cast_to(ops.truncate_div(total, elements(x, axes)), x.tensor_type.dtype)
 
 
 def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
@@ -80,10 +80,10 @@ def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         total = ops.full_like(made, elements(given, axes))
     else:
         w = _weights(given, tensor("average", weights, "weights"), axis)
-        products, w = ops.mul(*promoted(given, w)), cast_to(w, common(given.type.dtype, w.type.dtype))
+        products, w = ops.mul(*promoted(given, w)), cast_to(w, common(given.tensor_type.dtype, w.tensor_type.dtype))
         total = ops.reduce_sum(w, axes if w.shape == given.shape else normalize_axes("average", None, w.ndim))
         made = ops.reduce_sum(products, axes)
-        made = ops.div(made, total) if made.type.is_float else ops.truncate_div(made, total)
+        made = ops.div(made, total) if made.tensor_type.is_float else ops.truncate_div(made, total)
     return (made, ops.broadcast_to(total, made.shape)) if returned else made
 
 
@@ -92,7 +92,7 @@ def _weights(x: Tensor, w: Tensor, axis: Any) -> Tensor:
         return w
     if w.ndim != 1 or not isinstance(axis, int):
         raise ArgumentTypeError(
-            f"average: weights are {w.type}, x is {x.type}: expected one shape, or a vector and one axis",
+            f"average: weights are {w.tensor_type}, x is {x.tensor_type}: expected one shape, or a vector and one axis",
             loc=user_loc(),
         )
     at = check_axis("average", axis, x.ndim)
@@ -120,7 +120,7 @@ def amin(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, 
 
 def _extremum(owner: str, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any, largest: bool) -> Tensor:
     x = tensor(owner, a, "a")
-    bound = None if initial is None else cast_to(_scalar(owner, initial), x.type.dtype)
+    bound = None if initial is None else cast_to(_scalar(owner, initial), x.tensor_type.dtype)
     if where is not True:
         if bound is None:
             raise ArgumentValueError(f"{owner}: with `where` there must be `initial`", loc=user_loc())
@@ -130,9 +130,11 @@ def _extremum(owner: str, a: Any, axis: Any, keepdims: Any, initial: Any, where:
     axes = normalize_axes(owner, axis, x.ndim)
     if 0 in x.shape and elements(x, axes) == 0:
         if bound is None:
-            raise ArgumentValueError(f"{owner}: {x.type} has no elements, and no `initial` is given", loc=user_loc())
+            raise ArgumentValueError(
+                f"{owner}: {x.tensor_type} has no elements, and no `initial` is given", loc=user_loc()
+            )
         return ops.broadcast_to(bound, reduced_shape(x.shape, axes, bool(keepdims)))
-    if x.type.dtype == "bool":
+    if x.tensor_type.dtype == "bool":
         made = (ops.reduce_any if largest else ops.reduce_all)(x, axes, bool(keepdims))
         return made if bound is None else (ops.logical_or if largest else ops.logical_and)(made, bound)
     made = (ops.reduce_max if largest else ops.reduce_min)(x, axes, bool(keepdims)) if axes else x.value()
@@ -157,7 +159,7 @@ def argmin(a: Any, axis: int | None = None) -> Tensor:
 
 def _place(owner: str, a: Any, axis: int | None, largest: bool, dtype: str) -> Tensor:
     x = tensor(owner, a, "a")
-    return place(cast_to(x, "int32") if x.type.dtype == "bool" else x, axis, False, largest, dtype)
+    return place(cast_to(x, "int32") if x.tensor_type.dtype == "bool" else x, axis, False, largest, dtype)
 
 
 # ---- up to each element
@@ -177,13 +179,13 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
     Of uint8 in uint32. Computed in float32 or float64, as in MindSpore.
     """
     x = tensor("cumprod", a, "a")
-    if not isinstance(a, Tensor) and x.type.dtype == "int32":
+    if not isinstance(a, Tensor) and x.tensor_type.dtype == "int32":
         x = cast_to(x, "int64")  # MindSpore keeps the 64 bits of lists here.
     kept = {**dict.fromkeys(_SMALL, "int32"), **dict.fromkeys(("uint8", "uint16"), "uint32")}
-    wanted = to_name(kept.get(x.type.dtype, x.dtype)) if dtype is None else name_of(dtype)
+    wanted = to_name(kept.get(x.tensor_type.dtype, x.dtype)) if dtype is None else name_of(dtype)
     if axis is None:
         x, axis = ops.ravel(x), 0
-    if x.type.dtype != "float64":
+    if x.tensor_type.dtype != "float64":
         x = cast_to(x, "float32")
     return cast_to(ops.cumprod(x, check_axis("cumprod", axis, x.ndim)), wanted)
 
@@ -192,14 +194,14 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
 
 
 def _without_nan(x: Tensor, value: float) -> Tensor:
-    return ops.select(ops.isnan(x), ops.full_like(x, value), x) if x.type.is_float else x
+    return ops.select(ops.isnan(x), ops.full_like(x, value), x) if x.tensor_type.is_float else x
 
 
 def nansum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """The sum of the elements that are not NaN, in the dtype of a; of bools whether one is True, as in MindSpore."""
     x = tensor("nansum", a, "a")
     made = ops.reduce_sum(_without_nan(x, 0.0), normalize_axes("nansum", axis, x.ndim), bool(keepdims))
-    return result(cast_to(made, x.type.dtype), dtype)
+    return result(cast_to(made, x.tensor_type.dtype), dtype)
 
 
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
@@ -245,7 +247,7 @@ def nanstd(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims:
 
 def _nanvar(owner: str, a: Any, axis: Any, ddof: float, keepdims: Any) -> Tensor:
     x = tensor(owner, a, "a")
-    x = cast_to(x, common(x.type.dtype, "float32"))
+    x = cast_to(x, common(x.tensor_type.dtype, "float32"))
     axes = normalize_axes(owner, axis, x.ndim)
     centred = ops.sub(x, ops.div(ops.nansum(x, axes, True), _known(x, axes, True)))
     total = ops.nansum(ops.square(centred), axes, bool(keepdims))

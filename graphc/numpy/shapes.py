@@ -138,7 +138,7 @@ def common_shape(owner: str, *given: Tensor) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*(x.shape for x in given))
     except ValueError:
-        shapes = ", ".join(str(x.type) for x in given)
+        shapes = ", ".join(str(x.tensor_type) for x in given)
         raise ShapeError(f"{owner}: {shapes} cannot be broadcast together", code="GC103", loc=user_loc()) from None
 
 
@@ -315,7 +315,9 @@ def _split(owner: str, x: Any, places: Any, axis: int) -> Any:
         return list(ops.tensor_split(given, places, at))
     number = integer(owner, "indices_or_sections", places)
     if not 0 < number <= length or (owner != "array_split" and length % number):
-        raise ArgumentValueError(f"{owner}: axis {at} of {given.type} has no {number} equal pieces", loc=user_loc())
+        raise ArgumentValueError(
+            f"{owner}: axis {at} of {given.tensor_type} has no {number} equal pieces", loc=user_loc()
+        )
     return ops.tensor_split(given, number, at)
 
 

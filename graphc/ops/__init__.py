@@ -11,14 +11,15 @@ from graphc.ops.functional import *
 from graphc.ops.gradients import *
 from graphc.ops.primitives import *
 from graphc.ops.tensor.mutable import mutable as mutable
-from graphc.ops.tensor.tensor import Parameter as Parameter
-from graphc.ops.tensor.tensor import ParameterTuple as ParameterTuple
+from graphc.ops.tensor.parameter import Parameter as Parameter
+from graphc.ops.tensor.parameter import ParameterTuple as ParameterTuple
+from graphc.ops.tensor.rows import RowTensor as RowTensor
 from graphc.ops.tensor.tensor import Tensor as Tensor
 from graphc.ops.user_kernels import custom as custom
 from graphc.suggest import no_member
 
 if not TYPE_CHECKING:
-    _OWN = ("Parameter", "ParameterTuple", "Tensor", "custom", "mutable")
+    _OWN = ("Parameter", "ParameterTuple", "RowTensor", "Tensor", "custom", "mutable")
     __all__ = list(dict.fromkeys((*_OWN, *functional.__all__, *gradients.__all__, *primitives.__all__)))
 
     def __getattr__(name: str) -> Any:

@@ -23,7 +23,8 @@ def get_auto_parallel_context(attr_key: str) -> Any:
     if attr_key not in ParallelSettings.__dataclass_fields__:
         known = ", ".join(ParallelSettings.__dataclass_fields__)
         raise ArgumentValueError(f"there is no parallel setting {attr_key!r}; there are {known}", loc=user_loc())
-    return getattr(parallel_settings(), attr_key)
+    held = getattr(parallel_settings(), attr_key)
+    return dict(held) if attr_key == "parallel_optimizer_config" else held
 
 
 def reset_auto_parallel_context() -> None:

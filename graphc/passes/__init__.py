@@ -11,6 +11,7 @@ from graphc.passes.order import order_writes
 from graphc.passes.pipeline import PIPELINE, REASSOCIATING, Pass, Stage, name_of, run, same_meaning
 from graphc.passes.pooling import pool_before_relu
 from graphc.passes.scans import keep_turns, roll_loops, split_scans
+from graphc.passes.scatter import scatter_reductions
 
 __all__ = [
     "PIPELINE",
@@ -29,6 +30,7 @@ __all__ = [
     "roll_loops",
     "run",
     "same_meaning",
+    "scatter_reductions",
     "simplify",
     "split_scans",
     "up_to",

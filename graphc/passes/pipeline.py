@@ -23,6 +23,7 @@ from graphc.passes.cleanup import cse, prune, simplify
 from graphc.passes.order import order_writes
 from graphc.passes.pooling import pool_before_relu
 from graphc.passes.scans import keep_turns, roll_loops, split_scans
+from graphc.passes.scatter import scatter_reductions
 
 Pass = Callable[[Graph], Graph]
 
@@ -31,6 +32,7 @@ PIPELINE: tuple[Pass, ...] = (
     roll_loops,
     autodiff,
     simplify,
+    scatter_reductions,
     cse,
     prune,
     keep_turns,
@@ -43,7 +45,7 @@ PIPELINE: tuple[Pass, ...] = (
 
 
 #: Passes that add numbers up in another order, so that the last bits of sums may change.
-REASSOCIATING = frozenset({"split_scans"})
+REASSOCIATING = frozenset({"split_scans", "scatter_reductions"})
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ def expand(graph: Graph, grad: Node) -> None:
         accumulate(builder, adjoints, y, s)
     stop, targets = set(cut), set(wanted)
     whole: set[Value] = set()
+    received: list[int] = []
     for id in reversed([i for i in graph.order() if i in path]):
         node = graph.node(id)
         builder.fwd, builder.loc, builder.scope = id, node.loc, node.scope
@@ -39,6 +40,11 @@ def expand(graph: Graph, grad: Node) -> None:
             for v in node.outputs
         ]
         if all(d is None for d in dys):
+            continue
+        if node.op.name == "Receive":
+            before = set(graph.nx)
+            gradients_of(builder, node, dys)
+            received += sorted(set(graph.nx) - before)
             continue
         node_gradient(builder, node, dys, adjoints, path, targets)
     builder.fwd, builder.loc, builder.scope = None, grad.loc, grad.scope
@@ -52,7 +58,10 @@ def expand(graph: Graph, grad: Node) -> None:
         made = graph.node(adjoint.node)
         if name and not made.name and made.region == "backward" and len(made.types) == 1:
             graph.set_node(made.id, name=name)
-        results.append(adjoint)
+        # What goes back to other processes is no gradient of anything here: it goes before all that is.
+        results.append(
+            builder.node("Depend", adjoint, attrs={}, after=tuple(received)).outputs[0] if received else adjoint
+        )
     graph.replace_node(grad.id, results, "Grad")
 
 
@@ -70,6 +79,8 @@ def between(graph: Graph, ys: tuple[Value, ...], cut: tuple[Value, ...], wanted:
     reached: set[int] = set()
     targets = set(wanted)
     for id in graph.order():
+        if id in back and graph.node(id).op.name == "Receive":
+            reached.add(id)
         if id in back and any(v in targets or (v not in stop and v.node in reached) for v in graph.node(id).inputs):
             reached.add(id)
     return reached

@@ -13,13 +13,18 @@ from graphc.errors import VerifyError
 from graphc.ir import Graph, Node, Value
 
 #: Collectives that give every process of the group the same.
-_SAME = ("AllReduce", "AllGather", "Broadcast", "AllReduceStart", "AllReduceWait")
-_DIFFERENT = ("ReduceScatter", "AllToAll", "Reduce")
+_SAME = ("AllReduce", "AllGather", "Broadcast", "JoinParts", "AllReduceStart", "AllGatherStart")
+_DIFFERENT = ("ReduceScatter", "AllToAll", "Reduce", "SumPart", "ReduceScatterStart")
+#: What waits for them is no collective itself.
+_WAITS = ("AllReduceWait", "AllGatherWait")
+_OWN = ("ReduceScatterWait", "TakePart")
+#: Between two processes: others need not do the like.
+PEERS = ("Send", "Receive")
 
 
 def is_collective(node: Node) -> bool:
-    """Whether a node, or one of its subgraphs, talks to other processes. What waits for a reduction is no collective itself."""
-    if node.op.name in _SAME + _DIFFERENT and node.op.name != "AllReduceWait":
+    """Whether a node, or one of its subgraphs, begins to talk to other processes."""
+    if node.op.name in (*_SAME, *_DIFFERENT, *PEERS):
         return bool(node.attrs["size"] > 1)
     return any(is_collective(inner) for _, sub in node.graphs() for inner in sub.nodes())
 
@@ -42,9 +47,9 @@ def _results(node: Node, inputs: Sequence[bool]) -> Sequence[bool]:
     count = len(node.types)
     if node.op.name == "RandomKey":
         return [True]  # Random states are apart.
-    if node.op.name in _SAME and _is_of_all(node):
+    if node.op.name in _SAME + _WAITS and _is_of_all(node):
         return [False] * count
-    if node.op.name in _DIFFERENT and node.attrs["size"] > 1:
+    if node.op.name in (*_DIFFERENT, *_OWN, *PEERS) and node.attrs["size"] > 1:
         return [True] * count
     if node.op.name != "If" or inputs[0]:
         return [any(inputs)] * count
@@ -59,7 +64,7 @@ def _of_branch(branch: Graph, inputs: Sequence[bool]) -> list[bool]:
 
 def _is_of_all(node: Node) -> bool:
     # What waits for a reduction has the operand of what began it.
-    return node.op.name == "AllReduceWait" or bool(node.attrs["size"] == processes.size())
+    return node.op.name in _WAITS or node.attrs["group"] == processes.WORLD or node.attrs["size"] == processes.size()
 
 
 def check_alike(graph: Graph, apart: Collection[int]) -> None:

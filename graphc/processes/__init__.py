@@ -5,6 +5,7 @@ of it is imported. Everything else of graphc asks here.
 """
 
 from graphc.processes.agreement import agree, gather, share_from_first
+from graphc.processes.cut import Cut, part_length
 from graphc.processes.exchange import REDUCTIONS, exchange
 from graphc.processes.groups import WORLD, Group, create_group, destroy_group, group, rank, size
 from graphc.processes.launch import is_launched, start
@@ -14,6 +15,7 @@ from graphc.processes.world import local, started
 __all__ = [
     "REDUCTIONS",
     "WORLD",
+    "Cut",
     "Group",
     "agree",
     "count_steps",
@@ -24,6 +26,7 @@ __all__ = [
     "group",
     "is_launched",
     "local",
+    "part_length",
     "rank",
     "share_from_first",
     "size",

@@ -8,44 +8,75 @@ from typing import Any
 import numpy as np
 
 from graphc.processes.groups import by_number
-from graphc.processes.world import started
-from graphc_codegen.links import REDUCTIONS
+from graphc.processes.world import World, started
+from graphc_codegen.links import REDUCTIONS, WORDS, table
 
 __all__ = ["REDUCTIONS", "exchange"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+#: What has been sent and may not have come yet, with MPI's requests.
+_going: list[tuple[Any, Array]] = []
 
-def exchange(call: Mapping[str, Any], x: Array, out: Array) -> None:
-    """Do the collective `call`["call"] in the group number `call`["group"], on flat contiguous arrays of one dtype.
 
-    What is added up has a dtype that MPI knows: no float16, bfloat16 or bool. Everything else travels as bytes.
+def exchange(call: Mapping[str, Any], x: Array | None, out: Array) -> None:
+    """Do the collective `call`["call"] in the group number `call`["group"], on flat contiguous arrays of one dtype; in a process
+    alone as if all processes had the same.
+
+    Without x, what is sent lies where the result goes, as with MPI_IN_PLACE. What is added up has a dtype that MPI knows: no
+    float16, bfloat16 or bool. Everything else travels as bytes.
     """
     world = started()
-    assert world is not None
+    if world is None:
+        out[...] = 0 if call["call"] == "receive" else _of_alike(call, out if x is None else x)[: out.size]
+        return
+    # The watch counts this process among those that wait.
+    table[WORDS["waits"]] = 1
+    _exchange(world, call, x, out)
+    table[WORDS["waits"]] = 0
+    table[WORDS["done"]] += 1
+
+
+def _exchange(world: World, call: Mapping[str, Any], x: Array | None, out: Array) -> None:
     mpi, group, kind = world.mpi, by_number(call["group"]).communicator, call["call"]
     reduction = getattr(mpi, call["reduction"].upper())
     root, tag = call["root"], call["tag"]
+    given = mpi.IN_PLACE if x is None else x
     if kind == "all_reduce":
-        group.Allreduce(x, out, reduction)
+        group.Allreduce(given, out, reduction)
     elif kind == "reduce":
         out[...] = 0
-        group.Reduce(x, out if group.Get_rank() == root else None, reduction, root)
+        group.Reduce(given, out if group.Get_rank() == root else None, reduction, root)
     elif kind == "reduce_scatter":
-        group.Reduce_scatter_block(x, out, reduction)
+        group.Reduce_scatter_block(given, out, reduction)
     elif kind == "all_gather":
-        group.Allgather(_bytes(x), _bytes(out))
+        group.Allgather(given if x is None else _bytes(x), _bytes(out))
     elif kind == "all_to_all":
-        group.Alltoall(_bytes(x), _bytes(out))
+        group.Alltoall(given if x is None else _bytes(x), _bytes(out))
     elif kind == "broadcast":
-        out[...] = x
+        if x is not None:
+            out[...] = x
         group.Bcast(_bytes(out), root)
     elif kind == "send":
-        group.Send(_bytes(x), root, tag)
+        # The others may send first, too.
+        _going[:] = [(request, sent) for request, sent in _going if not request.Test()]
+        sent = _bytes(given).copy()
+        _going.append((group.Isend(sent, root, tag), sent))
     elif kind == "receive":
         group.Recv(_bytes(out), root, tag)
     else:
         group.Barrier()
+
+
+def _of_alike(call: Mapping[str, Any], x: Array) -> Array:
+    """What the first one of some processes gets if all have the same x: so a process alone computes a graph made for several."""
+    kind, count = call["call"], call["size"]
+    if kind in ("all_reduce", "reduce", "reduce_scatter"):
+        total: Array = {"sum": x * count, "prod": x**count}.get(call["reduction"], x).astype(x.dtype)
+        return np.zeros_like(x) if kind == "reduce" and call["root"] else total
+    if kind in ("all_gather", "all_to_all"):
+        return np.tile(x if kind == "all_gather" else x[: x.size // count], count)
+    return x
 
 
 def _bytes(array: Array) -> Array:

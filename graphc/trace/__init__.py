@@ -12,7 +12,8 @@ from typing import Any
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ir import Graph
 from graphc.nn.cell.cell import Cell
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.trace import untrained
 from graphc.trace.cells import CellCall
@@ -21,7 +22,7 @@ from graphc.trace.inplace import refuse_leaks
 from graphc.trace.recorder import Joined
 from graphc.trace.tracer import Tracer
 
-__all__ = ["Traced", "trace"]
+__all__ = ["Traced", "input_names", "trace"]
 
 
 @dataclass(frozen=True)
@@ -43,14 +44,14 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
     Raises what ops and users' code raise, with the user's line. The cell is not changed.
     """
     tracer = Tracer(type(cell).__name__)
-    names = _input_names(cell, structure, leaves)
+    names = input_names(cell, structure, leaves)
     symbols: list[Tensor] = []
     inputs: dict[int, int] = {}
     for name, x in zip(names, leaves, strict=True):
         if isinstance(x, Parameter):
             symbols.append(x)  # A reference: the cell may write it.
             continue
-        node = tracer.graph.add("Input", types=(x.type,), name=name)
+        node = tracer.graph.add("Input", types=(x.tensor_type,), name=name)
         symbols.append(tracer.wrap(node.outputs[0], x.is_number))
         inputs[len(symbols) - 1] = node.id
     args, kwargs = unflatten(structure, symbols)
@@ -80,7 +81,7 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
     return Traced(tracer.graph, tracer.params, tuple(names), out_structure, numbers, tuple(tracer.cell_calls or ()))
 
 
-def _input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list[str]:
+def input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list[str]:
     """One name per tensor: the parameter of `construct` that receives it, numbered where it receives several."""
     placeholders = unflatten(structure, [_Place(i) for i in range(len(leaves))])
     args, kwargs = placeholders

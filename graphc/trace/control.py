@@ -9,7 +9,8 @@ from typing import Any
 from graphc.errors import DTypeError, ShapeError, TraceError, user_loc
 from graphc.ir import Value
 from graphc.ops import functional as F
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Fixed, Leaf, Nest, Structure, flatten, unflatten
 from graphc.trace.recorder import GraphRecorder
 

@@ -32,8 +32,9 @@ from graphc.errors import (
 )
 from graphc.nn.cell.cell import Cell
 from graphc.ops import functional as F
-from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
-from graphc.ops.tensor.tree import flatten, unflatten
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.ops.tensor.tree import flatten, map_leaves, unflatten
 from graphc.trace import control, frozen, inplace, joined, raised
 from graphc.trace.decided import needs_conversion
 from graphc.trace.inplace import appended
@@ -270,7 +271,7 @@ def _recorder() -> GraphRecorder:
 def _one_element(cond: Tensor) -> Tensor:
     if cond.shape not in ((), (1,)):
         raise TraceError(
-            f"a condition must be one element, this one is {cond.type}",
+            f"a condition must be one element, this one is {cond.tensor_type}",
             code="GC120",
             loc=user_loc(),
             help="reduce it first, for example with .any() or .all()",
@@ -381,7 +382,11 @@ def _numeric(value: Any, like: Tensor | None) -> Any:
     if like is None:
         return value
     tensor = as_tensor(value)
-    return F.cast(tensor, like.dtype) if tensor.type.dtype != like.type.dtype and not tensor.type.is_float else tensor
+    return (
+        F.cast(tensor, like.dtype)
+        if tensor.tensor_type.dtype != like.tensor_type.dtype and not tensor.tensor_type.is_float
+        else tensor
+    )
 
 
 def _carried(
@@ -417,10 +422,10 @@ def _carried(
 
 
 def _unknown(x: Any, recorder: GraphRecorder) -> Any:
-    """A number, or a tensor whose contents are known, as a value that is not known before the step runs."""
-    number = isinstance(x, (bool, int, float))
-    known = isinstance(x, Tensor) and x.array is not None and not isinstance(x, Parameter)
-    return recorder.carry(as_tensor(x)) if number or known else x
+    """What a loop carries as it is in a turn: tensors of which nothing is known, each its own even where some begin as one."""
+    if isinstance(x, (bool, int, float)):
+        return recorder.carry(as_tensor(x))
+    return map_leaves(recorder.carry, x)
 
 
 def _defined(name: str, value: Any, after: Any) -> Any:

@@ -45,9 +45,10 @@ def custom_gradient(
     wrt = tuple(i for i, _ in given)
     values = [(str(i), branch.resolve(g)) for i, g in given]
     for i, (_, value) in zip(wrt, values, strict=True):
-        if branch.graph.type(value) != inputs[i].type:
+        if branch.graph.type(value) != inputs[i].tensor_type:
             raise GradientError(
-                f"the bprop of {name} gives {branch.graph.type(value)} as the gradient of an input that is {inputs[i].type}",
+                f"the bprop of {name} gives {branch.graph.type(value)} as the gradient of an input that is"
+                f" {inputs[i].tensor_type}",
                 code="GC153",
                 loc=user_loc(),
                 help="a gradient has the shape and dtype of its input",

@@ -15,8 +15,9 @@ from graphc.ops.declared import reference
 from graphc.ops.declared.rules import Array
 from graphc.ops.declared.transforms import REQUESTS
 from graphc.ops.primitives.float_status import StatusRegister
-from graphc.ops.tensor.tensor import Parameter, Tensor, TracedTensor, require_array
-from graphc.ops.tensor.tree import map_tensors
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, TracedTensor, require_array
+from graphc.ops.tensor.tree import map_leaves
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.tracer import Tracer
 
@@ -85,7 +86,7 @@ class EagerTracer(Tracer):
 
     def input(self, name: str, x: Tensor) -> TracedTensor:
         """An argument of the call."""
-        node = self.graph.add("Input", types=(x.type,), name=name)
+        node = self.graph.add("Input", types=(x.tensor_type,), name=name)
         self.values[node.outputs[0]] = require_array(x)
         return self.wrap(node.outputs[0])
 
@@ -112,7 +113,7 @@ class EagerTracer(Tracer):
                 x.after = (*x.after, *after)
             return x if isinstance(x, Parameter) else self._depend(self.resolve(x), after)
 
-        return map_tensors(one, value) if after else value
+        return map_leaves(one, value) if after else value
 
     def _depend(self, value: Value, after: tuple[int, ...]) -> TracedTensor:
         node = self.graph.add("Depend", [value], after=[i for i in after if i != value.node])
@@ -140,8 +141,8 @@ def run(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any], expand: Calla
         # A number marked by `mutable` is what it is here: a number.
         return x if isinstance(x, Parameter) else x.item() if x.is_number else tracer.input("", x)
 
-    args, kwargs = map_tensors(known, (args, kwargs))
+    args, kwargs = map_leaves(known, (args, kwargs))
     with tracer.active():
         outputs = tracer.run(cell, args, kwargs)
     tracer.names.clear()
-    return map_tensors(lambda x: Tensor(x.array) if x.array is not None else x, outputs)
+    return map_leaves(lambda x: Tensor(x.array) if x.array is not None else x, outputs)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
-from graphc.ir import Value
+from graphc.ir import Node, Value
 from graphc.nn.cell.cell import Cell
 from graphc.ops import functional as F
 from graphc.ops.functional.collective import accumulate
+from graphc.ops.functional.rows import merged_rows
 from graphc.ops.gradients.custom import hooked_gradient
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad, name_of
 from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.rows import RowTensor
+from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import flatten, map_tensors, tensors
 from graphc.trace import untrained
 from graphc.trace.recorder import CallRecord, GraphRecorder
@@ -220,27 +224,70 @@ def grad_node(
     """One gradient per wanted tensor; zeros for what has no part in the outputs."""
     ys, ss = _outputs(recorder, outputs, sens, sens_given, fn)
     cut = cut_of(record)
+    begin = frozenset(cut)
     wrt: list[int] = []
     names: list[str] = []
-    positions: list[int] = []
+    made: list[Callable[[Sequence[Tensor]], Tensor]] = []
+
+    def asked(value: Value, name: str) -> int:
+        wrt.append(cut.setdefault(value, len(cut)))
+        names.append(name)
+        return len(wrt) - 1
+
     for x in wanted:
         value = record.entry.get(id(x)) if isinstance(x, Parameter) else record.found.get(id(x)) or recorder.resolve(x)
-        if value is not None and recorder.graph.type(value).dtype != "bool" and ys:
-            positions.append(len(wrt))
-            wrt.append(cut.setdefault(value, len(cut)))
-            names.append(_name(recorder, value))
+        if value is None or recorder.graph.type(value).dtype == "bool" or not ys:
+            made.append(lambda _, x=x: F.zeros_like(x))  # type: ignore[misc]  # It had no part in the call.
+            continue
+        name, reads = _name(recorder, value), row_reads(recorder, value, ys, begin) if isinstance(x, Parameter) else []
+        if reads:
+            places = [asked(read.outputs[0], name) for read in reads]
+            made.append(lambda g, x=x, r=reads, at=places: _by_rows(recorder, x, r, [g[i] for i in at]))  # type: ignore[misc]
         else:
-            positions.append(-1)  # It had no part in the call.
+            made.append(operator.itemgetter(asked(value, name)))
     grads: tuple[Tensor, ...] = ()
     if wrt:
         with recorder.region("backward"):
             attrs = {"ys": len(ys), "wrt": tuple(wrt), "names": tuple(names)}
             operands = [*ys, *ss, *(recorder.wrap(v) for v in cut)]
             grads = recorder.record("Grad", operands, attrs)
-    made = [grads[i] if i >= 0 else F.zeros_like(x) for i, x in zip(positions, wanted, strict=True)]
-    for g, x in zip(made, wanted, strict=True):
+    found = [one(grads) for one in made]
+    for g, x in zip(found, wanted, strict=True):
         g.is_number = x.is_number
-    return [hooked_gradient(x, g) for g, x in zip(made, wanted, strict=True)]
+    return [hooked_gradient(x, g) for g, x in zip(found, wanted, strict=True)]
+
+
+def row_reads(recorder: GraphRecorder, table: Value, ys: Sequence[Tensor], cut: Container[Value]) -> list[Node]:
+    """The Gathers of a table's rows between `cut` and `ys`, if all that reads the table there are such as keep to the rows."""
+    graph = recorder.graph
+    reads = [graph.node(v.node) for v in recorder.row_reads if v.node in graph.users(table.node)]
+    if not reads:
+        return []
+    before: set[int] = set()
+    stack = [recorder.resolve(y) for y in ys]
+    while stack:
+        value = stack.pop()
+        if value not in cut and value.node not in before:
+            before.add(value.node)
+            stack += graph.node(value.node).inputs
+    users = {id for id in graph.users(table.node) if id in before and table in graph.node(id).inputs}
+    found = sorted((n for n in reads if n.id in users), key=lambda n: n.id)
+    return found if len(found) == len(users) and all(n.inputs[0] == table != n.inputs[1] for n in found) else []
+
+
+def _by_rows(recorder: GraphRecorder, table: Parameter, reads: Sequence[Node], grads: Sequence[Tensor]) -> Tensor:
+    """The gradient of a table from those of the rows that were read."""
+    with recorder.region("backward"):
+        return merged_rows(_read_rows(recorder, table, reads, grads))
+
+
+def _read_rows(recorder: GraphRecorder, table: Parameter, reads: Sequence[Node], grads: Sequence[Tensor]) -> RowTensor:
+    """One row for each that was read."""
+    dtype = "int64" if any(recorder.graph.type(n.inputs[1]).dtype == "int64" for n in reads) else "int32"
+    indices = [F.cast(F.reshape(recorder.wrap(n.inputs[1]), (-1,)), dtype) for n in reads]
+    rows = [F.reshape(g, (-1, *table.shape[1:])) if g.size else F.zeros((0, *table.shape[1:]), g.dtype) for g in grads]
+    index, values = (F.concat(tuple(x)) if len(x) > 1 else x[0] for x in (indices, rows))
+    return RowTensor(index, values, table.shape)
 
 
 def cut_of(record: CallRecord) -> dict[Value, int]:
@@ -260,11 +307,11 @@ def _outputs(
     """The outputs that are differentiated, with their weights (ones by default)."""
     results = flatten(outputs)[0]
     if not sens_given:
-        weights: list[Any] = [F.ones_like(y) for y in results if y.type.dtype != "bool"]
-        results = [y for y in results if y.type.dtype != "bool"]
+        weights: list[Any] = [F.ones_like(y) for y in results if y.tensor_type.dtype != "bool"]
+        results = [y for y in results if y.tensor_type.dtype != "bool"]
     else:
         weights = _weights_of(outputs, results, sens, fn)
-    pairs = [(y, s) for y, s in zip(results, weights, strict=True) if y.type.dtype != "bool"]
+    pairs = [(y, s) for y, s in zip(results, weights, strict=True) if y.tensor_type.dtype != "bool"]
     return [recorder.wrap(recorder.resolve(y)) for y, _ in pairs], [s for _, s in pairs]
 
 
@@ -273,8 +320,12 @@ def _weights_of(outputs: Any, results: list[Tensor], sens: Any, fn: Callable[...
     weights = flatten(sens)[0]
     several = not isinstance(outputs, Tensor)
     if len(weights) != len(results) or several != isinstance(sens, (tuple, list, dict)):
-        held = f"a {type(sens).__name__} of {len(weights)} tensors" if not isinstance(sens, Tensor) else f"{sens.type}"
-        made = f"a {type(outputs).__name__} of {len(results)} tensors" if several else f"{results[0].type}"
+        held = (
+            f"a {type(sens).__name__} of {len(weights)} tensors"
+            if not isinstance(sens, Tensor)
+            else f"{sens.tensor_type}"
+        )
+        made = f"a {type(outputs).__name__} of {len(results)} tensors" if several else f"{results[0].tensor_type}"
         raise ArgumentTypeError(
             f"sens is {held}, {name_of(fn)} returns {made}",
             code="GC152",

@@ -81,7 +81,7 @@ def _kind(x: Any) -> str:
     if isinstance(x, Joined):
         return "one of several kinds"
     if isinstance(x, Tensor):
-        return f"a tensor {x.type}"
+        return f"a tensor {x.tensor_type}"
     if isinstance(x, (tuple, list, dict)) and (flatten(x)[0] or not x):
         return f"a {type(x).__name__} of {len(x)}"
     return f"the Python value {x!r}"

@@ -13,13 +13,16 @@ from graphc.ops import functional as F
 from graphc.ops.functional.printing import PrintLog
 from graphc.ops.gradients.reverse import name_of
 from graphc.ops.gradients.transforms import Axes, Mapping
-from graphc.ops.tensor.tensor import Parameter, Tensor
-from graphc.ops.tensor.tree import Structure, fixed_values, flatten, unflatten
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.rows import RowTensor
+from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tree import Structure, fixed_values, flatten, map_tensors, unflatten
 from graphc.trace.recorder import GraphRecorder
 
 
 def vmap(recorder: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, ...], options: Mapping) -> Any:
     """What `vmap(fn, in_axes, out_axes)(*args)` returns."""
+    args = map_tensors(_whole, args)
     leaves, structure = flatten(args)
     axes = _input_axes(fn, args, options.in_axes)
     size = _size(fn, leaves, axes)
@@ -30,7 +33,8 @@ def vmap(recorder: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, ...],
     symbols = [x if a is None else _symbol(body, x) for x, a in zip(moved, axes, strict=True)]
     with body.active():
         inner = unflatten(structure, symbols)
-        result = _as_tensors(fn(*inner) if isinstance(fn, Cell) else body.prepared(fn)(*inner))
+        made_inside = fn(*inner) if isinstance(fn, Cell) else body.prepared(fn)(*inner)
+        result = map_tensors(_whole, _as_tensors(made_inside))
     results, shape = flatten(result)
     states = _states(fn, body)
     mapped = [x for x, a in zip(moved, axes, strict=True) if a is not None]
@@ -71,7 +75,7 @@ def over(
 
 def _symbol(body: GraphRecorder, x: Tensor) -> Tensor:
     """An operand of the body: x without its first axis."""
-    node = body.graph.add("Input", types=(TensorType(x.type.dtype, x.type.shape[1:]),), region="state")
+    node = body.graph.add("Input", types=(TensorType(x.tensor_type.dtype, x.tensor_type.shape[1:]),), region="state")
     return body.wrap(node.outputs[0])
 
 
@@ -150,7 +154,7 @@ def _numbers(structure: Structure) -> list[Any]:
 
 def _size(fn: Any, leaves: Sequence[Tensor], axes: Sequence[int | None]) -> int:
     """The length of the mapped axes."""
-    sizes = {x.shape[a]: f"{x.type} along axis {a}" for x, a in zip(leaves, axes, strict=True) if a is not None}
+    sizes = {x.shape[a]: f"{x.tensor_type} along axis {a}" for x, a in zip(leaves, axes, strict=True) if a is not None}
     if isinstance(fn, CellList):
         sizes.setdefault(len(fn), f"{len(fn)} cells")
     if len(sizes) != 1:
@@ -171,7 +175,8 @@ def _output_axes(
     for k, (axis, depends) in enumerate(zip(found, reached, strict=True)):
         if axis is None and depends:
             raise TransformError(
-                f"vmap of {name_of(fn)}: result {k}, {results[k].type}, differs from index to index, out_axes says None for it",
+                f"vmap of {name_of(fn)}: result {k}, {results[k].tensor_type}, differs from index to index,"
+                f" out_axes says None for it",
                 loc=user_loc(),
                 help="give the axis along which it shall be stacked",
             )
@@ -185,6 +190,11 @@ def _as_tensors(result: Any) -> Any:
     if isinstance(result, dict):
         return type(result)((k, _as_tensors(v)) for k, v in result.items())
     return Tensor(result) if isinstance(result, (bool, int, float)) else result
+
+
+def _whole(x: Tensor) -> Tensor:
+    """For a RowTensor, whose axes are not those of its parts, the tensor that it stands for."""
+    return x.dense() if isinstance(x, RowTensor) else x
 
 
 # ---- state
@@ -218,7 +228,8 @@ def _ensemble(
     """Cell k for index k: their weights differ, so each is called by itself."""
     turns = []
     for k, cell in enumerate(cells):
-        turns.append(cell(*unflatten(structure, [x[k] if has else x for x, has in zip(leaves, mapped, strict=True)])))
+        inner = unflatten(structure, [x[k] if has else x for x, has in zip(leaves, mapped, strict=True)])
+        turns.append(map_tensors(_whole, cell(*inner)))
     parts = [flatten(turn) for turn in turns]
     stacked = []
     for i, axis in enumerate(_spread("vmap of a CellList: what its cells return", "out_axes", turns[0], axes)):

@@ -9,7 +9,8 @@ from typing import Any
 
 from graphc.nn.cell.cell import Cell
 from graphc.ops import functional as F
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import map_tensors
 
 
@@ -28,7 +29,7 @@ def construct_of(cell: Cell, prepared: Callable[[Callable[..., Any]], Callable[.
     dtype, hooks = cell.compute_dtype, cell.__dict__.get("_parameter_hooks", {})
 
     def cast(x: Tensor) -> Tensor:
-        if dtype is None or not x.type.is_float or x.type.dtype == dtype or isinstance(x, Parameter):
+        if dtype is None or not x.tensor_type.is_float or x.tensor_type.dtype == dtype or isinstance(x, Parameter):
             return x
         return F.cast(x, dtype)
 
@@ -36,7 +37,7 @@ def construct_of(cell: Cell, prepared: Callable[[Callable[..., Any]], Callable[.
         x: Tensor = p
         for hook in hooks.get(name, ()):
             x = prepared(hook)(x)
-        if dtype is not None and p.requires_grad and x.type.is_float and x.type.dtype != dtype:
+        if dtype is not None and p.requires_grad and x.tensor_type.is_float and x.tensor_type.dtype != dtype:
             x = F.cast(x, dtype)
         return x
 
@@ -57,4 +58,4 @@ def construct_of(cell: Cell, prepared: Callable[[Callable[..., Any]], Callable[.
 def _as(x: Tensor, dtype: str) -> Tensor:
     """A float of at most 32 bits in another dtype; anything else as it is."""
     floats = ("float16", "bfloat16", "float32")
-    return F.cast(x, dtype) if x.type.dtype in floats and x.type.dtype != dtype else x
+    return F.cast(x, dtype) if x.tensor_type.dtype in floats and x.tensor_type.dtype != dtype else x

@@ -19,8 +19,10 @@ from graphc import dispatch
 from graphc.errors import GraphcError, Loc, TraceError, TraceTypeError, user_loc
 from graphc.ir import Data, Graph, Ids, Node, Region, TensorType, Value, get_op
 from graphc.nn.cell.cell import Cell
-from graphc.ops.tensor.tensor import Parameter, Tensor, TracedTensor, require_array
-from graphc.ops.tensor.tree import flatten, map_tensors
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.rows import RowTensor
+from graphc.ops.tensor.tensor import Tensor, TracedTensor, require_array
+from graphc.ops.tensor.tree import flatten, map_leaves
 from graphc.trace.untrained import Request
 
 
@@ -47,8 +49,8 @@ class DeferredDepend(Tensor):
         self.resolved: dict[Value, Value] = {}
 
     @property
-    def type(self) -> TensorType:
-        return self.parameter.type
+    def tensor_type(self) -> TensorType:
+        return self.parameter.tensor_type
 
     def value(self) -> Tensor:
         """What the parameter holds now, after the given nodes."""
@@ -70,7 +72,7 @@ class Joined(Tensor):
         self._said = (message, help, loc)
 
     @property
-    def type(self) -> TensorType:
+    def tensor_type(self) -> TensorType:
         raise self.error()
 
     def error(self, returned: bool = False) -> TraceTypeError:
@@ -104,6 +106,7 @@ class GraphRecorder(dispatch.Recorder):
         self.requests: list[Request] = []  # gradients for parameters, root only
         self.scopes: list[str] = [parent.scopes[-1] if parent else ""]
         self.regions: list[Region] = [parent.regions[-1] if parent else "forward"]
+        self.row_reads: set[Value] = set()  # rows read from tables whose gradients may be RowTensors
         self._constants: dict[Any, tuple[Value, Any]] = {}
 
     @property
@@ -164,7 +167,7 @@ class GraphRecorder(dispatch.Recorder):
         *names, last = get_op(op).operands or ("",)
         names += [f"{last[1:]}[{i}]" for i in range(len(operands))] if last.startswith("*") else [last]
         lines = [f"in {self.scopes[-1]}"] if self.scopes[-1] else []
-        lines += [f"{name}: {x.type}  {self._describe(x)}" for name, x in zip(names, operands[:4], strict=False)]
+        lines += [f"{name}: {x.tensor_type}  {self._describe(x)}" for name, x in zip(names, operands[:4], strict=False)]
         error.details = (*error.details, *lines)
 
     def _describe(self, x: Tensor) -> str:
@@ -194,6 +197,8 @@ class GraphRecorder(dispatch.Recorder):
             return self._resolve_deferred(x)
         if isinstance(x, Joined):
             raise x.error()
+        if isinstance(x, RowTensor):
+            return self.resolve(x.dense())
         if isinstance(x, TracedTensor):
             recorder, value = x.handle
             return self.capture(recorder, value)
@@ -219,19 +224,19 @@ class GraphRecorder(dispatch.Recorder):
 
     def carry(self, x: Tensor) -> TracedTensor:
         """A value that a loop carries, as it is at the beginning of a turn."""
-        node = self.graph.add("Input", types=(x.type,), region="state")
+        node = self.graph.add("Input", types=(x.tensor_type,), region="state")
         return self.wrap(node.outputs[0], x.is_number)
 
     def carry_parameter(self, p: Parameter) -> None:
         """The version of a parameter at the beginning of a turn of a loop that writes it."""
-        node = self.graph.add("Input", types=(p.type,), name=p.name, region="state")
+        node = self.graph.add("Input", types=(p.tensor_type,), name=p.name, region="state")
         self.known[id(p)] = p
         self.state[id(p)] = node.outputs[0]
 
     def constant(self, x: Tensor) -> Value:
         """A tensor that is known now. The same tensor, and equal single numbers, become one node."""
         array = require_array(x)
-        type = x.type
+        type = x.tensor_type
         key = (type, array.tobytes()) if array.size == 1 else id(x)
         if key not in self._constants:
             node = self.graph.add(
@@ -269,7 +274,9 @@ class GraphRecorder(dispatch.Recorder):
                     loc=user_loc(),
                     help="give each parameter its own name; cells in attributes of a Cell, or in nn.CellList, are named by these",
                 )
-        node = self.graph.add("Param", attrs={"trainable": p.requires_grad}, types=(p.type,), name=name, region="state")
+        node = self.graph.add(
+            "Param", attrs={"trainable": p.requires_grad}, types=(p.tensor_type,), name=name, region="state"
+        )
         self.params[node.id] = p
         self.named[p.name].append(p)
         return node.outputs[0]
@@ -314,7 +321,7 @@ class GraphRecorder(dispatch.Recorder):
                 return DeferredDepend(x.parameter, tuple(dict.fromkeys((*x.after, *after))))
             return self._depend(self.resolve(x), after)
 
-        return map_tensors(one, value)
+        return map_leaves(one, value)
 
     def depend_on(self, value: Tensor, after: tuple[int, ...]) -> Tensor:
         """value, but not before those of the given nodes that are in this graph: others come before the whole of it."""

@@ -16,7 +16,8 @@ from typing import Any, TypeGuard, TypeVar
 
 from graphc.ops import functional as F
 from graphc.ops.functional.index import updated
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 from graphc.trace.recorder import Joined
 
 Node = TypeVar("Node", bound=ast.AST)

@@ -7,7 +7,8 @@ from typing import Any
 
 from graphc.errors import user_loc
 from graphc.ir import TensorType
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
 from graphc.trace.control import shape_of
 from graphc.trace.recorder import GraphRecorder
@@ -29,7 +30,9 @@ def scan(
     rooms = (leaves, structure, slices, slice_structure)
     # A first look tells which parameters a turn writes, so that it can carry them.
     probe, after, after_structure, _, _ = _trace(recorder, turn, rooms, [])
-    if shape_of(after_structure) != shape_of(structure) or [x.type for x in after] != [x.type for x in leaves]:
+    if shape_of(after_structure) != shape_of(structure) or [x.tensor_type for x in after] != [
+        x.tensor_type for x in leaves
+    ]:
         return None
     written = [probe.known[k] for k in probe.known if k in probe.written]
     body, after, _, made, made_structure = _trace(recorder, turn, rooms, written)
@@ -83,6 +86,6 @@ def _trace(
 
 def _row(inner: GraphRecorder, x: Tensor) -> Tensor:
     """A row of a tensor, inside a turn."""
-    type = TensorType(x.type.dtype, x.type.shape[1:])
+    type = TensorType(x.tensor_type.dtype, x.tensor_type.shape[1:])
     node = inner.graph.add("Input", types=(type,), region="state")
     return inner.wrap(node.outputs[0])

@@ -14,7 +14,8 @@ from graphc.ir import Value
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.core import call
 from graphc.ops.gradients.reverse import GradFunction
-from graphc.ops.tensor.tensor import Parameter, Tensor, TracedTensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.ops.tensor.tree import map_tensors, tensors
 from graphc.trace.recorder import GraphRecorder
 

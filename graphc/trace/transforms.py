@@ -62,11 +62,11 @@ def _tangents(
     """The tangent of each output of a call; zeros for bools, and for what does not depend on the inputs."""
     cut = cut_of(record)
     wrt = [cut[record.found[id(x)]] for x in inputs]
-    ys = [y for y in outputs if y.type.dtype != "bool"]
+    ys = [y for y in outputs if y.tensor_type.dtype != "bool"]
     attrs = {"ys": len(ys), "wrt": tuple(wrt)}
     operands = [*(recorder.wrap(recorder.resolve(y)) for y in ys), *tangents, *(recorder.wrap(v) for v in cut)]
     made = iter(recorder.record("Jvp", operands, attrs) if ys else ())
-    return [F.zeros_like(y) if y.type.dtype == "bool" else next(made) for y in outputs]
+    return [F.zeros_like(y) if y.tensor_type.dtype == "bool" else next(made) for y in outputs]
 
 
 # ---- Jacobians
@@ -80,8 +80,8 @@ def _jacobian(recorder: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, 
                 loc=user_loc(),
                 help="positions count from 0",
             )
-        if not isinstance(args[p], Tensor) or args[p].type.dtype == "bool":
-            held = type(args[p]).__name__ if not isinstance(args[p], Tensor) else str(args[p].type)
+        if not isinstance(args[p], Tensor) or args[p].tensor_type.dtype == "bool":
+            held = type(args[p]).__name__ if not isinstance(args[p], Tensor) else str(args[p].tensor_type)
             raise ArgumentTypeError(
                 f"the Jacobian of {name_of(fn)}: argument {p} must be a tensor of numbers, got {held}", loc=user_loc()
             )
@@ -90,7 +90,7 @@ def _jacobian(recorder: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, 
     record = forward(recorder, fn, args)
     outputs = first_output(fn, record.result) if options.has_aux else record.result
     ys = flatten(outputs)[0]
-    if not ys or any(y.type.dtype == "bool" for y in ys):
+    if not ys or any(y.tensor_type.dtype == "bool" for y in ys):
         raise ArgumentTypeError(f"the Jacobian of {name_of(fn)}: it must return tensors of numbers", loc=user_loc())
     build = _columns if options.forward else _rows
     jacobian = build(recorder, fn, found, options, record, ys)
@@ -160,4 +160,4 @@ def _columns(
 
 def _basis(x: Tensor) -> Tensor:
     """The unit tensors of x's shape, one behind the other."""
-    return Tensor(np.eye(x.size, dtype=x.type.numpy).reshape(x.size, *x.shape))
+    return Tensor(np.eye(x.size, dtype=x.tensor_type.numpy).reshape(x.size, *x.shape))

@@ -15,7 +15,7 @@ from graphc.errors import GraphcError, Loc, UntrainedWarning, stacklevel, user_l
 from graphc.ir import Graph, Node, Value
 from graphc.ir.op import NoGrad
 from graphc.nn.cell.cell import Cell
-from graphc.ops.tensor.tensor import Parameter
+from graphc.ops.tensor.parameter import Parameter
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _cells_in(container: Any) -> Iterator[Cell]:
 
 
 def _names(parameters: Sequence[Parameter]) -> str:
-    shown = [f"{p.name} {p.type}" for p in parameters[:5]]
+    shown = [f"{p.name} {p.tensor_type}" for p in parameters[:5]]
     return ", ".join(shown) + (f", ... and {len(parameters) - 5} more" if len(parameters) > 5 else "")
 
 

@@ -108,10 +108,10 @@ class Batches:
                 raise exhausted()
             return list(found)
         batch: tuple[Tensor, ...] | None = self._next()
-        types = [x.type for x in batch or ()]
+        types = [x.tensor_type for x in batch or ()]
         made = [np.empty((steps, *t.shape), t.numpy) for t in types]
         count = 0
-        while batch is not None and [x.type for x in batch] == types:
+        while batch is not None and [x.tensor_type for x in batch] == types:
             # Copied at once: a data set may fill the same memory again.
             for column, x in zip(made, batch, strict=True):
                 column[count] = require_array(x)

@@ -26,7 +26,7 @@ def overflow_of(outputs: Any) -> bool | None:
     """Whether a step (loss, overflow, ...) overflowed; None for other steps."""
     if isinstance(outputs, (tuple, list)) and len(outputs) > 1:
         found = outputs[1]
-        if isinstance(found, Tensor) and found.type.dtype == "bool" and found.size == 1:
+        if isinstance(found, Tensor) and found.tensor_type.dtype == "bool" and found.size == 1:
             return bool(found.asnumpy().all())
     return None
 
@@ -35,6 +35,6 @@ def scale_of(outputs: Any) -> float | None:
     """The loss scale of a step (loss, overflow, scale, ...); None for other steps."""
     if overflow_of(outputs) is not None and len(outputs) > 2:
         found = outputs[2]
-        if isinstance(found, Tensor) and found.type.is_float and found.size == 1:
+        if isinstance(found, Tensor) and found.tensor_type.is_float and found.size == 1:
             return float(found.asnumpy().reshape(()))
     return None

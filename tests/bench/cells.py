@@ -65,6 +65,19 @@ class LSTM(nn.Cell):
         return self.fc(self.rnn(x)[0][-1])
 
 
+class Recommender(nn.Cell):
+    """Two dense layers over some rows of a large table; MindSpore's SGD has no kernel for gradients by rows."""
+
+    def __init__(self, rows: int, width: int, fields: int, hidden: int, classes: int) -> None:
+        super().__init__()
+        self.table = nn.EmbeddingLookup(rows, width, target="DEVICE", sparse=ms.__name__ == "graphc")
+        self.fc1, self.fc2 = nn.Dense(fields * width, hidden), nn.Dense(hidden, classes)
+
+    def construct(self, ids: Any) -> Any:
+        x = self.table(ids)
+        return self.fc2(ops.relu(self.fc1(x.reshape(x.shape[0], -1))))
+
+
 def convolution(channels: int, out: int, size: int, stride: int) -> Any:
     return nn.Conv2d(channels, out, size, stride, pad_mode="pad", padding=size // 2, has_bias=False)
 
@@ -159,7 +172,7 @@ class ClippedStep(nn.TrainOneStepCell):
 
     def construct(self, *inputs: Any) -> Any:
         loss = self.network(*inputs)
-        gradients = self.grad(self.network, self.weights)(*inputs, ops.ones_like(loss))
+        gradients = self.grad_reducer(self.grad(self.network, self.weights)(*inputs, ops.ones_like(loss)))
         return ops.depend(loss, self.optimizer(ops.clip_by_global_norm(gradients, CLIP)))
 
 
@@ -171,7 +184,7 @@ class ClippedScaledStep(nn.TrainOneStepWithLossScaleCell):
         scale = self.scale_sense
         status, scale = self.start_overflow_check(loss, scale)
         sens = ops.ones_like(loss) * ops.cast(scale, loss.dtype)
-        gradients = self.grad(self.network, self.weights)(*inputs, sens)
+        gradients = self.grad_reducer(self.grad(self.network, self.weights)(*inputs, sens))
         unscaled = ()
         for gradient in gradients:
             unscaled += (gradient / scale,)
@@ -197,7 +210,7 @@ def training_cell(workload: str, variant: str, weights: dict[str, Array], adamw:
     """The whole step; `adamw(parameters, rate, betas, weight_decay)` makes the optimizer of the transformer."""
     w = WORKLOADS[workload]
     made = {"mlp": lambda: MLP(w.dims), "lenet": LeNet5, "resnet20": ResNet20, "gpt": Decoder}
-    made["lstm"] = lambda: LSTM(*w.dims[1:])
+    made |= {"lstm": lambda: LSTM(*w.dims[1:]), "recommender": lambda: Recommender(*w.dims)}
     network = made[w.family]()
     load(network, weights)
     clipped = w.family == "gpt"
@@ -205,6 +218,8 @@ def training_cell(workload: str, variant: str, weights: dict[str, Array], adamw:
     optimizer = (
         adamw(parameters, ADAM_RATE, BETAS, weight_decay=WEIGHT_DECAY)
         if clipped
+        else nn.SGD(parameters, LEARNING_RATE)
+        if w.family == "recommender"
         else nn.Momentum(parameters, LEARNING_RATE, MOMENTUM)
     )
     if variant == "scaled":

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
 from workloads import (
     ADAM_RATE,
     BETAS,
@@ -91,6 +93,11 @@ def lstm(p: Tree, s: Tree, x: Any) -> Any:
     return dense(p, "fc", h), s
 
 
+def recommender(p: Tree, s: Tree, ids: Any) -> Any:
+    x = p["table.weight"][ids].reshape(ids.shape[0], -1)
+    return dense(p, "fc2", jax.nn.relu(dense(p, "fc1", x))), s
+
+
 def layer_norm(p: Tree, name: str, x: Any) -> Any:
     centred = x - x.mean(-1, keepdims=True)
     factor = jax.lax.rsqrt(jnp.square(centred).mean(-1, keepdims=True) + NORM_EPS)
@@ -121,6 +128,10 @@ def momentum(p: Tree, state: Any, gradients: Tree) -> Any:
     return jax.tree.map(lambda w, m: w - LEARNING_RATE * m, p, state), state
 
 
+def plain(p: Tree, state: Any, gradients: Tree) -> Any:
+    return jax.tree.map(lambda w, g: w - LEARNING_RATE * g, p, gradients), state
+
+
 def clipped_adamw(p: Tree, state: Any, gradients: Tree) -> Any:
     norm = jnp.sqrt(sum(jnp.square(g).sum() for g in gradients.values()))
     gradients = jax.tree.map(lambda g: g * (CLIP / jnp.maximum(norm, CLIP)), gradients)
@@ -136,13 +147,25 @@ def clipped_adamw(p: Tree, state: Any, gradients: Tree) -> Any:
     return jax.tree.map(updated, p, first, second), (t, first, second)
 
 
-def build(workload: str, variant: str, weights: dict[str, Array], x: Array, y: Array) -> Callable[[], Any]:
+def build(
+    workload: str, variant: str, weights: dict[str, Array], x: Array, y: Array, mesh: Any = None
+) -> Callable[[], Any]:
+    """With a `mesh` of processes x and y are this one's rows, and gradients are means over them all."""
     family = WORKLOADS[workload].family
-    network = {"mlp": mlp, "lenet": lenet, "resnet20": resnet20, "gpt": gpt, "lstm": lstm}[family]
-    update = clipped_adamw if family == "gpt" else momentum
+    network = {"mlp": mlp, "lenet": lenet, "resnet20": resnet20, "gpt": gpt, "lstm": lstm, "recommender": recommender}[
+        family
+    ]
+    update = {"gpt": clipped_adamw, "recommender": plain}.get(family, momentum)
+
+    whole, rows = (None, None) if mesh is None else (NamedSharding(mesh, P()), NamedSharding(mesh, P("rank")))
+
+    def shared(array: Any) -> Any:
+        return jnp.asarray(array) if mesh is None else jax.make_array_from_process_local_data(whole, np.asarray(array))
 
     def arrays(x: Array, y: Array) -> tuple[Any, Any]:
-        return jnp.asarray(x), jnp.asarray(y).reshape(-1)
+        if mesh is None:
+            return jnp.asarray(x), jnp.asarray(y).reshape(-1)
+        return tuple(jax.make_array_from_process_local_data(rows, a) for a in (x, y.reshape(-1)))
 
     given = arrays(x, y)
 
@@ -151,9 +174,10 @@ def build(workload: str, variant: str, weights: dict[str, Array], x: Array, y: A
         loss = -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1).mean()
         return loss * scale, (loss, s)
 
-    @partial(jax.jit, donate_argnums=(0, 1, 2))
     def train(p: Tree, s: Tree, state: Any, inputs: Any, labels: Any, scale: Any) -> Any:
         gradients, (loss, s) = jax.grad(loss_of, has_aux=True)(p, s, inputs, labels, scale)
+        if mesh is not None:
+            gradients, loss = jax.lax.pmean((gradients, loss), "rank")
         if variant != "scaled":
             return *update(p, state, gradients), s, loss
         gradients = jax.tree.map(lambda g: g * (1 / scale), gradients)
@@ -161,12 +185,18 @@ def build(workload: str, variant: str, weights: dict[str, Array], x: Array, y: A
         p, state = jax.lax.cond(finite, update, lambda p, state, g: (p, state), p, state, gradients)
         return p, state, s, loss
 
+    if mesh is not None:
+        # What batch normalization keeps is each process's own.
+        given_to = (P(), P(), P(), P("rank"), P("rank"), P())
+        train = jax.shard_map(train, mesh=mesh, in_specs=given_to, out_specs=P(), check_vma=False)
+    train = jax.jit(train, donate_argnums=(0, 1, 2))
+
     def compile() -> Callable[..., float]:
         p = {name: jnp.asarray(w) for name, w in weights.items()}
         zeros = [jax.tree.map(jnp.zeros_like, p) for _ in range(2)]
-        state = (jnp.float32(0), *zeros) if family == "gpt" else zeros[0]
-        kept = [p, _statistics(p) if family == "resnet20" else {}, state]
-        scale = jnp.float32(SCALE if variant == "scaled" else 1.0)
+        state = {"gpt": (jnp.float32(0), *zeros), "recommender": ()}.get(family, zeros[0])
+        kept = jax.tree.map(shared, [p, _statistics(p) if family == "resnet20" else {}, state])
+        scale = shared(jnp.float32(SCALE if variant == "scaled" else 1.0))
 
         def step(*fresh: Array) -> float:
             kept[0], kept[2], kept[1], loss = train(*kept, *(arrays(*fresh) if fresh else given), scale)

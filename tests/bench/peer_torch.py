@@ -60,6 +60,16 @@ class LSTM(nn.Module):
         return self.fc(self.rnn(x)[0][-1])
 
 
+class Recommender(nn.Module):
+    def __init__(self, rows: int, width: int, fields: int, hidden: int, classes: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(rows, width, sparse=True)
+        self.fc1, self.fc2 = nn.Linear(fields * width, hidden), nn.Linear(hidden, classes)
+
+    def forward(self, ids: Any) -> Any:
+        return self.fc2(F.relu(self.fc1(self.table(ids).flatten(1))))
+
+
 def convolution(channels: int, out: int, size: int, stride: int) -> Any:
     return nn.Conv2d(channels, out, size, stride, padding=size // 2, bias=False)
 
@@ -131,19 +141,29 @@ def start() -> None:
 
 
 def build(
-    workload: str, variant: str, weights: dict[str, Array], x: Array, y: Array, wrap: Callable[..., Any] = lambda f: f
+    workload: str,
+    variant: str,
+    weights: dict[str, Array],
+    x: Array,
+    y: Array,
+    wrap: Callable[..., Any] = lambda f: f,
+    share: Callable[[Any], Any] = lambda network: network,
 ) -> Callable[[], Any]:
+    """`wrap` wraps the function from a batch to its loss, `share` the network."""
     w = WORKLOADS[workload]
     made = {"mlp": lambda: MLP(w.dims), "lenet": LeNet5, "resnet20": ResNet20, "gpt": Decoder}
-    made["lstm"] = lambda: LSTM(*w.dims[1:])
+    made |= {"lstm": lambda: LSTM(*w.dims[1:]), "recommender": lambda: Recommender(*w.dims)}
     network = made[w.family]()
     # The statistics of batch normalization keep their initial values.
     _, unknown = network.load_state_dict({k: torch.from_numpy(v) for k, v in weights.items()}, strict=False)
     assert not unknown, unknown
     parameters = list(network.parameters())
+    network = share(network)
     clipped = w.family == "gpt"
     if clipped:
         optimizer: Any = torch.optim.AdamW(parameters, ADAM_RATE, BETAS, EPS, WEIGHT_DECAY, fused=True)
+    elif w.family == "recommender":  # Fused updates know no sparse gradients.
+        optimizer = torch.optim.SGD(parameters, LEARNING_RATE)
     else:
         optimizer = torch.optim.SGD(parameters, LEARNING_RATE, momentum=MOMENTUM, fused=True)
 

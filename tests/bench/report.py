@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workloads import WORKLOADS
+from workloads import WORKLOADS, untouched
 
 #: Threads, workload, variant, peer.
 Key = tuple[str, str, str, str]
@@ -151,8 +151,8 @@ def peak_table(results: Results, threads: str) -> list[str]:
         if peak is None or seconds is None:
             continue
         rate = 2 * facts["multiply_adds"] / seconds
-        # Weights and optimizer state are read and written once.
-        moved = 2 * facts["memory"]["params"] + facts["memory"]["inputs"]
+        # Weights and optimizer state are read and written once, of a table the rows that are used.
+        moved = 2 * (facts["memory"]["params"] - untouched(workload)) + facts["memory"]["inputs"]
         lines.append(
             [
                 WORKLOADS[workload].title,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import math
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,10 @@ import pytest
 
 HERE = Path(__file__).parent
 #: Modules of the benchmark, which is no package: its scripts find each other by their directory.
-MODULES = ("workloads", "report", "processes", "machine", "facts", "cells", "whole")
+MODULES = (
+    *("workloads", "report", "processes", "machine", "facts", "cells", "whole"),
+    *("jobs", "rank", "ranks", "network", "predict"),
+)
 
 
 @pytest.fixture
@@ -102,7 +107,7 @@ def test_multiply_adds_are_those_of_the_mathematics(bench, workload, expected):
     assert facts.multiply_adds(step) == expected
 
 
-@pytest.mark.parametrize("workload", ["mlp_small", "lenet", "resnet20", "gpt", "lstm16"])
+@pytest.mark.parametrize("workload", ["mlp_small", "lenet", "resnet20", "gpt", "lstm16", "recommender"])
 def test_every_weight_belongs_to_a_network(bench, workload):
     cells, workloads = bench("cells"), bench("workloads")
     made = workloads.weights(workload)
@@ -150,3 +155,145 @@ def test_a_transformer_trained_to_a_loss(tmp_path):
         check=True,
     )
     assert 50 <= json.loads(done.stdout)["steps"] < 200
+
+
+# ---- several ranks
+
+
+@pytest.mark.skipif(
+    not Path(sys.executable).with_name("mpiexec").exists() or find_spec("mpi4py") is None,
+    reason="mpi4py and an MPI are not installed: pip install graphc[mpi]",
+)
+def test_two_ranks(tmp_path):
+    out = tmp_path / "numbers.json"
+    command = [sys.executable, str(HERE / "ranks.py"), "--workloads", "mlp_small", "--rounds", "1", "--seconds", "0"]
+    done = subprocess.run(
+        [*command, "--torch", "no-such-python", "--json", str(out)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(out.read_text())["mlp_small"]
+    timed = [f"{name}{kind}" for name in ("t1", "half", "threads", "t2", "quiet") for kind in ("", ", processor")]
+    assert list(found) == [f"graphc {name}" for name in (*timed, "blocking")]
+    assert all(seconds > 0 for (seconds,) in found.values())
+    assert "- torch t1 left out for mlp_small: " in done.stdout
+    assert "- torch t2 left out for mlp_small: " in done.stdout
+    # Two halves of a batch give the loss of the whole.
+    assert "losses" not in done.stdout
+    assert "| MLP 64-64-32-10, batch 32: graphc |" in done.stdout
+
+
+def test_what_efficiency_is_made_of(bench):
+    ranks = bench("ranks")
+    found = {
+        ("graphc", "t1"): [8.0, 16.0, 9.0],
+        ("graphc", "half"): [4.0, 8.0, 4.5],
+        ("graphc", "t2"): [5.0, 10.0, 9.0],
+    }
+    found |= {("graphc", "quiet"): [4.0, 8.0, 8.0], ("graphc", "blocking"): [2.0, 4.0, 2.0], ("jax", "t2"): [1.0]}
+    assert ranks.efficiency(found, "graphc") == 0.8
+    assert ranks.efficiency(found, "jax") is None
+    assert ranks.hidden(found, "graphc") == 1 - (9.0 - 8.0) / 2.0
+    assert ranks.hidden(found | {("graphc", "blocking"): [0.1]}, "graphc") is None
+    (_, _, row) = ranks.shares_table({"gpt": found})
+    title = "GPT, 4 layers, batch 12: graphc"
+    assert [cell.strip() for cell in row.split("|")[1:5]] == [title, "1.00", "1.00", "0.80"]
+    found |= {("graphc", f"{name}, processor"): [t, 3.0] for name, t in (("t1", 4.0), ("t2", 2.0))}
+    (_, _, row) = ranks.processor_table({"gpt": found})
+    assert [cell.strip() for cell in row.split("|")[1:-1]] == [title, "3000", "", "", "2000", "0.75"]
+    assert ranks.steps_in(0.3, 0.1) == 3
+    assert ranks.steps_in(1.0, 0.1) == 10
+
+
+def test_tables_replace_those_of_the_page(bench, tmp_path):
+    write, page = bench("ranks").write, tmp_path / "page.md"
+    page.write_text("before\n<!-- ranks bench -->\nold\n<!-- end ranks bench -->\nafter\n")
+    for _ in range(2):
+        write(page, "ranks bench", [r"| \1 |"])
+    assert page.read_text() == "before\n<!-- ranks bench -->\n\n| \\1 |\n\n<!-- end ranks bench -->\nafter\n"
+    with pytest.raises(ValueError, match="has no <!-- network bench -->"):
+        write(page, "network bench", [])
+
+
+def test_marks_of_the_tables_are_on_the_page(bench):
+    text = bench("ranks").PAGE.read_text()
+    assert all(f"<!-- {mark}{name} bench -->" in text for name in ("ranks", "network") for mark in ("", "end "))
+
+
+def test_a_network_that_may_not_be_made_says_why(bench, monkeypatch):
+    network = bench("network")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(RuntimeError, match=r"^ip netns add bench\d+-switch: "), network.Network(2, 1.0):
+        pass
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 6, 8, 64, 1000, 1024])
+def test_allreduces_take_what_the_closed_forms_say(bench, p):
+    predict = bench("predict")
+    alpha, beta, gamma, n = 3e-5, 8e-10, 1e-10, 1e6
+    cluster = predict.Cluster(predict.Link(alpha, beta, gamma))
+    levels, rest = int(math.log2(p)), (p - 1) / p
+    surplus = 2 * (alpha + n * beta) + n * gamma if p > 2**levels else 0
+    whole = (2**levels - 1) / 2**levels
+    wanted = {
+        "ring": 2 * (p - 1) * alpha + 2 * rest * n * beta + rest * n * gamma,
+        "doubling": levels * (alpha + n * beta + n * gamma) + surplus,
+        "halving": 2 * levels * alpha + 2 * whole * n * beta + whole * n * gamma + surplus,
+    }
+    wanted["hierarchical"] = min(wanted.values())
+    for name, seconds in wanted.items():
+        assert predict.ALGORITHMS[name](p, n, cluster) == pytest.approx(seconds, rel=1e-12)
+    # Nobody can receive less than what it does not have, sum or terms.
+    assert min(wanted.values()) >= 2 * rest * n * beta or p == 2
+
+
+def test_ranks_of_a_node_share_its_link(bench):
+    predict = bench("predict")
+    across, local = predict.Link(1e-5, 1e-9), predict.Link(1e-6, 1e-10)
+    several, n = predict.Cluster(across, local, 4), 4e6
+    # One node: nothing crosses. Two: slices of a quarter, four at a time, cross once there and once back.
+    inside = 2 * 3 * (local.alpha + n / 4 * local.beta)
+    assert predict.hierarchical(4, n, several) == pytest.approx(inside)
+    two_nodes = min(across.alpha + n * across.beta, 2 * across.alpha + n * across.beta)
+    assert predict.hierarchical(8, n, several) == pytest.approx(inside + two_nodes)
+    # Halving goes near first: an eighth of the data crosses, four at a time.
+    near = 2 * (local.alpha + n / 2 * local.beta) + 2 * (local.alpha + n / 4 * local.beta)
+    assert predict.halving(8, n, several) == pytest.approx(near + 2 * (across.alpha + n / 8 * 4 * across.beta))
+    # Of a ring only one rank of each node sends to another.
+    assert predict.ring(8, n, several) == pytest.approx(14 * (across.alpha + n / 8 * across.beta))
+    assert predict.ring(4, n, several) == pytest.approx(6 * (local.alpha + n / 4 * local.beta))
+
+
+def test_buckets_overlap_what_is_computed(bench):
+    predict = bench("predict")
+    step = predict.Step(10.0, 9.0, ((3.0, 2.0), (6.0, 5.0), (9.0, 1.0)))
+    # From 3 to 5, from 6 to 11, from 11 to 12: three more than the update could begin.
+    assert predict.step_time(step, lambda n: n) == 13.0
+    assert predict.step_time(step._replace(overlaps=False), lambda n: n) == 18.0
+    assert predict.step_time(step, lambda n: 0.0) == predict.step_time(step._replace(buckets=()), lambda n: n) == 10.0
+    cluster = predict.Cluster(predict.Link(0.0, 1.0))
+    assert predict.weak_efficiency(step, 2, cluster, "doubling") == 10 / 13
+    # By two: 4.5 and the update of 1; buckets at 1.5, 3 and 4.5 end at 3.5, 8.5 and 9.5.
+    assert predict.strong_speedup(step, 2, cluster, "doubling") == 10 / (5.5 + 5.0)
+
+
+def test_the_link_is_that_of_the_measurements(bench):
+    predict = bench("predict")
+    sizes = [8.0, 1e3, 1e5, 1e7]
+    link = predict.fit(sizes, [2 * 5e-5 + 1.5 * n * 8e-10 for n in sizes], messages=2, share=1.5)
+    assert link == pytest.approx((5e-5, 8e-10, 0.0))
+    # Neither may be negative, whatever was measured.
+    assert predict.fit([1.0, 2.0], [1.0, 4.0]).alpha == 0.0
+    assert predict.fit([1.0, 2.0], [2.0, 1.0]).beta == 0.0
+
+
+def test_predictions_say_where_it_stops(bench):
+    predict = bench("predict")
+    step = predict.even_step(0.02, 0.001, 4e6, 1, True)
+    assert step.buckets == ((pytest.approx(0.019), 4e6),)
+    ways = predict.algorithms(predict.Link(1e-4, 1e-9), predict.Link(1e-6, 1e-10), 16)
+    table = predict.scaling_table(step, ways)
+    assert [row.split("|")[1].strip() for row in table[2:]] == ["2", "4", "16", "64", "256", "1,024"]
+    ring, doubling, *_ = predict.verdict(step, ways)
+    # Half is where reductions take 20 ms: 126 messages of 0.1 ms and twice the bytes, 4 ms; five times 4.1 ms.
+    assert "- ring: with the same batch on each rank less than half of the time is computing from 64 ranks on" in ring
+    assert "- doubling: with the same batch on each rank less than half of the time is computing from 32 " in doubling

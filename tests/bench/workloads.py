@@ -1,8 +1,9 @@
 """What every peer trains: sizes, the same initial weights, the same batch. NumPy only: any environment can import it.
 
 Mean softmax cross entropy; momentum 0.9 at learning rate 0.01, for the transformer AdamW (betas 0.9 and 0.999, eps 1e-8,
-learning rate 0.001, weight decay 0.01) after gradients are clipped to a global norm of 1. A scaled step multiplies the loss
-by 1024, divides the gradients again, and leaves weights and optimizer state alone when a gradient is not finite.
+learning rate 0.001, weight decay 0.01) after gradients are clipped to a global norm of 1; for the recommender no
+momentum. A scaled step multiplies the loss by 1024, divides the gradients again, and leaves weights and optimizer state alone
+when a gradient is not finite.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ NORM_EPS = 1e-5
 
 @dataclass(frozen=True)
 class Workload:
-    """A network of a `family`: "mlp" with the layer sizes `dims`, "lenet", "resnet20", "gpt", or "lstm" with
-    `dims` steps, inputs, states, classes.
+    """A network of a `family`: "mlp" with the layer sizes `dims`, "lenet", "resnet20", "gpt", "lstm" with
+    `dims` steps, inputs, states, classes, or "recommender" with `dims` rows and width of a table, numbers of rows a sample
+    reads, hidden units, classes.
 
     `goal` is the wanted quotient of graphc's step time and the best peer's.
     """
@@ -47,6 +49,9 @@ WORKLOADS = {
     "lstm16": Workload("LSTM 64-128, 16 steps, batch 32", "lstm", 32, 0.6, (16, 64, 128, 10)),
     "lstm64": Workload("LSTM 64-128, 64 steps, batch 32", "lstm", 32, 0.6, (64, 64, 128, 10)),
     "lstm256": Workload("LSTM 64-128, 256 steps, batch 32", "lstm", 32, 0.6, (256, 64, 128, 10)),
+    "recommender": Workload(
+        "table of 200,000 x 64, 8 rows a sample, batch 512", "recommender", 512, 0.5, (200_000, 64, 8, 128, 10)
+    ),
 }
 VARIANTS = ("plain", "scaled")
 
@@ -87,13 +92,23 @@ def weights(workload: str) -> dict[str, Array]:
         if len(shape) == 1:
             made[name] = np.full(shape, float(name.endswith("weight")), np.float32)
         else:
-            deviation = 0.02 if name.startswith(("tokens", "positions")) else np.prod(shape[1:]) ** -0.5
+            deviation = 0.02 if name.startswith(("tokens", "positions", "table")) else np.prod(shape[1:]) ** -0.5
             made[name] = (rng.standard_normal(shape) * deviation).astype(np.float32)
     return made
 
 
+def untouched(workload: str) -> int:
+    """Bytes of weights that no batch reads: of a table the rows beyond those that it names."""
+    w = WORKLOADS[workload]
+    if w.family != "recommender":
+        return 0
+    return 4 * w.dims[1] * (w.dims[0] - len(np.unique(batch(workload)[0])))
+
+
 def batch(workload: str) -> tuple[Array, Array]:
-    """One batch: normal float32 inputs and int32 labels below ten; for "gpt" int32 tokens and the ones that follow."""
+    """One batch: normal float32 inputs and int32 labels below ten; for "gpt" int32 tokens and the ones that follow, for
+    "recommender" int32 rows of the table.
+    """
     rng = np.random.default_rng(1)
     w = WORKLOADS[workload]
     if w.family == "gpt":
@@ -101,6 +116,9 @@ def batch(workload: str) -> tuple[Array, Array]:
         return tokens[:, :-1].copy(), tokens[:, 1:].copy()
     if w.family == "lstm":
         x = rng.standard_normal((w.dims[0], w.batch, w.dims[1])).astype(np.float32)
+        return x, rng.integers(0, 10, w.batch).astype(np.int32)
+    if w.family == "recommender":
+        x = rng.integers(0, w.dims[0], (w.batch, w.dims[2])).astype(np.int32)
         return x, rng.integers(0, 10, w.batch).astype(np.int32)
     image = {"mlp": w.dims[:1], "lenet": (1, 32, 32), "resnet20": (3, 32, 32)}[w.family]
     return rng.standard_normal((w.batch, *image)).astype(np.float32), rng.integers(0, 10, w.batch).astype(np.int32)
@@ -126,6 +144,11 @@ def _shapes(w: Workload) -> Shapes:
         yield from (("rnn.weight_ih_l0", (4 * states, inputs)), ("rnn.weight_hh_l0", (4 * states, states)))
         yield from (("rnn.bias_ih_l0", (4 * states,)), ("rnn.bias_hh_l0", (4 * states,)))
         yield from _dense("fc", states, classes)
+    elif w.family == "recommender":
+        rows, width, fields, hidden, classes = w.dims
+        yield "table.weight", (rows, width)
+        yield from _dense("fc1", fields * width, hidden)
+        yield from _dense("fc2", hidden, classes)
     elif w.family == "resnet20":
         yield from _residual()
     else:

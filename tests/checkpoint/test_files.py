@@ -32,7 +32,7 @@ def test_bfloat16(tmp_path):
     values = np.array([1.0, -2.5, np.inf], ml_dtypes.bfloat16)
     path = save_checkpoint([Parameter(Tensor(values), name="p")], tmp_path / "a")
     loaded = load_checkpoint(path)["p"]
-    assert loaded.type.dtype == "bfloat16"
+    assert loaded.tensor_type.dtype == "bfloat16"
     assert loaded.storage.tobytes() == values.tobytes()
     net = nn.Dense(3, 2).to_float(graphc.bfloat16)
     load_param_into_net(net, {"weight": Parameter(Tensor(np.ones((2, 3), ml_dtypes.bfloat16)), name="weight")})

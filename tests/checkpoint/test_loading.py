@@ -196,7 +196,7 @@ def test_dtypes_and_axes_of_size_one_that_fit(name, array, strict):
     load_param_into_net(net, {name: Parameter(array, name=name)})
     loaded = net.parameters_dict()[name]
     assert loaded.asnumpy().astype(np.float64).sum() == array.astype(np.float64).sum()
-    assert loaded.type == Net().parameters_dict()[name].type
+    assert loaded.tensor_type == Net().parameters_dict()[name].tensor_type
     whole = {n: p for n, p in Net().parameters_dict().items()} | {name: Parameter(array, name=name)}
     if strict:
         load_param_into_net(net, whole, strict_load=True)

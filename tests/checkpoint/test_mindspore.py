@@ -85,7 +85,7 @@ def test_a_training_cell_of_mindspore_loads_whole():
 
 def test_unsigned_integers_of_mindspore_load_and_are_written_as_it_does(tmp_path):
     loaded = load_checkpoint(DATA / "foreign.ckpt")
-    assert [loaded[n].type.dtype for n in ("uint16", "uint32", "uint64")] == ["uint16", "uint32", "uint64"]
+    assert [loaded[n].tensor_type.dtype for n in ("uint16", "uint32", "uint64")] == ["uint16", "uint32", "uint64"]
     check(loaded, ["float32"])
     save_checkpoint(loaded, tmp_path / "again.ckpt")
     assert (tmp_path / "again.ckpt").read_bytes() == (DATA / "foreign.ckpt").read_bytes()

@@ -11,7 +11,8 @@ import pytest
 from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
 from graphc.errors import ArgumentTypeError, ArgumentValueError, CheckpointError
 from graphc.nn.cell.cell import Cell
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 class Net(Cell):
@@ -43,7 +44,7 @@ def test_round_trip_of_all_state(tmp_path):
     net = _zeros(Net(**more))
     assert load_param_into_net(net, loaded, strict_load=True) == ([], [])
     for ours, saved in zip(net.get_parameters(), Net(**more).get_parameters(), strict=True):
-        assert (ours.name, ours.type) == (saved.name, saved.type)
+        assert (ours.name, ours.tensor_type) == (saved.name, saved.tensor_type)
         np.testing.assert_array_equal(ours.asnumpy(), saved.asnumpy())
 
 
@@ -148,7 +149,7 @@ def test_floats_are_converted_only_when_not_strict():
     with pytest.raises(CheckpointError, match="1 of another shape or dtype"):
         load_param_into_net(net, given, strict_load=True)
     assert load_param_into_net(_zeros(net), given) == ([], [])
-    assert net.weight.type.dtype == "float32"
+    assert net.weight.tensor_type.dtype == "float32"
     np.testing.assert_array_equal(net.weight.asnumpy(), Net().weight.asnumpy())
 
 

@@ -151,7 +151,8 @@ def test_colour_only_on_a_terminal(capsys, dumped, monkeypatch, tty, no_color, c
 
 
 @pytest.mark.parametrize(
-    ("form", "start"), [("text", "graph @step {"), ("json", "{"), ("dot", "digraph"), ("mermaid", "flowchart")]
+    ("form", "start"),
+    [("text", "graph @step {"), ("json", "{"), ("node-link", "{"), ("dot", "digraph"), ("mermaid", "flowchart")],
 )
 def test_dump_prints_a_saved_graph(capsys, dumped, form, start):
     assert main(["dump", dumped, "--as", form]) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -183,6 +184,59 @@ def test_the_schedule_is_in_the_order_of_execution(capsys, place):
     assert main(["show", "g.ir", "--schedule"]) == 2
     assert "has no schedule" in capsys.readouterr().err
     assert main(["mem", "g.ir"]) == 2
+
+
+NESTED = """
+import numpy as np
+from graphc import nn, ops
+
+class Half(nn.Cell):
+    def construct(self, x):
+        return ops.tanh(x) * 0.5
+
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.half, self.fc = Half(), nn.Dense(6, 6)
+
+    def construct(self, x):
+        x = self.half(x)
+        x = self.fc(x)
+        return self.half(x)
+
+def build():
+    net = Net()
+    return nn.TrainOneStepCell(net, nn.SGD(net.trainable_params(), 0.1)), (np.ones((2, 6), np.float32),)
+"""
+
+
+def test_show_at_a_line_shows_what_is_called_there(capsys, place):
+    (place / "nested.py").write_text(NESTED)
+    lines = NESTED.split("\n")
+    inside, first, dense, last = (
+        1 + lines.index(f"        {text}")
+        for text in ("return ops.tanh(x) * 0.5", "x = self.half(x)", "x = self.fc(x)", "return self.half(x)")
+    )
+
+    def shown(target, line):
+        code = main(["show", target, "--at", f"nested.py:{line}", "--json"])
+        out = capsys.readouterr()
+        return set(json.loads(out.out)["nodes"]["id"]) if code == 0 else out.err
+
+    assert main(["dump", "nested.py:build", "--out", "dump"]) == 0
+    capsys.readouterr()
+    for target in ("nested.py:build", "dump"):
+        both, one, other = (shown(target, line) for line in (inside, first, last))
+        assert both == one | other
+        assert not one & other
+        assert len(one) >= 2
+        assert len(other) >= 2
+        assert not shown(target, dense) & both
+        assert "was made at" in shown(target, 2)
+    # Text alone has the innermost line.
+    assert "was made at" in shown("dump/step.ir", first)
+    assert main(["show", "dump/step.ir", "--at", f"nested.py:{inside}"]) == 0
+    assert len(re.findall(r"^ +%", capsys.readouterr().out, re.MULTILINE)) == len(both)
 
 
 def test_why_order_says_by_its_exit_code(capsys, place):

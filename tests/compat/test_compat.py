@@ -47,6 +47,21 @@ def test_a_missing_name_says_what_is_nearest(mindspore):
     assert not hasattr(mindspore.nn, "Denze")
 
 
+def test_a_missing_name_in_construct_is_the_scripts_own_mistake(mindspore):
+    """Not one of graphc's insides: code, line and nearest name are those of a missing name anywhere."""
+
+    class Net(mindspore.nn.Cell):
+        def construct(self, x):
+            return mindspore.ops.ResizeBilinear((2, 2))(x)
+
+    with pytest.raises(
+        AttributeError, match=r"GC140.*mindspore.ops.ResizeBilinear; the nearest.*ResizeBilinearV2"
+    ) as e:
+        graphc.compile(Net(), mindspore.Tensor([1.0]))
+    assert not isinstance(e.value, graphc.InternalError)
+    assert e.value.loc.file.endswith("test_compat.py")
+
+
 def test_a_missing_module_says_what_is_nearest(mindspore):
     with pytest.raises(
         ModuleNotFoundError, match=r"graphc has no module mindspore.common.apis; .* mindspore.common.api"

@@ -19,6 +19,12 @@ from mindspore._c_expression import MSContext
 from mindspore._c_expression.typing import BFloat, Float
 from mindspore._checkparam import args_type_check, check_subclass, check_type_name
 from mindspore._extends import cell_attr_register
+from mindspore import Profiler, Symbol
+from mindspore._c_expression import swap_cache
+from mindspore.dataset import MappableDataset, MindDataset, SourceDataset, TFRecordDataset, VisionBaseDataset
+from mindspore.profiler import Profiler as _, ProfilerActivity, ProfilerLevel
+from mindspore.train.callback._callback import set_cur_net
+from mindspore.train.serialization import _get_merged_param_data
 from mindspore.boost.grad_accumulation import gradient_accumulation_op, gradient_clear_op
 from mindspore.common.dtype import Float as _, all_types, number_type
 from mindspore.common.initializer import Tensor as _, initializer
@@ -336,3 +342,53 @@ def test_what_trainers_and_recipes_of_language_models_import(ms):
     x = mindspore.Tensor(np.ones((1, 3), np.float32))
     assert np.array_equal(wrapped(x).asnumpy(), dense(x).asnumpy())
     assert [p.name for p in wrapped.get_parameters()] == ["weight", "bias"]
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "use"),
+    [
+        ("", "Profiler", "graphc profile"),
+        ("profiler", "Profiler", "graphc profile"),
+        ("", "Symbol", "fixed shapes"),
+        ("dataset", "MindDataset", "MindRecord files are not read"),
+        ("dataset", "TFRecordDataset", "TFRecord files are not read"),
+    ],
+)
+def test_classes_that_are_only_there_to_be_imported_say_what_to_use(ms, module, name, use):
+    found = getattr(importlib.import_module(f"mindspore.{module}".rstrip(".")), name)
+    with pytest.raises(TypeError, match=f"(?s)graphc has no {name}.*{use}"):
+        found("somewhere", output_path="x")
+
+
+def test_kinds_of_data_sets(ms):
+    from mindspore import dataset as ds
+
+    images = ds.NumpySlicesDataset(np.zeros((2, 3)))
+    for kind in (ds.VisionBaseDataset, ds.SourceDataset, ds.MappableDataset):
+        assert isinstance(images, kind)
+        assert not isinstance(images.batch(2), kind)
+        assert not isinstance(images, ds.MindDataset)
+    assert not isinstance(3, ds.SourceDataset)
+
+
+def test_swap_cache(ms):
+    (swap,) = names("_c_expression", "swap_cache")
+    host, device = (
+        ms.Tensor(np.zeros((4, 2, 2), np.float32)),
+        ms.Tensor(np.arange(12, dtype=np.float32).reshape(3, 2, 2)),
+    )
+    pairs = ms.Tensor(np.array([[0, 3], [1, 2]]))
+    swap(host, device, pairs, True)
+    # MindSpore 2.10's.
+    assert host.asnumpy().tolist() == [[[0, 0], [0, 0]], [[0, 0], [0, 0]], [[4, 5], [6, 7]], [[0, 1], [2, 3]]]
+    swap(host, device, ms.Tensor(np.array([[3, 2]])), False)
+    assert device.asnumpy()[2].tolist() == [[0, 1], [2, 3]]
+    swap(host, device, ms.Tensor(np.zeros((0, 2), np.int64)), True)
+    with pytest.raises(ValueError, match="blocks that are not there: 4 and 3 are"):
+        swap(host, device, pairs, False)
+    with pytest.raises(ValueError, match=r"expected integers \[n, 2\]"):
+        swap(host, device, ms.Tensor([1.0]), True)
+    with pytest.raises(ValueError, match="their blocks must be alike"):
+        swap(host, ms.Tensor(np.zeros((3, 2))), pairs, True)
+    with pytest.raises(TypeError, match="host must be a Tensor, got list"):
+        swap([1], device, pairs, True)

@@ -132,6 +132,8 @@ CASES: dict[str, tuple[Any, ...]] = {
     "!ops.fractional_max_pool2d(a, 2, (2, 3), None, True, b)": (IMAGES, array(1, 2, 2, low=0, high=0.99)),
     "!ops.fractional_max_pool3d(a, 2, (2, 3, 1), None, True, b)": (VOLUMES, array(1, 1, 3, low=0, high=0.99)),
     "!ops.fractional_max_pool2d(a, (3, 2), None, (0.5, 0.7), False, b)": (IMAGES, array(1, 2, 2, low=0, high=0.99)),
+    "!P.FractionalMaxPoolWithFixedKsize((2, 3), (3, 2))(a, b)": (IMAGES, array(1, 2, 2, low=0, high=0.99)),
+    "!P.FractionalMaxPool3DWithFixedKsize(2, (2, 3, 1))(a, b)": (VOLUMES, array(1, 1, 3, low=0, high=0.99)),
     "ops.lp_pool1d(a, 2, 3, 2)": (array(1, 2, 7, low=0.1),),
     "ops.lp_pool2d(a, 3, (2, 3), 2, True)": (array(1, 2, 5, 6, low=0.1),),
     "nn.LPPool1d(1, 2)(a)": (array(1, 2, 7, low=0.1),),

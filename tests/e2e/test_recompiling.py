@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import copy
 import gc
+import os
 import pickle
+import sys
+import threading
 import warnings
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import graphc
-from graphc import Parameter, Tensor, nn
+from graphc import Parameter, Tensor, kept, nn, ops
 from graphc.attached import KEY
+from graphc.calls import Steps
 from graphc.debug import debug
 from tests.e2e.changing import Cfg, Net, X, compiled_for, compiled_times, scaled, value
 
@@ -53,10 +58,11 @@ def test_shapes_are_said_modes_are_not() -> None:
         for mode in (True, False):
             net.set_train(mode)
             net(Tensor(X))
-    for n in (4, 5):
-        net(Tensor(np.ones(n, np.float32)))
-    with pytest.warns(graphc.RecompileWarning, match=r"input 0 was f32\[\d\], is f32\[6\]"):
-        net(Tensor(np.ones(6, np.float32)))
+    net(Tensor(np.ones(4, np.float32)))
+    with pytest.warns(graphc.RecompileWarning, match=r"input 'x' was f32\[3\], f32\[4\], is f32\[5\]") as found:
+        net(Tensor(np.ones(5, np.float32)))
+    assert all(remedy in str(found[0].message) for remedy in ("buckets=", "set_inputs", "drop_remainder"))
+    net(Tensor(np.ones(6, np.float32)))  # Once.
 
 
 def test_a_counter_in_construct_is_no_reason() -> None:
@@ -86,6 +92,58 @@ def test_the_number_of_steps_is_bounded() -> None:
         before = {k.values for k in compiled_for(net)}
         value(net, 1)  # It was called after 2 and 3.
         assert before == {k.values for k in compiled_for(net)}
+
+
+def test_steps_of_all_cells_have_a_bound_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = (Net(lambda self, x, k: x * k) for _ in range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", graphc.RecompileWarning)
+        value(other, 1)
+        value(other, 2)
+        monkeypatch.setattr(kept, "limit", lambda: 0)  # There is room for the latest of each cell only.
+        value(one, 1)
+        assert (compiled_times(one), compiled_times(other)) == (1, 1)
+        value(one, 2)
+        assert (compiled_times(one), compiled_times(other)) == (1, 1)
+        assert value(other, 2) == scaled(2)
+    with debug(steps_mb=3):
+        monkeypatch.undo()
+        assert kept.limit() == 3 * 2**20
+
+
+def test_a_hundred_shapes_take_no_more_room_than_the_kept_ones() -> None:
+    net = Net(lambda self, x: ops.matmul(x, x.T).sum())
+
+    def grown(lengths: range) -> int:
+        before = _resident()
+        for n in lengths:
+            net(Tensor(np.ones((1000, n), np.float32)))
+        return _resident() - before
+
+    with debug(signatures=2), warnings.catch_warnings():
+        warnings.simplefilter("ignore", graphc.RecompileWarning)
+        grown(range(1, 10))
+        # Each has an arena of 4 MB. What Numba and LLVM keep of a compilation is a tenth of one.
+        assert grown(range(10, 110)) < 60 * 2**20
+    step = graphc.compile(net, Tensor(np.ones((1000, 3), np.float32)))
+    assert step.held > step.memory["arena"] > 4 * 10**6
+
+
+def test_what_steps_hold_is_counted_without_making_their_texts(tmp_path: Path) -> None:
+    """A step that comes from the object cache needs none: making them would take longer than loading it."""
+    x = Tensor(np.ones((3, 3), np.float32))
+    with debug(cache=tmp_path):
+        graphc.compile(Net(lambda self, x: ops.matmul(x, x)), x)
+        step = graphc.compile(Net(lambda self, x: ops.matmul(x, x)), x)
+    before = step.held
+    assert step.held == before
+    texts = len(step.source) + len(step.kernels)
+    assert step.held == before + texts > before
+
+
+def _resident() -> int:
+    """Bytes of memory that this process has."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 # ---- what is kept
@@ -164,3 +222,18 @@ def test_a_replaced_child_is_freed_and_never_mistaken() -> None:
         for k in range(2, 12):  # New ones take the memory of those that are gone.
             net.child = Net(lambda self, x: x * self.k, k=float(k))
             assert value(net) == scaled(k)
+
+
+def test_cells_come_while_what_is_held_is_added_up() -> None:
+    made = [Steps() for _ in range(500)]
+    more = threading.Thread(target=lambda: made.extend(Steps() for _ in range(2000)))
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        more.start()
+        while more.is_alive():
+            kept.held()
+    finally:
+        more.join()
+        sys.setswitchinterval(before)
+    assert len(made) == 2500

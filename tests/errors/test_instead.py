@@ -36,3 +36,7 @@ def test_the_error_says_what_to_use():
         nn.Dense(2, 2).shard(((1, 1),))
     with pytest.raises(ImportError, match="no 'GraphCell'; use the Cell itself"):
         from graphc.nn import GraphCell  # noqa: F401
+    with pytest.raises(ImportError, match="no 'CocoDataset'; use GeneratorDataset"):
+        from graphc.dataset import CocoDataset  # noqa: F401
+    with pytest.raises(AttributeError, match=r"(?s)graphc has no attribute 'Profiler'.*use `graphc profile`"):
+        graphc.Profiler  # noqa: B018

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import traceback
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -11,7 +14,7 @@ import pytest
 import graphc
 from graphc import Parameter, Tensor, nn, ops
 from graphc.debug import debug
-from graphc.errors import CODES, GraphcError, Loc
+from graphc.errors import CODES, GraphcError, Loc, find_file
 from tests.errors import messages
 from tests.errors.messages import X, cell, compiled, failure
 
@@ -394,6 +397,28 @@ def test_the_caret_counts_characters_not_bytes(tmp_path, monkeypatch):
     lines = str(compiled(space["construct"], X)).splitlines()
     assert lines[1] == "  net.py:2  return (größe, größe.reshape(4, 2))"
     assert lines[2] == " " * lines[1].index("größe.reshape") + "^" * len("größe.reshape(4, 2)")
+
+
+def test_modules_that_are_imported_while_a_file_is_searched(tmp_path, monkeypatch):
+    """Asking a module that loads lazily where it is from may import others."""
+
+    class Lazy(ModuleType):
+        asked = 0
+
+        def __getattr__(self, name):
+            if name == "__file__":
+                type(self).asked += 1
+                sys.modules[f"another_{self.asked}"] = ModuleType("another")
+            raise AttributeError(name)
+
+    known = sys.modules.copy()
+    file = tmp_path / "deep" / "searched_for.py"
+    found = ModuleType("found")
+    found.__file__ = str(file)
+    monkeypatch.setattr(sys, "modules", {"lazy": Lazy("lazy"), **known, "found": found})
+    assert find_file(os.path.join("deep", "searched_for.py")) == str(file)
+    assert Lazy.asked == 1
+    assert "another_1" in sys.modules
 
 
 def test_an_error_without_a_place_or_a_help_is_one_line():

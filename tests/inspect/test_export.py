@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graphc.errors import ArgumentValueError
-from graphc.inspect.export import dot_label, draw, mermaid_label, to_dot, to_mermaid
+from graphc.inspect.export import dot_label, draw, mermaid_label, to_dot, to_mermaid, to_node_link
 from graphc.inspect.folding import MOST, edges, fold
 from graphc.ir import Data, Graph, TensorType, walk
 
@@ -145,6 +147,16 @@ def test_labels_cannot_be_left(text):
         assert label.isprintable()
         assert "</" not in label.replace("<br/>", "")
     assert "<" not in dot
+
+
+def test_networkx_reads_node_link_json(step_graph, hostile_graph):
+    for graph in (step_graph, hostile_graph):
+        read = nx.node_link_graph(json.loads(json.dumps(to_node_link(graph))), edges="edges")
+        assert set(read.nodes) == {n.id for _, n in walk(graph)}
+        assert {id: data["op"] for id, data in read.nodes(data=True)} == {n.id: n.op.name for _, n in walk(graph)}
+        assert nx.is_directed_acyclic_graph(read)
+        found = [(a, b, kind) for a, b, kind in read.edges(data="kind")]
+        assert sorted(found) == sorted(edges(graph))
 
 
 def test_labels_say_the_text():

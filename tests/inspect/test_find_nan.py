@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import Tensor, debug, find_nan, nn, ops
+from graphc import Tensor, debug, every_value, find_nan, nn, ops
 from graphc.cli.main import main
 from graphc.dataset import NumpySlicesDataset
-from graphc.inspect.nonfinite import Range, Search
+from graphc.inspect.nonfinite import Range, Search, search
+from graphc.ops.declared import reference
 from graphc.train import FindNan, Model
 
 
@@ -171,6 +172,60 @@ def test_in_branches_and_loops_the_turn_is_told():
     assert told(Loop(), ones(3), Tensor(2, "int32")) == []
 
 
+def rolled(first, last=16):
+    """Turns of a loop of known length on x: [turns, 3] each, all the same rows of `first`."""
+
+    class Rolled(nn.Cell):
+        def construct(self, x):
+            def turn(carried, row):
+                carried = ops.exp(carried + row)
+                return carried, carried * 2.0
+
+            return ops.scan(turn, ops.zeros((3,), graphc.float32), x)[1]
+
+    return Rolled(), Tensor(np.full((last, 3), first, np.float32))
+
+
+@pytest.mark.parametrize("jit", [True, False])
+def test_in_a_loop_of_known_length_the_turn_is_told(jit):
+    with debug(jit=jit):
+        report = failed(*rolled(1.0))
+        assert report.first.node.op.name == "Exp"
+        # exp(1), exp(exp(1) + 1) = 41.2, exp(42.2), and that is more than 3.4e38 is the logarithm of.
+        assert [(p.part, p.turn) for p in report.first.places] == [("body", 4)]
+        assert "Scan" in [n.op.name for n in report.first.through] or not jit
+        assert told(*rolled(-9.0)) == []
+        cell, x = rolled(-9.0)
+        rows = x.asnumpy().copy()
+        rows[5] = np.nan
+        found = failed(cell, Tensor(rows))
+        assert found.first.node.op.name == "Input"
+
+
+@pytest.mark.parametrize("room", [2**30, 1000, 0])
+def test_what_machine_code_makes_of_nodes_is_what_numpy_makes(room, monkeypatch):
+    """With room for all values, for some, for none, the same is found."""
+    monkeypatch.setattr(every_value, "ROOM", room)
+    net = nn.SequentialCell(nn.Dense(3, 8, activation="tanh"), nn.LayerNorm((8,)), nn.Dense(8, 4))
+    cell = scaled(nn.WithLossCell(net, nn.MSELoss()), 1e38)
+    x, y = ones(2, 3), Tensor(np.arange(8, dtype=np.float32).reshape(2, 4))
+    report = told(cell, x, y)[0]
+    given = {**report.state, **report.inputs}
+    every = every_value.every_value(report.graph)
+    calm = {id: np.full_like(a, 1.0) if a.size == 1 and a.dtype.kind == "f" else a for id, a in given.items()}
+    values = reference.run(report.graph, calm, exact=False, keep=True).values
+    made = every(calm)
+    assert {2**30: len(made) > 60, 1000: 5 < len(made) < 60, 0: not made}[room]
+    for value, array in made.items():
+        np.testing.assert_allclose(array, values[value], rtol=2e-5, atol=1e-6, err_msg=str(value))
+    made = every(given)
+    slow, fast = search(report.graph, given, 1e4), search(report.graph, given, 1e4, made)
+    assert slow.first.node.id == fast.first.node.id == report.first.node.id
+    assert [n.id for n in slow.first.through] == [n.id for n in fast.first.through]
+    assert slow.above.node.id == fast.above.node.id
+    assert slow.roots == fast.roots
+
+
 def test_infinities_that_are_meant_are_no_error_until_they_make_a_nan():
     mask = np.where(np.eye(3), 0, -np.inf).astype(np.float32)
 
@@ -209,11 +264,11 @@ def test_within_fused_kernels_and_in_checked_mode():
 
 
 def test_what_only_a_kernel_makes_is_named_by_its_call(monkeypatch):
-    monkeypatch.setattr(find_nan, "search", lambda graph, given, bound: Search(None, None, ()))
+    monkeypatch.setattr(find_nan, "search", lambda graph, given, bound, made: Search(None, None, ()))
     report = failed(trained(Net(lambda y: ops.tanh(ops.log(y - 4.0)))), ones(2, 3))
     assert report.first is None
     assert "Log" in report.kernel
-    assert "node by node in NumPy it is" in str(report)
+    assert "node by node it is" in str(report)
     assert "the first call of the generated step that is not finite: %" in str(report)
 
 
@@ -256,7 +311,7 @@ def test_off_it_costs_nothing_and_on_it_is_another_step():
     assert len(watched.graph) == len(step.graph)
     assert watched.results == step.results
     assert "Or" not in step.source
-    assert step(ones(2, 3)).type == watched(ones(2, 3)).type
+    assert step(ones(2, 3)).tensor_type == watched(ones(2, 3)).tensor_type
     graphc.set_context(mode=graphc.PYNATIVE_MODE)
     try:
         with debug(find_nan=True), pytest.raises(graphc.ArgumentValueError, match="PYNATIVE_MODE"):

@@ -297,6 +297,22 @@ def test_buffers_are_alive_while_calls_use_them_and_do_not_share_bytes(step, fou
     assert sum(-(-b.bytes // 64) * 64 for b in at_peak) == found.memory.peak
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_the_memory_of_several_threads_is_in_the_plan(threads):
+    """Workspaces of threads are buffers of the arena; the tables that a step holds beside it are small."""
+    net = nn.SequentialCell(nn.Conv2d(3, 32, 3), nn.ReLU(), nn.Conv2d(32, 32, 3))
+    x = Tensor(np.ones((8, 3, 32, 32), np.float32))
+    with debug(threads=threads):
+        made = graphc.compile(net, x)
+    found, held = record(made), {k: v for k, v in vars(made._bound).items() if isinstance(v, np.ndarray)}
+    assert made._lowered.program.threads == threads
+    assert held.pop("_arena").nbytes == found.memory.arena
+    assert max(b.offset + b.bytes for b in found.buffers if b.space == "arena") <= found.memory.arena
+    rooms = [b.bytes for b in found.buffers if b.class_ == "workspace" and b.space == "arena"]
+    assert sum(rooms) > 1000
+    assert sum(v.nbytes for v in held.values()) < 16_384 * threads
+
+
 def test_buffers_say_what_they_hold(step, found):
     classes = {b.class_ for b in found.buffers}
     assert {"weight", "state", "saved", "gradient", "input", "output"} <= classes

@@ -117,6 +117,66 @@ def test_overflow_order(step_graph):
     assert "then: 3 nodes, else: 2 nodes" in order_text(listing, [spine])
 
 
+TALKING = """graph @talking {
+  forward:
+    %0 x: f32[4] = Input()
+  overflow:
+    %1: i32[8] = ClearFloatStatus()
+  backward:
+    %3: f32[4] = Neg(%0) after(%1)
+    %4: (f32[4], i64[1]) = AllReduceStart(%3) {reduction="sum", group="all", size=2}
+    %5: f32[4] = AllReduceWait(%4, %4#1) {size=2}
+  overflow:
+    %6: b1[] = GetFloatStatus(%1, %5)
+    %7: i32[] = Cast(%6) {dtype="int32"}
+    %8: i32[] = AllReduce(%7) {reduction="max", size=2} after(%4)
+    %9: b1[] = Cast(%8) {dtype="bool"}
+    %10: f32[4] = If(%9, %5) {then=graph, else=graph}
+      then = graph @then {
+        takes %11 g: f32[4]
+        forward:
+          %12: f32[2] = TakePart(%11) {size=2}
+          %13: (f32[4], i64[1]) = AllGatherStart(%12) {group="all", size=2}
+          %14: f32[4] = AllGatherWait(%13, %13#1) {size=2}
+        return "0"=%14
+      }
+      else = graph @else {
+        takes %15 g: f32[4]
+        return "0"=%15
+      }
+  return y=%10
+}
+"""
+
+
+def test_what_processes_say_to_each_other_stands_in_the_overflow_order():
+    listing = read_listing(TALKING)
+    (spine,) = overflow_order(listing)
+    assert [(s.node.op, s.link, s.note) for s in spine[1:]] == [
+        ("Neg", "order", "waits for the cleared status"),
+        ("AllReduceStart", "data", "begun for 1 value"),
+        ("AllReduceWait", "data", "waited for here"),
+        ("GetFloatStatus", "data", "tests 1 value"),
+        ("Cast", "data", ""),
+        ("AllReduce", "data", "all processes together"),
+        ("Cast", "data", ""),
+        ("If", "data", "then: 4 nodes, else: 1 nodes"),
+        ("AllGatherStart", "branch", "begun for 1 value"),
+        ("AllGatherWait", "branch", "waited for here"),
+    ]
+    # One process has nobody to wait for.
+    (alone,) = overflow_order(read_listing(TALKING.replace("size=2", "size=1")))
+    assert [s.node.op for s in alone] == [
+        "ClearFloatStatus",
+        "Neg",
+        "GetFloatStatus",
+        "Cast",
+        "AllReduce",
+        "Cast",
+        "If",
+    ]
+
+
 def test_a_graph_without_overflow_check_says_so(hostile_graph):
     listing = _read(hostile_graph)
     assert overflow_order(listing) == []

@@ -53,7 +53,7 @@ def test_to_float_casts_inputs_and_parameters(dtype: str) -> None:
     assert net.to_float(dtype) is net
     out = net(Tensor(X))
     assert str(out.dtype).lower() == dtype
-    assert {p.type.dtype for p in net.get_parameters()} == {"float32"}
+    assert {p.tensor_type.dtype for p in net.get_parameters()} == {"float32"}
     np.testing.assert_allclose(ops.cast(out, "float32").asnumpy(), plain, rtol=0.05, atol=0.05)
     assert not np.array_equal(ops.cast(out, "float32").asnumpy(), plain)
     assert net.to_float("float32")(Tensor(X)).dtype == graphc.float32
@@ -68,7 +68,7 @@ def test_to_float_reaches_children_but_not_state() -> None:
     net.set_train()
     before = net.norm.moving_mean.asnumpy()
     net(Tensor(X))
-    assert net.norm.moving_mean.type.dtype == "float32"
+    assert net.norm.moving_mean.tensor_type.dtype == "float32"
     assert not np.array_equal(before, net.norm.moving_mean.asnumpy())
 
 
@@ -153,7 +153,7 @@ def test_training_by_level(level: str) -> None:
         out = step(Tensor(X), Tensor(LABELS))
         losses.append(float(out[0] if level == "O2" else out))
     assert losses[-1] < 0.2 * losses[0]
-    assert {p.type.dtype for p in net.get_parameters()} == {"float32"}
+    assert {p.tensor_type.dtype for p in net.get_parameters()} == {"float32"}
     if level == "O2":
         # The first scale, 2**24, is more than float16 gradients bear.
         assert 1.0 < float(step.scale_sense) < 2.0**24

@@ -96,7 +96,7 @@ def test_value_bounds() -> None:
     bounds = Tensor([[0.0], [1.0]])
     assert ops.clip_by_value(x, bounds).shape == (2, 4)
     whole = ops.clip_by_value(Tensor([1, 5, 9], "int32"), 2.9, 8.1)
-    assert whole.type.dtype == "int32"
+    assert whole.tensor_type.dtype == "int32"
     assert whole.asnumpy().tolist() == [2, 5, 8]
 
 

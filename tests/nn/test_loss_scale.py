@@ -65,7 +65,7 @@ def test_dynamic_manager_state(first: float, factor: int, window: int, rows: lis
 def test_managers() -> None:
     dynamic = nn.DynamicLossScaleUpdateCell(loss_scale_value=212, scale_factor=2, scale_window=1000)
     assert dynamic.get_loss_scale() == 212
-    assert {p.name: str(p.type) for p in dynamic.get_parameters()} == {
+    assert {p.name: str(p.tensor_type) for p in dynamic.get_parameters()} == {
         "current_iterator_step": "i32[]",
         "last_overflow_iterator_step": "i32[]",
     }
@@ -126,7 +126,7 @@ def test_fixed_scales(scale_sense: Any, type: str) -> None:
     cell = make(scale_sense)
     weight, bias = (p.asnumpy().astype(np.float64) for p in cell.weights)
     loss, overflow, scale = cell(Tensor(X), Tensor(Y))
-    assert (str(scale.type), float(scale), bool(overflow), loss.shape) == (type, 1024.0, False, ())
+    assert (str(scale.tensor_type), float(scale), bool(overflow), loss.shape) == (type, 1024.0, False, ())
     assert cell.scale_sense.name == "scale_sense"
     x, y = X.astype(np.float64), Y.astype(np.float64)
     gradient = 2 * (x @ weight.T + bias - y).T @ x / y.size

@@ -211,9 +211,9 @@ def test_results() -> None:
 def test_moments_of_adamw_are_float32_for_half_parameters() -> None:
     params = [Parameter(Tensor(W.astype(np.float16)), name="w")]
     optimizer = nn.AdamW(params, 0.01)
-    assert [p.type.dtype for p in (*optimizer.moments1, *optimizer.moments2)] == ["float32"] * 2
+    assert [p.tensor_type.dtype for p in (*optimizer.moments1, *optimizer.moments2)] == ["float32"] * 2
     optimizer((Tensor(GRADS[0][0].astype(np.float16)),))
-    assert params[0].type.dtype == "float16"
+    assert params[0].tensor_type.dtype == "float16"
     assert np.abs(params[0].asnumpy().astype(np.float32) - W).max() == pytest.approx(0.01, rel=0.2)
 
 

@@ -142,7 +142,7 @@ def test_parameters_keep_their_dtype() -> None:
     params = [Parameter(Tensor(W.astype(t)), name=t) for t in ("float16", "float64")]
     optimizer = nn.Adam(params, 0.1)
     optimizer((Tensor(GRADS[0][0]), Tensor(GRADS[0][0].astype(np.float64))))
-    assert [p.type.dtype for p in (*params, *optimizer.moment1)] == ["float16", "float64"] * 2
+    assert [p.tensor_type.dtype for p in (*params, *optimizer.moment1)] == ["float16", "float64"] * 2
     assert np.abs(params[0].asnumpy() - W).max() == pytest.approx(0.1, rel=0.02)
 
 
@@ -152,7 +152,7 @@ def test_parameters_keep_their_dtype() -> None:
 def test_state_names_and_types() -> None:
     def state(optimizer: nn.Optimizer) -> dict[str, str]:
         assert not any(p.requires_grad for p in optimizer.get_parameters())
-        return {p.name: str(p.type) for p in optimizer.get_parameters()}
+        return {p.name: str(p.tensor_type) for p in optimizer.get_parameters()}
 
     common = {"learning_rate": "f32[]", "global_step": "i32[1]"}
     both = {"fc.weight": "f32[3,4]", "fc.bias": "f32[4]"}

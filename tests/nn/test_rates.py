@@ -46,7 +46,7 @@ def test_a_schedule_keeps_the_shape_of_the_step_and_reads_a_parameter(case: dict
     for i in (3, 7):
         step.set_data(np.array([i], np.int32))
         rate = schedule(step)
-        assert str(rate.type) == "f32[1]"
+        assert str(rate.tensor_type) == "f32[1]"
         assert float(rate) == pytest.approx(case["values"][i], rel=2e-5, abs=2e-7)
 
 

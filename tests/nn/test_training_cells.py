@@ -207,3 +207,35 @@ def test_the_network_returns_one_loss(f: Any, returned: str) -> None:
             cell(Tensor([1.0, 1.0]))
         assert caught.value.code == "GC151"
         assert "the network Returns must return one float tensor" in caught.value.message
+
+
+class TwoOptimizers(nn.Cell):
+    """MindSpore's DCGAN: two networks, an optimizer each, in one step."""
+
+    def __init__(self, one: nn.Cell, other: nn.Cell) -> None:
+        super().__init__(auto_prefix=False)
+        self.one, self.other = one, other
+        self.first = nn.Adam(one.trainable_params(), 0.1)
+        self.second = nn.Adam(other.trainable_params(), 0.1)
+        self.first.update_parameters_name("optim_g.")
+        self.second.update_parameters_name("optim_d.")
+        self.grad = ops.GradOperation(get_by_list=True)
+
+    def construct(self, x: Any) -> Any:
+        loss = self.one(x).sum() + self.other(x).sum()
+        a = self.grad(self.one, self.first.parameters)(x)
+        b = self.grad(self.other, self.second.parameters)(x)
+        return ops.depend(loss, (self.first(a), self.second(b)))
+
+
+def test_two_optimizers_in_one_step_have_names_of_their_own():
+    one, other = nn.Dense(3, 2), nn.Dense(3, 2)
+    step = TwoOptimizers(one, other)
+    # Recorded from MindSpore 2.10: state and weights alike get the prefix.
+    assert [p.name for p in other.get_parameters()] == ["optim_d.weight", "optim_d.bias"]
+    assert {"optim_d.global_step", "optim_d.moment1.weight"} <= {p.name for p in step.second.get_parameters()}
+    before = [p.asnumpy() for p in (one.weight, other.weight)]
+    x = Tensor(np.ones((2, 3), np.float32))
+    losses = [float(step(x)) for _ in range(3)]
+    assert losses[0] > losses[1] > losses[2]
+    assert all((p.asnumpy() != b).all() for p, b in zip((one.weight, other.weight), before, strict=True))

@@ -157,11 +157,51 @@ def test_half_gradients_are_reduced_in_float32() -> None:
         (lambda p: set_auto_parallel_context(gradients_mean=1), TypeError, "gradients_mean must be of type bool"),
         (lambda p: set_auto_parallel_context(foo=1), ValueError, "there is no parallel setting 'foo'"),
         (lambda p: ops.AllReduce("mean"), ValueError, "op must be one of sum, max, min, prod"),
+        (lambda p: _shared(p, parallel_mode="stand_alone"), ValueError, "needs a data-parallel mode"),
+        (lambda p: _shared(p, config=3), TypeError, "parallel_optimizer_config must be a dict, got 3"),
+        (lambda p: _shared(p, config={"a": 1}), ValueError, "parallel_optimizer_config has no key 'a'; it has"),
+        (
+            lambda p: _shared(p, config={"parallel_optimizer_threshold": -1}),
+            ValueError,
+            "parallel_optimizer_threshold must be an int of at least 0, got -1",
+        ),
+        (
+            lambda p: _shared(p, config={"optimizer_weight_shard_size": 8}),
+            ValueError,
+            "optimizer_weight_shard_size=8 is not supported, only -1 or 1",
+        ),
+        (
+            lambda p: _shared(p, config={"optimizer_level": "level1"}),
+            ValueError,
+            "optimizer_level='level1' is not supported",
+        ),
     ],
 )
 def test_parallel_settings_are_checked(make: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        make(network().trainable_params())
+    try:
+        with pytest.raises(error, match=message):
+            make(network().trainable_params())
+    finally:
+        graphc.reset_auto_parallel_context()
+
+
+def _shared(params: Any, parallel_mode: str = "data_parallel", config: Any = None) -> Any:
+    """An optimizer of the setting enable_parallel_optimizer."""
+    set_auto_parallel_context(parallel_mode=parallel_mode, enable_parallel_optimizer=True)
+    if config is not None:
+        set_auto_parallel_context(parallel_optimizer_config=config)
+    return nn.Momentum(params, 0.1, 0.9)
+
+
+def test_a_process_alone_makes_all_updates() -> None:
+    try:
+        optimizer = _shared(network().trainable_params(), config={"parallel_optimizer_threshold": 0})
+        assert graphc.parallel.get_auto_parallel_context("parallel_optimizer_config") == {
+            "parallel_optimizer_threshold": 0
+        }
+        assert [m.shape for m in optimizer.moments] == [p.shape for p in optimizer.parameters]
+    finally:
+        graphc.reset_auto_parallel_context()
 
 
 def test_all_reduce_alone() -> None:
@@ -455,35 +495,3 @@ def test_a_method_runs_once_for_value_and_gradient() -> None:
     assert (float(value), float(gradient), float(net.count)) == (9.0, 6.0, 1.0)
     graphc.value_and_grad(net.square)(Tensor([3.0]))
     assert float(net.count) == 2.0
-
-
-class TwoOptimizers(nn.Cell):
-    """MindSpore's DCGAN: two networks, an optimizer each, in one step."""
-
-    def __init__(self, one: nn.Cell, other: nn.Cell) -> None:
-        super().__init__(auto_prefix=False)
-        self.one, self.other = one, other
-        self.first = nn.Adam(one.trainable_params(), 0.1)
-        self.second = nn.Adam(other.trainable_params(), 0.1)
-        self.first.update_parameters_name("optim_g.")
-        self.second.update_parameters_name("optim_d.")
-        self.grad = ops.GradOperation(get_by_list=True)
-
-    def construct(self, x: Any) -> Any:
-        loss = self.one(x).sum() + self.other(x).sum()
-        a = self.grad(self.one, self.first.parameters)(x)
-        b = self.grad(self.other, self.second.parameters)(x)
-        return ops.depend(loss, (self.first(a), self.second(b)))
-
-
-def test_two_optimizers_in_one_step_have_names_of_their_own():
-    one, other = nn.Dense(3, 2), nn.Dense(3, 2)
-    step = TwoOptimizers(one, other)
-    # Recorded from MindSpore 2.10: state and weights alike get the prefix.
-    assert [p.name for p in other.get_parameters()] == ["optim_d.weight", "optim_d.bias"]
-    assert {"optim_d.global_step", "optim_d.moment1.weight"} <= {p.name for p in step.second.get_parameters()}
-    before = [p.asnumpy() for p in (one.weight, other.weight)]
-    x = Tensor(np.ones((2, 3), np.float32))
-    losses = [float(step(x)) for _ in range(3)]
-    assert losses[0] > losses[1] > losses[2]
-    assert all((p.asnumpy() != b).all() for p, b in zip((one.weight, other.weight), before, strict=True))

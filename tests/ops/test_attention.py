@@ -63,7 +63,7 @@ def test_dtypes_and_the_other_results(dtype):
     operands = [ops.cast(x, dtype) for x in tensors(Q, K, V)]
     want, greatest, sums = expected(*(ops.cast(x, "float64").asnumpy() for x in operands))
     made = Score(input_layout="BNSD")(*operands)
-    assert [str(x.type.dtype) for x in made] == ["float32", "float32", dtype, dtype]
+    assert [str(x.tensor_type.dtype) for x in made] == ["float32", "float32", dtype, dtype]
     assert [x.shape for x in made] == [(B, N, S, 8), (B, N, S, 8), (), (B, N, S, D)]
     for got, told in zip(made, (greatest, sums), strict=False):
         np.testing.assert_allclose(got.asnumpy(), np.repeat(told, 8, -1), rtol=1e-4, atol=1e-5)

@@ -50,7 +50,7 @@ def test_absolute_values_are_floats():
     """In MindSpore they are complex, with imaginary parts of 0."""
     for dtype, part in (("complex64", "float32"), ("complex128", "float64")):
         z = Tensor(Z.astype(dtype))
-        assert abs(z).type.dtype == z.abs().type.dtype == ops.ComplexAbs()(z).type.dtype == part
+        assert abs(z).tensor_type.dtype == z.abs().tensor_type.dtype == ops.ComplexAbs()(z).tensor_type.dtype == part
         np.testing.assert_allclose(abs(z).asnumpy(), np.abs(Z), rtol=1e-6)
 
 
@@ -60,7 +60,7 @@ def test_the_gradient_at_zero_and_for_real_operands():
     x = Tensor(np.array([2.0, 3.0]))
     # d/dx Re(x w) = Re w
     got = graphc.grad(lambda x: ops.real(x * Tensor(W[:2])).sum())(x)
-    assert (got.type.dtype, got.asnumpy().tolist()) == ("float64", [2.0, 1.0])
+    assert (got.tensor_type.dtype, got.asnumpy().tolist()) == ("float64", [2.0, 1.0])
     # Of a complex result it is that of the sum of its real parts.
     np.testing.assert_allclose(graphc.grad(lambda z: z * z)(Tensor(Z)).asnumpy(), np.conj(2 * Z))
 
@@ -168,7 +168,10 @@ def test_conversions():
     assert ops.cast(z, "int32").asnumpy().tolist() == [1, 0, 0, 3]
     assert ops.cast(Tensor([0, 1j]), "bool").asnumpy().tolist() == [False, True]
     assert Tensor([1.0, 2.0]).astype(graphc.complex64).asnumpy().tolist() == [1, 2]
-    assert (Tensor(1 + 2j).type.dtype, Tensor([1, 2j], graphc.complex64).type.dtype) == ("complex128", "complex64")
+    assert (Tensor(1 + 2j).tensor_type.dtype, Tensor([1, 2j], graphc.complex64).tensor_type.dtype) == (
+        "complex128",
+        "complex64",
+    )
     assert (z.is_complex(), ops.is_complex(ops.real(z))) == (True, False)
     assert str(Tensor([1 + 2j])) == "[1.+2.j]"
     assert "dtype=Complex128" in repr(z)
@@ -181,7 +184,7 @@ def test_checkpoints(tmp_path):
     kept = {d: Tensor(Z.astype(d)) for d in ("complex64", "complex128")}
     loaded = load_checkpoint(save_checkpoint(kept, tmp_path / "z.ckpt", crc_check=True), crc_check=True)
     for name, tensor in kept.items():
-        assert loaded[name].type.dtype == name
+        assert loaded[name].tensor_type.dtype == name
         assert loaded[name].asnumpy().tobytes() == tensor.asnumpy().tobytes()
     small = {"z": kept["complex64"]}
     loaded = load_checkpoint(save_checkpoint(small, tmp_path / "z.safetensors"))
@@ -189,3 +192,15 @@ def test_checkpoints(tmp_path):
     with pytest.raises(GraphcError, match="'complex128' is complex128, which safetensors has no name for"):
         save_checkpoint(kept, tmp_path / "both.safetensors")
     assert not (tmp_path / "both.safetensors").exists()
+
+
+def test_stft_as_a_primitive_pads_nothing():
+    rng = np.random.default_rng(1)
+    signal, window = Tensor(rng.normal(size=(2, 20)).astype(np.float32)), Tensor(rng.normal(size=5).astype(np.float32))
+    made = ops.STFT(8, 3, 5, True, False, True)(signal, window)
+    wide = np.zeros(8)
+    wide[1:6] = window.asnumpy()
+    frames = [signal.asnumpy()[:, i : i + 8] * wide for i in range(0, 13, 3)]
+    np.testing.assert_allclose(made.asnumpy(), np.fft.fft(np.stack(frames, 1)).swapaxes(1, 2) / np.sqrt(8), atol=1e-5)
+    parts = ops.STFT(8, 3, 5, True, True, False)(signal, window).asnumpy()
+    np.testing.assert_allclose(parts[..., 0] + 1j * parts[..., 1], made.asnumpy()[:, :5], atol=1e-6)

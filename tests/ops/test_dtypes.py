@@ -1,10 +1,12 @@
 """Casts and arithmetic of tensors of every dtype in compiled cells: the dtypes are MindSpore's, the numbers NumPy's."""
 
+import math
+
 import numpy as np
 import pytest
 
 import graphc
-from graphc import Tensor, nn, ops
+from graphc import GraphcWarning, Tensor, nn, ops
 
 DTYPES = ["bool_", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bfloat16"]
 #: Row + column, as MindSpore 2.10 computes it. Two bools are refused.
@@ -116,8 +118,23 @@ def test_integers_wrap(name):
         np.testing.assert_array_equal(got.asnumpy(), want)
 
 
-@pytest.mark.parametrize(("name", "number"), [("uint8", 256), ("uint8", -1), ("int8", 300), ("int16", 40000)])
-def test_numbers_that_the_dtype_lacks_are_refused(name, number):
+@pytest.mark.parametrize(
+    ("name", "number", "counts_as"),
+    [("uint8", 256, 0), ("uint8", -10000, 240), ("int8", 300, 44), ("int8", -129, 127), ("int16", 40000, -25536)],
+)
+@pytest.mark.parametrize("compute", [lambda f: f, Compute], ids=["eager", "compiled"])
+def test_numbers_that_the_dtype_lacks_wrap_and_are_told_of(name, number, counts_as, compute):
+    x = np.array([1, 5, 100], name)
+    with pytest.warns(GraphcWarning, match=rf"\[GC113\] {number} is no number of dtype {name}.* counts as {counts_as}"):
+        got = compute(lambda a: (a + number, a > number, ops.full((2,), number, dtype=a.dtype)))(Tensor(x))
+    whole = np.array(counts_as, name)
+    for made, want in zip(got, (x + whole, x > whole, np.full(2, whole)), strict=True):
+        assert made.asnumpy().dtype == want.dtype
+        np.testing.assert_array_equal(made.asnumpy(), want)
+
+
+@pytest.mark.parametrize(("name", "number"), [("uint32", -1), ("uint16", 70000), ("int8", 2**63), ("int64", 2**63)])
+def test_numbers_that_mindspore_refuses_are_refused(name, number):
     with pytest.raises(ValueError, match=f"{number} is no number of dtype {name}"):
         Compute(lambda a: a + number)(Tensor(np.zeros(2, name)))
 
@@ -162,3 +179,25 @@ def test_integer_products():
     assert (Tensor(a[0]) @ Tensor(b)).asnumpy().tolist() == (a[0] @ b).tolist()
     with pytest.raises(ValueError, match="rows of 3"):
         ops.matmul(Tensor(a), Tensor(a))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize(
+    ("function", "exact"),
+    [
+        (lambda x: ops.gelu(x, "tanh"), lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))),
+        (lambda x: ops.gelu(x), lambda x: x / 2 * np.vectorize(math.erfc)(-x / np.sqrt(2))),
+        (ops.fast_gelu, lambda x: x / (1 + np.exp(-1.702 * x))),
+    ],
+    ids=["tanh", "erf", "fast"],
+)
+@pytest.mark.parametrize("compute", [lambda f: f, Compute], ids=["eager", "compiled"])
+def test_halves_keep_their_digits_in_gelu(dtype, function, exact, compute):
+    """Where 1 + tanh(x) nearly cancels, and where x^3 is more than float16 has."""
+    x = Tensor(np.array([-300.0, -60.0, -3.5, -3.0, -1.0, -0.01, 0.0, 0.5, 3.0, 60.0, 300.0], np.float32)).astype(dtype)
+    got, gradient = compute(lambda a: (function(a), ops.grad(lambda b: function(b).sum())(a)))(x)
+    want = exact(x.astype("float32").asnumpy().astype(np.float64))
+    step = 2.0 ** -(11 if dtype == "float16" else 8)
+    np.testing.assert_allclose(got.astype("float32").asnumpy(), want, rtol=1.1 * step, atol=1e-6)
+    assert np.isfinite(gradient.astype("float32").asnumpy()).all()
+    assert gradient.astype("float32").asnumpy()[[0, 1, -2, -1]].tolist() == [0, 0, 1, 1]

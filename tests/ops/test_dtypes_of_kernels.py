@@ -55,7 +55,7 @@ MOVES = {
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", MOVES)
 def test_every_dtype_is_moved(name, dtype):
-    assert both(MOVES[name], matrix(dtype)).type.dtype == dtype
+    assert both(MOVES[name], matrix(dtype)).tensor_type.dtype == dtype
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
@@ -90,7 +90,7 @@ def test_shifts_by_every_number_of_bits(dtype):
     x = np.array([ends.min, ends.max, 0, 1, 100, ends.max // 3], dtype)[:, None]
     by = np.arange(np.dtype(dtype).itemsize * 8, dtype=dtype)[None]
     right = both(ops.bitwise_right_shift, x, by)
-    assert right.type.dtype == dtype
+    assert right.tensor_type.dtype == dtype
     np.testing.assert_array_equal(right.asnumpy(), np.right_shift(x, by))
     np.testing.assert_array_equal(both(ops.bitwise_left_shift, x, by).asnumpy(), np.left_shift(x, by))
 
@@ -126,7 +126,7 @@ IMAGE = np.ones((1, 1, 4, 4))
 def test_float64_has_kernels(function, x):
     x = x + np.random.default_rng(0).standard_normal(x.shape)
     got = Of(function)(Tensor(x))
-    assert got.type.dtype == "float64"
+    assert got.tensor_type.dtype == "float64"
     try:
         graphc.set_context(mode=graphc.PYNATIVE_MODE)
         wanted = Of(function)(Tensor(x))

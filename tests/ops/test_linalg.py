@@ -352,3 +352,40 @@ def test_parameters_of_old_names():
         ops.gather(x, Tensor(ints([0], [1])), 1, 1)
     assert ops.cond(True, lambda: 1, lambda: 2) == 1
     assert not ops.is_nonzero(Tensor(0.0))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_eigenvalues(dtype, eager):
+    rng = np.random.default_rng(2)
+    turned = np.array([[0.0, -1.0], [1.0, 0.0]])
+    for x in (
+        rng.normal(size=(2, 3, 5, 5)),
+        np.eye(3),
+        turned,
+        np.zeros((2, 2)),
+        np.zeros((0, 3, 3)),
+        np.zeros((2, 0, 0)),
+    ):
+        x = x.astype(dtype)
+        values, vectors = (y.asnumpy() for y in ops.eig(Tensor(x)))
+        assert values.dtype == vectors.dtype == np.result_type(dtype, np.complex64)
+        close = 1e-5 if dtype in ("float32", "complex64") else 1e-13
+        np.testing.assert_allclose(x @ vectors, vectors * values[..., None, :], atol=10 * close)
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=-2), np.ones(values.shape), atol=close)
+        for alone in (ops.eigvals(Tensor(x)), Tensor(x).eigvals(), P.Eig()(Tensor(x))[0]):
+            np.testing.assert_array_equal(alone.asnumpy(), values)
+        np.testing.assert_array_equal(P.Eig(True)(Tensor(x))[1].asnumpy(), vectors)
+        assert P.Eig()(Tensor(x))[1].shape == ()
+    assert np.isnan(ops.eigvals(Tensor(np.full((2, 2), np.nan, dtype))).asnumpy()).all()
+
+
+def test_eigenvalues_refused(eager):
+    with pytest.raises(graphc.ShapeError, match=r"Eig: x is .* expected square matrices"):
+        ops.eig(Tensor(np.ones((2, 3), np.float32)))
+    for dtype in ("float16", "int32"):
+        with pytest.raises(graphc.DTypeError, match="Eig"):
+            ops.eig(Tensor(np.ones((2, 2), dtype)))
+    with pytest.raises(graphc.ArgumentTypeError, match="compute_v must be a bool"):
+        P.Eig(1)(Tensor(np.eye(2)))
+    with pytest.raises(graphc.GradientError, match="Eig has no gradient"):
+        graphc.grad(lambda x: ops.real(ops.eigvals(x)).sum())(Tensor(np.eye(2)))

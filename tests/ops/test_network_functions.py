@@ -274,3 +274,60 @@ def test_a_transposed_convolution_of_volumes_as_a_layer():
         nn.Conv3dTranspose(2, 4, 2, output_padding=1)
     with pytest.raises(graphc.ShapeError, match="conv3d_transpose: the input is"):
         ops.conv3d_transpose(x, Tensor(array(3, 1, 2, 2, 2)))
+
+
+def kept_boxes(boxes, scores, most, overlap, least):
+    """Box by box, of whole numbers, so that no quotient is rounded."""
+    kept = []
+    for i in sorted(range(len(boxes)), key=lambda k: (-scores[k], k)):
+        if scores[i] <= least or len(kept) == most:
+            continue
+        spans = [[sorted(boxes[k][axis::2]) for axis in (0, 1)] for k in (i, *kept)]
+        sizes = [(y[1] - y[0]) * (x[1] - x[0]) for y, x in spans]
+        for (y, x), size in zip(spans[1:], sizes[1:], strict=True):
+            (v, w), both = spans[0], 1
+            for a, b in ((y, v), (x, w)):
+                both *= max(0, min(a[1], b[1]) - max(a[0], b[0]))
+            if both and both > overlap * (sizes[0] + size - both):
+                break
+        else:
+            kept.append(i)
+    return kept
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("overlap", [0.0, 0.5, 1.0])
+def test_boxes_by_score(dtype, overlap):
+    rng = np.random.default_rng(3)
+    boxes, scores = rng.integers(0, 9, (40, 4)).astype(dtype), rng.integers(0, 6, 40).astype(dtype)  # Ties, no areas.
+    for most, least in ((40, 0.0), (3, 1.0), (0, -1.0), (40, 9.0)):
+        made = P.NonMaxSuppressionV3()(Tensor(boxes), Tensor(scores), Tensor(most), overlap, Tensor(least))
+        assert made.dtype == graphc.int32
+        assert made.asnumpy().tolist() == kept_boxes(boxes.tolist(), scores.tolist(), most, overlap, least)
+    assert P.NonMaxSuppressionV3()(Tensor(boxes[:0]), Tensor(scores[:0]), 3, overlap, 0.0).shape == (0,)
+
+
+def test_boxes_by_score_refused():
+    # The example of MindSpore's documentation.
+    boxes = Tensor(np.float32([[1, 2, 3, 4], [1, 3, 3, 4], [1, 3, 4, 4], [1, 1, 4, 4], [1, 1, 3, 4]]))
+    scores = Tensor(np.float32([0.4, 0.5, 0.72, 0.9, 0.45]))
+    nms = P.NonMaxSuppressionV3()
+    assert nms(boxes, scores, 5, 0.5, 0.0).asnumpy().tolist() == [3, 2, 0]
+    with pytest.raises(graphc.ShapeError, match=r"expected floats \[N, 4\] and \[N\]"):
+        nms(boxes, scores[:3], 5, 0.5, 0.0)
+    with pytest.raises(graphc.ArgumentValueError, match=r"iou_threshold 1\.5"):
+        nms(boxes, scores, 5, 1.5, 0.0)
+    with pytest.raises(graphc.TraceError, match="GC120"):
+        Of(lambda b, s: nms(b, s, 5, 0.5, 0.0))(boxes, scores)
+
+
+def test_windows_at_random_are_compiled_and_have_gradients():
+    samples = Tensor(array(1, 2, 2, low=0, high=0.99))
+
+    def pooled(x):
+        y, places = P.FractionalMaxPoolWithFixedKsize(2, (3, 3))(x, samples)
+        return y.sum(), places
+
+    gradient, (places,) = Of(lambda x: graphc.grad(pooled, has_aux=True)(x))(Tensor(IMAGES))
+    counts = np.stack([np.bincount(p.ravel(), minlength=30) for p in places.asnumpy()[0]]).reshape(IMAGES.shape)
+    np.testing.assert_array_equal(gradient.asnumpy(), counts)

@@ -22,7 +22,7 @@ def both(function, *arrays):
     """(compiled result, result outside a Cell), which agree."""
     compiled, eager = Of(function)(*map(Tensor, arrays)), function(*map(Tensor, arrays))
     assert compiled.dtype == eager.dtype
-    np.testing.assert_allclose(compiled.asnumpy(), eager.asnumpy(), rtol=3e-7 if compiled.type.is_float else 0)
+    np.testing.assert_allclose(compiled.asnumpy(), eager.asnumpy(), rtol=3e-7 if compiled.tensor_type.is_float else 0)
     return compiled
 
 
@@ -99,7 +99,7 @@ def test_sums_and_products_of_integers_are_int64(name, dtype):
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("name", KEPT)
 def test_reductions_named_after_the_primitives_keep_the_dtype(name, dtype):
-    assert str(both(KEPT[name], np.array([1, 2, 3], dtype)).type.dtype) == dtype
+    assert str(both(KEPT[name], np.array([1, 2, 3], dtype)).tensor_type.dtype) == dtype
 
 
 @pytest.mark.parametrize("name", ["sum", "prod"])
@@ -113,7 +113,7 @@ def test_a_dtype_given_is_the_dtype_of_the_sum(name):
 def test_running_sums(dtype, expected):
     x = np.array([100, 100], dtype)
     made = both(lambda x: x.cumsum(0), x)
-    assert made.type.dtype == expected
+    assert made.tensor_type.dtype == expected
     np.testing.assert_array_equal(made.asnumpy(), [100, 200])
 
 
@@ -149,9 +149,9 @@ SCALED = [
 def test_a_factor_without_axes_takes_the_dtype_of_the_tensor(function, vector, number, expected):
     x, y = ops.cast(Tensor([1, 1]), vector), ops.cast(Tensor(1), number)
     for a, b in ((x, y), (y, x)):
-        assert Of(function)(a, b).type.dtype == function(a, b).type.dtype == expected
+        assert Of(function)(a, b).tensor_type.dtype == function(a, b).tensor_type.dtype == expected
         # Among themselves, and beside one element with an axis, they are promoted as ever.
-    assert function(x[0], y).type.dtype == function(x, ops.reshape(y, (1,))).type.dtype
+    assert function(x[0], y).tensor_type.dtype == function(x, ops.reshape(y, (1,))).tensor_type.dtype
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
@@ -165,7 +165,7 @@ def test_norms_keep_the_dtype(dtype):
         lambda x: ops.group_norm(x, 2),
     ):
         made = Of(layer)(x)
-        assert made.type.dtype == dtype
+        assert made.tensor_type.dtype == dtype
 
 
 def test_a_group_norm_of_halves_is_rounded_once():

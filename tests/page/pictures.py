@@ -9,7 +9,7 @@ from typing import NamedTuple
 from PIL import Image
 
 from tests.page.looking import opened, press
-from tests.page.steps import workload
+from tests.page.steps import measured, workload
 from tests.report.browser import Browser
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
@@ -43,7 +43,7 @@ PICTURES = {
 def draw(browser: Browser, name: str, folder: Path) -> Path:
     """One picture as folder/name.png, in 256 colours."""
     picture = PICTURES[name]
-    page = workload(picture.workload, picture.layers).page(folder / f"{name}.html")
+    page = workload(picture.workload, picture.layers, measured).page(folder / f"{name}.html")
     opened(browser, page, picture.width, picture.height, dark=picture.dark, at=picture.at)
     press(browser, *picture.keys)
     raw = browser.picture(folder / f"{name}.png", whole=False)

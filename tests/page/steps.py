@@ -1,4 +1,4 @@
-"""Compiled steps to make pages of. They are in checked mode: nothing is compiled to machine code, and nothing runs."""
+"""Compiled steps to make pages of. Most are in checked mode: nothing is compiled to machine code, and nothing runs."""
 
 from __future__ import annotations
 
@@ -53,6 +53,13 @@ def compiled(cell, *inputs):
         return graphc.compile(cell, *inputs)
 
 
+def measured(cell, *inputs):
+    """In machine code, with the times of some runs."""
+    step = graphc.compile(cell, *inputs)
+    step.profile(*inputs)
+    return step
+
+
 def trained(net, x, *, scaled=True):
     loss = nn.WithLossCell(net, nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"))
     optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
@@ -72,7 +79,7 @@ def blocks(scaled=True):
 
 
 @cache
-def workload(name, layers=4):
+def workload(name, layers=4, make=compiled):
     """A step of tests/bench, a GPT of so many layers."""
     sys.path.insert(0, str(BENCH))
     try:
@@ -83,7 +90,7 @@ def workload(name, layers=4):
     usual = workloads.GPT
     workloads.GPT = cells.GPT = dataclasses.replace(usual, layers=layers)
     try:
-        return compiled(cells.training_cell(name, "scaled", workloads.weights(name), nn.AdamW), *workloads.batch(name))
+        return make(cells.training_cell(name, "scaled", workloads.weights(name), nn.AdamW), *workloads.batch(name))
     finally:
         workloads.GPT = cells.GPT = usual
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import re
 
@@ -10,6 +11,7 @@ import pytest
 from graphc.inspect.record import CallTime, Profile
 from graphc.page import Material, write_page
 from tests.page import pictures
+from tests.page.control import control
 from tests.page.looking import click, follow, opened, panel, press, row, texts, wait_until_ready
 from tests.page.steps import HOSTILE, blocks, workload
 from tests.page.test_page import hostile
@@ -271,6 +273,21 @@ def test_times(browser, tmp_path):
     assert all(re.fullmatch(r"≈?\d+(\.\d)?%", t) for t in shares)
     assert {t[0] == "≈" for t in shares} == {True, False}
     assert sum(float(t.strip("≈%")) for t in shares) == pytest.approx(100, abs=3)
+    record = timed(blocks())
+    for words, count in (
+        (">0ms", len({n for c in record.calls for n in c.nodes})),
+        (">0%", None),
+        (">1s", 0),
+        (">99%", 0),
+    ):
+        browser.run(
+            f"(() => {{ const q = document.getElementById('query'); q.value = {words!r}; "
+            "q.dispatchEvent(new Event('input')); })()"
+        )
+        said = texts(browser, "#results > div")[0]
+        assert (said == "nothing found") if count == 0 else re.match(r"[\d,]+ nodes", said)
+        assert count is None or count == 0 or said.startswith(f"{count:,} nodes")
+    press(browser, "Escape")
     hot = "[...document.querySelectorAll('.box.warm')].filter((b) => b.classList.contains('estimated')).length"
     assert browser.run(hot) > 0
     click(browser, "document.querySelector('.row.group:not(.open) .box.fw')")
@@ -317,13 +334,71 @@ def test_light_dark_and_a_phone(page, browser, dark, tmp_path):
         assert browser.run("document.documentElement.scrollWidth") == 390
 
 
-def test_printing(page, browser):
-    opened(browser, page)
+@pytest.mark.parametrize("width", [1440, 390])
+def test_printing(page, browser, width):
+    """All rows, on white paper whatever the reader's theme, as wide as they are, without what only a screen can do."""
+    opened(browser, page, width, dark=True)
     press(browser, "e")
+    browser.run("document.documentElement.dataset.theme = 'dark'")
+    browser.call("Emulation.setEmulatedMedia", media="print")
     browser.run("window.dispatchEvent(new Event('beforeprint'))")
     count = int(browser.run("document.querySelector('.rows').getAttribute('aria-rowcount')"))
-    assert len(texts(browser, ".row")) == count
+    assert len(texts(browser, ".row")) == count > 40
+    hidden = "['#views', '#tools', '#side'].map((s) => getComputedStyle(document.querySelector(s)).display)"
+    assert browser.run(hidden) == ["none"] * 3
+    assert browser.run("getComputedStyle(document.querySelector('.heads')).backgroundColor") == "rgb(255, 255, 255)"
+    assert browser.run("getComputedStyle(document.querySelector('h1')).color") == "rgb(27, 31, 36)"
+    edges = "[...document.querySelectorAll('.row > *, .heads > *')].map((e) => e.getBoundingClientRect().right)"
+    room = browser.run("document.querySelector('.scroller').getBoundingClientRect().right")
+    assert max(browser.run(edges)) <= room
+    assert browser.run("document.documentElement.scrollHeight") > count * 26
+    if width > 1000:
+        assert browser.run("document.getElementById('facts').innerText").count("holds") == 1
     browser.run("window.dispatchEvent(new Event('afterprint'))")
+    browser.call("Emulation.setEmulatedMedia", media="")
+    paper = base64.b64decode(browser.call("Page.printToPDF")["data"])
+    assert len(re.findall(rb"/Type\s*/Page\b", paper)) > 1
+
+
+def test_branches_and_loops(browser, tmp_path):
+    step = control()
+    record = step.record()
+    opened(browser, step.page(tmp_path / "control.html"))
+    assert [t for t in texts(browser, ".row .label") if t in ("If", "While", "Scan")] == ["If", "While", "Scan"]
+    # Open, each stands on its own row with its gradient and its weights; what it holds is below.
+    holders = {n.op: n for n in record.nodes if n.op in ("If", "While", "Scan") and n.region == "forward"}
+    at_first = texts(browser, ".row .box.up")
+    assert at_first == ["2 weights160 B", "4 weights576 B", "2 weights288 B", "2 weights108 B", "23 nodes", "3 nodes"]
+    for op, backward in (("If", 2), ("While", 0), ("Scan", 8)):
+        own = f"({row(op)})"
+        assert browser.run(f"{own}.getAttribute('aria-expanded')") == "true"
+        assert browser.run(f"{own}.querySelector('.box.fw').textContent").startswith(op)
+        assert browser.run(f"{own}.querySelector('.box.bw')?.textContent ?? ''") == (
+            (backward and f"{backward} nodes") or ""
+        )
+        assert sum(n.fwd == holders[op].id and n.region == "backward" for n in record.nodes) == backward
+    assert browser.run(f"({row('Scan')}).querySelector('.class').textContent") == "6 turns"
+    assert [t for t in texts(browser, ".row .label") if t in ("then", "else", "cond", "body")] == [
+        "then", "else", "cond", "body", "body",
+    ]  # fmt: skip
+    click(browser, f"({row('then')}).querySelector('.toggle')")
+    assert "yes" in texts(browser, ".row .label")
+    # Its own box is the node; a node inside its gradient is found where that is.
+    click(browser, f"({row('While')}).querySelector('.box.fw')")
+    assert panel(browser).startswith(f"%{holders['While'].id} While")
+    nested = next(n.id for n in record.nodes if n.region == "backward" and n.graph and n.op == "ReluGrad")
+    follow(browser, f"#%{nested}")
+    assert panel(browser).startswith(f"%{nested} ReluGrad")
+    chosen = "document.querySelector('.box.chosen')"
+    assert browser.run(f"{chosen}.closest('.row').querySelector('.label').textContent") == "If"
+    inside = next(n.id for n in record.nodes if n.region == "forward" and n.op == "Tanh" and n.graph)
+    press(browser, "c")
+    follow(browser, f"#%{inside}")
+    assert browser.run(f"{chosen}.textContent").startswith("Tanh")
+    # Closed, a Cell counts what its branches cost: nothing is left over for the rows of the step itself.
+    press(browser, "c", "Home", "ArrowLeft")
+    shares = [float(t.strip("≈%")) for t in texts(browser, ".row .cost .num") if t]
+    assert shares[0] > 90
 
 
 def test_a_large_step_draws_what_can_be_seen(browser, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import re
+from importlib.resources import files
 
 import pytest
 
@@ -25,6 +26,11 @@ def test_a_page_can_be_mailed(layers, nodes, most, tmp_path):
     data = data_of(page.read_text())
     assert len(data["nodes"]["id"]) > nodes
     assert sum(len(text) for text in data["kernels"]["text"]) > 10_000
+
+
+def test_the_script_can_be_read():
+    for file in (files("graphc.page") / "script").iterdir():
+        assert [line for line in file.read_text().splitlines() if len(line) > 130] == [], file.name
 
 
 def test_the_page_loads_nothing(tmp_path):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from functools import cache
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,7 @@ needs_mpi = pytest.mark.skipif(
 
 
 def run(
-    ranks: int, *arguments: str, cwd: Path, timeout: int = 240, **variables: str
+    ranks: int, *arguments: str, cwd: Path, timeout: int = 240, before: tuple[str, ...] = (), **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """python ARGUMENTS in so many processes; in this one alone where there is just one."""
     start = [str(_mpiexec()), "-n", str(ranks)] if ranks > 1 else []
@@ -45,7 +47,7 @@ def run(
         **variables,
     }
     return subprocess.run(
-        [*start, sys.executable, *arguments],
+        [*before, *start, sys.executable, *arguments],
         cwd=cwd,
         env=environment,
         capture_output=True,
@@ -66,8 +68,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
         directory.mkdir()
         cache_dir = str(here / "cache")
         done = run(
-            ranks, str(Path(__file__).with_name("together.py")), str(directory), cwd=here, GRAPHC_CACHE_DIR=cache_dir
-        )
+            ranks, str(Path(__file__).with_name("together.py")), str(directory), str(again), cwd=here,
+            GRAPHC_CACHE_DIR=cache_dir,
+        )  # fmt: skip
         assert done.returncode == 0, done.stderr[-3000:]
         return [json.loads((directory / f"{ranks}-{rank}.json").read_text()) for rank in range(ranks)]
 
@@ -97,6 +100,57 @@ def test_another_run_gives_the_same_bits_from_the_object_cache(found: Any) -> No
         assert a["buckets None"]["weights"] == b["buckets None"]["weights"]
         assert b["buckets None"]["hit"]
         assert a["dropout"] == b["dropout"]
+
+
+#: Weight decay and the sum of a norm are rounded in another place or order.
+ROUNDED = ("Momentum", "SGD", "clipped", "ASGD", "LARS")
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_updates_in_parts_are_those_of_the_whole(found: Any, ranks: int) -> None:
+    everybody = [each["shared"] for each in found(ranks)]
+    for name, (whole, shared) in ((n, pair) for n, pair in everybody[0].items() if len(pair) == 2):
+        assert shared["seen"] == whole["seen"]
+        assert [step[0] for step in whole["seen"]] == [False, True, False, False]
+        if name in ROUNDED:
+            np.testing.assert_allclose(shared["weights"], whole["weights"], rtol=1e-5, atol=1e-7, err_msg=name)
+        else:
+            assert shared["weights"] == whole["weights"], name
+        for other in everybody[1:]:
+            assert other[name][1]["weights"] == shared["weights"]
+        assert "JoinParts" not in shared["ops"]
+        assert "SumPart" not in shared["ops"]
+        assert {"AllGatherStart", "AllGatherWait"} <= set(shared["ops"])
+        assert {"ReduceScatterStart", "ReduceScatterWait"} <= set(shared["ops"])
+        # No gradient is reduced as a whole, but for one parameter with parallel_optimizer=False.
+        assert shared["ops"].count("AllReduceStart") <= 2
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_the_state_of_an_optimizer_is_held_in_parts(found: Any, ranks: int) -> None:
+    shapes = {"a.weight": 640, "a.bias": 32, "b.weight": 160, "b.bias": 5}
+    for each in found(ranks):
+        whole, shared = each["shared"]["Adam"]
+        assert whole["state"] == {f"{m}.{p}": n for m in ("moment1", "moment2") for p, n in shapes.items()}
+        parts = {p: n if p == "b.bias" else -(-n // ranks) for p, n in shapes.items()}
+        assert shared["state"] == {f"{m}.{p}": n for m in ("moment1", "moment2") for p, n in parts.items()}
+        # What the step needs beside it: no more than a bucket of gradients and one of parameters, with their copies.
+        assert shared["nbytes"] <= whole["nbytes"] + 4 * 4 * (sum(shapes.values()) + ranks * len(shapes))
+        (large,) = each["shared"]["large"]  # 2 KiB: a.weight alone has them.
+        assert large["state"]["moment1.a.weight"] == -(-640 // ranks)
+        assert large["state"]["moment1.b.weight"] == 160
+        np.testing.assert_allclose(large["weights"], whole["weights"], rtol=1e-6)
+
+
+@needs_mpi
+def test_what_needs_whole_parameters_is_refused_in_parts(found: Any) -> None:
+    for each in found(2):
+        for kind in ("Lamb", "AdaFactor", "Own"):
+            told = each["shared"][f"refused {kind}"]
+            assert "[GC112]" in told
+            assert "enable_parallel_optimizer=True is not available, its updates need whole parameters" in told
 
 
 @needs_mpi
@@ -171,11 +225,12 @@ loss = nn.WithLossCell(net, nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduct
 step = TrainOneStepCell(loss, nn.Momentum(net.trainable_params(), 0.1, 0.9))
 ms.Model(step).train(4, data, dataset_sink_mode=False)
 ms.save_checkpoint(net, "net.ckpt")
-print("weights", rank, size, *(x.hex() for x in net.weight.asnumpy().ravel()[:2].tolist()), flush=True)
+shown = " ".join(x.hex() for x in net.weight.asnumpy().ravel()[:2].tolist())
+print(f"weights {rank} {size} {shown}\\n", end="", flush=True)  # In one piece: both processes write.
 try:
     ms.Model(step).train(1, data if rank else data.take(1), dataset_sink_mode=False)
 except RuntimeError as error:
-    print("told", str(error).splitlines()[0], flush=True)
+    print(f"told {str(error).splitlines()[0]}\\n", end="", flush=True)
 """
 
 
@@ -196,8 +251,90 @@ def test_the_listing_of_the_guide_trains_on_two_processes_as_it_is(tmp_path: Pat
     assert (tmp_path / "net.ckpt").exists()
 
 
+RESUMED = """
+import json, sys
+import numpy as np
+import graphc
+from graphc import nn
+from graphc.parallel import get_group_size, get_rank, init
+
+first, out, shared = int(sys.argv[1]), sys.argv[2], sys.argv[3] == "True"
+init()
+rank, size = get_rank(), get_group_size()
+graphc.set_auto_parallel_context(
+    parallel_mode="data_parallel", gradients_mean=True, enable_parallel_optimizer=shared,
+    parallel_optimizer_config={"parallel_optimizer_threshold": 0},
+)
+graphc.set_seed(3)
+rng = np.random.default_rng(1)
+rows = np.arange(60, dtype=np.float32)
+images, labels = rng.normal(size=(60, 5)).astype(np.float32), rng.integers(0, 3, 60).astype(np.int32)
+images[:, 0] = rows
+data = graphc.dataset.NumpySlicesDataset((images, labels), shuffle=False, num_shards=size, shard_id=rank).batch(12 // size)
+net = nn.Dense(5, 3)
+loss = nn.WithLossCell(net, nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"))
+step = nn.TrainOneStepCell(loss, nn.Adam(net.trainable_params(), 0.01)).set_train()
+turn = 0
+if first:
+    saved = graphc.load_checkpoint(out)
+    turn = int(saved["turn"].asnumpy())
+    data.load_state_dict(saved["where"])
+    graphc.load_param_into_net(step, saved)
+iterator = data.create_tuple_iterator(num_epochs=-1)
+seen = []
+while turn < 8:
+    for x, y in iterator:
+        seen.append(sorted(x.asnumpy()[:, 0].astype(int).tolist()))
+        step(x, y)
+        turn += 1
+        if turn == 3 and not first:
+            graphc.save_checkpoint(step, out, append_dict={"turn": turn, "where": iterator.state_dict()})
+        if turn == 8:
+            break
+with open(f"{size}-{rank}.json", "w") as file:
+    json.dump([net.weight.asnumpy().ravel().tolist(), seen], file)
+"""
+
+
+@needs_mpi
+@pytest.mark.parametrize("shared", [False, True])
+def test_training_goes_on_with_another_number_of_processes(tmp_path: Path, shared: bool) -> None:
+    """From the checkpoint of two processes, in the middle of an epoch, on one, two and three: the same rows, the same weights."""
+    (tmp_path / "resumed.py").write_text(RESUMED)
+
+    def train(ranks: int, first: int) -> tuple[list[float], list[list[int]]]:
+        done = run(ranks, "resumed.py", str(first), "last.ckpt", str(shared), cwd=tmp_path)
+        assert done.returncode == 0, done.stderr[-3000:]
+        found = [json.loads((tmp_path / f"{ranks}-{rank}.json").read_text()) for rank in range(ranks)]
+        assert all(weights == found[0][0] for weights, _ in found)
+        return found[0][0], [sorted(chain(*turn)) for turn in zip(*(seen for _, seen in found), strict=True)]
+
+    whole, rows = train(2, 0)
+    assert rows[:6] == [list(range(12 * k, 12 * k + 12)) for k in (0, 1, 2, 3, 4, 0)]
+    same, again = train(2, 1)
+    assert (same, again) == (whole, rows[3:])  # To the last bit.
+    for ranks in (1, 3):
+        weights, others = train(ranks, 1)
+        assert others == rows[3:]
+        np.testing.assert_allclose(weights, whole, rtol=1e-4, atol=1e-6)
+
+
+#: Switches the network within a machine on or off, in the namespace that it runs in.
+LOOPBACK = """
+import fcntl, os, socket, struct, sys
+
+def lo_is(up):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        fcntl.ioctl(s, 0x8914, struct.pack("16sH14s", b"lo", 0x49 if up else 0x48, b""))  # SIOCSIFFLAGS
+
+if __name__ == "__main__":
+    lo_is(True)
+    os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
 FAULTY = """
 import os, signal, sys
+from loopback import lo_is
 import numpy as np
 import graphc
 from graphc import Tensor, nn
@@ -217,6 +354,10 @@ for turn in range(5):
             os.kill(os.getpid(), signal.SIGKILL)
         if sys.argv[1] == "leave":
             sys.exit(0)
+        if sys.argv[1] == "cut":
+            lo_is(False)
+        if sys.argv[1] == "receive":
+            graphc.ops.Receive(0, 0, [1], graphc.float32)()
     step(Tensor(np.ones((4, 6), np.float32)), Tensor(np.zeros(4, np.int32)))
 print("done")
 """
@@ -229,16 +370,42 @@ print("done")
         ("raise", "graphc: rank 1 raised ValueError after step 3: a bad sample."),
         ("stop", "graphc: rank 1 has not answered for 3 s; the last completed step is 3."),
         ("leave", "has waited 3 s for the others after step 3, and rank 1 has come to its end"),
+        ("receive", "waits, too: they do not make the same calls"),
         ("kill", ""),  # mpiexec itself says so.
     ],
 )
 def test_a_fault_of_one_process_ends_all(tmp_path: Path, fault: str, message: str) -> None:
     (tmp_path / "faulty.py").write_text(FAULTY)
+    (tmp_path / "loopback.py").write_text(LOOPBACK)
     done = run(2, "faulty.py", fault, cwd=tmp_path, timeout=120, GRAPHC_RANK_TIMEOUT="3")
     assert done.returncode != 0
     assert "done" not in done.stdout
     assert message in done.stderr
     assert done.stderr.count("All processes end") == (0 if fault == "kill" else 1)
+
+
+def _has_namespaces() -> bool:
+    """Whether this user may have a network of their own, and processes that can be made to talk by it."""
+    version = subprocess.run([str(_mpiexec()), "--version"], capture_output=True, text=True, check=False).stdout
+    unshare = shutil.which("unshare")
+    return "HYDRA" in version and bool(unshare) and not subprocess.run([unshare, "-n", "true"], check=False).returncode
+
+
+@needs_mpi
+def test_a_cut_network_ends_all(tmp_path: Path) -> None:
+    """Two processes as on two machines: they talk by TCP, until that is cut."""
+    if not _has_namespaces():
+        pytest.skip("no MPICH, or no right to a network namespace: unshare -n")
+    (tmp_path / "faulty.py").write_text(FAULTY)
+    (tmp_path / "loopback.py").write_text(LOOPBACK)
+    own = {"MPIR_CVAR_CH4_NETMOD": "ofi", "MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo"}
+    before = ("unshare", "-n", sys.executable, "loopback.py")
+    done = run(2, "faulty.py", "cut", cwd=tmp_path, timeout=120, before=before, GRAPHC_RANK_TIMEOUT="3", **own)
+    assert done.returncode != 0
+    assert "done" not in done.stdout
+    # What the other sent ahead of the cut may already be here: then this process ends one step later.
+    said = r"has not answered for 3 s; the last completed step is [34]\. All processes end\."
+    assert re.search(said, done.stderr), done.stderr
 
 
 @needs_mpi

@@ -13,6 +13,7 @@ import pytest
 import graphc
 from graphc import Tensor, nn, ops
 from graphc.debug import debug
+from graphc.ir import walk
 from graphc.ops.functional import collective
 from graphc.parallel import comm_func, create_group, destroy_group, get_group_size, get_local_rank, get_rank, init
 
@@ -62,7 +63,7 @@ def collectives(rank: int, size: int) -> None:
             made.append(graphc.compile(Talk(), x)(x))
         for results in made:
             for k, (got, want) in enumerate(zip(results, wanted, strict=True)):
-                assert got.type.dtype == dtype
+                assert got.tensor_type.dtype == dtype
                 np.testing.assert_array_equal(got.asnumpy().astype(np.float64), want, err_msg=f"{dtype} {k}")
     assert comm_func.all_reduce(Tensor([1.0]))[0].asnumpy() == size
     comm_func.barrier()
@@ -128,6 +129,75 @@ def groups(rank: int, size: int) -> None:
     assert get_local_rank() == rank
 
 
+def peers(rank: int, size: int) -> None:
+    """Two processes that both send first; a network of which each has a half, with its gradients; what cannot be."""
+    graphc.set_auto_parallel_context(parallel_mode="stand_alone")
+    for call in (
+        lambda: collective.send(Tensor([1.0]), size),
+        lambda: collective.send(Tensor([1.0]), rank),
+        lambda: collective.receive((2,), graphc.float32, 0 if rank else 1, tag=-1),
+        lambda: ops.Receive(0, 0, 3, graphc.float32),
+        lambda: ops.Send(0, 0, group_back="other"),
+    ):
+        with pytest.raises((graphc.ArgumentValueError, graphc.ArgumentTypeError)):
+            call()
+    if rank > 1:
+        return
+
+    class Swap(nn.Cell):
+        def __init__(self, count: int, dtype: str) -> None:
+            super().__init__()
+            self.send, self.receive = ops.Send(3, 1 - rank), ops.Receive(3, 1 - rank, [count], dtype)
+
+        def construct(self, x: Tensor) -> tuple[Tensor, Tensor]:
+            sent = self.send(x * 2)
+            return self.receive(), sent
+
+    for count, dtype in ((5, "float32"), (1 << 18, "float32"), (7, "bfloat16"), (0, "int32"), (3, "int64")):
+        x = Tensor(np.full(count, rank + 1)).astype(dtype)
+        graphc.set_context(mode=graphc.PYNATIVE_MODE)
+        made = [Swap(count, dtype)(x)]
+        graphc.set_context(mode=graphc.GRAPH_MODE)
+        made.append(graphc.compile(Swap(count, dtype), x)(x))
+        with debug(jit=False):
+            made.append(graphc.compile(Swap(count, dtype), x)(x))
+        for got, sent in made:
+            assert got.tensor_type.dtype == dtype
+            np.testing.assert_array_equal(got.asnumpy(), np.full(count, 2 * (2 - rank)))
+            np.testing.assert_array_equal(sent.asnumpy(), np.full(count, 2 * (rank + 1)))
+
+    class First(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w, self.send = graphc.Parameter(W, name="w"), ops.Send(0, 1)
+
+        def construct(self, x: Tensor) -> Tensor:
+            return ops.reduce_sum(self.send(ops.tanh(ops.matmul(x, self.w)))) * 0.0
+
+    class Second(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.v, self.receive = graphc.Parameter(V, name="v"), ops.Receive(0, 0, (4, 3), graphc.float32)
+
+        def construct(self, x: Tensor) -> Tensor:
+            return ops.reduce_sum(ops.square(ops.matmul(self.receive(), self.v)))
+
+    x = np.linspace(-1, 1, 8, dtype=np.float32).reshape(4, 2)
+    h = np.tanh(x @ W)
+    wanted = x.T @ (2 * (h @ V) @ V.T * (1 - h * h)) if rank == 0 else h.T @ (2 * h @ V)
+    for mode in (graphc.GRAPH_MODE, graphc.PYNATIVE_MODE):
+        graphc.set_context(mode=mode)
+        net = First() if rank == 0 else Second()
+        (p,) = net.trainable_params()
+        before = p.asnumpy()
+        nn.TrainOneStepCell(net, nn.SGD([p], 1.0))(Tensor(x))
+        np.testing.assert_allclose(before - p.asnumpy(), wanted, rtol=1e-4, atol=1e-5)
+    graphc.set_context(mode=graphc.GRAPH_MODE)
+
+
+W, V = np.arange(6, dtype=np.float32).reshape(2, 3) / 3, np.ones((3, 1), np.float32)
+
+
 class Net(nn.Cell):
     def __init__(self) -> None:
         super().__init__()
@@ -167,6 +237,110 @@ def trajectory(rank: int, size: int, buckets: list[int] | None, poisoned: int | 
     return {"weights": weights.tolist(), "seen": seen, "reductions": names, "hit": compiled.cache_hit}
 
 
+class Clipping(nn.TrainOneStepWithLossScaleCell):
+    def apply_update(self, gradients: Any) -> Any:
+        return self.optimizer(ops.clip_by_global_norm(gradients, 0.05))
+
+
+#: Optimizers of the network's parameters, and whether parts of their updates are computed to the same bits.
+OPTIMIZERS = {
+    "Adam": lambda ps: nn.Adam(ps, 0.01),
+    "AdamWeightDecay": lambda ps: nn.AdamWeightDecay(ps, 0.01, weight_decay=0.02),
+    "Momentum": lambda ps: nn.Momentum(
+        [{"params": ps[:1], "lr": 0.05, "weight_decay": 0.01}, {"params": ps[1:]}], 0.1, 0.9, loss_scale=4.0
+    ),
+    "SGD": lambda ps: nn.SGD(ps, 0.1, momentum=0.9, weight_decay=0.01),
+    "Adagrad": lambda ps: nn.Adagrad(ps),
+    "Adadelta": lambda ps: nn.Adadelta(ps),
+    "AdaMax": lambda ps: nn.AdaMax(ps),
+    "AdamW": lambda ps: graphc.nn.optim.decoupled.AdamW(ps, weight_decay=0.1),
+    "RMSProp": lambda ps: nn.RMSProp(ps, centered=True),
+    "Rprop": lambda ps: nn.Rprop(ps),
+    "FTRL": lambda ps: nn.FTRL(ps),
+    "ProximalAdagrad": lambda ps: nn.ProximalAdagrad(ps),
+    "ASGD": lambda ps: nn.ASGD(ps),
+    "LazyAdam": lambda ps: nn.LazyAdam(ps),
+    # Its rates are made of whole gradients: parts are taken of these.
+    "LARS": lambda ps: nn.LARS(nn.Momentum(ps, 0.1, 0.9)),
+}
+
+
+def in_parts(shared: bool, threshold: int = 0) -> None:
+    graphc.set_auto_parallel_context(
+        parallel_mode="data_parallel",
+        gradients_mean=True,
+        all_reduce_fusion_config=None,
+        enable_parallel_optimizer=shared,
+        parallel_optimizer_config={"parallel_optimizer_threshold": threshold},
+    )
+
+
+def updated(rank: int, size: int, name: str, shared: bool, clip: bool = False, threshold: int = 0) -> dict[str, Any]:
+    """Some steps with one optimizer, whose updates the processes share or not."""
+    in_parts(shared, threshold)
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(12, 20)).astype(np.float32), rng.integers(0, 5, 12).astype(np.int32)
+    graphc.set_seed(7)
+    net = Net()
+    net.b.bias.parallel_optimizer = False
+    params = net.trainable_params()
+    optimizer = OPTIMIZERS[name](params)
+    kind = Clipping if clip else nn.TrainOneStepWithLossScaleCell
+    step = kind(with_loss(net), optimizer, nn.DynamicLossScaleUpdateCell(1024.0, 2, 3)).set_train()
+    part = slice(rank * 12 // size, (rank + 1) * 12 // size)
+    seen = []
+    for turn in range(4):
+        poisoned = x.copy()
+        if turn == 1:
+            poisoned[-1, 0] = np.inf  # The last process's part.
+        _, overflow, scale = step(Tensor(poisoned[part]), Tensor(y[part]))
+        seen.append([bool(overflow), float(scale)])
+    compiled = graphc.compile(step, Tensor(x[part]), Tensor(y[part]))
+    state = {p.name: p.storage.size for p in optimizer.get_parameters() if not p.requires_grad and p.size > 1}
+    return {
+        "weights": [float(v) for p in params for v in p.asnumpy().ravel()],
+        "seen": seen,
+        "state": state,
+        "ops": [n.op.name for _, n in walk(compiled.graph)],
+        "nbytes": compiled.memory["arena"],
+    }
+
+
+def shared_updates(rank: int, size: int) -> dict[str, Any]:
+    """Every optimizer that can do with parts, beside itself without; what is said of the others."""
+    found: dict[str, Any] = {}
+    for name in list(OPTIMIZERS)[: None if size == 2 else 3]:
+        found[name] = [updated(rank, size, name, shared) for shared in (False, True)]
+    found["clipped"] = [updated(rank, size, "Adam", shared, clip=True) for shared in (False, True)]
+    found["large"] = [updated(rank, size, "Adam", True, threshold=2)]
+    with debug(jit=False):
+        found["checked"] = [updated(rank, size, "Momentum", shared) for shared in (False, True)]
+    graphc.set_context(mode=graphc.PYNATIVE_MODE)
+    in_parts(True)
+    net = Net()
+    optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+    before = [p.asnumpy() for p in net.trainable_params()]
+    optimizer(tuple(ops.ones_like(p) for p in net.trainable_params()))
+    for p, old in zip(net.trainable_params(), before, strict=True):
+        np.testing.assert_allclose(p.asnumpy(), old - np.float32(0.1), rtol=1e-6)
+    graphc.set_context(mode=graphc.GRAPH_MODE)
+
+    class Own(nn.Momentum):
+        def update(self, index: int, gradient: Tensor, lr: Tensor) -> Any:
+            return ops.assign(self.parameters[index], self.parameters[index] - gradient / ops.reduce_max(gradient))
+
+    for kind, make in (
+        ("Lamb", lambda ps: nn.Lamb(ps, 0.1)),
+        ("AdaFactor", lambda ps: nn.AdaFactor(ps)),
+        ("Own", lambda ps: Own(ps, 0.1, 0.9)),
+    ):
+        try:
+            make(Net().trainable_params())
+        except graphc.GraphcError as error:
+            found[f"refused {kind}"] = str(error)
+    return found
+
+
 def refused(rank: int, size: int) -> dict[str, str]:
     """What processes that are about to do different things are told."""
     graphc.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
@@ -196,6 +370,10 @@ def refused(rank: int, size: int) -> dict[str, str]:
         net = Net()
         step = kind(with_loss(net), nn.SGD(net.trainable_params(), 0.1)).set_train()
         step(Tensor(np.ones((count, 20), np.float32)), Tensor(np.zeros(count, np.int32)))
+
+    for mode in ("semi_auto_parallel", "auto_parallel"):
+        with pytest.raises(graphc.ArgumentValueError, match="layers are not cut over them"):
+            graphc.set_auto_parallel_context(parallel_mode=mode)
 
     for name, kind, count in (
         ("unreduced", Unreduced, 4),
@@ -227,7 +405,7 @@ def dropout(rank: int) -> list[float]:
     return [float(step(Tensor(np.arange(64, dtype=np.float32)))) for _ in range(3)]
 
 
-def main(directory: Path) -> None:
+def main(directory: Path, again: bool) -> None:
     init()
     rank, size = get_rank(), get_group_size()
     found: dict[str, Any] = {"rank": rank, "size": size}
@@ -235,13 +413,15 @@ def main(directory: Path) -> None:
         collectives(rank, size)
         gradients(rank, size)
         groups(rank, size)
+        peers(rank, size)
     for buckets in (None, [1, 3]):
         found[f"buckets {buckets}"] = trajectory(rank, size, buckets, 3)
     if size > 1:
         found["refused"] = refused(rank, size)
         found["dropout"] = dropout(rank)
+        found["shared"] = None if again else shared_updates(rank, size)
     (directory / f"{size}-{rank}.json").write_text(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2] == "True")

@@ -12,7 +12,7 @@ import pytest
 
 from graphc.errors import GradientError, VerifyError
 from graphc.ir import Graph, TensorType, Value, equal, parse
-from graphc.passes import PIPELINE, REASSOCIATING, autodiff, bucket_reductions, cse, prune, run, same_meaning, simplify
+from graphc.passes import PIPELINE, REASSOCIATING, autodiff, cse, prune, run, same_meaning, simplify
 from graphc.testing import golden
 
 F = TensorType("float32", (2, 3))
@@ -21,8 +21,7 @@ FILES = golden.files(FOLDER)
 
 
 def test_every_pass_has_several():
-    # What bucket_reductions joins is in no graph of one process: tests/parallel runs it in several.
-    counts = {p.__name__: len(list(FOLDER.glob(f"{p.__name__}/*.ir"))) for p in PIPELINE if p is not bucket_reductions}
+    counts = {p.__name__: len(list(FOLDER.glob(f"{p.__name__}/*.ir"))) for p in PIPELINE}
     assert min(counts.values()) >= 3, counts
     assert len(FILES) == sum(counts.values())
 

@@ -69,6 +69,22 @@ CASES = {
         "%4: f32[3,3] = Neg(%0)\n%5: f32[3,3] = Assign(%0, %4)"
         "\n%6: f32[3,3] = Add(%5, %2)\n%7: f32[3,3] = Assign(%5, %6)",
         "between=%5", {0: 7}, 0),
+    "rows of itself": (
+        "%4: i32[2] = Constant() {value=<i32[2] 2, 0>}\n%5: f32[2,3] = Gather(%0, %4)\n%6: f32[2,3] = Neg(%5)"
+        '\n%7: f32[3,3] = Scatter(%0, %4, %6) {mode="update"}', "", {0: 7}, 0),
+    "rows of itself, twice": (
+        "%4: i32[2] = Constant() {value=<i32[2] 2, 0>}\n%5: f32[2,3] = Gather(%2, %4)"
+        '\n%6: f32[3,3] = Scatter(%0, %4, %5) {mode="update"}\n%7: f32[3,3] = Assign(%0, %6)'
+        '\n%8: f32[3,3] = Scatter(%7, %4, %5) {mode="update"}', "", {0: 8}, 0),
+    "rows added to itself": (
+        "%4: i32[3] = Constant() {value=<i32[3] 2, 0, 2>}"
+        '\n%5: f32[3,3] = Scatter(%0, %4, %2) {mode="add"}', "", {0: 5}, 1),
+    "itself as rows of itself": (
+        "%4: i32[3] = Constant() {value=<i32[3] 2, 0, 1>}"
+        '\n%5: f32[3,3] = Scatter(%0, %4, %0) {mode="update"}', "", {0: 5}, 1),
+    "rows, old and new returned": (
+        "%4: i32[2] = Constant() {value=<i32[2] 2, 0>}\n%5: f32[2,3] = Gather(%2, %4)"
+        '\n%6: f32[3,3] = Scatter(%0, %4, %5) {mode="update"}', "old=%0, new=%6", {0: 6}, 2),
     "two in a row": (
         "%4: f32[3,3] = MatMul(%0, %2)\n%5: f32[3,3] = Assign(%0, %4)\n%6: f32[3,3] = MatMul(%5, %1)",
         "", {0: 5, 1: 6}, 2),
@@ -97,6 +113,9 @@ BRANCHES = {
     "both compute": ("%20: f32[3,3] = Add(%5, %7)", "p=%20, q=%20", "%30: f32[3,3] = Neg(%9)", "p=%30, q=%8"),
     "a constant": (
         '%20: f32[3,3] = Fill() {dtype="float32", shape=(3, 3), value=1.0}', "p=%20, q=%20", "", "p=%10, q=%10"),
+    "rows": (
+        "%20: i32[3] = Constant() {value=<i32[3] 2, 5, 0>}"
+        '\n%21: f32[3,3] = Scatter(%5, %20, %7) {mode="update"}', "p=%21, q=%6", "", "p=%9, q=%9"),
     "transposed": ("%20: f32[3,3] = Transpose(%5) {perm=(1, 0)}", "p=%20, q=%5", "", "p=%9, q=%9"),
     "new before old": (
         "%20: f32[3,3] = Neg(%6)\n%21: f32[3,3] = Assign(%5, %20)\n%22: f32[3,3] = MatMul(%21, %5)", "p=%21, q=%22", "",

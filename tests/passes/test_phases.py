@@ -9,7 +9,9 @@ import pytest
 
 import graphc
 from graphc import nn, ops
+from graphc.lower import lower
 from graphc.lower.convolution.phases import _runs
+from graphc.testing import calls, close_to_reference, graph_of
 
 
 @pytest.mark.parametrize("stride", [1, 2, 3, 4])
@@ -24,31 +26,58 @@ def test_runs_hold_every_pixel_once(stride: int) -> None:
         assert found == {place: x for place, x in wanted.items() if place[0] < phases}
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(12))
 def test_strided_convolutions_and_their_gradients(seed: int) -> None:
+    """Windows of one pixel, windows side by side (with padding and without), and any others; dense and in groups."""
     rng = np.random.default_rng(seed)
-    stride, kernel = int(rng.integers(2, 4)), (1, 1) if seed % 4 == 0 else tuple(map(int, rng.integers(1, 5, 2)))
-    pad = tuple(map(int, rng.integers(0, 3, 4)))
-    n, ci, co = (int(v) for v in rng.integers(1, 5, 3))
+    stride = int(rng.integers(2, 4))
+    kernel = {0: (1, 1), 1: (stride, stride)}.get(seed % 4, tuple(map(int, rng.integers(1, 5, 2))))
+    pad = (0, 0, 0, 0) if seed % 8 == 1 else tuple(map(int, rng.integers(0, 3, 4)))
+    n, ci, co, groups = (int(v) for v in rng.integers(1, 5, 4))
     h, w = (int(rng.integers(k + s, k + 9)) for k, s in zip(kernel, (1, 2), strict=True))
-    layer = nn.Conv2d(ci, co, kernel, stride, pad_mode="pad", padding=pad, has_bias=False)
-    weight = rng.standard_normal((co, ci, *kernel)).astype(np.float32)
-    layer.weight.set_data(graphc.Tensor(weight))
-    x = rng.standard_normal((n, ci, h, w)).astype(np.float32)
+    layer = nn.Conv2d(groups * ci, groups * co, kernel, stride, "pad", pad, group=groups, has_bias=False)
+    weight = rng.standard_normal((groups, co, ci, *kernel)).astype(np.float32)
+    layer.weight.set_data(graphc.Tensor(weight.reshape(groups * co, ci, *kernel)))
+    x = rng.standard_normal((n, groups * ci, h, w)).astype(np.float32)
 
     padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), pad[:2], pad[2:]))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=(2, 3))[:, :, ::stride, ::stride]
-    want = np.einsum("nchwij,ocij->nohw", windows, weight.astype(np.float64))
+    padded = padded.reshape(n, groups, ci, *padded.shape[2:])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=(3, 4))[:, :, :, ::stride, ::stride]
+    want = np.einsum("ngchwij,gocij->ngohw", windows, weight.astype(np.float64))
     got = layer(graphc.Tensor(x)).asnumpy()
-    np.testing.assert_allclose(got, want, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(got.reshape(want.shape), want, rtol=0, atol=1e-4)
 
     dy = rng.standard_normal(want.shape).astype(np.float32)
-    gradient = graphc.grad(lambda v: ops.reduce_sum(layer(v) * graphc.Tensor(dy)), 0, layer.trainable_params())
+    gradient = graphc.grad(
+        lambda v: ops.reduce_sum(layer(v) * graphc.Tensor(dy.reshape(got.shape))), 0, layer.trainable_params()
+    )
     dx, (dw,) = gradient(graphc.Tensor(x))
-    np.testing.assert_allclose(dw.asnumpy(), np.einsum("nchwij,nohw->ocij", windows, dy), rtol=0, atol=1e-4)
+    want_dw = np.einsum("ngchwij,ngohw->gocij", windows, dy)
+    np.testing.assert_allclose(dw.asnumpy().reshape(weight.shape), want_dw, rtol=0, atol=1e-4)
     want_dx = np.zeros_like(padded)
     for i, j in itertools.product(range(kernel[0]), range(kernel[1])):
-        rows, columns = slice(i, i + stride * dy.shape[2], stride), slice(j, j + stride * dy.shape[3], stride)
-        want_dx[:, :, rows, columns] += np.einsum("nohw,oc->nchw", dy, weight[:, :, i, j])
-    want_dx = want_dx[:, :, pad[0] : pad[0] + h, pad[2] : pad[2] + w]
+        rows, columns = slice(i, i + stride * dy.shape[3], stride), slice(j, j + stride * dy.shape[4], stride)
+        want_dx[:, :, :, rows, columns] += np.einsum("ngohw,goc->ngchw", dy, weight[..., i, j])
+    want_dx = want_dx[:, :, :, pad[0] : pad[0] + h, pad[2] : pad[2] + w].reshape(x.shape)
     np.testing.assert_allclose(dx.asnumpy(), want_dx, rtol=0, atol=1e-4)
+
+
+def test_windows_side_by_side_are_one_product_each_way() -> None:
+    """No code for each of their pixels, and no call for each phase of the input's gradient."""
+    graph = graph_of(
+        """graph @g {
+  forward:
+    %0 x: f32[2,3,17,16] = Input()
+    %1 w: f32[4,3,8,8] = Input()
+    %2 g: f32[2,4,2,2] = Input()
+    %3: f32[2,4,2,2] = Conv2D(%0, %1) {stride=(8, 8)}
+    %4: f32[4,3,8,8] = Conv2DBackpropFilter(%2, %0) {shape=(4, 3, 8, 8), stride=(8, 8)}
+    %5: f32[2,3,17,16] = Conv2DBackpropInput(%2, %1) {shape=(2, 3, 17, 16), stride=(8, 8)}
+  return y=%3, dw=%4, dx=%5
+}"""
+    )
+    lowered = lower(graph)
+    made = [c.kernel for c in calls(lowered) if c.kernel.family.startswith("conv2d")]
+    assert sorted(k.family for k in made) == ["conv2d", "conv2d", "conv2d_filter_grad"]
+    assert {tuple(dict(k.params)[name] for name in ("kh", "kw", "stride")) for k in made} == {(1, 1, 1)}
+    close_to_reference(graph, lowered)

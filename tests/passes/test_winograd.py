@@ -71,6 +71,10 @@ def test_gradients_of_few_pixels_stay_direct() -> None:
     assert choice.kernel(one, transposed=False) == "conv2d_winograd"
     assert choice.gradient_kernel(one) == "conv2d_filter_grad"
     assert choice.gradient_kernel(four) == "conv2d_filter_grad_winograd"
+    # Small planes count as well: four tiles each.
+    few, many = (Sizes(n, 64, 64, 8, 8, 3, 3, 8, 8, 1, 1) for n in (15, 16))
+    assert choice.gradient_kernel(few) == "conv2d_filter_grad"
+    assert choice.gradient_kernel(many) == "conv2d_filter_grad_winograd"
 
 
 @pytest.mark.parametrize("threads", [1, 5, 64])

@@ -439,11 +439,6 @@ def test_nests_refused(make: Any, error: type[Exception], message: str) -> None:
     assert isinstance(caught.value, graphc.GraphcError)
 
 
-def test_a_row_tensor_is_but_a_name() -> None:
-    with pytest.raises(TypeError, match="graphc has no RowTensor"):
-        ops.RowTensor(1, 2, (3,))
-
-
 def test_the_order_of_a_map() -> None:
     seen: list[int] = []
     assert ops.Map(reverse=True)(lambda x: seen.append(x) or x * 2, [1, 2, 3]) == [2, 4, 6]

@@ -433,3 +433,40 @@ def test_what_branches_disagree_on_is_the_builtin_error_too():
         Dtypes()(tensor(1.0))
     with pytest.raises(UnboundLocalError, match="'y' is not set in the `else` branch"):
         OneSided()(tensor(1.0))
+
+
+class EarlierTurns(nn.Cell):
+    """Names that begin as one tensor, and hold what the last turns left."""
+
+    def construct(self, x, turns):
+        now = last = before = x
+        pair = [x, x]
+        number = earlier = 0
+        t = ops.zeros((), "int32")
+        while t < turns:
+            before, last, now = last, now, now * 2.0
+            pair = [pair[0] + 1.0, pair[0]]
+            earlier = number
+            number = number + 1
+            t = t + 1
+        return now, last, before, pair[0], pair[1], x + number, x + earlier
+
+
+class EarlierStates(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.state = Parameter(tensor(1.0, 2.0), name="state")
+
+    def construct(self, turns):
+        now = last = self.state
+        t = ops.zeros((), "int32")
+        while t < turns:
+            last = now
+            now = now * 3.0
+            t = t + 1
+        return now, last
+
+
+def test_names_that_begin_as_one_tensor_are_carried_apart():
+    check(EarlierTurns, *((tensor(1.0, -2.0), Tensor(n, "int32")) for n in (0, 1, 2, 4)))
+    check(EarlierStates, *((Tensor(n, "int32"),) for n in (0, 1, 3)))

@@ -369,7 +369,7 @@ def test_functions_of_one_tensor_under_vmap_and_forward_mode():
             continue
         for got, *wanted in zip(mapped, *results[:2], strict=True):
             np.testing.assert_allclose(got.asnumpy(), np.stack([w.asnumpy() for w in wanted]), 1e-5, 1e-5, err_msg=name)
-        if any(y.type.is_float for y in results[0]):
+        if any(y.tensor_type.is_float for y in results[0]):
             _check_duality(name, function, Tensor(rows[0]), Tensor(direction))
         tried += 1
     assert tried > 150
@@ -396,19 +396,20 @@ def _mapped(name, function, rows):
 
 def _alike(first, second):
     return all(
-        a.type == b.type and np.array_equal(a.asnumpy(), b.asnumpy(), True) for a, b in zip(first, second, strict=True)
+        a.tensor_type == b.tensor_type and np.array_equal(a.asnumpy(), b.asnumpy(), True)
+        for a, b in zip(first, second, strict=True)
     )
 
 
 def _check_duality(name, function, x, direction):
     ys, tangents = (flatten(made)[0] for made in ops.jvp(function, x, direction))
-    weights = [Tensor(np.cos(np.arange(y.size)).reshape(y.shape).astype(y.type.numpy)) for y in ys]
+    weights = [Tensor(np.cos(np.arange(y.size)).reshape(y.shape).astype(y.tensor_type.numpy)) for y in ys]
 
     def total(x):
         made = flatten(function(x))[0]
-        return sum(ops.sum(y * w) for y, w in zip(made, weights, strict=True) if y.type.is_float)
+        return sum(ops.sum(y * w) for y, w in zip(made, weights, strict=True) if y.tensor_type.is_float)
 
-    forward = sum(float(ops.sum(t * w)) for t, w in zip(tangents, weights, strict=True) if t.type.is_float)
+    forward = sum(float(ops.sum(t * w)) for t, w in zip(tangents, weights, strict=True) if t.tensor_type.is_float)
     assert forward == pytest.approx(float(ops.sum(ops.grad(total)(x) * direction)), rel=1e-4, abs=1e-4, nan_ok=True), (
         name
     )

@@ -123,6 +123,7 @@ class Scores(nn.Cell):
         return self.dense(self.flat(x))
 
 
+@pytest.mark.filterwarnings("ignore::graphc.RecompileWarning")  # One Cell for batches of 12, 1 and 6.
 def test_occlusion_sensitivity():
     image = np.random.default_rng(1).standard_normal((1, 1, 3, 4)).astype(np.float32)
     cell = Scores()

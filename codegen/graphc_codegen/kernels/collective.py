@@ -19,7 +19,7 @@ _REDUCING = ("all_reduce", "reduce", "reduce_scatter")
 def start_operands(p: Params) -> tuple[Operand, ...]:
     """x and what is received, of `dtype` with `count` and `received` elements; a place for MPI's request.
 
-    With `in_place` there is no x: what is received takes the place of what is sent.
+    With `in_place` there is no x: what is received takes the place of what is sent, and `count` is what MPI counts.
     """
     x = Operand(p["dtype"], p["count"], "in")
     made = (Operand(p["dtype"], p["received"], "out"), Operand("int64", 1, "out"))
@@ -31,7 +31,7 @@ def start_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     table = _table(w)
     *given, out, request = pointers
     x = given[0] if given else _pointer(w, table, "in_place")
-    counted = p["received"] if p["call"] in ("reduce_scatter", "receive") else p["count"]
+    counted = p["received"] if p["call"] in ("reduce_scatter", "receive") and given else p["count"]
     if p["call"] == "all_to_all":
         counted //= p["size"]
     nbytes = counted * ITEMSIZE[p["dtype"]]
@@ -65,7 +65,7 @@ def start_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 def start_twin(p: Params, *arrays: Array) -> None:
     """The whole collective at once."""
     *given, out, request = arrays
-    exchange(p, given[0] if given else out.copy(), out)
+    exchange(p, given[0] if given else None, out)
     request[:] = 0
 
 

@@ -21,8 +21,6 @@ from graphc_codegen.writer import Writer, vec
 
 #: A vector gathered from contiguous runs: (offset, first lane, number of lanes); other lanes are zero.
 Pieces = tuple[tuple[int, int, int], ...]
-#: The vector of a square that is transposed.
-_FOUR = "<4 x float>"
 #: (count, stride of A, stride of B); an SSA value may be the count, at least 1
 Level = tuple[int | str, int, int]
 
@@ -172,13 +170,12 @@ def load_pieces(w: Writer, pointer: str, pieces: Pieces, shift: int = 0) -> str:
     offset, lane, count = pieces[0]
     if len(pieces) == 1 and lane == 0:
         return w.vload(w.at(pointer, offset + shift), count)
-    value, v, m = "zeroinitializer", vec("float", w.lanes), vec("i1", w.lanes)
+    value = "zeroinitializer"
     for offset, lane, count in pieces:
         on = ", ".join(f"i1 {'true' if lane <= i < lane + count else 'false'}" for i in range(w.lanes))
         # The address of lane 0 may lie before the array: not `inbounds`.
-        address = w.op(f"getelementptr float, ptr {pointer}, i64 {offset + shift - lane}")
-        arguments = [("ptr", address), ("i32", "4"), (m, f"<{on}>"), (v, value)]
-        value = w.call(f"llvm.masked.load.v{w.lanes}f32.p0", v, arguments)
+        address = w.op(f"getelementptr {w.element}, ptr {pointer}, i64 {offset + shift - lane}")
+        value = w.masked_load(address, f"<{on}>", value)
     return value
 
 
@@ -275,19 +272,21 @@ def transpose_into(
     In squares of 4 x 4, up to four of them at a time, so that whole lines are written; the rest one by one.
     """
 
+    v, align = four(w)
+
     def squares(count: int, i: str | int, j: str | int) -> None:
         a, b = w.at(source, w.linear((i, lead), (j, 1))), w.at(target, w.linear((j, wide), (i, 1)))
         for u in range(0, 4 * count, 4):
-            lines = [w.op(f"load {_FOUR}, ptr {w.at(a, (u + r) * lead)}, align 4") for r in range(4)]
-            for r, line in enumerate(_square(w, lines)):
+            lines = [w.op(f"load {v}, ptr {w.at(a, (u + r) * lead)}, align {align}") for r in range(4)]
+            for r, line in enumerate(square(w, lines)):
                 place = w.at(b, r * wide + u)
                 if add:
-                    line = w.op(f"fadd {_FOUR} {line}, {w.op(f'load {_FOUR}, ptr {place}, align 4')}")
-                w.do(f"store {_FOUR} {line}, ptr {place}, align 4")
+                    line = w.op(f"fadd {v} {line}, {w.op(f'load {v}, ptr {place}, align {align}')}")
+                w.do(f"store {v} {line}, ptr {place}, align {align}")
 
     def one(i: str | int, j: str | int) -> None:
         value, place = w.load(w.at(source, w.linear((i, lead), (j, 1)))), w.at(target, w.linear((j, wide), (i, 1)))
-        w.store(w.op(f"fadd float {value}, {w.load(place)}") if add else value, place)
+        w.store(w.op(f"fadd {w.element} {value}, {w.load(place)}") if add else value, place)
 
     whole, across = rows // 4, columns // 4
     for start, count, size in blocks(whole, 4) if whole else ():
@@ -301,12 +300,18 @@ def transpose_into(
     w.repeat(rows % 4, lambda u: w.repeat(columns, lambda j: one(w.add(u, 4 * whole), j)))
 
 
-def _square(w: Writer, x: Sequence[str]) -> list[str]:
+def four(w: Writer) -> tuple[str, int]:
+    """The type of a line of a square that is transposed, and the alignment of an element in memory."""
+    return vec(w.element, 4), 8 if w.element == "double" else 4
+
+
+def square(w: Writer, x: Sequence[str]) -> list[str]:
     """Four vectors of four, transposed."""
+    v, _ = four(w)
 
     def pick(a: str, b: str, *order: int) -> str:
         indices = ", ".join(f"i32 {i}" for i in order)
-        return w.op(f"shufflevector {_FOUR} {a}, {_FOUR} {b}, <4 x i32> <{indices}>")
+        return w.op(f"shufflevector {v} {a}, {v} {b}, <4 x i32> <{indices}>")
 
     low = [pick(x[i], x[i + 1], 0, 4, 1, 5) for i in (0, 2)]
     high = [pick(x[i], x[i + 1], 2, 6, 3, 7) for i in (0, 2)]
@@ -316,7 +321,7 @@ def _square(w: Writer, x: Sequence[str]) -> list[str]:
 def _fold(w: Writer, x: str, y: str | None, indices: Sequence[int], distance: int) -> str:
     """Lanes `indices` of x and y plus the lanes `distance` further."""
     other = y if y is not None else "poison"
-    v, choice = vec("float", w.lanes), vec("i32", w.lanes)
+    v, choice = vec(w.element, w.lanes), vec("i32", w.lanes)
 
     def pick(shift: int) -> str:
         text = ", ".join(f"i32 {i + shift}" for i in indices)
@@ -328,7 +333,7 @@ def _fold(w: Writer, x: str, y: str | None, indices: Sequence[int], distance: in
 def prefetch(w: Writer, pointer: str, offset: int | str) -> None:
     """Ask for the line of an element that will be read."""
     # Not `inbounds`: the last turns name addresses beyond the array, which a prefetch never faults on.
-    address = w.op(f"getelementptr float, ptr {pointer}, i64 {offset}")
+    address = w.op(f"getelementptr {w.element}, ptr {pointer}, i64 {offset}")
     w.call_void("llvm.prefetch.p0", [("ptr", address), ("i32", "0"), ("i32", "3"), ("i32", "1")])
 
 
@@ -367,7 +372,7 @@ def _walk(
             return totals.loop(bounds, turn)
         if (first, count) == (0, 1):
             return turn(0, acc)
-        return w.loop(count, turn, [(vec("float", w.lanes), x) for x in acc], start=first)
+        return w.loop(count, turn, [(vec(w.element, w.lanes), x) for x in acc], start=first)
 
     def segment(s: Segment, pa: str, pb: str, acc: list[str]) -> list[str]:
         def once(qa: str, qb: str, values: list[str]) -> list[str]:

@@ -17,11 +17,12 @@ from graphc_codegen.writer import MEMORY, REGISTER, Writer, vec
 def scatter_operands(p: Params) -> tuple[Operand, ...]:
     """x [outer, size, inner] of `dtype`, idx [count] of `index_dtype`, u [outer, count, inner] -> y like x.
 
-    With a `block` x and u are float32, and y, in which they are added up, is float64.
+    With a `block` x and u are float32, and y, in which they are added up, is float64. With `in_place` there is no x: y holds it.
     """
     outer, inner = p["outer"], p["inner"]
+    x = () if "in_place" in p else (Operand(p["dtype"], outer * p["size"] * inner, "in"),)
     return (
-        Operand(p["dtype"], outer * p["size"] * inner, "in"),
+        *x,
         Operand(p["index_dtype"], p["count"], "in"),
         Operand(p["dtype"], outer * p["count"] * inner, "in"),
         Operand("float64" if p.get("block") else p["dtype"], outer * p["size"] * inner, "out"),
@@ -33,7 +34,7 @@ def scatter_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
     `mode`: "update" (the last row wins), "add", "mul", "max", "min" (NaN stays); bool knows only "update".
     """
-    x, idx, u, y = pointers
+    *x, idx, u, y = pointers
     size, inner, count = p["size"], p["inner"], p["count"]
     type, index_type = MEMORY[p["dtype"]], REGISTER[p["index_dtype"]]
     out = "double" if p.get("block") else type
@@ -44,10 +45,11 @@ def scatter_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         return value if out == type else w.convert("fpext", value, type, out)
 
     def copy(i: str | int, active: int, _: list[str]) -> list[str]:
-        w.vstore(read(x, i, active), w.at(y, i, out), active, out)
+        w.vstore(read(x[0], i, active), w.at(y, i, out), active, out)
         return []
 
-    along(w, p["outer"] * size * inner, (), copy)
+    if x:
+        along(w, p["outer"] * size * inner, (), copy)
 
     def one(o: str | int, k: str | int) -> None:
         index = w.load(w.at(idx, k, index_type), index_type)
@@ -87,8 +89,10 @@ _COMBINE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.mini
 
 
 @np.errstate(all="ignore")
-def scatter_twin(p: Params, x: Array, idx: Array, u: Array, y: Array) -> None:
-    y[:] = x
+def scatter_twin(p: Params, *arrays: Array) -> None:
+    *x, idx, u, y = arrays
+    if x:
+        y[:] = x[0]
     out = y.reshape(p["outer"], p["size"], p["inner"])
     rows = u.reshape(p["outer"], p["count"], p["inner"])
     for k, index in enumerate(idx.tolist()):

@@ -13,9 +13,10 @@ from graphc_codegen.target import Target, machine
 
 @dataclass(frozen=True)
 class Loaded:
-    """Object code in memory and the `addresses` of its exported symbols; unloaded with the last reference."""
+    """Object code in memory, of `size` bytes, and the `addresses` of its exported symbols; unloaded with the last reference."""
 
     addresses: dict[str, int]
+    size: int
     _keep: tuple[Any, ...]
 
     def function(self, name: str, *, words: int = 1) -> Callable[..., int]:
@@ -50,4 +51,4 @@ def load(
         addresses = {name: tracker[name] for name in exported}
     except RuntimeError as error:
         raise CodegenError(f"cannot load the compiled step: {error}") from None
-    return Loaded(addresses, (tracker, jit, functions))
+    return Loaded(addresses, sum(map(len, objects)), (tracker, jit, functions))

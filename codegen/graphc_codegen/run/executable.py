@@ -53,6 +53,11 @@ class Executable:
         return self._rendered.kernels
 
     @property
+    def held(self) -> int:
+        """Bytes of its machine code, and of its texts if they have been made."""
+        return self._rendered.held + (self._loaded.size if self._loaded else 0)
+
+    @property
     def entry_address(self) -> int:
         """Address of the C entry `int32 (int64 ctx)`, for a user's njit loop: see `NativeBound.context`.
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphc_codegen.object_code.loading import Loaded, load
+from graphc_codegen.object_code.support import compiled_once
 from graphc_codegen.target import Target, host
 from graphc_codegen.text.render import counter, template
 
@@ -113,17 +114,11 @@ def render_peak(target: Target) -> str:
 
 @cache
 def _native(cache_dir: Path | None) -> Loaded:
-    """The loaded functions; compiled once per machine where there is an object cache."""
-    from graphc_codegen.object_code import cache
+    """The loaded functions."""
 
-    target = host()
-    store = cache.ObjectCache(cache_dir) if cache_dir is not None else None
-    name = cache.key(("peak",), target.key)
-    code = store.load(name) if store else None
-    if code is None:
+    def make(target: Target) -> list[bytes]:
         from graphc_codegen.object_code import llvm_modules
 
-        code = [llvm_modules.compile_module(render_peak(target), target)]
-        if store:
-            store.store(name, code, _CYCLES)
-    return load(code, [_CYCLES, _PRODUCTS, _STREAM], target)
+        return [llvm_modules.compile_module(render_peak(target), target)]
+
+    return load(compiled_once("peak", _CYCLES, cache_dir, make), [_CYCLES, _PRODUCTS, _STREAM], host())

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from graphc_codegen.object_code.loading import Loaded, load
+from graphc_codegen.object_code.support import compiled_once
 from graphc_codegen.run.bound import Array
-from graphc_codegen.target import host
+from graphc_codegen.target import Target, host
 from graphc_codegen.text.render import Ends, template
 
 #: The words of a plan, by name. From `first` on stand three words per entry of the pointer table that is an input: the entry's
@@ -42,29 +43,17 @@ def run_plan(code: Loaded, context: int, plan: Array) -> tuple[int, int]:
 
 @cache
 def loop(cache_dir: Path | None) -> Loaded:
-    """The loaded loop; compiled once per machine where there is an object cache."""
-    from graphc_codegen.object_code import cache
+    """The loaded loop."""
 
-    target = host()
-    store = cache.ObjectCache(cache_dir) if cache_dir is not None else None
-    name = cache.key(("queue",), target.key)
-    code = store.load(name) if store else None
-    if code is None:
+    def make(target: Target) -> list[bytes]:
         from graphc_codegen.object_code import llvm_modules, numba_step
 
         source, support = (template(f"queue.{kind}.j2").render(words=WORDS) for kind in ("py", "ll"))
-        code = [
-            llvm_modules.compile_module(support, target),
-            *(
-                llvm_modules.compile_module(
-                    each.ir + numba_step.render_entry(each, 1, target, Ends(False, False)), target
-                )
-                for each in numba_step.compile_source(source, _OPERATIONS)
-            ),
-        ]
-        if store:
-            store.store(name, code, QUEUE)
-    return load(code, [QUEUE], target)
+        steps = numba_step.compile_source(source, _OPERATIONS)
+        whole = [each.ir + numba_step.render_entry(each, 1, target, Ends(False, False)) for each in steps]
+        return [llvm_modules.compile_module(text, target) for text in (support, *whole)]
+
+    return load(compiled_once("queue", QUEUE, cache_dir, make), [QUEUE], host())
 
 
 #: What the loop calls: name there -> (symbol, operands, result).

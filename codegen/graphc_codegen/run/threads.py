@@ -18,6 +18,7 @@ import numpy as np
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.forks import lock, renew
 from graphc_codegen.object_code.loading import Loaded, load
+from graphc_codegen.object_code.support import compiled_once
 from graphc_codegen.target import Target, host
 from graphc_codegen.text.render import template, waiting
 from graphc_codegen.writer import CONTEXT
@@ -131,17 +132,11 @@ def _native(cache_dir: Path | None) -> Loaded:
 
 
 def pool_objects(cache_dir: Path | None) -> list[bytes]:
-    """The object code of the pool; compiled once per machine where there is an object cache."""
-    from graphc_codegen.object_code import cache
+    """The object code of the pool."""
 
-    target = host()
-    store = cache.ObjectCache(cache_dir) if cache_dir is not None else None
-    name = cache.key(("pool",), target.key)
-    code = store.load(name) if store else None
-    if code is None:
+    def make(target: Target) -> list[bytes]:
         from graphc_codegen.object_code import llvm_modules
 
-        code = [llvm_modules.compile_module(render_pool(target), target)]
-        if store:
-            store.store(name, code, _RUN)
-    return code
+        return [llvm_modules.compile_module(render_pool(target), target)]
+
+    return compiled_once("pool", _RUN, cache_dir, make)

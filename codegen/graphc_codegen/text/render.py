@@ -76,6 +76,11 @@ class Rendered:
         p = self.program
         return render_kernels(p.kernels(), self.target, threads=p.threads, profile=p.profile, loops=p.has_loops())
 
+    @property
+    def held(self) -> int:
+        """Characters of those texts that somebody has asked for; it makes none."""
+        return sum(len(self.__dict__.get(text, "")) for text in ("source", "kernels"))
+
     def modules(self) -> Iterator[str]:
         """What kernels.ll holds as several modules that compile on their own, first what all kernels call."""
         p = self.program

@@ -13,7 +13,8 @@ from graphc.ir import Region
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.optim.gradients import checked
-from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
+from graphc.ops.tensor.parameter import Parameter, ParameterTuple
+from graphc.ops.tensor.tensor import Tensor
 
 #: What a group may hold beside what the optimizer has a default for: the schedulers' rate to begin with.
 _KEYS = ("params", "lr", "weight_decay", "initial_lr")

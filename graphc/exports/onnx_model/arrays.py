@@ -43,6 +43,13 @@ def _collective(w: Writer, n: View, x: str) -> str:
     return w("Identity", x)
 
 
+@rule("JoinParts", "SumPart", "TakePart")
+def _part(w: Writer, n: View, x: str) -> str:
+    if n["size"] != 1:
+        raise n.refuse(f"it is about {n['size']} processes")
+    return w.reshape(x, n.type.shape)
+
+
 @rule("Reshape")
 def _reshape(w: Writer, n: View, x: str) -> str:
     return w.reshape(x, n["shape"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from graphc.errors import LoweringError
@@ -21,7 +22,7 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
         scratch, params = _scratch(k, choice.params(name, z, transposed=False))
         k.call(name, (x, weight), (scratch, out), **z.params(), **params, transposed=False)
         return
-    image, stride, h, w = split(k, x, geometry.pad, stride, (z.kh, z.kw))
+    image, z, h, w, stride = _image(k, x, z, geometry)
     sizes = z.padded_params(h, w)
     k.call("conv2d", (image, weight), (out,), **sizes, stride=stride, dilation=dilation, transposed=False)
 
@@ -34,13 +35,16 @@ def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geomet
         scratch, params = _scratch(k, choice.gradient_params(name, z))
         k.call(name, (x, dy), (scratch, dw), **z.params(), **params)
         return
-    image, stride, h, w = split(k, x, geometry.pad, stride, (z.kh, z.kw))
+    image, z, h, w, stride = _image(k, x, z, geometry)
     k.call("conv2d_filter_grad", (image, dy), (dw,), **z.padded_params(h, w), stride=stride, dilation=dilation)
 
 
 def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, geometry: Geometry) -> None:
     """dx is a convolution of dy, inside a zero border, with the flipped weight; with a stride, one for each phase of dx."""
     stride, dilation = _steps("Conv2DBackpropInput", geometry)
+    if _patches(weight.type, geometry) and not any(geometry.pad):
+        _patches_input(k, dy, weight, dx, geometry)
+        return
     if stride > 1 and dilation == 1:
         _by_phase(k, dy, weight, dx, geometry)
         return
@@ -56,6 +60,38 @@ def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, ge
     border = (max(0, z.top), max(0, h - z.top - z.h)) if (stride, dilation) == (1, 1) else (0, 0)
     sizes = z.padded_params(h, w)
     k.call("conv2d", (source, weight), (dx,), **sizes, stride=1, dilation=dilation, transposed=True, border=border)
+
+
+def _patches(weight: TensorType, geometry: Geometry) -> bool:
+    """Whether every pixel is in one window at most: the windows stand side by side, as in the first layer of a transformer."""
+    return geometry.stride == weight.shape[2:] != (1, 1) and geometry.dilation == (1, 1)
+
+
+def _image(k: CallBuilder, x: Operand, z: Sizes, geometry: Geometry) -> tuple[Operand, Sizes, int, int, int]:
+    """What the direct kernel reads: x padded and split by phase, the sizes, rows and columns of a phase, and the stride.
+
+    The phases of windows side by side are channels, and the kernel has one pixel: one product, and no code for each tap.
+    """
+    (stride, _), kernel = geometry.stride, (z.kh, z.kw)
+    image, count, h, w = split(k, x, geometry.pad, stride, kernel)
+    if kernel == (stride, stride) and geometry.dilation == (1, 1):
+        return image, replace(z, ci=z.ci * count * count, kh=1, kw=1), h, w, 1
+    return image, z, h, w, count
+
+
+def _patches_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, geometry: Geometry) -> None:
+    """dx of windows side by side without padding: a product for each window, which is then put in its place."""
+    (n, channels, h, w), (stride, _) = dx.type.shape, geometry.stride
+    (_, co, oh, ow), (_, c, _, _) = dy.type.shape, weight.type.shape
+    if (oh * stride, ow * stride) != (h, w):
+        k.fill(dx, 0.0)
+    # Taps become channels.
+    flat = weight._replace(type=TensorType("float32", (co, c * stride * stride, 1, 1)))
+    part = k.temp(TensorType("float32", (n, channels * stride * stride, oh, ow)))
+    convolve_input(k, dy, flat, part, Geometry((0, 0, 0, 0), (1, 1), (1, 1), geometry.groups))
+    shape = (n, channels, stride, stride, oh, ow)
+    to_image = (channels * h * w, h * w, w, 1, stride * w, stride)
+    k.copy(part, dx, shape, 0, contiguous_strides(shape), 0, to_image)
 
 
 def _by_phase(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, geometry: Geometry) -> None:

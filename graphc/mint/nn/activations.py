@@ -11,7 +11,8 @@ from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer import initializer
 from graphc.nn.layer.activation import HShrink, LogSigmoid, ReLU, Sigmoid, SoftShrink, Tanh
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 class Hardshrink(HShrink):

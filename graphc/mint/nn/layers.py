@@ -12,7 +12,8 @@ from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer import HeUniform, Normal, Uniform, initializer
 from graphc.nn.layer.linear import Identity
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 def biased(length: int, fan_in: int, dtype: Any, init: Any = None) -> Parameter:
@@ -90,7 +91,7 @@ class Embedding(Cell):
                 table[padding_idx] = 0
             _weight = Tensor(table)
         elif _weight.shape != (rows, width):
-            raise ShapeError(f"Embedding: _weight is {_weight.type}, expected [{rows}, {width}]", loc=user_loc())
+            raise ShapeError(f"Embedding: _weight is {_weight.tensor_type}, expected [{rows}, {width}]", loc=user_loc())
         self.weight = Parameter(
             _weight, name="weight", requires_grad=not checks.boolean("Embedding", "_freeze", _freeze)
         )

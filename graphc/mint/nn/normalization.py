@@ -11,7 +11,8 @@ from graphc.mint.nn import functional
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer import initializer
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 class _BatchNorm(Cell):
@@ -59,7 +60,7 @@ class _BatchNorm(Cell):
         if input.ndim not in self._ranks or input.shape[1] != self.num_features:
             ranks = " or ".join(map(str, self._ranks))
             raise ShapeError(
-                f"{type(self).__name__}: input is {input.type}, expected {ranks} axes and {self.num_features} channels",
+                f"{type(self).__name__}: input is {input.tensor_type}, expected {ranks} axes and {self.num_features} channels",
                 loc=user_loc(),
             )
         if not self.track_running_stats:

@@ -8,34 +8,15 @@ from typing import Any
 from graphc.arguments import only
 from graphc.mint.nn import functional
 from graphc.mint.nn.layers import biased
+from graphc.nn import AvgPool1dExt as AvgPool1d
+from graphc.nn import AvgPool2dExt as AvgPool2d
+from graphc.nn import AvgPool3dExt as AvgPool3d
+from graphc.nn import MaxPool2dExt as MaxPool2d
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer import HeUniform, initializer
-from graphc.ops.tensor.tensor import Parameter, Tensor
-
-
-class MaxPool2d(Cell):
-    """The greatest of each window of [N, C, H, W]; see functional.max_pool2d."""
-
-    def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
-        return_indices: bool = False,
-        ceil_mode: bool = False,
-    ) -> None:
-        super().__init__()
-        self.kernel_size, self.stride, self.padding, self.dilation = kernel_size, stride, padding, dilation
-        self.return_indices = checks.boolean("MaxPool2d", "return_indices", return_indices)
-        self.ceil_mode = checks.boolean("MaxPool2d", "ceil_mode", ceil_mode)
-
-    def construct(self, input: Any) -> Any:
-        return functional.max_pool2d(
-            input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode,
-            return_indices=self.return_indices,
-        )  # fmt: skip
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 class MaxUnpool2d(Cell):
@@ -47,66 +28,6 @@ class MaxUnpool2d(Cell):
 
     def construct(self, input: Any, indices: Any, output_size: Any = None) -> Tensor:
         return functional.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
-
-
-class AvgPool1d(Cell):
-    """The mean of each window of [N, C, L] or [C, L]."""
-
-    def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-    ) -> None:
-        super().__init__()
-        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
-        self.ceil_mode = checks.boolean("AvgPool1d", "ceil_mode", ceil_mode)
-        self.count_include_pad = checks.boolean("AvgPool1d", "count_include_pad", count_include_pad)
-
-    def construct(self, input: Any) -> Tensor:
-        return functional.avg_pool1d(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
-        )
-
-
-class AvgPool2d(Cell):
-    """The mean of each window of [N, C, H, W] or [C, H, W]; divisor_override: what the sum is divided by instead."""
-
-    def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__()
-        owner = type(self).__name__
-        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
-        self.ceil_mode = checks.boolean(owner, "ceil_mode", ceil_mode)
-        self.count_include_pad = checks.boolean(owner, "count_include_pad", count_include_pad)
-        if divisor_override is not None:
-            checks.integer(owner, "divisor_override", divisor_override)
-        self.divisor_override = divisor_override
-
-    def construct(self, input: Any) -> Tensor:
-        return functional.avg_pool2d(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
-            self.divisor_override,
-        )  # fmt: skip
-
-
-class AvgPool3d(AvgPool2d):
-    """The mean of each window of [N, C, D, H, W] or [C, D, H, W]; see AvgPool2d."""
-
-    def construct(self, input: Any) -> Tensor:
-        return functional.avg_pool3d(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
-            self.divisor_override,
-        )  # fmt: skip
 
 
 class AdaptiveAvgPool3d(Cell):

@@ -8,7 +8,8 @@ from typing import Any, cast
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, TraceAttributeError, user_loc
 from graphc.nn.cell.structure import Child, NameTakenError, Structure
-from graphc.ops.tensor.tensor import Parameter, Tensor, TracedTensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, TracedTensor
 
 
 class Buffers(Structure[Child]):

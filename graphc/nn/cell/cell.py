@@ -12,12 +12,14 @@ from graphc.instead import instead
 from graphc.ir import Region
 from graphc.nn.cell.conversion import Conversion
 from graphc.nn.cell.hooks import Hooks
+from graphc.nn.cell.inputs import declare_inputs
 from graphc.nn.cell.marks import Marks
 from graphc.nn.cell.structure import Held
 from graphc.ops.functional.state import assign
 from graphc.ops.primitives import Cast
 from graphc.ops.tensor.dtype import to_name
-from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
+from graphc.ops.tensor.parameter import Parameter, ParameterTuple
+from graphc.ops.tensor.tensor import Tensor
 from graphc.suggest import no_attribute
 
 
@@ -227,9 +229,13 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
         return self
 
     def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
-        """Noted for `get_inputs`; said once to have no effect: a cell is compiled for the shapes it is called with."""
-        object.__setattr__(self, "_given_inputs", inputs or tuple(kwargs.values()))
-        no_effect("Cell", "set_inputs", "a cell is compiled for the shapes it is called with")
+        """Say what the cell is called with: where a Tensor has a shape with None, that size may vary from call to call.
+
+        There is one compilation for all sizes up to 2, 4, 8, ...: inputs are padded (docs/shapes.md). Tensors without None are
+        noted for `get_inputs` and have no effect: a cell is compiled for the shapes it is called with.
+        Raises ArgumentValueError for more inputs than construct takes.
+        """
+        declare_inputs(self, inputs, kwargs)
 
     def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Parameter, Parameter]:
         """Each parameter, mapped to itself: data are made at once."""

@@ -34,7 +34,7 @@ class Conversion(StateDict[Child]):
         name = to_name(dtype)
 
         def changed(x: Tensor) -> Tensor:
-            return cast(x, name) if x.type.is_float else x
+            return cast(x, name) if x.tensor_type.is_float else x
 
         if "float" not in name:
             raise ArgumentTypeError(f"to: dtype must be a float, got {name}", loc=user_loc())
@@ -46,7 +46,7 @@ class Conversion(StateDict[Child]):
         Cell.to_empty). device as for `to`. Returns self.
         """
         _refuse_device("to_empty", device)
-        self._convert(lambda x: Tensor(np.zeros(x.shape, x.type.numpy)), recurse)
+        self._convert(lambda x: Tensor(np.zeros(x.shape, x.tensor_type.numpy)), recurse)
         return self
 
     def _convert(self, change: Callable[[Tensor], Tensor], recurse: bool) -> None:

@@ -8,7 +8,7 @@ from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.nn.cell.structure import Child, Structure
 from graphc.ops.gradients.custom import Hook, HookHandle
-from graphc.ops.tensor.tensor import Parameter
+from graphc.ops.tensor.parameter import Parameter
 
 
 class Registered(NamedTuple):

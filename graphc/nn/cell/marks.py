@@ -11,7 +11,8 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.nn.cell.structure import Child, Structure
 from graphc.ops.functional.core import cast
 from graphc.ops.tensor.dtype import to_name
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 class Marks(Structure[Child]):
@@ -104,7 +105,7 @@ class Marks(Structure[Child]):
     def cast_inputs(self, inputs: tuple[Any, ...], dst_type: Any) -> tuple[Any, ...]:
         """The inputs, floats among them cast."""
         name = to_name(dst_type)
-        return tuple(cast(x, name) if isinstance(x, Tensor) and x.type.is_float else x for x in inputs)
+        return tuple(cast(x, name) if isinstance(x, Tensor) and x.tensor_type.is_float else x for x in inputs)
 
     def get_inputs(self) -> Any:
         """What `set_inputs` was given; None before."""

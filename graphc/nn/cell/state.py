@@ -14,7 +14,8 @@ from graphc.errors import ArgumentTypeError, StateDictError, stacklevel, user_lo
 from graphc.nn.cell.buffers import Buffers
 from graphc.nn.cell.structure import Child
 from graphc.ops.gradients.custom import Hook, HookHandle
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 _EXTRA = "_extra_state"
 
@@ -230,9 +231,9 @@ class StateDict(Buffers[Child]):
         if array.shape != held.shape:
             errors.append(f"{key}: its shape is {array.shape}, the cell's {held.shape}")
             return
-        made = Tensor(array.astype(held.type.numpy))
-        if not held.type.is_float and not np.array_equal(made.asnumpy(), array):
-            errors.append(f"{key}: its values are no {held.type.dtype}")
+        made = Tensor(array.astype(held.tensor_type.numpy))
+        if not held.tensor_type.is_float and not np.array_equal(made.asnumpy(), array):
+            errors.append(f"{key}: its values are no {held.tensor_type.dtype}")
         elif isinstance(held, Parameter):
             writes.append(lambda: held.set_data(made))
         else:

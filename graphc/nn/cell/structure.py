@@ -9,7 +9,7 @@ from typing import Any, Generic, Self, TypeVar, cast
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.ops.tensor.tensor import Parameter, ParameterTuple
+from graphc.ops.tensor.parameter import Parameter, ParameterTuple
 
 Child = TypeVar("Child", bound="Structure[Any]")
 

@@ -24,7 +24,9 @@ def initializer(init: Any, shape: int | Sequence[int] | None = None, dtype: Any 
     wanted = _shape(shape)
     if isinstance(init, Tensor):
         if wanted is not None and init.shape != wanted:
-            raise ShapeError(f"initializer: init is {init.type}, the shape asked for is {wanted}", loc=user_loc())
+            raise ShapeError(
+                f"initializer: init is {init.tensor_type}, the shape asked for is {wanted}", loc=user_loc()
+            )
         return init
     if wanted is None:
         raise ArgumentValueError("initializer: shape must be given unless init is a Tensor", loc=user_loc())

@@ -18,6 +18,7 @@ from graphc.nn.layer import (
     normalization,
     padding,
     pooling,
+    pooling_ext,
     rearrange,
     recurrent,
     regularization,
@@ -38,6 +39,7 @@ from graphc.nn.layer.linear import *
 from graphc.nn.layer.normalization import *
 from graphc.nn.layer.padding import *
 from graphc.nn.layer.pooling import *
+from graphc.nn.layer.pooling_ext import *
 from graphc.nn.layer.rearrange import *
 from graphc.nn.layer.recurrent import *
 from graphc.nn.layer.regularization import *
@@ -62,6 +64,8 @@ if not TYPE_CHECKING:
             normalization,
             padding,
             pooling,
+            pooling_ext,
+            pooling_ext,
             rearrange,
             recurrent,
             regularization,

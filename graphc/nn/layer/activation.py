@@ -11,7 +11,8 @@ from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import Constant
 from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.inner import Inner
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 def _plain(name: str, function: Callable[[Any], Tensor], inner: str = "", make: Any = None) -> type[Cell]:

@@ -32,7 +32,9 @@ class _Adaptive(Cell):
         """The last axes reduced, one window after the other."""
         x = as_tensor(input, f"{type(self).__name__}: x")
         if x.ndim not in (self._axes + 1, self._axes + 2):
-            raise ShapeError(f"{type(self).__name__}: x is {x.type}, which has another number of axes", loc=user_loc())
+            raise ShapeError(
+                f"{type(self).__name__}: x is {x.tensor_type}, which has another number of axes", loc=user_loc()
+            )
         return adaptive(x, self.output_size, reduce)
 
     def extend_repr(self) -> str:

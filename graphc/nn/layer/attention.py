@@ -13,7 +13,8 @@ from graphc.nn.initializer.distributions import XavierUniform
 from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.linear import Dense
 from graphc.nn.layer.regularization import Dropout
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 class MultiheadAttention(Cell):
@@ -73,7 +74,9 @@ class MultiheadAttention(Cell):
     ) -> tuple[Tensor, Tensor | None]:
         batched = query.ndim == 3
         if query.ndim not in (2, 3) or query.shape[-1] != self.embed_dim:
-            raise ShapeError(f"MultiheadAttention: query is {query.type}, embed_dim {self.embed_dim}", loc=user_loc())
+            raise ShapeError(
+                f"MultiheadAttention: query is {query.tensor_type}, embed_dim {self.embed_dim}", loc=user_loc()
+            )
         at = 0 if self.batch_first else 1
         given = [query, key, value]
         if not batched:
@@ -115,9 +118,11 @@ class MultiheadAttention(Cell):
 
 def _added(mask: Tensor, scores: Tensor) -> Tensor:
     """A mask as numbers: minus infinity where a bool mask is True."""
-    if mask.type.dtype != "bool":
-        if not mask.type.is_float:
-            raise DTypeError(f"MultiheadAttention: a mask is {mask.type}, expected bool or floats", loc=user_loc())
+    if mask.tensor_type.dtype != "bool":
+        if not mask.tensor_type.is_float:
+            raise DTypeError(
+                f"MultiheadAttention: a mask is {mask.tensor_type}, expected bool or floats", loc=user_loc()
+            )
         return mask
     return ops.select(mask, ops.full(mask.shape, -math.inf, dtype=scores.dtype), ops.zeros(mask.shape, scores.dtype))
 

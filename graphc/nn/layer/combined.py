@@ -123,7 +123,7 @@ class TimeDistributed(Cell):
 
     def construct(self, inputs: Any) -> Tensor:
         if inputs.ndim < 3:
-            raise ShapeError(f"TimeDistributed: x needs at least 3 axes, it is {inputs.type}", loc=user_loc())
+            raise ShapeError(f"TimeDistributed: x needs at least 3 axes, it is {inputs.tensor_type}", loc=user_loc())
         time = self._axis(inputs, self.time_axis)
         if self.reshape_with_axis is None:
             return ops.stack([self.layer(x) for x in ops.unbind(inputs, time)], time)
@@ -142,14 +142,16 @@ class TimeDistributed(Cell):
         made = self.layer(ops.reshape(moved, (*moved.shape[:at], -1, *moved.shape[at + 2 :])))
         if made.ndim <= at or made.shape[at] != pair[0] * pair[1]:
             raise ShapeError(
-                f"TimeDistributed: the layer's result {made.type} has not kept axis {at}, of size {pair[0] * pair[1]}",
+                f"TimeDistributed: the layer's result {made.tensor_type} has not kept axis {at}, of size {pair[0] * pair[1]}",
                 loc=user_loc(),
             )
         return ops.reshape(made, (*made.shape[:at], *pair, *made.shape[at + 1 :]))
 
     def _axis(self, x: Tensor, axis: int) -> int:
         if not -x.ndim <= axis < x.ndim:
-            raise ArgumentValueError(f"TimeDistributed: {axis} is no axis of x, which is {x.type}", loc=user_loc())
+            raise ArgumentValueError(
+                f"TimeDistributed: {axis} is no axis of x, which is {x.tensor_type}", loc=user_loc()
+            )
         return axis % x.ndim
 
 

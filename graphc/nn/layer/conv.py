@@ -14,7 +14,8 @@ from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.inner import Inner
 from graphc.nn.layer.linear import input_dtype_error
 from graphc.ops.functional.conv import Pad, Pair
-from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 class _Conv(Cell):
@@ -69,7 +70,7 @@ class _Conv(Cell):
 
     def _check(self, x: Tensor, axes: str) -> None:
         owner, rank = type(self).__name__, axes.count(",") + 1
-        details = [f"x: {x.type}", f"weight: {checks.named(self.weight)}"]
+        details = [f"x: {x.tensor_type}", f"weight: {checks.named(self.weight)}"]
         if x.ndim != rank:
             raise ShapeError(
                 f"{owner}: x has {x.ndim} axes, expected {rank}: {axes}",
@@ -87,7 +88,7 @@ class _Conv(Cell):
                 if x.shape[-1] == self.in_channels
                 else f"make the layer nn.{owner}({x.shape[1]}, {self.out_channels}, ...)",
             )
-        if x.type.dtype != self.weight.type.dtype:
+        if x.tensor_type.dtype != self.weight.tensor_type.dtype:
             raise input_dtype_error(owner, x, self.weight)
 
     def extend_repr(self) -> str:

@@ -11,7 +11,8 @@ from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import HeUniform, Uniform, fans
 from graphc.nn.initializer.make import initializer
-from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 Triple = tuple[int, int, int]
 
@@ -79,7 +80,8 @@ class Conv3d(Cell):
         x = as_tensor(x, "Conv3d: x")
         if x.ndim != 5 or x.shape[1] != self.in_channels:
             raise ShapeError(
-                f"Conv3d: x is {x.type}, expected five axes and {self.in_channels} channels (axis 1)", loc=user_loc()
+                f"Conv3d: x is {x.tensor_type}, expected five axes and {self.in_channels} channels (axis 1)",
+                loc=user_loc(),
             )
         return ops.conv3d(
             x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group
@@ -144,7 +146,7 @@ class Conv3dTranspose(Cell):
         x = as_tensor(x, "Conv3dTranspose: x")
         if x.ndim != 5 or x.shape[1] != self.in_channels:
             raise ShapeError(
-                f"Conv3dTranspose: x is {x.type}, expected five axes and {self.in_channels} channels (axis 1)",
+                f"Conv3dTranspose: x is {x.tensor_type}, expected five axes and {self.in_channels} channels (axis 1)",
                 loc=user_loc(),
             )
         steps = (self.stride, self.dilation, self.group, self.output_padding)

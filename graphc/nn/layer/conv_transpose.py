@@ -11,7 +11,8 @@ from graphc.nn.initializer.distributions import HeUniform, Uniform, fans
 from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.conv import _Conv, _padding
 from graphc.ops.functional.conv import Pad, Pair, same_pad
-from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 class Conv2dTranspose(_Conv):

@@ -12,8 +12,10 @@ from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import Normal
 from graphc.nn.initializer.make import initializer
 from graphc.ops.functional.index import one_hot_rows
+from graphc.ops.functional.rows import gather_rows
 from graphc.ops.tensor.dtype import to_name
-from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 class Embedding(Cell):
@@ -52,9 +54,9 @@ class Embedding(Cell):
 
     def construct(self, ids: Any) -> Tensor:
         ids = as_tensor(ids, "Embedding: ids")
-        if ids.type.dtype not in ("int32", "int64"):
+        if ids.tensor_type.dtype not in ("int32", "int64"):
             raise DTypeError(
-                f"Embedding: ids are {ids.type}, expected int32 or int64",
+                f"Embedding: ids are {ids.tensor_type}, expected int32 or int64",
                 loc=user_loc(),
                 help="cast them: ops.cast(ids, graphc.int32)",
             )
@@ -73,7 +75,9 @@ class Embedding(Cell):
 class EmbeddingLookup(Cell):
     """Rows of a trainable table at the given numbers (MindSpore: nn.EmbeddingLookup on one device).
 
-    target, sparse: how, not what; gradients are dense. One device has no other slice_mode, no manual_shapes (GC112).
+    sparse: whether the gradient of the table, if nothing else reads it, is a RowTensor of the rows that were used; optimizers
+    say what they make of one, and everything else takes it as the tensor that it stands for. An index out of range gives zeros.
+    target: how, not what. One device has no other slice_mode, no manual_shapes (GC112).
     """
 
     def __init__(
@@ -100,7 +104,9 @@ class EmbeddingLookup(Cell):
         self.embedding_table = Parameter(table, name="embedding_table")
 
     def construct(self, indices: Any) -> Tensor:
-        rows = ops.gather(self.embedding_table, indices, 0)
+        rows = (
+            gather_rows(self.embedding_table, indices) if self.sparse else ops.gather(self.embedding_table, indices, 0)
+        )
         if self.max_norm is None:
             return rows
         norms = ops.sqrt(ops.reduce_sum(ops.square(rows), -1, keep_dims=True))
@@ -157,8 +163,8 @@ class EmbeddingExt(Cell):
 
     def construct(self, input: Any) -> Tensor:
         ids = as_tensor(input, "EmbeddingExt: input")
-        if ids.type.dtype not in ("int32", "int64"):
-            raise DTypeError(f"EmbeddingExt: the input is {ids.type}, expected int32 or int64", loc=user_loc())
+        if ids.tensor_type.dtype not in ("int32", "int64"):
+            raise DTypeError(f"EmbeddingExt: the input is {ids.tensor_type}, expected int32 or int64", loc=user_loc())
         rows = ops.gather(self.weight, ids, 0)
         if self.padding_idx is None:
             return rows

@@ -31,7 +31,7 @@ def _axes(owner: str, axis: Any) -> tuple[int, ...]:
 def _floats(owner: str, *given: Any, dtypes: tuple[str, ...] = ("float16", "float32", "float64")) -> list[Tensor]:
     """The operands, of one and the same float dtype."""
     made = [as_tensor(x, f"{owner}: an operand") for x in given]
-    found = {x.type.dtype for x in made}
+    found = {x.tensor_type.dtype for x in made}
     if not found <= set(dtypes) or len(found) != 1:
         raise DTypeError(
             f"{owner}: operands must be {' or '.join(dtypes)}, of one dtype, got {', '.join(sorted(found))}",
@@ -70,7 +70,7 @@ class Moments(Cell):
 
     def construct(self, x: Any) -> tuple[Tensor, Tensor]:
         (x,) = _floats("Moments", x)
-        wide = ops.cast(x, "float32") if x.type.dtype == "float16" else x
+        wide = ops.cast(x, "float32") if x.tensor_type.dtype == "float16" else x
         axes = self.axis or tuple(range(x.ndim))
         mean = ops.reduce_mean(wide, axes, True)
         variance = ops.reduce_mean(ops.square(wide - ops.stop_gradient(mean)), axes, True)

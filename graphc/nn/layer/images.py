@@ -25,7 +25,9 @@ class CentralCrop(Cell):
     def construct(self, image: Any) -> Tensor:
         x = as_tensor(image, "CentralCrop: image")
         if x.ndim not in (3, 4):
-            raise ShapeError(f"CentralCrop: the image is {x.type}, expected [N, C, H, W] or [C, H, W]", loc=user_loc())
+            raise ShapeError(
+                f"CentralCrop: the image is {x.tensor_type}, expected [N, C, H, W] or [C, H, W]", loc=user_loc()
+            )
         cuts = [int((size - size * self.central_fraction) / 2) for size in x.shape[-2:]]
         return x[(..., *(slice(cut, size - cut) for cut, size in zip(cuts, x.shape[-2:], strict=True)))]
 
@@ -45,7 +47,7 @@ class ImageGradients(Cell):
 def _images(owner: str, x: Any) -> Tensor:
     tensor = as_tensor(x, f"{owner}: images")
     if tensor.ndim != 4:
-        raise ShapeError(f"{owner}: the images are {tensor.type}, expected [N, C, H, W]", loc=user_loc())
+        raise ShapeError(f"{owner}: the images are {tensor.tensor_type}, expected [N, C, H, W]", loc=user_loc())
     return tensor
 
 
@@ -61,15 +63,17 @@ class _Alike(Cell):
     def pair(self, img1: Any, img2: Any) -> tuple[Tensor, Tensor, float]:
         owner = type(self).__name__
         first, second = _images(owner, img1), _images(owner, img2)
-        if first.type != second.type:
+        if first.tensor_type != second.tensor_type:
             raise ShapeError(
-                f"{owner}: the images are {first.type} and {second.type}, expected one shape and dtype", loc=user_loc()
+                f"{owner}: the images are {first.tensor_type} and {second.tensor_type}, expected one shape and dtype",
+                loc=user_loc(),
             )
-        if first.type.dtype not in self._dtypes:
+        if first.tensor_type.dtype not in self._dtypes:
             raise DTypeError(
-                f"{owner}: the images are {first.type}, expected one of {', '.join(self._dtypes)}", loc=user_loc()
+                f"{owner}: the images are {first.tensor_type}, expected one of {', '.join(self._dtypes)}",
+                loc=user_loc(),
             )
-        scale = 1.0 if first.type.is_float else 1 / float(np.iinfo(first.type.numpy).max)
+        scale = 1.0 if first.tensor_type.is_float else 1 / float(np.iinfo(first.tensor_type.numpy).max)
         images = (ops.cast(x, "float32") for x in (first, second))
         one, two = (x if scale == 1.0 else x * scale for x in images)
         return one, two, self.max_val * scale

@@ -14,16 +14,17 @@ from graphc.nn.initializer.distributions import HeUniform, Uniform
 from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.activation import get_activation
 from graphc.nn.layer.inner import Inner
-from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 def input_dtype_error(owner: str, x: Tensor, weight: Parameter) -> DTypeError:
     """x cannot be multiplied with a weight of another dtype: MindSpore promotes no operands of products."""
     return DTypeError(
-        f"{owner}: x has dtype {x.type.dtype}, the layer's weight {weight.type.dtype}",
+        f"{owner}: x has dtype {x.tensor_type.dtype}, the layer's weight {weight.tensor_type.dtype}",
         loc=user_loc(),
-        details=[f"x: {x.type}", f"weight: {checks.named(weight)}"],
-        help=f"cast the input: ops.cast(x, graphc.{weight.type.dtype})",
+        details=[f"x: {x.tensor_type}", f"weight: {checks.named(weight)}"],
+        help=f"cast the input: ops.cast(x, graphc.{weight.tensor_type.dtype})",
     )
 
 
@@ -83,12 +84,12 @@ class Dense(Cell):
             raise ShapeError(
                 f"{type(self).__name__}: {has}, the layer expects {self.in_channels}",
                 loc=user_loc(),
-                details=[f"x: {x.type}", f"weight: {checks.named(self.weight)}"],
+                details=[f"x: {x.tensor_type}", f"weight: {checks.named(self.weight)}"],
                 help=f"make the layer nn.{type(self).__name__}({x.shape[-1]}, {self.out_channels}), or reshape x"
                 if x.ndim
                 else "give x an axis: ops.reshape(x, (1, 1))",
             )
-        if x.type.dtype != self.weight.type.dtype:
+        if x.tensor_type.dtype != self.weight.tensor_type.dtype:
             raise input_dtype_error(type(self).__name__, x, self.weight)
 
     def extend_repr(self) -> str:

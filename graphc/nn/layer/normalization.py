@@ -12,7 +12,8 @@ from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.inner import Inner, held
-from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 class _BatchNorm(Cell):
@@ -75,13 +76,15 @@ class _BatchNorm(Cell):
         x = as_tensor(x, f"{owner}: x")
         if x.ndim not in self._ranks:
             raise ShapeError(
-                f"{owner}: x has {x.ndim} axes, expected {self._expected}", loc=user_loc(), details=[f"x: {x.type}"]
+                f"{owner}: x has {x.ndim} axes, expected {self._expected}",
+                loc=user_loc(),
+                details=[f"x: {x.tensor_type}"],
             )
         if x.shape[1] != self.num_features:
             raise ShapeError(
                 f"{owner}: x has {x.shape[1]} channels (axis 1), the layer expects {self.num_features}",
                 loc=user_loc(),
-                details=[f"x: {x.type}", f"gamma: {checks.named(self.gamma)}"],
+                details=[f"x: {x.tensor_type}", f"gamma: {checks.named(self.gamma)}"],
                 help=f"make the layer nn.{owner}({x.shape[1]})",
             )
         by_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
@@ -150,7 +153,7 @@ class _InstanceNorm(Cell):
         x = as_tensor(x, f"{type(self).__name__}: x")
         if x.ndim != self._rank or x.shape[1] != self.num_features:
             raise ShapeError(
-                f"{type(self).__name__}: x is {x.type}, expected {self._rank} axes and {self.num_features} channels",
+                f"{type(self).__name__}: x is {x.tensor_type}, expected {self._rank} axes and {self.num_features} channels",
                 loc=user_loc(),
             )
         return ops.group_norm(x, self.num_features, self.gamma, self.beta, self.eps)
@@ -212,7 +215,7 @@ class LayerNorm(Cell):
                 f"LayerNorm: the axes of x from {params} on have shape {x.shape[params:]},"
                 f" the layer expects {self.normalized_shape}",
                 loc=user_loc(),
-                details=[f"x: {x.type}", f"gamma: {checks.named(self.gamma)}"],
+                details=[f"x: {x.tensor_type}", f"gamma: {checks.named(self.gamma)}"],
                 help=f"make the layer nn.LayerNorm({x.shape[params:]})",
             )
         inner = held(self, "layer_norm")
@@ -224,7 +227,9 @@ class LayerNorm(Cell):
     def _axis(self, x: Tensor, name: str) -> int:
         axis: int = getattr(self, name)
         if not -x.ndim <= axis < x.ndim:
-            raise ArgumentValueError(f"LayerNorm: {name} = {axis} is no axis of x, which is {x.type}", loc=user_loc())
+            raise ArgumentValueError(
+                f"LayerNorm: {name} = {axis} is no axis of x, which is {x.tensor_type}", loc=user_loc()
+            )
         return axis % x.ndim
 
     def extend_repr(self) -> str:
@@ -307,7 +312,7 @@ class GroupNorm(Cell):
         x = as_tensor(x, "GroupNorm: x")
         if x.ndim < 2 or x.shape[1] != self.num_channels:
             raise ShapeError(
-                f"GroupNorm: x is {x.type}, the layer expects [N, {self.num_channels}, ...]",
+                f"GroupNorm: x is {x.tensor_type}, the layer expects [N, {self.num_channels}, ...]",
                 loc=user_loc(),
                 details=[f"gamma: {checks.named(self.gamma)}"],
             )

@@ -30,7 +30,9 @@ def padded(x: Tensor, ends: Ends, mode: str = "constant", value: float = 0.0) ->
     for axis, (before, after) in enumerate(ends):
         size = x.shape[axis]
         if mode == "reflect" and max(before, after) >= size:
-            raise ShapeError(f"padding of {before} and {after} does not fit axis {axis} of {x.type}", loc=user_loc())
+            raise ShapeError(
+                f"padding of {before} and {after} does not fit axis {axis} of {x.tensor_type}", loc=user_loc()
+            )
         if before or after:
             places = np.pad(np.arange(size), (before, after), mode=mode)  # type: ignore[call-overload]
             x = ops.gather(x, Tensor(places.astype(np.int32)), axis)
@@ -56,7 +58,7 @@ class Pad(Cell):
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, "Pad: x")
         if x.ndim != len(self.paddings):
-            raise ShapeError(f"Pad: paddings are for {len(self.paddings)} axes, x is {x.type}", loc=user_loc())
+            raise ShapeError(f"Pad: paddings are for {len(self.paddings)} axes, x is {x.tensor_type}", loc=user_loc())
         return padded(x, self.paddings, self.mode)
 
 
@@ -81,7 +83,7 @@ class _EndPad(Cell):
         x = as_tensor(x, f"{type(self).__name__}: x")
         pairs = list(zip(self.padding[::2], self.padding[1::2], strict=True))
         if x.ndim < len(pairs):
-            raise ShapeError(f"{type(self).__name__}: x is {x.type}, which has too few axes", loc=user_loc())
+            raise ShapeError(f"{type(self).__name__}: x is {x.tensor_type}, which has too few axes", loc=user_loc())
         return padded(x, [(0, 0)] * (x.ndim - len(pairs)) + pairs[::-1], self._mode, self.value)
 
     def extend_repr(self) -> str:

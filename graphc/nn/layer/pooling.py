@@ -53,7 +53,7 @@ class _Pool(Cell):
             raise ShapeError(
                 f"{owner}: x has {x.ndim} axes, expected {rank}: [N, channels, {_AXES[self._axes]}], or {rank - 1} without N",
                 loc=user_loc(),
-                details=[f"x: {x.type}"],
+                details=[f"x: {x.tensor_type}"],
             )
         return (x, False) if x.ndim == rank else (ops.expand_dims(x, 0), True)
 

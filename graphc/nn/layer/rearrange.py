@@ -106,7 +106,7 @@ class Unfold(Cell):
     def construct(self, input_x: Any) -> Tensor:
         x = as_tensor(input_x, "Unfold: input_x")
         if x.ndim != 4:
-            raise ShapeError(f"Unfold: x is {x.type}, expected [N, C, H, W]", loc=user_loc())
+            raise ShapeError(f"Unfold: x is {x.tensor_type}, expected [N, C, H, W]", loc=user_loc())
         pads = (0, 0, 0, 0)
         if self.padding == "same":
             pads = same_pad((x.shape[2], x.shape[3]), self.ksizes, self.strides, self.rates)

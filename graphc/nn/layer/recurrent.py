@@ -14,7 +14,8 @@ from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import Uniform
 from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.regularization import Dropout
-from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 State = Any
 
@@ -177,7 +178,7 @@ class _Recurrent(Cell):
         x = as_tensor(x, f"{type(self).__name__}: x")
         if x.ndim != 3 or x.shape[2] != self.input_size:
             raise ShapeError(
-                f"{type(self).__name__}: x is {x.type}, expected three axes, the last of {self.input_size}",
+                f"{type(self).__name__}: x is {x.tensor_type}, expected three axes, the last of {self.input_size}",
                 loc=user_loc(),
             )
         steps = ops.swapaxes(x, 0, 1) if self.batch_first else x

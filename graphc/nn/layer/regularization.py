@@ -12,8 +12,9 @@ from graphc.nn.cell.cell import Cell
 from graphc.nn.layer.inner import Inner, held
 from graphc.ops.functional.random import drop, uniform_from
 from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.seed import new_state
-from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 class _Masking(ops.Primitive):
@@ -87,7 +88,7 @@ class _ChannelDropout(Dropout):
         tensor = as_tensor(x, f"{type(self).__name__}: x")
         if tensor.ndim not in self._ranks:
             raise ShapeError(
-                f"{type(self).__name__}: x is {tensor.type}, which has another number of axes", loc=user_loc()
+                f"{type(self).__name__}: x is {tensor.tensor_type}, which has another number of axes", loc=user_loc()
             )
         lead = 1 if tensor.ndim < max(self._ranks) else 2
         ones = ops.ones((*tensor.shape[:lead], *[1] * (tensor.ndim - lead)), tensor.dtype)
@@ -131,7 +132,9 @@ class Dropout2dExt(DropoutExt):
 
     def construct(self, input: Any) -> Tensor:
         if input.ndim not in (3, 4):
-            raise ShapeError(f"Dropout2dExt: x is {input.type}, which has another number of axes", loc=user_loc())
+            raise ShapeError(
+                f"Dropout2dExt: x is {input.tensor_type}, which has another number of axes", loc=user_loc()
+            )
         ones = ops.ones((*input.shape[:2], *[1] * (input.ndim - 2)), input.dtype)
         made: Tensor = input * super().construct(ones) if self.training else input
         return made

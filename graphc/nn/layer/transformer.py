@@ -288,7 +288,7 @@ class Transformer(Cell):
             raise ShapeError(
                 f"Transformer: src and tgt must have a last axis of d_model = {self.d_model}, and one batch size",
                 loc=user_loc(),
-                details=[f"src: {src.type}", f"tgt: {tgt.type}", f"the axis of the batch is {axis}"],
+                details=[f"src: {src.tensor_type}", f"tgt: {tgt.tensor_type}", f"the axis of the batch is {axis}"],
             )
 
 

@@ -24,7 +24,7 @@ class LossBase(Cell):
 
     def get_loss(self, x: Tensor, weights: float | Tensor = 1.0) -> Tensor:
         """`x * weights` reduced, in x's dtype. float16 is multiplied and summed in float32."""
-        narrow = x.type.dtype == "float16"
+        narrow = x.tensor_type.dtype == "float16"
         y = ops.cast(x, "float32") if narrow else x
         if isinstance(weights, Tensor) or weights != 1.0:
             y = y * weights

@@ -10,7 +10,8 @@ from graphc import ops
 from graphc.errors import ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.loss.base import LossBase
-from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 class SoftMarginLoss(LossBase):
@@ -145,7 +146,7 @@ class FocalLoss(LossBase):
 
     def construct(self, logits: Any, labels: Any) -> Tensor:
         if logits.ndim != labels.ndim or logits.ndim < 2:
-            raise ShapeError(f"FocalLoss: logits are {logits.type}, labels {labels.type}", loc=user_loc())
+            raise ShapeError(f"FocalLoss: logits are {logits.tensor_type}, labels {labels.tensor_type}", loc=user_loc())
         classes = logits.shape[1]
         log_p = ops.log_softmax(logits, 1)
         if labels.shape[1] == 1:

@@ -21,7 +21,9 @@ class DiceLoss(LossBase):
 
     def construct(self, logits: Any, label: Any) -> Tensor:
         if logits.shape != label.shape:
-            raise ShapeError(f"DiceLoss: predictions are {logits.type}, labels {label.type}", loc=user_loc())
+            raise ShapeError(
+                f"DiceLoss: predictions are {logits.tensor_type}, labels {label.tensor_type}", loc=user_loc()
+            )
         both = ops.reduce_sum(logits * label)
         each = ops.reduce_sum(logits * logits) + ops.reduce_sum(label * label)
         return 1 - (2 * both + self.smooth) / (each + self.smooth)

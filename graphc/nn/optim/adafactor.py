@@ -11,7 +11,8 @@ from graphc.errors import ArgumentValueError, user_loc
 from graphc.nn import checks
 from graphc.nn.optim.base import Optimizer
 from graphc.ops.primitives import FusedAdaFactor
-from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
+from graphc.ops.tensor.parameter import Parameter, ParameterTuple
+from graphc.ops.tensor.tensor import Tensor
 
 
 class AdaFactor(Optimizer):
@@ -78,7 +79,7 @@ class AdaFactor(Optimizer):
     def _zeros(self, kind: str, shape: Any) -> ParameterTuple:
         made = []
         for p in self.parameters:
-            dtype = "float16" if self.compression and not kind and p.ndim < 2 else p.type.dtype
+            dtype = "float16" if self.compression and not kind and p.ndim < 2 else p.tensor_type.dtype
             data = Tensor(np.zeros(shape(p)), dtype)
             made.append(Parameter(data, name=f"exp_avg_sq_{kind}{p.name}", requires_grad=False))
         self._own(made)

@@ -10,7 +10,9 @@ from graphc import ops
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.nn import checks
 from graphc.nn.optim.base import Optimizer
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.nn.optim.sharding import by_element
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 class Adam(Optimizer):
@@ -23,8 +25,8 @@ class Adam(Optimizer):
     are.
     State: "moment1.<parameter>" (m), "moment2.<parameter>" (v), "vhat.<parameter>" (use_amsgrad),
     "beta1_power", "beta2_power". beta1 and beta2 are floats between 0 and 1, eps a float > 0. use_locking has
-    no meaning here. Further arguments and errors: see Optimizer. use_lazy, which is for sparse
-    gradients, and use_offload have no meaning here.
+    no meaning here. use_lazy: of a parameter whose gradient is a RowTensor only those rows move, and their m and v.
+    use_offload has no meaning here. Further arguments and errors: see Optimizer.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Adam(Optimizer):
             raise ArgumentValueError("Adam: use_lazy and use_offload exclude each other", loc=user_loc())
         if self.use_nesterov and self.use_amsgrad:
             raise ArgumentValueError("Adam: use_nesterov and use_amsgrad exclude each other", loc=user_loc())
+        self.lazy = lazy
         self.beta1_power = Parameter(Tensor(1.0), name="beta1_power", requires_grad=False)
         self.beta2_power = Parameter(Tensor(1.0), name="beta2_power", requires_grad=False)
         self.moment1 = self.state("moment1")
@@ -70,16 +73,18 @@ class Adam(Optimizer):
         made: Tensor = lr * ops.sqrt(1.0 - self.beta2_power) / (1.0 - self.beta1_power)
         return made
 
+    @by_element
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
-        weight, moment1, moment2 = self.parameters[index], self.moment1[index], self.moment2[index]
+        place, gradient = self.place(gradient)
+        weight, moment1, moment2 = self.weight(index, place), self.moment1[index], self.moment2[index]
         fresh = gradient * rest(self.beta1)
-        m = moment1 * self.beta1 + fresh
-        v = moment2 * self.beta2 + ops.square(gradient) * rest(self.beta2)
-        top = v if self.vhat is None else ops.maximum(self.vhat[index], v)
+        m = place.read(moment1) * self.beta1 + fresh
+        v = place.read(moment2) * self.beta2 + ops.square(gradient) * rest(self.beta2)
+        top = v if self.vhat is None else ops.maximum(place.read(self.vhat[index]), v)
         step = m * self.beta1 + fresh if self.use_nesterov else m
         w = weight - lr * step / (ops.sqrt(top) + self.eps)
-        written = ops.assign(moment1, m), ops.assign(moment2, v), ops.assign(weight, w)
-        return written if self.vhat is None else (*written, ops.assign(self.vhat[index], top))
+        written = place.write(moment1, m), place.write(moment2, v), self.write(index, w, place)
+        return written if self.vhat is None else (*written, place.write(self.vhat[index], top))
 
 
 class AdaMax(Optimizer):
@@ -115,12 +120,13 @@ class AdaMax(Optimizer):
         made: Tensor = lr / (1.0 - ops.reshape(self.beta1_power, ()))
         return made
 
+    @by_element
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
-        weight, moment1, moment2 = self.parameters[index], self.moment1[index], self.moment2[index]
+        weight, moment1, moment2 = self.weight(index), self.moment1[index], self.moment2[index]
         m = moment1 * self.beta1 + gradient * rest(self.beta1)
         v = ops.maximum(moment2 * self.beta2, ops.abs(gradient))
         w = weight - lr * m / (v + self.eps)
-        return ops.assign(moment1, m), ops.assign(moment2, v), ops.assign(weight, w)
+        return ops.assign(moment1, m), ops.assign(moment2, v), self.write(index, w)
 
 
 def fraction(owner: str, name: str, value: Any) -> float:

@@ -9,6 +9,7 @@ from graphc.errors import ArgumentValueError, user_loc
 from graphc.nn import checks
 from graphc.nn.optim.adam import fraction
 from graphc.nn.optim.base import Optimizer
+from graphc.nn.optim.sharding import by_element
 from graphc.ops.tensor.tensor import Tensor
 
 
@@ -32,11 +33,12 @@ class Adagrad(Optimizer):
         self.update_slots = checks.boolean("Adagrad", "update_slots", update_slots)
         self.accum = self.state("accum", checks.exact_float("Adagrad", "accum", accum, least=0))
 
+    @by_element
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
-        weight, accum = self.parameters[index], self.accum[index]
+        weight, accum = self.weight(index), self.accum[index]
         a = accum + ops.square(gradient) if self.update_slots else accum
         w = weight - lr * gradient / ops.sqrt(a)
-        return (*([ops.assign(accum, a)] if self.update_slots else []), ops.assign(weight, w))
+        return (*([ops.assign(accum, a)] if self.update_slots else []), self.write(index, w))
 
 
 class Adadelta(Optimizer):
@@ -62,22 +64,25 @@ class Adadelta(Optimizer):
         self.accum = self.state("accum")
         self.accum_update = self.state("accum_update")
 
+    @by_element
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
-        weight, accum, accum_update = self.parameters[index], self.accum[index], self.accum_update[index]
+        weight, accum, accum_update = self.weight(index), self.accum[index], self.accum_update[index]
         a = accum * self.rho + ops.square(gradient) * (1.0 - self.rho)
         u = ops.sqrt(accum_update + self.epsilon) / ops.sqrt(a + self.epsilon) * gradient
         b = accum_update * self.rho + ops.square(u) * (1.0 - self.rho)
         w = weight - lr * u
-        return ops.assign(accum, a), ops.assign(accum_update, b), ops.assign(weight, w)
+        return ops.assign(accum, a), ops.assign(accum_update, b), self.write(index, w)
 
 
 class ProximalAdagrad(Optimizer):
     """a += g**2;  r = lr / sqrt(a);  p = w - r * g;  w = sign(p) / (1 + r * l2) * max(|p| - r * l1, 0) (Duchi et al., 2009;
     MindSpore: nn.ProximalAdagrad).
 
-    accum: the value a starts with, l1, l2: floats >= 0. use_locking has no meaning here. State: "accum.<parameter>" (a).
-    Further arguments and errors: see Optimizer.
+    accum: the value a starts with, l1, l2: floats >= 0. use_locking has no meaning here. State: "accum.<parameter>" (a). Of a
+    parameter whose gradient is a RowTensor only those rows move. Further arguments and errors: see Optimizer.
     """
+
+    lazy = True
 
     def __init__(
         self,
@@ -97,13 +102,15 @@ class ProximalAdagrad(Optimizer):
         self.use_locking = checks.boolean("ProximalAdagrad", "use_locking", use_locking)
         self.accum = self.state("accum", start)
 
+    @by_element
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
-        weight, accum = self.parameters[index], self.accum[index]
-        a = accum + ops.square(gradient)
+        place, gradient = self.place(gradient)
+        weight, accum = self.weight(index, place), self.accum[index]
+        a = place.read(accum) + ops.square(gradient)
         rate = lr / ops.sqrt(a)
         moved = weight - rate * gradient
         w = ops.sign(moved) / (1.0 + rate * self.l2) * ops.maximum(ops.abs(moved) - rate * self.l1, 0.0)
-        return ops.assign(accum, a), ops.assign(weight, w)
+        return place.write(accum, a), self.write(index, w, place)
 
 
 class RMSProp(Optimizer):
@@ -137,14 +144,15 @@ class RMSProp(Optimizer):
         self.moment = self.state("moment")
         self.mg = self.state("mean_grad") if self.centered else None
 
+    @by_element
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
-        weight, square, moment = self.parameters[index], self.ms[index], self.moment[index]
+        weight, square, moment = self.weight(index), self.ms[index], self.moment[index]
         s = square * self.decay + ops.square(gradient) * (1.0 - self.decay)
         a = None if self.mg is None else self.mg[index] * self.decay + gradient * (1.0 - self.decay)
         variance = s if a is None else s - ops.square(a)
         v = moment * self.momentum + lr * gradient / ops.sqrt(variance + self.epsilon)
         w = weight - v
-        written = ops.assign(square, s), ops.assign(moment, v), ops.assign(weight, w)
+        written = ops.assign(square, s), ops.assign(moment, v), self.write(index, w)
         return written if self.mg is None or a is None else (*written, ops.assign(self.mg[index], a))
 
 
@@ -155,9 +163,12 @@ class FTRL(Optimizer):
     w = (l1 * sign(z) - z) / (b**p / lr + 2 * l2) where |z| > l1, else 0 (MindSpore's CPU kernel forgets the sign).
     initial_accum: the value a starts with, a float >= 0; learning_rate: a float > 0 (no list, schedule or rate of a
     group: ArgumentValueError); lr_power: a float <= 0; l1, l2: floats >= 0. use_locking has no meaning here. Without
-    groups all parameters decay, whatever their names. State: "moments.<parameter>" (a), "linear.<parameter>" (z).
+    groups all parameters decay, whatever their names. Of a parameter whose gradient is a RowTensor only those rows move.
+    State: "moments.<parameter>" (a), "linear.<parameter>" (z).
     Further arguments and errors: see Optimizer.
     """
+
+    lazy = True
 
     def __init__(
         self,
@@ -191,14 +202,20 @@ class FTRL(Optimizer):
     def _raised(self, x: Tensor) -> Tensor:
         return ops.sqrt(x) if self.power == 0.5 else ops.pow(x, self.power)
 
+    @by_element
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
-        weight, moment, linear = self.parameters[index], self.moments[index], self.linear[index]
+        place, gradient = self.place(gradient)
+        weight, moment, linear = (
+            self.weight(index, place),
+            place.read(self.moments[index]),
+            place.read(self.linear[index]),
+        )
         b = moment + ops.square(gradient)
         root = self._raised(b)
         z = linear + gradient - (root - self._raised(moment)) / lr * weight
         # l1 * sign(z) - z is 0 at |z| = l1, and has the wrong sign below.
         w = ops.select(ops.abs(z) > self.l1, (self.l1 * ops.sign(z) - z) / (root / lr + 2.0 * self.l2), 0.0)
-        return ops.assign(moment, b), ops.assign(linear, z), ops.assign(weight, w)
+        return place.write(self.moments[index], b), place.write(self.linear[index], z), self.write(index, w, place)
 
 
 class Rprop(Optimizer):
@@ -235,8 +252,9 @@ class Rprop(Optimizer):
         done: Tensor = ops.depend(Tensor(True), self.step(gradients))
         return done
 
+    @by_element
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
-        weight, prev, size = self.parameters[index], self.prev[index], self.step_size[index]
+        weight, prev, size = self.weight(index), self.prev[index], self.step_size[index]
         first = ops.reshape(self.global_step, ()) <= 1
         agreement = gradient * prev
         turned = agreement < 0
@@ -244,7 +262,7 @@ class Rprop(Optimizer):
         s = ops.minimum(ops.maximum(ops.select(first, lr, size) * factor, self.least), self.most)
         g = ops.select(turned, 0.0, gradient)
         w = weight - ops.sign(g) * s
-        return ops.assign(prev, g), ops.assign(size, s), ops.assign(weight, w)
+        return ops.assign(prev, g), ops.assign(size, s), self.write(index, w)
 
 
 __all__ = ["FTRL", "Adadelta", "Adagrad", "ProximalAdagrad", "RMSProp", "Rprop"]

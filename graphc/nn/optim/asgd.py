@@ -7,7 +7,9 @@ from typing import Any
 from graphc import ops
 from graphc.nn import checks
 from graphc.nn.optim.base import Optimizer
-from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
+from graphc.nn.optim.sharding import by_element
+from graphc.ops.tensor.parameter import Parameter, ParameterTuple
+from graphc.ops.tensor.tensor import Tensor
 
 
 class ASGD(Optimizer):
@@ -45,8 +47,9 @@ class ASGD(Optimizer):
         done: Tensor = ops.depend(Tensor(True), self.step(gradients))
         return done
 
+    @by_element
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
-        weight, average = self.parameters[index], self.ax[index]
+        weight, average = self.weight(index), self.ax[index]
         mu, last_eta = self.mu[index], self.eta[index]
         t = ops.cast(ops.reshape(self.global_step, ()), "float32")
         eta = ops.select(t <= 1.0, lr, last_eta)
@@ -55,7 +58,7 @@ class ASGD(Optimizer):
         next_mu = 1.0 / ops.maximum(t - self.t0, 1.0)
         w = weight * kept - eta * gradient
         a = ops.select(first, w, average + (w - average) * mu)
-        return ops.assign(average, a), ops.assign(weight, w), ops.assign(last_eta, next_eta), ops.assign(mu, next_mu)
+        return ops.assign(average, a), self.write(index, w), ops.assign(last_eta, next_eta), ops.assign(mu, next_mu)
 
 
 __all__ = ["ASGD"]

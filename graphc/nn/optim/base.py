@@ -17,9 +17,15 @@ from graphc.nn.layer.container import CellList
 from graphc.nn.optim.gradients import checked
 from graphc.nn.optim.groups import Member, members
 from graphc.nn.optim.mindspore_base import MindSporeBase
+from graphc.nn.optim.places import EVERYWHERE, InRows, Place
 from graphc.nn.optim.rates import FixedRate, Rate, RateList, as_decay, as_rate, held
+from graphc.nn.optim.sharding import cuts
 from graphc.nn.rates.schedules import LearningRateSchedule
-from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
+from graphc.ops.functional import parts
+from graphc.ops.functional.rows import merged_rows
+from graphc.ops.tensor.parameter import Parameter, ParameterTuple
+from graphc.ops.tensor.rows import RowTensor
+from graphc.ops.tensor.tensor import Tensor
 
 
 class Optimizer(MindSporeBase, Cell):
@@ -47,6 +53,10 @@ class Optimizer(MindSporeBase, Cell):
     """
 
     region: Region | None = "optimizer"
+    #: The method that updates one parameter: of it `graphc.nn.optim.sharding` wants to know whether it goes by elements.
+    updates_by = "update"
+    #: Whether of a parameter with a RowTensor as its gradient only those rows move, and the states that belong to them.
+    lazy = False
 
     def __init__(self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0, loss_scale: float = 1.0) -> None:
         super().__init__(auto_prefix=False)
@@ -57,6 +67,7 @@ class Optimizer(MindSporeBase, Cell):
             owner, parameters, rate, as_decay(owner, weight_decay)
         )
         self.parameters = ParameterTuple(m.parameter for m in made)
+        self.cuts = cuts(self, self.parameters)
         self.global_step = Parameter(Tensor([0], "int32"), name="global_step", requires_grad=False)
         self.is_group_lr = any(m.rate is not None for m in made)
         self.dynamic_lr = any(not isinstance(r, float) for r in (rate, *(m.rate for m in made)) if r is not None)
@@ -101,14 +112,18 @@ class Optimizer(MindSporeBase, Cell):
             self._params[p.name] = p
 
     def state(self, prefix: str, init: str | float = "zeros", dtype: Any = None) -> ParameterTuple:
-        """A state tensor like each parameter, named `prefix.<parameter>`, filled with "zeros", "ones" or a number."""
+        """A state tensor like each parameter, named `prefix.<parameter>`, filled with "zeros", "ones" or a number.
+
+        Of a parameter whose updates are shared out it is this process's part.
+        """
         value = {"zeros": 0.0, "ones": 1.0}[init] if isinstance(init, str) else init
-        made = ParameterTuple(
-            Parameter(Tensor(np.full(p.shape, value), dtype or p.dtype), name=f"{prefix}.{p.name}", requires_grad=False)
-            for p in self.parameters
-        )
+        made = []
+        for p, cut in zip(self.parameters, self.cuts, strict=True):
+            array = np.full(p.shape if cut is None else cut.length, value)
+            made.append(Parameter(Tensor(array, dtype or p.dtype), name=f"{prefix}.{p.name}", requires_grad=False))
+            made[-1].cut = cut
         self._own(made)
-        return made
+        return ParameterTuple(made)
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
         """Put a prefix before the names of the state, and of the parameters that are optimized, as MindSpore does.
@@ -156,7 +171,7 @@ class Optimizer(MindSporeBase, Cell):
     def step(self, gradients: Any) -> tuple[Tensor, ...]:
         """Decay, centralize and scale the gradients, count the step, update every parameter."""
         grads = self.decay_weight(self.checked(gradients))
-        grads = self.scale_grad(self.gradients_centralization(grads))
+        grads = self.parts(self.scale_grad(self.gradients_centralization(grads)))
         rates = self.parameter_rates()
         ops.assign_add(self.global_step, 1)
         self.advance()
@@ -172,12 +187,39 @@ class Optimizer(MindSporeBase, Cell):
         """What `update` gets for a learning rate: what the state that changes once per step makes of it."""
         return lr
 
+    def place(self, gradient: Tensor) -> tuple[Place, Tensor]:
+        """Where a gradient moves its parameter, and the gradient there: everywhere, or where the optimizer is `lazy` and the
+        gradient a RowTensor only in its rows.
+        """
+        if not (self.lazy and isinstance(gradient, RowTensor)):
+            return EVERYWHERE, gradient
+        gradient = merged_rows(gradient)
+        return InRows(gradient.indices), gradient.values
+
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> Tensor | tuple[Tensor, ...]:
         """Write parameter `index` and its state. `lr` is the effective rate. Returns the results of the assignments.
 
-        Numbers without axes computed first and assignments made last leave the rest to one loop over the parameter.
+        Numbers without axes computed first and assignments made last leave the rest to one loop over the parameter. One that
+        is marked `by_element` can be shared out among processes.
         """
         raise ArgumentTypeError(f"{type(self).__name__} does not define update(index, gradient, lr)")
+
+    def parts(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """The gradients, of parameters whose updates are shared out this process's parts."""
+        pairs = zip(gradients, self.cuts, strict=True)
+        return tuple(g if cut is None else parts.take_part(g) for g, cut in pairs)
+
+    def weight(self, index: int, place: Place = EVERYWHERE) -> Tensor:
+        """Parameter `index` as `update` reads it: what stands at the place, or this process's part of the whole."""
+        p = self.parameters[index]
+        return place.read(p) if self.cuts[index] is None else parts.take_part(p)
+
+    def write(self, index: int, value: Tensor, place: Place = EVERYWHERE) -> Tensor:
+        """Write what `update` has made of `weight(index, place)`: everybody's parts become the parameter."""
+        p, cut = self.parameters[index], self.cuts[index]
+        if cut is None:
+            return place.write(p, value)
+        return ops.assign(p, parts.join_parts(ops.cast(value, p.dtype), cut.shape))
 
     # ---- rates and decays
 
@@ -260,7 +302,7 @@ class Optimizer(MindSporeBase, Cell):
         for g, p, decay in zip(gradients, self.parameters, self.parameter_decays(), strict=True):
             if isinstance(decay, Tensor):
                 decay = ops.cast(decay, p.dtype)
-            made.append(g if isinstance(decay, float) and decay == 0 else g + ops.cast(p * decay, g.dtype))
+            made.append(g if isinstance(decay, float) and decay == 0 else _decayed(g, p, decay))
         return tuple(made)
 
     def gradients_centralization(self, gradients: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -282,6 +324,14 @@ class Optimizer(MindSporeBase, Cell):
 
 def _as_rate_tensor(x: Tensor | float) -> Tensor:
     return x if isinstance(x, Tensor) else Tensor(x, "float32")
+
+
+def _decayed(gradient: Tensor, parameter: Parameter, decay: Tensor | float) -> Tensor:
+    if isinstance(gradient, RowTensor):
+        gradient = merged_rows(gradient)
+        rows = InRows(gradient.indices).read(parameter)
+        return gradient.with_values(gradient.values + ops.cast(rows * decay, gradient.dtype))
+    return gradient + ops.cast(parameter * decay, gradient.dtype)
 
 
 def _centralized(gradient: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from graphc import ops
 from graphc.nn import checks
 from graphc.nn.optim.adam import fraction, rest
 from graphc.nn.optim.base import Optimizer
+from graphc.nn.optim.sharding import by_element
 from graphc.ops.tensor.tensor import Tensor
 
 Decay = Tensor | float
@@ -19,6 +20,8 @@ def _number(x: Any) -> float:
 
 class _Decoupled(Optimizer):
     """Moments m and v of the gradient, kept in float32, and a weight decay that `decayed_update` applies."""
+
+    updates_by = "moved"
 
     # No __init__: subclasses outside graphc skip that of AdamWeightDecay for Optimizer's, and set these themselves, where
     # beta1, beta2 and eps may be tensors with one element.
@@ -42,15 +45,15 @@ class _Decoupled(Optimizer):
         numbers = {(id(rate), id(decay)): (rate, decay) for rate, decay in zip(rates, decays, strict=True)}
         shared = {key: self.shared(*pair) for key, pair in numbers.items()}
         made = []
-        for i, g in enumerate(grads):
+        for i, g in enumerate(self.parts(grads)):
             g32 = g if g.dtype == self.moments1[i].dtype else ops.cast(g, "float32")
             m = self.moments1[i] * beta1 + g32 * rest(beta1)
             v = self.moments2[i] * beta2 + ops.square(g32) * rest(beta2)
-            w = self.moved(self.parameters[i], m, v, shared[id(rates[i]), id(decays[i])])
+            w = self.moved(self.weight(i), m, v, shared[id(rates[i]), id(decays[i])])
             written = (
                 ops.assign(self.moments1[i], m),
                 ops.assign(self.moments2[i], v),
-                ops.assign(self.parameters[i], w),
+                self.write(i, w),
             )
             made.append(ops.depend(Tensor(True), written))
         return tuple(made)
@@ -94,6 +97,7 @@ class AdamWeightDecay(_Decoupled):
         super().__init__(learning_rate, params, weight_decay)
         self.hold_moments(beta1, beta2, eps, ("adam_m", "adam_v"))
 
+    @by_element
     def moved(self, weight: Tensor, m: Tensor, v: Tensor, shared: tuple[Any, ...]) -> Tensor:
         lr, decay = shared
         made: Tensor = weight - lr * self.decayed(m / (ops.sqrt(v) + self.eps), weight, decay)
@@ -132,6 +136,7 @@ class AdamW(_Decoupled):
         kept = None if spared else 1.0 - lr * decay
         return lr / self.correction(self.beta1), self.correction(self.beta2), kept
 
+    @by_element
     def moved(self, weight: Tensor, m: Tensor, v: Tensor, shared: tuple[Any, ...]) -> Tensor:
         rate, correction, kept = shared
         start = weight if kept is None else weight * kept

@@ -7,7 +7,8 @@ from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.nn import checks
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 def checked(owner: str, parameters: Sequence[Parameter], gradients: Any) -> tuple[Tensor, ...]:
@@ -31,7 +32,7 @@ def checked(owner: str, parameters: Sequence[Parameter], gradients: Any) -> tupl
     for p, g in zip(parameters, gradients, strict=True):
         if g.shape != p.shape:
             raise ShapeError(
-                f"{owner}: the gradient of {p.name} is {g.type}, the parameter {p.type}",
+                f"{owner}: the gradient of {p.name} is {g.tensor_type}, the parameter {p.tensor_type}",
                 loc=user_loc(),
                 help="differentiate for optimizer.parameters, in their order",
             )

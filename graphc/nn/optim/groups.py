@@ -11,7 +11,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.optim.rates import Decay, Rate, as_decay, as_rate
-from graphc.ops.tensor.tensor import Parameter
+from graphc.ops.tensor.parameter import Parameter
 
 KEYS = ("params", "lr", "weight_decay", "grad_centralization", "order_params")
 
@@ -85,7 +85,7 @@ def _list(owner: str, name: str, parameters: Any) -> list[Any]:
 def _check_parameter(owner: str, p: Any) -> None:
     if not isinstance(p, Parameter):
         raise ArgumentTypeError(f"{owner}: parameters must be Parameters, got {type(p).__name__}", loc=user_loc())
-    if not p.type.is_float:
+    if not p.tensor_type.is_float:
         raise ArgumentTypeError(
             f"{owner}: {checks.named(p)} cannot be trained: only float parameters have gradients",
             code="GC142",

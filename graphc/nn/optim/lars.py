@@ -9,7 +9,8 @@ from graphc import ops
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.optim.base import Optimizer
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 def _usual(parameter: Parameter) -> bool:

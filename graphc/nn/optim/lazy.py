@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from graphc.nn.optim.adam import Adam
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 class AdamOffload(Adam):
@@ -27,12 +28,13 @@ class AdamOffload(Adam):
 
 
 class LazyAdam(AdamOffload):
-    """Adam (MindSpore: nn.LazyAdam, which differs for sparse gradients only; here all gradients are dense). See Adam; the
-    powers of beta1 and beta2 have shape (1,).
+    """Adam that leaves alone what is not used (MindSpore: nn.LazyAdam): of a parameter whose gradient is a RowTensor only those
+    rows move, and the moments that belong to them; others as with Adam. See Adam; the powers of beta1 and beta2 have shape (1,).
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.lazy = True
         self.beta1_power = Parameter(Tensor([1.0]), name="beta1_power", requires_grad=False)
         self.beta2_power = Parameter(Tensor([1.0]), name="beta2_power", requires_grad=False)
 

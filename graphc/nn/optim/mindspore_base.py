@@ -10,7 +10,8 @@ from typing import Any
 from graphc import ops
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.primitives import AssignAdd
-from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
+from graphc.ops.tensor.parameter import Parameter, ParameterTuple
+from graphc.ops.tensor.tensor import Tensor
 
 
 class MindSporeBase:

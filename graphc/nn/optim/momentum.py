@@ -7,7 +7,9 @@ from typing import Any
 from graphc import ops
 from graphc.nn import checks
 from graphc.nn.optim.base import Optimizer
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.nn.optim.sharding import by_element
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 class Momentum(Optimizer):
@@ -35,12 +37,13 @@ class Momentum(Optimizer):
         self.use_nesterov = checks.boolean("Momentum", "use_nesterov", use_nesterov)
         self.moments = self.state("moments")
 
+    @by_element
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:
-        weight, moment = self.parameters[index], self.moments[index]
+        weight, moment = self.weight(index), self.moments[index]
         v = self.momentum * moment + gradient
         step = gradient + self.momentum * v if self.use_nesterov else v
         w = weight - lr * step
-        return ops.assign(moment, v), ops.assign(weight, w)
+        return ops.assign(moment, v), self.write(index, w)
 
 
 __all__ = ["Momentum"]

@@ -13,7 +13,8 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.rates.schedules import LearningRateSchedule
-from graphc.ops.tensor.tensor import Array, Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Array, Tensor
 
 #: A learning rate as checked: one number, one per step, or a formula.
 Rate = float | Array | LearningRateSchedule

@@ -8,7 +8,9 @@ from graphc import ops
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.nn import checks
 from graphc.nn.optim.base import Optimizer
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.nn.optim.sharding import by_element
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 class SGD(Optimizer):
@@ -41,14 +43,18 @@ class SGD(Optimizer):
         if self.nesterov and self.dampening:
             raise checks.wrong_value("SGD", "dampening", "0 with nesterov=True", dampening)
         self.has_momentum = value > 0
+        # A row without a gradient stays as it is.
+        self.lazy = not self.has_momentum
         self.momentum = Parameter(Tensor(value, "float32"), name="momentum", requires_grad=False)
         self.accum = self.state("accum")
         self.stat = self.state("stat", "ones")
 
+    @by_element
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> Tensor | tuple[Tensor, ...]:
-        weight, accum, stat = self.parameters[index], self.accum[index], self.stat[index]
         if not self.has_momentum:
-            return ops.assign(weight, weight - lr * gradient)
+            place, gradient = self.place(gradient)
+            return self.write(index, self.weight(index, place) - lr * gradient, place)
+        weight, accum, stat = self.weight(index), self.accum[index], self.stat[index]
         later = self.momentum * accum + (gradient * (1.0 - self.dampening) if self.dampening else gradient)
         first = stat > 0
         v = ops.select(first, gradient, later)
@@ -56,7 +62,7 @@ class SGD(Optimizer):
         w = weight - lr * step
         # 0 from the first step on: the same as a zero tensor, but made by the loop that reads it.
         done = ops.select(first, 0.0, stat)
-        return ops.assign(accum, v), ops.assign(stat, done), ops.assign(weight, w)
+        return ops.assign(accum, v), ops.assign(stat, done), self.write(index, w)
 
 
 __all__ = ["SGD"]

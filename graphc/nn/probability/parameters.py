@@ -9,7 +9,8 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.core import cast
 from graphc.ops.tensor.dtype import to_name
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 def parameter(owner: str, name: str, value: Any, dtype: str) -> Tensor | None:

@@ -30,7 +30,7 @@ class MicroBatch(Cell):
         rows = x.shape[0] if x.shape else 0
         if not x.shape or rows % self.micro_size:
             raise ShapeError(
-                f"GradAccumulationCell: axis 0 of an input {x.type} cannot be divided into {self.micro_size} equal parts",
+                f"GradAccumulationCell: axis 0 of an input {x.tensor_type} cannot be divided into {self.micro_size} equal parts",
                 loc=user_loc(),
                 help=f"make the batch a multiple of {self.micro_size}",
             )

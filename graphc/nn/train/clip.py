@@ -29,7 +29,7 @@ class ClipByNorm(Cell):
         self.axis = axis
 
     def construct(self, x: Tensor, clip_norm: Any) -> Tensor:
-        if not isinstance(x, Tensor) or not x.type.is_float:
+        if not isinstance(x, Tensor) or not x.tensor_type.is_float:
             raise checks.wrong_type("ClipByNorm", "x", "a float Tensor", x)
         x = ops.cast(x, "float32")
         limit = ops.cast(clip_norm, "float32")

@@ -14,7 +14,7 @@ import numpy as np
 
 from graphc.attached import attached
 from graphc.errors import GraphcError, LossScaleError, LossScaleWarning, stacklevel, user_loc
-from graphc.ops.tensor.tensor import Parameter
+from graphc.ops.tensor.parameter import Parameter
 
 #: The scale below which no manager goes.
 FLOOR = 1.0
@@ -69,7 +69,9 @@ class FloorWatch:
         return GraphcError(**self._parts(end))
 
     def _parts(self, end: str | None) -> dict[str, Any]:
-        broken = [p for p in self.trained if p.type.is_float and not np.isfinite(p.storage.astype(np.float32)).all()]
+        broken = [
+            p for p in self.trained if p.tensor_type.is_float and not np.isfinite(p.storage.astype(np.float32)).all()
+        ]
         details = [f"parameter {p.name!r} holds infinities or NaN" for p in sorted(broken, key=lambda p: p.name)[:4]]
         if not broken and self.count + self.fall >= self.step.storage.item() - 1:
             details.append("every step since the first has overflowed: the loss itself is not finite, or its gradient")

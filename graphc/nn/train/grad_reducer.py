@@ -12,7 +12,8 @@ from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.ops.declared.collective import WORLD
 from graphc.ops.functional.collective import all_reduce
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 class DistributedGradReducer(Cell):

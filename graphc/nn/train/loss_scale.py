@@ -18,7 +18,8 @@ from graphc.nn.train import floor
 from graphc.nn.train.wrap import TrainOneStepCell, check_loss
 from graphc.ops.functional.collective import all_reduce
 from graphc.ops.primitives.float_status import read_status
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import tensors
 
 

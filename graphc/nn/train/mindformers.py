@@ -12,7 +12,8 @@ from graphc.nn.cell.cell import Cell
 from graphc.nn.train.clip import ClipGradNorm
 from graphc.nn.train.loss_scale import DynamicLossScaleUpdateCell, TrainOneStepWithLossScaleCell
 from graphc.nn.train.wrap import check_loss
-from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
+from graphc.ops.tensor.parameter import Parameter, ParameterTuple
+from graphc.ops.tensor.tensor import Tensor
 
 _logger = logging.getLogger("graphc")
 

@@ -13,7 +13,8 @@ from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.train.grad_reducer import DistributedGradReducer
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
-from graphc.ops.tensor.tensor import Parameter, ParameterTuple, Tensor
+from graphc.ops.tensor.parameter import Parameter, ParameterTuple
+from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import map_tensors
 
 
@@ -33,11 +34,11 @@ def check_loss(owner: str, network: Cell, loss: Any) -> Tensor:
     """What a network returned, if it is one float tensor; else ArgumentTypeError GC151 that says what came
     back.
     """
-    if isinstance(loss, Tensor) and loss.type.is_float:
+    if isinstance(loss, Tensor) and loss.tensor_type.is_float:
         return loss
     made = type(network).__name__
     if isinstance(loss, Tensor):
-        held = f"{loss.type}, which has no gradient"
+        held = f"{loss.tensor_type}, which has no gradient"
     elif isinstance(loss, (tuple, list)):
         held = f"a {type(loss).__name__} of {len(loss)}: {', '.join(_kind(x) for x in loss[:6])}"
     else:
@@ -51,7 +52,7 @@ def check_loss(owner: str, network: Cell, loss: Any) -> Tensor:
 
 
 def _kind(x: Any) -> str:
-    return str(x.type) if isinstance(x, Tensor) else type(x).__name__
+    return str(x.tensor_type) if isinstance(x, Tensor) else type(x).__name__
 
 
 class WithLossCell(Cell):
@@ -90,7 +91,7 @@ class WithEvalCell(Cell):
         outputs = self._network(data)
         if self.add_cast_fp32:
             outputs = ops.cast(outputs, "float32")
-            label = ops.cast(label, "float32") if label.type.is_float else label
+            label = ops.cast(label, "float32") if label.tensor_type.is_float else label
         return self._loss_fn(outputs, label), outputs, label
 
 

@@ -5,6 +5,7 @@ Importing this package fills the registry.
 
 from graphc.ops.declared import (  # noqa: F401
     batching,
+    begun,
     casts,
     collective,
     complex,
@@ -20,6 +21,8 @@ from graphc.ops.declared import (  # noqa: F401
     log,
     matmul,
     order,
+    parts,
+    peers,
     pooling,
     random,
     reduce,

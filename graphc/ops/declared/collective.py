@@ -1,7 +1,7 @@
 """Collective ops: what the processes of a group do together. Every process must reach them in the same order.
 
 `size` is the group's number of processes, known when a Cell is traced. With one there is nobody to talk to: the result is x.
-Their lowering begins a collective and waits for it, and so do the ops that the pass `bucket_reductions` makes of AllReduces.
+Their lowering begins a collective and waits for it; `graphc.ops.declared.begun` has ops that do one of both.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 
 from graphc import processes
 from graphc.errors import ArgumentValueError, DTypeError, LoweringError, ShapeError
-from graphc.ir import NO_GRAD, REQUIRED, Builder, Gradient, NodeView, Sample, TensorType, Value, op
+from graphc.ir import Builder, Gradient, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Alias, Attrs, ByAttributes, Kernel, NoGrad, Operands, TypeRule, Types
 from graphc.ir.types import HALVES
 from graphc.ops.declared.batching import leading
-from graphc.ops.declared.rules import MOVED, Array, check_dtype, floats, integers
+from graphc.ops.declared.rules import MOVED, Array, floats, integers
 from graphc.processes import WORLD as WORLD
 
 REDUCTIONS = processes.REDUCTIONS
@@ -32,7 +32,7 @@ _MOST = (1 << 31) - 1
 # ---- types
 
 
-def _checked(name: str, x: TensorType, attrs: Attrs) -> None:
+def check_collective(name: str, x: TensorType, attrs: Attrs) -> None:
     size = attrs["size"]
     if type(size) is not int or size < 1:
         raise ArgumentValueError(f"{name}: size must be the group's number of processes, got {size!r}")
@@ -49,7 +49,7 @@ def _checked(name: str, x: TensorType, attrs: Attrs) -> None:
 
 def _same(name: str) -> TypeRule:
     def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-        _checked(name, types[0], attrs)
+        check_collective(name, types[0], attrs)
         return (types[0],)
 
     return infer
@@ -57,7 +57,7 @@ def _same(name: str) -> TypeRule:
 
 def _gathered(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x = types[0]
-    _checked("AllGather", x, attrs)
+    check_collective("AllGather", x, attrs)
     if not x.rank:
         raise ShapeError(f"AllGather: x is {x}, expected at least one axis: that is where the parts are joined")
     return (TensorType(x.dtype, (x.shape[0] * attrs["size"], *x.shape[1:])),)
@@ -65,7 +65,7 @@ def _gathered(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 def _scattered(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x, size = types[0], attrs["size"]
-    _checked("ReduceScatter", x, attrs)
+    check_collective("ReduceScatter", x, attrs)
     if not x.rank or x.shape[0] % size:
         raise ShapeError(f"ReduceScatter: x is {x}, its first axis cannot be cut into {size} equal parts")
     return (TensorType(x.dtype, (x.shape[0] // size, *x.shape[1:])),)
@@ -73,7 +73,7 @@ def _scattered(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 def _exchanged(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x, size = types[0], attrs["size"]
-    _checked("AllToAll", x, attrs)
+    check_collective("AllToAll", x, attrs)
     if not x.rank or x.shape[0] % size:
         raise ShapeError(f"AllToAll: x is {x}, its first axis cannot be cut into {size} equal parts")
     return (x,)
@@ -82,10 +82,12 @@ def _exchanged(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 # ---- what they compute
 
 
-def _call(kind: str, attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """A collective as the kernels know it, but for sizes."""
+def collective_call(kind: str, attrs: Mapping[str, Any], *, alone: bool = False) -> dict[str, Any]:
+    """A collective as the kernels know it, but for sizes. LoweringError for another number of processes than the group has;
+    where it may be `alone`, a process that has none beside it is taken for one of so many that have the same.
+    """
     group = processes.group(attrs["group"])
-    if group.size != attrs["size"]:
+    if group.size != attrs["size"] and not (alone and processes.started() is None):
         raise LoweringError(
             f"the graph is made for {attrs['size']} processes of group {attrs['group']!r}, which has {group.size}",
             help=f"run it by: mpiexec -n {attrs['size']} python ...",
@@ -93,20 +95,20 @@ def _call(kind: str, attrs: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "call": kind,
         "group": group.number,
-        "size": group.size,
+        "size": attrs["size"],
         "reduction": attrs.get("reduction", "sum"),
         "root": attrs.get("root", 0),
         "tag": attrs.get("tag", 0),
     }
 
 
-def _reference(kind: str, shape: Callable[[tuple[int, ...], int], tuple[int, ...]]) -> Callable[..., Array]:
+def collective_reference(kind: str, shape: Callable[[tuple[int, ...], int], tuple[int, ...]]) -> Callable[..., Array]:
     """The NumPy reference: by mpi4py, on several processes."""
 
     def ref(x: Array, **attrs: Any) -> Array:
         if attrs["size"] == 1:
             return x
-        call = _call(kind, attrs)
+        call = collective_call(kind, attrs, alone=True)
         half = x.dtype.name in HALVES and "reduction" in attrs
         given = np.ascontiguousarray(x.astype(np.float32) if half else x).reshape(-1)
         out = np.empty(shape(x.shape, attrs["size"]), given.dtype)
@@ -120,7 +122,7 @@ def _lowering(kind: str, dtypes: tuple[str, ...]) -> ByAttributes:
     def calls(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
         (x,), (out,), request = inputs, outputs, k.temp(REQUEST)
         sizes = {"dtype": x.type.dtype, "count": x.type.size, "received": out.type.size}
-        k.call("collective_start", (x,), (out, request), **_call(kind, attrs), **sizes)
+        k.call("collective_start", (x,), (out, request), **collective_call(kind, attrs), **sizes)
         k.call("collective_wait", (request, x), (out,), **sizes, in_place=True)
 
     several = Kernel(calls, dtypes)
@@ -186,7 +188,7 @@ def _collective(
         "x",
         attrs={**(attrs or {}), "group": WORLD, "size": 1},
         infer=infer,
-        ref=_reference(kind, shape),
+        ref=collective_reference(kind, shape),
         grad=grad,
         lower=_lowering(kind, _REDUCED if reduces else _MOVED),
         batch=leading if mapped else None,
@@ -247,84 +249,4 @@ _collective(
     "x reduced over the processes of a group, in the process `root`; zeros in the others",
     attrs={"reduction": "sum", "root": 0},
     mapped=True,
-)
-
-# ---- begun and waited for apart
-
-
-_BEGUN = ("float32", "float64")
-
-
-def _begun(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    if not types or any(t.dtype != types[0].dtype for t in types):
-        raise DTypeError(
-            f"AllReduceStart: got {', '.join(map(str, types)) or 'nothing'}, expected tensors of one dtype"
-        )
-    joined = TensorType(types[0].dtype, (sum(t.size for t in types),))
-    _checked("AllReduceStart", joined, attrs)
-    return joined, REQUEST
-
-
-def _start(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    pending, request = outputs
-    at = 0
-    for x in inputs:
-        k.copy(x, pending, (x.type.size,), 0, (1,), at, (1,))
-        at += x.type.size
-    if attrs["size"] == 1:
-        k.fill(request, 0)
-        return
-    params = {**_call("all_reduce", attrs), "dtype": pending.type.dtype, "count": at, "received": at}
-    k.call("collective_start", (), (pending, request), **params, in_place=True)
-
-
-def _start_ref(*xs: Array, **attrs: Any) -> tuple[Array, Array]:
-    total = _reference("all_reduce", lambda shape, size: shape)(np.concatenate([x.reshape(-1) for x in xs]), **attrs)
-    return total, np.zeros(REQUEST.shape, np.int64)
-
-
-op(
-    "AllReduceStart",
-    "*xs",
-    attrs={"reduction": REQUIRED, "group": REQUIRED, "size": REQUIRED},
-    infer=_begun,
-    ref=_start_ref,
-    grad=NO_GRAD,
-    lower=Kernel(_start, _BEGUN),
-    effect=True,
-    rush=-1,
-    samples=lambda: [
-        Sample((floats(3, 5), floats(7)), {"reduction": "sum", "group": WORLD, "size": 1}),
-        Sample((floats(2),), {"reduction": "sum", "group": WORLD, "size": 1}),
-    ],
-    doc="begins the AllReduce of tensors that are joined, each flat: the place of the result, and MPI's request. Runs as soon as"
-    " they are there",
-)
-
-
-def _waited(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    check_dtype("AllReduceWait", "pending", types[0], _BEGUN)
-    if types[1] != REQUEST:
-        raise DTypeError(f"AllReduceWait: request is {types[1]}, expected what AllReduceStart gives, {REQUEST}")
-    return (types[0],)
-
-
-def _wait(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    out = outputs[0]
-    if attrs["size"] > 1:
-        k.call("collective_wait", (inputs[1],), (out,), dtype=out.type.dtype, received=out.type.size, in_place=True)
-
-
-op(
-    "AllReduceWait",
-    "pending request",
-    attrs={"size": REQUIRED},
-    infer=_waited,
-    ref=lambda pending, request, size: pending,
-    grad=NO_GRAD,
-    lower=Kernel(_wait, _BEGUN, in_place=True),
-    effect=True,
-    rush=1,
-    samples=lambda: [Sample((floats(6), np.zeros(REQUEST.shape, np.int64)), {"size": 1})],
-    doc="the result of an AllReduce that has begun, in the place that it was given. Runs as late as it can",
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from graphc.errors import DTypeError, ShapeError
 from graphc.ir import REQUIRED, Builder, Graph, Node, NodeView, TensorType, Value, inline, op
 from graphc.ir.op import Attrs, Structural, Types
+from graphc.ops.declared import padding
 from graphc.ops.declared.batching import Mapped
 
 
@@ -128,6 +129,7 @@ op(
     lower=Structural(),
     jvp=_if_jvp,
     batch=_if_batch,
+    pad=padding.branches,
     check=check_closed,
     effect=True,
     doc="the results of subgraph `then` or `else`, which see only the captures; just one of them runs",
@@ -323,6 +325,7 @@ op(
     lower=Structural(),
     jvp=_while_jvp,
     batch=_while_batch,
+    pad=padding.turns,
     check=check_closed,
     effect=True,
     doc="the first `carried` operands, replaced by the results of subgraph `body` as long as `cond` gives true; both see the"

@@ -13,7 +13,7 @@ from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import Geometry
 from graphc.ir.op import Attrs, BatchRule, Kernel, TypeRule, Types
 from graphc.ir.types import FLOATS
-from graphc.ops.declared import doubles
+from graphc.ops.declared import doubles, padding
 from graphc.ops.declared.batching import Mapped, folding, loop
 from graphc.ops.declared.rules import Array, check_dtype, floats, same_dtype
 from graphc.ops.declared.windows import output_plane, windows
@@ -199,6 +199,7 @@ def _declare(
             double=doubles.convolve,
         ),
         batch=batches.convolve,
+        pad=padding.rows(0),
         samples=lambda: _samples(cases, "x", "w"),
         doc=doc,
     )

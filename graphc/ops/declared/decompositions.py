@@ -1,4 +1,4 @@
-"""Matrix functions that need an iteration: singular values, the pseudoinverse, the exponential. By NumPy, without kernels.
+"""Functions of matrices that need an iteration: eigenvalues, singular values, pseudoinverse, exponential. By NumPy, eager only.
 
 All act on the last two axes.
 """
@@ -14,7 +14,8 @@ import numpy as np
 from graphc.errors import GradientError, ShapeError
 from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.op import Attrs, Types
-from graphc.ir.types import FLOATS
+from graphc.ir.types import COMPLEX, FLOATS
+from graphc.ops.declared.complex import WHOLE, complexes
 from graphc.ops.declared.rules import Array, check_dtype, floats
 
 _DTYPES = ("float32", "float64")
@@ -151,6 +152,40 @@ op(
         Sample((floats(5, 3),), {"full_matrices": True}),
     ],
     doc="(q, r) with x = q r, orthonormal columns of q and upper triangular r. The gradient is NaN where x has not full rank",
+)
+
+# ---- eigenvalues
+
+
+def _eig_types(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    (x,) = types
+    _matrices("Eig", x, square=True, dtypes=(*_DTYPES, *COMPLEX))
+    dtype = WHOLE.get(x.dtype, x.dtype)
+    return TensorType(dtype, x.shape[:-1]), TensorType(dtype, x.shape)
+
+
+def _eig(x: Array) -> tuple[Array, Array]:
+    whole = np.result_type(x.dtype, np.complex64)
+    try:
+        values, vectors = np.linalg.eig(x)
+    except np.linalg.LinAlgError:  # Not finite, or no convergence.
+        return np.full(x.shape[:-1], np.nan, whole), np.full(x.shape, np.nan, whole)
+    return values.astype(whole), vectors.astype(whole)
+
+
+op(
+    "Eig",
+    "x",
+    infer=_eig_types,
+    ref=_eig,
+    samples=lambda: [
+        Sample((floats(3, 3),)),
+        Sample((complexes(2, 4, 4),)),
+        Sample((np.full((2, 2), np.nan, np.float32),)),
+        Sample((floats(0, 2, 2),)),
+    ],
+    doc="(w, v), complex: x v = v diag(w) with columns of v of length 1, by NumPy, in no order; NaN where x is not finite."
+    " It has no gradient, as MindSpore's",
 )
 
 # ---- singular values

@@ -1,4 +1,4 @@
-"""float64 where float32 has kernels of its own: products, convolutions, pools and softmax as plain loops over their sums."""
+"""float64 where float32 has kernels of its own: convolutions, pools and softmax as plain loops over their sums."""
 
 from __future__ import annotations
 
@@ -22,29 +22,6 @@ def _product(e: ExpressionBuilder, x: Handle, y: Handle) -> Handle:
 
 def _same(e: ExpressionBuilder, x: Handle) -> Handle:
     return x
-
-
-# ---- matrix products
-
-
-def matmul(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    """Domain (*lead, m, k, n), so that n, which is contiguous most often, is the axis of the vectors."""
-    out = outputs[0].type.shape
-    *lead, m, n = out
-    terms = inputs[0].type.shape[-2 if attrs["transpose_a"] else -1]
-    (x, *xs), (y, *ys), (z, *zs) = (_matrix(v) for v in (*inputs, *outputs))
-    xs = [*xs[:-2], xs[-1], xs[-2]] if attrs["transpose_a"] else xs
-    ys = [*ys[:-2], ys[-1], ys[-2]] if attrs["transpose_b"] else ys
-    target = Walk(outputs[0], z, (*zs[:-1], 0, zs[-1]))
-    left, right = Walk(inputs[0], x, (*xs, 0)), Walk(inputs[1], y, (*ys[:-2], 0, *ys[-2:]))
-    k.loop(_product, (left, right), target, (*lead, m, terms, n), combine="sum", axes=(len(lead) + 1,))
-
-
-def _matrix(operand: Operand) -> tuple[int, ...]:
-    """Offset and strides of an operand, which may be a view."""
-    if operand.view is None:
-        return (0, *contiguous_strides(operand.type.shape))
-    return (operand.view.offset, *operand.view.strides)
 
 
 # ---- windows

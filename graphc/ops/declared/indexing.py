@@ -11,6 +11,7 @@ from graphc.errors import ArgumentValueError, ShapeError
 from graphc.ir import NO_GRAD, REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle
 from graphc.ir.op import Attrs, Kernel, Operands, Scalar, Types
+from graphc.ops.declared import padding
 from graphc.ops.declared.batching import Mapped, leading, rows_in_one
 from graphc.ops.declared.rules import MOVED, Array, booleans, check_dtype, floats, integers, same_dtype
 
@@ -179,6 +180,7 @@ op(
     grad=lambda g, n, dy: [g.GatherGrad(dy, n.indices, shape=n.type(n.x).shape, axis=n.axis), None],
     lower=Kernel(_gather_lower, MOVED),
     batch=_gather_batch,
+    pad=padding.gathered,
     samples=lambda: [
         Sample((floats(9, 17), integers(4, 3, low=0, high=8)), grad=(0,)),
         Sample((floats(3, 5, 2), integers(7, low=-1, high=5, dtype="int64")), {"axis": 1}, grad=(0,)),
@@ -269,14 +271,16 @@ def _factor_grad(g: Builder, n: NodeView, dy: Value) -> Value:
 def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     x, indices, axis = inputs[0].type, inputs[1].type, attrs["axis"]
     if not indices.size or not inputs[2].type.size:
-        k.duplicate(inputs[0], outputs[0])
+        if inputs[0].buffer != outputs[0].buffer:
+            k.duplicate(inputs[0], outputs[0])
         return
     if x.dtype in ("int8", "int16", "uint8", "uint16") and attrs["mode"] != "update":
         _scatter_wide(k, inputs, outputs, attrs)
         return
+    over = inputs[0].buffer == outputs[0].buffer
     k.call(
         "scatter",
-        inputs,
+        inputs[over:],
         outputs,
         outer=math.prod(x.shape[:axis]),
         size=x.shape[axis],
@@ -285,6 +289,7 @@ def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) ->
         dtype=x.dtype,
         index_dtype=indices.dtype,
         mode=attrs["mode"],
+        **({"in_place": True} if over else {}),
     )
 
 
@@ -324,7 +329,8 @@ op(
     infer=_infer,
     ref=_ref,
     grad=_grad,
-    lower=Kernel(_lower, MOVED),
+    # Sums of many terms are made in memory of their own, in float64.
+    lower=Kernel(_lower, MOVED, over=lambda attrs: attrs["mode"] == "update"),
     batch=_scatter_batch,
     samples=_samples,
     doc="x with rows along an axis replaced (`update`: the last one wins), or combined (`add`, `mul`, `max`, `min`), in the"

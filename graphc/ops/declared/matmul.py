@@ -12,7 +12,7 @@ from graphc.ir import Builder, Gradient, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, Operand
 from graphc.ir.op import Attrs, Kernel, Operands, TypeRule, Types
 from graphc.ir.types import COMPLEX, FLOATS
-from graphc.ops.declared import doubles
+from graphc.ops.declared import padding
 from graphc.ops.declared.batching import Mapped, leading
 from graphc.ops.declared.rules import Array, check_dtype, floats, same_dtype
 
@@ -88,12 +88,16 @@ def _grad(name: str) -> Gradient:
 
 
 def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    """Operands may be views; a result whose columns are contiguous is that of the transposed product B' A'."""
+    """Operands may be views; a result whose columns are contiguous is that of the transposed product B' A'. So is a column."""
     m, kk, _, n = _sides([x.type for x in inputs], attrs)
     (a, ta), (b, tb), (c, turned) = (_matrix(x) for x in (*inputs, *outputs))
     ta, tb = ta ^ attrs["transpose_a"], tb ^ attrs["transpose_b"]
     if turned:
         inputs, a, b, ta, tb, m, n = inputs[::-1], b, a, not tb, not ta, n, m
+    if a is b is c is None and n == 1:  # A column is a row of the transposed product.
+        inputs, ta, tb, m, n = inputs[::-1], False, not ta, n, m
+    elif a is None and m == 1:
+        ta = False
     axes = outputs[0].type.shape[:-2]
     views = {name: x for name, x in (("a", a), ("b", b), ("c", c)) if x is not None}
     k.call(
@@ -107,6 +111,7 @@ def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) ->
         tb=tb,
         accumulate=False,
         batch=math.prod(axes),
+        **({"dtype": "float64"} if outputs[0].type.dtype == "float64" else {}),
         **({"axes": axes} if views else {}),
         **views,
     )
@@ -165,8 +170,9 @@ for _name, _batched, _lead in _FAMILY:
         infer=_infer(_name, _batched),
         ref=_ref,
         grad=_grad(_name),
-        lower=Kernel(_lower, double=doubles.matmul),
+        lower=Kernel(_lower, double=_lower),
         batch=leading if _batched else _batch,
+        pad=padding.product,
         samples=partial(_samples, _lead),
         doc="matrix product" + (" per leading index" if _batched else ""),
     )

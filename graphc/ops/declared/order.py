@@ -11,6 +11,7 @@ from graphc.ir import NO_GRAD, Sample, TensorType, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, Operands, Types
 from graphc.ir.types import HALVES
+from graphc.ops.declared import padding
 from graphc.ops.declared.batching import leading
 from graphc.ops.declared.rules import check_dtype, floats, integers, same_dtype
 
@@ -97,6 +98,7 @@ op(
     grad=NO_GRAD,
     lower=Kernel(_argsort_lower, RANKED),
     batch=leading,
+    pad=padding.sorted_rows,
     samples=lambda: [
         Sample((_rows(),)),
         Sample((_rows(),), {"descending": True}),

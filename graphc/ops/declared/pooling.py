@@ -13,7 +13,7 @@ from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, KernelRule, Operands, TypeRule, Types
 from graphc.ir.types import FLOATS
-from graphc.ops.declared import doubles
+from graphc.ops.declared import doubles, padding
 from graphc.ops.declared.batching import folding
 from graphc.ops.declared.rules import Array, check_dtype, exact_sum, floats, same_dtype
 from graphc.ops.declared.windows import Pair, output_plane, windows
@@ -171,6 +171,7 @@ op(
     grad=lambda g, n, dy: [g.MaxPoolGrad(n.x, dy, **_pool_attrs(n))],
     lower=Kernel(_pool_lower("max_pool"), double=doubles.max_pool),
     batch=folding(),
+    pad=padding.rows(0, 1),
     samples=lambda: _pool_samples({}, False),
     doc="largest pixel of each window, padding left out; NaN if there is one",
 )
@@ -197,6 +198,7 @@ op(
     grad=lambda g, n, dy: [g.AvgPoolGrad(dy, shape=n.type(n.x).shape, **_pool_attrs(n))],
     lower=Kernel(_pool_lower("avg_pool"), double=doubles.avg_pool),
     batch=folding(),
+    pad=padding.rows(0, 1),
     samples=lambda: (s for flag in (True, False) for s in _pool_samples({"count_include_pad": flag}, False)),
     doc="mean of each window; count_include_pad says whether padding counts",
 )

@@ -14,6 +14,7 @@ from graphc.ir import NO_GRAD, REQUIRED, Builder, Gradient, NodeView, Sample, Te
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, NoGrad, Operands, Reduce, TypeRule, Types
 from graphc.ir.types import COMPLEX, FLOATS
+from graphc.ops.declared import padding
 from graphc.ops.declared.batching import along
 from graphc.ops.declared.rules import (
     NUMERIC,
@@ -210,6 +211,7 @@ op(
     grad=NO_GRAD,
     lower=Kernel(_arg_lower, _RANKED),
     batch=along("axis"),
+    pad=padding.largest,
     samples=lambda: [
         Sample((floats(5, 33),), {"axis": 1}),
         Sample((floats(5, 33),), {"axis": 0, "dtype": "int64"}),

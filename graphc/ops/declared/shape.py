@@ -11,6 +11,7 @@ from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle
 from graphc.ir.op import Alias, Attrs, Kernel, Operands, Scalar, Strided, Types
 from graphc.ir.types import contiguous_strides
+from graphc.ops.declared import padding
 from graphc.ops.declared.batching import SIZE, Mapped, along, prefixed
 from graphc.ops.declared.rules import MOVED, Array, booleans, broadcast_shape, floats, integers, same_dtype, unbroadcast
 
@@ -35,6 +36,7 @@ op(
     grad=lambda g, n, dy: [g.Reshape(dy, shape=n.type(n.x).shape)],
     lower=Alias(),
     batch=prefixed(shape=SIZE),
+    pad=padding.reshape,
     samples=lambda: [
         Sample((floats(3, 4, 5),), {"shape": (12, 5)}, grad=(0,)),
         Sample((floats(1),), {"shape": ()}, grad=(0,)),
@@ -65,6 +67,7 @@ op(
     grad=lambda g, n, dy: [g.Transpose(dy, perm=tuple(sorted(range(len(n.perm)), key=n.perm.__getitem__)))],
     lower=Strided(_transpose_access),
     batch=lambda g, m: m.again(*m.inputs, perm=(0, *(i + 1 for i in m.perm))),
+    pad=lambda p: [tuple(p.axes[0][i] for i in p.node.attrs["perm"])],
     samples=lambda: [
         Sample((floats(17, 5),), {"perm": (1, 0)}, grad=(0,)),
         Sample((floats(2, 3, 4),), {"perm": (2, 0, 1)}, grad=(0,)),
@@ -102,6 +105,7 @@ op(
     grad=lambda g, n, dy: [unbroadcast(g, dy, n.x)],
     lower=Scalar(_broadcast_scalar),
     batch=_broadcast_batch,
+    pad=padding.broadcast,
     samples=lambda: [
         Sample((floats(3, 1),), {"shape": (2, 3, 19)}, grad=(0,)),
         Sample((floats(),), {"shape": (4,)}, grad=(0,)),
@@ -147,6 +151,7 @@ op(
     grad=lambda g, n, dy: [g.SliceGrad(dy, shape=n.type(n.x).shape, begin=n.begin, step=n.step)],
     lower=Strided(_slice_access),
     batch=prefixed(begin=0, size=SIZE, step=1),
+    pad=padding.window,
     samples=lambda: [
         Sample((floats(6, 35),), {"begin": (1, 3), "size": (4, 20), "step": (1, 1)}, grad=(0,)),
         Sample((floats(6, 35),), {"begin": (0, 34), "size": (3, 12), "step": (2, -3)}, grad=(0,)),
@@ -214,6 +219,7 @@ op(
     ],
     lower=Kernel(_pad_lower, MOVED),
     batch=prefixed(paddings=(0, 0)),
+    pad=padding.bordered,
     samples=lambda: [
         Sample((floats(3, 17),), {"paddings": ((1, 0), (2, 3))}, grad=(0,)),
         Sample((floats(4),), {"paddings": ((0, 0),), "value": 7.0}, grad=(0,)),
@@ -270,6 +276,7 @@ op(
     grad=_concat_grad,
     lower=Kernel(_concat_lower, MOVED),
     batch=along("axis"),
+    pad=padding.joined,
     samples=lambda: [
         Sample((floats(2, 5), floats(2, 17)), {"axis": 1}, grad=(0, 1)),
         Sample((floats(2, 3), floats(1, 3), floats(4, 3)), {"axis": 0}, grad=(0, 2)),

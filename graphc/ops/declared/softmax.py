@@ -9,7 +9,7 @@ from graphc.ir import Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, KernelRule, Operands, TypeRule, Types
 from graphc.ir.types import FLOATS
-from graphc.ops.declared import doubles
+from graphc.ops.declared import doubles, padding
 from graphc.ops.declared.batching import folding, leading
 from graphc.ops.declared.rules import Array, check_dtype, exact_sum, floats, integers, same_dtype
 
@@ -57,6 +57,7 @@ op(
     grad=lambda g, n, dy: [g.SoftmaxGrad(n.out(), dy)],
     lower=Kernel(_rows_lower("softmax"), double=doubles.softmax),
     batch=leading,
+    pad=padding.softmax,
     samples=lambda: _rows_samples(1),
     doc="exp(x) / sum exp(x) over the last axis",
 )
@@ -94,6 +95,7 @@ op(
     grad=lambda g, n, dy: [g.LogSoftmaxGrad(n.out(), dy)],
     lower=Kernel(_rows_lower("log_softmax"), double=doubles.log_softmax),
     batch=leading,
+    pad=padding.softmax,
     samples=lambda: _rows_samples(1),
     doc="x - log(sum exp(x)) over the last axis",
 )
@@ -220,6 +222,7 @@ op(
     grad=_entropy_grad,
     lower=Kernel(_entropy_lower(True), double=doubles.sparse_cross_entropy),
     batch=folding(0, 1),
+    pad=padding.rows(0),
     samples=lambda: [
         Sample((floats(6, 10), integers(6, low=0, high=9)), grad=(0,)),
         Sample((floats(3, 37), integers(3, low=0, high=36, dtype="int64")), grad=(0,)),
@@ -237,6 +240,7 @@ op(
     grad=_entropy_grad,
     lower=Kernel(_entropy_lower(False), double=doubles.cross_entropy),
     batch=folding(0, 1),
+    pad=padding.rows(0),
     samples=lambda: [
         Sample((floats(6, 10), _probabilities(6, 10)), grad=(0,)),
         Sample((floats(2, 35), _probabilities(2, 35) * 2), note="labels that do not sum to one"),

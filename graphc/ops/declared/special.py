@@ -16,6 +16,7 @@ from graphc.errors import MissingPackageError, user_loc
 from graphc.ir import NO_GRAD, REQUIRED, Builder, Gradient, NodeView, Sample, Value, op
 from graphc.ir.op import Alias, NoGrad
 from graphc.ir.types import FLOATS
+from graphc.ops.declared import padding
 from graphc.ops.declared.rules import Array, elementwise, floats, unbroadcast
 
 
@@ -288,6 +289,7 @@ op(
     ref=lambda x: x,
     grad=None,
     lower=Alias(),
+    pad=padding.alike,
     samples=lambda: [Sample((floats(3, 7),))],
     doc="x as it is. It has no gradient: the function that takes it has no derivative for this operand",
 )

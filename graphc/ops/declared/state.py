@@ -11,7 +11,7 @@ from graphc.ir import NO_GRAD, REQUIRED, Builder, Graph, Node, Sample, TensorTyp
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle, Operand
 from graphc.ir.op import Alias, Attrs, Kernel, Operands, Scalar, Structural, Types
 from graphc.ir.types import FLOATS
-from graphc.ops.declared import overflow_rules
+from graphc.ops.declared import overflow_rules, padding
 from graphc.ops.declared.batching import Mapped, leading
 from graphc.ops.declared.rules import Array, floats, integers
 
@@ -93,6 +93,7 @@ op(
     grad=lambda g, n, dy: [dy],
     lower=Alias(),
     batch=_depend_batch,
+    pad=padding.alike,
     effect=True,
     samples=lambda: [Sample((floats(4, 5),), grad=(0,)), Sample((integers(),))],
     doc="x, not before the nodes it is `after`",
@@ -106,6 +107,7 @@ op(
     grad=NO_GRAD,
     lower=Alias(),
     batch=leading,
+    pad=padding.alike,
     samples=lambda: [Sample((floats(4, 5),))],
     doc="x as a constant of differentiation",
 )
@@ -167,6 +169,7 @@ op(
     grad=NO_GRAD,
     lower=Kernel(_status_lower, ("int32", "float32")),
     batch=_status_batch,
+    pad=padding.one_value,
     check=overflow_rules.problems,
     effect=True,
     doc="true when the status is set or any element of `outs` is infinite or NaN",
@@ -219,6 +222,7 @@ op(
     grad=NO_GRAD,
     lower=Kernel(_finite_lower, ("float32", "float64")),
     batch=_finite_batch,
+    pad=padding.one_value,
     samples=lambda: [
         Sample((floats(3, 40), floats(2))),
         Sample((floats(3, 40), _WITH_INF)),
@@ -248,6 +252,7 @@ op(
     "*operands",
     attrs={"ys": REQUIRED, "wrt": REQUIRED, "names": ()},
     infer=_grad_infer,
+    pad=padding.differentiated,
     doc="gradients of the first `ys` operands, weighted by the next `ys` (sens), for the values wrt[i] of the rest (cut)."
     " The autodiff pass walks from the ys back to the cut and replaces the node",
 )

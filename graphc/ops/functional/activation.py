@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
-from graphc.ir.types import FLOATS
+from graphc.ir.types import FLOATS, HALVES
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.clipping import clamp
-from graphc.ops.functional.core import Number, call, cast, real_only
+from graphc.ops.functional.core import Number, call, cast, cast_to, real_only
 from graphc.ops.functional.elementwise import (
     abs_,
     erf,
@@ -34,9 +34,9 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 def _float(op: str, x: Tensor) -> Tensor:
     x = as_tensor(x, f"{op}: x")
-    if x.type.dtype not in FLOATS:
+    if x.tensor_type.dtype not in FLOATS:
         raise DTypeError(
-            f"{op}: x is {x.type}, expected a float tensor", loc=user_loc(), help="ops.cast(x, graphc.float32)"
+            f"{op}: x is {x.tensor_type}, expected a float tensor", loc=user_loc(), help="ops.cast(x, graphc.float32)"
         )
     return x
 
@@ -45,18 +45,27 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x Phi(x) with the normal distribution function Phi; by "tanh": x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
     (Hendrycks and Gimpel, 2016).
     """
-    x = _float("gelu", input)
+    given = _float("gelu", input)
+    x = _wide(given)
     if approximate == "none":
-        return x * 0.5 * (erf(x * math.sqrt(0.5)) + 1.0)
-    if approximate == "tanh":
-        return x * 0.5 * (tanh((x + x * x * x * 0.044715) * math.sqrt(2 / math.pi)) + 1.0)
-    raise ArgumentValueError(f"gelu: approximate must be 'none' or 'tanh', got {approximate!r}", loc=user_loc())
+        made = x * 0.5 * (erf(x * math.sqrt(0.5)) + 1.0)
+    elif approximate == "tanh":
+        made = x * 0.5 * (tanh((x + x * x * x * 0.044715) * math.sqrt(2 / math.pi)) + 1.0)
+    else:
+        raise ArgumentValueError(f"gelu: approximate must be 'none' or 'tanh', got {approximate!r}", loc=user_loc())
+    return cast_to(made, given.tensor_type.dtype)
+
+
+def _wide(x: Tensor) -> Tensor:
+    """x, in float32 if it is half as wide: there squares overflow, and sums of nearly opposite numbers keep no digits."""
+    return cast_to(x, "float32") if x.tensor_type.dtype in HALVES else x
 
 
 def fast_gelu(x: Tensor) -> Tensor:
     """x / (1 + exp(-1.702 |x|)) exp(0.851 (x - |x|)), which is x sigmoid(1.702 x)."""
-    x = _float("fast_gelu", x)
-    return x * sigmoid(x * 1.702)
+    given = _float("fast_gelu", x)
+    wide = _wide(given)
+    return cast_to(wide * sigmoid(wide * 1.702), given.tensor_type.dtype)
 
 
 def _negative_part(x: Tensor) -> Tensor:
@@ -94,7 +103,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     x = _float("prelu", input)
     channels = x.shape[1] if x.ndim > 1 else 1
     if weight.ndim != 1 or weight.size not in (1, channels):
-        raise ShapeError(f"prelu: weight is {weight.type}, expected one number or one per channel of {x.type}")
+        raise ShapeError(
+            f"prelu: weight is {weight.tensor_type}, expected one number or one per channel of {x.tensor_type}"
+        )
     shape = tuple(weight.size if i == 1 else 1 for i in range(x.ndim)) if weight.size > 1 else (1,) * x.ndim
     return select(greater(x, 0.0), x, x * reshape(weight, shape))
 
@@ -187,7 +198,7 @@ def glu(x: Tensor, axis: int = -1) -> Tensor:
     real_only("glu", x)
     at = check_axis("glu", axis, x.ndim)
     if x.shape[at] % 2:
-        raise ShapeError(f"glu: axis {axis} of {x.type} cannot be halved", loc=user_loc())
+        raise ShapeError(f"glu: axis {axis} of {x.tensor_type} cannot be halved", loc=user_loc())
     a, b = split(x, x.shape[at] // 2, at)
     return a * sigmoid(b)
 

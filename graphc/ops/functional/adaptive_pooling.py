@@ -71,7 +71,7 @@ def _sizes(owner: str, x: Tensor, output_size: Any, axes: int) -> tuple[int | No
     if any(s is not None and s < 1 for s in sizes):
         raise ArgumentValueError(f"{owner}: output_size must be positive, got {output_size!r}", loc=user_loc())
     if x.ndim not in (axes + 1, axes + 2):
-        raise ShapeError(f"{owner}: x is {x.type}, expected {axes + 1} or {axes + 2} axes", loc=user_loc())
+        raise ShapeError(f"{owner}: x is {x.tensor_type}, expected {axes + 1} or {axes + 2} axes", loc=user_loc())
     return sizes
 
 

@@ -51,7 +51,7 @@ def round_(input: Operand, *, decimals: int = 0) -> Tensor:
 def floor_div(input: Operand, other: Operand) -> Tensor:
     """x / y rounded down; x / 0 is 0 for integers. A bool tensor and a Python bool give bool, as in MindSpore."""
     a, b = pair("FloorDiv", input, other)
-    if a.type.dtype == "bool":
+    if a.tensor_type.dtype == "bool":
         return cast_to(call("FloorDiv", cast_to(a, "int32"), cast_to(b, "int32")), "bool")
     return call("FloorDiv", a, b)
 
@@ -67,7 +67,7 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
             raise refusal("div", "rounding_mode", rounding_mode, None, "floor", "trunc")
         return (floor_div if rounding_mode == "floor" else truncate_div)(input, other)
     a, b = as_tensor(input), as_tensor(other)
-    if {a.type.dtype, b.type.dtype}.isdisjoint((*FLOATS, *COMPLEX)):
+    if {a.tensor_type.dtype, b.tensor_type.dtype}.isdisjoint((*FLOATS, *COMPLEX)):
         return call("Div", cast_to(a, "float32"), cast_to(b, "float32"))
     return call("Div", *pair("Div", input, other))
 
@@ -97,7 +97,7 @@ def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
 def trunc(input: Operand) -> Tensor:
     """x without its fraction; integers as they are."""
     x = as_tensor(input)
-    return x.value() if x.type.dtype in INTEGERS else call("Trunc", x)
+    return x.value() if x.tensor_type.dtype in INTEGERS else call("Trunc", x)
 
 
 @method()
@@ -131,9 +131,9 @@ def nan_to_num(
     """x with NaN replaced (by 0) and infinities (by the largest finite numbers of its dtype)."""
     import numpy as np
 
-    if input.type.dtype in ("bool", *INTEGERS):
+    if input.tensor_type.dtype in ("bool", *INTEGERS):
         return input.value()
-    name = input.type.part
+    name = input.tensor_type.part
     most = float(np.finfo(name).max) if name != "bfloat16" else 3.3895313892515355e38
     x = select(isnan(input), 0.0 if nan is None else nan, input)
     x = select(equal(x, math.inf), most if posinf is None else posinf, x)
@@ -155,14 +155,14 @@ def div_no_nan(x: Operand, y: Operand) -> Tensor:
 def mul_no_nan(x: Operand, y: Operand) -> Tensor:
     """x y, 0 where y is 0 even if x is infinite or NaN."""
     a, b = pair("mul_no_nan", x, y)
-    none = equal(b, 0) if not a.type.is_float else logical_and(equal(b, 0), logical_not(isfinite(a)))
+    none = equal(b, 0) if not a.tensor_type.is_float else logical_and(equal(b, 0), logical_not(isfinite(a)))
     return mul(select(none, 0, a), b)
 
 
 def truncate_div(x: Operand, y: Operand) -> Tensor:
     """x / y without its fraction."""
     a, b = pair("truncate_div", x, y)
-    if a.type.dtype not in INTEGERS:
+    if a.tensor_type.dtype not in INTEGERS:
         return trunc(div(a, b))
     floor = floor_div(a, b)
     return select(logical_and(less(floor, 0), not_equal(mul(floor, b), a)), add(floor, 1), floor)
@@ -172,7 +172,7 @@ def truncate_div(x: Operand, y: Operand) -> Tensor:
 def fmod(input: Operand, other: Operand) -> Tensor:
     """x - trunc(x / y) y: the remainder with the sign of x."""
     a, b = pair("fmod", input, other)
-    if not a.type.is_float:
+    if not a.tensor_type.is_float:
         rest = floor_mod(a, b)
         return select(logical_and(not_equal(rest, 0), not_equal(less(a, 0), less(b, 0))), sub(rest, b), rest)
     # The sign as a factor: |x| has no gradient at 0.
@@ -184,14 +184,14 @@ def fmod(input: Operand, other: Operand) -> Tensor:
 def fmax(input: Operand, other: Operand) -> Tensor:
     """The larger one; NaN counts only where both are. On a tie the gradient goes to the first."""
     a, b = pair("fmax", input, other)
-    return maximum(a, b) if not a.type.is_float else select(logical_or(greater_equal(a, b), isnan(b)), a, b)
+    return maximum(a, b) if not a.tensor_type.is_float else select(logical_or(greater_equal(a, b), isnan(b)), a, b)
 
 
 @method()
 def fmin(input: Operand, other: Operand) -> Tensor:
     """The smaller one; NaN counts only where both are. On a tie the gradient goes to the first."""
     a, b = pair("fmin", input, other)
-    return minimum(a, b) if not a.type.is_float else select(logical_or(less_equal(a, b), isnan(b)), a, b)
+    return minimum(a, b) if not a.tensor_type.is_float else select(logical_or(less_equal(a, b), isnan(b)), a, b)
 
 
 def float_power(input: Operand, exponent: Operand) -> Tensor:

@@ -158,9 +158,14 @@ def _check_operands(how: Attention, query: Tensor, key: Tensor, value: Tensor) -
         if not isinstance(x, Tensor):
             raise ArgumentTypeError(f"{_NAME}: {name} must be a Tensor, got {type(x).__name__}", loc=user_loc())
         if x.ndim != len(how.layout):
-            raise ShapeError(f"{_NAME}: {name} is {x.type}, expected the axes {', '.join(how.layout)}", loc=user_loc())
-    told = [f"{name}: {x.type}" for name, x in operands.items()]
-    if not query.type.is_float or not query.type.dtype == key.type.dtype == value.type.dtype:
+            raise ShapeError(
+                f"{_NAME}: {name} is {x.tensor_type}, expected the axes {', '.join(how.layout)}", loc=user_loc()
+            )
+    told = [f"{name}: {x.tensor_type}" for name, x in operands.items()]
+    if (
+        not query.tensor_type.is_float
+        or not query.tensor_type.dtype == key.tensor_type.dtype == value.tensor_type.dtype
+    ):
         raise DTypeError(f"{_NAME}: query, key and value must be of one float dtype", loc=user_loc(), details=told)
     batch = how.layout.find("B")
     if key.shape != value.shape or (batch >= 0 and query.shape[batch] != key.shape[batch]):
@@ -168,9 +173,9 @@ def _check_operands(how: Attention, query: Tensor, key: Tensor, value: Tensor) -
             f"{_NAME}: key and value must be of one shape, with as many batches as query", loc=user_loc(), details=told
         )
     if "H" in how.layout and query.shape[-1] % how.head_num:
-        _wrong(f"query is {query.type}: its last axis cannot be divided into {how.head_num} heads")
+        _wrong(f"query is {query.tensor_type}: its last axis cannot be divided into {how.head_num} heads")
     if "N" in how.layout and query.shape[how.layout.index("N")] != how.head_num:
-        _wrong(f"query is {query.type} in layout {how.layout}, head_num is {how.head_num}")
+        _wrong(f"query is {query.tensor_type} in layout {how.layout}, head_num is {how.head_num}")
     if "D" in how.layout and query.shape[-1] != key.shape[-1]:
         raise ShapeError(f"{_NAME}: heads have other sizes in query and key", loc=user_loc(), details=told)
 
@@ -180,7 +185,7 @@ def _head_count(x: Tensor, layout: str, width: int) -> int:
     if "N" in layout:
         return x.shape[layout.index("N")]
     if x.shape[-1] % width:
-        _wrong(f"key is {x.type}: its last axis cannot be divided into heads of {width}")
+        _wrong(f"key is {x.tensor_type}: its last axis cannot be divided into heads of {width}")
     return x.shape[-1] // width
 
 
@@ -244,22 +249,22 @@ def _hidden(how: Attention, query: Tensor, key: Tensor, mask: Tensor | None, pre
         if how.mode:
             _wrong(f"sparse_mode {how.mode} needs an attn_mask")
         return None
-    if not isinstance(mask, Tensor) or mask.type.dtype not in ("bool", "uint8"):
-        kind = mask.type if isinstance(mask, Tensor) else type(mask).__name__
+    if not isinstance(mask, Tensor) or mask.tensor_type.dtype not in ("bool", "uint8"):
+        kind = mask.tensor_type if isinstance(mask, Tensor) else type(mask).__name__
         raise DTypeError(f"{_NAME}: attn_mask must be of bool or uint8, it is {kind}", loc=user_loc())
     (batch, heads, rows, _), columns = query.shape, key.shape[2]
     shapes = ((batch, heads, rows, columns), (batch, 1, rows, columns), (rows, columns))
     known = (_TRIANGLE,) if how.mode in (2, 3, 4) else shapes[: 2 if how.mode == 5 else 3]
     if mask.shape not in known:
         raise ShapeError(
-            f"{_NAME}: attn_mask is {mask.type}, expected {' or '.join(map(str, known))} with sparse_mode {how.mode}",
+            f"{_NAME}: attn_mask is {mask.tensor_type}, expected {' or '.join(map(str, known))} with sparse_mode {how.mode}",
             loc=user_loc(),
         )
     area = _area(how, rows, columns, prefix)
     if how.mode in (2, 3, 4):
         assert area is not None
         return Tensor(~area)
-    given = mask if mask.type.dtype == "bool" else not_equal(mask, 0)
+    given = mask if mask.tensor_type.dtype == "bool" else not_equal(mask, 0)
     return given if area is None or area.all() else logical_or(given, Tensor(~area))
 
 
@@ -296,14 +301,16 @@ def _attend(
     hidden: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     """(result [B, N1, S1, D], scores [B, N1, S1, S2]), both in float32 or float64."""
-    exact = "float64" if query.type.dtype == "float64" else "float32"
+    exact = "float64" if query.tensor_type.dtype == "float64" else "float32"
     (batch, heads, rows, width), count, columns = query.shape, key.shape[1], key.shape[2]
     if heads % count:
         _wrong(f"{heads} heads of query do not divide into the {count} of key")
     query, key, value = (cast(x, exact) for x in (query, key, value))
     shape = (batch, heads, rows, columns)
     if shift is not None and shift.shape not in (shape, (1, *shape[1:])):
-        raise ShapeError(f"{_NAME}: real_shift is {shift.type}, expected {shape} or {(1, *shape[1:])}", loc=user_loc())
+        raise ShapeError(
+            f"{_NAME}: real_shift is {shift.tensor_type}, expected {shape} or {(1, *shape[1:])}", loc=user_loc()
+        )
     # The heads that share a key are rows of one product.
     grouped = (batch, count, heads // count * rows)
     product = matmul(reshape(mul(query, how.scale), (*grouped, width)), key, transpose_b=True)
@@ -314,9 +321,9 @@ def _attend(
         scores = select(hidden, _HIDDEN, scores)
     shares = softmax(scores, -1)
     if drop_mask is not None:
-        if drop_mask.type.dtype != "uint8" or columns % 8 or drop_mask.shape != (*shape[:3], columns // 8):
+        if drop_mask.tensor_type.dtype != "uint8" or columns % 8 or drop_mask.shape != (*shape[:3], columns // 8):
             raise ShapeError(
-                f"{_NAME}: drop_mask is {drop_mask.type}, expected uint8 [{batch}, {heads}, {rows}, {columns} / 8]",
+                f"{_NAME}: drop_mask is {drop_mask.tensor_type}, expected uint8 [{batch}, {heads}, {rows}, {columns} / 8]",
                 loc=user_loc(),
             )
         shares = select(logical_not(unpacked_bits(drop_mask)), 0.0, mul(shares, 1.0 / how.keep_prob))

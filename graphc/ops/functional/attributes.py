@@ -21,7 +21,8 @@ from graphc.ops.functional.shapes import as_shape, swapaxes
 from graphc.ops.functional.sorting import searchsorted
 from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.methods import install, method
-from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, require_array
 
 
 @method()
@@ -62,8 +63,8 @@ def from_dlpack(dlpack: Any) -> Tensor:
 
 
 def _real(name: str, x: Tensor) -> Tensor:
-    if x.ndim < 2 or x.type.dtype.startswith("complex"):
-        raise DTypeError(f"{name}: the tensor is {x.type}, expected real matrices", loc=user_loc())
+    if x.ndim < 2 or x.tensor_type.dtype.startswith("complex"):
+        raise DTypeError(f"{name}: the tensor is {x.tensor_type}, expected real matrices", loc=user_loc())
     return swapaxes(x, -1, -2)
 
 
@@ -74,7 +75,7 @@ class Attributes:
     def H(self: Any) -> Tensor:
         """The transpose of a real matrix."""
         if self.ndim != 2:
-            raise ShapeError(f"H: the tensor is {self.type}, expected a matrix", loc=user_loc())
+            raise ShapeError(f"H: the tensor is {self.tensor_type}, expected a matrix", loc=user_loc())
         return _real("H", self)
 
     @property

@@ -78,7 +78,7 @@ def _spread(owner: str, x: Tensor, low: int, high: int, rows: int, columns: int,
     shape = x.shape[-len(wanted) :] if x.ndim >= len(wanted) else x.shape
     if shape != wanted and not (low == high and x.shape[-2:] == (1, longest)):
         raise ShapeError(
-            f"{owner}: diagonals {low} to {high} of {rows} x {columns} matrices are {wanted}, got {x.type}",
+            f"{owner}: diagonals {low} to {high} of {rows} x {columns} matrices are {wanted}, got {x.tensor_type}",
             loc=user_loc(),
         )
     lead = x.shape[: -len(wanted)] if shape == wanted else x.shape[:-2]
@@ -91,7 +91,7 @@ def _spread(owner: str, x: Tensor, low: int, high: int, rows: int, columns: int,
 
 
 def _padding(x: Tensor, value: Operand) -> Tensor:
-    return number(value, x.type.dtype) if is_number(value) else reshape(cast(value, x.dtype), ())
+    return number(value, x.tensor_type.dtype) if is_number(value) else reshape(cast(value, x.dtype), ())
 
 
 def matrix_diag(
@@ -157,7 +157,7 @@ def matrix_band_part(x: Tensor, lower: int | Tensor, upper: int | Tensor) -> Ten
         return logical_or(less(most, 0), less_equal(distance, most))
 
     kept = logical_and(within(below, lower), within(sub(0, below), upper))
-    return select(kept, x, number(0, x.type.dtype))
+    return select(kept, x, number(0, x.tensor_type.dtype))
 
 
 __all__ = [

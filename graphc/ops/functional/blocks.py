@@ -86,7 +86,7 @@ def _blocks(x: Tensor, block: Any) -> tuple[tuple[int, ...], int]:
     """Sizes of a block, and how many axes stand before those that are divided."""
     blocks = tuple(block) if isinstance(block, (tuple, list)) else (block,) * (x.ndim - 2)
     if len(blocks) >= x.ndim or any(b < 1 for b in blocks):
-        raise ArgumentValueError(f"blocks of {blocks} do not fit {x.type}", loc=user_loc())
+        raise ArgumentValueError(f"blocks of {blocks} do not fit {x.tensor_type}", loc=user_loc())
     return blocks, x.ndim - len(blocks)
 
 
@@ -125,7 +125,7 @@ def fold(
     oh, ow = (h - dh * (kh - 1) - 1) // sh + 1, (w - dw * (kw - 1) - 1) // sw + 1
     if input.ndim != 3 or input.shape[1] % (kh * kw) or input.shape[2] != oh * ow:
         raise ShapeError(
-            f"fold: the input is {input.type}, expected [N, C {kh * kw}, {oh * ow}] by the other arguments",
+            f"fold: the input is {input.tensor_type}, expected [N, C {kh * kw}, {oh * ow}] by the other arguments",
             loc=user_loc(),
         )
     n, c = input.shape[0], input.shape[1] // (kh * kw)
@@ -149,7 +149,7 @@ def col2im(
     output_size: (H, W), also as a tensor that is known; padding_value: how many rows and columns the windows reach beyond.
     """
     if input_x.ndim != 4:
-        raise ShapeError(f"col2im: the input is {input_x.type}, expected [N, C, kh kw, windows]", loc=user_loc())
+        raise ShapeError(f"col2im: the input is {input_x.tensor_type}, expected [N, C, kh kw, windows]", loc=user_loc())
     n, c, taps, count = input_x.shape
     columns = reshape(input_x, (n, c * taps, count))
     return fold(columns, output_size, kernel_size, dilation, padding_value, stride)
@@ -163,7 +163,7 @@ def channel_shuffle(x: Tensor, groups: int) -> Tensor:
         raise ArgumentTypeError(f"channel_shuffle: groups must be an int, got {type(groups).__name__}", loc=user_loc())
     if x.ndim < 3 or groups < 1 or x.shape[1] % groups:
         raise ArgumentValueError(
-            f"channel_shuffle: {groups} groups do not divide the channels of {x.type}", loc=user_loc()
+            f"channel_shuffle: {groups} groups do not divide the channels of {x.tensor_type}", loc=user_loc()
         )
     n, channels, *rest = x.shape
     parts = reshape(x, (n, groups, channels // groups, *rest))

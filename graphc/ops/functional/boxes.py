@@ -13,6 +13,7 @@ from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.control import while_loop
 from graphc.ops.functional.core import cast
 from graphc.ops.functional.create import ones
+from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.elementwise import (
     add,
     exp,
@@ -118,7 +119,7 @@ def check_valid(bboxes: Tensor, img_metas: Tensor) -> Tensor:
     """
     if bboxes.ndim != 2 or bboxes.shape[1] != 4 or img_metas.shape != (3,):
         raise ShapeError(
-            f"check_valid: bboxes are {bboxes.type} and img_metas {img_metas.type}, expected [N, 4] and [3]",
+            f"check_valid: bboxes are {bboxes.tensor_type} and img_metas {img_metas.tensor_type}, expected [N, 4] and [3]",
             loc=user_loc(),
         )
     height, width = (sub(mul(img_metas[i], img_metas[2]), 1) for i in (0, 1))
@@ -134,8 +135,8 @@ def nms_with_mask(bboxes: Tensor, iou_threshold: float) -> tuple[Tensor, Tensor,
     """
     if isinstance(iou_threshold, bool) or not isinstance(iou_threshold, (int, float)):
         raise ArgumentTypeError(f"NMSWithMask: iou_threshold must be a number, got {iou_threshold!r}", loc=user_loc())
-    if bboxes.ndim != 2 or bboxes.shape[1] != 5 or not bboxes.shape[0] or not bboxes.type.is_float:
-        raise ShapeError(f"NMSWithMask: the boxes are {bboxes.type}, expected floats [N, 5]", loc=user_loc())
+    if bboxes.ndim != 2 or bboxes.shape[1] != 5 or not bboxes.shape[0] or not bboxes.tensor_type.is_float:
+        raise ShapeError(f"NMSWithMask: the boxes are {bboxes.tensor_type}, expected floats [N, 5]", loc=user_loc())
     boxes = stop_gradient(gather(bboxes, cast(argsort(bboxes[:, 4], 0, True), "int32"), 0))
     a, b = expand_dims(boxes, 1), expand_dims(boxes, 0)
     sides = [maximum(sub(minimum(a[..., i + 2], b[..., i + 2]), maximum(a[..., i], b[..., i])), 0.0) for i in (0, 1)]
@@ -153,6 +154,45 @@ def nms_with_mask(bboxes: Tensor, iou_threshold: float) -> tuple[Tensor, Tensor,
     start = Tensor(np.zeros((), np.int32)), ones((count,), "bool")
     _, kept = while_loop(lambda i, _: less(i, count), body, *start)
     return boxes, Tensor(np.arange(count, dtype=np.int32)), kept
+
+
+def nms_by_score(
+    boxes: Tensor, scores: Tensor, max_output_size: Any, iou_threshold: Any, score_threshold: Any
+) -> Tensor:
+    """int32: the boxes to keep, from the highest score to the lowest (MindSpore: NonMaxSuppressionV3). Not in a compiled Cell.
+
+    boxes: floats [N, 4], two opposite corners, y before x; scores: floats [N]. A box counts whose score is above
+    score_threshold; it is left out if it and a kept one overlap by more than iou_threshold, in [0, 1], of their union.
+    max_output_size: an int >= 0. Of equal scores the first comes first. Raises ShapeError, ArgumentValueError.
+    """
+    name = "NonMaxSuppressionV3"
+    if boxes.ndim != 2 or boxes.shape[1] != 4 or scores.shape != boxes.shape[:1] or not boxes.tensor_type.is_float:
+        raise ShapeError(
+            f"{name}: the boxes are {boxes.tensor_type}, the scores {scores.tensor_type}, expected floats [N, 4] and [N]",
+            loc=user_loc(),
+        )
+    corners, points = (known_values(name, x).astype(np.float64) for x in (boxes, scores))
+    most, overlap, least = (
+        known_values(name, v).item() if isinstance(v, Tensor) else v
+        for v in (max_output_size, iou_threshold, score_threshold)
+    )
+    if not isinstance(most, int) or isinstance(most, bool) or most < 0 or not 0 <= overlap <= 1:
+        raise ArgumentValueError(
+            f"{name}: max_output_size is {most!r}, iou_threshold {overlap!r}, expected an int of at least 0 and a number in"
+            " [0, 1]",
+            loc=user_loc(),
+        )
+    low, high = np.sort(corners.reshape(-1, 2, 2), 1).swapaxes(0, 1)
+    area = np.prod(high - low, 1)
+    kept: list[int] = []
+    for i in np.argsort(-points, kind="stable"):
+        if len(kept) == most or not points[i] > least:
+            break
+        common = np.prod(np.maximum(np.minimum(high[i], high[kept]) - np.maximum(low[i], low[kept]), 0), 1)
+        # Without an area a box overlaps none.
+        if not np.any((common > 0) & (common > overlap * (area[i] + area[kept] - common))):
+            kept.append(int(i))
+    return Tensor(np.array(kept, np.int32))
 
 
 __all__ = [

@@ -35,10 +35,10 @@ def choice_with_mask(input_x: Tensor, count: int = 256, seed: int | None = None)
     input_x: bool, 1 to 5 axes. Raises DTypeError, ShapeError, ArgumentTypeError, ArgumentValueError.
     """
     wanted = count_of("choice_with_mask", "count", count)
-    if input_x.type.dtype != "bool":
-        raise DTypeError(f"choice_with_mask: input_x is {input_x.type}, expected bool", loc=user_loc())
+    if input_x.tensor_type.dtype != "bool":
+        raise DTypeError(f"choice_with_mask: input_x is {input_x.tensor_type}, expected bool", loc=user_loc())
     if not 1 <= input_x.ndim <= 5 or input_x.size == 0:
-        raise ShapeError(f"choice_with_mask: input_x is {input_x.type}, expected 1 to 5 axes", loc=user_loc())
+        raise ShapeError(f"choice_with_mask: input_x is {input_x.tensor_type}, expected 1 to 5 axes", loc=user_loc())
     mask = reshape(input_x, (-1,))
     # Of the largest keys the first `count` are drawn, one turn each: sorting would take the square of the size.
     keys = select(mask, uniform_from(generator(seed or None), mask.shape), -1.0)
@@ -116,10 +116,10 @@ def _checked(owner: str, true: Tensor, num_true: int, num_sampled: int, unique: 
         count_of(owner, name, value)
     if not isinstance(unique, bool):
         raise ArgumentTypeError(f"{owner}: unique must be a bool, got {type(unique).__name__}", loc=user_loc())
-    if true.type.dtype not in ("int32", "int64"):
-        raise DTypeError(f"{owner}: true_classes are {true.type}, expected int32 or int64", loc=user_loc())
+    if true.tensor_type.dtype not in ("int32", "int64"):
+        raise DTypeError(f"{owner}: true_classes are {true.tensor_type}, expected int32 or int64", loc=user_loc())
     if true.ndim != 2 or true.shape[1] != num_true:
-        raise ShapeError(f"{owner}: true_classes are {true.type}, expected [rows, {num_true}]", loc=user_loc())
+        raise ShapeError(f"{owner}: true_classes are {true.tensor_type}, expected [rows, {num_true}]", loc=user_loc())
     array = require_array(true)
     if array.size and not 0 <= array.min() <= array.max() < range_max:
         raise ArgumentValueError(f"{owner}: true_classes must lie in 0 .. {range_max - 1}", loc=user_loc())

@@ -28,9 +28,10 @@ def _channel_dropout(owner: str, input: Tensor, p: float, training: bool, ranks:
         )
     if not 0 <= p <= 1:
         raise ArgumentValueError(f"{owner}: p must lie in [0, 1], got {p}", loc=user_loc())
-    if x.ndim not in ranks or not x.type.is_float:
+    if x.ndim not in ranks or not x.tensor_type.is_float:
         raise ShapeError(
-            f"{owner}: the input is {x.type}, expected floats of {' or '.join(map(str, ranks))} axes", loc=user_loc()
+            f"{owner}: the input is {x.tensor_type}, expected floats of {' or '.join(map(str, ranks))} axes",
+            loc=user_loc(),
         )
     if not training or p == 0:
         return x.value()

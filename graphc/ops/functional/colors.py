@@ -15,8 +15,8 @@ from graphc.ops.tensor.tensor import Tensor
 
 
 def _channels(owner: str, images: Tensor) -> list[Tensor]:
-    if images.ndim < 1 or images.shape[-1] != 3 or not images.type.is_float:
-        raise ShapeError(f"{owner}: the images are {images.type}, expected floats [..., 3]", loc=user_loc())
+    if images.ndim < 1 or images.shape[-1] != 3 or not images.tensor_type.is_float:
+        raise ShapeError(f"{owner}: the images are {images.tensor_type}, expected floats [..., 3]", loc=user_loc())
     return [getitem(images, (..., i)) for i in range(3)]
 
 

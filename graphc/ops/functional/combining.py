@@ -27,7 +27,7 @@ row_stack = renamed("row_stack", vstack, "tensors")
 
 def _vector(owner: str, x: Tensor) -> Tensor:
     if x.ndim != 1:
-        raise ShapeError(f"{owner}: {x.type} is no vector", loc=user_loc())
+        raise ShapeError(f"{owner}: {x.tensor_type} is no vector", loc=user_loc())
     return x
 
 
@@ -70,14 +70,17 @@ def batch_dot(x1: Tensor, x2: Tensor, axes: Any = None) -> Tensor:
     axes: one axis, or one of each; by default the last of x1, and the last but one of x2, or its last where it has two.
     """
     if x1.ndim < 2 or x2.ndim < 2 or x1.shape[0] != x2.shape[0]:
-        raise ShapeError(f"batch_dot: {x1.type} and {x2.type} have no common batch and axes behind it", loc=user_loc())
+        raise ShapeError(
+            f"batch_dot: {x1.tensor_type} and {x2.tensor_type} have no common batch and axes behind it", loc=user_loc()
+        )
     given: Sequence[int] = (
         (x1.ndim - 1, max(x2.ndim - 2, 1)) if axes is None else (axes, axes) if isinstance(axes, int) else axes
     )
     first, second = (check_axis("batch_dot", a, x.ndim) for a, x in zip(given, (x1, x2), strict=True))
     if 0 in (first, second) or x1.shape[first] != x2.shape[second]:
         raise ShapeError(
-            f"batch_dot: axes {tuple(given)} of {x1.type} and {x2.type} do not go together", loc=user_loc()
+            f"batch_dot: axes {tuple(given)} of {x1.tensor_type} and {x2.tensor_type} do not go together",
+            loc=user_loc(),
         )
     left, right = moveaxis(x1, first, -1), moveaxis(x2, second, 1)
     made = matmul(
@@ -90,7 +93,7 @@ def batch_dot(x1: Tensor, x2: Tensor, axes: Any = None) -> Tensor:
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """[..., n (n - 1) / 2]: the p-norms of the differences of each row and every later one, p >= 0."""
     if input.ndim < 2:
-        raise ShapeError(f"pdist: {input.type} has no rows", loc=user_loc())
+        raise ShapeError(f"pdist: {input.tensor_type} has no rows", loc=user_loc())
     if p < 0:
         raise ArgumentValueError(f"pdist: p must not be negative, got {p}", loc=user_loc())
     rows, others = (Tensor.wrap(i.astype(np.int32)) for i in np.triu_indices(input.shape[-2], 1))
@@ -102,7 +105,10 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 def bidense(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """y[..., o] = input1^T weight[o] input2 + bias[o]; weight [out, features of input1, features of input2]."""
     if weight.ndim != 3 or input1.shape[-1:] != weight.shape[1:2] or input2.shape[-1:] != weight.shape[2:]:
-        raise ShapeError(f"bidense: {input1.type}, {input2.type} and weight {weight.type} do not fit", loc=user_loc())
+        raise ShapeError(
+            f"bidense: {input1.tensor_type}, {input2.tensor_type} and weight {weight.tensor_type} do not fit",
+            loc=user_loc(),
+        )
     count, first, second = weight.shape
     across = reshape(moveaxis(weight, 0, 1), (first, count * second))
     left = matmul(input1, across)

@@ -13,9 +13,9 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 def _complex_only(op: str, x: Operand) -> Tensor:
     tensor = as_tensor(x, f"{op}: input")
-    if not tensor.type.is_complex:
+    if not tensor.tensor_type.is_complex:
         raise DTypeError(
-            f"{op}: input is {tensor.type}, expected a complex tensor",
+            f"{op}: input is {tensor.tensor_type}, expected a complex tensor",
             loc=user_loc(),
             help="ops.cast(x, graphc.complex64)",
         )
@@ -31,8 +31,8 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """abs e^(i angle), broadcast, of two tensors of float32 or of float64. DTypeError for others."""
     size, turn = as_tensor(abs, "polar: abs"), as_tensor(angle, "polar: angle")
     for name, x in (("abs", size), ("angle", turn)):
-        if x.type.dtype not in ("float32", "float64"):
-            raise DTypeError(f"polar: {name} is {x.type}, expected dtype float32 or float64", loc=user_loc())
+        if x.tensor_type.dtype not in ("float32", "float64"):
+            raise DTypeError(f"polar: {name} is {x.tensor_type}, expected dtype float32 or float64", loc=user_loc())
     return complex_(mul(size, cos(turn)), mul(size, sin(turn)))
 
 
@@ -40,21 +40,21 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 def real(input: Tensor) -> Tensor:
     """The real part; of real numbers themselves."""
     x = as_tensor(input)
-    return call("Real", x) if x.type.is_complex else x.value()
+    return call("Real", x) if x.tensor_type.is_complex else x.value()
 
 
 @method()
 def imag(input: Tensor) -> Tensor:
     """The imaginary part; of real numbers zeros."""
     x = as_tensor(input)
-    return call("Imag", x) if x.type.is_complex else zeros_like(x)
+    return call("Imag", x) if x.tensor_type.is_complex else zeros_like(x)
 
 
 @method()
 def conj(input: Tensor) -> Tensor:
     """The conjugate; of real numbers themselves."""
     x = as_tensor(input)
-    return call("Conj", x) if x.type.is_complex else x.value()
+    return call("Conj", x) if x.tensor_type.is_complex else x.value()
 
 
 @method()
@@ -68,7 +68,7 @@ def angle(input: Tensor) -> Tensor:
 def isreal(input: Tensor) -> Tensor:
     """bool: whether the imaginary part is 0."""
     x = as_tensor(input)
-    return equal(call("Imag", x), 0) if x.type.is_complex else ones_like(x, "bool")
+    return equal(call("Imag", x), 0) if x.tensor_type.is_complex else ones_like(x, "bool")
 
 
 def view_as_real(input: Tensor) -> Tensor:
@@ -84,9 +84,9 @@ def complex_abs(input: Tensor) -> Tensor:
 
 def as_complex(x: Tensor) -> Tensor:
     """x itself if it is complex, else with imaginary parts of 0: of float64 in complex128, of other dtypes in complex64."""
-    if x.type.is_complex:
+    if x.tensor_type.is_complex:
         return x
-    return cast_to(x, "complex128" if x.type.dtype == "float64" else "complex64")
+    return cast_to(x, "complex128" if x.tensor_type.dtype == "float64" else "complex64")
 
 
 __all__ = ["angle", "conj", "imag", "isreal", "polar", "real", "view_as_real"]

@@ -23,7 +23,9 @@ def choose(pred: Operand, true_fn: Callable[..., Any], false_fn: Callable[..., A
     if not isinstance(pred, Tensor):
         return true_fn(*operands) if pred else false_fn(*operands)
     if pred.size != 1:
-        raise ArgumentValueError(f"the condition of ops.cond is {pred.type}, expected one element", loc=user_loc())
+        raise ArgumentValueError(
+            f"the condition of ops.cond is {pred.tensor_type}, expected one element", loc=user_loc()
+        )
     active = dispatch.recorder.get()
     if active is None or pred.array is not None:
         return true_fn(*operands) if bool(pred) else false_fn(*operands)
@@ -88,11 +90,11 @@ def scan(
     rows, _ = flatten(xs)
     sizes = {x.shape[0] if x.shape else 0 for x in rows}
     if len(sizes) > 1 or (not rows and length is None):
-        types = ", ".join(str(x.type) for x in rows) or "no tensor"
+        types = ", ".join(str(x.tensor_type) for x in rows) or "no tensor"
         raise ArgumentValueError(f"scan: xs must have axes 0 of one length, got {types}", loc=user_loc())
     count = min(sizes, default=0) if length is None else length
     if rows and count > min(sizes):
-        raise ArgumentValueError(f"scan: length {length} is more than xs has: {rows[0].type}", loc=user_loc())
+        raise ArgumentValueError(f"scan: length {length} is more than xs has: {rows[0].tensor_type}", loc=user_loc())
     active = dispatch.recorder.get()
     if active is not None and not active.immediate and count > 1:
         taken = xs if not rows or count == min(sizes) else map_tensors(lambda x: x[:count], xs)

@@ -51,7 +51,7 @@ def convolution(
     channels, out = x.shape[1], weight.shape[0]
     if channels % groups or out % groups or weight.shape[1] * groups != channels:
         raise ShapeError(
-            f"convolution: x is {x.type} and weight {weight.type}, which do not divide into {groups} groups",
+            f"convolution: x is {x.tensor_type} and weight {weight.tensor_type}, which do not divide into {groups} groups",
             code="GC101",
             loc=user_loc(),
         )
@@ -109,7 +109,7 @@ def conv2d(
     (top, bottom, left, right).
     """
     if not isinstance(weight, Tensor) or input.ndim != 4 or weight.ndim != 4:
-        kinds = [str(t.type) if isinstance(t, Tensor) else type(t).__name__ for t in (input, weight)]
+        kinds = [str(t.tensor_type) if isinstance(t, Tensor) else type(t).__name__ for t in (input, weight)]
         raise ShapeError(
             f"conv2d: x is {kinds[0]} and weight is {kinds[1]}, expected [N,C,H,W] and [out,in,kh,kw]", loc=user_loc()
         )
@@ -144,7 +144,7 @@ def conv1d(
     arguments as for conv2d, of one axis.
     """
     if not isinstance(weight, Tensor) or input.ndim != 3 or weight.ndim != 3:
-        kinds = [str(t.type) if isinstance(t, Tensor) else type(t).__name__ for t in (input, weight)]
+        kinds = [str(t.tensor_type) if isinstance(t, Tensor) else type(t).__name__ for t in (input, weight)]
         raise ShapeError(
             f"conv1d: x is {kinds[0]} and weight is {kinds[1]}, expected [N,C,L] and [out,in,k]", loc=user_loc()
         )
@@ -218,7 +218,7 @@ def conv3d(
     kd = weight.shape[2]
     count = (depth - dilations[0] * (kd - 1) - 1) // strides[0] + 1
     if count < 1:
-        raise ShapeError(f"conv3d: the window is deeper than the padded volume, {x.type}", loc=user_loc())
+        raise ShapeError(f"conv3d: the window is deeper than the padded volume, {x.tensor_type}", loc=user_loc())
     total: Any = None
     for i in range(kd):
         start = i * dilations[0]

@@ -52,7 +52,8 @@ def _fitting(owner: str, x: Tensor, weight: Tensor, groups: Any, axes: int) -> t
     rank = axes + 2
     if x.ndim != rank or weight.ndim != rank or groups < 1 or x.shape[1] != weight.shape[0] or x.shape[1] % groups:
         raise ShapeError(
-            f"{owner}: the input is {x.type} and the weight {weight.type}, expected {rank} axes each, and as many input"
+            f"{owner}: the input is {x.tensor_type} and the weight {weight.tensor_type}, expected {rank} axes each,"
+            f" and as many input"
             f" channels (axis 1) as the weight has at axis 0, in {groups} groups",
             loc=user_loc(),
         )
@@ -88,7 +89,7 @@ def conv_transpose2d(
     parts = zip(x.shape[2:], steps, pads, spreads, weight.shape[2:], extra, strict=True)
     sizes = [(n - 1) * s - 2 * p + d * (k - 1) + 1 + e for n, s, p, d, k, e in parts]
     if min(sizes) < 1:
-        raise ShapeError(f"{owner}: nothing is left of {x.type} with padding {padding!r}", loc=user_loc())
+        raise ShapeError(f"{owner}: nothing is left of {x.tensor_type} with padding {padding!r}", loc=user_loc())
     shape = (x.shape[0], weight.shape[1] * groups, *sizes)
     y = conv2d_transpose(x, weight, shape, (pads[0], pads[0], pads[1], pads[1]), steps, spreads, groups)
     return y if bias is None else bias_add(y, bias)
@@ -134,7 +135,7 @@ def conv3d_transpose(
         parts = zip(x.shape[2:], steps, spreads, kernel, ends, extra, strict=True)
         sizes = [(n - 1) * s + d * (k - 1) + 1 - sum(e) + o for n, s, d, k, e, o in parts]
     if min(sizes) < 1:
-        raise ShapeError(f"{owner}: nothing is left of {x.type} with padding {padding!r}", loc=user_loc())
+        raise ShapeError(f"{owner}: nothing is left of {x.tensor_type} with padding {padding!r}", loc=user_loc())
     return _by_depth(x, weight, tuple(sizes), ends, steps, spreads, group)
 
 

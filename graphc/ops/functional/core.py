@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 from typing import cast as _typed
@@ -9,7 +10,7 @@ from typing import cast as _typed
 import numpy as np
 
 from graphc import dispatch
-from graphc.errors import ArgumentValueError, DTypeError, user_loc
+from graphc.errors import ArgumentValueError, DTypeError, GraphcWarning, stacklevel, user_loc
 from graphc.ir.types import COMPLEX, FLOATS, numpy_dtype
 from graphc.ops.tensor.call import at_once
 from graphc.ops.tensor.call import call as call_op
@@ -36,17 +37,37 @@ def is_number(x: Any) -> bool:
 
 
 def number(x: Any, dtype: str) -> Tensor:
-    """A Python number as a 0-d tensor of a dtype. ArgumentValueError for an integer that the dtype does not have."""
-    try:
-        made = Tensor.wrap(np.asarray(x, numpy_dtype(dtype)))
-    except OverflowError:
+    """A Python number as a 0-d tensor of a dtype; an integer that the dtype lacks as `in_range` says."""
+    made = Tensor.wrap(np.asarray(in_range(x, dtype), numpy_dtype(dtype)))
+    made.is_number = True
+    return made
+
+
+def in_range(x: Any, dtype: str) -> Any:
+    """A Python number; an integer that an integer dtype lacks, modulo the dtype's range, with a GraphcWarning (GC113): 300 is
+    44 in int8 and uint8, as in MindSpore.
+
+    ArgumentValueError for what MindSpore refuses: integers beyond int64, and any that uint16, uint32 and uint64 lack.
+    """
+    kind = np.dtype(numpy_dtype(dtype))
+    if isinstance(x, bool) or not isinstance(x, int) or kind.kind not in "iu":
+        return x
+    limits = np.iinfo(kind)
+    if limits.min <= x <= limits.max:
+        return x
+    if dtype in ("uint16", "uint32", "uint64") or not -(2**63) <= x < 2**63:
         raise ArgumentValueError(
             f"{x} is no number of dtype {dtype}",
             loc=user_loc(),
             help="a Python integer takes the dtype of the tensor beside it: cast that to a wider dtype first",
-        ) from None
-    made.is_number = True
-    return made
+        )
+    wrapped = (x - int(limits.min)) % 2**limits.bits + int(limits.min)
+    warnings.warn(
+        f"[GC113] {x} is no number of dtype {dtype}, which a Python integer beside a tensor takes: it counts as {wrapped}",
+        GraphcWarning,
+        stacklevel=stacklevel(),
+    )
+    return wrapped
 
 
 def pair(op: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
@@ -59,27 +80,27 @@ def pair(op: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
     x = as_tensor(x, f"{op}: x")
     if is_number(y):
         y = y.item() if isinstance(y, np.generic) else y
-        dtype = promote_scalar(x.type.dtype, y)
+        dtype = promote_scalar(x.tensor_type.dtype, y)
         return cast_to(x, dtype), number(y, dtype)
     y = as_tensor(y, f"{op}: y")
     if x.is_number != y.is_number:
         tensor, scalar = (y, x) if x.is_number else (x, y)
-        kind = True if scalar.type.dtype == "bool" else 1.0 if scalar.type.is_float else 1
-        dtype = promote_scalar(tensor.type.dtype, kind)
+        kind = True if scalar.tensor_type.dtype == "bool" else 1.0 if scalar.tensor_type.is_float else 1
+        dtype = promote_scalar(tensor.tensor_type.dtype, kind)
     elif op in ("Mul", "Div"):
-        dtype = promote_scaled(op, x.type.dtype, y.type.dtype, x.ndim, y.ndim)
+        dtype = promote_scaled(op, x.tensor_type.dtype, y.tensor_type.dtype, x.ndim, y.ndim)
     else:
-        dtype = promote(op, x.type.dtype, y.type.dtype)
+        dtype = promote(op, x.tensor_type.dtype, y.tensor_type.dtype)
     return cast_to(x, dtype), cast_to(y, dtype)
 
 
 def cast_to(x: Tensor, dtype: str) -> Tensor:
     """x in the dtype named as in the IR; x itself if it has it. DTypeError where that would drop an imaginary part."""
-    if x.type.dtype == dtype:
+    if x.tensor_type.dtype == dtype:
         return x
-    if x.type.is_complex and dtype not in ("bool", *COMPLEX):
+    if x.tensor_type.is_complex and dtype not in ("bool", *COMPLEX):
         raise DTypeError(
-            f"{x.type} is complex, what is computed here is {dtype}",
+            f"{x.tensor_type} is complex, what is computed here is {dtype}",
             loc=user_loc(),
             help="take a part of it first: ops.real(x), ops.imag(x), ops.abs(x)",
         )
@@ -89,9 +110,9 @@ def cast_to(x: Tensor, dtype: str) -> Tensor:
 def real_only(op: str, *xs: Any) -> None:
     """DTypeError for a complex operand, where what is computed of real numbers would mean nothing, or something else."""
     for x in xs:
-        if isinstance(x, Tensor) and x.type.is_complex:
+        if isinstance(x, Tensor) and x.tensor_type.is_complex:
             raise DTypeError(
-                f"{op}: an operand is {x.type}, expected real numbers",
+                f"{op}: an operand is {x.tensor_type}, expected real numbers",
                 loc=user_loc(),
                 help="take a part of it first: ops.real(x), ops.imag(x), ops.abs(x)",
             )
@@ -105,7 +126,7 @@ def cast(input: Operand, dtype: Any) -> Tensor:
         exact = Tensor.wrap(np.asarray(input)) if isinstance(input, float) else as_tensor(input)
         return at_once("Cast", (exact,), {"dtype": name})[0]
     tensor = as_tensor(input)
-    made = (tensor if tensor.type.dtype == name else call("Cast", tensor, dtype=name)).value()
+    made = (tensor if tensor.tensor_type.dtype == name else call("Cast", tensor, dtype=name)).value()
     if made.is_number:
         # The same value, no longer standing for a Python number.
         active: Any = dispatch.recorder.get()
@@ -123,7 +144,7 @@ def as_bool(x: Operand) -> Tensor:
 def as_float(x: Operand) -> Tensor:
     """x itself if it is a float or complex tensor, else in float32."""
     tensor = as_tensor(x)
-    return tensor if tensor.type.dtype in (*FLOATS, *COMPLEX) else cast_to(tensor, "float32")
+    return tensor if tensor.tensor_type.dtype in (*FLOATS, *COMPLEX) else cast_to(tensor, "float32")
 
 
 def type_as(input: Tensor, other: Tensor) -> Tensor:

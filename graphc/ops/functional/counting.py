@@ -50,14 +50,14 @@ def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) ->
     ArgumentValueError, for elements that are not finite and give the bounds in a compiled step when it has run.
     """
     _bins("histc", bins)
-    if input.type.dtype == "bool":
-        raise DTypeError(f"histc: input is {input.type}, expected numbers", loc=user_loc())
+    if input.tensor_type.dtype == "bool":
+        raise DTypeError(f"histc: input is {input.tensor_type}, expected numbers", loc=user_loc())
     if not min <= max or not (math.isfinite(min) and math.isfinite(max)):
         raise ArgumentValueError(f"histc: min is {min} and max is {max}", loc=user_loc())
     if not input.size:
         return zeros((bins,), input.dtype)
     x = stop_gradient(cast_to(reshape(input, (-1,)), "float32" if _narrow(input) else "float64"))
-    low, high = Tensor(np.asarray(min, x.type.numpy)), Tensor(np.asarray(max, x.type.numpy))
+    low, high = Tensor(np.asarray(min, x.tensor_type.numpy)), Tensor(np.asarray(max, x.tensor_type.numpy))
     if min == max == 0:
         low, high = reduce_min(x), reduce_max(x)
         finite = logical_and(less(high, math.inf), less(-math.inf, low))
@@ -70,7 +70,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) ->
 
 
 def _narrow(x: Tensor) -> bool:
-    return x.type.dtype in ("float16", "bfloat16", "float32", "int8", "int16", "uint8")
+    return x.tensor_type.dtype in ("float16", "bfloat16", "float32", "int8", "int16", "uint8")
 
 
 def _bins(owner: str, bins: Any) -> None:
@@ -95,8 +95,10 @@ def histogram_fixed_width(x: Tensor, range: Tensor, nbins: int, dtype: Any = "in
     _bins("HistogramFixedWidth", nbins)
     if to_name(dtype) not in ("int32", "int64"):
         raise ArgumentTypeError(f"HistogramFixedWidth: dtype must be int32 or int64, got {dtype!r}", loc=user_loc())
-    if range.shape != (2,) or range.type.dtype != x.type.dtype:
-        raise ShapeError(f"HistogramFixedWidth: range is {range.type}, expected [2] of {x.type.dtype}", loc=user_loc())
+    if range.shape != (2,) or range.tensor_type.dtype != x.tensor_type.dtype:
+        raise ShapeError(
+            f"HistogramFixedWidth: range is {range.tensor_type}, expected [2] of {x.tensor_type.dtype}", loc=user_loc()
+        )
     wide, ends = (cast_to(stop_gradient(t), "float32" if _narrow(x) else "float64") for t in (reshape(x, (-1,)), range))
     low, high = gather(ends, Tensor(np.int32(0)), 0), gather(ends, Tensor(np.int32(1)), 0)
     require(less(low, high), "HistogramFixedWidth: range[0] must be less than range[1]")
@@ -114,18 +116,18 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     input: integers [n], not negative. weights: [n]. The result is float32, float64 for float64 weights. Not in a compiled
     Cell, where input is not known. Raises DTypeError, ShapeError, ArgumentTypeError, ArgumentValueError.
     """
-    if input.type.is_float or input.type.dtype == "bool":
-        raise DTypeError(f"bincount: input is {input.type}, expected integers", loc=user_loc())
+    if input.tensor_type.is_float or input.tensor_type.dtype == "bool":
+        raise DTypeError(f"bincount: input is {input.tensor_type}, expected integers", loc=user_loc())
     if input.ndim != 1 or (weights is not None and weights.shape != input.shape):
-        given = "" if weights is None else f", weights are {weights.type}"
-        raise ShapeError(f"bincount: input is {input.type}{given}, expected one axis", loc=user_loc())
+        given = "" if weights is None else f", weights are {weights.tensor_type}"
+        raise ShapeError(f"bincount: input is {input.tensor_type}{given}, expected one axis", loc=user_loc())
     if isinstance(minlength, bool) or not isinstance(minlength, int):
         raise ArgumentTypeError(f"bincount: minlength must be an int, got {type(minlength).__name__}", loc=user_loc())
     array = known_values("bincount", input)
     if minlength < 0 or (array.size and array.min() < 0):
         raise ArgumentValueError("bincount: input and minlength must not be negative", loc=user_loc())
     size = max(int(array.max()) + 1 if array.size else 0, minlength)
-    dtype = "float64" if weights is not None and weights.type.dtype == "float64" else "float32"
+    dtype = "float64" if weights is not None and weights.tensor_type.dtype == "float64" else "float32"
     heavy = ones(input.shape, dtype) if weights is None else cast_to(weights, dtype)
     return scattered("add", zeros((size,), dtype), as_index(input), heavy)
 
@@ -149,9 +151,10 @@ def confusion_matrix(
     """
     _bins("ConfusionMatrix", num_classes)
     for each in (labels, predictions):
-        if each.type.is_float or each.ndim != 1 or each.shape != labels.shape:
+        if each.tensor_type.is_float or each.ndim != 1 or each.shape != labels.shape:
             raise ShapeError(
-                f"ConfusionMatrix: expected integers [n], got {labels.type}, {predictions.type}", loc=user_loc()
+                f"ConfusionMatrix: expected integers [n], got {labels.tensor_type}, {predictions.tensor_type}",
+                loc=user_loc(),
             )
         classes = logical_and(greater_equal(each, 0), less(each, num_classes))
         require(reduce_all(classes), f"ConfusionMatrix: classes must lie in 0 .. {num_classes - 1}")
@@ -172,9 +175,10 @@ def segment_rows(mode: str, input_x: Tensor, segment_ids: Tensor) -> Tensor:
     segment_ids: integers [rows] in ascending order, not negative, known where a Cell is compiled. Means of integers are
     truncated. Raises ShapeError, DTypeError, ArgumentValueError.
     """
-    if segment_ids.type.is_float or segment_ids.ndim != 1 or input_x.shape[:1] != segment_ids.shape:
+    if segment_ids.tensor_type.is_float or segment_ids.ndim != 1 or input_x.shape[:1] != segment_ids.shape:
         raise ShapeError(
-            f"segment_ids are {segment_ids.type} for {input_x.type}, expected an integer per row", loc=user_loc()
+            f"segment_ids are {segment_ids.tensor_type} for {input_x.tensor_type}, expected an integer per row",
+            loc=user_loc(),
         )
     ids = known_values("a segment op", segment_ids)
     if ids.size and (ids[0] < 0 or np.any(np.diff(ids) < 0)):
@@ -185,8 +189,8 @@ def segment_rows(mode: str, input_x: Tensor, segment_ids: Tensor) -> Tensor:
     made = segment("add" if mode == "mean" else mode, input_x, segment_ids, count)
     often = np.bincount(ids, minlength=count).reshape(-1, *(1,) * (input_x.ndim - 1))
     if mode == "mean":
-        rows = Tensor(np.maximum(often, 1).astype(input_x.type.numpy))
-        return div(made, rows) if input_x.type.is_float else truncate_div(made, rows)
+        rows = Tensor(np.maximum(often, 1).astype(input_x.tensor_type.numpy))
+        return div(made, rows) if input_x.tensor_type.is_float else truncate_div(made, rows)
     return made if mode == "add" else select(Tensor(np.broadcast_to(often > 0, made.shape)), made, 0)
 
 
@@ -197,7 +201,9 @@ def sparse_segment_mean(x: Tensor, indices: Tensor, segment_ids: Tensor) -> Tens
     range, in a compiled step when it has run.
     """
     if indices.shape != segment_ids.shape:
-        raise ShapeError(f"sparse_segment_mean: indices {indices.type}, ids {segment_ids.type}", loc=user_loc())
+        raise ShapeError(
+            f"sparse_segment_mean: indices {indices.tensor_type}, ids {segment_ids.tensor_type}", loc=user_loc()
+        )
     rows = logical_and(greater_equal(indices, 0), less(indices, x.shape[0]))
     require(reduce_all(rows), f"sparse_segment_mean: indices must lie in 0 .. {x.shape[0] - 1}")
     return segment_rows("mean", gather(x, as_index(indices), 0), segment_ids)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, user_loc
-from graphc.ops.functional.core import Number, Operand, call, cast, is_number
+from graphc.ops.functional.core import Number, Operand, call, cast, in_range, is_number
 from graphc.ops.functional.shapes import broadcast_to, reshape
 from graphc.ops.tensor.dtype import float32, int64, to_name
 from graphc.ops.tensor.methods import method
@@ -25,9 +25,9 @@ def _filled(owner: str, name: str, dtype: str, shape: tuple[int, ...], value: An
     if isinstance(value, Tensor) and value.size == 1:
         return broadcast_to(cast(reshape(value, ()), dtype), shape)
     if not is_number(value):
-        held = f"a tensor {value.type}" if isinstance(value, Tensor) else type(value).__name__
+        held = f"a tensor {value.tensor_type}" if isinstance(value, Tensor) else type(value).__name__
         raise ArgumentTypeError(f"{owner}: {name} must be a number, got {held}", loc=user_loc())
-    return call("Fill", dtype=dtype, shape=shape, value=value)
+    return call("Fill", dtype=dtype, shape=shape, value=in_range(value, dtype))
 
 
 def full(size: Sequence[int], fill_value: Operand, *, dtype: Any = None) -> Tensor:
@@ -127,9 +127,9 @@ def eps(x: Tensor) -> Tensor:
     """The distance from 1 to the next number of x's dtype, in x's shape (MindSpore: ops.eps). DTypeError unless x is of
     floats.
     """
-    if not x.type.is_float:
-        raise DTypeError(f"eps: x is {x.type}, expected floats", loc=user_loc())
-    bits = {"bfloat16": 7, "float16": 10, "float32": 23, "float64": 52}[x.type.dtype]
+    if not x.tensor_type.is_float:
+        raise DTypeError(f"eps: x is {x.tensor_type}, expected floats", loc=user_loc())
+    bits = {"bfloat16": 7, "float16": 10, "float32": 23, "float64": 52}[x.tensor_type.dtype]
     return full_like(x, 2.0**-bits)
 
 

@@ -87,7 +87,7 @@ def ctc_loss(
     seen = logical_and(expand_dims(less_equal(states, mul(length, 2)), 1), expand_dims(transpose(active, (1, 0)), 2))
     table = select(logical_and(seen, greater(table, _NEVER / 2)), table, -float("inf"))
     if reduction == "mean":
-        loss = div(loss, cast_to(maximum(wanted, 1), x.type.dtype))
+        loss = div(loss, cast_to(maximum(wanted, 1), x.tensor_type.dtype))
     return reduced("ctc_loss", loss, reduction), table
 
 
@@ -98,21 +98,23 @@ def _every(x: Tensor) -> Tensor:
 
 def _lengths(name: str, lengths: Any) -> Tensor:
     tensor = lengths if isinstance(lengths, Tensor) else Tensor(np.asarray(lengths))
-    if tensor.type.dtype not in ("int32", "int64"):
-        raise DTypeError(f"ctc_loss: {name} are {tensor.type}, expected int32 or int64", loc=user_loc())
+    if tensor.tensor_type.dtype not in ("int32", "int64"):
+        raise DTypeError(f"ctc_loss: {name} are {tensor.tensor_type}, expected int32 or int64", loc=user_loc())
     return cast_to(tensor, "int32")
 
 
 def _check(x: Tensor, labels: Tensor, given: Tensor, wanted: Tensor, blank: Any, zero_infinity: Any) -> None:
-    if x.type.dtype not in ("float32", "float64") or labels.type.dtype not in ("int32", "int64"):
+    if x.tensor_type.dtype not in ("float32", "float64") or labels.tensor_type.dtype not in ("int32", "int64"):
         raise DTypeError(
-            f"ctc_loss: log_probs are {x.type} and targets {labels.type}, expected float32 or float64, and int32 or int64",
+            f"ctc_loss: log_probs are {x.tensor_type} and targets {labels.tensor_type}, expected float32 or"
+            f" float64, and int32 or int64",
             loc=user_loc(),
         )
     n = x.shape[1] if x.ndim == 3 else -1
     if labels.ndim != 2 or labels.shape[0] != n or given.shape != (n,) or wanted.shape != (n,) or 0 in x.shape:
         raise ShapeError(
-            f"ctc_loss: log_probs are {x.type}, targets {labels.type}, the lengths {given.type} and {wanted.type}, expected"
+            f"ctc_loss: log_probs are {x.tensor_type}, targets {labels.tensor_type}, the lengths"
+            f" {given.tensor_type} and {wanted.tensor_type}, expected"
             " [T, N, C], [N, S], [N] and [N]",
             loc=user_loc(),
         )
@@ -142,14 +144,14 @@ def _alphas(x: Tensor, labels: Tensor, given: Tensor, blank: int) -> list[Tensor
     )
     none = np.full((n, states), _NEVER)
     none[:, 0] = 0
-    alphas = [Tensor(none.astype(x.type.numpy))]
+    alphas = [Tensor(none.astype(x.tensor_type.numpy))]
     begin = none.copy()
     begin[:, 1:2] = 0
-    never = {k: Tensor(np.full((n, min(k, states)), _NEVER).astype(x.type.numpy)) for k in (1, 2)}
+    never = {k: Tensor(np.full((n, min(k, states)), _NEVER).astype(x.tensor_type.numpy)) for k in (1, 2)}
     for t in range(steps):
         before = alphas[-1]
         if t == 0:
-            reached = Tensor(begin.astype(x.type.numpy))
+            reached = Tensor(begin.astype(x.tensor_type.numpy))
         elif states == 1:
             reached = before
         else:
@@ -194,13 +196,14 @@ def ctc_greedy_decoder(
     """
     if not isinstance(merge_repeated, bool):
         raise ArgumentTypeError("ctc_greedy_decoder: merge_repeated must be a bool", loc=user_loc())
-    if inputs.type.dtype not in ("float32", "float64"):
+    if inputs.tensor_type.dtype not in ("float32", "float64"):
         raise DTypeError(
-            f"ctc_greedy_decoder: the inputs are {inputs.type}, expected float32 or float64", loc=user_loc()
+            f"ctc_greedy_decoder: the inputs are {inputs.tensor_type}, expected float32 or float64", loc=user_loc()
         )
     if inputs.ndim != 3 or sequence_length.shape != inputs.shape[1:2] or 0 in inputs.shape:
         raise ShapeError(
-            f"ctc_greedy_decoder: the inputs are {inputs.type}, the lengths {sequence_length.type}, expected [T, N, C] and [N]",
+            f"ctc_greedy_decoder: the inputs are {inputs.tensor_type}, the lengths {sequence_length.tensor_type},"
+            f" expected [T, N, C] and [N]",
             loc=user_loc(),
         )
     x, lengths = known_values("ctc_greedy_decoder", inputs), known_values("ctc_greedy_decoder", sequence_length)

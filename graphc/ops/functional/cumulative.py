@@ -88,22 +88,24 @@ def cummin(input: Tensor, axis: int) -> tuple[Tensor, Tensor]:
 
 
 def _least(x: Tensor) -> float:
-    return -math.inf if x.type.is_float else int(np.iinfo(x.type.numpy).min)
+    return -math.inf if x.tensor_type.is_float else int(np.iinfo(x.tensor_type.numpy).min)
 
 
 def _most(x: Tensor) -> float:
-    return math.inf if x.type.is_float else int(np.iinfo(x.type.numpy).max)
+    return math.inf if x.tensor_type.is_float else int(np.iinfo(x.tensor_type.numpy).max)
 
 
 def _running(name: str, x: Tensor, axis: int, largest: bool) -> tuple[Tensor, Tensor]:
     at = check_axis(name, axis, x.ndim)
-    if x.type.dtype == "bool":
-        raise DTypeError(f"{name}: x is {x.type}, expected numbers", loc=user_loc(), help="ops.cast(x, graphc.int32)")
+    if x.tensor_type.dtype == "bool":
+        raise DTypeError(
+            f"{name}: x is {x.tensor_type}, expected numbers", loc=user_loc(), help="ops.cast(x, graphc.int32)"
+        )
 
     def combined(x: Tensor, before: Tensor) -> Tensor:
         # On a tie the later element counts, for its gradient as for its place.
         better = greater(before, x) if largest else less(before, x)
-        return select(logical_or(better, isnan(before)) if x.type.is_float else better, before, x)
+        return select(logical_or(better, isnan(before)) if x.tensor_type.is_float else better, before, x)
 
     values = _scanned(name, x, at, combined, _least(x) if largest else _most(x))
     here = select(equal(x, values), broadcast_to(arange_along(x, at, "int64"), x.shape), 0)

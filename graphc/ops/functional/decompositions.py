@@ -34,8 +34,8 @@ def adjoint(x: Tensor) -> Tensor:
 
 
 def _float_matrices(owner: str, x: Tensor) -> tuple[int, int]:
-    if x.ndim < 2 or not x.type.is_float:
-        raise ShapeError(f"{owner}: {x.type} are no float matrices", loc=user_loc())
+    if x.ndim < 2 or not x.tensor_type.is_float:
+        raise ShapeError(f"{owner}: {x.tensor_type} are no float matrices", loc=user_loc())
     return x.shape[-2], x.shape[-1]
 
 
@@ -65,7 +65,9 @@ def geqrf(input: Tensor) -> tuple[Tensor, Tensor]:
         # Without a tail there is no reflection, and with the smallest one there is: no gradient, but of the last row.
         still = 0.0 if k == rows - 1 else mul(sqrt(rest), 0.0)
         tau = select(flat, still, div(sub(beta, top), beta))
-        v = add(div(tail, select(flat, 1.0, sub(top, beta))), Tensor((places == k).astype(x.type.numpy)[:, None]))
+        v = add(
+            div(tail, select(flat, 1.0, sub(top, beta))), Tensor((places == k).astype(x.tensor_type.numpy)[:, None])
+        )
         x = _reflected(x, v, tau)
         vectors.append(v)
         factors.append(reshape(tau, (*tau.shape[:-2], 1)))
@@ -84,12 +86,14 @@ def _with_reflections(owner: str, packed: Tensor, tau: Tensor, x: Tensor, first:
     rows, columns = _float_matrices(owner, packed)
     count = tau.shape[-1]
     if tau.shape[:-1] != packed.shape[:-2] or count > columns or x.shape[-2] != rows:
-        raise ShapeError(f"{owner}: {packed.type}, tau {tau.type} and {x.type} do not fit", loc=user_loc())
+        raise ShapeError(
+            f"{owner}: {packed.tensor_type}, tau {tau.tensor_type} and {x.tensor_type} do not fit", loc=user_loc()
+        )
     places = np.arange(rows)
     order = range(count) if first else reversed(range(count))
     for k in order:
         column = getitem(packed, (..., slice(k, k + 1)))
-        v = select(Tensor((places > k)[:, None]), column, Tensor((places == k).astype(x.type.numpy)[:, None]))
+        v = select(Tensor((places > k)[:, None]), column, Tensor((places == k).astype(x.tensor_type.numpy)[:, None]))
         factor = getitem(tau, (..., slice(k, k + 1)))
         x = _reflected(x, v, reshape(factor, (*factor.shape, 1)))
     return x
@@ -100,7 +104,7 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     """The first columns of Q, as many as `input` has, from what `geqrf` gives: packed [..., m, n] and tau [..., k]."""
     rows, columns = _float_matrices("orgqr", input)
     if columns > rows:
-        raise ShapeError(f"orgqr: {input.type} has more columns than rows", loc=user_loc())
+        raise ShapeError(f"orgqr: {input.tensor_type} has more columns than rows", loc=user_loc())
     start = broadcast_to(eye(rows, columns, input.dtype), input.shape)
     return _with_reflections("orgqr", input, input2, start, False)
 
@@ -154,6 +158,31 @@ def svd(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> 
     return made if compute_uv else made[0]
 
 
+# ---- eigenvalues
+
+
+def eig(A: Tensor) -> tuple[Tensor, Tensor]:
+    """(w, v), complex: the eigenvalues [..., n] of matrices [..., n, n], in no order, and as columns their vectors, of length 1.
+
+    A: float32, float64, complex64 or complex128. NaN where A is not finite. Without a gradient; not in a compiled Cell. Raises
+    ShapeError, DTypeError.
+    """
+    made: tuple[Tensor, Tensor] = call_op("Eig", A)
+    return made
+
+
+def eigvals(A: Tensor) -> Tensor:
+    """The eigenvalues that `eig` gives: complex [..., n], in no order."""
+    return eig(A)[0]
+
+
+def _eigvals_method(self: Tensor) -> Tensor:
+    """The eigenvalues, complex; see ops.eigvals."""
+    return eigvals(self)
+
+
+install("eigvals", _eigvals_method)
+
 # ---- functions of matrices
 
 
@@ -183,6 +212,8 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
 __all__ = [
     "adjoint",
+    "eig",
+    "eigvals",
     "geqrf",
     "matrix_exp",
     "matrix_power",

@@ -51,19 +51,19 @@ def is_tensor(obj: Any) -> bool:
 @method()
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype is a float."""
-    return input.type.is_float
+    return input.tensor_type.is_float
 
 
 @method()
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype is a complex one."""
-    return as_tensor(input).type.is_complex
+    return as_tensor(input).tensor_type.is_complex
 
 
 @method()
 def is_signed(input: Tensor) -> bool:
     """Whether the dtype has negative numbers (MindSpore: Tensor.is_signed)."""
-    return input.type.dtype != "bool" and not input.type.dtype.startswith("uint")
+    return input.tensor_type.dtype != "bool" and not input.tensor_type.dtype.startswith("uint")
 
 
 def size(input_x: Tensor) -> int:
@@ -80,7 +80,7 @@ def is_nonzero(input: Tensor) -> bool:
     """Whether the one element of a tensor, whose value is known, is not zero. ArgumentValueError for more or fewer elements."""
     x = as_tensor(input)
     if x.size != 1:
-        raise ArgumentValueError(f"is_nonzero: {x.type} has not one element", loc=user_loc())
+        raise ArgumentValueError(f"is_nonzero: {x.tensor_type} has not one element", loc=user_loc())
     return bool(x)
 
 

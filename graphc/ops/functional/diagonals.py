@@ -79,7 +79,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     n = input.shape[-1]
     size = n + abs(offset)
     before = (abs(offset) if offset < 0 else 0, offset if offset > 0 else 0)
-    eye = Tensor(np.eye(n, dtype=input.type.numpy))
+    eye = Tensor(np.eye(n, dtype=input.tensor_type.numpy))
     square_ = mul(expand_dims(input, -1), eye)
     ends = [(0, 0)] * (input.ndim - 1) + [(b, size - n - b) for b in before]
     made = bordered(square_, ends)

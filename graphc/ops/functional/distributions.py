@@ -37,8 +37,9 @@ from graphc.ops.functional.require import require
 from graphc.ops.functional.shapes import broadcast_to
 from graphc.ops.functional.state import assign_add, stop_gradient
 from graphc.ops.tensor.dtype import float32, to_name
+from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.seed import generator
-from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor, require_array
+from graphc.ops.tensor.tensor import Tensor, as_tensor, require_array
 
 #: Of 12 candidates at least one is taken but with probability 2e-16.
 _CANDIDATES = 12
@@ -49,7 +50,7 @@ def sizes(owner: str, shape: Any) -> tuple[int, ...]:
     if isinstance(shape, Tensor):
         array = require_array(shape)
         if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise ShapeError(f"{owner}: shape is {shape.type}, expected integers with one axis", loc=user_loc())
+            raise ShapeError(f"{owner}: shape is {shape.tensor_type}, expected integers with one axis", loc=user_loc())
         shape = array.tolist()
     if not isinstance(shape, (tuple, list)) or not all(type(d) is int and d >= 0 for d in shape):
         raise ArgumentTypeError(f"{owner}: shape must be a tuple of sizes, got {shape!r}", loc=user_loc())
@@ -61,14 +62,14 @@ def _common(owner: str, shape: tuple[int, ...], *parameters: Tensor) -> tuple[in
     try:
         return np.broadcast_shapes(shape, *(p.shape for p in parameters))
     except ValueError:
-        given = ", ".join(str(p.type) for p in parameters)
+        given = ", ".join(str(p.tensor_type) for p in parameters)
         raise ShapeError(f"{owner}: shape {shape} and {given} cannot be broadcast", loc=user_loc()) from None
 
 
 def _float(owner: str, name: str, x: Any) -> Tensor:
     tensor = as_tensor(x, f"{owner}: {name}")
-    if not tensor.type.is_float:
-        raise DTypeError(f"{owner}: {name} is {tensor.type}, expected floats", loc=user_loc())
+    if not tensor.tensor_type.is_float:
+        raise DTypeError(f"{owner}: {name} is {tensor.tensor_type}, expected floats", loc=user_loc())
     return tensor
 
 
@@ -82,7 +83,7 @@ def gamma_numbers(alpha: Tensor, state: Parameter) -> Tensor:
     test is taken; below 1 those of alpha + 1, times a power of a uniform number. The gradient for alpha is that of the number
     at which the distribution function has the same value; compiled steps do not know it.
     """
-    shape, dtype = alpha.shape, alpha.type.dtype
+    shape, dtype = alpha.shape, alpha.tensor_type.dtype
     a = stop_gradient(alpha if dtype == "float64" else cast_to(alpha, "float32"))
     small = less(a, 1.0)
     d = sub(select(small, add(a, 1.0), a), 1 / 3)
@@ -164,7 +165,9 @@ def random_poisson(shape: Any, rate: Tensor, seed: int | None = None, dtype: Any
         raise ArgumentTypeError(
             f"random_poisson: dtype must be a float or int32, int64, got {to_name(dtype)}", loc=user_loc()
         )
-    tensor = _float("random_poisson", "rate", cast(rate, "float32") if not as_tensor(rate).type.is_float else rate)
+    tensor = _float(
+        "random_poisson", "rate", cast(rate, "float32") if not as_tensor(rate).tensor_type.is_float else rate
+    )
     wanted = (*sizes("random_poisson", shape), *tensor.shape)
     return cast_to(_poisson_numbers("random_poisson", tensor, wanted, seed), to_name(dtype))
 
@@ -198,12 +201,12 @@ def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: in
     at = check_axis("gumbel_softmax", dim, x.ndim)
     unit = maximum(uniform_from(generator(), x.shape), 2.0**-25)
     drawn = neg(log(neg(log(unit))))
-    soft = softmax(cast_to(div(add(x, drawn), tau), x.type.dtype), at)
+    soft = softmax(cast_to(div(add(x, drawn), tau), x.tensor_type.dtype), at)
     if not hard:
         return soft
     chosen = equal(arange_along(soft, at, "int32"), place(soft, at, True, True, "int32"))
     # In this order the difference is exactly zero.
-    return add(sub(soft, stop_gradient(soft)), cast_to(chosen, x.type.dtype))
+    return add(sub(soft, stop_gradient(soft)), cast_to(chosen, x.tensor_type.dtype))
 
 
 __all__ = [

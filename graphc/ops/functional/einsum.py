@@ -62,7 +62,7 @@ def _of_lists(items: list[Any]) -> tuple[list[Tensor], str]:
 
 
 def _refused(equation: str, tensors: Sequence[Any], why: str) -> ArgumentValueError:
-    types = ", ".join(str(x.type) for x in tensors)
+    types = ", ".join(str(x.tensor_type) for x in tensors)
     return ArgumentValueError(f"einsum: {equation!r} does not fit operands {types}: {why}", loc=user_loc())
 
 
@@ -98,7 +98,7 @@ def _labels(equation: str, text: str, x: Tensor, tensors: list[Tensor]) -> list[
         raise _refused(equation, tensors, f"{text!r} has more than letters and one '...'")
     rest = x.ndim - len(before) - len(behind)
     if rest < 0 or (rest and not dotted):
-        raise _refused(equation, tensors, f"{text!r} names {len(before + behind)} axes of {x.type}")
+        raise _refused(equation, tensors, f"{text!r} names {len(before + behind)} axes of {x.tensor_type}")
     return [*before, *((k,) for k in reversed(range(rest))), *behind]
 
 
@@ -108,7 +108,7 @@ def _sizes(equation: str, terms: list[list[Label]], tensors: list[Tensor]) -> di
     for term, x in zip(terms, tensors, strict=True):
         for c, n in zip(term, x.shape, strict=True):
             if 1 not in (n, sizes.get(c, n)) and sizes.get(c, n) != n:
-                types = ", ".join(str(t.type) for t in tensors)
+                types = ", ".join(str(t.tensor_type) for t in tensors)
                 name = repr(c) if isinstance(c, str) else "an axis of '...'"
                 raise ShapeError(f"einsum: {name} of {equation!r} is {sizes[c]} and {n} of {types}", loc=user_loc())
             sizes[c] = n if sizes.get(c, 1) == 1 else sizes[c]

@@ -55,11 +55,11 @@ def place(x: Tensor, axis: int | None, keep: bool, largest: bool, dtype: str) ->
         flat = place(reshape(x, (-1,)), 0, False, largest, dtype)
         return reshape(flat, (1,) * x.ndim) if keep else flat
     at = check_axis("argmax" if largest else "argmin", axis, x.ndim)
-    if x.type.dtype not in ("int32", "int64", "uint32", "uint64", "float64"):
+    if x.tensor_type.dtype not in ("int32", "int64", "uint32", "uint64", "float64"):
         x = cast_to(x, "float32")
     if not largest:
         # -x of the least integer overflows, -1 - x does not.
-        x = neg(x) if x.type.is_float else bitwise_not(x)
+        x = neg(x) if x.tensor_type.is_float else bitwise_not(x)
     made = call("Argmax", x, axis=at, dtype=dtype)
     return expand_dims(made, at) if keep else made
 

@@ -28,13 +28,13 @@ _BITS = {
 
 
 def _floats(owner: str, x: Tensor) -> None:
-    if not x.type.is_float:
-        raise ArgumentTypeError(f"{owner}: the tensor is {x.type}, expected floats", loc=user_loc())
+    if not x.tensor_type.is_float:
+        raise ArgumentTypeError(f"{owner}: the tensor is {x.tensor_type}, expected floats", loc=user_loc())
 
 
 def _held(x: Tensor, made: Tensor) -> Tensor:
     """x, holding other numbers."""
-    write(x, ..., cast_to(made, x.type.dtype))
+    write(x, ..., cast_to(made, x.tensor_type.dtype))
     return x
 
 
@@ -72,12 +72,12 @@ def random_(input: Tensor, from_: int = 0, to: int | None = None, *, generator: 
     has all integers. Raises ArgumentTypeError for bounds that are no ints, ArgumentValueError if none lies between them.
     """
     real_only("random_", input)
-    name = input.type.dtype
+    name = input.tensor_type.dtype
     for bound in (from_, *(() if to is None else (to,))):
         if isinstance(bound, bool) or not isinstance(bound, int):
             raise ArgumentTypeError(f"random_: bounds must be ints, got {type(bound).__name__}", loc=user_loc())
-    end = to if to is not None else _WHOLE[name] + 1 if input.type.is_float else 1 << _BITS[name]
-    limit = _WHOLE[name] + 1 if input.type.is_float else 1 << _BITS[name]
+    end = to if to is not None else _WHOLE[name] + 1 if input.tensor_type.is_float else 1 << _BITS[name]
+    limit = _WHOLE[name] + 1 if input.tensor_type.is_float else 1 << _BITS[name]
     if not -limit <= from_ < end <= limit:
         raise ArgumentValueError(f"random_: {name} has no range from {from_} to {end}", loc=user_loc())
     state = stream("random_", generator)
@@ -112,7 +112,7 @@ def bernoulli_(input: Tensor, p: Operand = 0.5, *, generator: Any = None) -> Ten
 def bernoulli_ext(input: Tensor, *, generator: Any = None) -> Tensor:
     """1 with the probability that each element is, else 0, in its dtype (MindSpore: ops.bernoulli_ext)."""
     _floats("bernoulli", input)
-    return cast_to(less(uniform_from(stream("bernoulli", generator), input.shape), input), input.type.dtype)
+    return cast_to(less(uniform_from(stream("bernoulli", generator), input.shape), input), input.tensor_type.dtype)
 
 
 # ---- new tensors
@@ -124,7 +124,7 @@ def uniform_like(input: Tensor, from_: Operand = 0.0, to: Operand = 1.0, generat
     _floats("uniform", input)
     _bounds("uniform", from_, to)
     unit = uniform_from(stream("uniform", generator), input.shape)
-    return cast_to(add(mul(unit, sub(to, from_)), from_), input.type.dtype)
+    return cast_to(add(mul(unit, sub(to, from_)), from_), input.tensor_type.dtype)
 
 
 @method("log_normal")
@@ -132,7 +132,7 @@ def log_normal_like(input: Tensor, mean: float = 1.0, std: float = 2.0) -> Tenso
     """exp of normal numbers, in the shape and dtype of a tensor of floats (MindSpore: Tensor.log_normal)."""
     _floats("log_normal", input)
     made = exp(add(mul(normal_from(stream("log_normal", None), input.shape), std), mean))
-    return cast_to(made, input.type.dtype)
+    return cast_to(made, input.tensor_type.dtype)
 
 
 @method("cauchy")

@@ -31,12 +31,12 @@ _TAKEN = ("int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"
 def _operand(name: str, input: Any, *, is_real: bool = False) -> Tensor:
     """The operand in a float or complex dtype that is transformed: small floats and integers in float32."""
     x = as_tensor(input, f"{name}: input")
-    if x.type.dtype not in _TAKEN or (is_real and x.type.is_complex):
+    if x.tensor_type.dtype not in _TAKEN or (is_real and x.tensor_type.is_complex):
         taken = _TAKEN[:-2] if is_real else _TAKEN
-        raise DTypeError(f"{name}: input is {x.type}, expected dtype {' or '.join(taken)}", loc=user_loc())
+        raise DTypeError(f"{name}: input is {x.tensor_type}, expected dtype {' or '.join(taken)}", loc=user_loc())
     if x.ndim == 0:
-        raise ShapeError(f"{name}: input is {x.type}, expected at least one axis", loc=user_loc())
-    return x if x.type.dtype in ("float32", "float64") or x.type.is_complex else cast_to(x, "float32")
+        raise ShapeError(f"{name}: input is {x.tensor_type}, expected at least one axis", loc=user_loc())
+    return x if x.tensor_type.dtype in ("float32", "float64") or x.tensor_type.is_complex else cast_to(x, "float32")
 
 
 def _wrong(name: str, what: str, expected: str, value: Any) -> ArgumentValueError:
@@ -66,7 +66,7 @@ def _axes(name: str, x: Tensor, s: Sizes, dim: Sizes) -> tuple[tuple[int, ...], 
     if dim is None:
         count = x.ndim if sizes is None else len(sizes)
         if count > x.ndim:
-            raise ArgumentValueError(f"{name}: s has {count} sizes, input is {x.type}", loc=user_loc())
+            raise ArgumentValueError(f"{name}: s has {count} sizes, input is {x.tensor_type}", loc=user_loc())
         axes = tuple(range(x.ndim - count, x.ndim))
     else:
         axes = tuple(check_axis(name, a, x.ndim) for a in _many(name, "dim", dim))
@@ -87,7 +87,7 @@ def _resized(x: Tensor, axis: int, size: int) -> Tensor:
     more = size - x.shape[axis]
     if more > 0:
         shape = (*x.shape[:axis], more, *x.shape[axis + 1 :])
-        return concat([x, Tensor(np.zeros(shape, x.type.numpy))], axis)
+        return concat([x, Tensor(np.zeros(shape, x.tensor_type.numpy))], axis)
     return x if not more else _cut(x, axis, 0, size)
 
 
@@ -119,7 +119,7 @@ def _to_real(name: str, input: Any, s: Sizes, dim: Sizes, norm: str | None) -> T
     size = 2 * (x.shape[last] - 1) if sizes is None else sizes[-1]
     if size < 1:
         raise ArgumentValueError(
-            f"{name}: the result would have no elements along axis {last}, input is {x.type}",
+            f"{name}: the result would have no elements along axis {last}, input is {x.tensor_type}",
             loc=user_loc(),
             help="say how many: n, or s",
         )
@@ -290,13 +290,13 @@ def fft_with_size(
         raise _wrong(name, "signal_ndim", "1, 2 or 3", signal_ndim)
     x = as_tensor(input, f"{name}: input")
     if x.ndim < signal_ndim:
-        raise ShapeError(f"{name}: input is {x.type}, expected at least {signal_ndim} axes", loc=user_loc())
+        raise ShapeError(f"{name}: input is {x.tensor_type}, expected at least {signal_ndim} axes", loc=user_loc())
     axes = tuple(range(x.ndim - signal_ndim, x.ndim))
     if real and not inverse:
         made = _of_real(name, x, None, axes, norm)
         return made if onesided else _transform(name, x, None, axes, norm, False)
-    if x.type.dtype not in ("complex64", "complex128"):
-        raise DTypeError(f"{name}: input is {x.type}, expected a complex tensor", loc=user_loc())
+    if x.tensor_type.dtype not in ("complex64", "complex128"):
+        raise DTypeError(f"{name}: input is {x.tensor_type}, expected a complex tensor", loc=user_loc())
     if not real:
         return _transform(name, x, None, axes, norm, inverse)
     if onesided:
@@ -337,12 +337,12 @@ def stft(
         raise _wrong(name, "pad_mode", f"one of {', '.join(modes)}", pad_mode)
     if signal.ndim > 2 or width > n_fft:
         raise ArgumentValueError(
-            f"{name}: x is {signal.type} and win_length {width}, expected [L] or [B, L] and at most n_fft, {n_fft}",
+            f"{name}: x is {signal.tensor_type} and win_length {width}, expected [L] or [B, L] and at most n_fft, {n_fft}",
             loc=user_loc(),
         )
-    half_only = not signal.type.is_complex if onesided is None else onesided
-    if half_only and signal.type.is_complex:
-        raise ArgumentValueError(f"{name}: onesided is for real signals, x is {signal.type}", loc=user_loc())
+    half_only = not signal.tensor_type.is_complex if onesided is None else onesided
+    if half_only and signal.tensor_type.is_complex:
+        raise ArgumentValueError(f"{name}: onesided is for real signals, x is {signal.tensor_type}", loc=user_loc())
     if center:
         signal = _surrounded(signal, n_fft // 2, modes[pad_mode.upper()])
     length = signal.shape[-1]
@@ -355,14 +355,14 @@ def stft(
     )
     made = _cut(made, made.ndim - 1, 0, n_fft // 2 + 1) if half_only else made
     made = swapaxes(made, -1, -2)
-    wants_complex = signal.type.is_complex if return_complex is None else return_complex
+    wants_complex = signal.tensor_type.is_complex if return_complex is None else return_complex
     return made if wants_complex else view_as_real(made)
 
 
 def _surrounded(x: Tensor, count: int, mode: str) -> Tensor:
     """Signals with so many elements more on either side."""
     if mode == "reflect" and count >= x.shape[-1]:
-        raise ShapeError(f"stft: {count} elements cannot be reflected, x is {x.type}", loc=user_loc())
+        raise ShapeError(f"stft: {count} elements cannot be reflected, x is {x.tensor_type}", loc=user_loc())
     size = x.shape[-1]
     places = np.arange(-count, size + count)
     if mode == "constant":
@@ -372,13 +372,13 @@ def _surrounded(x: Tensor, count: int, mode: str) -> Tensor:
 
 
 def _window(name: str, window: Tensor | None, width: int, n_fft: int, signal: Tensor) -> Tensor:
-    part = signal.type.part
+    part = signal.tensor_type.part
     made = Tensor(np.ones(width, part)) if window is None else as_tensor(window, f"{name}: window")
     if made.shape != (width,):
-        raise ShapeError(f"{name}: window is {made.type}, expected {width} weights", loc=user_loc())
+        raise ShapeError(f"{name}: window is {made.tensor_type}, expected {width} weights", loc=user_loc())
     left = (n_fft - width) // 2
     made = pad(made, (left, n_fft - width - left)) if width < n_fft else made
-    return as_complex(cast_to(made, part)) if signal.type.is_complex else cast_to(made, part)
+    return as_complex(cast_to(made, part)) if signal.tensor_type.is_complex else cast_to(made, part)
 
 
 __all__ = [

@@ -95,9 +95,10 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool = False) -> Tensor
     axes = len(sizes) - 2
     if not isinstance(align_corners, bool):
         raise ArgumentTypeError("affine_grid: align_corners must be a bool", loc=user_loc())
-    if axes not in (2, 3) or theta.shape != (sizes[0], axes, axes + 1) or not theta.type.is_float:
+    if axes not in (2, 3) or theta.shape != (sizes[0], axes, axes + 1) or not theta.tensor_type.is_float:
         raise ShapeError(
-            f"affine_grid: theta is {theta.type} and size {sizes}, expected floats [N, 2, 3] for (N, C, H, W), or [N, 3, 4]"
+            f"affine_grid: theta is {theta.tensor_type} and size {sizes}, expected floats [N, 2, 3] for (N, C, H,"
+            f" W), or [N, 3, 4]"
             " for (N, C, D, H, W)",
             loc=user_loc(),
         )
@@ -106,7 +107,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool = False) -> Tensor
         line = np.linspace(-1, 1, n) if n > 1 else np.zeros(1)
         lines.append(line if align_corners else line * (n - 1) / n)
     places = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(sizes[2:])], -1).reshape(-1, axes + 1)
-    grid = matmul(Tensor(places.astype(theta.type.numpy)), transpose(theta, (0, 2, 1)))
+    grid = matmul(Tensor(places.astype(theta.tensor_type.numpy)), transpose(theta, (0, 2, 1)))
     return reshape(grid, (sizes[0], *sizes[2:], axes))
 
 
@@ -144,14 +145,16 @@ def grid_sample(
         )
     if align_corners is not None and not isinstance(align_corners, bool):
         raise ArgumentTypeError("grid_sample: align_corners must be a bool or None", loc=user_loc())
-    if not x.type.is_float or x.type.dtype != grid.type.dtype:
+    if not x.tensor_type.is_float or x.tensor_type.dtype != grid.tensor_type.dtype:
         raise DTypeError(
-            f"grid_sample: the input is {x.type}, the grid {grid.type}, expected floats of one dtype", loc=user_loc()
+            f"grid_sample: the input is {x.tensor_type}, the grid {grid.tensor_type}, expected floats of one dtype",
+            loc=user_loc(),
         )
     axes = x.ndim - 2
     if axes not in (2, 3) or grid.ndim != x.ndim or grid.shape[-1] != axes or grid.shape[0] != x.shape[0]:
         raise ShapeError(
-            f"grid_sample: the input is {x.type} and the grid {grid.type}, expected [N, C, H, W] and [N, h, w, 2], or"
+            f"grid_sample: the input is {x.tensor_type} and the grid {grid.tensor_type}, expected [N, C, H, W] and"
+            f" [N, h, w, 2], or"
             " [N, C, D, H, W] and [N, d, h, w, 3]",
             loc=user_loc(),
         )
@@ -188,7 +191,8 @@ def crop_and_resize(
     wanted = per_axis("crop_and_resize", "crop_size", crop_size, 2)
     if image.ndim != 4 or boxes.ndim != 2 or boxes.shape[1] != 4 or box_indices.shape != boxes.shape[:1]:
         raise ShapeError(
-            f"crop_and_resize: image is {image.type}, boxes {boxes.type}, box_indices {box_indices.type}, expected"
+            f"crop_and_resize: image is {image.tensor_type}, boxes {boxes.tensor_type}, box_indices"
+            f" {box_indices.tensor_type}, expected"
             " [N, H, W, C], [boxes, 4] and [boxes]",
             loc=user_loc(),
         )
@@ -228,7 +232,7 @@ def roi_align(
     """
     if features.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5:
         raise ShapeError(
-            f"ROIAlign: features are {features.type}, rois {rois.type}, expected [N, C, H, W] and [boxes, 5]",
+            f"ROIAlign: features are {features.tensor_type}, rois {rois.tensor_type}, expected [N, C, H, W] and [boxes, 5]",
             loc=user_loc(),
         )
     parts = per_axis("ROIAlign", "pooled_height and pooled_width", (pooled_height, pooled_width), 2)
@@ -242,7 +246,7 @@ def roi_align(
         end = mul(add(getitem(rois, (slice(None), 4 - axis, None)), float(roi_end_mode)), spatial_scale)
         extent = maximum(sub(end, begin), 1.0) if roi_end_mode == 0 else maximum(sub(end, begin), 0.0)
         share = (np.arange(count * sample_num) + 0.5) / (count * sample_num)
-        at = add(begin, mul(extent, Tensor(share.astype(features.type.numpy))))
+        at = add(begin, mul(extent, Tensor(share.astype(features.tensor_type.numpy))))
         here = logical_and(greater_equal(at, -1.0), less_equal(at, float(size)))
         at, here = expand_dims(clamp(at, 0.0, size - 1.0), 2 - axis), expand_dims(here, 2 - axis)
         points.append(at)
@@ -281,7 +285,8 @@ def deformable_offsets(
     taps = kernel[0] * kernel[1]
     if min(room) < 0 or offsets.shape != (n, 3 * groups * taps, *counts) or channels % groups:
         raise ShapeError(
-            f"deformable offsets: x is {x.type} and the offsets {offsets.type}, expected [N, 3 {groups} {taps}, rows, columns]"
+            f"deformable offsets: x is {x.tensor_type} and the offsets {offsets.tensor_type}, expected [N, 3"
+            f" {groups} {taps}, rows, columns]"
             f" with {counts} windows",
             loc=user_loc(),
         )
@@ -294,7 +299,7 @@ def deformable_offsets(
         shape[2 + axis] = kernel[axis]
         starts.append(tap.reshape(shape) + window.reshape([1, 1, 1, 1, *(-1 if a == axis else 1 for a in (0, 1))]))
     shifts = [getitem(parts, (slice(None), 1 - axis)) for axis in (0, 1)]
-    points = [add(s, Tensor(p.astype(x.type.numpy))) for s, p in zip(shifts, starts, strict=True)]
+    points = [add(s, Tensor(p.astype(x.tensor_type.numpy))) for s, p in zip(shifts, starts, strict=True)]
     # Each group of channels is an image of its own.
     images = reshape(x, (n * groups, channels // groups, *sizes))
     first = reshape(first_rows(n * groups, sizes, 1), (n, groups, 1, 1, 1, 1))
@@ -348,7 +353,8 @@ def deformable_conv2d(
     steps = window_steps(owner, kernel_size, strides, padding, dilations, deformable_groups)
     if weight.ndim != 4 or weight.shape[2:] != steps[0] or x.ndim != 4:
         raise ShapeError(
-            f"{owner}: x is {x.type} and the weight {weight.type}, expected [N, C, H, W] and [out, in, *{steps[0]}]",
+            f"{owner}: x is {x.tensor_type} and the weight {weight.tensor_type}, expected [N, C, H, W] and [out,"
+            f" in, *{steps[0]}]",
             loc=user_loc(),
         )
     y = convolution(deformable_offsets(x, offsets, *steps), weight, (0, 0, 0, 0), steps[0], (1, 1), groups)

@@ -105,7 +105,7 @@ def copy_(input: Tensor, src: Operand, non_blocking: bool = False) -> Tensor:
     new = as_tensor(src, "copy_: src")
     lead = new.ndim - input.ndim
     if lead > 0 or any(d not in (1, s) for d, s in zip(new.shape[::-1], input.shape[::-1], strict=False)):
-        raise ShapeError(f"copy_: {new.type} cannot be broadcast to {input.type}", loc=user_loc())
+        raise ShapeError(f"copy_: {new.tensor_type} cannot be broadcast to {input.tensor_type}", loc=user_loc())
     write(input, ..., broadcast_to(new, input.shape))
     return input
 

@@ -23,21 +23,22 @@ from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.state import assign
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.methods import method
-from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor, require_array
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, as_tensor, require_array
 
 Indices = Tensor | Sequence[Any]
 
 
 def _gathered(x: Tensor, indices: Tensor, axis: int) -> Tensor:
     """Rows along an axis, of any dtype."""
-    if x.type.dtype == "bool":
+    if x.tensor_type.dtype == "bool":
         return as_bool(call("Gather", cast_to(x, "int32"), indices, axis=axis))
     return call("Gather", x, indices, axis=axis)
 
 
 def scattered(mode: str, x: Tensor, indices: Tensor, updates: Tensor, axis: int = 0) -> Tensor:
     """x with rows along an axis combined with `updates`, which are cast to x's dtype. indices: int32 or int64."""
-    updates = cast_to(updates, x.type.dtype)
+    updates = cast_to(updates, x.tensor_type.dtype)
     if mode == "sub":
         mode, updates = "add", neg(updates)
     return call("Scatter", x, indices, updates, axis=axis, mode=mode)
@@ -46,7 +47,7 @@ def scattered(mode: str, x: Tensor, indices: Tensor, updates: Tensor, axis: int 
 def as_index(x: Any) -> Tensor:
     """An index of any integer dtype in one that kernels know."""
     index = as_tensor(x if isinstance(x, Tensor) else np.asarray(x))
-    return index if index.type.dtype in ("int32", "int64") else cast_to(index, "int32")
+    return index if index.tensor_type.dtype in ("int32", "int64") else cast_to(index, "int32")
 
 
 def wrapped(index: Tensor, size: int) -> Tensor:
@@ -66,7 +67,7 @@ def index_(x: Tensor, index: Any) -> Tensor:
     a compiled Cell.
     """
     items = [_plain(i) for i in (index if isinstance(index, tuple) else (index,))]
-    if any(isinstance(i, Tensor) and i.type.dtype == "bool" for i in items):
+    if any(isinstance(i, Tensor) and i.tensor_type.dtype == "bool" for i in items):
         items = [part for i in items for part in _places_of(i)]
     if not any(isinstance(i, Tensor) for i in items):
         return getitem(x, tuple(items))
@@ -85,7 +86,7 @@ def _plain(item: Any) -> Any:
         return None
     if isinstance(item, slice):
         return slice(*(_known(v) for v in (item.start, item.stop, item.step)))
-    if isinstance(item, Tensor) and not item.shape and item.type.dtype != "bool" and type(item) is Tensor:
+    if isinstance(item, Tensor) and not item.shape and item.tensor_type.dtype != "bool" and type(item) is Tensor:
         return item.item()
     return item
 
@@ -105,14 +106,14 @@ def _known(bound: Any) -> Any:
 
 def _places_of(item: Any) -> list[Any]:
     """A bool index as integer ones, one per axis."""
-    if not isinstance(item, Tensor) or item.type.dtype != "bool":
+    if not isinstance(item, Tensor) or item.tensor_type.dtype != "bool":
         return [item]
     if item.array is None:
         raise TraceError(
             "a bool tensor as an index makes a result whose shape depends on its values",
             code="GC120",
             loc=user_loc(),
-            details=[f"the index is {item.type}"],
+            details=[f"the index is {item.tensor_type}"],
             help="keep the shape: ops.select(mask, x, 0), or ops.masked_fill",
         )
     if not item.shape:
@@ -124,7 +125,7 @@ def _advanced(x: Tensor, items: list[Any]) -> Tensor:
     """An index with integer tensors: slices first, then one gather over the axes that tensors walk."""
     used = sum(1 for i in items if i is not None and i is not Ellipsis)
     if used > x.ndim:
-        raise IndexRangeError(f"too many indices ({used}) for {x.type}", loc=user_loc())
+        raise IndexRangeError(f"too many indices ({used}) for {x.tensor_type}", loc=user_loc())
     at = next((k for k, i in enumerate(items) if i is Ellipsis), len(items))
     kinds = (Tensor, int, np.integer)
     # As in NumPy: what stands between two such indices sends their axes to the front, even `...` for no axes.
@@ -153,9 +154,9 @@ def _advanced(x: Tensor, items: list[Any]) -> Tensor:
 
 def updated(x: Tensor, index: Any, value: Operand | Sequence[Any], mode: str = "update") -> Tensor:
     """A copy of x in which x[index] is `value`, broadcast and cast to x's dtype; with mode "add" the sum of both."""
-    new = value if isinstance(value, Tensor) else Tensor(np.asarray(value).astype(x.type.numpy))
-    new = cast_to(new, x.type.dtype)
-    if isinstance(index, Tensor) and index.type.dtype == "bool" and (index.array is None or new.size == 1):
+    new = value if isinstance(value, Tensor) else Tensor(np.asarray(value).astype(x.tensor_type.numpy))
+    new = cast_to(new, x.tensor_type.dtype)
+    if isinstance(index, Tensor) and index.tensor_type.dtype == "bool" and (index.array is None or new.size == 1):
         mask = reshape(index, index.shape + (1,) * (x.ndim - index.ndim))
         return select(mask, new if mode == "update" else add(x, new), x)
     if x.size == 0:
@@ -163,14 +164,25 @@ def updated(x: Tensor, index: Any, value: Operand | Sequence[Any], mode: str = "
     places = index_(reshape(arange(0, x.size, dtype="int32"), x.shape), index)
     lead = max(new.ndim - places.ndim, 0)
     if any(d != 1 for d in new.shape[:lead]):
-        raise ShapeError(f"a value {new.type} cannot be written to elements of shape {places.shape}", loc=user_loc())
+        raise ShapeError(
+            f"a value {new.tensor_type} cannot be written to elements of shape {places.shape}", loc=user_loc()
+        )
     new = broadcast_to(reshape(new, new.shape[lead:]), places.shape)
     flat = scattered(mode, reshape(x, (-1,)), reshape(places, (-1,)), reshape(new, (-1,)))
     return reshape(flat, x.shape)
 
 
 def write(x: Tensor, index: Any, value: Any) -> None:
-    """x[index] = value in place. In a compiled Cell the name stands for the new tensor; a Parameter is assigned."""
+    """x[index] = value in place. In a compiled Cell the name stands for the new tensor; a Parameter is assigned.
+
+    ArgumentTypeError for a RowTensor, which is made anew from its parts whenever it is read.
+    """
+    if x.is_rows:
+        raise ArgumentTypeError(
+            "a RowTensor cannot be changed in place",
+            loc=user_loc(),
+            help="change its values, or the tensor that it stands for: ops.add(x, 0)",
+        )
     made = updated(x, index, value)
     if isinstance(x, Parameter):
         assign(x, made)
@@ -218,10 +230,12 @@ def gather_d(x: Tensor, dim: int, index: Tensor) -> Tensor:
 def element_places(shape: tuple[int, ...], axis: int, index: Tensor) -> Tensor:
     """The flat places in a tensor of `shape` that an index along an axis means."""
     if index.ndim != len(shape):
-        raise ShapeError(f"the index is {index.type}, expected {len(shape)} axes for shape {shape}", loc=user_loc())
+        raise ShapeError(
+            f"the index is {index.tensor_type}, expected {len(shape)} axes for shape {shape}", loc=user_loc()
+        )
     flat: Operand = 0
     for k, size in enumerate(shape):
-        step = wrapped(index, size) if k == axis else arange_along(index, k, index.type.dtype)
+        step = wrapped(index, size) if k == axis else arange_along(index, k, index.tensor_type.dtype)
         flat = step if k == 0 else add(mul(flat, size), step)
     return broadcast_to(as_tensor(flat), index.shape)
 
@@ -277,7 +291,7 @@ def coordinates(shape: tuple[int, ...], indices: Indices) -> tuple[Tensor, int]:
     index = as_index(indices)
     depth = index.shape[-1] if index.ndim else 1
     if not index.ndim or depth > len(shape):
-        raise ShapeError(f"coordinates are {index.type}, shape {shape} has {len(shape)} axes", loc=user_loc())
+        raise ShapeError(f"coordinates are {index.tensor_type}, shape {shape} has {len(shape)} axes", loc=user_loc())
     flat: Operand = 0
     for k in range(depth):
         step = wrapped(getitem(index, (..., k)), shape[k])

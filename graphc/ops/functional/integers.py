@@ -33,11 +33,13 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 def _integers(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
     a, b = as_tensor(x), as_tensor(y)
-    if a.type.dtype == b.type.dtype == "bool":
+    if a.tensor_type.dtype == b.tensor_type.dtype == "bool":
         return a, b
     a, b = pair(op, x, y)
-    if a.type.dtype not in INTEGERS:
-        raise DTypeError(f"{op}: operands are {a.type} and {b.type}, expected integers or bools", loc=user_loc())
+    if a.tensor_type.dtype not in INTEGERS:
+        raise DTypeError(
+            f"{op}: operands are {a.tensor_type} and {b.tensor_type}, expected integers or bools", loc=user_loc()
+        )
     return a, b
 
 
@@ -45,32 +47,32 @@ def _integers(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
 def bitwise_and(input: Operand, other: Operand) -> Tensor:
     """The bits that both have; logical and of bools."""
     x, y = _integers("BitwiseAnd", input, other)
-    return logical_and(x, y) if x.type.dtype == "bool" else call("BitwiseAnd", x, y)
+    return logical_and(x, y) if x.tensor_type.dtype == "bool" else call("BitwiseAnd", x, y)
 
 
 @method()
 def bitwise_or(input: Operand, other: Operand) -> Tensor:
     """The bits that either has; logical or of bools."""
     x, y = _integers("BitwiseOr", input, other)
-    return logical_or(x, y) if x.type.dtype == "bool" else call("BitwiseOr", x, y)
+    return logical_or(x, y) if x.tensor_type.dtype == "bool" else call("BitwiseOr", x, y)
 
 
 @method()
 def bitwise_xor(input: Operand, other: Operand) -> Tensor:
     """The bits that differ; exclusive or of bools."""
     x, y = _integers("BitwiseXor", input, other)
-    return logical_xor(x, y) if x.type.dtype == "bool" else call("BitwiseXor", x, y)
+    return logical_xor(x, y) if x.tensor_type.dtype == "bool" else call("BitwiseXor", x, y)
 
 
 @method("bitwise_not", "invert")
 def bitwise_not(input: Tensor) -> Tensor:
     """Every bit inverted; logical not of bools."""
     x = as_tensor(input)
-    if x.type.dtype == "bool":
+    if x.tensor_type.dtype == "bool":
         return logical_not(x)
-    if x.type.dtype not in INTEGERS:
-        raise DTypeError(f"bitwise_not: input is {x.type}, expected integers or bools", loc=user_loc())
-    return sub(int(np.iinfo(x.type.numpy).max) if x.type.dtype in UNSIGNED else -1, x)
+    if x.tensor_type.dtype not in INTEGERS:
+        raise DTypeError(f"bitwise_not: input is {x.tensor_type}, expected integers or bools", loc=user_loc())
+    return sub(int(np.iinfo(x.tensor_type.numpy).max) if x.tensor_type.dtype in UNSIGNED else -1, x)
 
 
 @method()
@@ -85,11 +87,11 @@ def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
     """floor(x / 2^other) of integers."""
     a, b = _integers("bitwise_right_shift", input, other)
     moved = floor_div(a, pow_(2, b))
-    if a.type.dtype in UNSIGNED:
+    if a.tensor_type.dtype in UNSIGNED:
         return moved
     # The power that is the sign's bit is negative.
-    last = a.type.numpy.itemsize * 8 - 1
-    return select(less(b, last), moved, neg(cast_to(less(a, 0), a.type.dtype)))
+    last = a.tensor_type.numpy.itemsize * 8 - 1
+    return select(less(b, last), moved, neg(cast_to(less(a, 0), a.tensor_type.dtype)))
 
 
 # ---- integers
@@ -117,12 +119,12 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
 def population_count(input_x: Tensor) -> Tensor:
     """How many bits of each integer are set: uint8."""
     real_only("population_count", input_x)
-    width = input_x.type.numpy.itemsize * 8
+    width = input_x.tensor_type.numpy.itemsize * 8
     wide = cast(input_x, "int64" if width == 64 else "int32")
-    one = Tensor(np.ones((), wide.type.numpy))
+    one = Tensor(np.ones((), wide.tensor_type.numpy))
     total = bitwise_and(wide, one)
     for k in range(1, width):
-        shifted = bitwise_right_shift(wide, Tensor(np.full((), k, wide.type.numpy)))
+        shifted = bitwise_right_shift(wide, Tensor(np.full((), k, wide.tensor_type.numpy)))
         total = add(total, bitwise_and(shifted, one))
     return cast(total, "uint8")
 

@@ -54,7 +54,9 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], axis: int
     else:
         sizes = list(split_size_or_sections)
         if sum(sizes) != total:
-            raise ArgumentValueError(f"split: sizes {sizes} do not add up to {total} of {x.type}", loc=user_loc())
+            raise ArgumentValueError(
+                f"split: sizes {sizes} do not add up to {total} of {x.tensor_type}", loc=user_loc()
+            )
     pieces, start = [], 0
     for size in sizes:
         begin = tuple(start if i == at else 0 for i in range(x.ndim))

@@ -25,7 +25,9 @@ from graphc.ops.tensor.tensor import Tensor
 def _together(owner: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Matrices and right sides with the same leading axes. ShapeError where rows do not fit."""
     if b.ndim < 2 or a.shape[-2] != b.shape[-2]:
-        raise ShapeError(f"{owner}: {a.type} and right sides {b.type} have different rows", loc=user_loc())
+        raise ShapeError(
+            f"{owner}: {a.tensor_type} and right sides {b.tensor_type} have different rows", loc=user_loc()
+        )
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return tuple(x if x.shape[:-2] == lead else broadcast_to(x, (*lead, *x.shape[-2:])) for x in (a, b))  # type: ignore[return-value]
 
@@ -100,10 +102,10 @@ def cholesky_inverse(input_x: Tensor, upper: bool = False) -> Tensor:
 
 def _pivot_rows(owner: str, pivots: Tensor, count: int, size: int) -> list[tuple[Tensor, Tensor]]:
     """For each exchange of rows, from the first: where the one and where the other row is, bool [..., size, 1]."""
-    if pivots.type.is_float or pivots.shape[-1:] != (count,):
-        raise ShapeError(f"{owner}: pivots are {pivots.type}, expected {count} integers, from 1", loc=user_loc())
+    if pivots.tensor_type.is_float or pivots.shape[-1:] != (count,):
+        raise ShapeError(f"{owner}: pivots are {pivots.tensor_type}, expected {count} integers, from 1", loc=user_loc())
     places = np.arange(size)
-    rows = Tensor(places.astype(pivots.type.numpy)[:, None] + 1)
+    rows = Tensor(places.astype(pivots.tensor_type.numpy)[:, None] + 1)
     made = []
     for k in range(count):
         other = expand_dims(getitem(pivots, (..., slice(k, k + 1))), -1)
@@ -154,7 +156,7 @@ def pinv(x: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = Fal
     hermitian   x is symmetric: only its lower triangle is read
     """
     if x.ndim < 2:
-        raise ShapeError(f"pinv: {x.type} has less than two axes", loc=user_loc())
+        raise ShapeError(f"pinv: {x.tensor_type} has less than two axes", loc=user_loc())
     bounds = []
     for name, value in (("atol", atol), ("rtol", rtol)):
         if isinstance(value, Tensor) and value.size == 1 and value.array is not None:
@@ -163,7 +165,7 @@ def pinv(x: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = Fal
             raise ArgumentTypeError(f"pinv: {name} must be a number, got {type(value).__name__}", loc=user_loc())
         bounds.append(None if value is None else float(value))
     if bounds[1] is None:
-        epsilon = float(np.finfo("float64" if x.type.dtype == "float64" else "float32").eps)
+        epsilon = float(np.finfo("float64" if x.tensor_type.dtype == "float64" else "float32").eps)
         bounds[1] = 0.0 if bounds[0] else max(x.shape[-2:]) * epsilon
     if hermitian:
         matrices("pinv", x)
@@ -175,7 +177,9 @@ def pinv(x: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = Fal
 def lstsq(input: Tensor, A: Tensor) -> Tensor:
     """x [n, k] with the least |input x - A|, of the least norm where that leaves a choice; input [m, n], A [m] or [m, k]."""
     if input.ndim != 2 or A.ndim not in (1, 2) or A.shape[0] != input.shape[0]:
-        raise ShapeError(f"lstsq: {input.type} and {A.type} are no matrices with the same rows", loc=user_loc())
+        raise ShapeError(
+            f"lstsq: {input.tensor_type} and {A.tensor_type} are no matrices with the same rows", loc=user_loc()
+        )
     return matmul(pinv(input), A if A.ndim == 2 else expand_dims(A, 1))
 
 
@@ -184,7 +188,7 @@ def least_squares(matrix: Tensor, rhs: Tensor, l2_regularizer: Any, fast: bool) 
     if not fast:
         return matmul(pinv(matrix), rhs)
     rows, columns = matrix.shape[-2:]
-    l2 = l2_regularizer if is_number(l2_regularizer) else cast_to(l2_regularizer, matrix.type.dtype)
+    l2 = l2_regularizer if is_number(l2_regularizer) else cast_to(l2_regularizer, matrix.tensor_type.dtype)
     across = swapaxes(matrix, -1, -2)
     least = min(rows, columns)
     square = matmul(across, matrix) if rows >= columns else matmul(matrix, across)

@@ -26,7 +26,7 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 def select(condition: Operand, input: Operand, other: Operand) -> Tensor:
     """input where the condition holds, else other, elementwise with broadcasting."""
     x, y = input, other
-    if isinstance(x, Tensor) and isinstance(y, Tensor) and x.type.dtype == y.type.dtype:
+    if isinstance(x, Tensor) and isinstance(y, Tensor) and x.tensor_type.dtype == y.tensor_type.dtype:
         return call("Select", as_bool(condition), x, y)
     return call("Select", as_bool(condition), *pair("Select", x, y))
 
@@ -37,8 +37,8 @@ where = select
 @method()
 def masked_fill(input_x: Tensor, mask: Tensor, value: Operand) -> Tensor:
     """value where the mask holds, else input_x."""
-    filled = value if isinstance(value, Tensor) else number(value, input_x.type.dtype)
-    return call("Select", as_bool(mask), cast_to(filled, input_x.type.dtype), input_x)
+    filled = value if isinstance(value, Tensor) else number(value, input_x.tensor_type.dtype)
+    return call("Select", as_bool(mask), cast_to(filled, input_x.tensor_type.dtype), input_x)
 
 
 @method()
@@ -46,7 +46,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
     """|x - y| <= atol + rtol |y|, or both the same infinity, or both NaN if `equal_nan`."""
     real_only("isclose", input, other)
     near = less_equal(abs_(sub(input, other)), add(mul(abs_(other), rtol), atol))
-    if input.type.is_float:
+    if input.tensor_type.is_float:
         near = logical_or(equal(input, other), logical_and(near, logical_and(isfinite(input), isfinite(other))))
         if equal_nan:
             near = logical_or(near, logical_and(isnan(input), isnan(other)))
@@ -69,7 +69,7 @@ def isposinf(input: Tensor) -> Tensor:
 def signbit(input: Tensor) -> Tensor:
     """Whether x is negative; minus zero too."""
     x = as_tensor(input)
-    if not x.type.is_float:
+    if not x.tensor_type.is_float:
         return less(x, 0)
     return logical_or(less(x, 0.0), logical_and(equal(x, 0.0), less(reciprocal(x), 0.0)))
 

@@ -102,7 +102,7 @@ def cosine_embedding_loss(
         raise ArgumentValueError(f"cosine_embedding_loss: margin must lie in [-1, 1], got {margin}", loc=user_loc())
     if input1.shape != input2.shape or input1.ndim < 2:
         raise ShapeError(
-            f"cosine_embedding_loss: the inputs are {input1.type} and {input2.type},"
+            f"cosine_embedding_loss: the inputs are {input1.tensor_type} and {input2.tensor_type},"
             " expected equal shapes [N, features]",
             loc=user_loc(),
         )
@@ -161,7 +161,9 @@ def binary_cross_entropy_with_logits(
 def _same_shape(op: str, x: Tensor, y: Tensor) -> None:
     x, y = as_tensor(x, f"{op}: input"), as_tensor(y, f"{op}: target")
     if x.shape != y.shape:
-        raise ShapeError(f"{op}: the input is {x.type}, the target {y.type}, expected equal shapes", loc=user_loc())
+        raise ShapeError(
+            f"{op}: the input is {x.tensor_type}, the target {y.tensor_type}, expected equal shapes", loc=user_loc()
+        )
 
 
 # ---- many classes
@@ -184,7 +186,7 @@ def cross_entropy(
     """
     if not 0 <= label_smoothing <= 1:
         raise ArgumentValueError(f"cross_entropy: label_smoothing must lie in [0, 1], got {label_smoothing}")
-    if target.type.is_float:
+    if target.tensor_type.is_float:
         return _probability_entropy(input, target, weight, reduction, label_smoothing)
     if input.ndim == 2 and label_smoothing == 0:
         _check_classes("cross_entropy", input, target, weight)
@@ -228,19 +230,21 @@ def _along(v: Tensor, axis: int, rank: int) -> Tensor:
 
 def _check_classes(op: str, inputs: Tensor, target: Tensor, weight: Tensor | None) -> None:
     axis = 0 if inputs.ndim == 1 else 1
-    if target.type.dtype not in ("int32", "int64"):
-        raise DTypeError(f"{op}: the target is {target.type}, expected int32 or int64 class numbers", code="GC111")
+    if target.tensor_type.dtype not in ("int32", "int64"):
+        raise DTypeError(
+            f"{op}: the target is {target.tensor_type}, expected int32 or int64 class numbers", code="GC111"
+        )
     if inputs.ndim == 0 or target.shape != inputs.shape[:axis] + inputs.shape[axis + 1 :]:
         raise ShapeError(
-            f"{op}: the input is {inputs.type} and the target {target.type},"
+            f"{op}: the input is {inputs.tensor_type} and the target {target.tensor_type},"
             " expected one class number per row of the input",
             code="GC111",
             loc=user_loc(),
         )
     if weight is not None and (not isinstance(weight, Tensor) or weight.shape != inputs.shape[axis : axis + 1]):
-        kind = str(weight.type) if isinstance(weight, Tensor) else type(weight).__name__
+        kind = str(weight.tensor_type) if isinstance(weight, Tensor) else type(weight).__name__
         raise ArgumentTypeError(
-            f"{op}: weight is {kind}, expected one number per class of {inputs.type}", loc=user_loc()
+            f"{op}: weight is {kind}, expected one number per class of {inputs.tensor_type}", loc=user_loc()
         )
 
 
@@ -259,12 +263,12 @@ def nll_loss(
     axis = 0 if inputs.ndim == 1 else 1
     classes = inputs.shape[axis]
     ignored = equal(target, ignore_index)
-    numbers = Tensor(np.arange(classes, dtype=target.type.dtype))
+    numbers = Tensor(np.arange(classes, dtype=target.tensor_type.dtype))
     hit = equal(expand_dims(target, axis), _along(numbers, axis, inputs.ndim))
     weights = full(target.shape, 1.0, dtype=inputs.dtype)
     scaled = inputs
     if weight is not None:
-        by_class = cast_to(_along(weight, axis, inputs.ndim), inputs.type.dtype)
+        by_class = cast_to(_along(weight, axis, inputs.ndim), inputs.tensor_type.dtype)
         scaled = mul(inputs, by_class)
         weights = reduce_sum(select(hit, by_class, 0.0), axis)
     weights = select(ignored, 0.0, weights)

@@ -74,19 +74,22 @@ def multi_margin_loss(
     if isinstance(margin, bool) or not isinstance(margin, (int, float)):
         raise ArgumentTypeError(f"multi_margin_loss: margin must be a number, got {margin!r}", loc=user_loc())
     x, target = as_tensor(input, "multi_margin_loss: input"), as_tensor(target, "multi_margin_loss: target")
-    if x.ndim != 2 or target.shape != x.shape[:1] or target.type.is_float:
+    if x.ndim != 2 or target.shape != x.shape[:1] or target.tensor_type.is_float:
         raise ShapeError(
-            f"multi_margin_loss: the input is {x.type} and the target {target.type}, expected [N, C] and class numbers [N]",
+            f"multi_margin_loss: the input is {x.tensor_type} and the target {target.tensor_type}, expected [N, C]"
+            f" and class numbers [N]",
             loc=user_loc(),
         )
     classes = x.shape[1]
-    own = equal(expand_dims(target, 1), Tensor(np.arange(classes, dtype=target.type.numpy)))
+    own = equal(expand_dims(target, 1), Tensor(np.arange(classes, dtype=target.tensor_type.numpy)))
     at_target = reduce_sum(select(own, x, 0.0), 1, keep_dims=True)
     loss = relu(add(sub(x, at_target), float(margin)))
     loss = select(own, 0.0, loss if p == 1 else square(loss))
     if weight is not None:
         if weight.shape != (classes,):
-            raise ShapeError(f"multi_margin_loss: weight is {weight.type}, expected {classes} numbers", loc=user_loc())
+            raise ShapeError(
+                f"multi_margin_loss: weight is {weight.tensor_type}, expected {classes} numbers", loc=user_loc()
+            )
         loss = mul(loss, expand_dims(gather(weight, target, 0), 1))
     return reduced("multi_margin_loss", div(reduce_sum(loss, 1), float(classes)), reduction)
 
@@ -109,11 +112,12 @@ def label_margins(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 def labels_of(owner: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor, bool]:
     """Input and labels as [N, C], and whether they had no axis N."""
     x, target = as_tensor(input, f"{owner}: input"), as_tensor(target, f"{owner}: target")
-    if target.type.dtype not in ("int32", "int64"):
-        raise DTypeError(f"{owner}: the target is {target.type}, expected int32 class numbers", loc=user_loc())
+    if target.tensor_type.dtype not in ("int32", "int64"):
+        raise DTypeError(f"{owner}: the target is {target.tensor_type}, expected int32 class numbers", loc=user_loc())
     if x.ndim not in (1, 2) or x.shape != target.shape or 0 in x.shape:
         raise ShapeError(
-            f"{owner}: the input is {x.type}, the target {target.type}, expected [N, C] or [C]", loc=user_loc()
+            f"{owner}: the input is {x.tensor_type}, the target {target.tensor_type}, expected [N, C] or [C]",
+            loc=user_loc(),
         )
     alone, target = x.ndim == 1, cast_to(target, "int32")
     return (expand_dims(x, 0), expand_dims(target, 0), True) if alone else (x, target, False)

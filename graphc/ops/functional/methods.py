@@ -120,7 +120,7 @@ class Methods:
 
     def cumsum(self: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
         """Sums up to each element along an axis, of the flattened tensor by default; of small integers in int32."""
-        if dtype is None and self.type.dtype in ("bool", "int8", "int16", "uint8", "uint16"):
+        if dtype is None and self.tensor_type.dtype in ("bool", "int8", "int16", "uint8", "uint16"):
             dtype = "int32"
         return cumsum(self if axis is not None else ravel(self), axis or 0, dtype)
 
@@ -155,6 +155,10 @@ class Methods:
     def to(self: Any, dtype: Any) -> Tensor:
         """This tensor in another dtype."""
         return cast(self, dtype)
+
+    def type(self: Any, dtype: Any = None) -> Any:
+        """This tensor in `dtype`; without it the name of the dtype it has, such as "Float32"."""
+        return str(self.dtype) if dtype is None else self.astype(dtype)
 
     def type_as(self: Any, other: Tensor) -> Tensor:
         """This tensor in the dtype of another."""

@@ -15,7 +15,8 @@ from graphc.ops.functional.shapes import reshape
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.state import assign
 from graphc.ops.functional.statistics import moments
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 def standardize(x: Tensor, mean: Tensor, variance: Tensor, eps: float, gamma: Tensor | None) -> Tensor:
@@ -35,11 +36,11 @@ def layer_norm(
     shape = tuple(normalized_shape)
     if not shape or input.shape[-len(shape) :] != shape:
         raise ShapeError(
-            f"layer_norm: the last axes of {input.type} are not normalized_shape = {shape}", loc=user_loc()
+            f"layer_norm: the last axes of {input.tensor_type} are not normalized_shape = {shape}", loc=user_loc()
         )
     for name, p in (("weight", weight), ("bias", bias)):
         if p is not None and p.shape != shape:
-            raise ShapeError(f"layer_norm: {name} is {p.type}, expected shape {shape}", loc=user_loc())
+            raise ShapeError(f"layer_norm: {name} is {p.tensor_type}, expected shape {shape}", loc=user_loc())
     return layer_norm_over(input, weight, bias, input.ndim - len(shape), eps)
 
 
@@ -48,7 +49,7 @@ def layer_norm_over(x: Tensor, gamma: Tensor | None, beta: Tensor | None, begin:
 
     Statistics of float16 and bfloat16 are taken in float32.
     """
-    source = x.type.dtype
+    source = x.tensor_type.dtype
     if source in ("float16", "bfloat16"):
         x = cast(x, "float32")
     mean, variance = moments(x, tuple(range(begin, x.ndim)))
@@ -76,13 +77,14 @@ def batch_norm(
     With `training` by the statistics of the batch; running_mean and running_var, if they are Parameters, then become
     (1 - momentum) old + momentum new, the new variance unbiased (divided by count - 1). Otherwise by the running ones.
     """
-    x, source = input_x, input_x.type.dtype
+    x, source = input_x, input_x.tensor_type.dtype
     if x.ndim < 2:
-        raise ShapeError(f"batch_norm: x is {x.type}, expected [N, channels, ...]", loc=user_loc())
+        raise ShapeError(f"batch_norm: x is {x.tensor_type}, expected [N, channels, ...]", loc=user_loc())
     for name, p in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if p is not None and p.shape != x.shape[1:2]:
             raise ShapeError(
-                f"batch_norm: {name} is {p.type}, expected one number per channel (axis 1) of {x.type}", loc=user_loc()
+                f"batch_norm: {name} is {p.tensor_type}, expected one number per channel (axis 1) of {x.tensor_type}",
+                loc=user_loc(),
             )
     if source in ("float16", "bfloat16"):
         x = cast(x, "float32")
@@ -118,10 +120,10 @@ def group_norm(
     """
     if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups:
         raise ShapeError(
-            f"group_norm: the channels (axis 1) of {input.type} cannot be divided into {num_groups} groups",
+            f"group_norm: the channels (axis 1) of {input.tensor_type} cannot be divided into {num_groups} groups",
             loc=user_loc(),
         )
-    x, source = input, input.type.dtype
+    x, source = input, input.tensor_type.dtype
     if source in ("float16", "bfloat16"):
         x = cast(x, "float32")
     groups = reshape(x, (x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups))

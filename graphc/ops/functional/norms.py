@@ -123,14 +123,14 @@ def cond(A: Any, p: Any = None, *branches: Any) -> Any:
         ends = [getitem(values, (..., k)) for k in (0, values.shape[-1] - 1)]
         return div(*(ends if p != -2 else ends[::-1]))
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ShapeError(f"cond: {x.type} are no square matrices, which p = {p!r} is for", loc=user_loc())
+        raise ShapeError(f"cond: {x.tensor_type} are no square matrices, which p = {p!r} is for", loc=user_loc())
     return mul(matrix_norm(x, p), matrix_norm(inverse(x), p))
 
 
 def nuclear(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The sum of the singular values over two axes, which may be left out for a matrix."""
     if dim is None and x.ndim != 2:
-        raise ShapeError(f"NuclearNorm: {x.type} has not two axes: give dim", loc=user_loc())
+        raise ShapeError(f"NuclearNorm: {x.tensor_type} has not two axes: give dim", loc=user_loc())
     return matrix_norm(x, "nuc", (0, 1) if dim is None else tuple(dim), keepdim)
 
 

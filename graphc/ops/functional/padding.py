@@ -71,7 +71,7 @@ def pad_by_axes(x: Tensor, paddings: Any, constant_value: Any, mode: str, paddin
         raise ArgumentTypeError("PadV3: paddings_contiguous must be a bool", loc=user_loc())
     given = paddings.asnumpy().reshape(-1).tolist() if isinstance(paddings, Tensor) else list(paddings)
     if len(given) % 2 or len(given) > 2 * x.ndim:
-        raise ArgumentValueError(f"PadV3: {len(given)} numbers of padding for {x.type}", loc=user_loc())
+        raise ArgumentValueError(f"PadV3: {len(given)} numbers of padding for {x.tensor_type}", loc=user_loc())
     half = len(given) // 2
     flat = given if paddings_contiguous else [n for pair in zip(given[:half], given[half:], strict=True) for n in pair]
     if mode != "constant" and constant_value is not None:
@@ -88,7 +88,7 @@ def padding(x: Tensor, pad_dim_size: int = 8) -> Tensor:
         )
     if pad_dim_size < 1 or x.ndim < 2 or x.shape[-1] != 1:
         raise ArgumentValueError(
-            f"padding: expected a last axis of size 1 and a positive pad_dim_size, got {x.type} and {pad_dim_size}",
+            f"padding: expected a last axis of size 1 and a positive pad_dim_size, got {x.tensor_type} and {pad_dim_size}",
             loc=user_loc(),
         )
     return bordered(x, [*[(0, 0)] * (x.ndim - 1), (0, pad_dim_size - 1)], 0)

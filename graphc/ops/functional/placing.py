@@ -43,10 +43,12 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     mask: bool, broadcast to the tensor. source: its dtype, at least as many elements as places, else ArgumentValueError, in a
     compiled step when it has run. Raises DTypeError, ShapeError.
     """
-    if source.type.dtype != input.type.dtype:
-        raise DTypeError(f"masked_scatter: the tensor is {input.type}, source {source.type}", loc=user_loc())
-    if mask.type.dtype != "bool":
-        raise DTypeError(f"masked_scatter: mask is {mask.type}, expected bool", loc=user_loc())
+    if source.tensor_type.dtype != input.tensor_type.dtype:
+        raise DTypeError(
+            f"masked_scatter: the tensor is {input.tensor_type}, source {source.tensor_type}", loc=user_loc()
+        )
+    if mask.tensor_type.dtype != "bool":
+        raise DTypeError(f"masked_scatter: mask is {mask.tensor_type}, expected bool", loc=user_loc())
     there = reshape(broadcast_to(mask, input.shape), (-1,))
     if not input.size:
         return input.value()
@@ -65,9 +67,11 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     index, source: as many elements, else ShapeError. Negative places count from the end.
     """
     if index.size != source.size:
-        raise ShapeError(f"put_: index is {index.type}, source {source.type}: not as many elements", loc=user_loc())
-    if source.type.dtype != input.type.dtype:
-        raise DTypeError(f"put_: the tensor is {input.type}, source {source.type}", loc=user_loc())
+        raise ShapeError(
+            f"put_: index is {index.tensor_type}, source {source.tensor_type}: not as many elements", loc=user_loc()
+        )
+    if source.tensor_type.dtype != input.tensor_type.dtype:
+        raise DTypeError(f"put_: the tensor is {input.tensor_type}, source {source.tensor_type}", loc=user_loc())
     places = wrapped(reshape(as_index(index), (-1,)), input.size)
     mode = "add" if accumulate else "update"
     return reshape(scattered(mode, reshape(input, (-1,)), places, reshape(source, (-1,))), input.shape)
@@ -82,7 +86,9 @@ def fill_diagonal(input: Tensor, fill_value: Number, wrap: bool = False) -> Tens
     """
     shape = input.shape
     if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) > 1):
-        raise ShapeError(f"fill_diagonal: {input.type} is no matrix, nor are its axes of one size", loc=user_loc())
+        raise ShapeError(
+            f"fill_diagonal: {input.tensor_type} is no matrix, nor are its axes of one size", loc=user_loc()
+        )
     if not is_number(fill_value):
         raise ArgumentTypeError(
             f"fill_diagonal: fill_value must be a number, got {type(fill_value).__name__}", loc=user_loc()
@@ -109,7 +115,8 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     count = max(min(rows - down, columns - right), 0)
     if src.shape != (*moved.shape[:-2], count):
         raise ShapeError(
-            f"diagonal_scatter: src is {src.type}, the diagonal of {input.type} has {count}", loc=user_loc()
+            f"diagonal_scatter: src is {src.tensor_type}, the diagonal of {input.tensor_type} has {count}",
+            loc=user_loc(),
         )
     if not count:
         return input.value()
@@ -124,8 +131,10 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 def index_copy(input: Tensor, dim: int, index: Tensor, tensor: Tensor) -> Tensor:
     """A copy in which entries of an axis are those of a tensor. Raises ShapeError, DTypeError."""
     at = check_axis("index_copy_", dim, input.ndim)
-    if tensor.type.dtype != input.type.dtype:
-        raise DTypeError(f"index_copy_: the tensor is {input.type}, the other {tensor.type}", loc=user_loc())
+    if tensor.tensor_type.dtype != input.tensor_type.dtype:
+        raise DTypeError(
+            f"index_copy_: the tensor is {input.tensor_type}, the other {tensor.tensor_type}", loc=user_loc()
+        )
     places = wrapped(reshape(as_index(index), (-1,)), input.shape[at])
     return scattered("update", input, places, tensor, at)
 
@@ -140,12 +149,12 @@ def scatter_reduced(
     modes = {None: "update", "add": "add", "multiply": "mul"}
     if not isinstance(reduce, (str, type(None))) or reduce not in modes:
         raise ArgumentTypeError(f"{name}: reduce must be None, 'add' or 'multiply', got {reduce!r}", loc=user_loc())
-    new = cast_to(as_tensor(src, f"{name}: src"), input.type.dtype)
+    new = cast_to(as_tensor(src, f"{name}: src"), input.tensor_type.dtype)
     if new.ndim == 0:
         new = broadcast_to(new, index.shape)
     elif new.shape != index.shape:
         if new.ndim != index.ndim or any(a < b for a, b in zip(new.shape, index.shape, strict=True)):
-            raise ShapeError(f"{name}: src is {new.type}, index {index.type}", loc=user_loc())
+            raise ShapeError(f"{name}: src is {new.tensor_type}, index {index.tensor_type}", loc=user_loc())
         new = getitem(new, tuple(slice(0, d) for d in index.shape))
     at = check_axis(name, dim, input.ndim)
     return with_elements(modes[reduce], input, at, index, new)

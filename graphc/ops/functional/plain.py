@@ -37,9 +37,11 @@ class Binary(Protocol):
 def floats(op: str, x: Operand) -> Tensor:
     """x as it is. DTypeError unless it is a float tensor, or a complex one, which not every op takes."""
     tensor = as_tensor(x, f"{op}: x")
-    if tensor.type.dtype not in (*FLOATS, *COMPLEX):
+    if tensor.tensor_type.dtype not in (*FLOATS, *COMPLEX):
         raise DTypeError(
-            f"{op}: x is {tensor.type}, expected a float tensor", loc=user_loc(), help="ops.cast(x, graphc.float32)"
+            f"{op}: x is {tensor.tensor_type}, expected a float tensor",
+            loc=user_loc(),
+            help="ops.cast(x, graphc.float32)",
         )
     return tensor
 
@@ -73,13 +75,13 @@ def pair_of_floats(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
 def pair_or_bools(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
     """Both as they are if they are bool, else of the dtype in which MindSpore computes them."""
     a, b = as_tensor(x), as_tensor(y)
-    return (a, b) if a.type.dtype == b.type.dtype == "bool" else pair(op, x, y)
+    return (a, b) if a.tensor_type.dtype == b.tensor_type.dtype == "bool" else pair(op, x, y)
 
 
 def pair_of_any(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
     """As `pair_or_bools`, and a tensor of bools beside a Python bool is one of two."""
     a, b = as_tensor(x, f"{op}: x"), as_tensor(y, f"{op}: y")
-    return (a, b) if a.type.dtype == b.type.dtype == "bool" else pair(op, x, y)
+    return (a, b) if a.tensor_type.dtype == b.tensor_type.dtype == "bool" else pair(op, x, y)
 
 
 # ---- functions, primitives, methods

@@ -36,7 +36,7 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 def max_windows(x: Tensor, w: Windows) -> Tensor:
     """[N, C, ...]: the largest element of each window of [N, C, *spatial], padding left out; the first of equal ones."""
     narrow = all(d == 1 for d in w.dilation) and all(max(e) < k for e, k in zip(w.ends, w.kernel, strict=True))
-    if x.type.is_float and narrow:
+    if x.tensor_type.is_float and narrow:
         return _by_planes("MaxPool", x, w)
     return max_windows_with_places(x, w)[0]
 
@@ -56,14 +56,14 @@ def max_windows_with_places(x: Tensor, w: Windows) -> tuple[Tensor, Tensor]:
         x, places = values[0], marks[0]
         for value, mark in zip(values[1:], marks[1:], strict=True):
             wins = logical_or(greater(value, x), less(places, 0))
-            if x.type.is_float:
+            if x.tensor_type.is_float:
                 wins = logical_or(wins, logical_and(isnan(value), logical_not(isnan(x))))
             x, places = select(wins, value, x), select(wins, mark, places)
     return x.value(), cast_to(broadcast_to(places, x.shape), "int64")
 
 
 def _lowest(x: Tensor) -> float:
-    return -math.inf if x.type.is_float else int(np.iinfo(x.type.numpy).min)
+    return -math.inf if x.tensor_type.is_float else int(np.iinfo(x.tensor_type.numpy).min)
 
 
 def _by_planes(op: str, x: Tensor, w: Windows, **attrs: Any) -> Tensor:
@@ -108,7 +108,7 @@ def avg_windows(
     share = taps / counted
     if (share == 1).all():
         return means
-    return mul(means, Tensor(share.astype(x.type.numpy)))
+    return mul(means, Tensor(share.astype(x.tensor_type.numpy)))
 
 
 # ---- MindSpore's functions
@@ -120,7 +120,7 @@ def _checked(owner: str, x: Tensor, axes: int, flags: dict[str, Any]) -> Tensor:
         if not isinstance(flag, bool):
             raise ArgumentTypeError(f"{owner}: {name} must be a bool, got {type(flag).__name__}", loc=user_loc())
     if tensor.ndim != axes + 2:
-        raise ShapeError(f"{owner}: x is {tensor.type}, expected {axes + 2} axes", loc=user_loc())
+        raise ShapeError(f"{owner}: x is {tensor.tensor_type}, expected {axes + 2} axes", loc=user_loc())
     return tensor
 
 

@@ -20,7 +20,8 @@ from graphc.ops.functional.core import call, cast_to
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.tensor.dtype import BY_NAME
-from graphc.ops.tensor.tensor import Parameter, Tensor, require_array
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, require_array
 
 #: The log of each step that is being traced.
 _logs: WeakKeyDictionary[Any, PrintLog] = WeakKeyDictionary()
@@ -80,8 +81,8 @@ def _record(x: Any, parts: list[Part], tensors: list[Tensor]) -> None:
         for axis in corner_axes(x.shape):
             before = (slice(None),) * axis
             shown = concat((getitem(shown, (*before, slice(3))), getitem(shown, (*before, slice(-3, None)))), axis)
-        shown = cast_to(shown, "float32") if shown.type.dtype in HALVES else shown
-        parts.append(Logged(x.type, shown.type))
+        shown = cast_to(shown, "float32") if shown.tensor_type.dtype in HALVES else shown
+        parts.append(Logged(x.tensor_type, shown.tensor_type))
         tensors.append(shown)
     elif isinstance(x, (tuple, list)) and any(isinstance(i, (Tensor, tuple, list)) for i in x):
         for item in x:

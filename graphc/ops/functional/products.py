@@ -26,7 +26,9 @@ def matmul(input: Tensor, other: Tensor, transpose_a: bool = False, transpose_b:
     """Matrix product; leading axes are broadcast, and vectors are treated as NumPy does."""
     x, y = input, other
     if x.ndim == 0 or y.ndim == 0:
-        raise ShapeError(f"matmul: operands are {x.type} and {y.type}, expected at least one axis", loc=user_loc())
+        raise ShapeError(
+            f"matmul: operands are {x.tensor_type} and {y.tensor_type}, expected at least one axis", loc=user_loc()
+        )
     if x.ndim == 1 or y.ndim == 1:
         a = expand_dims(x, 0) if x.ndim == 1 else x
         b = expand_dims(y, 1) if y.ndim == 1 else y
@@ -37,7 +39,7 @@ def matmul(input: Tensor, other: Tensor, transpose_a: bool = False, transpose_b:
         if x.ndim == 1:
             shape = (*shape[: product.ndim - 2], *shape[product.ndim - 1 :])
         return reshape(product, shape)
-    if {x.type.dtype, y.type.dtype} <= {"bool", *INTEGERS}:
+    if {x.tensor_type.dtype, y.tensor_type.dtype} <= {"bool", *INTEGERS}:
         return _integer_product(x, y, transpose_a, transpose_b)
     flags = {"transpose_a": bool(transpose_a), "transpose_b": bool(transpose_b)}
     if x.ndim == y.ndim == 2:
@@ -58,7 +60,8 @@ def _integer_product(x: Tensor, y: Tensor, transpose_a: bool, transpose_b: bool)
     y = swapaxes(y, -1, -2) if transpose_b else y
     if x.shape[-1] != y.shape[-2]:
         raise ShapeError(
-            f"matmul: {x.type} has rows of {x.shape[-1]}, {y.type} has columns of {y.shape[-2]}", loc=user_loc()
+            f"matmul: {x.tensor_type} has rows of {x.shape[-1]}, {y.tensor_type} has columns of {y.shape[-2]}",
+            loc=user_loc(),
         )
     return reduce_sum(mul(expand_dims(x, -1), expand_dims(y, -3)), -2)
 
@@ -94,7 +97,9 @@ def tensor_dot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
     first = [check_axis("tensor_dot", a, x1.ndim) for a in first]
     second = [check_axis("tensor_dot", a, x2.ndim) for a in second]
     if [x1.shape[a] for a in first] != [x2.shape[a] for a in second]:
-        raise ShapeError(f"tensor_dot: axes {first} of {x1.type} do not fit axes {second} of {x2.type}", loc=user_loc())
+        raise ShapeError(
+            f"tensor_dot: axes {first} of {x1.tensor_type} do not fit axes {second} of {x2.tensor_type}", loc=user_loc()
+        )
     free1, free2 = ([i for i in range(x.ndim) if i not in a] for x, a in ((x1, first), (x2, second)))
     common = math.prod(x1.shape[a] for a in first)
     left = reshape(transpose(x1, (*free1, *first)), (-1, common))
@@ -163,7 +168,9 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     x, y = broadcast_to_each_other(input, other)
     found = [i for i, d in enumerate(x.shape) if d == 3] if dim is None else [check_axis("cross", dim, x.ndim)]
     if not found or x.shape[found[0]] != 3:
-        raise ShapeError(f"cross: {input.type} and {other.type} have no such axis of size 3", loc=user_loc())
+        raise ShapeError(
+            f"cross: {input.tensor_type} and {other.tensor_type} have no such axis of size 3", loc=user_loc()
+        )
     before = (slice(None),) * found[0]
     a, b = ([getitem(v, (*before, slice(k, k + 1))) for k in range(3)] for v in (x, y))
     parts = [sub(mul(a[i], b[j]), mul(a[j], b[i])) for i, j in ((1, 2), (2, 0), (0, 1))]
@@ -172,7 +179,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
 def broadcast_to_each_other(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Both in their common shape."""
-    shape = broadcast_shape("broadcast", (x.type, y.type))
+    shape = broadcast_shape("broadcast", (x.tensor_type, y.tensor_type))
     return broadcast_to(x, shape), broadcast_to(y, shape)
 
 

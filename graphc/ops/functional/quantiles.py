@@ -55,10 +55,10 @@ def nanquantile(input: Tensor, q: Any, axis: int | None = None, keepdims: bool =
 
 
 def _quantile(owner: str, x: Tensor, q: Any, axis: int | None, keep: bool, ignore_nan: bool) -> Tensor:
-    if not x.type.is_float:
-        raise DTypeError(f"{owner}: input is {x.type}, expected floats", loc=user_loc())
+    if not x.tensor_type.is_float:
+        raise DTypeError(f"{owner}: input is {x.tensor_type}, expected floats", loc=user_loc())
     if not x.size:
-        raise ShapeError(f"{owner}: input is {x.type}: of no element there is no quantile", loc=user_loc())
+        raise ShapeError(f"{owner}: input is {x.tensor_type}: of no element there is no quantile", loc=user_loc())
     rank = x.ndim
     x, at = (reshape(x, (-1,)), 0) if axis is None or not rank else (x, check_axis(owner, axis, rank))
     parts = _parts(owner, q)
@@ -104,8 +104,8 @@ def _parts(owner: str, q: Any) -> Any:
         raise ArgumentTypeError(f"{owner}: q must be a number or a Tensor, got {type(q).__name__}", loc=user_loc())
     message = f"{owner}: q must lie in [0, 1]"
     if isinstance(q, Tensor):
-        if q.ndim > 1 or not q.type.is_float:
-            raise ShapeError(f"{owner}: q is {q.type}, expected floats [] or [m]", loc=user_loc())
+        if q.ndim > 1 or not q.tensor_type.is_float:
+            raise ShapeError(f"{owner}: q is {q.tensor_type}, expected floats [] or [m]", loc=user_loc())
         if q.array is None:
             require(reduce_all(logical_and(greater_equal(q, 0.0), less_equal(q, 1.0))), message)
             return reshape(q, (-1,))
@@ -117,7 +117,7 @@ def _parts(owner: str, q: Any) -> Any:
 
 def _between(parts: Any, known: Any, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """(place before, place behind, how far from the former) of shares among `known` sorted elements."""
-    dtype = x.type.dtype if x.type.dtype == "float64" else "float32"
+    dtype = x.tensor_type.dtype if x.tensor_type.dtype == "float64" else "float32"
     if isinstance(known, int) and isinstance(parts, np.ndarray):
         exact = parts * (known - 1)
         first = np.floor(exact)
@@ -148,7 +148,7 @@ def nanmedian(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Te
     """
     at = check_axis("nanmedian", axis, max(input.ndim, 1))
     x = reshape(input, (1,)) if not input.ndim else moveaxis(input, at, -1)
-    if x.type.is_float:
+    if x.tensor_type.is_float:
         known = reduce_sum(cast_to(logical_not(isnan(x)), "int32"), -1)
         place = maximum(bitwise_right_shift(sub(known, 1), 1), 0)
     else:
@@ -177,7 +177,9 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tup
     at = check_axis("kthvalue", dim, max(input.ndim, 1))
     x = reshape(input, (1,)) if not input.ndim else moveaxis(input, at, -1)
     if not 1 <= k <= x.shape[-1]:
-        raise ArgumentValueError(f"kthvalue: k is {k}, axis {at} of {input.type} has {x.shape[-1]}", loc=user_loc())
+        raise ArgumentValueError(
+            f"kthvalue: k is {k}, axis {at} of {input.tensor_type} has {x.shape[-1]}", loc=user_loc()
+        )
     value, where = taken_at(x, Tensor(np.full(x.shape[:-1], k - 1, np.int32)))
     if keepdim and input.ndim:
         return expand_dims(value, at), expand_dims(where, at)
@@ -189,7 +191,9 @@ def nth_element(input: Tensor, n: Any, reverse: bool = False) -> Tensor:
     place = int(n)
     size = input.shape[-1] if input.ndim else 0
     if not 0 <= place < size:
-        raise ArgumentValueError(f"NthElement: n is {place}, the last axis of {input.type} has {size}", loc=user_loc())
+        raise ArgumentValueError(
+            f"NthElement: n is {place}, the last axis of {input.tensor_type} has {size}", loc=user_loc()
+        )
     return kthvalue(input, size - place if reverse else place + 1)[0]
 
 
@@ -214,8 +218,8 @@ def nanmean(input: Tensor, axis: Axis = None, keepdims: bool = False, *, dtype: 
 
     input: floats, else DTypeError. dtype: in which it is computed and returned, by default that of the input.
     """
-    if not input.type.is_float:
-        raise DTypeError(f"nanmean: input is {input.type}, expected floats", loc=user_loc())
+    if not input.tensor_type.is_float:
+        raise DTypeError(f"nanmean: input is {input.tensor_type}, expected floats", loc=user_loc())
     x = input if dtype is None else cast(input, dtype)
     there = reduce_sum(cast_to(logical_not(isnan(x)), "int32"), axis, keepdims)
     mean = div(nansum(x, axis, keepdims), cast(maximum(there, 1), x.dtype))

@@ -30,8 +30,9 @@ from graphc.ops.functional.slicing import gather
 from graphc.ops.functional.sorting import argsort
 from graphc.ops.functional.state import assign_add
 from graphc.ops.tensor.dtype import float32, int64, to_name
+from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.seed import generator
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.tensor import Tensor
 
 
 def uniform_from(state: Parameter, shape: Sequence[int]) -> Tensor:

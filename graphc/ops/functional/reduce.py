@@ -23,7 +23,7 @@ def _reduction(op: str, x: Tensor, axis: Axis, keep_dims: bool) -> Tensor:
 
 def reduce_sum(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
     """Sum over axes (all by default) in the dtype of x; bool tensors are counted in int64."""
-    return _reduction("ReduceSum", cast_to(x, "int64") if x.type.dtype == "bool" else x, axis, keep_dims)
+    return _reduction("ReduceSum", cast_to(x, "int64") if x.tensor_type.dtype == "bool" else x, axis, keep_dims)
 
 
 def sum_(input: Tensor, dim: Axis = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
@@ -36,7 +36,7 @@ def summand(x: Tensor, dtype: Any) -> Tensor:
     if dtype is not None:
         return cast(x, dtype)
     tensor = as_tensor(x)
-    return tensor if tensor.type.is_float or tensor.type.is_complex else cast_to(tensor, "int64")
+    return tensor if tensor.tensor_type.is_float or tensor.tensor_type.is_complex else cast_to(tensor, "int64")
 
 
 @method("mean")
@@ -75,7 +75,7 @@ def prod(input: Tensor, axis: Axis = None, keep_dims: bool = False, dtype: Any =
 
 def reduce_prod(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
     """Product over axes (all by default) in the dtype of x; bool tensors as int64."""
-    return _reduction("ReduceProd", cast_to(x, "int64") if x.type.dtype == "bool" else x, axis, keep_dims)
+    return _reduction("ReduceProd", cast_to(x, "int64") if x.tensor_type.dtype == "bool" else x, axis, keep_dims)
 
 
 @method()
@@ -90,14 +90,14 @@ def logsumexp(input: Tensor, dim: Axis = None, keepdim: bool = False) -> Tensor:
 @method()
 def count_nonzero(x: Tensor, axis: Axis = (), keep_dims: bool = False, dtype: Any = int32) -> Tensor:
     """How many elements are not zero."""
-    return reduce_sum(cast(not_equal(x, 0) if x.type.dtype != "bool" else x, to_name(dtype)), axis, keep_dims)
+    return reduce_sum(cast(not_equal(x, 0) if x.tensor_type.dtype != "bool" else x, to_name(dtype)), axis, keep_dims)
 
 
 @method()
 def nansum(input: Tensor, axis: Axis = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of the elements that are not NaN."""
     real_only("nansum", input)
-    x = select(isnan(input), 0.0, input) if input.type.is_float else input
+    x = select(isnan(input), 0.0, input) if input.tensor_type.is_float else input
     return reduce_sum(x if dtype is None else cast(x, dtype), axis, keepdims)
 
 

@@ -97,7 +97,7 @@ def _weighted(x: Tensor, axis: int, weights: Any) -> Tensor:
         return x
     last = x.ndim - 1
     order = (*(i for i in range(last + 1) if i != axis), axis)
-    matrix = Tensor(np.ascontiguousarray(weights.T).astype(x.type.numpy))
+    matrix = Tensor(np.ascontiguousarray(weights.T).astype(x.tensor_type.numpy))
     if axis == last:
         return matmul(x, matrix)
     back = (*range(axis), last, *range(axis, last))
@@ -276,7 +276,7 @@ def interpolate(
     ranks, has_corners = MODES[mode]
     if input.ndim not in ranks:
         raise ShapeError(
-            f"interpolate: mode {mode!r} is for tensors of {' or '.join(map(str, ranks))} axes, got {input.type}",
+            f"interpolate: mode {mode!r} is for tensors of {' or '.join(map(str, ranks))} axes, got {input.tensor_type}",
             loc=user_loc(),
         )
     if not has_corners:
@@ -310,7 +310,8 @@ def _wanted(x: Tensor, size: Any, scale_factor: Any) -> tuple[tuple[int, ...], S
         raise ArgumentTypeError(f"interpolate: {name} must be numbers, got {given!r}", loc=user_loc())
     if len(values) != x.ndim - 2 or min(values) <= 0:
         raise ArgumentValueError(
-            f"interpolate: {name} must be positive, one or {x.ndim - 2} for {x.type}, got {given!r}", loc=user_loc()
+            f"interpolate: {name} must be positive, one or {x.ndim - 2} for {x.tensor_type}, got {given!r}",
+            loc=user_loc(),
         )
     if name == "size":
         return values, None

@@ -34,8 +34,9 @@ from graphc.ops.functional.shapes import expand_dims
 from graphc.ops.functional.sorting import ordered
 from graphc.ops.tensor.dtype import int64, to_name
 from graphc.ops.tensor.methods import method
+from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.seed import generator
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.tensor import Tensor
 
 
 def count_of(owner: str, name: str, value: Any) -> int:
@@ -73,8 +74,10 @@ def multinomial_from(state: Parameter, input: Tensor, num_samples: int, replacem
     """`multinomial` by the numbers of a stream."""
     count = count_of("multinomial", "num_samples", num_samples)
     if input.ndim not in (1, 2) or input.size == 0:
-        raise ShapeError(f"multinomial: expected probabilities [n] or [rows, n], got {input.type}", loc=user_loc())
-    p = cast(input, "float64" if input.type.dtype == "float64" else "float32")
+        raise ShapeError(
+            f"multinomial: expected probabilities [n] or [rows, n], got {input.tensor_type}", loc=user_loc()
+        )
+    p = cast(input, "float64" if input.tensor_type.dtype == "float64" else "float32")
     if not replacement and count > input.shape[-1]:
         raise ArgumentValueError(
             f"multinomial: {count} samples without replacement of {input.shape[-1]} indices", loc=user_loc()
@@ -101,13 +104,13 @@ def random_categorical(logits: Tensor, num_sample: int, seed: int = 0, dtype: An
     ArgumentValueError; for NaN, or a row without a finite logit, a compiled step raises when it has run.
     """
     count = count_of("random_categorical", "num_sample", num_sample)
-    if logits.ndim != 2 or logits.size == 0 or not logits.type.is_float:
-        raise ShapeError(f"random_categorical: expected floats [rows, n], got {logits.type}", loc=user_loc())
+    if logits.ndim != 2 or logits.size == 0 or not logits.tensor_type.is_float:
+        raise ShapeError(f"random_categorical: expected floats [rows, n], got {logits.tensor_type}", loc=user_loc())
     if to_name(dtype) not in ("int16", "int32", "int64"):
         raise ArgumentTypeError(
             f"random_categorical: dtype must be int16, int32 or int64, got {to_name(dtype)}", loc=user_loc()
         )
-    wide = cast(logits, "float64" if logits.type.dtype == "float64" else "float32")
+    wide = cast(logits, "float64" if logits.tensor_type.dtype == "float64" else "float32")
     largest = reduce_max(wide, -1, keep_dims=True)
     finite = logical_and(greater(largest, -math.inf), less(largest, math.inf))
     known = logical_and(reduce_all(finite), logical_not(reduce_any(isnan(wide))))

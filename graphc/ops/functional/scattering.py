@@ -17,7 +17,8 @@ from graphc.ops.functional.index import Indices, as_index, coordinates, element_
 from graphc.ops.functional.shapes import as_shape, broadcast_to, reshape
 from graphc.ops.functional.state import assign
 from graphc.ops.tensor.methods import method
-from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 def tensor_scatter_elements(
@@ -55,7 +56,7 @@ def combined(mode: str, x: Tensor, places: Tensor, updates: Tensor) -> Tensor:
     if mode != "div":
         return scattered(mode, x, places, updates)
     factors = scattered("mul", ones_like(x), places, updates)
-    return div(x, factors) if x.type.is_float else truncate_div(x, factors)
+    return div(x, factors) if x.tensor_type.is_float else truncate_div(x, factors)
 
 
 def tensor_scatter_update(input_x: Tensor, indices: Indices, updates: Tensor) -> Tensor:
@@ -114,7 +115,7 @@ def _rows(name: str, x: Any) -> int:
             f"{name}: input_x must be a Parameter or Tensor, got {type(x).__name__}", loc=user_loc()
         )
     if not x.ndim:
-        raise ShapeError(f"{name}: input_x is {x.type}, expected rows", loc=user_loc())
+        raise ShapeError(f"{name}: input_x is {x.tensor_type}, expected rows", loc=user_loc())
     return x.shape[0]
 
 
@@ -197,17 +198,19 @@ def segment(mode: str, input_x: Tensor, segment_ids: Tensor, num_segments: int) 
     """Entries of the leading axes combined by segment: "add", or "max" and "min", whose empty segments hold the extremes."""
     ids = as_index(segment_ids)
     if input_x.shape[: ids.ndim] != ids.shape:
-        raise ShapeError(f"segment_ids are {ids.type}, which are no leading axes of {input_x.type}", loc=user_loc())
+        raise ShapeError(
+            f"segment_ids are {ids.tensor_type}, which are no leading axes of {input_x.tensor_type}", loc=user_loc()
+        )
     shape = (int(num_segments), *input_x.shape[ids.ndim :])
     if mode == "add":
         start = zeros(shape, input_x.dtype)
     else:
-        if input_x.type.dtype not in (*FLOATS, *INTEGERS):
+        if input_x.tensor_type.dtype not in (*FLOATS, *INTEGERS):
             raise DTypeError(
-                f"unsorted_segment_{mode}: input_x is {input_x.type}, expected real numbers", loc=user_loc()
+                f"unsorted_segment_{mode}: input_x is {input_x.tensor_type}, expected real numbers", loc=user_loc()
             )
-        float_of = np.float64 if input_x.type.dtype == "float64" else np.float32
-        kind = np.finfo(float_of) if input_x.type.is_float else np.iinfo(input_x.type.numpy)
+        float_of = np.float64 if input_x.tensor_type.dtype == "float64" else np.float32
+        kind = np.finfo(float_of) if input_x.tensor_type.is_float else np.iinfo(input_x.tensor_type.numpy)
         start = broadcast_to(Tensor(kind.min if mode == "max" else kind.max, input_x.dtype), shape)
     return call("Scatter", start, ids, input_x, axis=0, mode=mode)
 
@@ -233,8 +236,10 @@ def unsorted_segment_min(x: Tensor, segment_ids: Tensor, num_segments: int) -> T
 def unsorted_segment_prod(x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
     """Products of the entries by segment; 1 for empty segments."""
     if x.shape[: segment_ids.ndim] != segment_ids.shape:
-        raise ShapeError(f"segment_ids are {segment_ids.type}, which are no leading axes of {x.type}", loc=user_loc())
-    start = Tensor(np.ones((int(num_segments), *x.shape[segment_ids.ndim :]), x.type.numpy))
+        raise ShapeError(
+            f"segment_ids are {segment_ids.tensor_type}, which are no leading axes of {x.tensor_type}", loc=user_loc()
+        )
+    start = Tensor(np.ones((int(num_segments), *x.shape[segment_ids.ndim :]), x.tensor_type.numpy))
     return call("Scatter", start, segment_ids, x, axis=0, mode="mul")
 
 

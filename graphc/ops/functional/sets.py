@@ -60,10 +60,10 @@ def unique_with_pad(x: Tensor, pad_num: int) -> tuple[Tensor, Tensor]:
     """(the distinct elements in order of appearance, then pad_num, as many as x has; the place of each element among them, in x's
     dtype) (MindSpore: ops.unique_with_pad). x: int32 or int64 [n]; takes the square of n in comparisons. DTypeError, ShapeError.
     """
-    if x.type.dtype not in ("int32", "int64"):
-        raise DTypeError(f"unique_with_pad: x is {x.type}, expected int32 or int64", loc=user_loc())
+    if x.tensor_type.dtype not in ("int32", "int64"):
+        raise DTypeError(f"unique_with_pad: x is {x.tensor_type}, expected int32 or int64", loc=user_loc())
     if x.ndim != 1:
-        raise ShapeError(f"unique_with_pad: x is {x.type}, expected one axis", loc=user_loc())
+        raise ShapeError(f"unique_with_pad: x is {x.tensor_type}, expected one axis", loc=user_loc())
     if isinstance(pad_num, bool) or not isinstance(pad_num, (int, Tensor)):
         raise ArgumentTypeError(
             f"unique_with_pad: pad_num must be an int, got {type(pad_num).__name__}", loc=user_loc()
@@ -78,13 +78,15 @@ def unique_with_pad(x: Tensor, pad_num: int) -> tuple[Tensor, Tensor]:
     # An index beyond the end writes nothing.
     target = select(fresh, rank, x.size)
     values = call("Scatter", broadcast_to(pad, x.shape), target, x, axis=0, mode="update")
-    return values, cast_to(index_select(rank, 0, first), x.type.dtype)
+    return values, cast_to(index_select(rank, 0, first), x.tensor_type.dtype)
 
 
 def list_difference(x: Tensor, y: Tensor, out_idx: Any = int32) -> tuple[Tensor, Tensor]:
     """(the elements of x that y has not, in order; their places in x). Not in a compiled Cell. x, y: [n] of one dtype."""
-    if x.ndim != 1 or y.ndim != 1 or x.type.dtype != y.type.dtype:
-        raise ShapeError(f"ListDiff: expected two tensors [n] of one dtype, got {x.type}, {y.type}", loc=user_loc())
+    if x.ndim != 1 or y.ndim != 1 or x.tensor_type.dtype != y.tensor_type.dtype:
+        raise ShapeError(
+            f"ListDiff: expected two tensors [n] of one dtype, got {x.tensor_type}, {y.tensor_type}", loc=user_loc()
+        )
     name = to_name(out_idx)
     if name not in ("int32", "int64"):
         raise ArgumentTypeError(f"ListDiff: out_idx must be int32 or int64, got {name}", loc=user_loc())
@@ -133,7 +135,10 @@ def edit_distance(
 def _sequences(what: str, indices: Tensor, values: Tensor, shape: Tensor) -> dict[tuple[int, ...], list[Any]]:
     places, items, sizes = (known_values(what, t) for t in (indices, values, shape))
     if places.ndim != 2 or items.shape != places.shape[:1] or sizes.shape != places.shape[1:]:
-        raise ShapeError(f"{what}: places {indices.type}, values {values.type}, shape {shape.type}", loc=user_loc())
+        raise ShapeError(
+            f"{what}: places {indices.tensor_type}, values {values.tensor_type}, shape {shape.tensor_type}",
+            loc=user_loc(),
+        )
     if places.size and (places.min() < 0 or np.any(places >= sizes)):
         raise ArgumentValueError(f"{what}: a place lies outside of the shape {tuple(sizes.tolist())}", loc=user_loc())
     made: dict[tuple[int, ...], list[Any]] = {}
@@ -159,17 +164,19 @@ def ragged_range(starts: Tensor, limits: Tensor, deltas: Tensor, Tsplits: Any) -
     starts, limits, deltas: [] or [n], of one dtype. Not in a compiled Cell. Raises ShapeError, ArgumentValueError for a delta
     of 0.
     """
-    if len({t.type.dtype for t in (starts, limits, deltas)}) > 1 or any(t.ndim > 1 for t in (starts, limits, deltas)):
+    if len({t.tensor_type.dtype for t in (starts, limits, deltas)}) > 1 or any(
+        t.ndim > 1 for t in (starts, limits, deltas)
+    ):
         raise ShapeError(
-            f"RaggedRange: expected [] or [n] of one dtype, got {starts.type}, {limits.type}, {deltas.type}",
+            f"RaggedRange: expected [] or [n] of one dtype, got {starts.tensor_type}, {limits.tensor_type}, {deltas.tensor_type}",
             loc=user_loc(),
         )
     arrays = np.broadcast_arrays(*(np.atleast_1d(known_values("RaggedRange", t)) for t in (starts, limits, deltas)))
     if np.any(arrays[2] == 0):
         raise ArgumentValueError("RaggedRange: a delta is 0", loc=user_loc())
-    parts = [np.arange(*bounds, dtype=starts.type.numpy) for bounds in zip(*arrays, strict=True)]
+    parts = [np.arange(*bounds, dtype=starts.tensor_type.numpy) for bounds in zip(*arrays, strict=True)]
     splits = np.cumsum([0, *map(len, parts)]).astype(to_name(Tsplits))
-    return Tensor(splits), Tensor(np.concatenate([np.zeros(0, starts.type.numpy), *parts]))
+    return Tensor(splits), Tensor(np.concatenate([np.zeros(0, starts.tensor_type.numpy), *parts]))
 
 
 __all__ = [

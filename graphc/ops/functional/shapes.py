@@ -32,7 +32,9 @@ def reshape(input: Tensor, shape: Sequence[int] | int) -> Tensor:
     if wanted.count(-1) == 1:
         known = -math.prod(wanted)
         if known == 0 or x.size % known:
-            raise ShapeError(f"Reshape: {x.type} cannot be divided into shape {wanted}", code="GC103", loc=user_loc())
+            raise ShapeError(
+                f"Reshape: {x.tensor_type} cannot be divided into shape {wanted}", code="GC103", loc=user_loc()
+            )
         wanted = tuple(x.size // known if d == -1 else d for d in wanted)
     return x.value() if wanted == x.shape else call("Reshape", x, shape=wanted)
 
@@ -79,7 +81,7 @@ def squeeze(input: Tensor, axis: Axis = None) -> Tensor:
     axes = [i for i, d in enumerate(x.shape) if d == 1] if every else normalize_axes("squeeze", axis, x.ndim)
     if any(x.shape[a] != 1 for a in axes):
         raise ArgumentValueError(
-            f"squeeze: {x.type} has an axis among {tuple(axes)} whose size is not 1", loc=user_loc()
+            f"squeeze: {x.tensor_type} has an axis among {tuple(axes)} whose size is not 1", loc=user_loc()
         )
     return call("Reshape", x, shape=tuple(d for i, d in enumerate(x.shape) if i not in axes))
 
@@ -127,7 +129,7 @@ def moveaxis(x: Tensor, source: Any, destination: Any) -> Tensor:
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; less than two axes as they are."""
     if input.ndim > 2:
-        raise ShapeError(f"t: {input.type} has more than two axes", loc=user_loc())
+        raise ShapeError(f"t: {input.tensor_type} has more than two axes", loc=user_loc())
     return transpose(input) if input.ndim == 2 else input.value()
 
 

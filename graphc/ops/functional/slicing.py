@@ -27,7 +27,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
         raise ArgumentValueError("an index may hold one `...` only", loc=user_loc())
     used = sum(1 for i in items if i is not None and i is not Ellipsis)
     if used > x.ndim:
-        raise IndexRangeError(f"too many indices ({used}) for {x.type}", loc=user_loc())
+        raise IndexRangeError(f"too many indices ({used}) for {x.tensor_type}", loc=user_loc())
     at = items.index(Ellipsis) if Ellipsis in items else len(items)
     items[at : at + 1] = [slice(None)] * (x.ndim - used)
     begin, size, step, shape = [], [], [], []
@@ -43,7 +43,9 @@ def getitem(x: Tensor, index: Any) -> Tensor:
             shape.append(count)
         elif isinstance(item, (int, np.integer)) and not isinstance(item, bool):
             if not -extent <= item < extent:
-                raise IndexRangeError(f"index {item} is out of range for axis {axis} of {x.type}", loc=user_loc())
+                raise IndexRangeError(
+                    f"index {item} is out of range for axis {axis} of {x.tensor_type}", loc=user_loc()
+                )
             start, count, by = int(item) % extent, 1, 1
         else:
             raise ArgumentTypeError(f"cannot index a tensor with {type(item).__name__}", loc=user_loc())
@@ -73,7 +75,9 @@ def slice_(input_x: Tensor, begin: Sequence[int], size: Sequence[int]) -> Tensor
     last = [b + n if n != -1 else d for b, n, d in zip(begin, size, input_x.shape, strict=True)]
     for b, e, d in zip(begin, last, input_x.shape, strict=True):
         if not 0 <= b <= e <= d:
-            raise ArgumentValueError(f"slice: begin {begin} with size {size} leaves {input_x.type}", loc=user_loc())
+            raise ArgumentValueError(
+                f"slice: begin {begin} with size {size} leaves {input_x.tensor_type}", loc=user_loc()
+            )
     return getitem(input_x, tuple(slice(b, e) for b, e in zip(begin, last, strict=True)))
 
 
@@ -114,7 +118,8 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: int = 0, batch_dim
     lead = check_axis("gather", batch_dims, indices.ndim + 1)
     if x.shape[:lead] != indices.shape[:lead] or at < lead:
         raise ShapeError(
-            f"gather: {lead} leading axes of {x.type} and {indices.type} do not go together, or axis {axis} is one of them",
+            f"gather: {lead} leading axes of {x.tensor_type} and {indices.tensor_type} do not go together, or axis"
+            f" {axis} is one of them",
             loc=user_loc(),
         )
     batch, size = x.shape[:lead], x.shape[at]

@@ -22,8 +22,8 @@ from graphc.ops.tensor.tensor import Tensor
 
 def matrices(owner: str, x: Tensor) -> int:
     """The size of square float matrices. ShapeError for anything else."""
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2] or not x.type.is_float:
-        raise ShapeError(f"{owner}: x is {x.type}, expected square float matrices", loc=user_loc())
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2] or not x.tensor_type.is_float:
+        raise ShapeError(f"{owner}: x is {x.tensor_type}, expected square float matrices", loc=user_loc())
     return x.shape[-1]
 
 
@@ -34,7 +34,7 @@ def eliminated(x: Tensor, right: Tensor | None) -> tuple[list[Tensor], list[Tens
     pivots, signs = [], []
     for k in range(n):
         column = abs_(getitem(x, (..., k)))
-        below = Tensor(np.where(rows >= k, 0, -np.inf).astype(x.type.numpy))
+        below = Tensor(np.where(rows >= k, 0, -np.inf).astype(x.tensor_type.numpy))
         candidates = add(column, below)
         largest = equal(candidates, reduce_max(candidates, -1, keep_dims=True))
         # The first of equal ones.
@@ -42,14 +42,18 @@ def eliminated(x: Tensor, right: Tensor | None) -> tuple[list[Tensor], list[Tens
         chosen = expand_dims(equal(order, reduce_max(order, -1, keep_dims=True)), -1)
         here = Tensor((rows == k)[:, None])
         signs.append(
-            select(getitem(chosen, (..., k, 0)), Tensor(np.array(1, x.type.numpy)), Tensor(np.array(-1, x.type.numpy)))
+            select(
+                getitem(chosen, (..., k, 0)),
+                Tensor(np.array(1, x.tensor_type.numpy)),
+                Tensor(np.array(-1, x.tensor_type.numpy)),
+            )
         )
         x = exchanged(x, chosen, here)
         pivot = getitem(x, (..., slice(k, k + 1), slice(k, k + 1)))
         pivots.append(getitem(pivot, (..., 0, 0)))
         # A column of zeros leaves nothing to eliminate; its gradient is NaN.
         factors = select(equal(pivot, 0.0), 0.0, div(getitem(x, (..., slice(k, k + 1))), pivot))
-        factors = select(here, Tensor(np.zeros(1, x.type.numpy)), factors)
+        factors = select(here, Tensor(np.zeros(1, x.tensor_type.numpy)), factors)
         if right is not None:
             right = exchanged(right, chosen, here)
             right = sub(right, mul(factors, getitem(right, (..., slice(k, k + 1), slice(None)))))
@@ -59,7 +63,7 @@ def eliminated(x: Tensor, right: Tensor | None) -> tuple[list[Tensor], list[Tens
 
 def exchanged(x: Tensor, chosen: Tensor, here: Tensor) -> Tensor:
     """x with two rows exchanged."""
-    zero = Tensor(np.zeros((), x.type.numpy))
+    zero = Tensor(np.zeros((), x.tensor_type.numpy))
     first = reduce_sum(select(here, x, zero), -2, keep_dims=True)
     second = reduce_sum(select(chosen, x, zero), -2, keep_dims=True)
     return select(here, second, select(chosen, first, x))
@@ -71,7 +75,7 @@ def inverse(input: Tensor) -> Tensor:
     n = matrices("inverse", input)
     if not n:
         return input.value()
-    eye = Tensor(np.broadcast_to(np.eye(n, dtype=input.type.numpy), input.shape).copy())
+    eye = Tensor(np.broadcast_to(np.eye(n, dtype=input.tensor_type.numpy), input.shape).copy())
     pivots, _, made = eliminated(input, eye)
     assert made is not None
     return div(made, expand_dims(stack(pivots, -1), -1))
@@ -128,7 +132,8 @@ def cholesky(input_x: Tensor, upper: bool = False) -> Tensor:
     for k in range(n):
         root = sqrt(getitem(x, (..., slice(k, k + 1), slice(k, k + 1))))
         column = mul(
-            div(getitem(x, (..., slice(k, k + 1))), root), Tensor((np.arange(n) >= k).astype(x.type.numpy)[:, None])
+            div(getitem(x, (..., slice(k, k + 1))), root),
+            Tensor((np.arange(n) >= k).astype(x.tensor_type.numpy)[:, None]),
         )
         columns.append(column)
         x = sub(x, matmul(column, column, False, True))

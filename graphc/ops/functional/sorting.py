@@ -31,7 +31,7 @@ def sorting_places(x: Tensor, descending: bool = False) -> Tensor:
 
 def comparable(x: Tensor) -> Tensor:
     """x, or its elements in the dtype in which kernels compare them."""
-    return x if x.type.dtype in RANKED or x.type.is_float else cast_to(x, "int32")
+    return x if x.tensor_type.dtype in RANKED or x.tensor_type.is_float else cast_to(x, "int32")
 
 
 @method()
@@ -66,7 +66,9 @@ def topk(
         raise ArgumentTypeError(f"topk: k must be an int, got {type(k).__name__}", loc=user_loc())
     at = check_axis("topk", -1 if dim is None else dim, input.ndim)
     if not 0 <= k <= input.shape[at]:
-        raise ArgumentValueError(f"topk: k is {k}, axis {at} of {input.type} has {input.shape[at]}", loc=user_loc())
+        raise ArgumentValueError(
+            f"topk: k is {k}, axis {at} of {input.tensor_type} has {input.shape[at]}", loc=user_loc()
+        )
     values, places = ordered(moveaxis(input, at, -1), k, largest)
     return moveaxis(values, -1, at), moveaxis(places, -1, at)
 
@@ -86,7 +88,7 @@ def in_top_k(x1: Tensor, x2: Tensor, k: int) -> Tensor:
     """
     chosen = equal(arange(0, x1.shape[1], dtype=x2.dtype), expand_dims(x2, 1))
     target = reduce_sum(select(chosen, x1, 0), 1, True)
-    there = reduce_any(logical_and(chosen, isfinite(x1)) if x1.type.is_float else chosen, 1)
+    there = reduce_any(logical_and(chosen, isfinite(x1)) if x1.tensor_type.is_float else chosen, 1)
     return logical_and(there, less(reduce_sum(cast_to(greater(x1, target), "int32"), 1), k))
 
 
@@ -111,13 +113,13 @@ def searchsorted(
     """How many elements along the last axis are less than each value (right: not greater)."""
     if sorter is not None:
         sorted_sequence = gather_elements(sorted_sequence, -1, sorter)
-    dtype = promote("searchsorted", sorted_sequence.type.dtype, values.type.dtype)
+    dtype = promote("searchsorted", sorted_sequence.tensor_type.dtype, values.tensor_type.dtype)
     table, wanted = (comparable(cast_to(x, dtype)) for x in (sorted_sequence, values))
     if table.ndim == 1:
         table, wanted = expand_dims(table, 0), reshape(wanted, (1, -1))
     elif table.ndim != values.ndim:
         raise ShapeError(
-            f"searchsorted: values is {values.type}, expected the axes of sorted_sequence, {sorted_sequence.type}",
+            f"searchsorted: values is {values.tensor_type}, expected the axes of sorted_sequence, {sorted_sequence.tensor_type}",
             loc=user_loc(),
         )
     else:

@@ -48,7 +48,7 @@ _BERNOULLI = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12
 
 def _moved(input: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, int, int]:
     """(whether x is below 1/2, x or 1 - x there, whether the series takes it as it is, x or 1 where it is), shift, terms."""
-    shift, terms = _SERIES.get(input.type.dtype, _SERIES_OF_OTHERS)
+    shift, terms = _SERIES.get(input.tensor_type.dtype, _SERIES_OF_OTHERS)
     low = less(input, 0.5)
     x = select(low, sub(1.0, input), input)
     far = greater_equal(x, float(shift))
@@ -65,9 +65,9 @@ def _wide(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
 
     @functools.wraps(function)
     def computed(input: Tensor) -> Tensor:
-        if input.type.dtype not in HALVES:
+        if input.tensor_type.dtype not in HALVES:
             return function(input)
-        return cast_to(function(cast_to(input, "float32")), input.type.dtype)
+        return cast_to(function(cast_to(input, "float32")), input.tensor_type.dtype)
 
     return computed
 

@@ -10,7 +10,8 @@ from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.core import Operand, call, cast_to, is_number, number
 from graphc.ops.functional.elementwise import add, sub
 from graphc.ops.functional.shapes import reshape
-from graphc.ops.tensor.tensor import Parameter, Tensor, as_tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 def assign(variable: Parameter, value: Operand) -> Tensor:
@@ -24,22 +25,23 @@ def assign(variable: Parameter, value: Operand) -> Tensor:
         variable, wait = held, variable.after
     if not isinstance(variable, Parameter):
         raise ArgumentTypeError(f"assign needs a Parameter, got {type(variable).__name__}", loc=user_loc())
-    tensor = number(value, variable.type.dtype) if is_number(value) else as_tensor(value)
-    if not _fits(tensor.type.dtype, variable.type.dtype):
+    tensor = number(value, variable.tensor_type.dtype) if is_number(value) else as_tensor(value)
+    if not _fits(tensor.tensor_type.dtype, variable.tensor_type.dtype):
         raise DTypeError(
-            f"assign: a {tensor.type.dtype} value cannot go into parameter {variable.name!r}, which is {variable.type}",
+            f"assign: a {tensor.tensor_type.dtype} value cannot go into parameter {variable.name!r}, which is"
+            f" {variable.tensor_type}",
             loc=user_loc(),
             help="cast it first",
         )
     if tensor.shape != variable.shape and tensor.size == variable.size == 1:
         tensor = reshape(tensor, variable.shape)
-    tensor = cast_to(tensor, variable.type.dtype)
+    tensor = cast_to(tensor, variable.tensor_type.dtype)
     active = dispatch.recorder.get()
     if active is not None:
         return active.assign(variable, active.depend_on(tensor, wait))
     if tensor.shape != variable.shape:
         raise ShapeError(
-            f"assign: the value is {tensor.type}, parameter {variable.name!r} is {variable.type}",
+            f"assign: the value is {tensor.tensor_type}, parameter {variable.name!r} is {variable.tensor_type}",
             loc=user_loc(),
         )
     return variable.set_data(tensor).value()

@@ -34,11 +34,12 @@ def unpooled(
     differ from that by less than the stride.
     """
     x, indices = as_tensor(x, f"{owner}: x"), as_tensor(indices, f"{owner}: indices")
-    if indices.type.dtype not in ("int32", "int64"):
-        raise DTypeError(f"{owner}: the indices are {indices.type}, expected int32 or int64", loc=user_loc())
+    if indices.tensor_type.dtype not in ("int32", "int64"):
+        raise DTypeError(f"{owner}: the indices are {indices.tensor_type}, expected int32 or int64", loc=user_loc())
     if x.shape != indices.shape or x.ndim not in (axes + 1, axes + 2):
         raise ShapeError(
-            f"{owner}: x is {x.type} and the indices {indices.type}, expected equal shapes of {axes + 1} or {axes + 2} axes",
+            f"{owner}: x is {x.tensor_type} and the indices {indices.tensor_type}, expected equal shapes of"
+            f" {axes + 1} or {axes + 2} axes",
             loc=user_loc(),
         )
     kernel = per_axis(owner, "kernel_size", kernel_size, axes)
@@ -55,7 +56,7 @@ def unpooled(
         near = len(wanted) == axes and all(abs(a - b) < s for a, b, s in zip(wanted, made, steps, strict=True))
         if not near or output_size[:-axes] not in ((), lead):
             raise ArgumentValueError(
-                f"{owner}: output_size {output_size} does not belong to {x.type}: expected {made}, up to the stride",
+                f"{owner}: output_size {output_size} does not belong to {x.tensor_type}: expected {made}, up to the stride",
                 loc=user_loc(),
             )
         made = wanted
@@ -65,7 +66,7 @@ def unpooled(
     if inside.array is not None and not inside.array.all():
         raise IndexRangeError(f"{owner}: the indices must lie in [0, {count}), the flattened {made}", loc=user_loc())
     # A place outside would else be one of the next channel.
-    places = add(flat_indices, Tensor(np.arange(rows, dtype=indices.type.numpy)[:, None] * count))
+    places = add(flat_indices, Tensor(np.arange(rows, dtype=indices.tensor_type.numpy)[:, None] * count))
     places = select(inside, places, rows * count)
     flat = zeros((rows * count,), x.dtype)
     filled = tensor_scatter_elements(flat, reshape(places, (-1,)), reshape(x, (-1,)), 0)
@@ -113,7 +114,7 @@ def _starts(samples: Tensor, size: int, window: int, wanted: int) -> Tensor:
         return ends
     step = (size - window) / (wanted - 1)
     u = expand_dims(samples, -1)
-    numbers = Tensor(np.arange(wanted - 1).astype(samples.type.numpy))
+    numbers = Tensor(np.arange(wanted - 1).astype(samples.tensor_type.numpy))
     begin = sub(floor(mul(add(numbers, u), step)), floor(mul(u, step)))
     return concat([cast_to(begin, "int32"), ends], -1)
 
@@ -145,19 +146,22 @@ def _fractional(
         raise ArgumentTypeError(f"{owner}: return_indices must be a bool", loc=user_loc())
     x = as_tensor(input, f"{owner}: input")
     if x.ndim not in (axes + 1, axes + 2):
-        raise ShapeError(f"{owner}: the input is {x.type}, expected {axes + 1} or {axes + 2} axes", loc=user_loc())
+        raise ShapeError(
+            f"{owner}: the input is {x.tensor_type}, expected {axes + 1} or {axes + 2} axes", loc=user_loc()
+        )
     alone = x.ndim == axes + 1
     x = expand_dims(x, 0) if alone else x
     n, channels, *spatial = x.shape
     kernel = per_axis(owner, "kernel_size", sizes[0], axes)
     wanted = _output_sizes(owner, tuple(spatial), *sizes[1:])
     if any(k + w - 1 > s for k, w, s in zip(kernel, wanted, spatial, strict=True)):
-        raise ArgumentValueError(f"{owner}: {wanted} windows of {kernel} do not fit {x.type}", loc=user_loc())
+        raise ArgumentValueError(f"{owner}: {wanted} windows of {kernel} do not fit {x.tensor_type}", loc=user_loc())
     if samples is None:
         samples = rand(n, channels, axes)
-    if samples.shape not in ((n, channels, axes), (1, channels, axes)) or not samples.type.is_float:
+    if samples.shape not in ((n, channels, axes), (1, channels, axes)) or not samples.tensor_type.is_float:
         raise ShapeError(
-            f"{owner}: _random_samples is {samples.type}, expected floats ({n}, {channels}, {axes})", loc=user_loc()
+            f"{owner}: _random_samples is {samples.tensor_type}, expected floats ({n}, {channels}, {axes})",
+            loc=user_loc(),
         )
     places: Any = 0
     for i, (size, window, count) in enumerate(zip(spatial, kernel, wanted, strict=True)):

@@ -142,7 +142,7 @@ class HostFunction:
         results = made if isinstance(made, tuple) else (made,)
         if [r.shape for r in results] != [a.shape for a in arrays]:
             raise GradientError(
-                f"a hook returns {', '.join(str(r.type) for r in results)} for gradients of shapes "
+                f"a hook returns {', '.join(str(r.tensor_type) for r in results)} for gradients of shapes "
                 + ", ".join(str(a.shape) for a in arrays),
                 code="GC153",
             )

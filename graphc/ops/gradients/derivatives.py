@@ -104,12 +104,12 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> t
     if len(xs) != len(vs):
         raise ArgumentTypeError(f"jvp: {len(xs)} inputs, {len(vs)} tangents", loc=user_loc())
     for k, (x, t) in enumerate(zip(xs, vs, strict=True)):
-        if x.type != t.type or x.type.dtype == "bool":
+        if x.tensor_type != t.tensor_type or x.tensor_type.dtype == "bool":
             raise TransformError(
-                f"jvp: input {k} is {x.type}, its tangent {t.type}",
+                f"jvp: input {k} is {x.tensor_type}, its tangent {t.tensor_type}",
                 loc=user_loc(),
                 help="a bool has no tangent"
-                if x.type.dtype == "bool"
+                if x.tensor_type.dtype == "bool"
                 else "a tangent has the shape and dtype of its input",
             )
     made: tuple[Any, ...] = Tangents(len(xs), has_aux)(function(owner, fn))(*xs, *vs)
@@ -187,11 +187,13 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
         raise ArgumentValueError(f"jet: {len(xs)} primals, {len(curves)} series", loc=user_loc())
     orders = {c.shape[0] for c in curves if c.ndim}
     fits = all(
-        c.ndim and c.shape[1:] == x.shape and c.type.dtype == x.type.dtype for x, c in zip(xs, curves, strict=True)
+        c.ndim and c.shape[1:] == x.shape and c.tensor_type.dtype == x.tensor_type.dtype
+        for x, c in zip(xs, curves, strict=True)
     )
     if not fits or len(orders) != 1 or not min(orders):
         raise ArgumentValueError(
-            f"jet: primals are {', '.join(str(x.type) for x in xs)}, series {', '.join(str(c.type) for c in curves)}",
+            f"jet: primals are {', '.join(str(x.tensor_type) for x in xs)}, series"
+            f" {', '.join(str(c.tensor_type) for c in curves)}",
             loc=user_loc(),
             help="a series has its primal's shape behind a first axis, equally long for all",
         )
@@ -217,7 +219,9 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, A
 
 
 def _curves(owner: str, value: Any) -> tuple[Tensor, ...]:
-    return tuple(x if x.type.is_float else F.cast(x, "float32") for x in _tensors(owner, "primals and series", value))
+    return tuple(
+        x if x.tensor_type.is_float else F.cast(x, "float32") for x in _tensors(owner, "primals and series", value)
+    )
 
 
 def _arranged(results: Sequence[Any], join: Callable[[list[Tensor]], Tensor]) -> tuple[Any, Any]:

@@ -11,7 +11,8 @@ import numpy as np
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, TraceError, user_loc
 from graphc.ops.tensor.dtype import DType
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 _INTS = ("Int", "Int8", "Int16", "Int32", "Int64", "UInt8")
 
@@ -23,7 +24,7 @@ def _fit(name: str, x: Any) -> int:
     kind = kind_of(x)
     number = kind in ("Bool", "Int", "Float")
     if name in ("Tensor", "TensorType"):
-        return 3 if kind == "Tensor" else int(number)
+        return 3 if kind == "Tensor" else 2 if kind == "RowTensor" else int(number)
     if name in ("Ref", "RefType", "Parameter"):
         return 3 if isinstance(x, Parameter) else 0
     if name == "Number":
@@ -39,15 +40,15 @@ def kind_of(x: Any) -> str:
     if isinstance(x, Tensor) and x.is_number:
         return (
             "Bool"
-            if x.type.dtype == "bool"
+            if x.tensor_type.dtype == "bool"
             else "Complex"
-            if x.type.is_complex
+            if x.tensor_type.is_complex
             else "Float"
-            if x.type.is_float
+            if x.tensor_type.is_float
             else "Int"
         )
     if isinstance(x, Tensor):
-        return "Tensor"
+        return "RowTensor" if x.is_rows else "Tensor"
     if x is None:
         return "None"
     if isinstance(x, (type, DType)):
@@ -110,7 +111,7 @@ class MultitypeFuncGraph:
     `@f.register("Tensor", "Number")` adds one. Type names: Tensor, Number (Bool, Int, Float), String, Tuple, List,
     Dictionary, None, Function, ... A call takes the registered function whose names fit best: an exact name before Number,
     and a number goes to Tensor where nothing else is registered for it.
-    Names of types that graphc does not have (RowTensor, MapTensor) may be registered and never fit.
+    A RowTensor goes to Tensor where nothing is registered for it. MapTensor, which graphc does not have, never fits.
     Raises ArgumentTypeError, with the types given and those registered, where none fits.
     """
 
@@ -168,7 +169,7 @@ class MultitypeFuncGraph:
 
 def _described(x: Any) -> str:
     kind = kind_of(x)
-    return f"{kind} {x.type}" if isinstance(x, Tensor) else kind
+    return f"{kind} {x.tensor_type}" if isinstance(x, Tensor) else kind
 
 
 class Map:
@@ -240,20 +241,6 @@ class HyperMap(Map):
     deep = True
 
 
-class RowTensor:
-    """MindSpore's sparse rows. graphc has none: the name is there for scripts that register functions for it.
-
-    Making one is ArgumentTypeError.
-    """
-
-    def __init__(self, *parts: Any, **named: Any) -> None:
-        raise ArgumentTypeError(
-            f"graphc has no {type(self).__name__}",
-            loc=user_loc(),
-            help="gradients are Tensors here, also those of an Embedding",
-        )
-
-
 def partial(fn: Callable[..., Any], *args: Any) -> Callable[..., Any]:
     """fn with its first arguments given (MindSpore: ops.partial). ArgumentTypeError if fn is no function."""
     if not callable(fn):
@@ -266,4 +253,4 @@ def identity(x: Any) -> Any:
     return x
 
 
-__all__ = ["HyperMap", "Map", "MultitypeFuncGraph", "RowTensor", "identity", "partial"]
+__all__ = ["HyperMap", "Map", "MultitypeFuncGraph", "identity", "partial"]

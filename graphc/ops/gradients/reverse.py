@@ -10,7 +10,8 @@ from typing import Any
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 from graphc.frames import clean
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 def boolean(owner: str, name: str, value: Any) -> None:

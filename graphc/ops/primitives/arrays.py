@@ -90,7 +90,7 @@ def _unstack(x: Tensor, axis: int, num: int | None) -> tuple[Tensor, ...]:
     """The entries of an axis as tensors of their own; there are `num`, if that is given."""
     if num is not None and num != x.shape[axis]:
         raise ArgumentValueError(
-            f"Unstack: num is {num}, axis {axis} of {x.type} has {x.shape[axis]} entries", loc=user_loc()
+            f"Unstack: num is {num}, axis {axis} of {x.tensor_type} has {x.shape[axis]} entries", loc=user_loc()
         )
     return F.unstack(x, axis)
 
@@ -103,7 +103,7 @@ def _split(x: Tensor, axis: int, output_num: int) -> tuple[Tensor, ...]:
     size = x.shape[axis]
     if output_num < 1 or size % output_num:
         raise ArgumentValueError(
-            f"Split: axis {axis} of {x.type} cannot be divided into {output_num} pieces", loc=user_loc()
+            f"Split: axis {axis} of {x.tensor_type} cannot be divided into {output_num} pieces", loc=user_loc()
         )
     return F.split(x, size // output_num, axis)
 
@@ -125,7 +125,7 @@ def _tensor_to_scalar(input_tensor: Tensor) -> Any:
         )
     if input_tensor.ndim:
         raise ArgumentValueError(
-            f"TensorToScalar: input_tensor must have no axes, it is {input_tensor.type}", loc=user_loc()
+            f"TensorToScalar: input_tensor must have no axes, it is {input_tensor.tensor_type}", loc=user_loc()
         )
     return input_tensor if input_tensor.array is None else input_tensor.item()
 

@@ -87,8 +87,10 @@ def _drop_gen_mask(shape: Sequence[int], keep_prob: Any, Seed0: int, Seed1: int)
 def _drop_do_mask(x: Tensor, mask: Tensor, keep_prob: Any) -> Tensor:
     """x / keep_prob where the mask of DropoutGenMask has a 1, else 0."""
     count = math.prod(x.shape)
-    if mask.type.dtype != "uint8" or mask.ndim != 1 or mask.size * 8 < count:
-        raise ShapeError(f"DropoutDoMask: mask is {mask.type}, expected uint8 [n] of {count} bits", loc=user_loc())
+    if mask.tensor_type.dtype != "uint8" or mask.ndim != 1 or mask.size * 8 < count:
+        raise ShapeError(
+            f"DropoutDoMask: mask is {mask.tensor_type}, expected uint8 [n] of {count} bits", loc=user_loc()
+        )
     if isinstance(keep_prob, (int, float)) and not 0 < keep_prob <= 1:
         raise ArgumentValueError(f"DropoutDoMask: keep_prob must lie in (0, 1], got {keep_prob}", loc=user_loc())
     kept = F.reshape(unpacked_bits(mask)[:count], x.shape)

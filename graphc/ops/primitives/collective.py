@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphc import processes
+from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.declared.collective import REDUCTIONS, WORLD
 from graphc.ops.functional import collective
@@ -112,6 +113,43 @@ class AlltoAll(_InGroup):
                 loc=user_loc(),
             )
         return collective.all_to_all(x, self.split_dim, self.concat_dim, self.group)
+
+
+class _ToOne(_InGroup):
+    """With another process, tag and group fixed; the gradient goes back in the same group."""
+
+    def __init__(self, sr_tag: int, group: str, group_back: str) -> None:
+        owner = type(self).__name__
+        super().__init__(group)
+        self.sr_tag = _integer(owner, "sr_tag", sr_tag)
+        only(owner, "group_back", group_back, *dict.fromkeys((group, WORLD)))
+
+
+class Send(_ToOne):
+    """send with its tag, rank and group fixed (MindSpore: ops.Send); returns its operand."""
+
+    def __init__(self, sr_tag: int, dest_rank: int, group: str = WORLD, group_back: str = WORLD) -> None:
+        super().__init__(sr_tag, group, group_back)
+        self.dest_rank = _integer("Send", "dest_rank", dest_rank)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return collective.send(x, self.dest_rank, self.sr_tag, self.group)
+
+
+class Receive(_ToOne):
+    """receive with its tag, rank, shape, dtype and group fixed (MindSpore: ops.Receive)."""
+
+    def __init__(
+        self, sr_tag: int, src_rank: int, shape: Any, dtype: Any, group: str = WORLD, group_back: str = WORLD
+    ) -> None:
+        super().__init__(sr_tag, group, group_back)
+        self.src_rank = _integer("Receive", "src_rank", src_rank)
+        if not isinstance(shape, (list, tuple)) or not all(type(n) is int and n >= 0 for n in shape):
+            raise ArgumentTypeError(f"Receive: shape must be a list of ints, got {shape!r}", loc=user_loc())
+        self.shape, self.dtype = tuple(shape), dtype
+
+    def __call__(self) -> Tensor:
+        return collective.receive(self.shape, self.dtype, self.src_rank, self.sr_tag, self.group)
 
 
 class Barrier(_InGroup):

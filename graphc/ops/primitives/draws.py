@@ -91,8 +91,8 @@ RandomChoiceWithMask = declare("RandomChoiceWithMask", _choice, count=256, seed=
 
 def _randperm(n: Tensor, max_length: int, pad: int, dtype: Any) -> Tensor:
     """[max_length]: the integers below n in random order, then `pad`. n may be known only when a step runs."""
-    if n.size != 1 or n.type.dtype not in ("int32", "int64"):
-        raise ShapeError(f"Randperm: n is {n.type}, expected one int32 or int64", loc=user_loc())
+    if n.size != 1 or n.tensor_type.dtype not in ("int32", "int64"):
+        raise ShapeError(f"Randperm: n is {n.tensor_type}, expected one int32 or int64", loc=user_loc())
     if n.array is not None and not 0 <= int(n.array.item()) <= max_length:
         raise ArgumentValueError(f"Randperm: n is {n.array.item()}, beyond max_length {max_length}", loc=user_loc())
     places = F.arange(0, max_length, dtype="int32")

@@ -19,7 +19,9 @@ from graphc.errors import TraceError, user_loc
 from graphc.ir import Graph, Node, Value
 from graphc.ops import functional as F
 from graphc.ops.primitives import Primitive
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.rows import tested
+from graphc.ops.tensor.tensor import Tensor
 
 
 class StatusRegister(Parameter):
@@ -106,7 +108,7 @@ def read_status(status: Any, outputs: Sequence[Tensor] = ()) -> Tensor:
     # Where each op runs at once the order of the ids is that of the program.
     after = set(active.graph.nx) if active.immediate else nx.descendants(active.graph.nx, cleared.id)
     waited = [v for v in _depends_on(active, status) if v.node in after and v.node > cleared.id]
-    given = [active.resolve(x) for x in outputs]
+    given = [active.resolve(tested(x)) for x in outputs]
     if not given and not waited:
         waited = _since(active, cleared)
         if not waited:

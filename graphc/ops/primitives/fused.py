@@ -7,8 +7,9 @@ from typing import Any
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.primitives.optimizers import AdamWeightDecay
+from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.primitive import Hint, declare
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.tensor import Tensor
 
 
 def _root_mean_square(x: Tensor) -> Tensor:
@@ -67,7 +68,7 @@ def _ada_factor(
         u = F.cast(_moved(exp_avg, beta1, u), "float32")
     if enable_weight_decay:
         u = F.add(u, F.mul(F.mul(weight, weight_decay), rate))
-    return F.assign(param, F.cast(F.sub(weight, u), param.type.dtype))
+    return F.assign(param, F.cast(F.sub(weight, u), param.tensor_type.dtype))
 
 
 FusedAdaFactor = declare(

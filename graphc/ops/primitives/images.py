@@ -7,7 +7,7 @@ from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops import functional as F
-from graphc.ops.functional.boxes import nms_with_mask
+from graphc.ops.functional.boxes import nms_by_score, nms_with_mask
 from graphc.ops.functional.channel_dropout import dropped_channels
 from graphc.ops.functional.colors import adjust_hue, adjust_saturation, hsv_to_rgb, rgb_to_hsv
 from graphc.ops.functional.conv import dilation2d
@@ -106,7 +106,7 @@ def _conv3d_transpose(
     check_weight("Conv3DTranspose", weight, in_channel, kernel_size)
     if weight.shape[1] * group != out_channel:
         raise ShapeError(
-            f"Conv3DTranspose: the weight is {weight.type}, expected {out_channel} / {group} channels at axis 1",
+            f"Conv3DTranspose: the weight is {weight.tensor_type}, expected {out_channel} / {group} channels at axis 1",
             loc=user_loc(),
         )
     return F.conv3d_transpose(x, weight, pad_mode, pad, stride, dilation, group, output_padding)
@@ -134,9 +134,9 @@ def _dilation2d(x: Tensor, filter: Tensor, stride: Any, dilation: Any, pad_mode:
     mode = pad_mode.lower()
     if mode not in ("same", "valid"):
         raise ArgumentValueError(f"Dilation2D: pad_mode must be 'same' or 'valid', got {pad_mode!r}", loc=user_loc())
-    if x.ndim != 4 or filter.ndim != 3 or x.shape[1] != filter.shape[0] or not x.type.is_float:
+    if x.ndim != 4 or filter.ndim != 3 or x.shape[1] != filter.shape[0] or not x.tensor_type.is_float:
         raise ShapeError(
-            f"Dilation2D: x is {x.type} and the filter {filter.type}, expected floats [N, C, H, W] and [C, kh, kw]",
+            f"Dilation2D: x is {x.tensor_type} and the filter {filter.tensor_type}, expected floats [N, C, H, W] and [C, kh, kw]",
             loc=user_loc(),
         )
     strides, dilations = pair_of("Dilation2D", "stride", stride), pair_of("Dilation2D", "dilation", dilation)
@@ -195,6 +195,8 @@ CheckValid = declare("CheckValid", F.check_valid)
 
 NMSWithMask = declare("NMSWithMask", nms_with_mask, iou_threshold=0.5)
 
+NonMaxSuppressionV3 = declare("NonMaxSuppressionV3", nms_by_score)
+
 # ---- colors, padding
 
 HSVToRGB, RGBToHSV = declare("HSVToRGB", hsv_to_rgb), declare("RGBToHSV", rgb_to_hsv)
@@ -220,8 +222,8 @@ def _channels_dropped(name: str, rank: int) -> Any:
             raise ArgumentTypeError(f"{name}: keep_prob must be a number, got {keep_prob!r}", loc=user_loc())
         if not 0 <= keep_prob <= 1:
             raise ArgumentValueError(f"{name}: keep_prob must lie in [0, 1], got {keep_prob}", loc=user_loc())
-        if x.ndim != rank or not x.type.is_float:
-            raise ShapeError(f"{name}: x is {x.type}, expected floats of {rank} axes", loc=user_loc())
+        if x.ndim != rank or not x.tensor_type.is_float:
+            raise ShapeError(f"{name}: x is {x.tensor_type}, expected floats of {rank} axes", loc=user_loc())
         scale = dropped_channels(x, 1.0 - keep_prob)
         return F.mul(x, scale), F.broadcast_to(F.not_equal(scale, 0.0), x.shape)
 

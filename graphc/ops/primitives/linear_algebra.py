@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc.errors import ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.linear_systems import least_squares, triangular
 from graphc.ops.functional.norms import nuclear
@@ -77,7 +77,9 @@ def _tridiagonal(superdiag: Tensor, maindiag: Tensor, subdiag: Tensor, rhs: Tens
     m = rhs.shape[-2]
     for x in (superdiag, maindiag, subdiag):
         if x.shape[-2:] != (1, m) or x.shape[:-2] != rhs.shape[:-2]:
-            raise ShapeError(f"TridiagonalMatMul: a diagonal is {x.type}, the matrix {rhs.type}", loc=user_loc())
+            raise ShapeError(
+                f"TridiagonalMatMul: a diagonal is {x.tensor_type}, the matrix {rhs.tensor_type}", loc=user_loc()
+            )
     above, middle, below = (F.swapaxes(x, -1, -2) for x in (superdiag, maindiag, subdiag))
     none = F.zeros_like(rhs[..., :1, :])
     up = F.concat((rhs[..., 1:, :], none), -2)
@@ -130,3 +132,14 @@ def _euclidean_norm(x: Tensor, axes: Any = None, keep_dims: bool = False) -> Ten
 EuclideanNorm = declare("EuclideanNorm", _euclidean_norm, keep_dims=False)
 
 Pdist = declare("Pdist", F.pdist, p=2.0)
+
+
+def _eig(x: Tensor, compute_v: bool) -> tuple[Tensor, Tensor]:
+    """(the eigenvalues, their vectors; a zero without axes in their place unless compute_v); see ops.eig."""
+    if not isinstance(compute_v, bool):
+        raise ArgumentTypeError(f"Eig: compute_v must be a bool, got {compute_v!r}", loc=user_loc())
+    values, vectors = F.eig(x)
+    return values, vectors if compute_v else F.zeros((), values.dtype)
+
+
+Eig = declare("Eig", _eig, compute_v=False)

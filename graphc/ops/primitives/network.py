@@ -85,7 +85,7 @@ def check_weight(owner: str, weight: Tensor, out_channel: int, kernel_size: Any)
     window = (kernel_size,) * rank if isinstance(kernel_size, int) else tuple(kernel_size)
     if weight.shape[0] != out_channel or weight.shape[2:] != window:
         raise ShapeError(
-            f"{owner}: the weight is {weight.type}, expected [{out_channel}, in / group, {', '.join(map(str, window))}]"
+            f"{owner}: the weight is {weight.tensor_type}, expected [{out_channel}, in / group, {', '.join(map(str, window))}]"
             " by out_channel and kernel_size",
             loc=user_loc(),
         )

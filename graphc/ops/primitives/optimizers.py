@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from graphc.ops import functional as F
+from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.primitive import REQUIRED, Hint, Primitive, declare
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.tensor import Tensor
 
 # ---- optimizer rules
 

@@ -180,3 +180,28 @@ def _max_unpool3d(x: Tensor, argmax: Tensor, ksize: Any, strides: Any, pads: Any
 MaxUnpool3D = declare(
     "MaxUnpool3D", _max_unpool3d, ksize=REQUIRED, strides=0, pads=0, output_shape=(), data_format=Only("NCDHW")
 )
+
+
+# ---- over windows placed at random
+
+
+def _fractional2d(input_x: Tensor, random_samples: Tensor, ksize: Any, output_shape: Any) -> tuple[Tensor, Tensor]:
+    """(the largest pixel of each window of images [N, C, H, W], its int64 place in the plane); random_samples: [N, C, 2]."""
+    made: tuple[Tensor, Tensor] = F.fractional_max_pool2d(input_x, ksize, output_shape, None, True, random_samples)
+    return made
+
+
+FractionalMaxPoolWithFixedKsize = declare(
+    "FractionalMaxPoolWithFixedKsize", _fractional2d, ksize=REQUIRED, output_shape=REQUIRED, data_format=Only("NCHW")
+)
+
+
+def _fractional3d(x: Tensor, random_samples: Tensor, ksize: Any, output_shape: Any) -> tuple[Tensor, Tensor]:
+    """(the largest of each window of volumes [N, C, D, H, W], its int64 place in the volume); random_samples: [N, C, 3]."""
+    made: tuple[Tensor, Tensor] = F.fractional_max_pool3d(x, ksize, output_shape, None, True, random_samples)
+    return made
+
+
+FractionalMaxPool3DWithFixedKsize = declare(
+    "FractionalMaxPool3DWithFixedKsize", _fractional3d, ksize=REQUIRED, output_shape=REQUIRED, data_format=Only("NCDHW")
+)

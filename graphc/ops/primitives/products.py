@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphc.ops import functional as F
 from graphc.ops.functional.fourier import fft_with_size
 from graphc.ops.tensor.primitive import REQUIRED, declare
+from graphc.ops.tensor.tensor import Tensor
 
 # ---- products
 
@@ -34,4 +35,30 @@ FFTWithSize = declare(
     norm="backward",
     onesided=True,
     signal_sizes=(),
+)
+
+
+def _stft(
+    x: Tensor,
+    window: Tensor,
+    n_fft: int,
+    hop_length: int,
+    win_length: int,
+    normalized: bool,
+    onesided: bool,
+    return_complex: bool,
+) -> Tensor:
+    """Fourier transforms of the windows of signals, which are not padded; see ops.stft."""
+    return F.stft(x, n_fft, hop_length, win_length, window, False, "REFLECT", normalized, onesided, return_complex)
+
+
+STFT = declare(
+    "STFT",
+    _stft,
+    n_fft=REQUIRED,
+    hop_length=REQUIRED,
+    win_length=REQUIRED,
+    normalized=REQUIRED,
+    onesided=REQUIRED,
+    return_complex=REQUIRED,
 )

@@ -6,8 +6,9 @@ from typing import Any
 
 from graphc.ops import functional as F
 from graphc.ops.functional.scattering import scatter_into, scatter_nd_into
+from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.primitive import Hint, declare
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.tensor import Tensor
 
 Assign, AssignAdd, AssignSub = (
     declare("Assign", F.assign),
@@ -22,7 +23,7 @@ StopGradient = declare("StopGradient", F.stop_gradient)
 
 def _load(variable: Tensor, state: Any = None) -> Tensor:
     """The current value of a parameter."""
-    return F.add(variable, 0) if variable.type.dtype != "bool" else F.logical_or(variable, False)
+    return F.add(variable, 0) if variable.tensor_type.dtype != "bool" else F.logical_or(variable, False)
 
 
 Load = declare("Load", _load)

@@ -12,11 +12,14 @@ from graphc.errors import TraceError
 from graphc.failures import failing
 from graphc.ir import get_op
 from graphc.ops.declared import reference
+from graphc.ops.tensor.rows import by_rows
 from graphc.ops.tensor.tensor import Tensor, require_array
 
 
 def call(op: str, *operands: Tensor, **attrs: Any) -> Any:
     """Apply an op to tensors; returns a Tensor, or a tuple when the op has several results."""
+    if any([x.is_rows for x in operands]):
+        return by_rows(op, operands, attrs, call)
     active = recorder.get()
     results = active.record(op, operands, attrs) if active is not None else at_once(op, operands, attrs)
     return results[0] if len(results) == 1 else results
@@ -31,7 +34,7 @@ def at_once(op: str, operands: Sequence[Tensor], attrs: dict[str, Any]) -> tuple
         arrays = [require_array(x) for x in operands]
         if definition.infer is None:
             raise TraceError(f"{op} has no meaning outside a compiled Cell")
-        types = definition.infer([x.type for x in operands], full)
+        types = definition.infer([x.tensor_type for x in operands], full)
         made = reference.apply(definition, types, arrays, full, exact=False)
     parameters = [x.array for x in operands if x.is_parameter]
     # A view of a parameter's memory would change with the parameter.

@@ -10,8 +10,9 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.declared.random import mix64
+from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.seed import generator, get_seed, times_set
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.tensor import Tensor
 
 _numbers = itertools.count()
 
@@ -62,7 +63,7 @@ class Generator:
             raise ArgumentTypeError(f"set_state: state must be a Tensor, got {type(state).__name__}", loc=user_loc())
         array = state.asnumpy()
         if array.dtype != np.uint8 or array.shape != (16,):
-            raise ArgumentValueError(f"set_state: get_state returns uint8[16], got {state.type}", loc=user_loc())
+            raise ArgumentValueError(f"set_state: get_state returns uint8[16], got {state.tensor_type}", loc=user_loc())
         seed, now = array.view(np.int64).tolist()
         self._seed = seed
         self.state.set_data(np.array(now, np.int64))

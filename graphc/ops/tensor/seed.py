@@ -13,7 +13,8 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.declared.random import mix64
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 _seed: int | None = None
 

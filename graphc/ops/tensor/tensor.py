@@ -1,9 +1,7 @@
-"""Tensor and Parameter. A Tensor holds a NumPy array, or stands for a value while a Cell is traced."""
+"""A Tensor holds a NumPy array, or stands for a value while a Cell is traced."""
 
 from __future__ import annotations
 
-import itertools
-import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +14,15 @@ from graphc.errors import (
     ArgumentValueError,
     TraceError,
     TraceTypeError,
-    is_library,
     user_loc,
 )
 from graphc.frames import clean
 from graphc.instead import instead
 from graphc.ir.types import TensorType, contiguous_strides, numpy_dtype
-from graphc.ops.tensor.arrays import aligned, keep_complex, native, require_dtype, value_text
+from graphc.ops.tensor.arrays import keep_complex, native, require_dtype, value_text
 from graphc.ops.tensor.asked import say_type, undecided
 from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
 from graphc.ops.tensor.operators import Operators
-from graphc.ops.tensor.param_info import ParameterExtras, ParamInfo, only_here
 from graphc.suggest import no_attribute
 
 if TYPE_CHECKING:
@@ -67,17 +63,23 @@ class Tensor(Operators, Methods):
 
     input_data: array, number, nested list or Tensor. Python floats become float32 and ints int64; NumPy arrays keep their
     dtype. Instead of data, shape and init: an initializer that is called with the array to fill. const_arg has no meaning
-    here. Raises ArgumentTypeError or DTypeError where no supported dtype holds the data.
+    here. Neither, but a shape with None and a dtype: a description for `Cell.set_inputs`, which holds nothing.
+    Raises ArgumentTypeError or DTypeError where no supported dtype holds the data.
     """
 
     __array_priority__ = 1000
 
     #: Whether it stands for a Python number: weak in promotion, and a Python number again where a step returns it.
     is_number = False
+    #: Whether it is a RowTensor.
+    is_rows = False
     #: How often it was written in place: it may be a constant of compiled steps.
     writes = 0
     #: Whether it is a Parameter.
     is_parameter = False
+    #: Of a description for `Cell.set_inputs`: its shape, with None where sizes vary, and its dtype's name.
+    open_shape: tuple[int | None, ...] | None = None
+    open_dtype = ""
 
     def __init__(
         self, input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None, const_arg: bool = False
@@ -86,6 +88,10 @@ class Tensor(Operators, Methods):
             array = np.zeros(shape, np.float32)
             init(array)
             input_data = array
+        elif input_data is None and shape is not None and dtype is not None and None in shape:
+            self._hold(None)
+            self.open_shape, self.open_dtype = tuple(shape), to_name(dtype)
+            return
         elif input_data is None:
             raise ArgumentTypeError("Tensor: input_data must be given, or shape and init", loc=user_loc())
         try:
@@ -94,7 +100,10 @@ class Tensor(Operators, Methods):
             if dispatch.recorder.get() is None:
                 clean(error)
             raise
-        self._array: Array | None = np.ascontiguousarray(array).reshape(array.shape).copy()
+        self._hold(np.ascontiguousarray(array).reshape(array.shape).copy())
+
+    def _hold(self, array: Array | None) -> None:
+        self._array = array
 
     @classmethod
     def wrap(cls, array: Array) -> Tensor:
@@ -126,17 +135,17 @@ class Tensor(Operators, Methods):
         return self._array
 
     @property
-    def type(self) -> TensorType:
+    def tensor_type(self) -> TensorType:
         assert self._array is not None
         return TensorType.of(self._array)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.type.shape
+        return self.tensor_type.shape
 
     @property
     def dtype(self) -> DType:
-        return BY_NAME[self.type.dtype]
+        return BY_NAME[self.tensor_type.dtype]
 
     @property
     def ndim(self) -> int:
@@ -144,7 +153,7 @@ class Tensor(Operators, Methods):
 
     @property
     def size(self) -> int:
-        return self.type.size
+        return self.tensor_type.size
 
     def __len__(self) -> int:
         if not self.shape:
@@ -161,12 +170,12 @@ class Tensor(Operators, Methods):
     @property
     def itemsize(self) -> int:
         """Bytes of an element."""
-        return self.type.numpy.itemsize
+        return self.tensor_type.numpy.itemsize
 
     @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
-        return self.type.nbytes
+        return self.tensor_type.nbytes
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -202,7 +211,7 @@ class Tensor(Operators, Methods):
         """The single element as a Python number; ArgumentValueError if there are more."""
         array = self._value("item()")
         if array.size != 1:
-            raise ArgumentValueError(f"item() needs one element, the tensor is {self.type}", loc=user_loc())
+            raise ArgumentValueError(f"item() needs one element, the tensor is {self.tensor_type}", loc=user_loc())
         return array.item()
 
     def _value(self, asked: str) -> Array:
@@ -212,7 +221,7 @@ class Tensor(Operators, Methods):
             raise TraceTypeError(
                 f"{asked} on a traced tensor: its value is not known while the Cell is compiled",
                 loc=user_loc(),
-                details=[f"the tensor is {self.type}"],
+                details=[f"the tensor is {self.tensor_type}"],
                 help="return it from construct and read it there, or keep the computation in graphc.ops",
             )
         return self._array
@@ -230,7 +239,7 @@ class Tensor(Operators, Methods):
                 help="use the function of the same name in graphc.ops",
             )
         if dtype is not None:
-            keep_complex(self._array.dtype, np.dtype(dtype), str(self.type))
+            keep_complex(self._array.dtype, np.dtype(dtype), str(self.tensor_type))
         return np.array(self._array, dtype=dtype) if copy is not False else np.asarray(self._array, dtype=dtype)
 
     def __array_function__(self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -251,28 +260,32 @@ class Tensor(Operators, Methods):
         array = self._value(asked)
         if array.dtype.kind == "c":
             raise ArgumentTypeError(
-                f"{asked} of {self.type}, which is complex", loc=user_loc(), help="take a part of it: ops.real(x)"
+                f"{asked} of {self.tensor_type}, which is complex",
+                loc=user_loc(),
+                help="take a part of it: ops.real(x)",
             )
         return array.item()
 
     def __index__(self) -> int:
         array = self._value("an index")
         if array.dtype.kind not in "iub":
-            raise ArgumentTypeError(f"only an integer tensor can be an index, this one is {self.type}", loc=user_loc())
+            raise ArgumentTypeError(
+                f"only an integer tensor can be an index, this one is {self.tensor_type}", loc=user_loc()
+            )
         if array.size != 1:
-            raise ArgumentValueError(f"an index is one number, this tensor is {self.type}", loc=user_loc())
+            raise ArgumentValueError(f"an index is one number, this tensor is {self.tensor_type}", loc=user_loc())
         return int(array.item())
 
     def __bool__(self) -> bool:
         if self._array is None or self._is_state():
-            raise undecided(self.type)
+            raise undecided(self.tensor_type)
         if self._array.size != 1:
             raise ArgumentValueError(f"the truth value of {self._array.size} elements is ambiguous", loc=user_loc())
         return bool(self._array.item())
 
     def __repr__(self) -> str:
         if self._array is None:
-            return f"<traced {self.type}>"
+            return f"<traced {self.tensor_type}>"
         return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={value_text(self._array)})"
 
     def __str__(self) -> str:
@@ -296,181 +309,6 @@ def _contents(x: Any) -> Any:
     return np.asarray(x) if isinstance(x, Tensor) else x
 
 
-_numbers = itertools.count()
-
-
-class Parameter(ParameterExtras, Tensor):
-    """A tensor that a Cell owns and a step may write.
-
-    It keeps its memory for life: compiled steps update it in place. `asnumpy` copies, `set_data` writes into it; data of
-    another shape move it, and steps that use it are bound anew.
-    """
-
-    is_parameter = True
-    #: Grows whenever some parameter's memory moves; compiled steps compare it.
-    moves = 0
-    #: Whether it is a `copy.deepcopy` of another, whose name it has.
-    is_copy = False
-    #: Whether draws read it and move it on; under vmap every index draws the same.
-    is_random_state = False
-    #: Where its gradients are added up in automatic parallel modes, see `graphc.ops.functional.collective.accumulate`.
-    accumulator: Parameter | None = None
-
-    def __init__(
-        self,
-        default_input: Any,
-        name: str | None = None,
-        requires_grad: bool = True,
-        layerwise_parallel: bool = False,
-        parallel_optimizer: bool = True,
-        storage_format: str = "",
-        device: str | None = None,
-    ) -> None:
-        only_here(storage_format, device)
-        active: Any = dispatch.recorder.get()
-        if active is not None and not active.immediate and not is_library(sys._getframe(1).f_code.co_filename):
-            raise TraceError(
-                "a Parameter is made inside construct: construct runs once, when the Cell is compiled",
-                code="GC141",
-                loc=user_loc(),
-                help="make it in __init__ and keep it in an attribute; a value of one step needs no Parameter",
-            )
-        data = to_array(
-            default_input,
-            "int32" if isinstance(default_input, int) and not isinstance(default_input, bool) else None,
-        )
-        self._array = aligned(TensorType.of(data))
-        self._array[...] = data
-        self.is_named = name is not None
-        self.name = name if name is not None else f"Parameter#{next(_numbers)}"
-        self.requires_grad = requires_grad
-        self.layerwise_parallel = layerwise_parallel
-        self.parallel_optimizer = parallel_optimizer
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @name.setter
-    def name(self, value: str) -> None:
-        if not isinstance(value, str) or not value:
-            raise ArgumentTypeError(f"a parameter's name must be a non-empty string, got {value!r}", loc=user_loc())
-        self._name = value
-        dispatch.touch()  # Gradients may be returned by name.
-
-    def _is_state(self) -> bool:
-        active = dispatch.recorder.get()
-        return active is not None and not active.immediate
-
-    @property
-    def storage(self) -> Array:
-        """The memory itself, 64-byte aligned; compiled steps read and write it."""
-        assert self._array is not None
-        return self._array
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether `trainable_params` includes it."""
-        return self._requires_grad
-
-    @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
-        if not isinstance(value, bool):
-            raise ArgumentTypeError(f"requires_grad must be a bool, got {type(value).__name__}", loc=user_loc())
-        self._requires_grad = value
-        dispatch.touch()
-
-    @property
-    def data(self) -> Tensor:
-        return self
-
-    def value(self) -> Tensor:
-        """The contents as they are now, as a Tensor."""
-        active: Any = dispatch.recorder.get()
-        if active is not None:
-            snapshot: Tensor = active.wrap(active.resolve(self))
-            return snapshot
-        return Tensor(self.storage)
-
-    def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
-        """Write new contents, cast to the parameter's dtype. Another shape is accepted, as in MindSpore. Returns self."""
-        array = to_array(data).astype(self.storage.dtype)
-        if array.shape == self.storage.shape:
-            self.storage[...] = array
-        else:
-            self.move(array)
-        return self
-
-    def move(self, array: Array) -> None:
-        """Hold contents of any shape and dtype, in memory of their own."""
-        self._array = aligned(TensorType.of(array))
-        self._array[...] = array
-        Parameter.moves += 1
-
-    def clone(self, init: str = "same") -> Parameter:
-        """A new parameter of the same name, with the same data, or "zeros" or "ones"."""
-        makers: dict[str, Callable[[Array], Array]]
-        makers = {"same": np.asarray, "zeros": np.zeros_like, "ones": np.ones_like}
-        if init not in makers:
-            raise ArgumentValueError(f"init must be one of {', '.join(makers)}, got {init!r}", loc=user_loc())
-        return Parameter(makers[init](self.storage), name=self.name, requires_grad=self.requires_grad)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        made = Parameter(self.storage, self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
-        made.is_copy = True
-        made.is_random_state = self.is_random_state
-        return made
-
-    @property
-    def param_info(self) -> ParamInfo:
-        """Name and flags; writing it names this parameter and sets its flags."""
-        info: ParamInfo | None = getattr(self, "_param_info", None)
-        if info is None:
-            self._param_info = info = ParamInfo(self.name, self.requires_grad, self.layerwise_parallel)
-        info.name, info.requires_grad, info.layerwise_parallel = self.name, self.requires_grad, self.layerwise_parallel
-        return info
-
-    @param_info.setter
-    def param_info(self, info: ParamInfo) -> None:
-        self._param_info = info
-        self.name, self.is_named, self.requires_grad = info.name, True, info.requires_grad
-        self.layerwise_parallel = info.layerwise_parallel
-
-    def __repr__(self) -> str:
-        flags = f"requires_grad={self.requires_grad}"
-        return f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype}, {flags})"
-
-    __str__ = __repr__
-
-    __hash__ = Tensor.__hash__
-
-
-class ParameterTuple(tuple[Parameter, ...]):
-    """Parameters with distinct names; ArgumentTypeError for anything else, ArgumentValueError for a repeated name."""
-
-    def __new__(cls, iterable: Any) -> ParameterTuple:
-        made = tuple(iterable)
-        names: set[str] = set()
-        for p in made:
-            if not isinstance(p, Parameter):
-                raise ArgumentTypeError(f"a ParameterTuple holds Parameters, got {type(p).__name__}", loc=user_loc())
-            if p.name in names:
-                raise ArgumentValueError(
-                    f"two parameters are named {p.name!r}", code="GC141", help="give each its own name"
-                )
-            names.add(p.name)
-        return super().__new__(cls, made)
-
-    def clone(self, prefix: str, init: str = "same") -> ParameterTuple:
-        """Copies named `prefix.name`."""
-        copies = [p.clone(init) for p in self]
-        for p, copy in zip(self, copies, strict=True):
-            copy.name = f"{prefix}.{copy.name}"
-            if prefix == "accu_grads":
-                p.accumulator = copy
-        return ParameterTuple(copies)
-
-
 class TracedTensor(Tensor):
     """Stands for a value while a Cell is traced. `handle` is the recorder's own record of it."""
 
@@ -480,7 +318,7 @@ class TracedTensor(Tensor):
         self.handle = handle
 
     @property
-    def type(self) -> TensorType:
+    def tensor_type(self) -> TensorType:
         return self._type
 
     __hash__ = Tensor.__hash__
@@ -516,4 +354,4 @@ def as_tensor(x: Any, what: str = "operand") -> Tensor:
     )
 
 
-__all__ = ["Array", "Parameter", "ParameterTuple", "Tensor", "TracedTensor", "as_tensor", "to_array"]
+__all__ = ["Array", "Tensor", "TracedTensor", "as_tensor", "to_array"]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from graphc.ops.tensor.mutable import MutableDict, MutableList, MutableTuple
+from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor
 
 
@@ -36,18 +37,24 @@ _MUTABLE = {MutableTuple: "mutable tuple", MutableList: "mutable list", MutableD
 _MAKERS = {"tuple": tuple, "list": list, "dict": dict, **{kind: maker for maker, kind in _MUTABLE.items()}}
 
 
-def flatten(tree: Any, leaves: list[Tensor] | None = None) -> tuple[list[Tensor], Structure]:
-    """The tensors of a nest in order, and its structure. Everything that is no container or tensor is part of the structure."""
+def flatten(tree: Any, leaves: list[Tensor] | None = None, whole: bool = False) -> tuple[list[Tensor], Structure]:
+    """The tensors of a nest in order, and its structure. Everything that is no container or tensor is part of the structure.
+
+    A RowTensor is a container of its parts, or, if `whole`, a tensor.
+    """
     leaves = [] if leaves is None else leaves
+    if isinstance(tree, RowTensor) and not whole:
+        items = tuple(flatten(x, leaves)[1] for x in (tree.indices, tree.values))
+        return leaves, Nest("rows", (tree.dense_shape, tree.is_merged), items)
     if isinstance(tree, Tensor):
         leaves.append(tree)
         return leaves, Leaf(len(leaves) - 1)
     if isinstance(tree, (tuple, list)):
         kind = _MUTABLE.get(type(tree), "tuple" if isinstance(tree, tuple) else "list")
-        return leaves, Nest(kind, (), tuple(flatten(x, leaves)[1] for x in tree))
+        return leaves, Nest(kind, (), tuple(flatten(x, leaves, whole)[1] for x in tree))
     if isinstance(tree, dict):
         return leaves, Nest(
-            _MUTABLE.get(type(tree), "dict"), tuple(tree), tuple(flatten(x, leaves)[1] for x in tree.values())
+            _MUTABLE.get(type(tree), "dict"), tuple(tree), tuple(flatten(x, leaves, whole)[1] for x in tree.values())
         )
     return leaves, Fixed(tree)
 
@@ -59,17 +66,34 @@ def unflatten(structure: Structure, leaves: list[Any] | tuple[Any, ...]) -> Any:
     if isinstance(structure, Fixed):
         return structure.value
     items = [unflatten(s, leaves) for s in structure.items]
+    if structure.kind == "rows":
+        return _rows(*items, *structure.keys)
     make: Any = _MAKERS[structure.kind]
     return make(zip(structure.keys, items, strict=True)) if structure.kind.endswith("dict") else make(items)
 
 
 def tensors(tree: Any) -> Iterator[Tensor]:
-    """The tensors of a nest in order."""
-    return iter(flatten(tree)[0])
+    """The tensors of a nest in order, a RowTensor among them."""
+    return iter(flatten(tree, whole=True)[0])
+
+
+def _rows(indices: Any, values: Any, shape: tuple[int, ...], is_merged: bool) -> Any:
+    """A RowTensor; a plain tuple of what stands in place of its parts."""
+    if not (isinstance(indices, Tensor) and isinstance(values, Tensor)):
+        return indices, values
+    made = RowTensor(indices, values, shape)
+    made.is_merged = is_merged
+    return made
 
 
 def map_tensors(fn: Callable[[Tensor], Any], tree: Any) -> Any:
-    """The nest with fn applied to every tensor."""
+    """The nest with fn applied to every tensor, a RowTensor among them."""
+    leaves, structure = flatten(tree, whole=True)
+    return unflatten(structure, [fn(x) for x in leaves])
+
+
+def map_leaves(fn: Callable[[Tensor], Any], tree: Any) -> Any:
+    """The nest with fn applied to every tensor that `flatten` finds: to the parts of a RowTensor."""
     leaves, structure = flatten(tree)
     return unflatten(structure, [fn(x) for x in leaves])
 

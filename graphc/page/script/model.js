@@ -24,32 +24,46 @@ const parameters = nodes.filter((node) => node.op === "Param" && isOuter(node));
 const silent = new Set(["Input", "Param", "Constant"]);
 
 function reached(from) {
-  const seen = new Set(from), stack = [...from];
+  const seen = new Set(from),
+    stack = [...from];
   while (stack.length) {
     const id = stack.pop();
     for (const next of [...(users.get(id) ?? []), ...(waiters.get(id) ?? [])]) {
-      if (!seen.has(next.id)) { seen.add(next.id); stack.push(next.id); }
+      if (!seen.has(next.id)) {
+        seen.add(next.id);
+        stack.push(next.id);
+      }
     }
   }
   return seen;
 }
 
 // What a step of one's own does with gradients stands in no region of its own: it comes behind them all the same.
-const late = reached(nodes.filter((n) => (n.region === "backward" && n.fwd !== null) || n.op === "ClearFloatStatus").map((n) => n.id));
+const late = reached(
+  nodes.filter((n) => (n.region === "backward" && n.fwd !== null) || n.op === "ClearFloatStatus").map((n) => n.id),
+);
 const isForward = (node) => node.region === "forward" && isOuter(node) && !silent.has(node.op) && !late.has(node.id);
 
 // It belongs to a weight as long as it depends on the gradient of that one alone.
 function adopted() {
   for (const node of nodes) {
     if (node.param !== null || node.region !== "forward" || !late.has(node.id) || !isOuter(node)) continue;
-    const names = new Set(node.inputs.map(([id]) => byId.get(id)).filter((from) => from && late.has(from.id))
-      .map((from) => from.param ?? (from.region === "backward" && from.name.startsWith("grad.") ? from.name.slice(5) : undefined)));
+    const names = new Set(
+      node.inputs
+        .map(([id]) => byId.get(id))
+        .filter((from) => from && late.has(from.id))
+        .map(
+          (from) => from.param ?? (from.region === "backward" && from.name.startsWith("grad.") ? from.name.slice(5) : undefined),
+        ),
+    );
     const [name] = names;
     if (names.size === 1 && name !== undefined) node.param = name;
   }
 }
 adopted();
-const owned = listed(nodes.filter((n) => n.param !== null && n.region !== "backward" && n.op !== "Param").map((n) => [n.param, n]));
+const owned = listed(
+  nodes.filter((n) => n.param !== null && n.region !== "backward" && n.op !== "Param").map((n) => [n.param, n]),
+);
 const named = new Set(nodes.map((node) => node.name));
 const isTrained = (param) => !/trainable=False/.test(param.attrs) && (owned.has(param.name) || named.has(`grad.${param.name}`));
 const trained = new Set(parameters.filter(isTrained).map((param) => param.id));
@@ -67,7 +81,8 @@ const weightsAt = listed([...readers].filter(([id]) => trained.has(id)).map(([id
 function writtenForward() {
   const found = [];
   for (const [id, value] of updates) {
-    const written = byId.get(value), reader = readers.get(id);
+    const written = byId.get(value),
+      reader = readers.get(id);
     if (!trained.has(id) && written && isForward(written)) found.push([reader ?? value, byId.get(id)]);
   }
   return listed(found);
@@ -83,8 +98,9 @@ function within(list) {
 
 // What belongs to no forward node and to no single weight.
 function leftOver() {
-  const placed = within(forward), own = new Set(placed.map((node) => node.id));
-  for (const node of placed) for (const gradient of gradients.get(node.id) ?? []) own.add(gradient.id);
+  const placed = within(forward),
+    own = new Set(placed.map((node) => node.id));
+  for (const node of within(placed.flatMap((node) => gradients.get(node.id) ?? []))) own.add(node.id);
   for (const param of [...weightsAt.values()].flat()) for (const node of updateNodes(param)) own.add(node.id);
   return nodes.filter((node) => (!silent.has(node.op) || callsOf.has(node.id)) && !own.has(node.id));
 }
@@ -98,12 +114,19 @@ function overflowOrder() {
   let clear = byId.get(check.inputs[0][0]);
   while (clear?.op === "Depend") clear = byId.get(clear.inputs[0][0]);
   if (clear?.op !== "ClearFloatStatus") return null;
-  const behind = reached([clear.id]), decided = reached([check.id]);
+  const behind = reached([clear.id]),
+    decided = reached([check.id]);
   const tested = check.inputs.slice(1).map(([id]) => id);
   const update = nodes.find((node) => node.op === "If" && isOuter(node) && decided.has(node.id));
   return {
-    loss: byId.get(clear.after[0]), clear, held: (waiters.get(clear.id) ?? [])[0], check, update, tested: tested.length,
-    ordered: tested.filter((id) => behind.has(id)).length, last: update && (waiters.get(update.id) ?? [])[0],
+    loss: byId.get(clear.after[0]),
+    clear,
+    held: (waiters.get(clear.id) ?? [])[0],
+    check,
+    update,
+    tested: tested.length,
+    ordered: tested.filter((id) => behind.has(id)).length,
+    last: update && (waiters.get(update.id) ?? [])[0],
   };
 }
 const order = overflowOrder();
@@ -115,14 +138,20 @@ const cost = (call) => (timed ? profile.ms[call.k] : call.flops);
 const costText = timed ? time : work;
 const allCost = total(calls, cost);
 // Calls that compute no node: copies to where a value must be.
-const copying = total(calls.filter((call) => !call.nodes.length), cost);
+const copying = total(
+  calls.filter((call) => !call.nodes.length),
+  cost,
+);
 
 const SIZES = { b1: 1, i8: 1, u8: 1, i16: 2, f16: 2, bf16: 2, i32: 4, f32: 4, i64: 8, f64: 8, c64: 8, c128: 16 };
 const sizes = new Map();
 function sizeOf(type) {
   if (!sizes.has(type)) {
     const [, dtype, shape] = /^(\w+)\[([\d,]*)\]/.exec(type) ?? [];
-    sizes.set(type, dtype ? (SIZES[dtype] ?? 4) * shape.split(",").reduce((n, axis) => n * (axis === "" ? 1 : Number(axis)), 1) : 0);
+    sizes.set(
+      type,
+      dtype ? (SIZES[dtype] ?? 4) * shape.split(",").reduce((n, axis) => n * (axis === "" ? 1 : Number(axis)), 1) : 0,
+    );
   }
   return sizes.get(type);
 }
@@ -132,7 +161,8 @@ const bytesOf = (node) => total(node.types, sizeOf);
 const weight = (node) => Math.max(bytesOf(node), 64) * (/MatMul|Conv|Attention/.test(node.op) ? 64 : 1);
 const shareOf = new Map();
 for (const call of calls) {
-  const of = call.nodes.map((id) => byId.get(id)).filter(Boolean), all = total(of, weight);
+  const of = call.nodes.map((id) => byId.get(id)).filter(Boolean),
+    all = total(of, weight);
   for (const node of of) shareOf.set(node.id, (shareOf.get(node.id) ?? 0) + (cost(call) * weight(node)) / all);
 }
 

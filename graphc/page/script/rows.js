@@ -15,7 +15,8 @@ const isList = (cell) => /^(CellList|CellDict|)$/.test(cells[cell].class) && cel
 const visibleChain = (cell) => chainOf(cell).filter((index) => !isList(index));
 
 function labelOf(cell, above) {
-  const path = cells[cell].path, outside = above === undefined ? "" : cells[above].path;
+  const path = cells[cell].path,
+    outside = above === undefined ? "" : cells[above].path;
   return (outside !== "" && path.startsWith(`${outside}.`) ? path.slice(outside.length + 1) : path) || cells[cell].class;
 }
 
@@ -31,36 +32,47 @@ function commonDepth(list) {
 
 // Items are nodes, or groups {label, cell, items, nodes, key}. Runs, not sets: a Cell that is called twice has two rows.
 function grouped(list, depth, key) {
-  const items = [], seen = new Map();
+  const items = [],
+    seen = new Map();
   let run = null;
   for (const node of list) {
     const chain = visibleChain(node.cell);
-    if (chain.length <= depth) { items.push(node); run = null; continue; }
+    if (chain.length <= depth) {
+      items.push(node);
+      run = null;
+      continue;
+    }
     if (run === null || run.cell !== chain[depth]) {
       run = { cell: chain[depth], label: labelOf(chain[depth], chain[depth - 1]), nodes: [] };
       items.push(run);
     }
     run.nodes.push(node);
   }
-  for (const item of items) if (item.nodes) {
-    const times = (seen.get(item.label) ?? 0) + 1;
-    seen.set(item.label, times);
-    item.key = `${key}/${item.label}${times > 1 ? `#${times}` : ""}`;
-    item.items = grouped(item.nodes, depth + 1, item.key);
-  }
+  for (const item of items)
+    if (item.nodes) {
+      const times = (seen.get(item.label) ?? 0) + 1;
+      seen.set(item.label, times);
+      item.key = `${key}/${item.label}${times > 1 ? `#${times}` : ""}`;
+      item.items = grouped(item.nodes, depth + 1, item.key);
+    }
   return items.map((item) => (item.nodes ? item : branched(item, depth, key)));
 }
 
-// A node with subgraphs, an If or a While, is a group of what they hold.
+// A node with subgraphs, an If, a While or a Scan, is a group of what they hold.
 function branched(node, depth, key) {
   if (!inner.has(node.id)) return node;
   const own = `${key}/%${node.id}`;
-  const arms = inner.get(node.id).map((graph) => {
-    const list = (byGraph.get(graph) ?? []).filter((n) => n.region === "forward" && !silent.has(n.op));
-    const armKey = `${own}/${graphs.attribute[graph]}`;
-    return { label: graphs.attribute[graph], cell: -1, nodes: list, key: armKey, items: grouped(list, depth, armKey) };
-  }).filter((arm) => arm.nodes.length);
-  return arms.length ? { label: node.op, cell: -1, owner: node, key: own, items: arms, nodes: [node, ...arms.flatMap((arm) => arm.nodes)] } : node;
+  const arms = inner
+    .get(node.id)
+    .map((graph) => {
+      const list = (byGraph.get(graph) ?? []).filter((n) => n.region === "forward" && !silent.has(n.op));
+      const armKey = `${own}/${graphs.attribute[graph]}`;
+      return { label: graphs.attribute[graph], cell: -1, nodes: list, key: armKey, items: grouped(list, depth, armKey) };
+    })
+    .filter((arm) => arm.nodes.length);
+  return arms.length
+    ? { label: node.op, cell: -1, owner: node, key: own, items: arms, nodes: [node, ...arms.flatMap((arm) => arm.nodes)] }
+    : node;
 }
 
 const signatures = new Map();
@@ -83,23 +95,32 @@ const rootName = rootDepth ? cells[visibleChain(forward[0].cell)[rootDepth - 1]]
 function runsOf(items) {
   const runs = [];
   items.forEach((item, k) => {
-    const before = items[k - 1], same = before?.items && item.items && item.nodes.length > 1 && signature(before) === signature(item);
+    const before = items[k - 1],
+      same = before?.items && item.items && item.nodes.length > 1 && signature(before) === signature(item);
     same ? runs.at(-1).push(k) : runs.push([k]);
   });
   return runs.flatMap((run) => (state.unfolded.has(items[run[0]].key) ? run.map((k) => [k]) : [run]));
 }
 
-const isLibrary = (cell) => cell >= 0 && cells[cell].loc !== null && /(^|[\\/])graphc[\\/](nn|mint|experimental)[\\/]/.test(data.files[data.locs.file[cells[cell].loc]]);
+const isLibrary = (cell) =>
+  cell >= 0 &&
+  cells[cell].loc !== null &&
+  /(^|[\\/])graphc[\\/](nn|mint|experimental)[\\/]/.test(data.files[data.locs.file[cells[cell].loc]]);
 
 // Opens the largest group again and again, until there are about as many rows as fit on a screen.
 function firstGlance() {
-  const open = new Set(), sizeOfRun = (items) => runsOf(items).length;
-  const closed = (items) => runsOf(items).filter((run) => items[run[0]].items).map((run) => ({ item: items[run[0]], size: total(run, (k) => items[k].nodes.length) }));
+  const open = new Set(),
+    sizeOfRun = (items) => runsOf(items).length;
+  const closed = (items) =>
+    runsOf(items)
+      .filter((run) => items[run[0]].items)
+      .map((run) => ({ item: items[run[0]], size: total(run, (k) => items[k].nodes.length) }));
   const waiting = closed(tree);
   let rows = sizeOfRun(tree);
   while (waiting.length) {
     waiting.sort((a, b) => a.size - b.size);
-    const { item } = waiting.pop(), more = sizeOfRun(item.items);
+    const { item } = waiting.pop(),
+      more = sizeOfRun(item.items);
     if (item.nodes.length < 2 || (isLibrary(item.cell) && forward.length > 40)) continue;
     // Rather some rows too many than a picture of three boxes.
     if (rows + more > GLANCE && (rows >= GLANCE / 2 || rows + more > 2 * GLANCE)) continue;
@@ -111,13 +132,18 @@ function firstGlance() {
 }
 
 function everyKey(items, found = new Set()) {
-  for (const item of items) if (item.items) { found.add(item.key); everyKey(item.items, found); }
+  for (const item of items)
+    if (item.items) {
+      found.add(item.key);
+      everyKey(item.items, found);
+    }
   return found;
 }
 
 // A name for a run of Cells: blocks.0–3.
 function runLabel(first, last) {
-  const [, head, from] = /^(.*?)(\d+)$/.exec(first.label) ?? [], [, tail, to] = /^(.*?)(\d+)$/.exec(last.label) ?? [];
+  const [, head, from] = /^(.*?)(\d+)$/.exec(first.label) ?? [],
+    [, tail, to] = /^(.*?)(\d+)$/.exec(last.label) ?? [];
   return head !== undefined && head === tail ? `${head}${from}–${to}` : `${first.label} … ${last.label}`;
 }
 
@@ -126,14 +152,36 @@ function buildRows() {
   const found = [];
   const visit = (copies, depth) => {
     for (const run of runsOf(copies[0])) {
-      const all = copies.flatMap((items) => run.map((k) => items[k])), first = all[0];
-      if (!first.items) { found.push({ kind: "node", key: `%${first.id}`, depth, all, leaf: true }); continue; }
+      const all = copies.flatMap((items) => run.map((k) => items[k])),
+        first = all[0];
+      if (!first.items) {
+        found.push({ kind: "node", key: `%${first.id}`, depth, all, leaf: true });
+        continue;
+      }
       const label = run.length > 1 ? runLabel(first, copies[0][run.at(-1)]) : first.label;
       const single = first.nodes.length === 1 && !first.items[0].items;
-      if (single) { found.push({ kind: "node", key: `%${first.nodes[0].id}`, label, depth, all: all.map((g) => g.nodes[0]), cell: first.cell, leaf: true }); continue; }
+      if (single) {
+        found.push({
+          kind: "node",
+          key: `%${first.nodes[0].id}`,
+          label,
+          depth,
+          all: all.map((g) => g.nodes[0]),
+          cell: first.cell,
+          leaf: true,
+        });
+        continue;
+      }
       const open = state.open.has(first.key);
-      found.push({ kind: "group", key: first.key, label, depth, all, open, leaf: !open, cell: first.cell, folds: run.length > 1 });
-      if (open) visit(all.map((item) => item.items), depth + 1);
+      const folds = run.length > 1;
+      const row = { kind: "group", key: first.key, label, depth, all, open, leaf: !open, cell: first.cell, folds };
+      // An If or a loop that is open stands on its row itself: its gradient and its weights are those of no node inside.
+      found.push(open && first.owner ? { ...row, all: all.map((item) => item.owner), leaf: true, holder: true } : row);
+      if (open)
+        visit(
+          all.map((item) => item.items),
+          depth + 1,
+        );
     }
   };
   visit([tree], 0);
@@ -142,8 +190,22 @@ function buildRows() {
 
 // What belongs to no forward node and to no single weight: loss scale, check and what all weights share.
 function sharedRows() {
-  const groups = [["loss scale and check", shared.filter((n) => n.region !== "optimizer")], ["shared by all updates", shared.filter((n) => n.region === "optimizer")]];
-  return groups.filter(([, list]) => list.length).map(([label, list]) => ({ kind: "shared", key: `/${label}`, label, depth: 0, all: [], leaf: true, list, copies: list.some((n) => n.region === "optimizer") }));
+  const groups = [
+    ["loss scale and check", shared.filter((n) => n.region !== "optimizer")],
+    ["shared by all updates", shared.filter((n) => n.region === "optimizer")],
+  ];
+  return groups
+    .filter(([, list]) => list.length)
+    .map(([label, list]) => ({
+      kind: "shared",
+      key: `/${label}`,
+      label,
+      depth: 0,
+      all: [],
+      leaf: true,
+      list,
+      copies: list.some((n) => n.region === "optimizer"),
+    }));
 }
 
 const forwardOf = (item) => (item.items ? item.nodes : [item]);
@@ -152,15 +214,31 @@ const forwardOf = (item) => (item.items ? item.nodes : [item]);
 const facts = new WeakMap();
 function factsOf(row) {
   if (facts.has(row)) return facts.get(row);
-  const every = row.all.flatMap(forwardOf), first = row.all.length ? forwardOf(row.all[0]) : [];
+  const every = row.all.flatMap(forwardOf),
+    first = row.all.length ? forwardOf(row.all[0]) : [];
   const gradientOf = (list) => list.flatMap((node) => gradients.get(node.id) ?? []);
-  const weights = every.flatMap((node) => weightsAt.get(node.id) ?? []), written = every.flatMap((node) => stateAt.get(node.id) ?? []);
-  const backward = gradientOf(every), updating = weights.flatMap(updateNodes), others = row.list ?? [];
-  const parts = [costOf(every), costOf(backward), costOf([...updating, ...others])];
+  const weights = every.flatMap((node) => weightsAt.get(node.id) ?? []),
+    written = every.flatMap((node) => stateAt.get(node.id) ?? []);
+  const backward = within(gradientOf(every)),
+    updating = weights.flatMap(updateNodes),
+    others = row.list ?? [];
+  // What stands inside an open If has rows of its own.
+  const parts = [costOf(row.holder ? every : within(every)), costOf(backward), costOf([...updating, ...others])];
   if (row.copies) parts[2].value += copying;
   const made = {
-    first, every, gradient: gradientOf(first), backward, weights, written, updating, parts, times: row.all.length,
-    value: total(parts, (part) => part.value), exact: parts.every((part) => part.exact), saved: total(every, savedOf), memory: memoryOf(row),
+    first,
+    every,
+    gradient: gradientOf(first),
+    backward,
+    weights,
+    written,
+    updating,
+    parts,
+    times: row.all.length,
+    value: total(parts, (part) => part.value),
+    exact: parts.every((part) => part.exact),
+    saved: total(every, savedOf),
+    memory: memoryOf(row),
   };
   facts.set(row, made);
   return made;
@@ -168,11 +246,22 @@ function factsOf(row) {
 
 // Bytes alive when the row's forward is done and when its gradient begins, [least, most] over the copies it stands for.
 function memoryOf(row) {
-  const range = (of) => { const values = row.all.map(of).filter((v) => v !== null); return values.length ? [Math.min(...values), Math.max(...values)] : null; };
-  const at = (list, pick) => { const found = list.flatMap((node) => (callsOf.get(node.id) ?? []).map((call) => alive[call.k])); return found.length ? Math[pick](...found) : null; };
+  const range = (of) => {
+    const values = row.all.map(of).filter((v) => v !== null);
+    return values.length ? [Math.min(...values), Math.max(...values)] : null;
+  };
+  const at = (list, pick) => {
+    const found = within(list).flatMap((node) => (callsOf.get(node.id) ?? []).map((call) => alive[call.k]));
+    return found.length ? Math[pick](...found) : null;
+  };
   return {
     forward: range((item) => at(forwardOf(item), "max")),
-    backward: range((item) => at(forwardOf(item).flatMap((node) => gradients.get(node.id) ?? []), "max")),
+    backward: range((item) =>
+      at(
+        forwardOf(item).flatMap((node) => gradients.get(node.id) ?? []),
+        "max",
+      ),
+    ),
   };
 }
 
@@ -180,24 +269,34 @@ function memoryOf(row) {
 function placeOf(id) {
   const node = byId.get(id);
   if (!node) return null;
-  if (node.region === "backward" && node.fwd !== null && layout.rowOf.has(node.fwd)) return { row: layout.rowOf.get(node.fwd), part: "backward" };
+  if (node.region === "backward" && node.fwd !== null && layout.rowOf.has(node.fwd))
+    return { row: layout.rowOf.get(node.fwd), part: "backward" };
   if (layout.rowOf.has(id)) return { row: layout.rowOf.get(id), part: "forward" };
   const param = node.param ?? (node.op === "Param" ? node.name : null);
   if (param !== null && layout.rowOfParam.has(param)) return { row: layout.rowOfParam.get(param), part: "update" };
-  return layout.rowOfShared.has(id) ? { row: layout.rowOfShared.get(id), part: "update" } : null;
+  if (layout.rowOfShared.has(id)) return { row: layout.rowOfShared.get(id), part: "update" };
+  // Of what stands in a branch or loop and has no row the place of the node that holds it.
+  return isOuter(node) ? null : placeOf(graphs.node[node.graph]);
+}
+
+// The node that stands for one of a branch or loop of a gradient or an update: the outermost that holds it.
+function standsFor(node) {
+  return isOuter(node) || node.region === "forward" ? node : standsFor(byId.get(graphs.node[node.graph]));
 }
 
 // Opens what a node stands in, unfolding a repeated Cell if it is not the one that is shown.
 function reveal(id) {
-  const node = byId.get(id);
+  const node = standsFor(byId.get(id));
   const param = node.param !== null ? parameters.find((p) => p.name === node.param) : node.op === "Param" ? node : undefined;
-  const target = node.region === "backward" && node.fwd !== null ? node.fwd : param ? readers.get(param.id) : id;
+  const target = node.region === "backward" && node.fwd !== null ? node.fwd : param ? readers.get(param.id) : node.id;
   const path = (items) => {
     for (const run of runsOf(items)) {
       for (const k of run) {
         const item = items[k];
-        if (!item.items) { if (item.id === target) return []; continue; }
-        if (!item.nodes.some((n) => n.id === target)) continue;
+        if (item.id === target) return [];
+        if (!item.items) continue;
+        if (item.owner?.id === target) return [item.key];
+        if (!within(item.nodes).some((n) => n.id === target)) continue;
         if (k !== run[0]) state.unfolded.add(items[run[0]].key);
         return [item.key, ...(path(item.items) ?? [])];
       }

@@ -9,14 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from graphc.arguments import only
+from graphc.arguments import no_effect, only
 from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
+from graphc.checkpoint.saving import holds_parts
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.files import make_directory
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.seed import get_rng_state
 from graphc.ops.tensor.tensor import Tensor
+from graphc.processes import gather
 from graphc.train.callbacks.base import Callback
 from graphc.train.callbacks.monitors import step_in_epoch
 
@@ -204,6 +206,8 @@ class ModelCheckpoint(Callback):
             due = bool(config.save_checkpoint_seconds) and time.time() - self._last_time > (
                 config.save_checkpoint_seconds or 0
             )
+            if holds_parts(config.saved_network or params.train_network):
+                due = gather(due)[0]  # All save, or none: by the first one's clock.
         if due:
             self._save(params)
 
@@ -214,7 +218,12 @@ class ModelCheckpoint(Callback):
             if params.cur_step_num != self._last_step:
                 self._save(params)
         elif self._config.exception_save and params.cur_step_num:
-            self._save(params, "_breakpoint")
+            if holds_parts(self._config.saved_network or params.train_network):
+                no_effect(
+                    "ModelCheckpoint", "exception_save", "the other processes hold parts of the optimizer's state"
+                )
+            else:
+                self._save(params, "_breakpoint")
 
     def _save(self, params: Any, mark: str = "") -> None:
         path = self._path(params, mark)

@@ -9,7 +9,8 @@ import numpy as np
 
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.nn import checks
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 from graphc.train.callbacks.base import Callback
 from graphc.train.outputs import mean_loss
 

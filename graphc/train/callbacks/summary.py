@@ -21,7 +21,8 @@ from graphc.nn import checks
 from graphc.nn.optim import Optimizer
 from graphc.nn.optim.rates import RateList
 from graphc.nn.rates.schedules import LearningRateSchedule
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 from graphc.train.callbacks.base import Callback
 from graphc.train.callbacks.monitors import step_in_epoch
 from graphc.train.outputs import mean_loss, overflow_of, scale_of

@@ -93,7 +93,7 @@ class SummaryRecord:
             raise checks.wrong_type(_OWNER, "value", "a Tensor", value)
         if value.size != 1:
             raise ArgumentValueError(
-                f"SummaryRecord: the scalar {name!r} must have one element, it is {value.type}", loc=user_loc()
+                f"SummaryRecord: the scalar {name!r} must have one element, it is {value.tensor_type}", loc=user_loc()
             )
         self._pending[name] = float(value.asnumpy().reshape(()))
 

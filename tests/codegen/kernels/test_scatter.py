@@ -41,6 +41,8 @@ def test_scatter(outer: int, size: int, inner: int, count: int, dtype: str, inde
     for made in (params, wide):
         for where, (y,) in run_all("scatter", made, x, idx, u).items():
             np.testing.assert_array_equal(y, expected.reshape(-1), err_msg=where)
+    for where, (y,) in run_all("scatter", {**params, "in_place": True}, idx, u, before=[x.reshape(-1)]).items():
+        np.testing.assert_array_equal(y, expected.reshape(-1), err_msg=f"{where}, in place")
 
 
 def test_scatter_of_bools() -> None:

@@ -6,6 +6,7 @@ import math
 from functools import partial
 from typing import NamedTuple
 
+from graphc_codegen.dtypes import ITEMSIZE
 from graphc_codegen.kernels.base import Params
 from graphc_codegen.kernels.microkernel import blocks, registers, strip_kinds
 
@@ -30,6 +31,15 @@ class View(NamedTuple):
     strides: tuple[int, ...]
 
 
+class Side(NamedTuple):
+    """A factor of one product: its address, its size along m or n, and its strides there and along k."""
+
+    pointer: str
+    size: int
+    along: int
+    deep: int
+
+
 class Way(NamedTuple):
     """How to compute a product: vectors are B's, or A's if it `swaps`; it `packs` them; or its lanes run along k."""
 
@@ -50,6 +60,16 @@ def views(p: Params) -> tuple[View, ...]:
         return View(rows * columns * math.prod(axes), 0, columns, tuple(strides))
 
     return tuple(view(name, *shape) for name, shape in zip("abc", shapes(p), strict=True))
+
+
+def dtype_of(p: Params) -> str:
+    """The dtype of everything."""
+    return str(p.get("dtype", "float32"))
+
+
+def item_size(p: Params) -> int:
+    """Bytes of an element."""
+    return ITEMSIZE[dtype_of(p)]
 
 
 def axes_of(p: Params) -> tuple[int, ...]:
@@ -101,7 +121,7 @@ def choose(p: Params, lanes: int) -> Way:
     ways = [Way(packs=packs) for packs in (False, True) if (fits if packs else not p["tb"])]
     if p["ta"] and not p.keys() & FINISHES:
         ways.append(Way(swaps=True))
-    elif p["tb"]:
+    elif p["tb"] and lanes >= 4:
         ways.append(Way(dots=True))
     return min(ways, key=partial(_cycles, p, lanes))
 
@@ -109,10 +129,10 @@ def choose(p: Params, lanes: int) -> Way:
 def _cycles(p: Params, lanes: int, way: Way) -> float:
     """Estimated cycles of one product."""
     m, n, k = int(p["m"]), int(p["n"]), int(p["k"])
-    costs = _WIDE if lanes >= 16 else _NARROW
+    costs = _WIDE if lanes * item_size(p) >= 64 else _NARROW
     after = len(p.get("epilogue", ()))
     if way.dots:
-        tall, broad = dot_sizes(lanes)
+        tall, broad = dot_sizes(lanes, item_size(p))
         turns, total = math.ceil(k / lanes), costs.total * m * n
         for _, across, columns in blocks(n, broad):
             total += across * m * after
@@ -126,7 +146,7 @@ def _cycles(p: Params, lanes: int, way: Way) -> float:
     total = 0.0
     for _, count, _, widths in strip_kinds(columns, lanes, VECTORS):
         wide = len(widths)
-        for _, times, size in blocks(rows, registers(lanes) // wide):
+        for _, times, size in blocks(rows, registers(lanes * item_size(p) // 4) // wide):
             tile = slower * k * max(size * wide, costs.latency) + costs.tile + after * size * wide
             total += count * times * (tile + (costs.move * size * wide if way.swaps else 0))
         total += count * k * wide * into_panel if way.packs else 0
@@ -138,6 +158,6 @@ def aliases(step: int) -> bool:
     return step > _ALIAS and step % _ALIAS == 0
 
 
-def dot_sizes(lanes: int) -> tuple[int, int]:
-    """Most rows and columns of a tile whose lanes run along k."""
-    return (4, 6) if lanes >= 16 else (4, 3)
+def dot_sizes(lanes: int, item: int) -> tuple[int, int]:
+    """Most rows and columns of a tile whose lanes run along k; a row's results are the lanes of one vector."""
+    return (4, min(6, lanes)) if lanes * item >= 64 else (4, 3)

@@ -18,9 +18,11 @@ import numpy as np
 from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.gemm.fetch import Rows, Strip, beside
+from graphc_codegen.kernels.gemm.panels import Matrices, emit_panels
 from graphc_codegen.kernels.gemm.plan import (
     FINISHES,
     VECTORS,
+    Side,
     View,
     Way,
     aliases,
@@ -28,6 +30,7 @@ from graphc_codegen.kernels.gemm.plan import (
     choose,
     domain,
     dot_sizes,
+    dtype_of,
     shapes,
     steps,
     views,
@@ -47,9 +50,12 @@ from graphc_codegen.kernels.microkernel import (
     strip_kinds,
     total_places,
     transpose_into,
+    widest,
 )
-from graphc_codegen.writer import Writer
+from graphc_codegen.writer import REGISTER, Writer
 
+#: The most rows of tiles with as many vectors as there are registers for.
+_LOW = 2
 #: Turns of k to prefetch ahead when the vectors of an operand lie further apart than this many elements.
 _AHEAD, _FAR = 8, 128
 #: Bytes that stay near, in the second cache.
@@ -58,15 +64,6 @@ _LARGE = 1 << 20
 _SMALL = 1 << 13
 #: Bytes of a result or operand of an epilogue that may not be near.
 _FAR_AWAY = 1 << 17
-
-
-class _Side(NamedTuple):
-    """A factor of one product: its address, its size along m or n, and its strides there and along k."""
-
-    pointer: str
-    size: int
-    along: int
-    deep: int
 
 
 class _Coming(NamedTuple):
@@ -97,8 +94,8 @@ class _Product(NamedTuple):
     `triangle` is what a product with that parameter can do less of.
     """
 
-    scalars: _Side
-    vectors: _Side
+    scalars: Side
+    vectors: Side
     k: int
     c: str
     rows: int
@@ -109,13 +106,13 @@ class _Product(NamedTuple):
     at: tuple[str | int, str | int, str | int]
     far: bool
     coming: tuple[_Coming, ...]
-    source: _Side | None = None
+    source: Side | None = None
     triangle: _Triangle | None = None
     blocks: Blocks | None = None
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
-    """a [batch, m, k] ([k, m] if `ta`), b [batch, k, n] ([n, k] if `tb`) -> c [batch, m, n], all float32.
+    """a [batch, m, k] ([k, m] if `ta`), b [batch, k, n] ([n, k] if `tb`) -> c [batch, m, n], all float32, or all of `dtype`.
 
     `accumulate` adds to what c holds. `batch` is 1 by default. An operand is contiguous unless a parameter of its
     name says otherwise: (size, offset, lead, *strides) as in `View`, with a stride for each of `axes`, the sizes
@@ -124,36 +121,52 @@ def operands(p: Params) -> tuple[Operand, ...]:
     With `triangle` = "a" the matrices of a, as it is stored, are square and hold zeros above their diagonal, which need not be
     multiplied. With "c" those of c are square, and what is above their diagonal does not count: it may be anything.
     """
-    a, b, c = views(p)
-    results = (Operand("float32", c.size, "out"),) if "c" in p else epilogue.operands(p, domain(p))
-    return Operand("float32", a.size, "in"), Operand("float32", b.size, "in"), *results
+    (a, b, c), dtype = views(p), dtype_of(p)
+    plain = "c" in p or dtype != "float32"
+    results = [Operand(dtype, c.size, "out")] if plain else list(epilogue.operands(p, domain(p)))
+    if "panels" in p:
+        results.insert(len(p.get("extras", ())), Operand(dtype, p["scratch"], "out"))
+    return Operand(dtype, a.size, "in"), Operand(dtype, b.size, "in"), *results
 
 
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
-    """Writes the products one after the other; threads share them, or the tiles of each."""
-    seen, axes, way = views(p), axes_of(p), choose(p, w.lanes)
+    """Writes the products one after the other; threads share them, or parts of each."""
+    with w.elements(REGISTER[dtype_of(p)]):
+        _emit(w, p, pointers)
+
+
+def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    seen, axes, extras = views(p), axes_of(p), len(p.get("extras", ()))
     batch = math.prod(axes)
-    result = pointers[2 + len(p.get("extras", ()))]
-    finish = epilogue.Finish(w, p, domain(p), pointers[2:]) if p.keys() & FINISHES else None
+    factors, rest = pointers[:2], list(pointers[2:])
+    memory = rest.pop(extras) if "panels" in p else ""
+    finish = epilogue.Finish(w, p, domain(p), rest) if p.keys() & FINISHES else None
     if finish is not None:
         finish.begin()
-    panel = w.op(f"alloca [{p['k'] * VECTORS * w.lanes} x float], align 64") if way.packs else ""
-    tile = w.op(f"alloca [{registers(w.lanes) * w.lanes} x float], align 64") if way.swaps else ""
-    block = int(p.get("block", 0))
-    blocks = Blocks(0, block, total_places(w)) if block else None
 
     def matrices(index: str | int) -> list[str]:
         digits = _digits(w, index, axes)
         return [
             w.at(pointer, w.linear((view.offset, 1), *zip(digits, view.strides, strict=True)))
-            for view, pointer in zip(seen, (*pointers[:2], result), strict=True)
+            for view, pointer in zip(seen, (*factors, rest[extras]), strict=True)
         ]
 
-    def product(index: str | int) -> None:
+    def sides(index: str | int) -> tuple[Side, Side, str]:
         a, b, c = matrices(index)
-        left, right = (
-            _Side(pointer, p[size], *strides) for pointer, size, strides in zip((a, b), "mn", steps(p), strict=True)
-        )
+        left, right = (Side(x, p[size], *strides) for x, size, strides in zip((a, b), "mn", steps(p), strict=True))
+        return left, right, c
+
+    if memory:
+        emit_panels(w, p, finish, lambda index: Matrices(*sides(index), seen[2].lead, index), memory)
+        return
+    way = choose(p, w.lanes)
+    panel = w.op(f"alloca [{p['k'] * VECTORS * w.lanes} x {w.element}], align 64") if way.packs else ""
+    tile = w.op(f"alloca [{registers(w.floats) * w.lanes} x {w.element}], align 64") if way.swaps else ""
+    block = int(p.get("block", 0))
+    blocks = Blocks(0, block, total_places(w)) if block else None
+
+    def product(index: str | int) -> None:
+        left, right, c = sides(index)
         start = (index, 0, 0)
         far = batch == 1 and not p["accumulate"] and 4 * p["m"] * p["n"] >= _FAR_AWAY
         coming = _coming(w, p, matrices(w.divided(w.add(index, 1), batch)[1])) if batch > 1 else ()
@@ -197,7 +210,9 @@ def _digits(w: Writer, index: str | int, axes: Sequence[int]) -> list[str | int]
 
 
 def _splat(w: Writer, x: _Product, panel: str) -> None:
-    kinds = strip_kinds(x.vectors.size, w.lanes, VECTORS)
+    low = not panel and x.lanes == 1 and x.scalars.size <= _LOW
+    # Tiles of few rows read long pieces of the rows of V, so that memory is as fast as it can be.
+    kinds = strip_kinds(x.vectors.size, w.lanes, widest(w.floats, x.scalars.size) if low else VECTORS)
     if not panel and x.lanes == 1 and _by_rows(x):
         _tiles_by_rows(w, x, kinds)
         return
@@ -236,7 +251,7 @@ def _packed(w: Writer, x: _Product, kind: Kind, panel: str) -> None:
         else:
             transpose_into(w, source, v.along, sum(widths), x.k, panel, wide)
         batch, i, _ = x.at
-        part = x._replace(vectors=_Side(panel, sum(widths), 1, wide), c=w.at(x.c, w.mul(j, x.lanes)), at=(batch, i, j))
+        part = x._replace(vectors=Side(panel, sum(widths), 1, wide), c=w.at(x.c, w.mul(j, x.lanes)), at=(batch, i, j))
         _tiles(w, part, (0, 1, 0, widths), whole=True)
 
     if count % w.threads == 0 or count >= 8 * w.threads:
@@ -251,7 +266,7 @@ def _tiles(w: Writer, x: _Product, kind: Kind, *, whole: bool = False) -> None:
     # Rows of S and C are more than V: each thread has rows of its own, which are near it from the kernel before.
     tall = rows * (x.k + columns) > x.k * columns
     each_tile(
-        w, [kind], block_kinds(rows, registers(w.lanes) // len(kind[3])), partial(_tile, w, x, whole), own_inner=tall
+        w, [kind], block_kinds(rows, registers(w.floats) // len(kind[3])), partial(_tile, w, x, whole), own_inner=tall
     )
 
 
@@ -262,7 +277,7 @@ def _tiles_by_rows(w: Writer, x: _Product, kinds: Sequence[Kind]) -> None:
         _tile(w, x, False, j, widths, i, size)
 
     wide = max(len(widths) for *_, widths in kinds)
-    each_tile(w, block_kinds(x.scalars.size, registers(w.lanes) // wide), kinds, tile)
+    each_tile(w, block_kinds(x.scalars.size, registers(w.floats) // wide), kinds, tile)
 
 
 def _unless_above(w: Writer, x: _Product, at: tuple[str | int, str | int], size: int, body: Callable[[], None]) -> None:
@@ -287,7 +302,7 @@ def _seen_tile(
     w: Writer, x: _Product, whole: bool, j: str | int, widths: tuple[int, ...], i: str | int, size: int
 ) -> None:
     s, v = x.scalars, x.vectors
-    ahead = _AHEAD if v.deep > _FAR else 0
+    ahead = (_AHEAD if len(widths) <= VECTORS else 2) if v.deep > _FAR else 0
     a, b = w.at(s.pointer, w.mul(i, s.along)), w.at(v.pointer, j)
     target = w.at(x.c, w.linear((i, x.rows), (j, x.lanes)))
     vectors = contiguous([w.lanes] * len(widths) if whole else widths, w.lanes)
@@ -407,7 +422,7 @@ def _finish(w: Writer, x: _Product, acc: Sequence[str], at: tuple[str | int, str
 def _along_k(w: Writer, x: _Product) -> None:
     s, v = x.scalars, x.vectors
     segments = _runs(x.k, w.lanes)
-    size_m, size_n = dot_sizes(w.lanes)
+    size_m, size_n = dot_sizes(w.lanes, 4 * w.floats // w.lanes)
 
     def tile(j: str | int, columns: int, i: str | int, rows: int) -> None:
         _unless_above(w, x, (i, j), rows, lambda: seen_tile(j, columns, i, rows))
@@ -458,6 +473,10 @@ def twin(p: Params, a: Array, b: Array, *rest: Array) -> None:
     left = stored.swapaxes(-1, -2) if p["ta"] else stored
     right = b[at_b].swapaxes(-1, -2) if p["tb"] else b[at_b]
     product = np.matmul(left, right)
+    if "panels" in p:
+        memory = len(p.get("extras", ()))
+        rest[memory][:] = 0
+        rest = (*rest[:memory], *rest[memory + 1 :])
     if "c" in p or p["accumulate"]:
         (c,) = rest
         c[at_c] = c[at_c] + product if p["accumulate"] else product

@@ -24,7 +24,8 @@ from graphc_codegen.kernels.pool.windows import (
     taps,
 )
 from graphc_codegen.kernels.vectors import fill_zero, first, sum_along, widened
-from graphc_codegen.writer import Writer, float_literal, vec
+from graphc_codegen.literals import float_literal
+from graphc_codegen.writer import Writer, vec
 
 
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:

@@ -36,7 +36,8 @@ from graphc_codegen.kernels.winograd.batch_pool import (
 )
 from graphc_codegen.kernels.winograd.plan import part, whole_lines
 from graphc_codegen.kernels.winograd.transforms import clear
-from graphc_codegen.writer import Writer, float_literal, vec
+from graphc_codegen.literals import float_literal
+from graphc_codegen.writer import Writer, vec
 
 
 @dataclass(frozen=True)

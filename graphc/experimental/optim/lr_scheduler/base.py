@@ -8,7 +8,8 @@ from graphc import dispatch, ops
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
 from graphc.experimental.optim.optimizer import Optimizer
 from graphc.nn import checks
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 def between_steps(scheduler: object) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 from graphc import ops
 from graphc.experimental.optim.lr_scheduler.base import between_steps, checked_optimizer, held_rates, per_group
 from graphc.nn import checks
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 class ReduceLROnPlateau:

@@ -9,29 +9,33 @@ from graphc.arguments import only
 from graphc.mint.elementwise import npu_gelu
 from graphc.ops import logsigmoid as _logsigmoid
 from graphc.ops import prelu, sigmoid, tanh
+from graphc.ops.functional.index import write
 from graphc.ops.tensor.tensor import Tensor
 
 
-def _new(owner: str, inplace: bool) -> None:
-    only(owner, "inplace", inplace, False)
+def _result(owner: str, input: Tensor, made: Tensor, inplace: bool) -> Tensor:
+    """What is made of input; inplace: input itself, which holds it then."""
+    only(owner, "inplace", inplace, False, True)
+    if not inplace:
+        return made
+    write(input, ..., made)
+    return input
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """max(input, 0)."""
-    _new("relu", inplace)
-    return ops.relu(input)
+    """max(input, 0); inplace: input holds it afterwards, as for all functions here."""
+    return _result("relu", input, ops.relu(input), inplace)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(input, 0), 6)."""
-    _new("relu6", inplace)
-    return ops.relu6(input)
+    return _result("relu6", input, ops.relu6(input), inplace)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """input where positive, else alpha (exp(input) - 1)."""
-    _new("elu", inplace)
-    return ops.where(input > 0, input, alpha * ops.expm1(ops.minimum(input, 0.0)))
+    made = ops.where(input > 0, input, alpha * ops.expm1(ops.minimum(input, 0.0)))
+    return _result("elu", input, made, inplace)
 
 
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
@@ -46,8 +50,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 def hardtanh(input: Tensor, min_val: Any = -1.0, max_val: Any = 1.0, inplace: bool = False) -> Tensor:
     """input held between two bounds."""
-    _new("hardtanh", inplace)
-    return ops.hardtanh(input, min_val, max_val)
+    return _result("hardtanh", input, ops.hardtanh(input, min_val, max_val), inplace)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
@@ -62,14 +65,12 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """input * sigmoid(input)."""
-    _new("silu", inplace)
-    return ops.silu(input)
+    return _result("silu", input, ops.silu(input), inplace)
 
 
 def threshold(input: Tensor, threshold: Any, value: Any, inplace: bool = False) -> Tensor:
     """input where it is greater than threshold, else value."""
-    _new("threshold", inplace)
-    return ops.threshold(input, threshold, value)
+    return _result("threshold", input, ops.threshold(input, threshold, value), inplace)
 
 
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:

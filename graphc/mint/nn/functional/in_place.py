@@ -11,32 +11,28 @@ from graphc.ops.tensor.tensor import Tensor
 
 def relu_(input: Tensor) -> Tensor:
     """input, holding `relu` of what it held."""
-    return _written(input, activations.relu(input))
+    return activations.relu(input, True)
 
 
 def sigmoid_(input: Tensor) -> Tensor:
     """input, holding `sigmoid` of what it held."""
-    return _written(input, activations.sigmoid(input))
+    write(input, ..., activations.sigmoid(input))
+    return input
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """input, holding `elu` of what it held."""
-    return _written(input, activations.elu(input, alpha))
+    return activations.elu(input, alpha, True)
 
 
 def hardtanh_(input: Tensor, min_val: Any = -1, max_val: Any = 1) -> Tensor:
     """input, holding `hardtanh` of what it held."""
-    return _written(input, activations.hardtanh(input, min_val, max_val))
+    return activations.hardtanh(input, min_val, max_val, True)
 
 
 def threshold_(input: Tensor, threshold: Any, value: Any) -> Tensor:
     """input, holding `threshold` of what it held."""
-    return _written(input, activations.threshold(input, threshold, value))
-
-
-def _written(input: Tensor, value: Tensor) -> Tensor:
-    write(input, ..., value)
-    return input
+    return activations.threshold(input, threshold, value, True)
 
 
 __all__ = ["elu_", "hardtanh_", "relu_", "sigmoid_", "threshold_"]

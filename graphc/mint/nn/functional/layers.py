@@ -9,47 +9,22 @@ import numpy as np
 
 from graphc import ops
 from graphc.arguments import only
-from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.mint.shapes import flatten
-from graphc.ops import fold, group_norm, pixel_shuffle, unfold
-from graphc.ops.tensor.tensor import Parameter, Tensor
+from graphc.ops import embedding, fold, group_norm, pixel_shuffle, unfold
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input [..., n] times weight [m, n] transposed, plus bias [m]."""
     if weight.ndim not in (1, 2) or input.ndim < 1 or input.shape[-1] != weight.shape[-1]:
         raise ShapeError(
-            f"linear: input is {input.type}, weight {weight.type}: their last axes must agree", loc=user_loc()
+            f"linear: input is {input.tensor_type}, weight {weight.tensor_type}: their last axes must agree",
+            loc=user_loc(),
         )
     made = ops.matmul(input, ops.swapaxes(weight, 0, 1) if weight.ndim == 2 else weight)
     return made if bias is None else made + bias
-
-
-def embedding(
-    input: Tensor,
-    weight: Tensor,
-    padding_idx: int | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-) -> Tensor:
-    """The rows of weight [n, m] at the indices. No gradient reaches row padding_idx; max_norm is refused."""
-    only("embedding", "max_norm", max_norm, None)
-    only("embedding", "norm_type", norm_type, 2.0)
-    only("embedding", "scale_grad_by_freq", scale_grad_by_freq, False)
-    if weight.ndim != 2:
-        raise ShapeError(f"embedding: weight is {weight.type}, expected two axes", loc=user_loc())
-    if padding_idx is None:
-        return ops.gather(weight, input, 0)
-    rows = weight.shape[0]
-    if isinstance(padding_idx, bool) or not isinstance(padding_idx, int) or not -rows <= padding_idx < rows:
-        raise ArgumentValueError(
-            f"embedding: padding_idx must be None or an int from {-rows} to {rows - 1}, got {padding_idx!r}",
-            loc=user_loc(),
-        )
-    found = ops.gather(weight, input, 0)
-    padded = ops.expand_dims(input == padding_idx % rows, -1)
-    return ops.where(padded, ops.stop_gradient(found), found)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
@@ -133,7 +108,8 @@ def conv1d(
     """Cross-correlation of sequences [N, C, L] with windows [out, C / groups, k]. padding: see `conv2d`."""
     if input.ndim != 3 or weight.ndim != 3:
         raise ShapeError(
-            f"conv1d: input is {input.type}, weight {weight.type}, expected three axes each", loc=user_loc()
+            f"conv1d: input is {input.tensor_type}, weight {weight.tensor_type}, expected three axes each",
+            loc=user_loc(),
         )
     along = padding if isinstance(padding, str) else (0, *_one(padding))
     wide, windows = ops.expand_dims(input, 2), ops.expand_dims(weight, 2)
@@ -145,7 +121,8 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
     """`conv1d` of sequences [L, N, C] with windows [k, C, out], framed in `pad` zeros at both ends: [L', N, out]."""
     if input.ndim != 3 or weight.ndim != 3:
         raise ShapeError(
-            f"conv_tbc: input is {input.type}, weight {weight.type}, expected three axes each", loc=user_loc()
+            f"conv_tbc: input is {input.tensor_type}, weight {weight.tensor_type}, expected three axes each",
+            loc=user_loc(),
         )
     made = conv1d(ops.transpose(input, (1, 2, 0)), ops.transpose(weight, (2, 1, 0)), bias, 1, pad)
     return ops.transpose(made, (2, 0, 1))

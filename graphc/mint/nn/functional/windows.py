@@ -14,74 +14,11 @@ from graphc.ops import (
     grid_sample,
     interpolate,
 )
+from graphc.ops.functional.extended import avg_pool1d_ext as avg_pool1d
+from graphc.ops.functional.extended import avg_pool2d_ext as avg_pool2d
+from graphc.ops.functional.extended import avg_pool3d_ext as avg_pool3d
+from graphc.ops.functional.extended import max_pool2d_ext as max_pool2d
 from graphc.ops.tensor.tensor import Tensor
-
-
-def max_pool2d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    *,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """The greatest of each window of [N, C, H, W]; with return_indices also where it is in its plane, int64."""
-    made = ops.max_pool2d(input, kernel_size, stride, padding, dilation, return_indices, ceil_mode)
-    return (made[0], ops.cast(made[1], "int64")) if return_indices else made
-
-
-def avg_pool1d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> Tensor:
-    """The mean of each window of [N, C, L] or [C, L]. stride: the window's size by default."""
-    return _averaged(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
-
-
-def avg_pool2d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
-    """The mean of each window of [N, C, H, W] or [C, H, W]; divisor_override: what the sum is divided by instead."""
-    return _averaged(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-
-def avg_pool3d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
-    """The mean of each window of [N, C, D, H, W] or [C, D, H, W]; see `avg_pool2d`."""
-    return _averaged(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-
-def _averaged(
-    axes: int, input: Tensor, kernel: Any, stride: Any, padding: Any, ceil: bool, include: bool, *divisor: int | None
-) -> Tensor:
-    pool: Any = (ops.avg_pool1d, ops.avg_pool2d, ops.avg_pool3d)[axes - 1]
-    alone = input.ndim == axes + 1
-    kernel = tuple(kernel) if isinstance(kernel, (tuple, list)) else kernel
-    border = (padding,) * axes if isinstance(padding, int) else tuple(padding)
-    # Both ends of each axis; one number for sequences.
-    around = border[0] if axes == 1 else border if axes == 2 else tuple(n for b in border for n in (b, b))
-    given = ops.expand_dims(input, 0) if alone else input
-    made = pool(given, kernel, kernel if stride is None else stride, around, ceil, include, *(d or 0 for d in divisor))
-    return ops.squeeze(made, 0) if alone else made
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:

@@ -58,9 +58,9 @@ class Bijector(Cell):
             raise ArgumentTypeError(
                 f"{self.name}: the value must be a Tensor, got {type(value).__name__}", loc=user_loc()
             )
-        if not value.type.is_float or self.dtype not in (None, value.type.dtype):
+        if not value.tensor_type.is_float or self.dtype not in (None, value.tensor_type.dtype):
             raise DTypeError(
-                f"{self.name}: the value is {value.type}, expected {self.dtype or 'floats'}", loc=user_loc()
+                f"{self.name}: the value is {value.tensor_type}, expected {self.dtype or 'floats'}", loc=user_loc()
             )
         return value
 

@@ -48,18 +48,17 @@ def _stored(x: Array, transposed: bool) -> Array:
     tb=st.booleans(),
     accumulate=st.booleans(),
     batch=st.integers(1, 3),
+    dtype=st.sampled_from(["float32", "float64"]),
 )
-def test_product(m: int, n: int, k: int, ta: bool, tb: bool, accumulate: bool, batch: int) -> None:
-    a, b = _operands(m + n + k, m, n, k, batch)
-    before = random(9, batch, m, n)
+def test_product(m: int, n: int, k: int, ta: bool, tb: bool, accumulate: bool, batch: int, dtype: str) -> None:
+    a, b = (x.astype(dtype) for x in _operands(m + n + k, m, n, k, batch))
+    before = random(9, batch, m, n).astype(dtype)
     exact = a.astype(np.float64) @ b.astype(np.float64) + accumulate * before
     scale = np.abs(a).astype(np.float64) @ np.abs(b) + 1
-    results = run_all(
-        "gemm", _params(m, n, k, ta, tb, accumulate, batch), _stored(a, ta), _stored(b, tb), before=[before]
-    )
-    for where, (c,) in results.items():
+    params = _params(m, n, k, ta, tb, accumulate, batch) | ({"dtype": dtype} if dtype == "float64" else {})
+    for where, (c,) in run_all("gemm", params, _stored(a, ta), _stored(b, tb), before=[before]).items():
         error = np.abs(c.reshape(exact.shape) - exact)
-        assert (error <= 1e-6 * scale).all(), where
+        assert (error <= (1e-14 if dtype == "float64" else 1e-6) * scale).all(), where
 
 
 @pytest.mark.parametrize(("ta", "tb"), [(False, False), (False, True), (True, False)])

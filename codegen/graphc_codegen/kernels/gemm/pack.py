@@ -1,0 +1,131 @@
+"""Parts of a matrix, copied so that tiles read them from one line after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from graphc_codegen.kernels.base import LINE
+from graphc_codegen.kernels.gemm.plan import Side
+from graphc_codegen.kernels.microkernel import four, prefetch, square
+from graphc_codegen.kernels.vectors import iota
+from graphc_codegen.writer import Writer
+
+#: Turns of k come in groups of so many, the last one filled up with zeros.
+TOGETHER = 4
+
+
+class Tiles(NamedTuple):
+    """Where a part is copied to: `tiles` tiles of it, `apart` elements from each other, at `pointer`.
+
+    Element (z * lead + r) of a tile is that of turn z and row or column r < `wide`. `lead` is a multiple of 4.
+    """
+
+    pointer: str
+    tiles: str | int
+    wide: int
+    lead: int
+    apart: int
+
+
+def pack(w: Writer, x: Side, at: tuple[str | int, str | int], count: str | int, to: Tiles) -> None:
+    """Copy `count` turns of x from `at` on: row or column, and turn.
+
+    Behind the end of x, and from `wide` to `lead`, there is anything; behind the last turn zeros, up to a multiple of TOGETHER.
+    Up to a vector behind the last turn of a tile may be written.
+    """
+    if x.along == 1:
+        _copied(w, x, at, count, to)
+    else:
+        _transposed(w, x, at, count, to)
+    _filled(w, count, to)
+
+
+def spare(w: Writer) -> int:
+    """Elements that may be written behind a tile, if its turns are no whole vectors."""
+    return w.lanes
+
+
+def _copied(w: Writer, x: Side, at: tuple[str | int, str | int], count: str | int, to: Tiles) -> None:
+    """Turn after turn, each for all tiles: these lie behind each other in x, but turns are far apart."""
+    i, first = at
+    left, source = w.subtracted(x.size, i), w.at(x.pointer, w.linear((i, x.along), (first, x.deep)))
+    whole = w.smaller(w.divided(left, to.wide)[0], to.tiles)
+
+    def row(z: str, _: list[str]) -> None:
+        line, target = w.at(source, w.mul(z, x.deep)), w.at(to.pointer, w.mul(z, to.lead))
+
+        def tile(t: str, load: Callable[[str, int], str]) -> None:
+            place = w.at(line, w.mul(t, to.wide))
+            for u in range(0, to.wide, LINE):
+                prefetch(w, place, w.add(x.deep, u))
+            for u in range(0, to.wide, w.lanes):
+                w.vstore(load(w.at(place, u), u), w.at(target, w.linear((t, to.apart), (u, 1))))
+
+        def partly(t: str, _: list[str]) -> None:
+            rest = w.subtracted(left, w.mul(t, to.wide))
+            tile(t, lambda place, u: w.masked_load(place, _mask(w, w.add(rest, -u)), "zeroinitializer"))
+
+        w.turns((0, whole), lambda t, _: tile(t, lambda place, u: w.vload(place, min(to.wide - u, w.lanes))))
+        w.turns((whole, to.tiles), partly)
+
+    w.loop(count, row)
+
+
+def _mask(w: Writer, active: str | int) -> str:
+    """The first so many lanes; maybe none."""
+    number = w.op(f"trunc i64 {active} to i32")
+    return w.binary("icmp slt", iota(w), w.splat(number, "i32"), "i32")
+
+
+def _transposed(w: Writer, x: Side, at: tuple[str | int, str | int], count: str | int, to: Tiles) -> None:
+    """Tile after tile, four rows of x at a time, while the next ones are fetched."""
+    i, first = at
+    groups = -(-to.wide // 4)
+    v, align = four(w)
+    whole = w.op(f"and i64 {count}, -4")
+
+    def group(t: str | int, n: str | int) -> None:
+        r = w.mul(n, 4)
+        rows = [w.smaller(w.linear((i, 1), (t, to.wide), (r, 1), (q, 1)), x.size - 1) for q in range(4)]
+        sources = [w.at(x.pointer, w.linear((row, x.along), (first, x.deep))) for row in rows]
+        column = w.at(to.pointer, w.linear((t, to.apart), (r, 1)))
+
+        def squares(z: str, _: list[str]) -> None:
+            for source in sources:
+                prefetch(w, source, w.add(z, 4 * x.along))
+            lines = [w.op(f"load {v}, ptr {w.at(source, z)}, align {align}") for source in sources]
+            for q, line in enumerate(square(w, lines)):
+                place = w.at(column, w.linear((z, to.lead), (q, to.lead)))
+                w.do(f"store {v} {line}, ptr {place}, align {align}")
+
+        def single(z: str, _: list[str]) -> None:
+            for q, source in enumerate(sources):
+                w.store(w.load(w.at(source, z)), w.at(column, w.linear((z, to.lead), (q, 1))))
+
+        w.turns((0, whole), squares, step=4)
+        w.turns((whole, count), single)
+
+    w.loop(to.tiles, lambda t, _: w.repeat(groups, lambda n: group(t, n)))
+
+
+def _filled(w: Writer, count: str | int, to: Tiles) -> None:
+    """Zeros behind the last turn."""
+    end = rounded_up(w, count)
+
+    def tile(t: str, _: list[str]) -> None:
+        def zeros(z: str, _: list[str]) -> None:
+            for u in range(0, to.lead, w.lanes):
+                w.vstore("zeroinitializer", w.at(to.pointer, w.linear((t, to.apart), (z, to.lead), (u, 1))))
+
+        w.turns((count, end), zeros)
+
+    def tiles() -> None:
+        w.loop(to.tiles, tile)
+
+    w.when(w.op(f"icmp slt i64 {count}, {end}"), tiles)
+
+
+def rounded_up(w: Writer, count: str | int) -> str:
+    """The next multiple of TOGETHER."""
+    return w.op(f"and i64 {w.add(count, TOGETHER - 1)}, {-TOGETHER}")

@@ -1,0 +1,195 @@
+"""Collectives that are begun by one op and waited for by another: what passes make of those of gradients and of their parts.
+
+Tensors that travel together lie together, `pending`, which the result replaces. What is cut into parts lies in it by process:
+the first one's parts of all tensors, then the second one's, with zeros where a part is shorter than the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphc import processes
+from graphc.errors import DTypeError
+from graphc.ir import NO_GRAD, REQUIRED, Sample, TensorType, op
+from graphc.ir.lowering import CallBuilder, Operand
+from graphc.ir.op import Attrs, Kernel, Operands, TypeRule, Types
+from graphc.ops.declared.collective import (
+    REQUEST,
+    WORLD,
+    check_collective,
+    collective_call,
+    collective_reference,
+)
+from graphc.ops.declared.rules import Array, check_dtype, floats
+from graphc.processes import part_length
+
+_BEGUN = ("float32", "float64")
+#: Puts operands into `pending`: (k, operands, pending, attributes).
+Lay = Callable[[CallBuilder, Operands, Operand, Attrs], None]
+
+# ---- where operands lie
+
+
+def _in_a_row(k: CallBuilder, xs: Operands, pending: Operand, attrs: Attrs) -> None:
+    at = 0
+    for x in xs:
+        k.copy(x, pending, (x.type.size,), 0, (1,), at, (1,))
+        at += x.type.size
+
+
+def _by_process(k: CallBuilder, xs: Operands, pending: Operand, attrs: Attrs) -> None:
+    count = attrs["size"]
+    if any(x.type.size % count for x in xs):
+        k.fill(pending, 0)
+    step, at = pending.type.size // count, 0
+    for x in xs:
+        length = part_length(x.type.size, count)
+        whole = x.type.size // length if length else 0
+        k.copy(x, pending, (whole, length), 0, (length, 1), at, (step, 1))
+        k.copy(x, pending, (x.type.size - whole * length,), whole * length, (1,), whole * step + at, (1,))
+        at += length
+
+
+def _at_own_place(k: CallBuilder, xs: Operands, pending: Operand, attrs: Attrs) -> None:
+    at = processes.rank(attrs["group"]) * sum(x.type.size for x in xs)
+    for x in xs:
+        k.copy(x, pending, (x.type.size,), 0, (1,), at, (1,))
+        at += x.type.size
+
+
+# ---- the same for the references
+
+
+def _laid_in_a_row(xs: tuple[Array, ...], attrs: Attrs) -> Array:
+    return np.concatenate([x.reshape(-1) for x in xs])
+
+
+def _laid_by_process(xs: tuple[Array, ...], attrs: Attrs) -> Array:
+    count, rows = attrs["size"], []
+    for x in xs:
+        length = part_length(x.size, count)
+        rows.append(np.concatenate([x.reshape(-1), np.zeros(length * count - x.size, x.dtype)]).reshape(count, length))
+    return np.concatenate(rows, 1).reshape(-1)
+
+
+# ---- begin
+
+
+def _types(name: str, elements: Callable[[Types, int], int]) -> TypeRule:
+    def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+        if not types or any(t.dtype != types[0].dtype for t in types):
+            held = ", ".join(map(str, types)) or "nothing"
+            raise DTypeError(f"{name}: got {held}, expected tensors of one dtype")
+        check_collective(name, TensorType(types[0].dtype, (sum(t.size for t in types),)), attrs)
+        return TensorType(types[0].dtype, (elements(types, attrs["size"]),)), REQUEST
+
+    return infer
+
+
+def _start(name: str, kind: str, elements: Callable[[Types, int], int], lay: Lay, laid: Any, doc: str) -> None:
+    def lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+        pending, request = outputs
+        lay(k, inputs, pending, attrs)
+        if attrs["size"] == 1:
+            k.fill(request, 0)
+            return
+        held = pending.type.size
+        count = held if kind == "all_reduce" else held // attrs["size"]
+        params = {**collective_call(kind, attrs), "dtype": pending.type.dtype, "count": count, "received": held}
+        k.call("collective_start", (), (pending, request), **params, in_place=True)
+
+    def reference(*xs: Array, **attrs: Any) -> tuple[Array, Array]:
+        count = attrs["size"]
+
+        def shape(given: tuple[int, ...], size: int) -> tuple[int, ...]:
+            return {"reduce_scatter": (given[0] // size,), "all_gather": (given[0] * size,)}.get(kind, given)
+
+        made = collective_reference(kind, shape)(laid(xs, attrs), **attrs)
+        if kind == "reduce_scatter":
+            # As MPI does in place: this process's part comes first.
+            made = np.concatenate([made, np.zeros(made.size * (count - 1), made.dtype)])
+        return made, np.zeros(REQUEST.shape, np.int64)
+
+    attrs = {"group": REQUIRED, "size": REQUIRED}
+    given: dict[str, Any] = {"group": WORLD, "size": 1}
+    if kind != "all_gather":
+        attrs, given = {"reduction": REQUIRED, **attrs}, {"reduction": "sum", **given}
+    op(
+        name,
+        "*xs",
+        attrs=attrs,
+        infer=_types(name, elements),
+        ref=reference,
+        grad=NO_GRAD,
+        lower=Kernel(lower, _BEGUN),
+        effect=True,
+        rush=-1,
+        samples=lambda: [Sample((floats(3, 5), floats(7)), given), Sample((floats(2),), given)],
+        doc=doc,
+    )
+
+
+_start(
+    "AllReduceStart",
+    "all_reduce",
+    lambda types, size: sum(t.size for t in types),
+    _in_a_row,
+    _laid_in_a_row,
+    "begins the AllReduce of tensors that are joined, each flat: the place of the result, and MPI's request. Runs as soon as"
+    " they are there",
+)
+_start(
+    "ReduceScatterStart",
+    "reduce_scatter",
+    lambda types, size: size * sum(part_length(t.size, size) for t in types),
+    _by_process,
+    _laid_by_process,
+    "begins the sum over processes of tensors of which each process gets its part: the place of the parts, which come first,"
+    " and MPI's request. Runs as soon as the tensors are there",
+)
+_start(
+    "AllGatherStart",
+    "all_gather",
+    lambda types, size: size * sum(t.size for t in types),
+    _at_own_place,
+    _laid_in_a_row,
+    "begins to send parts of tensors, each flat, to all processes: the place where all parts come, by process, and MPI's request."
+    " Runs as soon as the parts are there",
+)
+
+# ---- wait
+
+
+def _wait(name: str, started: str, doc: str) -> None:
+    def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+        check_dtype(name, "pending", types[0], _BEGUN)
+        if types[1] != REQUEST:
+            raise DTypeError(f"{name}: request is {types[1]}, expected what {started} gives, {REQUEST}")
+        return (types[0],)
+
+    def lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+        out = outputs[0]
+        if attrs["size"] > 1:
+            k.call("collective_wait", (inputs[1],), (out,), dtype=out.type.dtype, received=out.type.size, in_place=True)
+
+    op(
+        name,
+        "pending request",
+        attrs={"size": REQUIRED},
+        infer=infer,
+        ref=lambda pending, request, size: pending,
+        grad=NO_GRAD,
+        lower=Kernel(lower, _BEGUN, in_place=True),
+        effect=True,
+        rush=1,
+        samples=lambda: [Sample((floats(6), np.zeros(REQUEST.shape, np.int64)), {"size": 1})],
+        doc=f"the result of {doc} that has begun, in the place that it was given. Runs as late as it can",
+    )
+
+
+_wait("AllReduceWait", "AllReduceStart", "an AllReduce")
+_wait("ReduceScatterWait", "ReduceScatterStart", "a sum of which each process gets its part,")
+_wait("AllGatherWait", "AllGatherStart", "sending parts to all processes")

@@ -1,0 +1,449 @@
+"""Padding rules: what an op makes of values that have rows of padding behind their real ones.
+
+An axis is a product of factors, the slowest first. A padded factor has room for a size of which only the first `length` are real
+when the step runs; what stands in the rest are copies of real rows, or what has become of these. So [B, T] reshaped to [B * T]
+is one axis of two factors, and it is known which of its places are real.
+
+A rule says what the axes of the results are, and sees to it that no real element depends on padding: by masks where there is a
+value that takes no part (0 for a sum, the lowest number for a maximum), else it refuses. Gradients need no rules: they are made
+afterwards, of a graph in which nothing real depends on padding, so that what reaches padding is zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from graphc.ir import Builder, Graph, Node, OpDef, TensorType, Value
+from graphc.ir.op import Reduce, Scalar
+from graphc.ir.types import HALVES
+
+
+class Factor(NamedTuple):
+    """A part of an axis: of `size` places. With a symbol, places from that symbol's length minus `less` on are padding.
+
+    loose: what the padding holds. 0: what the last real place does, so that nothing happens to it alone; 1: zeros; 2: anything.
+    """
+
+    size: int
+    symbol: int = -1
+    less: int = 0
+    loose: int = 0
+
+
+Axis = tuple[Factor, ...]
+Axes = tuple[Axis, ...]
+PadRule = Callable[["Padded"], Sequence[Axes]]
+
+
+def plain(size: int) -> Axis:
+    """An axis without padding."""
+    return () if size == 1 else (Factor(size),)
+
+
+def plains(type: TensorType) -> Axes:
+    return tuple(map(plain, type.shape))
+
+
+def is_padded(axis: Axis) -> bool:
+    return any(f.symbol >= 0 for f in axis)
+
+
+def length(axis: Axis, lengths: Sequence[int]) -> int:
+    """How many places of an axis are real."""
+    return math.prod(f.size if f.symbol < 0 else lengths[f.symbol] - f.less for f in axis)
+
+
+def loosened(axis: Axis, loose: int) -> Axis:
+    """The axis, of whose padding at least this holds."""
+    return tuple(f._replace(loose=max(loose, f.loose)) if f.symbol >= 0 else f for f in axis)
+
+
+def tight(axis: Axis) -> Axis:
+    """The axis as it is where padding has been filled: what is to be equal where two values meet."""
+    return tuple(f._replace(loose=0) for f in axis)
+
+
+def looseness(axis: Axis) -> int:
+    return max((f.loose for f in axis), default=0)
+
+
+def met(*axes: Axis) -> Axis | None:
+    """The axis of values that have these; None where they are padded differently."""
+    if len({tight(a) for a in axes}) != 1:
+        return None
+    return tuple(max(each, key=lambda f: f.loose) for each in zip(*axes, strict=True))
+
+
+def normal(factors: Sequence[Factor]) -> Axis:
+    """The same places with as few factors as can be."""
+    made: list[Factor] = []
+    for f in factors:
+        if f.symbol < 0 and f.size == 1:
+            continue
+        if made and f.symbol < 0 and made[-1].symbol < 0:
+            made[-1] = Factor(made[-1].size * f.size)
+        else:
+            made.append(f)
+    return tuple(made)
+
+
+def regrouped(axes: Axes, shape: Sequence[int]) -> Axes | None:
+    """The axes of a reshaped value; None where a padded factor would be cut."""
+    queue = [f for axis in axes for f in axis]
+    made: list[Axis] = []
+    for wanted in shape:
+        axis: list[Factor] = []
+        size = 1
+        while size < wanted:
+            if not queue:
+                return None
+            f = queue.pop(0)
+            part = wanted // size
+            if wanted % (size * f.size) == 0:
+                axis.append(f)
+                size *= f.size
+            elif f.symbol < 0 and wanted % size == 0 and f.size % part == 0:
+                axis.append(Factor(part))
+                queue.insert(0, Factor(f.size // part))
+                size = wanted
+            else:
+                return None
+        made.append(normal(axis))
+    return None if queue else tuple(made)
+
+
+class Padded(Protocol):
+    """A node as its padding rule sees it.
+
+    node, probe  the node, and the same one of a trace with other sizes
+    types, axes  of its operands
+    low          the least length of each symbol
+    b            writes nodes in front of it
+    """
+
+    node: Node
+    probe: Node
+    types: Sequence[TensorType]
+    axes: Sequence[Axes]
+    low: Sequence[int]
+    b: Builder
+
+    def mask(self, index: int, over: Sequence[int], value: float | int | bool) -> None:
+        """Put a value in place of the padding that operand `index` has along these axes."""
+        ...
+
+    def count(self, axes: Sequence[Axis], dtype: str) -> Value:
+        """How many real places these axes have together, as a number."""
+        ...
+
+    def input(self, index: int) -> Value:
+        """Operand `index`, masked if it has been."""
+        ...
+
+    def become(self, value: Value) -> None:
+        """Put a value in the node's place."""
+        ...
+
+    def inside(self, graph: Graph, axes: Sequence[Axes]) -> list[Axes]:
+        """The axes of the results of a subgraph whose inputs have these."""
+        ...
+
+    def refuse(self, why: str) -> Exception:
+        """The error for a node that cannot be exact."""
+        ...
+
+
+def rule_of(op: OpDef) -> PadRule:
+    """The padding rule of an op: its own, or that of its class; an op of another class is refused."""
+    if op.pad is not None:
+        return op.pad
+    if isinstance(op.lower, Scalar):
+        return elementwise
+    return reduction if isinstance(op.lower, Reduce) else refused
+
+
+#: Ops that make nothing infinite of what is finite, nor do their gradients: they may see padding of any kind.
+_EASY = frozenset({
+    "Add", "Sub", "Neg", "Cast", "Select", "ReLU", "Less", "LessEqual", "Greater", "GreaterEqual", "Equal", "NotEqual",
+    "LogicalAnd", "LogicalOr", "LogicalNot", "Reshape", "Transpose", "BroadcastTo", "Slice", "Concat", "Pad", "StopGradient",
+    "Depend", "MatMul", "BatchMatMul", "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceAll", "ReduceAny", "Grad",
+})  # fmt: skip
+
+
+def harmless(op: OpDef, operands: Sequence[Axes]) -> bool:
+    """Whether an op may see the padding of these: all there is in an unfilled one must come to nothing behind a mask."""
+    found = max((looseness(a) for axes in operands for a in axes), default=0)
+    return not found or op.name in _EASY or (op.name == "Mul" and found == 1)
+
+
+# ---- rules of classes
+
+
+def refused(p: Padded) -> Sequence[Axes]:
+    raise p.refuse("it may mix real elements with padding")
+
+
+def elementwise(p: Padded) -> list[Axes]:
+    """Operands broadcast against each other; where two have an axis it must be padded alike."""
+    lower, rank = p.node.op.lower, p.node.type.rank
+    walked: Sequence[Sequence[int | None]]
+    if isinstance(lower, Scalar) and lower.align is not None:
+        walked = lower.align(p.types, p.node.attrs)
+    else:
+        walked = [[k - rank + t.rank if k >= rank - t.rank else None for k in range(rank)] for t in p.types]
+    made = []
+    for k, size in enumerate(p.node.type.shape):
+        found = [a[w[k]] for a, w in zip(p.axes, walked, strict=True) if w[k] is not None and a[w[k]]]  # type: ignore[index]
+        axis = met(*found) if found else plain(size)
+        if axis is None:
+            raise p.refuse(f"its operands are padded differently along axis {k}")
+        made.append(axis)
+    return [tuple(made)]
+
+
+#: What takes no part in a reduction.
+_NEUTRAL: dict[str, Callable[[np.dtype[Any]], Any]] = {
+    "sum": lambda d: 0,
+    "prod": lambda d: 1,
+    "any": lambda d: False,
+    "all": lambda d: True,
+    "max": lambda d: np.iinfo(d).min if d.kind in "iu" else -np.inf,
+    "min": lambda d: np.iinfo(d).max if d.kind in "iu" else np.inf,
+}
+
+
+def reduction(p: Padded) -> list[Axes]:
+    """Padding along the axes that go is masked; a mean divides by how many real elements there are."""
+    (axes,), (type,) = p.axes, p.types
+    lower, gone, keep = p.node.op.lower, p.node.attrs["axis"], p.node.attrs["keep_dims"]
+    assert isinstance(lower, Reduce)
+    padded = [k for k in gone if is_padded(axes[k])]
+    if padded:
+        p.mask(0, padded, _NEUTRAL[lower.combine](type.numpy))
+        if lower.mean:
+            p.become(_mean(p, gone, keep))
+    return [tuple(() if k in gone else a for k, a in enumerate(axes) if keep or k not in gone)]
+
+
+def _mean(p: Padded, gone: Sequence[int], keep: bool) -> Value:
+    dtype = p.types[0].dtype
+    x = p.input(0)
+    # Halves do not reach far enough for a count.
+    wide = "float32" if dtype in HALVES else dtype
+    total = p.b.ReduceSum(x if wide == dtype else p.b.Cast(x, dtype=wide), axis=tuple(gone), keep_dims=keep)
+    mean: Value = p.b.Div(total, p.count([p.axes[0][k] for k in gone], wide))
+    return mean if wide == dtype else p.b.Cast(mean, dtype=dtype)
+
+
+# ---- rules that several ops have
+
+
+def alike(p: Padded) -> list[Axes]:
+    """All results have the axes of operand 0, whose elements do not meet each other."""
+    return [p.axes[0] for _ in p.node.types]
+
+
+def softmax(p: Padded) -> list[Axes]:
+    """Rows along the last axis: padding has the probability 0, whatever is in the row."""
+    (axes,), last = p.axes, p.types[0].rank - 1
+    if not is_padded(axes[last]):
+        return alike(p)
+    p.mask(0, [last], -np.inf)
+    return [(*axes[:last], loosened(axes[last], 1 if p.node.op.name == "Softmax" else 2))]
+
+
+def largest(p: Padded) -> list[Axes]:
+    """The place of the largest element along attribute `axis`."""
+    axis, (axes,) = p.node.attrs["axis"], p.axes
+    if is_padded(axes[axis]):
+        if len(axes[axis]) > 1:
+            raise p.refuse("real elements do not stand together along the axis")
+        p.mask(0, [axis], _NEUTRAL["max"](p.types[0].numpy))
+    return [axes[:axis] + axes[axis + 1 :]]
+
+
+def rows(*own: int) -> PadRule:
+    """An op that treats each index of these axes of operand 0 alike; its results have them, too. No other axis is padded."""
+
+    def rule(p: Padded) -> list[Axes]:
+        axes = p.axes[0]
+        others = [k for k, a in enumerate(axes) if is_padded(a) and k not in own]
+        others += [k for a in p.axes[1:] for k, x in enumerate(a) if is_padded(x) and (k not in own or x != axes[k])]
+        if others:
+            raise p.refuse(f"it mixes elements along axis {others[0]}")
+        return [tuple(axes[k] if k in own else plain(size) for k, size in enumerate(t.shape)) for t in p.node.types]
+
+    return rule
+
+
+def product(p: Padded) -> list[Axes]:
+    """Padding of the axis that is added up over is masked in the smaller operand."""
+    (x, y), attrs = p.axes, p.node.attrs
+    row, inner = (x[-1], x[-2]) if attrs["transpose_a"] else (x[-2], x[-1])
+    other, column = (y[-1], y[-2]) if attrs["transpose_b"] else (y[-2], y[-1])
+    if met(inner, other) is None:
+        raise p.refuse("its operands are padded differently along the axis that it adds up over")
+    if is_padded(inner):
+        rank, states = p.types[0].rank, (looseness(inner), looseness(other))
+        # 0 times a copy of a real element is as real as can be; 0 times anything is not.
+        masked = {k for k in (0, 1) if states[k] == 2}
+        if not masked and 1 not in states:
+            masked = {0 if p.types[0].size <= p.types[1].size else 1}
+        if 0 in masked:
+            p.mask(0, [rank - 2 if attrs["transpose_a"] else rank - 1], 0)
+        if 1 in masked:
+            p.mask(1, [rank - 1 if attrs["transpose_b"] else rank - 2], 0)
+    lead = [met(a, b) for a, b in zip(x[:-2], y[:-2], strict=True)]
+    if None in lead:
+        raise p.refuse("its operands are padded differently along a leading axis")
+    return [(*(a for a in lead if a is not None), row, column)]
+
+
+def reshape(p: Padded) -> list[Axes]:
+    made = regrouped(p.axes[0], p.node.attrs["shape"])
+    if made is None:
+        raise p.refuse("it cuts a padded axis")
+    return [made]
+
+
+def broadcast(p: Padded) -> list[Axes]:
+    """New and repeated axes have no padding; their sizes must not vary."""
+    (axes,), shape = p.axes, p.node.attrs["shape"]
+    lead = len(shape) - len(axes)
+    return [tuple(axes[k - lead] if k >= lead and axes[k - lead] else plain(d) for k, d in enumerate(shape))]
+
+
+def window(p: Padded) -> list[Axes]:
+    """A slice. Of a padded axis it may take the first elements, or leave out the first or last ones."""
+    attrs, made = p.node.attrs, []
+    for k, (axis, size) in enumerate(zip(p.axes[0], attrs["size"], strict=True)):
+        begin, step = attrs["begin"][k], attrs["step"][k]
+        if not is_padded(axis) or (begin, size, step) == (0, p.types[0].shape[k], 1):
+            made.append(axis if is_padded(axis) else plain(size))
+            continue
+        if len(axis) > 1 or step != 1:
+            raise p.refuse(f"where it reads along axis {k} depends on the padding")
+        (f,) = axis
+        if size == p.probe.attrs["size"][k]:
+            if begin + size > p.low[f.symbol] - f.less:
+                raise p.refuse(f"it reads padding along axis {k} where there are few real elements")
+            made.append(plain(size))
+        else:
+            cut = begin + size < f.size  # The last real row is gone, its copies are not.
+            made.append((Factor(size, f.symbol, f.less + f.size - size, 2 if cut else f.loose),))
+    return [tuple(made)]
+
+
+def joined(p: Padded) -> list[Axes]:
+    """Operands one after the other; only the last may be padded along the axis."""
+    axis, last = p.node.attrs["axis"], p.axes[-1]
+    beside = [last[axis] if k == axis else met(*each) for k, each in enumerate(zip(*p.axes, strict=True))]
+    if None in beside:
+        raise p.refuse("its operands are padded differently")
+    last = tuple(a for a in beside if a is not None)
+    if any(is_padded(a[axis]) for a in p.axes[:-1]) or len(last[axis]) > 1:
+        raise p.refuse(f"something follows the padding along axis {axis}")
+    before = sum(t.shape[axis] for t in p.types[:-1])
+    return [(*last[:axis], _behind(last[axis], before, p.node.type.shape[axis]), *last[axis + 1 :])]
+
+
+def bordered(p: Padded) -> list[Axes]:
+    """A border in front of a padded axis, none behind it."""
+    made = []
+    for k, (axis, (front, back)) in enumerate(zip(p.axes[0], p.node.attrs["paddings"], strict=True)):
+        if is_padded(axis) and (back or (front and len(axis) > 1)):
+            raise p.refuse(f"a border follows the padding along axis {k}")
+        size = p.node.type.shape[k]
+        made.append(_behind(axis, front, size) if front else axis if is_padded(axis) else plain(size))
+    return [tuple(made)]
+
+
+def _behind(axis: Axis, before: int, size: int) -> Axis:
+    """The axis behind so many real places."""
+    if not is_padded(axis):
+        return plain(size)
+    (f,) = axis
+    return (Factor(size, f.symbol, f.less - before, f.loose),)
+
+
+def gathered(p: Padded) -> list[Axes]:
+    """Rows of a table that is not padded along their axis."""
+    (x, indices), axis = p.axes, p.node.attrs["axis"]
+    if is_padded(x[axis]):
+        raise p.refuse("an index may mean padding")
+    return [(*x[:axis], *indices, *x[axis + 1 :])]
+
+
+def one_value(p: Padded) -> list[Axes]:
+    """A result that copies of real rows do not change."""
+    return [plains(t) for t in p.node.types]
+
+
+def sorted_rows(p: Padded) -> list[Axes]:
+    """Rows along the last axis, which is not padded."""
+    if is_padded(p.axes[0][-1]):
+        raise p.refuse("padding would be sorted among real elements")
+    return alike(p)
+
+
+# ---- control flow and gradients
+
+
+def branches(p: Padded) -> list[Axes]:
+    """Both branches give results that are padded alike."""
+    if any(map(is_padded, p.axes[0])):
+        raise p.refuse("its condition is padded")
+    made = [p.inside(graph, p.axes[1:]) for _, graph in p.node.graphs()]
+    return _meeting(p, made[0], made[1], "its branches give results that are padded differently")
+
+
+def turns(p: Padded) -> list[Axes]:
+    """What a loop carries is padded in each turn as it was before; its condition looks at nothing padded."""
+    count = p.node.attrs["carried"]
+    p.inside(p.node.attrs["cond"], p.axes)
+    return _carried(p, p.inside(p.node.attrs["body"], p.axes), count)
+
+
+def scanned(p: Padded) -> list[Axes]:
+    """The turns go over an axis that is not padded."""
+    attrs = p.node.attrs
+    c, s = attrs["carried"], attrs["scanned"]
+    if any(is_padded(a[0]) for a in p.axes[c : c + s]):
+        raise p.refuse("it would make turns over padding")
+    made = p.inside(attrs["body"], [*p.axes[:c], *(a[1:] for a in p.axes[c : c + s]), *p.axes[c + s :]])
+    lengths = [t.shape[0] for t in p.node.types[c:]]
+    stacks = [(plain(n), *made[k]) for n, k in zip(lengths, attrs["stacks"], strict=True)]
+    return [*_carried(p, made, c), *stacks]
+
+
+def _carried(p: Padded, made: Sequence[Axes], count: int) -> list[Axes]:
+    why = "what it carries is padded differently from turn to turn"
+    if _meeting(p, made[:count], p.axes[:count], why) != list(p.axes[:count]):
+        raise p.refuse(why)
+    return list(p.axes[:count])
+
+
+def _meeting(p: Padded, one: Sequence[Axes], other: Sequence[Axes], why: str) -> list[Axes]:
+    made = []
+    for x, y in zip(one, other, strict=True):
+        axes = [met(a, b) for a, b in zip(x, y, strict=True)]
+        if None in axes:
+            raise p.refuse(why)
+        made.append(tuple(a for a in axes if a is not None))
+    return made
+
+
+def differentiated(p: Padded) -> list[Axes]:
+    """Weights of padded results are masked: what real elements get from padding is zero."""
+    count, wrt = p.node.attrs["ys"], p.node.attrs["wrt"]
+    for i, (y, sens) in enumerate(zip(p.axes[:count], p.axes[count : 2 * count], strict=True)):
+        if [tight(a) for a in y] != [tight(a) for a in sens]:
+            raise p.refuse("a result and its weight are padded differently")
+        padded = [k for k, a in enumerate(y) if is_padded(a)]
+        if padded:
+            p.mask(count + i, padded, 0)
+    return [tuple(loosened(a, 2) for a in p.axes[2 * count + i]) for i in wrt]

@@ -1,0 +1,125 @@
+"""Functions with torch's arguments where MindSpore has others of nearly the same name: mint's, and those called `*_ext`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphc.arguments import only
+from graphc.errors import ArgumentValueError, ShapeError, user_loc
+from graphc.ops.functional.adaptive_pooling import adaptive_avg_pool2d
+from graphc.ops.functional.core import cast
+from graphc.ops.functional.elementwise import equal
+from graphc.ops.functional.logic import select
+from graphc.ops.functional.loss import mse_loss
+from graphc.ops.functional.pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool2d
+from graphc.ops.functional.shapes import expand_dims, squeeze
+from graphc.ops.functional.slicing import gather
+from graphc.ops.functional.state import stop_gradient
+from graphc.ops.tensor.tensor import Tensor
+
+
+def adaptive_avg_pool2d_ext(input: Tensor, output_size: Any) -> Tensor:
+    """`adaptive_avg_pool2d` by its other name."""
+    return adaptive_avg_pool2d(input, output_size)
+
+
+def mse_loss_ext(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """`mse_loss` by its other name."""
+    return mse_loss(input, target, reduction)
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+) -> Tensor:
+    """The rows of weight [n, m] at the indices. No gradient reaches row padding_idx; max_norm is refused."""
+    only("embedding", "max_norm", max_norm, None)
+    only("embedding", "norm_type", norm_type, 2.0)
+    only("embedding", "scale_grad_by_freq", scale_grad_by_freq, False)
+    if weight.ndim != 2:
+        raise ShapeError(f"embedding: weight is {weight.tensor_type}, expected two axes", loc=user_loc())
+    if padding_idx is None:
+        return gather(weight, input, 0)
+    rows = weight.shape[0]
+    if isinstance(padding_idx, bool) or not isinstance(padding_idx, int) or not -rows <= padding_idx < rows:
+        raise ArgumentValueError(
+            f"embedding: padding_idx must be None or an int from {-rows} to {rows - 1}, got {padding_idx!r}",
+            loc=user_loc(),
+        )
+    found = gather(weight, input, 0)
+    padded = expand_dims(equal(input, padding_idx % rows), -1)
+    return select(padded, stop_gradient(found), found)
+
+
+def max_pool2d_ext(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    *,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The greatest of each window of [N, C, H, W]; with return_indices also where it is in its plane, int64."""
+    made = max_pool2d(input, kernel_size, stride, padding, dilation, return_indices, ceil_mode)
+    return (made[0], cast(made[1], "int64")) if return_indices else made
+
+
+def avg_pool1d_ext(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The mean of each window of [N, C, L] or [C, L]. stride: the window's size by default."""
+    return _averaged(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+
+def avg_pool2d_ext(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window of [N, C, H, W] or [C, H, W]; divisor_override: what the sum is divided by instead."""
+    return _averaged(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def avg_pool3d_ext(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window of [N, C, D, H, W] or [C, D, H, W]; see `avg_pool2d_ext`."""
+    return _averaged(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def _averaged(
+    axes: int, input: Tensor, kernel: Any, stride: Any, padding: Any, ceil: bool, include: bool, *divisor: int | None
+) -> Tensor:
+    pool: Any = (avg_pool1d, avg_pool2d, avg_pool3d)[axes - 1]
+    alone = input.ndim == axes + 1
+    kernel = tuple(kernel) if isinstance(kernel, (tuple, list)) else kernel
+    border = (padding,) * axes if isinstance(padding, int) else tuple(padding)
+    # Both ends of each axis; one number for sequences.
+    around = border[0] if axes == 1 else border if axes == 2 else tuple(n for b in border for n in (b, b))
+    given = expand_dims(input, 0) if alone else input
+    made = pool(given, kernel, kernel if stride is None else stride, around, ceil, include, *(d or 0 for d in divisor))
+    return squeeze(made, 0) if alone else made
+
+
+__all__ = ["adaptive_avg_pool2d_ext", "embedding", "mse_loss_ext"]

@@ -1,0 +1,210 @@
+"""Parameter and ParameterTuple: the tensors that Cells own."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphc import dispatch
+from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, is_library, user_loc
+from graphc.ir.types import TensorType
+from graphc.ops.tensor.arrays import aligned
+from graphc.ops.tensor.param_info import ParameterExtras, ParamInfo, only_here
+from graphc.ops.tensor.tensor import Array, Tensor, to_array
+from graphc.processes import Cut
+
+_numbers = itertools.count()
+
+
+class Parameter(ParameterExtras, Tensor):
+    """A tensor that a Cell owns and a step may write.
+
+    It keeps its memory for life: compiled steps update it in place. `asnumpy` copies, `set_data` writes into it; data of
+    another shape move it, and steps that use it are bound anew.
+    """
+
+    is_parameter = True
+    #: Grows whenever some parameter's memory moves; compiled steps compare it.
+    moves = 0
+    #: Whether it is a `copy.deepcopy` of another, whose name it has.
+    is_copy = False
+    #: Whether draws read it and move it on; under vmap every index draws the same.
+    is_random_state = False
+    #: Where its gradients are added up in automatic parallel modes, see `graphc.ops.functional.collective.accumulate`.
+    accumulator: Parameter | None = None
+    #: Where it is this process's part of a tensor: how that is cut. `shape` and `asnumpy` are those of the part.
+    cut: Cut | None = None
+
+    def __init__(
+        self,
+        default_input: Any,
+        name: str | None = None,
+        requires_grad: bool = True,
+        layerwise_parallel: bool = False,
+        parallel_optimizer: bool = True,
+        storage_format: str = "",
+        device: str | None = None,
+    ) -> None:
+        only_here(storage_format, device)
+        active: Any = dispatch.recorder.get()
+        if active is not None and not active.immediate and not is_library(sys._getframe(1).f_code.co_filename):
+            raise TraceError(
+                "a Parameter is made inside construct: construct runs once, when the Cell is compiled",
+                code="GC141",
+                loc=user_loc(),
+                help="make it in __init__ and keep it in an attribute; a value of one step needs no Parameter",
+            )
+        data = to_array(
+            default_input,
+            "int32" if isinstance(default_input, int) and not isinstance(default_input, bool) else None,
+        )
+        self._array = aligned(TensorType.of(data))
+        self._array[...] = data
+        self.is_named = name is not None
+        self.name = name if name is not None else f"Parameter#{next(_numbers)}"
+        self.requires_grad = requires_grad
+        self.layerwise_parallel = layerwise_parallel
+        self.parallel_optimizer = parallel_optimizer
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @name.setter
+    def name(self, value: str) -> None:
+        if not isinstance(value, str) or not value:
+            raise ArgumentTypeError(f"a parameter's name must be a non-empty string, got {value!r}", loc=user_loc())
+        self._name = value
+        dispatch.touch()  # Gradients may be returned by name.
+
+    def _is_state(self) -> bool:
+        active = dispatch.recorder.get()
+        return active is not None and not active.immediate
+
+    @property
+    def storage(self) -> Array:
+        """The memory itself, 64-byte aligned; compiled steps read and write it."""
+        assert self._array is not None
+        return self._array
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether `trainable_params` includes it."""
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise ArgumentTypeError(f"requires_grad must be a bool, got {type(value).__name__}", loc=user_loc())
+        self._requires_grad = value
+        dispatch.touch()
+
+    @property
+    def data(self) -> Tensor:
+        return self
+
+    def value(self) -> Tensor:
+        """The contents as they are now, as a Tensor."""
+        active: Any = dispatch.recorder.get()
+        if active is not None:
+            snapshot: Tensor = active.wrap(active.resolve(self))
+            return snapshot
+        return Tensor(self.storage)
+
+    def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
+        """Write new contents, cast to the parameter's dtype. Another shape is accepted, as in MindSpore. Returns self."""
+        array = to_array(data).astype(self.storage.dtype)
+        if array.shape == self.storage.shape:
+            self.storage[...] = array
+        else:
+            self.move(array)
+        return self
+
+    def move(self, array: Array) -> None:
+        """Hold contents of any shape and dtype, in memory of their own."""
+        self._array = aligned(TensorType.of(array))
+        self._array[...] = array
+        Parameter.moves += 1
+
+    @property
+    def whole_type(self) -> TensorType:
+        """The type of the tensor that this is, or is a part of."""
+        return self.tensor_type if self.cut is None else TensorType(self.tensor_type.dtype, self.cut.shape)
+
+    def whole(self) -> Array:
+        """The contents, of all parts where it is one: then all processes call it."""
+        return self.storage if self.cut is None else self.cut.join(self.storage)
+
+    def set_whole(self, array: Array) -> None:
+        """Write contents of `whole_type`'s shape, of which a part takes its own."""
+        self.set_data(array if self.cut is None else self.cut.part(array))
+
+    def clone(self, init: str = "same") -> Parameter:
+        """A new parameter of the same name, with the same data, or "zeros" or "ones"."""
+        makers: dict[str, Callable[[Array], Array]]
+        makers = {"same": np.asarray, "zeros": np.zeros_like, "ones": np.ones_like}
+        if init not in makers:
+            raise ArgumentValueError(f"init must be one of {', '.join(makers)}, got {init!r}", loc=user_loc())
+        made = Parameter(makers[init](self.storage), name=self.name, requires_grad=self.requires_grad)
+        made.cut = self.cut
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        made = Parameter(self.storage, self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
+        made.is_copy = True
+        made.is_random_state = self.is_random_state
+        made.cut = self.cut
+        return made
+
+    @property
+    def param_info(self) -> ParamInfo:
+        """Name and flags; writing it names this parameter and sets its flags."""
+        info: ParamInfo | None = getattr(self, "_param_info", None)
+        if info is None:
+            self._param_info = info = ParamInfo(self.name, self.requires_grad, self.layerwise_parallel)
+        info.name, info.requires_grad, info.layerwise_parallel = self.name, self.requires_grad, self.layerwise_parallel
+        return info
+
+    @param_info.setter
+    def param_info(self, info: ParamInfo) -> None:
+        self._param_info = info
+        self.name, self.is_named, self.requires_grad = info.name, True, info.requires_grad
+        self.layerwise_parallel = info.layerwise_parallel
+
+    def __repr__(self) -> str:
+        flags = f"requires_grad={self.requires_grad}"
+        return f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype}, {flags})"
+
+    __str__ = __repr__
+
+    __hash__ = Tensor.__hash__
+
+
+class ParameterTuple(tuple[Parameter, ...]):
+    """Parameters with distinct names; ArgumentTypeError for anything else, ArgumentValueError for a repeated name."""
+
+    def __new__(cls, iterable: Any) -> ParameterTuple:
+        made = tuple(iterable)
+        names: set[str] = set()
+        for p in made:
+            if not isinstance(p, Parameter):
+                raise ArgumentTypeError(f"a ParameterTuple holds Parameters, got {type(p).__name__}", loc=user_loc())
+            if p.name in names:
+                raise ArgumentValueError(
+                    f"two parameters are named {p.name!r}", code="GC141", help="give each its own name"
+                )
+            names.add(p.name)
+        return super().__new__(cls, made)
+
+    def clone(self, prefix: str, init: str = "same") -> ParameterTuple:
+        """Copies named `prefix.name`."""
+        copies = [p.clone(init) for p in self]
+        for p, copy in zip(self, copies, strict=True):
+            copy.name = f"{prefix}.{copy.name}"
+            if prefix == "accu_grads":
+                p.accumulator = copy
+        return ParameterTuple(copies)

@@ -1,0 +1,376 @@
+"""Buckets: steps for a few sizes, whose inputs are padded and whose results are cut, where sizes vary from call to call.
+
+A step for a bucket gets the real lengths as inputs of its own, and its graph is masked by them (`graphc/passes/padding.py`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from graphc import collector, passes
+from graphc.api import Array, CompiledStep
+from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, PaddingError, SignatureError, user_loc
+from graphc.failures import failing
+from graphc.frames import clean
+from graphc.given import as_inputs
+from graphc.guards.walk import Names
+from graphc.ir import TensorType
+from graphc.nn.cell.cell import Cell
+from graphc.nn.cell.inputs import Open
+from graphc.ops.declared.padding import Axes, Factor, plain
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, require_array
+from graphc.ops.tensor.tree import Structure, flatten, unflatten
+from graphc.passes.padding import Sizes, masked, padded_array, real_part
+from graphc.trace import Traced, input_names, trace
+from graphc_codegen.forks import rlock, unforked
+
+#: The sizes that an axis has room for; None: the powers of two from 2 on.
+Room = tuple[int, ...] | None
+#: How many lengths' constants are kept.
+_KEPT = 256
+
+
+@dataclass(frozen=True)
+class Varying:
+    """Which axes vary, and the sizes there is room for: for the arguments by their names, or for axis 0 of all tensors.
+
+    Axes of the same number have one size in a call.
+    """
+
+    named: Mapping[str, Mapping[int, Room]] | None
+    every: Room = None
+    declared: tuple[Open, ...] = ()
+
+    def plan(self, cell: Cell, leaves: Sequence[Tensor], structure: Structure) -> Plan:
+        """How these inputs are padded. Raises SignatureError where they have no room, ArgumentValueError for unknown names."""
+        names = input_names(cell, structure, list(leaves))
+        self._check(dict(zip(names, leaves, strict=True)))
+        if self.named is None:
+            rooms = [
+                {0: self.every} if x.shape and not isinstance(x, Parameter) and not x.is_number else {} for x in leaves
+            ]
+        else:
+            self._require(names)
+            rooms = [dict(self.named.get(n, {})) for n in names]
+        found: dict[int, tuple[int, str, Room]] = {}
+        for x, name, axes in zip(leaves, names, rooms, strict=True):
+            for k, room in axes.items():
+                if k >= len(x.shape):
+                    raise SignatureError(
+                        f"axis {k} of {name!r} is to vary, it is {x.tensor_type}",
+                        loc=user_loc(),
+                        help="give it that axis",
+                    )
+                if found.setdefault(k, (x.shape[k], name, room))[0] != x.shape[k]:
+                    raise SignatureError(
+                        f"axes {k} of {found[k][1]!r} and {name!r} vary together, but have sizes {found[k][0]} and {x.shape[k]}",
+                        loc=user_loc(),
+                        help="name the arguments that vary: buckets={name: {axis: sizes}}",
+                    )
+        symbols = sorted(found)
+        sizes = [_next(found[k][2], found[k][0], k, found[k][1]) for k in symbols]
+        probes: list[int] = []
+        for bucket, low in sizes:
+            probes.append(_probe(bucket, low, probes))
+        place = {k: s for s, k in enumerate(symbols)}
+        axes_of = tuple(
+            tuple(
+                (Factor(sizes[place[k]][0], place[k]),) if k in axes else plain(d)
+                for k, d in enumerate(x.tensor_type.shape)
+            )
+            if axes
+            else ()
+            for x, axes in zip(leaves, rooms, strict=True)
+        )
+        lengths = tuple(found[k][0] for k in symbols)
+        return Plan(
+            axes_of,
+            lengths,
+            Sizes(
+                tuple(room for room, _ in sizes),
+                tuple(probes),
+                tuple(low for _, low in sizes),
+                tuple(f"length{k}" for k in symbols),
+            ),
+        )
+
+    def _check(self, given: Mapping[str, Tensor]) -> None:
+        """SignatureError for an input that is not as `set_inputs` has said."""
+        for name, dtype, shape in self.declared:
+            type = given[name].tensor_type if name in given else TensorType(dtype, ())
+            fits = len(shape) == type.rank and all(d in (None, n) for d, n in zip(shape, type.shape, strict=True))
+            if name in given and not (fits and dtype == type.dtype):
+                head = str(TensorType(dtype, ()))[:-2]
+                raise SignatureError(
+                    f"{name!r} is {type}, set_inputs has said {head}[{','.join(map(str, shape))}]", loc=user_loc()
+                )
+
+    def _require(self, names: Sequence[str]) -> None:
+        for name in self.named or ():
+            if name not in names and not self.declared:
+                raise ArgumentValueError(
+                    f"there is no input {name!r} whose size could vary; there are {', '.join(map(repr, names))}",
+                    loc=user_loc(),
+                )
+
+
+def _next(room: Room, size: int, axis: int, name: str) -> tuple[int, int]:
+    """The bucket of a size, and the least size in it."""
+    if not size:
+        raise SignatureError(
+            f"axis {axis} of {name!r} has size 0: there is nothing to pad",
+            loc=user_loc(),
+            help="leave out empty inputs",
+        )
+    if room is None:
+        bucket = max(2, 1 << (size - 1).bit_length())
+        return bucket, 1 if bucket == 2 else bucket // 2 + 1
+    for before, bucket in zip((0, *room), room, strict=False):
+        if size <= bucket:
+            return bucket, before + 1
+    raise SignatureError(
+        f"axis {axis} of {name!r} has size {size}, the largest bucket is {room[-1]}",
+        loc=user_loc(),
+        help=f"a bucket more: buckets=({', '.join(map(str, room))}, {size})",
+    )
+
+
+def _probe(room: int, low: int, others: Sequence[int]) -> int:
+    """Another size of a bucket; not 1, which is broadcast, 2 if need be, and where it can be none that another axis has."""
+    least = max(3, low)
+    inside = range(least, min(room, least + 1 + len(others)))
+    small = range(2, min(3, room) if low < 3 else 0)
+    sizes: list[int] = [*inside, *small, *range(room + 1, room + 2 + len(others))]
+    found: int = next(n for n in sizes if n not in others)
+    return found
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How inputs are padded: the axes of each (() for those that are not), their lengths, and the sizes of the bucket."""
+
+    axes: tuple[Axes, ...]
+    lengths: tuple[int, ...]
+    sizes: Sizes
+
+    def padded(self, leaves: Sequence[Tensor]) -> list[Tensor]:
+        """The inputs with padding."""
+        return [
+            Tensor.wrap(padded_array(require_array(x), a, self.lengths)) if a else x
+            for x, a in zip(leaves, self.axes, strict=True)
+        ]
+
+    def types(self, leaves: Sequence[Tensor]) -> list[TensorType]:
+        """What they are with padding."""
+        return self._types(leaves, self.sizes.room)
+
+    def _types(self, leaves: Sequence[Tensor], lengths: Sequence[int]) -> list[TensorType]:
+        made = []
+        for x, axes in zip(leaves, self.axes, strict=True):
+            type = x.tensor_type
+            shape = tuple(
+                lengths[a[0].symbol] if a and a[0].symbol >= 0 else d
+                for a, d in zip(axes or ((),) * type.rank, type.shape, strict=True)
+            )
+            made.append(TensorType(type.dtype, shape))
+        return made
+
+    def examples(self, leaves: Sequence[Tensor], lengths: Sequence[int]) -> list[Tensor]:
+        """Inputs of other lengths, whose values do not matter."""
+        types = self._types(leaves, lengths)
+        return [
+            Tensor.wrap(np.zeros(t.shape, t.numpy)) if a else x
+            for x, a, t in zip(leaves, self.axes, types, strict=True)
+        ]
+
+
+class PaddedStep(CompiledStep):
+    """A step for all sizes of a bucket: call it with any of them. What it returns has the sizes that the cell would give.
+
+    Its graph has the lengths as further inputs; `results` are the types before they are cut. A size of 1 is broadcast: where the
+    cell does something else for it, it gets a step of its own.
+    """
+
+    def __init__(
+        self,
+        cell: Cell,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        varying: Varying,
+        turns: threading.RLock | None = None,
+        names: Names | None = None,
+        pipeline: Sequence[passes.Pass] = passes.PIPELINE,
+    ) -> None:
+        self._varying = varying
+        leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
+        with failing("reading the arguments", outermost=True, deep=True):
+            self._plan = varying.plan(cell, leaves, structure)
+        self._inputs = structure
+        self._found: dict[tuple[int, ...], list[Array]] = {}
+        self._singles: dict[tuple[int, ...], CompiledStep] = {}
+        self._options = turns, names, pipeline
+        args, kwargs = unflatten(structure, self._plan.padded(leaves))
+        super().__init__(cell, args, kwargs, turns, names, pipeline)
+        self._plain = None
+
+    def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
+        traced = trace(cell, leaves, structure)
+        sizes = self._plan.sizes
+        try:
+            probe = trace(cell, self._plan.examples(leaves, sizes.probe), structure)
+        except GraphcError as error:
+            said = " and ".join(f"{n} {a}" for n, a in zip(sizes.names, sizes.probe, strict=True))
+            raise PaddingError(f"construct cannot be traced for {said}: {error.message}", loc=error.loc) from error
+        given = [i for i in traced.graph.inputs if traced.graph.node(i).op.name == "Input"]
+        held = [a for a, x in zip(self._plan.axes, leaves, strict=True) if not isinstance(x, Parameter)]
+        self._masked = masked(traced.graph, probe.graph, dict(zip(given, held, strict=True)), sizes)
+        self._examples = self._plan.examples(leaves, sizes.room)
+        return replace(traced, graph=self._masked.graph)
+
+    def arrays(self, *args: Any, **kwargs: Any) -> list[Array]:
+        """What `run` takes: an array per input, padded, the lengths, and what depends on them. Raises SignatureError."""
+        leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
+        cell = self.cell
+        if len(leaves) != len(self._plan.axes) or cell is None:
+            return super().arrays(*args, **kwargs)
+        plan = self._varying.plan(cell, leaves, structure)
+        args, kwargs = unflatten(structure, plan.padded(leaves))
+        lengths = [np.array(n, np.int32) for n in plan.lengths]
+        return [*super().arrays(*args, **kwargs), *lengths, *self._constants(cell, plan.lengths)]
+
+    def _constants(self, cell: Cell, lengths: tuple[int, ...]) -> list[Array]:
+        """What Python has made of the sizes, as the cell makes it of these: it is traced once for each."""
+        found = self._found.get(lengths)
+        if found is None:
+            with failing(f"tracing {type(cell).__name__}", outermost=True, deep=True, tracing=True):
+                graph = trace(cell, self._plan.examples(self._examples, lengths), self._structure).graph
+            self._masked.check(graph, lengths)
+            found = [
+                np.ascontiguousarray(padded_array(graph.node(id).attrs["value"].array, axes, lengths))
+                for id, axes in self._masked.constants
+            ]
+            while len(self._found) >= _KEPT:
+                self._found.pop(next(iter(self._found)))
+            self._found[lengths] = found
+        return found
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """One step, as `CompiledStep` makes it. Raises PaddingError for a size for which the cell does something else."""
+        try:
+            own = self._single(args, kwargs)
+        except BaseException as error:
+            clean(error)
+            raise
+        return super().__call__(*args, **kwargs) if own is None else own(*args, **kwargs)
+
+    def _single(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledStep | None:
+        """The step for a size of 1, if the cell does something else for it."""
+        leaves, _ = flatten((as_inputs(args), as_inputs(kwargs)))
+        cell = self.cell
+        if cell is None or len(leaves) != len(self._plan.axes) or not any(1 in x.shape for x in leaves):
+            return None
+        lengths = self._varying.plan(cell, leaves, self._inputs).lengths
+        if 1 not in lengths:
+            return None
+        with self._lock:
+            if lengths not in self._singles:
+                try:
+                    self._constants(cell, lengths)
+                    return None
+                except PaddingError:
+                    with collector.compiling, unforked:
+                        self._singles[lengths] = CompiledStep(cell, args, kwargs, *self._options)
+            return self._singles[lengths]
+
+    def run(self, arrays: list[Array]) -> Any:
+        """One step on what `arrays` gives."""
+        count = len(self._plan.lengths)
+        begin = len(arrays) - len(self._masked.constants) - count
+        with self._lock:
+            self._lengths = [int(n) for n in arrays[begin : begin + count]]
+            return super().run(arrays)
+
+    def _returned(self, outputs: list[Any]) -> Any:
+        cut = [
+            Tensor.wrap(real_part(require_array(x), axes, self._lengths)) if any(axes) else x
+            for x, axes in zip(outputs, self._masked.results, strict=True)
+        ]
+        return super()._returned(cut)
+
+
+class BucketedStep:
+    """A Cell compiled for buckets: each is compiled when the first call needs it. `steps`: what there is, by the sizes."""
+
+    def __init__(self, cell: Cell, varying: Varying, pipeline: Sequence[passes.Pass]) -> None:
+        self.cell, self._varying, self._pipeline = cell, varying, pipeline
+        self.steps: dict[tuple[int, ...], PaddedStep] = {}
+        self._lock = rlock()
+
+    def step(self, *args: Any, **kwargs: Any) -> PaddedStep:
+        """The step that a call with these arguments runs."""
+        leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
+        room = self._varying.plan(self.cell, leaves, structure).sizes.room
+        with self._lock:
+            found = self.steps.get(room)
+            if found is None:
+                with collector.compiling, unforked:
+                    found = PaddedStep(self.cell, args, kwargs, self._varying, pipeline=self._pipeline)
+                self.steps[room] = found
+        return found
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """One step, as `CompiledStep` makes it. Raises SignatureError for a size beyond the largest bucket."""
+        try:
+            return self.step(*args, **kwargs)(*args, **kwargs)
+        except BaseException as error:
+            clean(error)
+            raise
+
+    def __repr__(self) -> str:
+        return f"<compiled {type(self.cell).__name__} for buckets: {', '.join(map(str, self.steps)) or 'none yet'}>"
+
+
+def varying_inputs(declared: tuple[Open, ...]) -> Varying:
+    """What `set_inputs` has said: the axes that are None have room for the powers of two."""
+    return Varying(
+        {name: {k: None for k, d in enumerate(shape) if d is None} for name, _, shape in declared}, None, declared
+    )
+
+
+def varying_of(buckets: Any) -> Varying:
+    """What the argument `buckets` says: sizes of axis 0 of all tensors, or {input: sizes of axis 0, or {axis: sizes}}.
+
+    Raises ArgumentTypeError, ArgumentValueError.
+    """
+    if isinstance(buckets, Mapping):
+        named = {}
+        for name, axes in buckets.items():
+            if not isinstance(name, str):
+                raise ArgumentTypeError(f"buckets: keys are names of inputs, got {name!r}", loc=user_loc())
+            each = axes if isinstance(axes, Mapping) else {0: axes}
+            for k in each:
+                if type(k) is not int or k < 0:
+                    raise ArgumentValueError(f"buckets: an axis is a number from 0 on, got {k!r}", loc=user_loc())
+            named[name] = {k: _sizes(v) for k, v in each.items()}
+        return Varying(named)
+    return Varying(None, _sizes(buckets))
+
+
+def _sizes(given: Any) -> Room:
+    """Rising sizes, or None for the powers of two."""
+    if given is None:
+        return None
+    sizes = (given,) if type(given) is int else given
+    if not isinstance(sizes, (tuple, list)) or not all(type(n) is int for n in sizes):
+        raise ArgumentTypeError(f"buckets: sizes are a tuple of ints, got {given!r}", loc=user_loc())
+    if sizes and max(sizes) > np.iinfo(np.int32).max:
+        raise ArgumentValueError(f"buckets: a size is below 2 ** 31, got {given!r}", loc=user_loc())
+    if not sizes or any(b <= a for a, b in zip((1, *sizes), sizes, strict=False)):
+        raise ArgumentValueError(f"buckets: sizes rise from 2 on, got {given!r}", loc=user_loc())
+    return tuple(sizes)

@@ -1,0 +1,413 @@
+"""Padding: a traced graph whose sizes are those of a bucket becomes one in which nothing real depends on what is padding.
+
+    before:  %3: f32[] = ReduceMean(%2) {axis=(0,)}                    of f32[16], of which `rows` are real
+    after:   %6: f32[16] = Select(%5, %2, 0)                           %5: place < rows
+             %7: f32[] = ReduceSum(%6) {axis=(0,)}
+             %9: f32[] = Div(%7, rows)
+
+The padding rules of the ops do the work (`graphc/ops/declared/padding.py`). A second trace, with other sizes, tells which axes
+vary and shows what Python has made of the sizes: whatever differs besides shapes is either a constant that is looked up for each
+length, or the graph is refused. The pass comes before autodiff, so that gradients are those of the masked graph.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import PaddingError
+from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value, walk
+from graphc.ops.declared.padding import (
+    Axes,
+    Axis,
+    Factor,
+    harmless,
+    is_padded,
+    length,
+    loosened,
+    looseness,
+    normal,
+    plain,
+    plains,
+    rule_of,
+    tight,
+)
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: Attributes that may differ between sizes; their rules look at them.
+_SHAPES = frozenset({"shape", "size"})
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of each symbol: room in the graph, in the second trace, and the least length that the graph is for."""
+
+    room: tuple[int, ...]
+    probe: tuple[int, ...]
+    low: tuple[int, ...]
+    names: tuple[str, ...]
+
+
+@dataclass
+class Masked:
+    """A graph that is right for every length. `results`: axes of what it returns, `constants`: those that depend on the lengths:
+    the id of the node in any trace, and its axes. `traced` and `axes`: the graph as it was, and the axes of its nodes.
+    Inputs follow those of the graph: a length per symbol, then the constants.
+    """
+
+    graph: Graph
+    traced: Graph
+    results: tuple[Axes, ...] = ()
+    constants: list[tuple[int, Axes]] = field(default_factory=list)
+    axes: dict[int, list[Axes]] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+
+    def check(self, graph: Graph, lengths: Sequence[int]) -> None:
+        """PaddingError where a trace with these lengths is not what the graph was made for: two sizes have not shown it."""
+        others = {n.id: n for _, n in walk(graph)}
+        nodes = [n for _, n in walk(self.traced)]
+        _compare(nodes, others, self.names, lengths)
+        looked_up = {id for id, _ in self.constants}
+        for node in nodes:
+            other, each = others[node.id], self.axes.get(node.id) or [plains(t) for t in node.types]
+            for type, seen, axes in zip(node.types, other.types, each, strict=True):
+                if tuple(length(a, lengths) for a in axes) != seen.shape:
+                    raise _error(node, f"its result is {seen} for {_said(self.names, lengths)}, here {type}")
+            if node.op.name != "Constant" or node.id in looked_up:
+                continue
+            if not _equal(real_part(node.attrs["value"].array, each[0], lengths), other.attrs["value"].array):
+                raise _error(node, f"it is another number for {_said(self.names, lengths)}")
+
+
+def masked(graph: Graph, probe: Graph, inputs: Mapping[int, Axes], sizes: Sizes) -> Masked:
+    """The traced graph made right for every length. inputs: axes of its padded Input nodes; probe: a trace with `sizes.probe`.
+
+    Raises PaddingError, with the user's line, for what cannot be exact.
+    """
+    return _Masking(graph, probe, sizes).run(inputs)
+
+
+def places(axis: Axis, lengths: Sequence[int]) -> Array:
+    """For each real place of an axis, in order, where it is among all."""
+    found = np.zeros(1, np.intp)
+    for f in axis:
+        count = f.size if f.symbol < 0 else lengths[f.symbol] - f.less
+        found = (found[:, None] * f.size + np.arange(count)).ravel()
+    return found
+
+
+def sources(axis: Axis, lengths: Sequence[int]) -> Array:
+    """For each place of an axis the real one, counted among the real ones, that it is, or that it copies."""
+    found = np.zeros(1, np.intp)
+    for f in axis:
+        count = f.size if f.symbol < 0 else lengths[f.symbol] - f.less
+        found = (found[:, None] * count + np.minimum(np.arange(f.size), count - 1)).ravel()
+    return found
+
+
+def padded_array(array: Array, axes: Axes, lengths: Sequence[int]) -> Array:
+    """An array of real elements with copies of the last ones as padding."""
+    for k, axis in enumerate(axes):
+        if is_padded(axis) and array.shape[k] != math.prod(f.size for f in axis):
+            array = np.take(array, sources(axis, lengths), k)
+    return array
+
+
+def real_part(array: Array, axes: Axes, lengths: Sequence[int]) -> Array:
+    """The real elements of an array with padding."""
+    for k, axis in enumerate(axes):
+        if not is_padded(axis):
+            continue
+        if len(axis) == 1:
+            array = array[(slice(None),) * k + (slice(0, length(axis, lengths)),)]
+        elif length(axis, lengths) != array.shape[k]:
+            array = np.take(array, places(axis, lengths), k)
+    return np.ascontiguousarray(array) if array.ndim else array
+
+
+def _said(names: Sequence[str], lengths: Sequence[int]) -> str:
+    return " and ".join(f"{n} {a}" for n, a in zip(names, lengths, strict=True))
+
+
+def _equal(one: Array, other: Array) -> bool:
+    return np.array_equal(one, other, equal_nan=one.dtype.kind in "fc")
+
+
+def _compare(nodes: Sequence[Node], others: Mapping[int, Node], names: Sequence[str], lengths: Sequence[int]) -> None:
+    """PaddingError where Python has gone another way for another size. others: nodes of that trace, by their ids."""
+
+    def other_way(node: Node) -> PaddingError:
+        return _error(
+            node,
+            f"construct does something else for {_said(names, lengths)} than here: Python decides by the size, or it has changed",
+        )
+
+    for node in nodes:
+        other = others.get(node.id)
+        if other is None or other.op is not node.op or other.inputs != node.inputs:
+            raise other_way(node)
+        for name, value in node.attrs.items():
+            if name in _SHAPES or isinstance(value, Graph) or node.op.name == "Constant":
+                continue
+            if value != other.attrs[name]:
+                raise _error(
+                    node, f"its attribute {name} is {other.attrs[name]!r} for {_said(names, lengths)}, here {value!r}"
+                )
+    if len(others) != len(nodes):
+        raise other_way(nodes[-1])
+
+
+class _Masking:
+    def __init__(self, graph: Graph, probe: Graph, sizes: Sizes) -> None:
+        self.sizes = sizes
+        self.made = Masked(graph.copy(), graph, names=sizes.names)
+        self.graph = graph = self.made.graph
+        self.probes = {n.id: n for _, n in walk(probe)}
+        self.axes: dict[Value, Axes] = {}
+        self.zeroed: set[Value] = set()  # What depends on gradients for padded values: these are zero where padding is.
+        self.lengths = [graph.add("Input", types=(TensorType("int32", ()),), name=n).outputs[0] for n in sizes.names]
+        self.masks: dict[Any, Value] = {}
+        self.filled: dict[Value, Value] = {}
+
+    def run(self, inputs: Mapping[int, Axes]) -> Masked:
+        own = {v.node for v in self.lengths}
+        nodes = [n for n in self.graph if n.id not in own]
+        _compare([n for _, n in walk(self.made.traced)], self.probes, self.sizes.names, self.sizes.probe)
+        for node in nodes:
+            if node.op.name == "Input":
+                self.axes[Value(node.id)] = inputs.get(node.id) or plains(node.type)
+                self.made.axes[node.id] = [self.axes[Value(node.id)]]
+            else:
+                self._visit(self.graph.node(node.id), self.graph, self.axes, False)
+        self.made.results = tuple(
+            self.axes.get(r.value) or plains(self.graph.type(r.value)) for r in self.graph.results
+        )
+        self.graph.prune()
+        return self.made
+
+    # ---- node by node
+
+    def _visit(self, node: Node, graph: Graph, axes: dict[Value, Axes], pure: bool) -> None:
+        operands = [axes.get(v) or plains(graph.type(v)) for v in node.inputs]
+        probe = self.probes[node.id]
+        padded = any(is_padded(a) for each in operands for a in each)
+        made = node.outputs
+        zeroed = node.op.name == "Grad" or not self.zeroed.isdisjoint(node.inputs)
+        if padded and node.op.name == "Grad" and not self.zeroed.isdisjoint(node.inputs[: node.attrs["ys"]]):
+            raise _error(node, "it differentiates what depends on the gradient for a padded value")
+        if not padded:
+            for _, inner in node.graphs():
+                self._same(inner)
+            found = [self._guess(a, b, node) for a, b in zip(node.types, probe.types, strict=True)]
+            if node.op.name == "Constant":
+                found = [self._constant(node, probe, found[0], pure)]
+            elif not node.op.effect and node.op.name != "BroadcastTo":
+                found = [tuple(loosened(a, 2) for a in each) for each in found]
+        else:
+            view = _View(self, graph, node, probe, operands, pure)
+            if not harmless(node.op, operands):
+                view.fill()
+            found = list(rule_of(node.op)(view))
+            self._require(node, probe, found)
+            made = view.made
+        self.made.axes[node.id] = found
+        for value, each in zip(made, found, strict=True):
+            axes[value] = each
+            if zeroed and any(map(is_padded, each)):
+                self.zeroed.add(value)
+
+    def _same(self, graph: Graph) -> None:
+        """PaddingError where a number or size inside of a loop or branch that sees nothing padded is another one."""
+        for _, node in walk(graph):
+            probe = self.probes[node.id]
+            values = [n.attrs["value"].array for n in (node, probe) if n.op.name == "Constant"]
+            if node.types != probe.types or (values and not _equal(*values)):
+                raise _error(node, "a number inside of a loop or branch depends on the size")
+
+    def _require(self, node: Node, probe: Node, found: Sequence[Axes]) -> None:
+        """PaddingError where the second trace has other sizes than the axes say."""
+        for type, other, axes in zip(node.types, probe.types, found, strict=True):
+            room = tuple(math.prod(f.size for f in a) for a in axes)
+            seen = tuple(length(a, self.sizes.probe) for a in axes)
+            if (room, seen) != (type.shape, other.shape):
+                raise _error(node, f"its result is {other} for another size, here {type}: Python decides by the size")
+
+    def _guess(self, type: TensorType, probe: TensorType, node: Node) -> Axes:
+        """The axes of what depends on nothing padded, from its sizes."""
+        made: list[Axis] = []
+        for size, other in zip(type.shape, probe.shape, strict=True):
+            if size == other:
+                made.append(plain(size))
+                continue
+            fits = list(self._fitting(size, other))
+            if not fits:
+                raise _error(
+                    node, f"its result is {probe} for another size, here {type}: which part varies is not clear"
+                )
+            made.append(normal(fits[0]))
+        return tuple(made)
+
+    def _fitting(self, size: int, other: int) -> Iterator[Axis]:
+        """Axes of such a size, and of the other one in the second trace: a symbol's, or that of two, times a fixed one."""
+        symbols = list(enumerate(zip(self.sizes.room, self.sizes.probe, strict=True)))
+        for s, (room, seen) in symbols:
+            if not size % room and size // room * seen == other:
+                yield Factor(room, s), *plain(size // room)
+        for s, (room, seen) in symbols:
+            for t, (more, beside) in symbols[s + 1 :]:
+                if not size % (room * more) and size // (room * more) * seen * beside == other:
+                    yield Factor(room, s), Factor(more, t), *plain(size // (room * more))
+        for s, (room, seen) in symbols:
+            if room - size == seen - other and room != size:
+                yield (Factor(size, s, room - size),)
+
+    def _constant(self, node: Node, probe: Node, axes: Axes, pure: bool) -> Axes:
+        """A constant whose real part is the other trace's is right as it is; another one becomes an input."""
+        mine, other = node.attrs["value"].array, probe.attrs["value"].array
+        for turned in _orders(axes):
+            if _equal(real_part(mine, turned, self.sizes.probe), other):
+                # What stands behind the real part goes on, unless all is the same.
+                same = mine.size == 0 or _equal(mine, np.broadcast_to(mine.ravel()[0], mine.shape))
+                return turned if same else tuple(loosened(a, 2) for a in turned)
+        if pure:
+            raise _error(node, "a number inside of a loop or branch depends on the size")
+        given = self.graph.add("Input", types=node.types, name=f"constant{node.id}", loc=node.loc)
+        self.graph.replace_node(node.id, given.outputs, "padding")
+        self.made.constants.append((node.id, axes))
+        self.axes[given.outputs[0]] = axes
+        return axes
+
+    def fill(self, b: Builder, value: Value, type: TensorType, axes: Axes) -> Value:
+        """The value with copies of the last real places as padding."""
+        if value not in self.filled:
+            made = value
+            for k, axis in enumerate(axes):
+                if looseness(axis):
+                    made = b.Gather(made, self._sources(b, type.shape[k], axis), axis=k)
+            self.filled[value] = made
+        return self.filled[value]
+
+    def _sources(self, b: Builder, size: int, axis: Axis) -> Value:
+        """For each place of an axis the real one that it is, or is to copy: int32[size]."""
+        stride, parts = size, []
+        for f in axis:
+            stride //= f.size
+            at: Value = b.matrix((np.arange(size) // stride % f.size).astype(np.int32))
+            if f.symbol >= 0:
+                last = b.Sub(self.real(b, f), b.constant(1, "int32"))
+                at = b.Minimum(at, b.Maximum(last, b.constant(0, "int32")))
+            parts.append(b.Mul(at, b.constant(stride, "int32")) if stride > 1 else at)
+        made = parts[0]
+        for part in parts[1:]:
+            made = b.Add(made, part)
+        return made
+
+    def mask(self, b: Builder, type: TensorType, axes: Axes, over: Sequence[int]) -> Value:
+        """bool, which broadcasts against the value: whether an element is real along these axes."""
+        parts = []
+        for k in over:
+            stride = type.shape[k]
+            for f in axes[k]:
+                stride //= f.size
+                if f.symbol >= 0:
+                    parts.append(self._digits(b, type, k, stride, f))
+        made = parts[0]
+        for part in parts[1:]:
+            made = b.LogicalAnd(made, part)
+        return made
+
+    def _digits(self, b: Builder, type: TensorType, k: int, stride: int, f: Factor) -> Value:
+        size, rank = type.shape[k], type.rank
+        key = size, rank - k, stride, f._replace(loose=0)
+        if key not in self.masks:
+            at = (np.arange(size) // stride % f.size).astype(np.int32).reshape(size, *(1,) * (rank - k - 1))
+            self.masks[key] = b.Less(b.matrix(at), self.real(b, f))
+        return self.masks[key]
+
+    def real(self, b: Builder, f: Factor) -> Value:
+        """How many places of a padded factor are real: int32[]."""
+        n = self.lengths[f.symbol]
+        made: Value = n if not f.less else b.Sub(n, b.constant(f.less, "int32"))
+        return made
+
+
+def _orders(axes: Axes) -> Iterator[Axes]:
+    """The axes, and with factors the other way round."""
+    yield axes
+    if any(len(a) > 1 for a in axes):
+        yield tuple(a[::-1] for a in axes)
+
+
+class _View:
+    """Implements `graphc.ops.declared.padding.Padded`."""
+
+    def __init__(
+        self, masking: _Masking, graph: Graph, node: Node, probe: Node, operands: Sequence[Axes], pure: bool
+    ) -> None:
+        self._masking, self._graph, self._pure = masking, graph, pure
+        self.made = node.outputs
+        self.node, self.probe, self.axes = node, probe, operands
+        self.low: Sequence[int] = masking.sizes.low
+        self.types: Sequence[TensorType] = [graph.type(v) for v in node.inputs]
+        self.b = Builder(graph, node.region, node.scope, node.loc, origin=Origin("padding"))
+
+    def mask(self, index: int, over: Sequence[int], value: float | int | bool) -> None:
+        if self._pure:
+            raise self.refuse("it needs a mask inside of a loop or branch")
+        type = self.types[index]
+        real = self._masking.mask(self.b, type, self.axes[index], over)
+        inputs = list(self._graph.node(self.node.id).inputs)
+        inputs[index] = self.b.Select(real, inputs[index], self.b.constant(value, type.dtype))
+        self._graph.set_node(self.node.id, inputs=inputs)
+
+    def fill(self) -> None:
+        """Fill the padding of all operands."""
+        inputs = list(self._graph.node(self.node.id).inputs)
+        for i, axes in enumerate(self.axes):
+            if any(map(looseness, axes)):
+                if self._pure:
+                    raise self.refuse("padding is no copy of real elements inside of a loop or branch")
+                inputs[i] = self._masking.fill(self.b, inputs[i], self.types[i], axes)
+        self._graph.set_node(self.node.id, inputs=inputs)
+        self.axes = [tuple(map(tight, axes)) for axes in self.axes]
+
+    def count(self, axes: Sequence[Axis], dtype: str) -> Value:
+        factors = [f for axis in axes for f in axis]
+        made = self.b.constant(float(math.prod(f.size for f in factors if f.symbol < 0)), dtype)
+        for f in factors:
+            if f.symbol >= 0:
+                made = self.b.Mul(made, self.b.Cast(self._masking.real(self.b, f), dtype=dtype))
+        return made
+
+    def input(self, index: int) -> Value:
+        return self._graph.node(self.node.id).inputs[index]
+
+    def become(self, value: Value) -> None:
+        self._graph.replace_node(self.node.id, [value], "padding")
+        self.made = (value,)
+
+    def inside(self, graph: Graph, axes: Sequence[Axes]) -> list[Axes]:
+        known = {Value(i): a for i, a in zip(graph.inputs, axes, strict=True)}
+        self._masking.made.axes.update((v.node, [a]) for v, a in known.items())
+        for node in graph:
+            if Value(node.id) not in known:
+                self._masking._visit(node, graph, known, True)
+        return [known.get(r.value) or plains(graph.type(r.value)) for r in graph.results]
+
+    def refuse(self, why: str) -> PaddingError:
+        return _error(self.node, why)
+
+
+def _error(node: Node, why: str) -> PaddingError:
+    return PaddingError(
+        f"padding would change what %{node.id} {node.op.name} gives: {why}",
+        loc=node.loc,
+        details=[f"its result is {node.type}" + (f", in {node.scope}" if node.scope else "")] if node.types else (),
+        nodes=[node.id],
+        help="compile it for each size, without buckets, or mask the padding in construct",
+    )

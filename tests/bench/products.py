@@ -1,0 +1,110 @@
+"""Matrix products as a share of what the processor can do, in one command:
+
+    python tests/bench/products.py [--quick] [--torch PYTHON] [--threads 1,2]
+
+PYTHON is an interpreter in whose environment torch is installed; graphc runs in this one. Both are processes of their own, and
+measure each product in turns; the least time counts. Prints a Markdown table per number of threads: GFLOP/s of every
+transposition as a share of the peak that is measured in the same run, half of it for float64. Of products with one row or column
+it is the bytes of the matrix a second, as a share of the measured rate of memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from processes import LeftOut, Process, last_cpu
+
+SIZES = (64, 128, 256, 512, 1024, 2048, 4096)
+QUICK = (64, 256, 1024)
+#: m, n, k: not multiples of a tile, small batches, large results.
+OTHERS = ((67, 67, 67), (131, 131, 131), (513, 513, 513), (1031, 1031, 1031), (64, 2048, 2048), (256, 2048, 2048))
+OTHERS += ((2048, 2048, 256), (4096, 4096, 128))
+WAYS = ("nn", "tn", "nt", "tt")
+ROUNDS = 3
+
+
+def questions(quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of the table, each with a question but for the transposition."""
+    for dtype in ("float32", "float64"):
+        cubes = [(n, n, n) for n in (QUICK if quick else SIZES)]
+        others = OTHERS[2:3] if quick else OTHERS if dtype == "float32" else OTHERS[:4]
+        for m, n, k in (*cubes, *others):
+            yield f"{m} x {n}, k = {k}, {dtype}", _question(m, n, k, dtype)
+    if not quick:
+        yield "12 of 128 x 128, k = 64, float32", _question(128, 128, 64, "float32", 12)
+    for m, n, k in ((1, 4096, 4096), (4096, 1, 4096)):
+        yield f"{m} x {n}, k = {k}, float32 (memory)", _question(m, n, k, "float32")
+
+
+def _question(m: int, n: int, k: int, dtype: str, batch: int = 1) -> dict[str, Any]:
+    return {"m": m, "n": n, "k": k, "dtype": dtype, "batch": batch}
+
+
+def share(q: dict[str, Any], seconds: float, peak: dict[str, float]) -> float:
+    """Of the peak in arithmetic, or of the memory's rate where a matrix is read once."""
+    if min(q["m"], q["n"]) == 1:
+        return 4 * q["m"] * q["n"] * q["k"] / seconds / 1e9 / peak["gbs"]
+    width = 2 if q["dtype"] == "float64" else 1
+    return 2 * q["batch"] * q["m"] * q["n"] * q["k"] * width / seconds / 1e9 / peak["gflops"]
+
+
+def table(threads: int, args: argparse.Namespace) -> list[str]:
+    pythons = {"graphc": sys.executable, **({"torch": args.torch} if args.torch else {})}
+    with tempfile.TemporaryDirectory() as cache:
+        workers = {
+            name: Process(python, ["product_worker.py", name], cache, last_cpu() if threads == 1 else None, 120)
+            for name, python in pythons.items()
+        }
+        try:
+            peak = workers["graphc"].ask(json.dumps({"peak": threads}))
+            titles = [f"{name} {way}" for name in workers for way in WAYS]
+            lines = [
+                f"{threads} thread(s): {peak['gflops']:.0f} GFLOP/s of float32 in registers, {peak['gbs']:.1f} GB/s of memory.",
+                "",
+                f"| m x n | {' | '.join(titles)} |",
+                "|---" + "|---:" * len(titles) + "|",
+            ]
+            for title, q in questions(args.quick):
+                cells = _row(workers, q, peak, args.seconds)
+                lines.append(f"| {title} | {' | '.join(cells)} |")
+                print(lines[-1], file=sys.stderr)
+            return lines
+        finally:
+            for worker in workers.values():
+                worker.close()
+
+
+def _row(workers: dict[str, Process], q: dict[str, Any], peak: dict[str, float], seconds: float) -> list[str]:
+    found: dict[tuple[str, str], float] = {}
+    for way in WAYS:
+        line = json.dumps({**q, "ta": way[0] == "t", "tb": way[1] == "t", "seconds": seconds})
+        for _ in range(ROUNDS):
+            for name, worker in workers.items():
+                try:
+                    took = worker.ask(line)["seconds"]
+                except LeftOut:
+                    continue
+                found[name, way] = min(found.get((name, way), took), took)
+    return [
+        f"{share(q, found[name, way], peak):.0%}" if (name, way) in found else "" for name in workers for way in WAYS
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--torch", help="an interpreter with torch")
+    parser.add_argument("--quick", action="store_true", help="a few sizes")
+    parser.add_argument("--threads", default="1,2", help="numbers of threads (default %(default)s)")
+    parser.add_argument("--seconds", type=float, default=0.05, help="of one measurement (default %(default)s)")
+    args = parser.parse_args()
+    for threads in map(int, args.threads.split(",")):
+        print("\n".join(table(threads, args)), end="\n\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()

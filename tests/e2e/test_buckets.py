@@ -1,0 +1,327 @@
+"""Steps for buckets: whatever the size, the numbers are those of a step compiled for it; what cannot be exact is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import Tensor, nn, ops
+from graphc.errors import ArgumentTypeError, ArgumentValueError, PaddingError, SignatureError
+from graphc.ops.tensor.tree import tensors
+from tests.e2e.changing import compiled_times
+
+
+class Net(nn.Cell):
+    """`body(self, *inputs)` over layers given by name."""
+
+    def __init__(self, body: Callable[..., Any], **layers: Any) -> None:
+        super().__init__()
+        self.body = body
+        for name, layer in layers.items():
+            setattr(self, name, layer)
+
+    def construct(self, *inputs: Any) -> Any:
+        return self.body(self, *inputs)
+
+
+def floats(*shape: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
+
+
+def tokens(*shape: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(sum(shape)).integers(0, 7, shape).astype(np.int32)
+
+
+def close(a: Any, b: Any, tolerance: float = 2e-5) -> None:
+    one, other = ([x.asnumpy() for x in tensors(each)] for each in (a, b))
+    assert len(one) == len(other) > 0
+    for x, y in zip(one, other, strict=True):
+        assert (x.dtype, x.shape) == (y.dtype, y.shape)
+        np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
+
+
+def attention(self: Any, x: Any) -> Any:
+    """Of [batch, length, 8], two heads, softmax over a length that may be padded; the mean over it at the end."""
+    b, t, c = x.shape
+    q, k, v = (f(x).reshape(b, t, 2, c // 2).transpose(0, 2, 1, 3) for f in (self.q, self.k, self.v))
+    weights = ops.softmax(ops.matmul(q, k.transpose(0, 1, 3, 2)) * 0.5, -1)
+    seen = ops.matmul(weights, v).transpose(0, 2, 1, 3).reshape(b, t, c)
+    return self.norm(x + seen).reshape(-1, c), seen.mean(1), ops.log_softmax(x.sum(-1), -1).max(1)
+
+
+def attentive() -> Net:
+    return Net(attention, q=nn.Dense(8, 8), k=nn.Dense(8, 8), v=nn.Dense(8, 8), norm=nn.LayerNorm((8,)))
+
+
+BOTH = {"inputs0": {0: (4, 8), 1: (8, 16)}}
+CASES: dict[str, tuple[Callable[[], Any], Any, list[tuple[Any, ...]]]] = {
+    "rows": (
+        lambda: Net(lambda self, x: ops.relu(self.a(x)), a=nn.Dense(5, 3)),
+        (4, 8),
+        [(floats(n, 5),) for n in (1, 2, 3, 4, 5, 7, 8)],
+    ),
+    "reductions": (
+        lambda: Net(lambda self, x: (x.sum(0), x.mean(), x.max(0), x.min(), x.prod(0), (x > 0).all(0), x.argmax(0), x.std(0))),
+        (4, 8),
+        [(floats(n, 5),) for n in (1, 2, 3, 6, 8)],
+    ),
+    "integers": (lambda: Net(lambda self, x: (x.max(0), x.min(0), x.sum())), (8,), [(tokens(n, 3) - 9,) for n in (2, 5, 8)]),
+    "attention, length": (attentive, {"inputs0": {1: (8, 16)}}, [(floats(2, n, 8),) for n in (1, 3, 8, 9, 15)]),
+    "attention, both": (attentive, BOTH, [(floats(b, t, 8),) for b, t in ((1, 1), (3, 7), (4, 8), (5, 11), (2, 16))]),
+    "images": (
+        lambda: Net(
+            lambda self, x: self.pool(self.norm(self.conv(x))).mean((2, 3)),
+            conv=nn.Conv2d(2, 4, 3), norm=nn.BatchNorm2d(4), pool=nn.MaxPool2d(2, 2),
+        ).set_train(),
+        (4,),
+        [(floats(n, 2, 6, 6),) for n in (2, 3, 4)],
+    ),
+    "embedding": (
+        lambda: Net(lambda self, x: (self.e(x[:, :-1]).mean(1), self.e(x[:, 1:]), ops.one_hot(x, 7)), e=nn.Embedding(7, 4)),
+        {"inputs0": {0: (4,), 1: (8, 16)}},
+        [(tokens(b, t),) for b, t in ((1, 2), (3, 5), (4, 9), (2, 16))],
+    ),
+    "recurrence": (
+        lambda: Net(lambda self, x: self.rnn(x)[0], rnn=nn.LSTM(3, 4, batch_first=True)),
+        (4, 8),
+        [(floats(n, 6, 3),) for n in (1, 3, 5)],
+    ),
+    "sizes in Python": (
+        lambda: Net(lambda self, x: (x.sum() / x.shape[0], x * np.linspace(0, 1, x.shape[0], dtype=np.float32)[:, None])),
+        (4, 8),
+        [(floats(n, 3),) for n in (2, 3, 7)],
+    ),
+    "joined": (
+        lambda: Net(lambda self, x: ops.concat((self.first.broadcast_to((x.shape[0], 1, 4)), x), 1).sum(1),
+                    first=graphc.Parameter(floats(1, 1, 4), name="first")),
+        {"inputs0": {1: (8,)}},
+        [(floats(2, n, 4),) for n in (1, 4, 8)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_results_are_those_of_the_size(case: str) -> None:
+    make, buckets, inputs = CASES[case]
+    net = make()
+    held = {p.name: p.asnumpy() for p in net.get_parameters()}
+    step = graphc.compile(net, *inputs[-1], buckets=buckets)
+    for each in inputs:
+        wanted = graphc.compile(net, *each)(*each)
+        after = {p.name: p.asnumpy() for p in net.get_parameters()}
+        for p in net.get_parameters():
+            p.set_data(held[p.name])
+        close(step(*each), wanted)
+        for p in net.get_parameters():
+            np.testing.assert_allclose(p.asnumpy(), after[p.name], rtol=2e-5, atol=2e-5)
+            p.set_data(held[p.name])
+    assert len(step.steps) < len(inputs)
+
+
+#: (cell, lengths that are right): what padding that is no copy of a real row would make infinite, or another size another way.
+PARTLY: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
+    "differences": (lambda self, x: (1 / (x[1:] - x[:-1])).sum(0), (8, 3, 5)),
+    "log of softmax": (lambda self, x: ops.log(ops.softmax(x, 0)), (8, 1, 3)),
+    "entropy": (lambda self, x: (lambda p: (p * ops.log(p)).sum(0))(ops.softmax(x, 0)), (8, 1, 3)),
+    "log weights": (lambda self, x: ops.matmul(ops.log(ops.softmax(ops.matmul(x, x.T), -1)), x), (8, 1, 3)),
+    "all hidden": (lambda self, x: ops.softmax(x.T * 0 - 3.4028234663852886e38, -1), (8, 1, 3)),
+    "numbers that go on": (lambda self, x: x / (4 - ops.arange(x.shape[0]).astype(graphc.float32))[:, None], (4, 1, 3)),
+    "one is another way": (lambda self, x: x * 2 if x.shape[0] == 1 else x, (8, 1, 3)),
+    "odd": (lambda self, x: x * 2 if x.shape[0] % 2 else x, (7, 3, 5)),
+    "a number that seems fixed": (lambda self, x: x * (x.shape[0] // 6), (7, 6)),
+    "loops": (
+        lambda self, x: ops.while_loop(lambda v: v[0] < 3, lambda v: (v[0] + 1, ops.tanh(v[1]) * 2), (x.sum() * 0, x))[1],
+        (8, 1, 3),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", PARTLY)
+def test_each_length_is_right_or_refused(case: str) -> None:
+    body, sizes = PARTLY[case]
+    loss = Net(lambda self, x: (body(self, x).astype(graphc.float32) ** 2).sum())
+    net = Net(lambda self, x: (body(self, x), graphc.value_and_grad(self.loss, 0)(x)), loss=loss)
+    try:
+        step = graphc.compile(net, floats(sizes[0], 3), buckets=(8,))
+    except PaddingError:
+        assert case in ("odd", "a number that seems fixed")
+        return
+    for n in (*sizes, 7, 6, 2):
+        try:
+            found = step(floats(n, 3))
+        except PaddingError:
+            assert n not in sizes or case == "a number that seems fixed"
+            continue
+        close(found, graphc.compile(net, floats(n, 3))(floats(n, 3)), 1e-4)
+
+
+def test_sizes_that_vary_together_are_told_apart() -> None:
+    both = {"inputs0": {0: (8,), 1: (8,)}}
+    for body in (
+        lambda self, x: x.sum() * (x.shape[0] - x.shape[1]),
+        lambda self, x: x.sum(0) * np.arange(x.shape[1], dtype=np.float32),
+    ):
+        net = Net(body)
+        step = graphc.compile(net, floats(8, 8), buckets=both)
+        close(step(floats(3, 5)), graphc.compile(net, floats(3, 5))(floats(3, 5)))
+    with pytest.raises(PaddingError):
+        graphc.compile(Net(lambda self, x: x.reshape(x.shape[1], x.shape[0])), floats(8, 8), buckets=both)
+    hidden = Net(lambda self, x, k: ops.cond(k > 0, lambda: k * x.shape[0], lambda: k * 1))
+    with pytest.raises(PaddingError, match="depends on the size"):
+        graphc.compile(hidden, floats(5, 2), np.array(2, np.float32), buckets={"inputs0": (8,)})
+
+
+def language_model(self: Any, x: Any) -> Any:
+    logits = self.head(self.body_of(self.e(x[:, :-1]))[0])
+    return self.entropy(logits.reshape(-1, 7), x[:, 1:].reshape(-1))
+
+
+def classifier(self: Any, x: Any, labels: Any) -> Any:
+    return self.entropy(self.b(ops.tanh(self.norm(self.a(x)))), labels)
+
+
+def training(kind: str) -> nn.Cell:
+    entropy = nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean")
+    if kind == "classifier":
+        net = Net(classifier, a=nn.Dense(6, 5), norm=nn.BatchNorm1d(5), b=nn.Dense(5, 7), entropy=entropy)
+    else:
+        norm = Net(lambda self, x: attention(self, x)[1:], **dict(attentive().name_cells()))
+        trunk = Net(lambda self, x: (self.mix(x)[0][:, None] + self.up(x),), mix=norm, up=nn.Dense(8, 8))
+        net = Net(language_model, e=nn.Embedding(7, 8), body_of=trunk, head=nn.Dense(8, 7), entropy=entropy)
+    scale = nn.DynamicLossScaleUpdateCell(64.0, 2, 3)
+    return nn.TrainOneStepWithLossScaleCell(net, nn.Momentum(net.trainable_params(), 0.1, 0.9), scale).set_train()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("kind", ["classifier", "language"])
+def test_training_steps_are_those_of_the_size(kind: str, threads: int) -> None:
+    one, other = training(kind), training(kind)
+    for p, q in zip(one.get_parameters(), other.get_parameters(), strict=True):
+        q.set_data(p.asnumpy())
+    sizes = [(3, 6), (4, 8), (5, 3), (8, 8), (6, 2)]
+    batches: list[tuple[Any, ...]] = [
+        (floats(n, 6), tokens(n)) if kind == "classifier" else (tokens(n, t),) for n, t in sizes
+    ]
+    buckets: Any = (4, 8) if kind == "classifier" else {"inputs0": {0: (4, 8), 1: (8,)}}
+    with graphc.debug(threads=threads, canary=threads == 2):
+        step = graphc.compile(other, *batches[0], buckets=buckets)
+        for batch in batches:
+            close(step(*batch), graphc.compile(one, *batch)(*batch), 1e-4)
+    assert len(step.steps) == 2
+    for p, q in zip(one.get_parameters(), other.get_parameters(), strict=True):
+        np.testing.assert_allclose(p.asnumpy(), q.asnumpy(), rtol=1e-4, atol=1e-4, err_msg=p.name)
+
+
+def test_gradients_for_padded_inputs_are_cut_and_weights_of_padding_are_nothing() -> None:
+    net = Net(lambda self, x: ops.tanh(self.a(x)), a=nn.Dense(3, 2))
+    cell = Net(lambda self, x, w: graphc.value_and_grad(self.net, 0, self.net.trainable_params())(x), net=net)
+    weighted = Net(lambda self, x, w: ops.GradOperation(get_all=True, sens_param=True)(self.net)(x, w), net=net)
+    for made in (cell, weighted):
+        step = graphc.compile(made, floats(3, 3), floats(3, 2), buckets=(8,))
+        for n in (1, 5, 8):
+            close(
+                step(floats(n, 3), floats(n, 2)),
+                graphc.compile(made, floats(n, 3), floats(n, 2))(floats(n, 3), floats(n, 2)),
+            )
+
+
+REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
+    "sort": (lambda self, x: ops.sort(x, 0)[0], "padding would be sorted among real elements"),
+    "last row": (lambda self, x: x[-1], "where it reads along axis 0 depends on the padding"),
+    "cut": (lambda self, x: x.reshape(3, -1), "it cuts a padded axis"),
+    "behind": (lambda self, x: ops.concat((x, x)), "something follows the padding along axis 0"),
+    "too few": (lambda self, x: x[:4], "it reads padding along axis 0 where there are few real elements"),
+    "rows as a table": (lambda self, x: x[ops.arange(2)], "an index may mean padding"),
+    "Python's way": (lambda self, x: x * 2 if x.shape[0] > 3 else x + 1, "Python decides by the size"),
+    "filled": (lambda self, x: x.sum() + ops.full((2,), x.shape[0]), "for another size"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_not_exact_is_refused_with_its_line(case: str) -> None:
+    body, why = REFUSED[case]
+    with pytest.raises(PaddingError) as caught:
+        graphc.compile(Net(body), floats(4, 3), buckets=(6,))
+    assert "GC172" in str(caught.value)
+    assert why in str(caught.value)
+    assert caught.value.loc is not None
+    assert caught.value.loc.file.endswith("test_buckets.py")
+
+
+def test_sizes_and_names_that_do_not_fit_are_said() -> None:
+    net = Net(lambda self, x, y: x.sum() + y.sum())
+    step = graphc.compile(net, floats(3, 2), floats(3), buckets=(4, 8))
+    for inputs, why in (
+        ((floats(9, 2), floats(9)), "has size 9, the largest bucket is 8"),
+        ((floats(0, 2), floats(0)), "has size 0"),
+        ((floats(3, 2), floats(4)), "vary together, but have sizes 3 and 4"),
+        ((floats(3, 3), floats(3)), "compiled for other inputs"),
+    ):
+        with pytest.raises(SignatureError, match=why):
+            step(*inputs)
+    for buckets in ((), (8, 4), (1, 4), (2**40,), {"z": (4,)}, {"inputs0": {-1: (4,)}}):
+        with pytest.raises(ArgumentValueError):
+            graphc.compile(net, floats(3, 2), floats(3), buckets=buckets)
+    for buckets in ("8", {0: (4,)}, (4.0,)):
+        with pytest.raises(ArgumentTypeError):
+            graphc.compile(net, floats(3, 2), floats(3), buckets=buckets)
+
+
+def test_a_bucket_is_compiled_when_it_is_needed() -> None:
+    step = graphc.compile(Net(lambda self, x: x * 2), floats(3, 2), buckets={"inputs0": None})
+    assert list(step.steps) == [(4,)]
+    for n in (4, 1, 2, 9, 16):
+        assert step(floats(n, 2)).asnumpy().tolist() == (floats(n, 2) * 2).tolist()
+    assert list(step.steps) == [(4,), (2,), (16,)]
+    assert step.step(floats(11, 2)) is step.steps[16,]
+    assert "(4,), (2,), (16,)" in repr(step)
+
+
+class Scaled(nn.Cell):
+    """x [n, 3] by a weight, and the mean over n."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Dense(3, 2)
+
+    def construct(self, x: Tensor, k: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        y = self.layer(x) if k is None else self.layer(x) * k
+        return y, y.mean(0)
+
+
+@pytest.mark.filterwarnings("error::graphc.RecompileWarning")
+def test_a_called_cell_pads_where_set_inputs_lets_an_axis_vary() -> None:
+    net, plain = Scaled(), Scaled()
+    for p, q in zip(net.get_parameters(), plain.get_parameters(), strict=True):
+        q.set_data(p.asnumpy())
+    net.set_inputs(Tensor(shape=[None, 3], dtype=graphc.float32))
+    assert repr(net.get_inputs()[0].open_shape) == "(None, 3)"
+    for n in (1, 2, 3, 5, 6, 7, 8, 5):
+        close(net(Tensor(floats(n, 3))), graphc.compile(plain, floats(n, 3))(floats(n, 3)))
+    assert compiled_times(net) == 3
+    for x, why in (
+        (floats(5, 4), r"f32\[None,3\]"),
+        (floats(5, 3).astype(np.float64), r"f32\[None,3\]"),
+        (floats(3), "None,3"),
+    ):
+        with pytest.raises(SignatureError, match=why):
+            net(Tensor(x))
+    net.set_inputs(x=Tensor(shape=[None, 3], dtype=graphc.float32), k=Tensor(floats(2)))
+    close(
+        net(Tensor(floats(5, 3)), Tensor(floats(2))),
+        graphc.compile(plain, floats(5, 3), floats(2))(floats(5, 3), floats(2)),
+    )
+
+
+def test_a_tensor_with_an_open_shape_is_for_set_inputs_only() -> None:
+    x = Tensor(shape=[None, 3], dtype=graphc.float32)
+    with pytest.raises(ArgumentTypeError):
+        Tensor(shape=[2, 3], dtype=graphc.float32)
+    with pytest.raises(ArgumentTypeError, match="set_inputs"):
+        Scaled()(x)
+    with pytest.raises(ArgumentValueError):
+        Scaled().set_inputs(x, x, x)
