@@ -113,8 +113,8 @@ def read_status(status: Any, outputs: Sequence[Tensor] = ()) -> Tensor:
         waited = _since(active, cleared)
         if not waited:
             raise _nothing_tested("nothing has been computed since it was cleared")
-    tested = [active.wrap(v) for v in dict.fromkeys([*given, *waited])]
-    return F.get_float_status(active.wrap(cleared.outputs[0]), tested)
+    values = [active.wrap(v) for v in dict.fromkeys([*given, *waited])]
+    return F.get_float_status(active.wrap(cleared.outputs[0]), values)
 
 
 def _nothing_tested(why: str) -> TraceError:
