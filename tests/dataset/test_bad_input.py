@@ -40,6 +40,7 @@ def breaks_off():
         (lambda: read(of([{"x": 1}])), "got dict"),
         (lambda: read(of([object()])), "got object of dtype object"),
         (lambda: read(of([([1, [2, 3]],)])), "different lengths"),
+        (lambda: read(of([np.ma.masked_equal([1, 2], 1)])), "column 'x': a value has no mask: .*, at sample 0"),
         (lambda: read(of([np.complex64(1)])), "complex64"),
         (
             lambda: read(of([1, 2.5], column_types=[np.int64])),

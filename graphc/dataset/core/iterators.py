@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from collections.abc import Callable
+from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +17,7 @@ from graphc.dataset.core.rows import Rows, joined, packed, stack
 from graphc.dataset.core.streams import Epochs, Run, Stream
 from graphc.dataset.workers.ahead import ReadAhead
 from graphc.errors import ArgumentValueError, DataError, DTypeError, user_loc
+from graphc.ops.tensor.arrays import native
 from graphc.ops.tensor.dtype import BY_NAME
 from graphc.ops.tensor.tensor import Tensor
 
@@ -24,6 +26,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@cache
+def _is_held(dtype: np.dtype[Any]) -> bool:
+    """Whether Tensors have such elements. NumPy makes the name of a dtype anew whenever it is asked for."""
+    return dtype.name in BY_NAME
 
 
 class DatasetIterator:
@@ -108,7 +116,7 @@ class DatasetIterator:
             have += same.count
         whole = joined(parts)
         picked = (self._names.index(n) for n in names)
-        return tuple(np.ascontiguousarray(packed(whole.columns[k], self._names[k], whole.ids)) for k in picked)
+        return tuple(np.ascontiguousarray(native(packed(whole.columns[k], self._names[k], whole.ids))) for k in picked)
 
     # ---- position
 
@@ -217,17 +225,18 @@ class DatasetIterator:
     def _one(self, rows: Rows, place: int) -> Any:
         """The value of a column in the only row: memory of its own."""
         name, column = self._names[place], rows.columns[place]
-        array = column[0] if isinstance(column, np.ndarray) else stack([column[0]], name, rows.ids)[0]
-        array = np.asarray(array)
-        if self._numpy or array.dtype.kind in "USV":
-            return array if self._numpy or array.dtype.name != "bfloat16" else Tensor.wrap(array)
-        if array.dtype.name not in BY_NAME:
+        first = column[0] if isinstance(column, np.ndarray) else stack([column[0]], name, rows.ids)[0]
+        array = native(np.asarray(first))
+        held = _is_held(array.dtype)
+        if self._numpy or (array.dtype.kind in "USV" and not held):
+            return array
+        if not held:
             raise DTypeError(
                 f"column {name!r} is {array.dtype}, which a Tensor does not hold",
                 loc=user_loc(),
                 help=f"map it: transforms.TypeCast(graphc.int32), or ask for output_numpy=True; Tensors are {', '.join(BY_NAME)}",
             )
-        return Tensor.wrap(np.ascontiguousarray(array).reshape(array.shape))
+        return Tensor.wrap(array if array.flags.c_contiguous else np.ascontiguousarray(array))
 
 
 def _shapes(rows: Rows, row: int = 0) -> list[tuple[int, ...]]:

@@ -62,6 +62,8 @@ def to_array(value: Any) -> Array:
         array = value
     elif hasattr(value, "asnumpy"):
         array = value.asnumpy()
+    elif isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise DataError("a value has no mask: give array.filled(value), and the mask as a column", code="GC201")
     elif isinstance(value, (dict, set)) or value is None:
         raise DataError(f"a value must be an array, a number or a text, got {_kind(value)}", code="GC201")
     else:
@@ -80,7 +82,8 @@ def _kind(value: Any) -> str:
     return "None" if value is None else f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
 
 
-_SCALARS: dict[type, type[np.generic]] = {int: np.int64, float: np.float64, bool: np.bool_}
+#: Python's numbers -> what a column of them is.
+SCALARS: dict[type, type[np.generic]] = {int: np.int64, float: np.float64, bool: np.bool_}
 
 
 def alike(arrays: Sequence[Array]) -> bool:
@@ -99,8 +102,8 @@ def stack(values: Sequence[Any], name: str, ids: Array) -> Array:
     kinds = set(map(type, values))
     if len(kinds) == 1:
         kind = next(iter(kinds))
-        if kind in _SCALARS:
-            return np.array(values, _SCALARS[kind])
+        if kind in SCALARS:
+            return np.array(values, SCALARS[kind])
     arrays = values if kinds == {np.ndarray} else [to_array(v) for v in values]
     if len(set(map(_SHAPE, arrays))) > 1:
         raise _ragged(arrays, name, ids)
