@@ -12,7 +12,7 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.arrays import native, require_dtype
 from graphc.ops.tensor.mutable import NESTS, NUMBERS, host_number
 from graphc.ops.tensor.tensor import Tensor
-from graphc.ops.tensor.tree import Structure, fixed_values, flatten
+from graphc.ops.tensor.tree import Structure, fixed_values, flatten, is_named
 
 
 def as_inputs(tree: Any) -> Any:
@@ -32,6 +32,8 @@ def as_inputs(tree: Any) -> Any:
         return type(tree)(items) if isinstance(tree, NESTS) else dict(items)
     if isinstance(tree, (tuple, list)):
         made = map(as_inputs, tree)
+        if is_named(tree):
+            return type(tree)(*made)
         return type(tree)(made) if isinstance(tree, NESTS) else tuple(made) if isinstance(tree, tuple) else list(made)
     return tree
 

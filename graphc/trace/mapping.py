@@ -16,7 +16,7 @@ from graphc.ops.gradients.transforms import Axes, Mapping
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor
-from graphc.ops.tensor.tree import Structure, fixed_values, flatten, map_tensors, unflatten
+from graphc.ops.tensor.tree import Structure, fixed_values, flatten, is_named, map_tensors, unflatten
 from graphc.trace.recorder import GraphRecorder
 
 
@@ -186,7 +186,8 @@ def _output_axes(
 def _as_tensors(result: Any) -> Any:
     """A nest with tensors in place of its numbers, which are the same for every index."""
     if isinstance(result, (tuple, list)):
-        return type(result)(map(_as_tensors, result))
+        made = map(_as_tensors, result)
+        return type(result)(*made) if is_named(result) else type(result)(made)
     if isinstance(result, dict):
         return type(result)((k, _as_tensors(v)) for k, v in result.items())
     return Tensor(result) if isinstance(result, (bool, int, float)) else result

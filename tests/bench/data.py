@@ -22,7 +22,7 @@ COUNT, BATCH = 60000, 64
 
 
 class Images:
-    """A source of the user's: MNIST's shape, one image and label per call."""
+    """A source of the user's: MNIST's shape, one image and label per call, converted for the network."""
 
     def __init__(self, count: int = COUNT) -> None:
         self.images = np.random.default_rng(0).integers(0, 256, (count, 28, 28)).astype(np.uint8)
@@ -33,6 +33,17 @@ class Images:
 
     def __getitem__(self, i: int) -> tuple[Any, int]:
         return self.images[i].astype(np.float32) / 255, int(self.labels[i])
+
+
+class Plain(Images):
+    """The same images as they are: next to nothing is the source's own time."""
+
+    def __getitem__(self, i: int) -> tuple[Any, int]:
+        return self.images[i], int(self.labels[i])
+
+
+#: Sources, and what their rows of the table begin with.
+SOURCES: tuple[tuple[type[Images], str], ...] = ((Images, "converts"), (Plain, "plain"))
 
 
 def rate(make: Callable[[], Iterable[Any]], passes: int = 3) -> float:
@@ -62,12 +73,12 @@ def alone(source: Images, passes: int = 3) -> float:
 
 
 def graphc_rates() -> dict[str, float]:
-    """Of arrays, and of the source with 0, 1 and 2 workers: in the main thread, read ahead by a thread, two processes."""
+    """Of arrays, and of each source alone and with 0 workers (the main thread), 1 (a thread reads ahead) and 2 (processes)."""
     import graphc.dataset as ds
     from graphc.dataset import transforms, vision
 
-    source = Images()
-    columns = {"image": source.images[..., None], "label": source.labels.astype(np.int32)}
+    images = Images()
+    columns = {"image": images.images[..., None], "label": images.labels.astype(np.int32)}
     arrays = ds.NumpySlicesDataset(columns)
     recipe = arrays.map([vision.Rescale(1 / 255, 0.0), vision.HWC2CHW()], "image")
     recipe = recipe.map(transforms.TypeCast("int32"), "label")
@@ -75,26 +86,29 @@ def graphc_rates() -> dict[str, float]:
     def of(dataset: Any) -> Callable[[], Iterable[Any]]:
         return lambda: dataset.batch(BATCH).create_tuple_iterator(num_epochs=1)
 
-    found = {"arrays": rate(of(arrays)), "arrays, scaled": rate(of(recipe)), "source alone": alone(source)}
-    ds.config.set_debug_mode(True)
-    found["0 workers"] = rate(of(ds.GeneratorDataset(source, ["image", "label"])))
+    found = {"arrays": rate(of(arrays)), "arrays, scaled": rate(of(recipe))}
+    for kind, name in SOURCES:
+        source = kind()
+        found[f"{name}, alone"] = alone(source)
+        for workers in (0, 1, 2):
+            ds.config.set_debug_mode(workers == 0)
+            made = ds.GeneratorDataset(source, ["image", "label"], num_parallel_workers=max(workers, 1))
+            found[f"{name}, {workers} workers"] = rate(of(made))
     ds.config.set_debug_mode(False)
-    for workers in (1, 2):
-        made = ds.GeneratorDataset(source, ["image", "label"], num_parallel_workers=workers)
-        found[f"{workers} workers"] = rate(of(made))
     return found
 
 
 def torch_rates() -> dict[str, float]:
-    """Of the same source, by torch's DataLoader."""
+    """Of the same sources, by torch's DataLoader."""
     import torch
 
     torch.set_num_threads(1)
-    source: Any = Images()
     found = {}
-    for workers in (0, 1, 2):
-        loader = torch.utils.data.DataLoader(source, BATCH, shuffle=True, num_workers=workers)
-        found[f"{workers} workers"] = rate(lambda loader=loader: loader)
+    for kind, name in SOURCES:
+        source: Any = kind()
+        for workers in (0, 1, 2):
+            loader = torch.utils.data.DataLoader(source, BATCH, shuffle=True, num_workers=workers)
+            found[f"{name}, {workers} workers"] = rate(lambda loader=loader: loader)
     return found
 
 

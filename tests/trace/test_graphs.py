@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,11 @@ from graphc.trace import trace
 from tests.trace.tracing import X, cell, count, names, traced, weight
 
 HERE = "tests/trace/test_graphs.py"
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
 
 
 # ---- nodes and where they come from
@@ -109,6 +116,7 @@ def test_names_of_arguments():
     [
         (lambda self, x: {"a": x, "b": [x + 1, None], "c": ("word", 3)}, {"a": 0, "b": [1, None], "c": ("word", 3)}),
         (lambda self, x: (x, [x, (x,)]), (0, [0, (0,)])),
+        (lambda self, x: (Pair(x, Pair(x + 2, 3)), 4), (Pair(0, Pair(2, 3)), 4)),
         (lambda self, x: None, None),
         (lambda self, x: (), ()),
     ],
@@ -139,6 +147,27 @@ def test_nested_arguments_and_python_values():
     np.testing.assert_array_equal(graphc.compile(net, batch, 3)(batch, 3).asnumpy(), X * 4)
     np.testing.assert_array_equal(graphc.compile(net, batch, 2, flip=True)(batch, 2, flip=True).asnumpy(), -X * 2)
     assert "If" not in names(graphc.compile(net, batch, 2, flip=True).graph)
+
+
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+def test_named_tuples_go_in_and_out(mode):
+    graphc.set_context(mode=mode)
+
+    def construct(self, pair):
+        return Pair(pair.first * 2, pair.second["x"] + pair.first)
+
+    def inner(self, x):
+        pair = self.net(Pair(x, {"x": x}))
+        return pair.first + pair.second
+
+    net = cell(construct)
+    for found in (net(Pair(X, {"x": Tensor(X)})), graphc.jit(net.construct)(Pair(Tensor(X), {"x": Tensor(X)}))):
+        assert type(found) is Pair
+        np.testing.assert_array_equal(found.first.asnumpy(), X * 2)
+        np.testing.assert_array_equal(found.second.asnumpy(), X * 2)
+    np.testing.assert_array_equal(cell(inner, net=net)(Tensor(X)).asnumpy(), X * 4)
+    mapped = ops.vmap(lambda p: Pair(p.first + 1, 5))(Pair(Tensor(X), Tensor(X)))
+    assert (type(mapped), mapped.second.asnumpy().tolist()) == (Pair, [5, 5])
 
 
 def test_names_of_results():

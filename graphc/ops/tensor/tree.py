@@ -23,7 +23,10 @@ class Fixed(NamedTuple):
 
 
 class Nest(NamedTuple):
-    """A container: its type ("tuple", "list", "dict", "mutable tuple", ...), keys of a dict, and the structures inside."""
+    """A container: its type ("tuple", "list", "dict", "mutable tuple", ...), keys of a dict, and the structures inside.
+
+    A named tuple has its class in place of keys, a RowTensor ("rows") its shape and whether it is merged.
+    """
 
     kind: str
     keys: tuple[Any, ...]
@@ -50,13 +53,20 @@ def flatten(tree: Any, leaves: list[Tensor] | None = None, whole: bool = False) 
         leaves.append(tree)
         return leaves, Leaf(len(leaves) - 1)
     if isinstance(tree, (tuple, list)):
-        kind = _MUTABLE.get(type(tree), "tuple" if isinstance(tree, tuple) else "list")
-        return leaves, Nest(kind, (), tuple(flatten(x, leaves, whole)[1] for x in tree))
+        items = tuple(flatten(x, leaves, whole)[1] for x in tree)
+        if is_named(tree):
+            return leaves, Nest("named tuple", (type(tree),), items)
+        return leaves, Nest(_MUTABLE.get(type(tree), "tuple" if isinstance(tree, tuple) else "list"), (), items)
     if isinstance(tree, dict):
         return leaves, Nest(
             _MUTABLE.get(type(tree), "dict"), tuple(tree), tuple(flatten(x, leaves, whole)[1] for x in tree.values())
         )
     return leaves, Fixed(tree)
+
+
+def is_named(tree: tuple[Any, ...] | list[Any]) -> bool:
+    """Whether it is of a `collections.namedtuple`, which takes its items one by one."""
+    return isinstance(tree, tuple) and hasattr(tree, "_fields")
 
 
 def unflatten(structure: Structure, leaves: list[Any] | tuple[Any, ...]) -> Any:
@@ -68,6 +78,8 @@ def unflatten(structure: Structure, leaves: list[Any] | tuple[Any, ...]) -> Any:
     items = [unflatten(s, leaves) for s in structure.items]
     if structure.kind == "rows":
         return _rows(*items, *structure.keys)
+    if structure.kind == "named tuple":
+        return structure.keys[0](*items)
     make: Any = _MAKERS[structure.kind]
     return make(zip(structure.keys, items, strict=True)) if structure.kind.endswith("dict") else make(items)
 
