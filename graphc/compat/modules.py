@@ -259,9 +259,7 @@ def _use(module: str, name: str) -> str | None:
 def _module_hint(name: str) -> str:
     """What to use for a module that is not there, or the names of modules that are nearly so."""
     parent, _, child = name.rpartition(".")
-    while parent not in MODULES and parent:
-        parent, _, child = parent.rpartition(".")
-    if parent and (use := _use(parent, child)):
+    if parent in MODULES and (use := _use(parent, child)):
         return f"; {use}"
     near = nearest(name, MODULES, 3)
     return f"; the nearest there is: {', '.join(near)}" if near else ""
