@@ -232,6 +232,25 @@ DATASET = {
     "utils": "use the samples themselves: there is nothing that draws them",
 }
 
+#: What of the methods of `mindspore.dataset.Dataset` is left out.
+DATASET_METHODS = {
+    "flat_map": "use GeneratorDataset over a generator that goes through the samples of each",
+    "save": "use numpy.savez of what create_dict_iterator gives: MindRecord files are not written",
+    "use_sampler": "use the samplers of the sources: a data set that is made of others has none of its own",
+    **_names(
+        "use GeneratorDataset over an object that the training changes: data sets do not wait for it",
+        "sync_wait sync_update disable_sync is_sync get_sync_notifiers",
+    ),
+    **_names("use a tokenizer of Python's: texts have no transforms", "build_vocab build_sentencepiece_vocab"),
+    **_names("use Model.train, or the data set as an iterator: there is one memory", "device_que send recv"),
+    **_names("use load_state_dict with an iterator's state_dict()", "get_init_step set_init_step"),
+    **_names(
+        "use title(): it is MindSpore's own machinery",
+        "copy_batch_size create_ir_tree input_indexs iterator_bootstrap parse parse_tree post_parse pre_parse pre_process"
+        " to_json",
+    ),
+}
+
 _ONE_DRAW = "with both ends of the range equal: it is what that draws from"
 _BOXES = "use a function of the image and its boxes, in map(input_columns=[image, boxes]): boxes have no transforms"
 _POLICIES = "use transforms.RandomChoice, RandomApply and RandomOrder of the transforms there are"
@@ -361,6 +380,7 @@ TOP = {
 INSTEAD: dict[str, dict[str, str]] = {
     "graphc": TOP,
     "graphc.dataset": DATASET,
+    "Dataset": DATASET_METHODS,
     "graphc.dataset.transforms": TRANSFORMS,
     "graphc.dataset.vision": VISION,
     "graphc.nn": NN,

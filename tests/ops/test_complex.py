@@ -117,7 +117,9 @@ def test_transforms_with_numpys_names_of_arguments():
     np.testing.assert_array_equal(gnp.fft.fftshift(Tensor(x), axes=1).asnumpy(), np.fft.fftshift(x, axes=1))
     np.testing.assert_array_equal(gnp.fft.ifftshift(Tensor(x)).asnumpy(), np.fft.ifftshift(x))
     for name in ("fftfreq", "rfftfreq"):
-        np.testing.assert_allclose(getattr(gnp.fft, name)(7, d=0.5).asnumpy(), getattr(np.fft, name)(7, d=0.5), rtol=1e-6)
+        np.testing.assert_allclose(
+            getattr(gnp.fft, name)(7, d=0.5).asnumpy(), getattr(np.fft, name)(7, d=0.5), rtol=1e-6
+        )
 
 
 def test_shifts_and_empty_batches():
