@@ -12,7 +12,7 @@ from graphc.nn.initializer.distributions import Constant
 from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.inner import Inner
 from graphc.ops.tensor.parameter import Parameter
-from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 def _plain(name: str, function: Callable[[Any], Tensor], inner: str = "", make: Any = None) -> type[Cell]:
@@ -163,7 +163,8 @@ class PReLU(Cell):
         self.w = Parameter(w, name="a")
 
     def construct(self, x: Any) -> Tensor:
-        return ops.prelu(x, self.w)
+        x = as_tensor(x, "PReLU: x")
+        return ops.prelu(x, ops.cast(self.w, x.dtype))
 
 
 class PReLUExt(Cell):
