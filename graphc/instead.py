@@ -366,15 +366,35 @@ TOP = {
     # ---- whole modules
     "mindrecord": "use GeneratorDataset, or NumpySlicesDataset of arrays in .npz: MindRecord files are not read",
     "rewrite": _SYMBOLS,
-    "scipy": "use graphc.ops and graphc.ops' linalg functions in a Cell, or SciPy outside of it",
+    "scipy": "use the decompositions of graphc.ops, or SciPy outside of a Cell",
     **_names(_STREAMS, "runtime device_context"),
     "graph": "use graphc.jit",
-    "utils": "use Tensor(array) and x.asnumpy(), which share nothing with other libraries: there are no devices to look after",
+    "utils": "use x.asnumpy() and Tensor(array) to pass data on: there are no devices",
     "multiprocessing": "use Python's multiprocessing, or the workers of graphc.dataset",
     "safeguard": "use ModelCheckpoint: there is no fault tolerance over processes",
     "onnx": 'use export(..., file_format="ONNX")',
     "tools": "use graphc's own commands (graphc --help)",
 }
+
+#: What of `mindspore.mint`, `.boost`, `.profiler` and `.communication` is left out.
+MINT = _names("use mint.nn.SyncBatchNorm", "batch_norm_elemt batch_norm_gather_stats_with_counts batch_norm_stats")
+BOOST = {
+    **_names(
+        "use nn.TrainOneStepCell or nn.TrainOneStepWithLossScaleCell: of boost there is GradientAccumulation",
+        "AdaSum AutoBoost BoostTrainOneStepCell BoostTrainOneStepWithLossScaleCell DimReduce GroupLossScaleManager LessBN"
+        " OptimizerProcess ParameterProcess",
+    ),
+    **_names("use an optimizer of fewer parameters", "FreezeOpt GradientFreeze freeze_cell"),
+}
+PROFILER = _names(
+    "use `graphc profile`, or step.profile(*inputs) (docs/debugging.md)",
+    "AicoreMetrics DynamicProfilerMonitor EnvProfiler ExportType HostSystem _ExperimentalConfig mstx profile schedule"
+    " tensorboard_trace_handler",
+)
+PARALLEL = _names(
+    "use GlobalComm.WORLD_COMM_GROUP: all processes are one group",
+    "HCCL_WORLD_COMM_GROUP MCCL_WORLD_COMM_GROUP NCCL_WORLD_COMM_GROUP get_comm_name get_process_group_ranks",
+)
 
 #: By module or class of graphc's: name -> "use ...".
 INSTEAD: dict[str, dict[str, str]] = {
@@ -383,6 +403,10 @@ INSTEAD: dict[str, dict[str, str]] = {
     "Dataset": DATASET_METHODS,
     "graphc.dataset.transforms": TRANSFORMS,
     "graphc.dataset.vision": VISION,
+    "graphc.mint": MINT,
+    "graphc.compat.boost": BOOST,
+    "graphc.compat.lacking": PROFILER,
+    "graphc.parallel": PARALLEL,
     "graphc.nn": NN,
     "Cell": CELL,
     "graphc.ops": OPS,

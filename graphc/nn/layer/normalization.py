@@ -148,7 +148,8 @@ class BatchNorm3d(Cell):
                 details=[f"x: {x.tensor_type}"],
             )
         n, c, d, h, w = x.shape
-        return self.bn2d(x.reshape(n, c, d * h, w)).reshape(x.shape)
+        y: Tensor = ops.reshape(self.bn2d(ops.reshape(x, (n, c, d * h, w))), x.shape)
+        return y
 
 
 class SyncBatchNorm(_BatchNorm):
