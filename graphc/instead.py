@@ -225,6 +225,89 @@ DATASET = {
     **_names(
         "use Python code that makes the data set: it is not written to files", "compare deserialize serialize show"
     ),
+    "audio": "use NumPy or SciPy in a function of map: sounds have no transforms",
+    "text": "use a tokenizer of Python's in a function of map: texts have no transforms",
+    "dataloader": "use graphc.dataset: data sets read ahead, in threads or processes, by themselves",
+    "debug": "use a function that prints in map",
+    "utils": "use the samples themselves: there is nothing that draws them",
+}
+
+#: What of the methods of `mindspore.dataset.Dataset` is left out.
+DATASET_METHODS = {
+    "flat_map": "use GeneratorDataset over a generator that goes through the samples of each",
+    "save": "use numpy.savez of what create_dict_iterator gives: MindRecord files are not written",
+    "use_sampler": "use the samplers of the sources: a data set that is made of others has none of its own",
+    **_names(
+        "use GeneratorDataset over an object that the training changes: data sets do not wait for it",
+        "sync_wait sync_update disable_sync is_sync get_sync_notifiers",
+    ),
+    **_names("use a tokenizer of Python's: texts have no transforms", "build_vocab build_sentencepiece_vocab"),
+    **_names("use Model.train, or the data set as an iterator: there is one memory", "device_que send recv"),
+    **_names("use load_state_dict with an iterator's state_dict()", "get_init_step set_init_step"),
+    **_names(
+        "use title(): it is MindSpore's own machinery",
+        "copy_batch_size create_ir_tree input_indexs iterator_bootstrap parse parse_tree post_parse pre_parse pre_process"
+        " to_json",
+    ),
+}
+
+_ONE_DRAW = "with both ends of the range equal: it is what that draws from"
+_BOXES = "use a function of the image and its boxes, in map(input_columns=[image, boxes]): boxes have no transforms"
+_POLICIES = "use transforms.RandomChoice, RandomApply and RandomOrder of the transforms there are"
+_FUNCTION = "use a function of the array in map: any callable is a transform"
+_PILLOW = "use Pillow's Image in a function of map: any callable is a transform"
+_PILLOW_FILES = "use Pillow's Image.open and save, or NumPy: there is no coding of files but Decode"
+_VIDEO = "use GeneratorDataset over what reads the frames: videos are not decoded"
+
+#: What of `mindspore.dataset.vision` is left out.
+VISION = {
+    **_names(f"use RandomColorAdjust {_ONE_DRAW}", "AdjustBrightness AdjustContrast AdjustHue AdjustSaturation"),
+    "AdjustSharpness": f"use RandomSharpness {_ONE_DRAW}",
+    "Affine": f"use RandomAffine {_ONE_DRAW}",
+    "Posterize": f"use RandomPosterize {_ONE_DRAW}",
+    "Rotate": f"use RandomRotation {_ONE_DRAW}",
+    "HorizontalFlip": "use RandomHorizontalFlip(1.0)",
+    "VerticalFlip": "use RandomVerticalFlip(1.0)",
+    "RandomAdjustSharpness": "use transforms.RandomApply([RandomSharpness((degree, degree))], prob)",
+    "RandomAutoContrast": "use transforms.RandomApply([AutoContrast()], prob)",
+    "RandomEqualize": "use transforms.RandomApply([Equalize()], prob)",
+    "RandomInvert": "use transforms.RandomApply([Invert()], prob)",
+    "RandomGrayscale": "use transforms.RandomApply with a function that converts the image by Pillow",
+    "RandomResize": "use transforms.RandomChoice of Resize(size, interpolation)",
+    **_names("use a slice image[top:bottom, left:right] in a function of map", "Crop FiveCrop SlicePatches TenCrop"),
+    "ResizedCrop": "use a slice image[top:bottom, left:right] in a function of map, and Resize after it",
+    "SliceMode": "use a slice image[top:bottom, left:right] in a function of map: there is no SlicePatches",
+    "PadToSize": "use Pad with the pixels that lack on each side",
+    "NormalizePad": "use Normalize, and a function that appends the channel",
+    "Erase": "use CutOut or RandomErasing for random places, or a function that writes to a copy of the array",
+    **_names(_FUNCTION, "AdjustGamma LinearTransformation RandomLighting Solarize"),
+    **_names(_PILLOW, "ConvertColor Grayscale HsvToRgb Perspective RandomPerspective RgbToHsv"),
+    "ConvertMode": f"{_PILLOW}, and there is no ConvertColor",
+    **_names("use MixUpBatch", "CutMixBatch MixUp"),
+    "ImageBatchFormat": "use MixUpBatch, which asks for no layout: there is no CutMixBatch",
+    "ToNumpy": "use numpy.asarray",
+    "ToType": "use transforms.TypeCast",
+    "not_random": "use nothing in its place: the functions of map need no marks",
+    **_names(
+        _BOXES,
+        "BoundingBoxAugment RandomCropWithBBox RandomHorizontalFlipWithBBox RandomResizeWithBBox"
+        " RandomResizedCropWithBBox RandomVerticalFlipWithBBox ResizeWithBBox",
+    ),
+    **_names(
+        _POLICIES,
+        "AutoAugment AutoAugmentPolicy RandAugment RandomSelectSubpolicy TrivialAugmentWide UniformAugment",
+    ),
+    **_names(_PILLOW_FILES, "ImageReadMode encode_jpeg encode_png read_image write_jpeg write_png"),
+    **_names("use pathlib.Path's read_bytes and write_bytes", "read_file write_file"),
+    **_names("use the shape of the array that Decode gives", "get_image_num_channels get_image_size"),
+    **_names(_VIDEO, "DecodeVideo VideoDecoder read_video read_video_timestamps"),
+}
+
+#: What of `mindspore.dataset.transforms` is left out.
+TRANSFORMS = {
+    "Plugin": _FUNCTION,
+    "Slice": "use a function that returns value[slices] in map: any callable is a transform",
+    "not_random": "use nothing in its place: the functions of map need no marks",
 }
 
 _PIPES = "use save_checkpoint and load_checkpoint: every process has the whole of each parameter"
@@ -279,12 +362,51 @@ TOP = {
     "UntypedStorage": "use x.asnumpy(): a tensor's memory is a NumPy array",
     "register_saved_tensors_hooks": "use nothing in its place: the compiler decides what to keep for the gradient",
     "shard": "use the function itself: every process has the whole of each tensor",
+    "MsDispatchMode": "use print(step.graph), which says what was called",
+    # ---- whole modules
+    "mindrecord": "use GeneratorDataset, or NumpySlicesDataset of arrays in .npz: MindRecord files are not read",
+    "rewrite": _SYMBOLS,
+    "scipy": "use the decompositions of graphc.ops, or SciPy outside of a Cell",
+    **_names(_STREAMS, "runtime device_context"),
+    "graph": "use graphc.jit",
+    "utils": "use x.asnumpy() and Tensor(array) to pass data on: there are no devices",
+    "multiprocessing": "use Python's multiprocessing, or the workers of graphc.dataset",
+    "safeguard": "use ModelCheckpoint: there is no fault tolerance over processes",
+    "onnx": 'use export(..., file_format="ONNX")',
+    "tools": "use graphc's own commands (graphc --help)",
 }
+
+#: What of `mindspore.mint`, `.boost`, `.profiler` and `.communication` is left out.
+MINT = _names("use mint.nn.SyncBatchNorm", "batch_norm_elemt batch_norm_gather_stats_with_counts batch_norm_stats")
+BOOST = {
+    **_names(
+        "use nn.TrainOneStepCell or nn.TrainOneStepWithLossScaleCell: of boost there is GradientAccumulation",
+        "AdaSum AutoBoost BoostTrainOneStepCell BoostTrainOneStepWithLossScaleCell DimReduce GroupLossScaleManager LessBN"
+        " OptimizerProcess ParameterProcess",
+    ),
+    **_names("use an optimizer of fewer parameters", "FreezeOpt GradientFreeze freeze_cell"),
+}
+PROFILER = _names(
+    "use `graphc profile`, or step.profile(*inputs) (docs/debugging.md)",
+    "AicoreMetrics DynamicProfilerMonitor EnvProfiler ExportType HostSystem _ExperimentalConfig mstx profile schedule"
+    " tensorboard_trace_handler",
+)
+PARALLEL = _names(
+    "use GlobalComm.WORLD_COMM_GROUP: all processes are one group",
+    "HCCL_WORLD_COMM_GROUP MCCL_WORLD_COMM_GROUP NCCL_WORLD_COMM_GROUP get_comm_name get_process_group_ranks",
+)
 
 #: By module or class of graphc's: name -> "use ...".
 INSTEAD: dict[str, dict[str, str]] = {
     "graphc": TOP,
     "graphc.dataset": DATASET,
+    "Dataset": DATASET_METHODS,
+    "graphc.dataset.transforms": TRANSFORMS,
+    "graphc.dataset.vision": VISION,
+    "graphc.mint": MINT,
+    "graphc.compat.boost": BOOST,
+    "graphc.compat.lacking": PROFILER,
+    "graphc.parallel": PARALLEL,
     "graphc.nn": NN,
     "Cell": CELL,
     "graphc.ops": OPS,

@@ -28,12 +28,14 @@ def _spelled(owner: str, name: Any) -> str:
 
 
 def file_to_save(owner: str, name: Any, format: str) -> tuple[Path, str]:
-    """The file that a name means, and its format: that of its suffix, or `format`, which then becomes the suffix."""
+    """The file that a name means, and its format: that of its suffix, or `format`, which then becomes the suffix. A name that
+    ends with the format, such as "best_ckpt", stays as it is, as in MindSpore.
+    """
     check_format(owner, format)
     text = _spelled(owner, name)
     if text.endswith(".safetensors"):
         return Path(text), "safetensors"
-    return Path(text if text.endswith(f".{format}") else f"{text}.{format}"), format
+    return Path(text if text.endswith(format) else f"{text}.{format}"), format
 
 
 def file_to_load(owner: str, name: Any, format: str) -> tuple[Path, str]:

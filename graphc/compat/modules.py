@@ -71,10 +71,13 @@ MODULES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("mindspore.boost", "mindspore.boost.grad_accumulation"), ("graphc.compat.boost",)),
     "mindspore.log": ("graphc.compat.log",),
     "mindspore.mint": ("graphc.mint",),
+    "mindspore.mint.linalg": ("graphc.mint.linalg",),
+    "mindspore.mint.special": ("graphc.mint.special",),
     "mindspore.mint.nn": ("graphc.mint.nn",),
     "mindspore.mint.nn.functional": ("graphc.mint.nn.functional",),
     "mindspore.mint.optim": ("graphc.mint.optim",),
     "mindspore.numpy": ("graphc.numpy",),
+    "mindspore.numpy.fft": ("graphc.numpy.fft",),
     **_within("mindspore.numpy", "array_creations array_ops logic_ops math_ops dtypes", ("graphc.numpy",)),
     # ---- data sets
     "mindspore.dataset": ("graphc.dataset", "graphc.compat.lacking"),
@@ -248,9 +251,22 @@ def _providers(name: str) -> list[ModuleType]:
     return found
 
 
+def _use(module: str, name: str) -> str | None:
+    """What to use for a name that a module lacks on purpose."""
+    return next((use for path in (*MODULES[module], "graphc") if (use := instead(path, name))), None)
+
+
+def _module_hint(name: str) -> str:
+    """What to use for a module that is not there, or the names of modules that are nearly so."""
+    parent, _, child = name.rpartition(".")
+    if parent in MODULES and (use := _use(parent, child)):
+        return f"; {use}"
+    near = nearest(name, MODULES, 3)
+    return f"; the nearest there is: {', '.join(near)}" if near else ""
+
+
 def _nearest(module: str, name: str) -> str:
-    use = next((u for path in (*MODULES[module], "graphc") if (u := instead(path, name))), None)
-    if use:
+    if use := _use(module, name):
         return f"; {use}"
     known = [n for provider in _providers(module) for n in dir(provider) if not n.startswith("_")]
     near = nearest(name, known, 3)
@@ -266,9 +282,7 @@ class _Finder(MetaPathFinder, Loader):
         if name != "mindspore" and not name.startswith("mindspore."):
             return None
         if name not in MODULES:
-            near = nearest(name, MODULES, 3)
-            hint = f"; the nearest there is: {', '.join(near)}" if near else ""
-            raise ModuleNotFoundError(f"graphc has no module {printable(name)}{hint}", name=name)
+            raise ModuleNotFoundError(f"graphc has no module {printable(name)}{_module_hint(name)}", name=name)
         return ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

@@ -72,7 +72,6 @@ class Schema:
         self.parse_columns(json_obj["columns"])
 
     def to_json(self) -> str:
-        """The schema as JSON text."""
-        columns = {c["name"]: {k: v for k, v in c.items() if k != "name"} for c in self.columns}
+        """The schema as JSON text, the columns in a list."""
         rows = {} if self.num_rows is None else {"numRows": self.num_rows}
-        return json.dumps({**rows, "columns": columns}, indent=2)
+        return json.dumps({**rows, "columns": self.columns}, indent=2, sort_keys=True)

@@ -1,6 +1,6 @@
 """Functions with the names, arguments and defaults of torch (MindSpore: mindspore.mint), over those of graphc.ops."""
 
-from graphc.mint import nn, optim
+from graphc.mint import linalg, nn, optim, special
 from graphc.mint.elementwise import *
 from graphc.mint.elementwise import __all__ as _elementwise
 from graphc.mint.nn.functional import conv2d
@@ -14,4 +14,16 @@ from graphc.mint.reductions import __all__ as _reductions
 from graphc.mint.shapes import *
 from graphc.mint.shapes import __all__ as _shapes
 
-__all__ = [*_elementwise, *_products, *_random, *_reductions, *_shapes, "conv2d", "conv_tbc", "nn", "optim"]
+__all__ = [
+    *_elementwise,
+    *_products,
+    *_random,
+    *_reductions,
+    *_shapes,
+    "conv2d",
+    "conv_tbc",
+    "linalg",
+    "nn",
+    "optim",
+    "special",
+]

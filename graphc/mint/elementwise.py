@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from graphc import ops
 from graphc.arguments import only
 from graphc.errors import ArgumentValueError, user_loc
+from graphc.ir.types import COMPLEX, INTEGERS
 from graphc.ops import (
     abs,
     acos,
@@ -29,15 +32,10 @@ from graphc.ops import (
     bitwise_xor,
     ceil,
     clamp,
-    cos,
     cosh,
-    erf,
     erfc,
     erfinv,
-    exp,
     exp2,
-    expm1,
-    float_power,
     floor,
     fmod,
     gcd,
@@ -50,8 +48,6 @@ from graphc.ops import (
     isneginf,
     less,
     less_equal,
-    log,
-    log1p,
     log2,
     log10,
     logaddexp,
@@ -71,21 +67,31 @@ from graphc.ops import (
     real,
     reciprocal,
     remainder,
-    round,
-    rsqrt,
-    sigmoid,
     sign,
-    sin,
     sinc,
     sinh,
     square,
     tan,
-    tanh,
     xlogy,
 )
+from graphc.ops.functional.core import as_float
 from graphc.ops.tensor.tensor import Tensor
 
 eq, ne, gt, ge, lt, le = ops.equal, not_equal, greater, greater_equal, less, less_equal
+
+
+def _of_any(function: Callable[[Tensor], Tensor]) -> Callable[[Any], Tensor]:
+    """The function, of integers and bools in float32."""
+
+    @wraps(function)
+    def made(input: Any) -> Tensor:
+        return function(as_float(input))
+
+    return made
+
+
+cos, sin, tanh, erf, sigmoid = map(_of_any, (ops.cos, ops.sin, ops.tanh, ops.erf, ops.sigmoid))
+exp, expm1, log, log1p, rsqrt = map(_of_any, (ops.exp, ops.expm1, ops.log, ops.log1p, ops.rsqrt))
 
 
 def arcsin(x: Tensor) -> Tensor:
@@ -105,7 +111,22 @@ def frac(input: Tensor) -> Tensor:
 
 def sqrt(input: Tensor) -> Tensor:
     """The square root; NaN of negative numbers."""
-    return ops.sqrt(input)
+    return ops.sqrt(as_float(input))
+
+
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """The nearest multiple of 10**-decimals, halves to the even one; integers as they are."""
+    if input.tensor_type.dtype in INTEGERS and decimals >= 0:
+        return input
+    return ops.round(input, decimals=decimals)
+
+
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """input ** exponent in float64, or complex128; one of them may be a number."""
+    given = [x for x in (input, exponent) if isinstance(x, Tensor)]
+    wide = "complex128" if any(x.tensor_type.dtype in COMPLEX for x in given) else "float64"
+    base, power = (ops.cast(x, wide) if isinstance(x, Tensor) else x for x in (input, exponent))
+    return ops.pow(base, power)
 
 
 def pow(input: Any, exponent: Any) -> Tensor:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphc.failures import door
 from graphc.frames import clean
+from graphc.numpy import fft as fft
 from graphc.numpy.calculus import *
 from graphc.numpy.choosing import *
 from graphc.numpy.creation import *

@@ -58,6 +58,20 @@ BINARY = {
 CASES: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
     **{name: (name, (x,), {}) for name, x in UNARY.items()},
     **{name: (name, pair, {}) for name, pair in BINARY.items()},
+    # ---- integers, of functions that give floats
+    **{f"{name}_ints": (name, (np.abs(INTS),), {}) for name in ("sqrt", "exp", "log1p", "rsqrt")},
+    **{f"{name}_ints": (name, (BITS,), {}) for name in ("cos", "sin", "tanh", "erf", "sigmoid", "expm1", "round")},
+    "log_truths": ("log", (TRUTH,), {}),
+    "float_power_ints": ("float_power", (BITS, 2), {}),
+    # ---- linalg, special
+    "linalg.inv": ("linalg.inv", (SQUARE,), {}),
+    "linalg.norm": ("linalg.norm", (X,), {}),
+    "linalg.norm_axis": ("linalg.norm", (CUBE, 1), {"dim": -2, "keepdim": True}),
+    "linalg.vector_norm": ("linalg.vector_norm", (CUBE, 3), {"dim": (0, 2)}),
+    "linalg.matrix_norm": ("linalg.matrix_norm", (CUBE,), {}),
+    "linalg.matrix_norm_rows": ("linalg.matrix_norm", (CUBE, float("inf")), {"dim": (0, 1), "keepdim": True}),
+    "special.round": ("special.round", (X,), {"decimals": 1}),
+    "special.log_softmax": ("special.log_softmax", (X, 1), {}),
     "add_alpha": ("add", (X, Y), {"alpha": 3}),
     "sub_alpha": ("sub", (X, 2.0), {"alpha": 0.5}),
     "div_floor": ("div", (X, Y), {"rounding_mode": "floor"}),
@@ -285,7 +299,7 @@ def differentiable(name: str) -> bool:
     first = args[0] if args else None
     return (
         isinstance(first, np.ndarray) and first.dtype == np.float32 and name not in CONSTANT and first is not ODD
-        and CASES[name][0] not in ("unique_consecutive", "histc", "bincount", "ceil", "floor", "sign", "round")
+        and CASES[name][0] not in ("unique_consecutive", "histc", "bincount", "ceil", "floor", "sign", "round", "special.round")
         and CASES[name][0] not in ("floor_divide", "full_like")
         and "floor" not in name and "trunc" not in name
     )  # fmt: skip
@@ -316,6 +330,7 @@ def main() -> None:
             tensors[0].requires_grad_()
         result = attrgetter(function)(torch)(*tensors, **named)
         parts = list(result) if isinstance(result, (tuple, list)) else [result]
+        wide = "float64" if function == "float_power" else "float32"  # What torch gives for float32.
         gradient = None
         if differentiable(name) and any(p.is_floating_point() and p.requires_grad for p in parts):
             total = sum(
@@ -329,7 +344,7 @@ def main() -> None:
             "parts": [
                 {
                     "shape": list(p.shape),
-                    "dtype": str(p.dtype).removeprefix("torch.").replace("float64", "float32"),
+                    "dtype": str(p.dtype).removeprefix("torch.").replace("float64", wide),
                     "values": [round(v, 9) if isinstance(v, float) else v for v in p.reshape(-1).tolist()],
                 }
                 for p in parts

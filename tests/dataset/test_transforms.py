@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -174,12 +176,22 @@ def test_what_is_no_image():
             call()
 
 
+def test_samples_of_different_lengths():
+    """As MindSpore 2.10 gives them."""
+    data = ds.NumpySlicesDataset({"a": [[1], [2, 3], [4, 5, 6]], "b": [7, 8, 9]}, shuffle=False)
+    rows = [[x.tolist() for x in row] for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+    assert rows == [[[1], 7], [[2, 3], 8], [[4, 5, 6], 9]]
+    (padded,) = data.padded_batch(3, pad_info={"a": ([4], -1)}).create_tuple_iterator(num_epochs=1, output_numpy=True)
+    assert padded[0].tolist() == [[1, -1, -1, -1], [2, 3, -1, -1], [4, 5, 6, -1]]
+
+
 def test_schemas(tmp_path):
     schema = ds.Schema()
     schema.add_column("x", "int64", [2])
     schema.add_column("t", "string")
     path = tmp_path / "schema.json"
     path.write_text(schema.to_json())
+    assert json.loads(path.read_text())["columns"][0] == {"name": "x", "rank": 1, "shape": [2], "type": "int64"}
     again = ds.Schema(str(path))
     assert again.columns == schema.columns
     dataset = ds.GeneratorDataset([([1, 2], "a")], schema=again)

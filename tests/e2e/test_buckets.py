@@ -300,6 +300,7 @@ def test_a_called_cell_pads_where_set_inputs_lets_an_axis_vary() -> None:
         q.set_data(p.asnumpy())
     net.set_inputs(Tensor(shape=[None, 3], dtype=graphc.float32))
     assert repr(net.get_inputs()[0].open_shape) == "(None, 3)"
+    assert str(net.get_inputs()[0]) == "Tensor(shape=[-1, 3], dtype=Float32, value= )"
     for n in (1, 2, 3, 5, 6, 7, 8, 5):
         close(net(Tensor(floats(n, 3))), graphc.compile(plain, floats(n, 3))(floats(n, 3)))
     assert compiled_times(net) == 3

@@ -7,12 +7,13 @@ import importlib
 import pytest
 
 import graphc
+import graphc.dataset as ds
 from graphc import Tensor, nn, ops
 from graphc.instead import INSTEAD
 
 
 def part(name):
-    return {"Tensor": Tensor, "Cell": nn.Cell}.get(name) or importlib.import_module(name)
+    return {"Tensor": Tensor, "Cell": nn.Cell, "Dataset": ds.Dataset}.get(name) or importlib.import_module(name)
 
 
 @pytest.mark.parametrize("where", INSTEAD)
@@ -38,5 +39,13 @@ def test_the_error_says_what_to_use():
         from graphc.nn import GraphCell  # noqa: F401
     with pytest.raises(ImportError, match="no 'CocoDataset'; use GeneratorDataset"):
         from graphc.dataset import CocoDataset  # noqa: F401
+    with pytest.raises(ImportError, match="no 'CutMixBatch'; use MixUpBatch"):
+        from graphc.dataset.vision import CutMixBatch  # noqa: F401
+    with pytest.raises(AttributeError, match=r"(?s)BatchDataset has no attribute 'sync_wait'.*use GeneratorDataset"):
+        ds.NumpySlicesDataset([1]).batch(1).sync_wait("x")
+    with pytest.raises(AttributeError, match=r"(?s)BatchDataset has no attribute 'shufle'.*did you mean d.shuffle"):
+        ds.NumpySlicesDataset([1]).batch(1).shufle(2)
+    with pytest.raises(AttributeError, match=r"(?s)transforms has no attribute 'Slice'.*use a function"):
+        ds.transforms.Slice  # noqa: B018
     with pytest.raises(AttributeError, match=r"(?s)graphc has no attribute 'Profiler'.*use `graphc profile`"):
         graphc.Profiler  # noqa: B018

@@ -128,7 +128,8 @@ def test_own_lists() -> None:
     black = amp.custom_mixed_precision(Net(), black_list=[nn.Dense], dtype=graphc.bfloat16)
     made = dtypes(black, Tensor(X))
     assert (made["fc1"], made["relu"], made[""]) == ({"float32"}, {"bfloat16"}, {"bfloat16"})
-    assert nn.Dense in amp.get_white_list()
+    kinds = "Conv1d Conv2d Conv3d Conv1dTranspose Conv2dTranspose Conv3dTranspose Dense LSTMCell RNNCell GRUCell"
+    assert [kind.__name__ for kind in amp.get_white_list()] == [*kinds.split(), "PReLU", "ReLU"]
     assert nn.BatchNorm2d in amp.get_black_list()
 
 

@@ -93,6 +93,30 @@ def test_a_seed_decides_all_weights() -> None:
     assert not np.array_equal(nn.Dense(4, 3).weight.asnumpy(), first[0])
 
 
+#: Layer -> its parameters' first two numbers after set_seed(1), as MindSpore 2.10 made them.
+SEEDED = {
+    nn.Dense: [(0.4122728, -0.36132878), (-0.2829766, -0.02362064)],
+    nn.GRU: [(-0.09581473, 0.2544088), None, None, None],
+    nn.LSTMCell: [(0.3805265, -0.2390282), (0.4575309, 0.517327), (0.19170585, 0.42772946), (-0.18421678, -0.24237396)],
+}
+TWO_WAYS = {
+    "weight_ih_l0_reverse": (-0.2656644, 0.45713),
+    "weight_hh_l1": (-0.21333693, 0.4536688),
+    "bias_hh_l1_reverse": (-0.4117396, -0.48683688),
+}
+
+
+def test_a_seed_gives_layers_the_weights_of_mindspore() -> None:
+    for layer, wanted in SEEDED.items():
+        graphc.set_seed(1)
+        for p, numbers in zip(layer(2, 3).get_parameters(), wanted, strict=True):
+            assert numbers is None or p.asnumpy().reshape(-1)[:2] == pytest.approx(numbers, rel=1e-6), (layer, p.name)
+    graphc.set_seed(1)
+    made = nn.LSTM(2, 3, num_layers=2, bidirectional=True).parameters_dict()
+    for name, numbers in TWO_WAYS.items():
+        assert made[name].asnumpy().reshape(-1)[:2] == pytest.approx(numbers, rel=1e-6), name
+
+
 def test_bounds_and_moments() -> None:
     bound = np.sqrt(6 / (300 + 200))
     x = initializer(init.XavierUniform(), (200, 300)).asnumpy()
@@ -165,12 +189,17 @@ def test_deviation(made: init.Initializer, deviation: float, bound: float | None
         assert np.abs(values).max() <= bound
 
 
-@pytest.mark.parametrize("shape", [(4, 2, 3), (5, 3)])
-def test_orthogonal(shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    ("shape", "first"), [((4, 2, 3), (0.57555217, 1.33012211)), ((5, 3), (0.52483767, 1.70286918))]
+)
+def test_orthogonal(shape: tuple[int, ...], first: tuple[float, float]) -> None:
     matrix = initializer(structured.Orthogonal(2.0), shape).asnumpy().reshape(shape[0], -1).astype(np.float64)
     rows, columns = matrix.shape
     product = matrix @ matrix.T if rows <= columns else matrix.T @ matrix
     np.testing.assert_allclose(product, 4 * np.eye(min(rows, columns)), atol=1e-5)
+    graphc.set_seed(1)
+    made = initializer(structured.Orthogonal(2.0), shape).asnumpy().reshape(-1)[:2]
+    assert made == pytest.approx(first, rel=1e-5)  # As MindSpore 2.10 made them.
 
 
 def test_identities_and_sparse() -> None:

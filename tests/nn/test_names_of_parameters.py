@@ -126,6 +126,15 @@ RECORDED: dict[str, tuple[Callable[[], Any], Both]] = {
         lambda: Outer(Mixed()),
         paths("inner.w", "inner.p0", "inner.p1", "inner.v", "inner.d.weight"),
     ),
+    "layers that name theirs their own way": (
+        lambda: Outer(nn.SequentialCell(nn.PReLU(2), nn.PReLUExt(), nn.BatchNorm3d(2), nn.InstanceNorm1d(2))),
+        paths(
+            "inner.0.w",
+            "inner.1.weight",
+            *(f"inner.2.bn2d.{name}" for name in ("moving_mean", "moving_variance", "gamma", "beta")),
+            *(f"inner.3.{name}" for name in ("moving_mean", "moving_variance", "gamma", "beta")),
+        ),
+    ),
     "a child set again": (lambda: again(d=lambda: dense(3)), paths("w", "p0", "p1", "v", "d.weight")),
     "a parameter set again": (
         lambda: again(w=lambda: one("w2")),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import graphc
+import graphc.numpy as gnp
 from graphc import GraphcError, Parameter, Tensor, load_checkpoint, nn, ops, save_checkpoint
 from tests.data.ms_dtypes import CASES, GRADIENTS, W, Z
 
@@ -102,6 +103,22 @@ def test_sizes_axes_and_norms_are_numpys(norm):
             got = getattr(ops, name)(Tensor(a), s, dim, norm).asnumpy()
             wanted = getattr(np.fft, name)(a, s, dim, norm)
             np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_transforms_with_numpys_names_of_arguments():
+    x = np.random.default_rng(1).standard_normal((2, 3, 4))
+    one = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+    several = [name + kind for name in ("fft", "ifft", "rfft", "irfft") for kind in ("2", "n")]
+    for name in (*one, *several):
+        for named in ({}, {"n": 3, "axis": 1} if name in one else {"s": (3, 2), "axes": (2, 0)}):
+            got = getattr(gnp.fft, name)(Tensor(x), **named, norm="ortho").asnumpy()
+            np.testing.assert_allclose(got, getattr(np.fft, name)(x, **named, norm="ortho"), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(gnp.fft.fftshift(Tensor(x), axes=1).asnumpy(), np.fft.fftshift(x, axes=1))
+    np.testing.assert_array_equal(gnp.fft.ifftshift(Tensor(x)).asnumpy(), np.fft.ifftshift(x))
+    for name in ("fftfreq", "rfftfreq"):
+        np.testing.assert_allclose(
+            getattr(gnp.fft, name)(7, d=0.5).asnumpy(), getattr(np.fft, name)(7, d=0.5), rtol=1e-6
+        )
 
 
 def test_shifts_and_empty_batches():

@@ -162,10 +162,13 @@ def test_norms_keep_the_dtype(dtype):
         nn.InstanceNorm2d(4),
         nn.LayerNorm((3,)),
         nn.BatchNorm2d(4),
+        nn.PReLU(4),
         lambda x: ops.group_norm(x, 2),
     ):
         made = Of(layer)(x)
         assert made.tensor_type.dtype == dtype
+    penalty = Of(nn.L1Regularizer(0.5))(x)
+    assert penalty.tensor_type.dtype == ("float64" if dtype == "float64" else "float32")  # Its scale is float32.
 
 
 def test_a_group_norm_of_halves_is_rounded_once():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from graphc.dataset.core.iterators import DictIterator, TupleIterator
 from graphc.dataset.core.rows import packed
 from graphc.dataset.core.streams import ALL, Run, Stream, fill
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
+from graphc.frames import clean
+from graphc.instead import instead
+from graphc.suggest import no_attribute
 
 D = TypeVar("D", bound="Dataset")
 #: Kind of node -> its class, which the module that has it adds.
@@ -42,6 +45,15 @@ class Dataset:
         self.children, self._columns = children, columns
         self.num_parallel_workers = workers
         self._state: dict[str, Any] | None = None
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                no_attribute(type(self).__name__, name, dir(type(self)), "d.", instead("Dataset", name))
+            except AttributeError as error:
+                clean(error)
+                raise
 
     # ---- what nodes say of themselves
 

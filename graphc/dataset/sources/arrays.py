@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from graphc.dataset.checks import names
-from graphc.dataset.core.rows import Rows
+from graphc.dataset.core.rows import Column, Rows, to_array
 from graphc.dataset.core.streams import Run, Stream
 from graphc.dataset.orders.samplers import BuiltinSampler, Order
 from graphc.dataset.sources.source import MappableDataset, chosen_sampler
@@ -17,9 +18,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class ArrayDataset(MappableDataset):
-    """Columns that lie in memory, one array each."""
+    """Columns that lie in memory, one array each, or one for each sample."""
 
-    def __init__(self, columns: dict[str, Array], workers_: int | None, sampler: BuiltinSampler) -> None:
+    def __init__(self, columns: Mapping[str, Column], workers_: int | None, sampler: BuiltinSampler) -> None:
         super().__init__(list(columns), workers_, sampler)
         self._arrays = list(columns.values())
 
@@ -27,14 +28,15 @@ class ArrayDataset(MappableDataset):
         return len(self._arrays[0])
 
     def labels(self, column: str) -> Array:
-        return self._arrays[self._columns.index(column)] if column in self._columns else super().labels(column)
+        held = self._arrays[self._columns.index(column)] if column in self._columns else None
+        return held if isinstance(held, np.ndarray) else super().labels(column)
 
     def open(self, run: Run) -> Stream:
         return _ArrayStream(self._arrays, self.order(run.seed))
 
 
 class _ArrayStream(Stream):
-    def __init__(self, arrays: list[Array], order: Order) -> None:
+    def __init__(self, arrays: Sequence[Column], order: Order) -> None:
         self._arrays, self._order = arrays, order
 
     def begin(self) -> None:
@@ -48,7 +50,9 @@ class _ArrayStream(Stream):
         if last - first + 1 == len(chosen) and bool((np.diff(chosen) == 1).all()):
             columns: list[Any] = [a[first : last + 1].copy() for a in self._arrays]
         else:
-            columns = [a.take(chosen, axis=0) for a in self._arrays]
+            columns = [
+                a.take(chosen, axis=0) if isinstance(a, np.ndarray) else [a[i] for i in chosen] for a in self._arrays
+            ]
         return Rows(len(chosen), columns, chosen)
 
     def skip(self, count: int) -> int:
@@ -61,7 +65,8 @@ class _ArrayStream(Stream):
 class NumpySlicesDataset(ArrayDataset):
     """Slices along the first axis of arrays.
 
-    data: one array or list, a tuple of several (a column each), or a dict {column: array}. column_names: "column_0", ... or the
+    data: one array or list, a tuple of several (a column each), or a dict {column: array}; of a list whose items differ in
+    length samples do, too (padded_batch). column_names: "column_0", ... or the
     dict's keys by default. num_samples, shuffle (True by default), sampler, num_shards and shard_id: which slices, in which
     order. num_parallel_workers: has no effect on arrays, which are gathered a batch at a time. ArgumentValueError for arrays of
     different lengths.
@@ -110,8 +115,12 @@ class NumpySlicesDataset(ArrayDataset):
         super().__init__(columns, num_parallel_workers, chosen)
 
 
-def _array(name: str, value: Any) -> Array:
-    array = np.asarray(value.asnumpy() if hasattr(value, "asnumpy") else value)
+def _array(name: str, value: Any) -> Column:
+    """A column: one array, or, of a list whose items differ in length, one for each."""
+    try:
+        array = np.asarray(value.asnumpy() if hasattr(value, "asnumpy") else value)
+    except ValueError:
+        return [to_array(item) for item in value]
     if array.ndim == 0 or array.dtype.kind not in "biufUSV":
         raise ArgumentTypeError(
             f"NumpySlicesDataset: column {name!r} must be an array of numbers or text with an axis, got "

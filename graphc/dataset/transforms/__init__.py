@@ -1,5 +1,7 @@
 """Transforms for `map` (MindSpore: mindspore.dataset.transforms); those of images are in graphc.dataset.vision."""
 
+from typing import TYPE_CHECKING, Any
+
 from graphc.dataset.transforms.arrays import (
     Concatenate,
     Duplicate,
@@ -12,8 +14,19 @@ from graphc.dataset.transforms.arrays import (
     Unique,
 )
 from graphc.dataset.transforms.compositions import Compose, RandomApply, RandomChoice, RandomOrder
+from graphc.frames import clean
+from graphc.suggest import no_member
 
 __all__ = [
     "Compose", "Concatenate", "Duplicate", "Fill", "Mask", "OneHot", "PadEnd", "RandomApply", "RandomChoice", "RandomOrder",
     "Relational", "TypeCast", "Unique",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:  # For type checkers the module has its names and no others.
+
+    def __getattr__(name: str) -> Any:
+        try:
+            no_member("graphc.dataset.transforms", name, __all__)
+        except (AttributeError, ImportError) as error:
+            clean(error)
+            raise

@@ -1,5 +1,7 @@
 """Transforms of images, over NumPy and Pillow (MindSpore: mindspore.dataset.vision). Pillow comes with graphc[vision]."""
 
+from typing import TYPE_CHECKING, Any
+
 from graphc.dataset.vision.affine import RandomAffine
 from graphc.dataset.vision.base import Border, Inter
 from graphc.dataset.vision.coding import Decode, ToPIL
@@ -26,6 +28,8 @@ from graphc.dataset.vision.tones import (
     RandomSharpness,
     RandomSolarize,
 )
+from graphc.frames import clean
+from graphc.suggest import no_member
 
 __all__ = [
     "HWC2CHW",
@@ -59,3 +63,12 @@ __all__ = [
     "ToPIL",
     "ToTensor",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:  # For type checkers the module has its names and no others.
+
+    def __getattr__(name: str) -> Any:
+        try:
+            no_member("graphc.dataset.vision", name, __all__)
+        except (AttributeError, ImportError) as error:
+            clean(error)
+            raise

@@ -280,10 +280,12 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
         return ""
 
     def __repr__(self) -> str:
-        lines = [f"({n}): {r}" for n, c in self._cells.items() for r in [repr(c).replace("\n", "\n  ")]]
-        if not lines:
-            return f"{type(self).__name__}({self.extend_repr()})"
-        return f"{type(self).__name__}({self.extend_repr()}\n  " + "\n  ".join(lines) + "\n)"
+        own = self.extend_repr()
+        if not self._cells and "\n" not in own:
+            return f"{type(self).__name__}({own})"
+        below = [f"({name}): {cell!r}" for name, cell in self._cells.items()]
+        lines = [line.replace("\n", "\n  ") for line in (*([own] if own else []), *below)]
+        return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
 
 
 __all__ = ["Cell"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Self, TypeVar, cast
 
@@ -108,9 +109,9 @@ class Structure(Generic[Child]):
         """The child cells."""
         return self._cells.values()
 
-    def name_cells(self) -> dict[str, Child]:
+    def name_cells(self) -> OrderedDict[str, Child]:
         """The child cells by attribute name."""
-        return dict(self._cells)
+        return OrderedDict(self._cells)
 
     def cells_and_names(self, cells: set[Any] | None = None, name_prefix: str = "") -> Iterator[tuple[str, Child]]:
         """This cell and all below it with their paths behind the prefix, each once; those of the set `cells` are left out,
@@ -182,9 +183,9 @@ class Structure(Generic[Child]):
         """The parameters without `requires_grad`."""
         return [p for p in self.get_parameters(recurse) if not p.requires_grad]
 
-    def parameters_dict(self, recurse: bool = True) -> dict[str, Parameter]:
+    def parameters_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter]:
         """The parameters by name."""
-        return {p.name: p for p in self.get_parameters(recurse)}
+        return OrderedDict((p.name, p) for p in self.get_parameters(recurse))
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
         """Name every parameter `prefix` + its path from this cell."""

@@ -32,8 +32,8 @@ class Orthogonal(Initializer):
 
     def values(self, shape: Shape) -> Array:
         rows, columns = _matrix("Orthogonal", shape)
-        drawn = normal((max(rows, columns), min(rows, columns)), 0.0, 1.0)
-        q, r = np.linalg.qr(drawn)
+        drawn = normal((rows, columns), 0.0, 1.0)
+        q, r = np.linalg.qr(drawn.T if rows < columns else drawn)
         q = q * np.sign(np.diag(r))
         return self.gain * (q.T if rows < columns else q).reshape(shape)
 

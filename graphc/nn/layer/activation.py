@@ -12,7 +12,7 @@ from graphc.nn.initializer.distributions import Constant
 from graphc.nn.initializer.make import initializer
 from graphc.nn.layer.inner import Inner
 from graphc.ops.tensor.parameter import Parameter
-from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 def _plain(name: str, function: Callable[[Any], Tensor], inner: str = "", make: Any = None) -> type[Cell]:
@@ -145,7 +145,7 @@ class RReLU(Cell):
 
 
 class PReLU(Cell):
-    """x if x >= 0, else weight x, with a trainable weight for all channels or one for each (axis 1).
+    """x if x >= 0, else w x, with a trainable w for all channels or one for each (axis 1).
 
     w: a number, or a list or 1-d Tensor of `channel` numbers. Raises ArgumentTypeError or ArgumentValueError.
     """
@@ -160,19 +160,24 @@ class PReLU(Cell):
                 raise checks.wrong_value("PReLU", "w", f"{size} numbers, as channel is {size}", w.shape)
         else:
             w = initializer(Constant(checks.real("PReLU", "w", w)), size)
-        self.weight = Parameter(w, name="weight")
+        self.w = Parameter(w, name="a")
 
     def construct(self, x: Any) -> Tensor:
-        return ops.prelu(x, self.weight)
+        x = as_tensor(x, "PReLU: x")
+        return ops.prelu(x, ops.cast(self.w, x.dtype))
 
 
-class PReLUExt(PReLU):
+class PReLUExt(Cell):
     """PReLU with other names (MindSpore: nn.PReLUExt): num_parameters weights that start as init, of a dtype."""
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, dtype: Any = None) -> None:
+        super().__init__()
         size = checks.integer("PReLUExt", "num_parameters", num_parameters)
         start = Constant(checks.real("PReLUExt", "init", init))
-        super().__init__(size, initializer(start, (size,), dtype or "float32"))
+        self.weight = Parameter(initializer(start, (size,), dtype or "float32"), name="weight")
+
+    def construct(self, x: Any) -> Tensor:
+        return ops.prelu(x, self.weight)
 
 
 class Softplus(Cell):

@@ -18,6 +18,13 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
+def described(layer: Any) -> str:
+    """What `repr` of a convolution shows, in MindSpore's words."""
+    shown = ("kernel_size", "stride", "pad_mode", "padding", "dilation", "group", "has_bias")
+    channels = f"input_channels={layer.in_channels}, output_channels={layer.out_channels}"
+    return ", ".join((channels, *(f"{name}={getattr(layer, name)}" for name in shown)))
+
+
 class _Conv(Cell):
     """What convolutions of images and of sequences share. Sequences are images of one row."""
 
@@ -92,9 +99,7 @@ class _Conv(Cell):
             raise input_dtype_error(owner, x, self.weight)
 
     def extend_repr(self) -> str:
-        shown = ("in_channels", "out_channels", "kernel_size", "stride", "pad_mode", "padding", "dilation", "has_bias")
-        text = ", ".join(f"{name}={getattr(self, name)}" for name in shown)
-        return text if self.group == 1 else f"{text}, group={self.group}"
+        return described(self)
 
 
 class Conv2d(_Conv):

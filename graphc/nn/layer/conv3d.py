@@ -11,6 +11,7 @@ from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import HeUniform, Uniform, fans
 from graphc.nn.initializer.make import initializer
+from graphc.nn.layer.conv import described
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -87,6 +88,9 @@ class Conv3d(Cell):
             x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group
         )
 
+    def extend_repr(self) -> str:
+        return described(self)
+
 
 class Conv3dTranspose(Cell):
     """Transposed convolution of volumes (MindSpore: nn.Conv3dTranspose).
@@ -152,6 +156,9 @@ class Conv3dTranspose(Cell):
         steps = (self.stride, self.dilation, self.group, self.output_padding)
         y = ops.conv3d_transpose(x, self.weight, self.pad_mode, self.padding, *steps)
         return y if self.bias is None else y + ops.reshape(self.bias, (1, -1, 1, 1, 1))
+
+    def extend_repr(self) -> str:
+        return described(self)
 
 
 __all__ = [

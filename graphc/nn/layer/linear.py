@@ -93,7 +93,7 @@ class Dense(Cell):
             raise input_dtype_error(type(self).__name__, x, self.weight)
 
     def extend_repr(self) -> str:
-        return f"in_channels={self.in_channels}, out_channels={self.out_channels}, has_bias={self.has_bias}"
+        return f"input_channels={self.in_channels}, output_channels={self.out_channels}, has_bias={self.has_bias}"
 
 
 class Linear(Dense):
@@ -157,6 +157,10 @@ class BiDense(Cell):
         y = ops.reduce_sum(half * ops.expand_dims(b, 1), 2)
         y = y if self.bias is None else ops.bias_add(y, self.bias)
         return ops.reshape(y, (*input1.shape[:-1], self.out_channels))
+
+    def extend_repr(self) -> str:
+        channels = f"in1_channels={self.in1_channels}, in2_channels={self.in2_channels}"
+        return f"{channels}, output_channels={self.out_channels}, has_bias={self.has_bias}"
 
 
 class Identity(Cell):

@@ -28,6 +28,7 @@ class _BatchNorm(Cell):
 
     _ranks: tuple[int, ...] = ()
     _expected = ""
+    _owner: str | None = None
 
     def __init__(
         self,
@@ -44,7 +45,7 @@ class _BatchNorm(Cell):
         dtype: Any = "float32",
     ) -> None:
         super().__init__()
-        owner = type(self).__name__
+        owner = self._named()
         self.num_features = checks.integer(owner, "num_features", num_features)
         self.eps = checks.real(owner, "eps", eps, least=0)
         self.momentum = checks.real(owner, "momentum", momentum)
@@ -71,8 +72,12 @@ class _BatchNorm(Cell):
         self.gamma = Parameter(made["gamma"], name="gamma", requires_grad=self.affine)
         self.beta = Parameter(made["beta"], name="beta", requires_grad=self.affine)
 
+    def _named(self) -> str:
+        """What errors call the layer."""
+        return self._owner or type(self).__name__
+
     def construct(self, x: Any) -> Tensor:
-        owner = type(self).__name__
+        owner = self._named()
         x = as_tensor(x, f"{owner}: x")
         if x.ndim not in self._ranks:
             raise ShapeError(
@@ -105,9 +110,46 @@ class BatchNorm2d(_BatchNorm):
     _ranks, _expected = (4,), "4: [N, channels, H, W]"
 
 
-class BatchNorm3d(_BatchNorm):
-    __doc__ = f"Of volumes x [N, C, D, H, W]: {_BatchNorm.__doc__}"
-    _ranks, _expected = (5,), "5: [N, channels, D, H, W]"
+class _OfPlanes(BatchNorm2d):
+    """What BatchNorm3d holds: errors name that."""
+
+    _owner = "BatchNorm3d"
+
+
+class BatchNorm3d(Cell):
+    __doc__ = (
+        "Of volumes x [N, C, D, H, W], by a BatchNorm2d named bn2d, under which the parameters stand, as in MindSpore:"
+        f" {_BatchNorm.__doc__}"
+    )
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.9,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        moving_mean_init: Any = "zeros",
+        moving_var_init: Any = "ones",
+        use_batch_statistics: bool | None = None,
+        dtype: Any = "float32",
+    ) -> None:
+        super().__init__()
+        inits = (gamma_init, beta_init, moving_mean_init, moving_var_init)
+        self.bn2d = _OfPlanes(num_features, eps, momentum, affine, *inits, use_batch_statistics, dtype=dtype)
+
+    def construct(self, x: Any) -> Tensor:
+        x = as_tensor(x, "BatchNorm3d: x")
+        if x.ndim != 5:
+            raise ShapeError(
+                f"BatchNorm3d: x has {x.ndim} axes, expected 5: [N, channels, D, H, W]",
+                loc=user_loc(),
+                details=[f"x: {x.tensor_type}"],
+            )
+        n, c, d, h, w = x.shape
+        y: Tensor = ops.reshape(self.bn2d(ops.reshape(x, (n, c, d * h, w))), x.shape)
+        return y
 
 
 class SyncBatchNorm(_BatchNorm):
@@ -122,7 +164,8 @@ class SyncBatchNorm(_BatchNorm):
 class _InstanceNorm(Cell):
     """Each channel of each sample standardized, times gamma plus beta per channel (Ulyanov et al., 2016).
 
-    Parameters, each [num_features]: gamma, beta (trainable if affine). Raises ArgumentTypeError or ArgumentValueError for
+    Parameters, each [num_features]: gamma, beta (trainable if affine), and mean, variance, which stand in MindSpore's
+    checkpoints: nothing reads them, and they keep their values. Raises ArgumentTypeError or ArgumentValueError for
     arguments, ShapeError for an x of another rank or other channels.
     """
 
@@ -146,6 +189,8 @@ class _InstanceNorm(Cell):
         if not 0 <= momentum <= 1:
             raise checks.wrong_value(owner, "momentum", "in [0, 1]", momentum)
         self.affine = checks.boolean(owner, "affine", affine)
+        self.moving_mean = Parameter(initializer("zeros", num_features, dtype), name="mean", requires_grad=False)
+        self.moving_variance = Parameter(initializer("ones", num_features, dtype), name="variance", requires_grad=False)
         self.gamma = Parameter(initializer(gamma_init, num_features, dtype), name="gamma", requires_grad=affine)
         self.beta = Parameter(initializer(beta_init, num_features, dtype), name="beta", requires_grad=affine)
 
@@ -157,6 +202,9 @@ class _InstanceNorm(Cell):
                 loc=user_loc(),
             )
         return ops.group_norm(x, self.num_features, self.gamma, self.beta, self.eps)
+
+    def extend_repr(self) -> str:
+        return f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}"
 
 
 class InstanceNorm1d(_InstanceNorm):

@@ -74,6 +74,8 @@ class _RecurrentCell(Cell):
         self.hidden_size = checks.integer(owner, "hidden_size", hidden_size)
         self.has_bias = checks.boolean(owner, "has_bias", has_bias)
         init, rows = Uniform(1 / math.sqrt(hidden_size)), self._gates * hidden_size
+        # MindSpore draws all weights twice, and keeps the second: a seed gives its numbers only behind those of the first.
+        np.random.standard_normal(rows * (input_size + hidden_size + 2 * has_bias))
         self.weight_ih = Parameter(initializer(init, (rows, input_size), dtype), name="weight_ih")
         self.weight_hh = Parameter(initializer(init, (rows, hidden_size), dtype), name="weight_hh")
         self.bias_ih: Parameter | None = None
@@ -157,15 +159,21 @@ class _Recurrent(Cell):
         if not 0 <= dropout < 1:
             raise checks.wrong_value(owner, "dropout", "in [0, 1)", dropout)
         self.drop = Dropout(p=float(dropout))
-        init, rows = Uniform(1 / math.sqrt(hidden_size)), self._gates * hidden_size
-        wide = hidden_size * (2 if bidirectional else 1)
-        for name in ("weight_ih", "weight_hh", *(("bias_ih", "bias_hh") if has_bias else ())):
-            for layer in range(num_layers):
-                columns = {"weight_ih": input_size if layer == 0 else wide, "weight_hh": hidden_size}.get(name)
-                shape = (rows,) if columns is None else (rows, columns)
-                for suffix in self._suffixes(layer):
-                    made = Parameter(initializer(init, shape, dtype), name=f"{name}{suffix}")
-                    setattr(self, f"{name}{suffix}", made)
+        names = ("weight_ih", "weight_hh", *(("bias_ih", "bias_hh") if has_bias else ()))
+        suffixes = [(layer, suffix) for layer in range(num_layers) for suffix in self._suffixes(layer)]
+        # Drawn layer by layer from NumPy's generator itself, as MindSpore does, which has them by kind all the same.
+        drawn = {name + suffix: self._drawn(name, layer) for layer, suffix in suffixes for name in names}
+        for name in names:
+            for _, suffix in suffixes:
+                made = Parameter(Tensor(drawn[name + suffix], dtype), name=name + suffix)
+                setattr(self, name + suffix, made)
+
+    def _drawn(self, name: str, layer: int) -> Any:
+        """float32 initial values of one parameter of a layer."""
+        rows, bound = self._gates * self.hidden_size, 1 / math.sqrt(self.hidden_size)
+        below = self.input_size if layer == 0 else self.hidden_size * (2 if self.bidirectional else 1)
+        columns = {"weight_ih": (below,), "weight_hh": (self.hidden_size,)}.get(name, ())
+        return np.random.uniform(-bound, bound, (rows, *columns)).astype(np.float32)
 
     def _suffixes(self, layer: int) -> tuple[str, ...]:
         return (f"_l{layer}", f"_l{layer}_reverse") if self.bidirectional else (f"_l{layer}",)

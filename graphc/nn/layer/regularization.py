@@ -148,7 +148,7 @@ class L1Regularizer(Cell):
         self.scale = checks.real("L1Regularizer", "scale", scale, above=0)
 
     def construct(self, weights: Any) -> Tensor:
-        return ops.reduce_sum(ops.abs(weights)) * self.scale
+        return ops.reduce_sum(ops.abs(weights)) * Tensor(self.scale, "float32")
 
 
 __all__ = ["Dropout", "Dropout1d", "Dropout2d", "Dropout2dExt", "Dropout3d", "DropoutExt", "L1Regularizer"]

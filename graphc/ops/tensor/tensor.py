@@ -284,11 +284,16 @@ class Tensor(Operators, Methods):
         return bool(self._array.item())
 
     def __repr__(self) -> str:
+        if self.open_shape is not None:
+            sizes = [-1 if size is None else size for size in self.open_shape]
+            return f"Tensor(shape={sizes}, dtype={BY_NAME[self.open_dtype]}, value= )"
         if self._array is None:
             return f"<traced {self.tensor_type}>"
         return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={value_text(self._array)})"
 
     def __str__(self) -> str:
+        if self.open_shape is not None:
+            return repr(self)
         if self._array is None or self._is_state():
             say_type()
         return repr(self) if self._array is None else str(self._array)

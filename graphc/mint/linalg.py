@@ -1,0 +1,42 @@
+"""Norms, the inverse and the QR decomposition (MindSpore: mindspore.mint.linalg)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphc import ops
+from graphc.ops.tensor.tensor import Tensor
+
+
+def inv(input: Tensor) -> Tensor:
+    """The inverses of square matrices [..., n, n]."""
+    return ops.inverse(input)
+
+
+def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """(sum of |x|**ord)**(1 / ord) along axes, by default over all elements; inf and -inf the greatest and least, 0 how many
+    are not zero.
+    """
+    return ops.vector_norm(x, ord, dim, keepdim, dtype=dtype)
+
+
+def matrix_norm(
+    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """The norm of matrices in two axes: "fro", "nuc", and 1, -1, 2, -2, inf or -inf."""
+    return ops.matrix_norm(A, ord, dim, keepdim, dtype=dtype)
+
+
+def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """`vector_norm` for one axis, and of all elements without ord and dim; `matrix_norm` for two."""
+    return ops.norm(A, ord, dim, keepdim, dtype=dtype)
+
+
+def qr(A: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
+    """(Q, R), Q orthogonal and R upper triangular, whose product is A; mode "complete" makes Q square, "r" leaves it empty."""
+    if mode == "r":
+        return ops.zeros((0,), A.dtype), ops.qr(A)[1]
+    return ops.qr(A, mode)
+
+
+__all__ = ["inv", "matrix_norm", "norm", "qr", "vector_norm"]
