@@ -20,6 +20,8 @@ from graphc_codegen.kernels.gemm.plan import VECTORS, Side, domain, item_size
 from graphc_codegen.kernels.microkernel import Segment, contiguous, registers, splat_tile
 from graphc_codegen.writer import Writer
 
+#: Terms of products of which C is most, and bytes that stay in the second cache beside other ones.
+_SHORT, _NEAR = 128, 1 << 18
 #: Elements of a line of each matrix's memory.
 _LINE = 64
 
@@ -72,7 +74,7 @@ class Panels:
 
     def __init__(self, w: Writer, p: Params, finish: epilogue.Finish | None) -> None:
         self.w, self.p, self.finish = w, p, finish
-        self.depth, self.rows, self.columns, some = p["panels"]
+        (self.depth, self.rows, self.columns, some), size = p["panels"], item_size(p)
         self.tall, self.wide = tile_rows(min(self.rows, some), registers(w.floats) // VECTORS), VECTORS * w.lanes
         self.lead = -(-self.tall // 4) * 4
         #: Tiles of all rows of a block, and of those that are copied at a time.
@@ -84,12 +86,13 @@ class Panels:
         #: Elements of a tile of A and of a strip of B.
         full = -(-self.depth // TOGETHER) * TOGETHER
         self.tile, self.strip = self.lead * full + spare(w), self.wide * full + 2 * LINE
+        #: Whether tiles of the same rows follow each other: where C is most of what is moved, and the part of B stays near.
+        self.by_rows = self.single and self.depth <= _SHORT and size * self.columns * self.depth <= _NEAR
         #: Whether a part is too long for one sum, the turns of one, and what the sums are made of.
         self.blocks = "block" in p
         self.turns = min(-(-int(p.get("block", full)) // TOGETHER) * TOGETHER, full)
         self.type = "double" if self.blocks else w.element
         # In a thread's memory, counted in bytes.
-        size = item_size(p)
         self.item = 8 if self.blocks else size
         self.at_b = _full(size * self.some * self.tile)
         self.at_zeros = self.at_b + _full(size * strips * self.strip)
@@ -123,10 +126,13 @@ class Panels:
                 block = _Block(w.add(i, begin), j, left, width, tiles, strips, w.mul(r, self.some))
                 pack(w, x.a, (block.i, z), count, Tiles(m.a, tiles, self.tall, self.lead, self.tile))
 
-                def strip(s: str, _: list[str]) -> None:
-                    w.loop(tiles, lambda t, _: self._tile(x, m, block, (t, s), _Part(z, count, last)))
+                def tile(t: str, s: str) -> None:
+                    self._tile(x, m, block, (t, s), _Part(z, count, last))
 
-                w.loop(strips, strip)
+                if self.by_rows:
+                    w.loop(tiles, lambda t, _: w.loop(strips, lambda s, _: tile(t, s)) and None)
+                else:
+                    w.loop(strips, lambda s, _: w.loop(tiles, lambda t, _: tile(t, s)) and None)
 
             if self.some >= self.tiles:
                 rows(0)

@@ -14,8 +14,8 @@ from graphc_codegen.kernels.microkernel import blocks, registers, strip_kinds
 VECTORS = 2
 #: Most elements of a panel: 64 KiB of stack.
 _PANEL = 1 << 14
-#: The fewest elements between vectors whose multiples fall into few sets of the first cache: 512 bytes.
-_ALIAS = 128
+#: The fewest bytes between vectors whose multiples fall into few sets of the first cache.
+_ALIAS = 512
 #: Parameters with which something is to be done with vectors as they are stored.
 FINISHES = {"epilogue", "marks"}
 
@@ -100,19 +100,21 @@ def steps(p: Params) -> tuple[tuple[int, int], tuple[int, int]]:
 
 class _Costs(NamedTuple):
     """In cycles with one multiply-add of vectors each: how many run at once at the least, to begin and store a tile, to
-    sum up the lanes of a vector, to transpose one, to fetch and copy one; and the factor for vectors that alias.
+    sum up the lanes of a vector, to transpose one on its way to a panel or to C, to fetch and copy one; and the factor for
+    vectors that alias.
     """
 
     latency: int
     tile: float
     total: float
     move: float
+    turn: float
     copy: float
     alias: float
 
 
 #: For vectors of at least 16 lanes, and for shorter ones.
-_WIDE, _NARROW = _Costs(8, 30, 1.3, 7, 30, 1.0), _Costs(8, 30, 10, 5, 30, 1.12)
+_WIDE, _NARROW = _Costs(8, 30, 1.3, 7, 7, 30, 1.0), _Costs(8, 30, 10, 4, 12, 4, 1.2)
 
 
 def choose(p: Params, lanes: int) -> Way:
@@ -142,20 +144,20 @@ def _cycles(p: Params, lanes: int, way: Way) -> float:
     rows, columns = (n, m) if way.swaps else (m, n)
     along, deep = steps(p)[0 if way.swaps else 1]
     into_panel = costs.copy if along == 1 else costs.move
-    slower = costs.alias if aliases(deep) and not way.packs else 1.0
+    slower = costs.alias if aliases(deep * item_size(p)) and not way.packs else 1.0
     total = 0.0
     for _, count, _, widths in strip_kinds(columns, lanes, VECTORS):
         wide = len(widths)
         for _, times, size in blocks(rows, registers(lanes * item_size(p) // 4) // wide):
             tile = slower * k * max(size * wide, costs.latency) + costs.tile + after * size * wide
-            total += count * times * (tile + (costs.move * size * wide if way.swaps else 0))
+            total += count * times * (tile + (costs.turn * size * wide if way.swaps else 0))
         total += count * k * wide * into_panel if way.packs else 0
     return total
 
 
 def aliases(step: int) -> bool:
-    """Whether vectors so many elements apart push each other out of the first cache."""
-    return step > _ALIAS and step % _ALIAS == 0
+    """Whether vectors so many bytes apart push each other out of the first cache."""
+    return step >= _ALIAS and step % _ALIAS == 0
 
 
 def dot_sizes(lanes: int, item: int) -> tuple[int, int]:

@@ -213,7 +213,7 @@ def _splat(w: Writer, x: _Product, panel: str) -> None:
     low = not panel and x.lanes == 1 and x.scalars.size <= _LOW
     # Tiles of few rows read long pieces of the rows of V, so that memory is as fast as it can be.
     kinds = strip_kinds(x.vectors.size, w.lanes, widest(w.floats, x.scalars.size) if low else VECTORS)
-    if not panel and x.lanes == 1 and _by_rows(x):
+    if not panel and x.lanes == 1 and _by_rows(x, 4 * w.floats // w.lanes):
         _tiles_by_rows(w, x, kinds)
         return
     v = x.vectors
@@ -226,10 +226,11 @@ def _splat(w: Writer, x: _Product, panel: str) -> None:
             _tiles(w, x, kind)
 
 
-def _by_rows(x: _Product) -> bool:
+def _by_rows(x: _Product, item: int) -> bool:
     """Whether to go along the rows of C: where these come from far away, but all vectors stay near."""
     v = x.vectors
-    return 4 * x.scalars.size * v.size >= _LARGE and 4 * x.k * v.size < _LARGE and not aliases(v.deep)
+    large, small = item * x.scalars.size * v.size, item * x.k * v.size
+    return large >= _LARGE > small and not aliases(v.deep * item)
 
 
 def _packed(w: Writer, x: _Product, kind: Kind, panel: str) -> None:
