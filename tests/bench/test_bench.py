@@ -84,6 +84,13 @@ def test_ratios_and_medians(bench):
     assert report.against_best({"graphc": {"step": [1.0]}}) == ""
 
 
+def test_distances_are_reported(bench):
+    report = bench("report")
+    (line,) = report._distance_lines(report.Results(distances=[90.0, None, 380.4, 110.0]))
+    assert line.endswith("took 90 to 380 ns from one CPU to another, in the median 110.")
+    assert report._distance_lines(report.Results(distances=[None])) == []
+
+
 def test_different_losses_are_reported(bench):
     disagreeing = bench("report").disagreeing
     assert disagreeing({"a": {"loss": [1.0]}, "b": {"loss": [1.0001]}}) == ""
