@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from graphc.lower.cost import NEAR, Cost, best_threads, is_shared, nanoseconds, stepped
 from graphc.lower.rewrite import Context, Layout, Statements
-from graphc.lower.statements import operands, turns
-from graphc_codegen.program import Call, For, If, Stmt, exchanges, is_custom
+from graphc.lower.statements import operands, params_of, turns
+from graphc_codegen.program import Call, For, If, Stmt, exchanges, is_custom, written
 
 
 class _Touch(NamedTuple):
@@ -101,10 +101,12 @@ def share_calls(body: Statements, context: Context) -> Statements:
     """
     layout = context.placed()
     sizes, nbytes = {b.id: b.size for b in layout.buffers}, {b.id: b.nbytes for b in layout.buffers}
+    # What products copy is each thread's own.
+    own = {c.args[-written(c.kernel)] for c, _ in turns(body) if "panels" in params_of(c)}
 
     def cost(call: Call, times: int) -> Cost:
         alone = nanoseconds(call.kernel, [sizes[b] for b in call.args])
-        return Cost(call.kernel, alone, sum(nbytes[b] for b in call.args), times)
+        return Cost(call.kernel, alone, sum(nbytes[b] for b in call.args if b not in own), times)
 
     most, distance = context.most_threads, NEAR
     costs = [cost(*turn) for turn in turns(body)] if most > 1 else []
