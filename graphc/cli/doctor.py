@@ -90,4 +90,6 @@ def _distance_text(cpu: dict[str, Any]) -> str:
     nanoseconds = cpu.get("distance_ns")
     if nanoseconds is not None:
         return f"a line of the cache takes {nanoseconds:.0f} ns from one core to another"
-    return str(cpu.get("distance_error", "one core" if cpu["cores"] < 2 else "not known: no two threads ran at the same time"))
+    return str(
+        cpu.get("distance_error", "one core" if cpu["cores"] < 2 else "not known: no two threads ran at the same time")
+    )

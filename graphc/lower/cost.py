@@ -74,7 +74,7 @@ def is_shared(kernel: Kernel, alone: float, threads: int, distance: float = NEAR
 
 
 def best_threads(calls: Sequence[Cost], most: int, distance: float = NEAR) -> int:
-    """The number of threads up to `most`, on processors so many nanoseconds apart, with the least estimated time for all calls."""
+    """The number of threads up to `most`, on processors so many nanoseconds apart, with the least estimated time."""
 
     def time(threads: int) -> float:
         total = _DISPATCH if threads > 1 else 0.0

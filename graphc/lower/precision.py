@@ -41,8 +41,8 @@ def kernel(name: str, params: dict[str, Any]) -> NamedKernel:
 
 
 def in_parts(block: int, terms: int) -> int:
-    """The block of a matrix product whose terms are added up in parts of some hundred, which are added up in turn: 0 where that is
-    exact enough.
+    """The block of a matrix product whose terms are added up in parts of some hundred, and these in turn: 0 where that is exact
+    enough.
     """
     return block if terms > _LONG_MATRIX else 0
 

@@ -65,7 +65,7 @@ def _item(p: Mapping[str, Any]) -> int:
 
 
 def _panels(p: Mapping[str, Any], threads: int) -> tuple[tuple[int, int, int, int], int]:
-    """Terms, rows and columns of a part, how many rows of A are copied at a time, and the elements of memory that a thread needs."""
+    """Terms, rows and columns of a part, how many rows of A are copied at a time, and the elements of memory of a thread."""
     m, n, k, item = *(int(p[name]) for name in "mnk"), _item(p)
     depth = _even(k, _DEPTH, 8)
     rows, columns = _even(m, _ROWS // item, 1), _even(n, _COLUMNS // item, _WIDE)

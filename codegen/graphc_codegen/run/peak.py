@@ -80,8 +80,8 @@ def measure_peak(threads: int, cache_dir: Path | None) -> Peak:
 
 
 def measure_distance(cache_dir: Path | None, seconds: float = _SECONDS) -> float | None:
-    """Nanoseconds that a line of the cache takes from one processor to another, the first two that this process may use: the least
-    of a few measurements, some milliseconds in all where these have nothing else to do. No measurement begins after `seconds`;
+    """Nanoseconds that a line of the cache takes from one processor to another, the first two that this process may use: the
+    least of a few measurements, some milliseconds in all where these have nothing else to do. No measurement begins after `seconds`;
     None if until then no two threads ran at the same time.
     """
     clock, ping = Clock(cache_dir), _native(cache_dir).function(_PING, words=5)

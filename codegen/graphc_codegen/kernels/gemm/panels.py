@@ -37,8 +37,8 @@ class Matrices(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """Some rows of a block of C: the first row and column, how many it has, how many tiles and strips these are, and the number of
-    its first tile in the block."""
+    """Some rows of a block of C: the first row and column, how many it has, how many tiles and strips these are, and the
+    number of its first tile in the block."""
 
     i: str | int
     j: str | int
@@ -63,7 +63,7 @@ class _Part(NamedTuple):
     """A part of k: its first turn, how many it has, and an i1: whether it is the last one."""
 
     z: str
-    count: str | int
+    turns: str | int
     last: str
 
 
@@ -137,7 +137,9 @@ class Panels:
             if self.some >= self.tiles:
                 rows(0)
             else:
-                w.loop(w.divided(w.add(height, self.some * self.tall - 1), self.some * self.tall)[0], lambda r, _: rows(r))
+                w.loop(
+                    w.divided(w.add(height, self.some * self.tall - 1), self.some * self.tall)[0], lambda r, _: rows(r)
+                )
 
         w.loop(p["k"], part, step=self.depth)
 
@@ -155,7 +157,7 @@ class Panels:
             self._in_blocks(m, at, part, sums, fetch)
             w.when(part.last, lambda: self._finished(x, sums, block, t, s))
             return
-        acc = self._multiplied(m, at, 0, part.count, fetch)
+        acc = self._multiplied(m, at, 0, part.turns, fetch)
         if not self.single:
             first = w.op(f"icmp eq i64 {part.z}, 0")
             before = w.op(f"select i1 {first}, ptr {m.zeros}, ptr {sums}")
@@ -206,11 +208,9 @@ class Panels:
                 w.vstore(w.binary("fadd", w.vload(place, type=self.type), value, self.type), place, type=self.type)
 
         w.when(w.op(f"icmp eq i64 {part.z}, 0"), clear)
-        w.loop(part.count, lambda n, _: turns(n, w.smaller(self.turns, w.subtracted(part.count, n))), step=self.turns)
+        w.loop(part.turns, lambda n, _: turns(n, w.smaller(self.turns, w.subtracted(part.turns, n))), step=self.turns)
 
-    def _fetch(
-        self, x: Matrices, m: _Memory, block: _Block, at: tuple[str, str]
-    ) -> Callable[[str | int], None] | None:
+    def _fetch(self, x: Matrices, m: _Memory, block: _Block, at: tuple[str, str]) -> Callable[[str | int], None] | None:
         """Beside the turns of a tile its share of the next strip is fetched, and the sums of the next tile."""
         w, (t, s) = self.w, at
         wanted = []

@@ -16,6 +16,8 @@ VECTORS = 2
 _PANEL = 1 << 14
 #: The fewest bytes between vectors whose multiples fall into few sets of the first cache.
 _ALIAS = 512
+#: The most rows, or columns, with which a matrix of so many bytes is swept over.
+SWEPT_ROWS, _SWEPT = 4, 1 << 20
 #: Parameters with which something is to be done with vectors as they are stored.
 FINISHES = {"epilogue", "marks"}
 
@@ -41,11 +43,14 @@ class Side(NamedTuple):
 
 
 class Way(NamedTuple):
-    """How to compute a product: vectors are B's, or A's if it `swaps`; it `packs` them; or its lanes run along k."""
+    """How to compute a product: vectors are B's, or A's if it `swaps`; it `packs` them; or its lanes run along k; or it `sweeps`
+    over the rows of a large matrix.
+    """
 
     swaps: bool = False
     packs: bool = False
     dots: bool = False
+    sweeps: bool = False
 
 
 def views(p: Params) -> tuple[View, ...]:
@@ -119,6 +124,9 @@ _WIDE, _NARROW = _Costs(8, 30, 1.3, 7, 7, 30, 1.0), _Costs(8, 30, 10, 4, 12, 4, 
 
 def choose(p: Params, lanes: int) -> Way:
     """The way that takes the fewest cycles, roughly. A panel must not be too large for the stack."""
+    swept = _swept(p, lanes)
+    if swept is not None:
+        return swept
     fits = p["k"] * VECTORS * lanes <= _PANEL
     ways = [Way(packs=packs) for packs in (False, True) if (fits if packs else not p["tb"])]
     if p["ta"] and not p.keys() & FINISHES:
@@ -126,6 +134,17 @@ def choose(p: Params, lanes: int) -> Way:
     elif p["tb"] and lanes >= 4:
         ways.append(Way(dots=True))
     return min(ways, key=partial(_cycles, p, lanes))
+
+
+def _swept(p: Params, lanes: int) -> Way | None:
+    """The way to multiply a few rows by a matrix from memory whose rows are contiguous, or such a matrix by a column."""
+    m, n, k = int(p["m"]), int(p["n"]), int(p["k"])
+    if "triangle" in p or item_size(p) * k * max(m, n) < _SWEPT:
+        return None
+    if m <= SWEPT_ROWS and not p["tb"] and n >= lanes:
+        return Way(sweeps=True)
+    one = n == 1 and p["ta"] and m >= lanes and views(p)[2].lead == 1 and not p.keys() & FINISHES
+    return Way(swaps=True, sweeps=True) if one else None
 
 
 def _cycles(p: Params, lanes: int, way: Way) -> float:

@@ -21,7 +21,9 @@ SIZE = st.one_of(st.integers(1, 20), st.sampled_from([31, 32, 33, 48, 65, 97]))
 PARTS = [(4, 3, 32, 3), (7, 15, 32, 6), (16, 40, 64, 13), (16, 28, 64, 28), (128, 128, 128, 128)]
 
 
-def _params(m: int, n: int, k: int, ta: bool, tb: bool, panels: tuple[int, int, int, int], **more: Any) -> dict[str, Any]:
+def _params(
+    m: int, n: int, k: int, ta: bool, tb: bool, panels: tuple[int, int, int, int], **more: Any
+) -> dict[str, Any]:
     depth, rows, columns, _ = panels
     # Whatever the tiles are: room for whole ones of every machine.
     each = 2 * (rows + 16 + columns + 32) * (depth + 8) + 3 * (rows + 32) * (columns + 64) + 4096
@@ -117,7 +119,9 @@ def test_epilogue_and_marks(panels: tuple[int, int, int, int]) -> None:
 
 def test_parts_of_larger_matrices() -> None:
     whole, m, n, k = random(1, 60, 70), 33, 41, 29
-    params = _params(m, n, k, False, True, (8, 15, 32, 15), a=(4200, 72, 70), b=(4200, 5, 70), c=(4200, 143, 70), axes=())
+    params = _params(
+        m, n, k, False, True, (8, 15, 32, 15), a=(4200, 72, 70), b=(4200, 5, 70), c=(4200, 143, 70), axes=()
+    )
     a, b = whole[1 : 1 + m, 2 : 2 + k], whole[:n, 5 : 5 + k]
     before = random(3, 4200)
     want = before.copy()
