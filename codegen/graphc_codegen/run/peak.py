@@ -67,22 +67,25 @@ class Clock:
 def measure_peak(threads: int, cache_dir: Path | None) -> Peak:
     """Measure for so many threads; takes a few tenths of a second and 200 MB."""
     code, lanes = _native(cache_dir), host().lanes
-    # A factor of 1, so that nothing becomes a NaN; each thread has lines of the cache for itself to store to.
-    own = np.ones((threads, (_CHAINS + 2) * lanes), np.float32)
-    products = code.function(_PRODUCTS, words=2)
-    turns = _best(threads, lambda k: products(_TURNS, int(own[k].ctypes.data)))
     arrays = [np.ones(_FLOATS, np.float32) for _ in range(3)]
     stream, part = code.function(_STREAM, words=4), _FLOATS // threads // lanes * lanes
     pass_ = _best(threads, lambda k: stream(*(int(a.ctypes.data) + 4 * part * k for a in arrays), part))
-    return Peak(
-        threads * _TURNS * _CHAINS * lanes * 2 / turns / 1e9, threads * part * len(arrays) * 4 / pass_ / 1e9, threads
-    )
+    return Peak(measure_gflops(threads, cache_dir), threads * part * len(arrays) * 4 / pass_ / 1e9, threads)
+
+
+def measure_gflops(threads: int, cache_dir: Path | None) -> float:
+    """The first of these numbers; takes some milliseconds."""
+    products, lanes = _native(cache_dir).function(_PRODUCTS, words=2), host().lanes
+    # A factor of 1, so that nothing becomes a NaN; each thread has lines of the cache for itself to store to.
+    own = np.ones((threads, (_CHAINS + 2) * lanes), np.float32)
+    seconds = _best(threads, lambda k: products(_TURNS, int(own[k].ctypes.data)))
+    return threads * _TURNS * _CHAINS * lanes * 2 / seconds / 1e9
 
 
 def measure_distance(cache_dir: Path | None, seconds: float = _SECONDS) -> float | None:
     """Nanoseconds that a line of the cache takes from one processor to another, the first two that this process may use: the
-    least of a few measurements, some milliseconds in all where these have nothing else to do. No measurement begins after `seconds`;
-    None if until then no two threads ran at the same time.
+    least of a few measurements, some milliseconds in all where these have nothing else to do. No measurement begins after
+    `seconds`; None if until then no two threads ran at the same time.
     """
     clock, ping = Clock(cache_dir), _native(cache_dir).function(_PING, words=5)
     # The word and what each thread writes are on lines of their own, of which two may come together.

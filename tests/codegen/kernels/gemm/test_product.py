@@ -78,7 +78,7 @@ WAYS = {
     (66, 70, 512, False, True): (Way(dots=True), Way(packs=True)),
     (3, 10, 600, False, True): (Way(dots=True), Way(dots=True)),
     (40, 96, 530, False, True): (Way(dots=True), Way(packs=True)),
-    (41, 6, 33, True, False): (Way(swaps=True), Way(swaps=True)),
+    (41, 6, 33, True, False): (Way(swaps=True), Way()),
     (22, 61, 33, True, False): (Way(), Way()),
     (99, 48, 51, True, True): (Way(packs=True), Way(packs=True)),
     (48, 9, 1050, True, True): (Way(swaps=True), Way(swaps=True)),
