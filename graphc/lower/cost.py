@@ -22,8 +22,9 @@ _DISPATCH = 6000.0
 #: Nanoseconds that a line of the cache took from one processor to another where these figures were read off.
 NEAR = 100.0
 #: What a kernel touches costs a line's way, beyond that, once in so many bytes: a part of it is another thread's, and many lines
-#: are under way at once. From steps that took 1.5 to 2.2 times as long on the same machine when its processors were 370 ns apart.
-_CROSSING = 64 * 128
+#: are under way at once. From steps that took 1.5 to 2.2 times as long on the same machine when its processors were 370 ns apart;
+#: where the gain is in doubt, one thread is taken.
+_CROSSING = 64 * 96
 
 
 def weight(kernel: LoopKernel) -> int:
