@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from graphc import alike, context, passes, processes, watches
-from graphc.build import build, kernel_error, notes_of, refuse_gradients, too_large
+from graphc.build import build, distance, kernel_error, notes_of, refuse_gradients, too_large
 from graphc.debug import switches, threads
 from graphc.entry import Entry
 from graphc.errors import (
@@ -124,7 +124,13 @@ class CompiledStep(Shown):
         on = switches()
         with failing("lowering", locations=self._locations, outermost=True, deep=True):
             graph = watches.watched(self.graph)
-            self._lowered = lower(graph, canary=on.canary, profile=on.profile and on.jit, threads=threads())
+            self._lowered = lower(
+                graph,
+                canary=on.canary,
+                profile=on.profile and on.jit,
+                threads=threads(),
+                distance=None if on.threads else distance,
+            )
         lowered_at = time.perf_counter()
         program = self._lowered.program
         with failing("generating code", locations=self._locations, notes=notes_of(program), outermost=True, deep=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -52,12 +53,23 @@ def build(program: Program, *, checked: bool, locations: Mapping[int, Loc] = Map
         ) from error
 
 
+@cache
+def distance(seconds: float = 0.04) -> float | None:
+    """Nanoseconds that a line of the cache takes from one processor to another, measured when it is first asked for: that is some
+    milliseconds, or up to `seconds` on a busy machine. On virtual machines it changes, so nobody keeps it. None if two threads
+    never ran at the same time.
+    """
+    from graphc_codegen.run.peak import measure_distance
+
+    return measure_distance(object_cache(), seconds)
+
+
 def object_cache() -> Path | None:
     """The directory of the object cache; None where it is switched off."""
-    from graphc_codegen.object_code import cache
+    from graphc_codegen.object_code.cache import default_directory
 
     on = switches()
-    return None if not on.cache else on.cache_dir or cache.default_directory()
+    return None if not on.cache else on.cache_dir or default_directory()
 
 
 def notes_of(program: Program) -> Callable[[Any], str]:

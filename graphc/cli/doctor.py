@@ -1,4 +1,4 @@
-"""`graphc doctor`: versions, the processor, the switches and the cache, for a bug report."""
+"""`graphc doctor`: versions, the processor and how far its cores are apart, the switches and the cache, for a bug report."""
 
 from __future__ import annotations
 
@@ -42,7 +42,18 @@ def _cpu() -> dict[str, Any]:
     except ImportError as error:
         return about | {"error": f"llvmlite cannot be imported: {error}"}
     have = binding.get_host_cpu_features()
-    return about | {"name": binding.get_host_cpu_name(), "features": [f for f in _FEATURES if have.get(f)]}
+    about |= {"name": binding.get_host_cpu_name(), "features": [f for f in _FEATURES if have.get(f)]}
+    return about | _distance()
+
+
+def _distance() -> dict[str, Any]:
+    """Nanoseconds that a line of the cache takes from one core to another, None if there is but one or they are busy."""
+    try:
+        from graphc.build import distance
+
+        return {"distance_ns": None if cpus() < 2 else distance(1.0)}
+    except (ImportError, RuntimeError) as error:  # A CodegenError is one.
+        return {"distance_ns": None, "distance_error": str(error)}
 
 
 def _cache() -> dict[str, Any]:
@@ -65,6 +76,7 @@ def report_text(report: dict[str, Any]) -> str:
     lines += [f"{name:<12} {version or 'not installed'}" for name, version in report["packages"].items()]
     cpu, cache = report["cpu"], report["cache"]
     lines.append(f"{'cpu':<12} {cpu.get('name', cpu['machine'])}, {cpu['cores']} cores usable")
+    lines.append(f"{'distance':<12} {_distance_text(cpu)}")
     lines.append(f"{'features':<12} {cpu.get('error') or ' '.join(cpu['features']) or 'none of those that matter'}")
     lines.append(f"{'switches':<12} {', '.join(f'{k}={v}' for k, v in report['switches'].items())}")
     if cache["directory"] is None:
@@ -72,3 +84,12 @@ def report_text(report: dict[str, Any]) -> str:
     else:
         lines.append(f"{'cache':<12} {cache['directory']}: {cache['files']} files, {cache['bytes'] / 1e6:.1f} MB")
     return "\n".join(lines)
+
+
+def _distance_text(cpu: dict[str, Any]) -> str:
+    nanoseconds = cpu.get("distance_ns")
+    if nanoseconds is not None:
+        return f"a line of the cache takes {nanoseconds:.0f} ns from one core to another"
+    return str(
+        cpu.get("distance_error", "one core" if cpu["cores"] < 2 else "not known: no two threads ran at the same time")
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from graphc_codegen.program import SCALAR_OPS, ChainKernel, Instr, Kernel, LoopKernel, divisible, facts
 
@@ -18,6 +19,12 @@ _ADD, _TOUCH, _MULTIPLY_ADD, _ELEMENT, _TRANSFORM = 0.02, 0.04, 0.02, 0.3, 0.25
 _MEET, _MEET_EACH = 300.0, 60.0
 #: Nanoseconds to hand a step to the other threads and to wait for their end.
 _DISPATCH = 6000.0
+#: Nanoseconds that a line of the cache took from one processor to another where these figures were read off.
+NEAR = 100.0
+#: What a kernel touches costs a line's way, beyond that, once in so many bytes: a part of it is another thread's, and many lines
+#: are under way at once. From steps that took 1.5 to 2.2 times as long on the same machine when its processors were 370 ns apart;
+#: where the gain is in doubt, one thread is taken.
+_CROSSING = 64 * 96
 
 
 def weight(kernel: LoopKernel) -> int:
@@ -43,23 +50,39 @@ def nanoseconds(kernel: Kernel, sizes: Sequence[int]) -> float:
     return _MULTIPLY_ADD * done.products + _TRANSFORM * done.transformed
 
 
-def _meeting(threads: int) -> float:
-    return _MEET + _MEET_EACH * threads
+class Cost(NamedTuple):
+    """A call: nanoseconds on one thread, the bytes of its operands, and how often it runs."""
+
+    kernel: Kernel
+    alone: float
+    nbytes: int
+    times: int
 
 
-def is_shared(kernel: Kernel, alone: float, threads: int) -> bool:
-    """Whether `threads` do a call faster than one, which needs `alone` nanoseconds."""
-    return divisible(kernel) and alone - alone / threads > _meeting(threads)
+def stepped(distance: float) -> float:
+    """The next of NEAR, twice that, four times and so on: small differences should not make another program."""
+    return NEAR * max(1.0, 2.0 ** round(math.log2(distance / NEAR)))
 
 
-def best_threads(calls: Sequence[tuple[Kernel, float, int]], most: int) -> int:
-    """The number of threads up to `most` with the least estimated time for calls that need so long alone, so many times."""
+def _meeting(threads: int, distance: float) -> float:
+    """It is made of words that go from one processor to another."""
+    return (_MEET + _MEET_EACH * threads) * distance / NEAR
+
+
+def is_shared(kernel: Kernel, alone: float, threads: int, distance: float = NEAR) -> bool:
+    """Whether `threads` on processors so many nanoseconds apart do a call faster than one, which needs `alone` nanoseconds."""
+    return divisible(kernel) and alone - alone / threads > _meeting(threads, distance)
+
+
+def best_threads(calls: Sequence[Cost], most: int, distance: float = NEAR) -> int:
+    """The number of threads up to `most`, on processors so many nanoseconds apart, with the least estimated time."""
 
     def time(threads: int) -> float:
         total = _DISPATCH if threads > 1 else 0.0
-        for kernel, alone, times in calls:
-            shared = threads > 1 and is_shared(kernel, alone, threads)
-            total += times * (alone / threads + _meeting(threads) if shared else alone)
+        for kernel, alone, nbytes, times in calls:
+            shared = threads > 1 and is_shared(kernel, alone, threads, distance)
+            crossing = (distance - NEAR) * nbytes / _CROSSING
+            total += times * (alone / threads + _meeting(threads, distance) + crossing if shared else alone)
         return total
 
     return min(range(1, max(most, 1) + 1), key=time)

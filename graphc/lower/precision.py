@@ -40,6 +40,13 @@ def kernel(name: str, params: dict[str, Any]) -> NamedKernel:
     return replace(made, params=(*made.params, ("block", most))) if most else made
 
 
+def in_parts(block: int, terms: int) -> int:
+    """The block of a matrix product whose terms are added up in parts of some hundred, and these in turn: 0 where that is exact
+    enough.
+    """
+    return block if terms > _LONG_MATRIX else 0
+
+
 def in_float64(kernel: NamedKernel) -> bool:
     """Whether the kernel's result is float64, which is to be rounded."""
     return facts(kernel).float64 and "block" in dict(kernel.params)

@@ -8,17 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 from graphc.ir import TensorType
+from graphc.lower import precision
 from graphc.lower.rewrite import Context, Statements
 from graphc.lower.statements import params_of, with_blocks
 from graphc_codegen.program import ITEMSIZE, Call, NamedKernel, written
 
-#: Products of no more terms are as fast without, but for those that read A along its columns: these while all is near, and with
-#: so few terms that it is mostly C that is moved.
-_TERMS, _NEAR, _SHORT = 640, 1 << 22, 64
+#: Products of no more terms are as fast without, if all that they read and write is near; and those of few terms always.
+_TERMS, _NEAR, _SHORT = 320, 400 << 10, 32
 #: With fewer rows or columns a product reads its matrices too seldom for copies.
 _LEAST_ROWS, _LEAST_COLUMNS = 16, 32
-#: Terms of a part at most, about; bytes of rows of A in a part, and columns of a block.
-_DEPTH, _ROWS, _COLUMNS = 320, 1 << 19, 256
+#: Terms of a part at most, about; bytes of a column of a block, of a row, and of a column that is copied of A at a time: times
+#: _DEPTH these stay in the second cache.
+_DEPTH, _ROWS, _COLUMNS, _NEAR_ROWS = 320, 3072, 4096, 768
 #: The widest and highest tile of any machine; blocks are filled up to whole tiles.
 _WIDE, _TALL = 32, 16
 #: Blocks for each thread, so that all have about as much to do.
@@ -37,11 +38,13 @@ def copy_panels(body: Statements, context: Context) -> Statements:
             return call
         assert isinstance(call.kernel, NamedKernel)
         p = params_of(call)
+        p["block"] = precision.in_parts(p.pop("block", 0), p["k"])
         panels, each = _panels(p, context.most_threads)
         scratch = each * context.most_threads
         made = context.buffers.new(TensorType(p.get("dtype", "float32"), (scratch,)))
         first = len(call.args) - written(call.kernel)
-        kernel = NamedKernel("gemm", (*call.kernel.params, ("panels", panels), ("scratch", scratch)))
+        params = {**p, "panels": panels, "scratch": scratch}
+        kernel = NamedKernel("gemm", tuple((name, value) for name, value in params.items() if name != "block" or value))
         return replace(call, kernel=kernel, args=(*call.args[:first], made, *call.args[first:]))
 
     return tuple(
@@ -54,28 +57,30 @@ def _is_large(p: Mapping[str, Any]) -> bool:
     m, n, k = (int(p[name]) for name in "mnk")
     if "triangle" in p or m < _LEAST_ROWS or n < _LEAST_COLUMNS:
         return False
-    return k > _TERMS or (bool(p["ta"]) and k > _SHORT and _item(p) * (m * k + k * n + m * n) > _NEAR)
+    return k > _TERMS or (k > _SHORT and _item(p) * (m * k + k * n + m * n) > _NEAR)
 
 
 def _item(p: Mapping[str, Any]) -> int:
     return ITEMSIZE[str(p.get("dtype", "float32"))]
 
 
-def _panels(p: Mapping[str, Any], threads: int) -> tuple[tuple[int, int, int], int]:
-    """Terms, rows and columns of a part, and the elements of memory that a thread needs."""
+def _panels(p: Mapping[str, Any], threads: int) -> tuple[tuple[int, int, int, int], int]:
+    """Terms, rows and columns of a part, how many rows of A are copied at a time, and the elements of memory of a thread."""
     m, n, k, item = *(int(p[name]) for name in "mnk"), _item(p)
     depth = _even(k, _DEPTH, 8)
-    rows = _even(m, _ROWS // (item * 256), 1)
-    parts = math.ceil(m / rows) * int(p.get("batch", 1))
-    columns = _even(n, _COLUMNS, _WIDE)
-    while threads > 1 and columns > 2 * _WIDE and parts * math.ceil(n / columns) % threads:
-        if parts * math.ceil(n / columns) >= _BLOCKS * threads:
-            break
+    rows, columns = _even(m, _ROWS // item, 1), _even(n, _COLUMNS // item, _WIDE)
+
+    def blocks() -> int:
+        return int(p.get("batch", 1)) * math.ceil(m / rows) * math.ceil(n / columns)
+
+    while threads > 1 and blocks() % threads and blocks() < _BLOCKS * threads and columns > 2 * _WIDE:
         columns = _even(n, columns - _WIDE, _WIDE)
-    # Tiles of A may have 12 rows and take the memory of 16.
+    some = _even(rows, _NEAR_ROWS // item, 1)
+    # Tiles of A may have 12 rows and take the memory of 16; those of 5 that of 8.
     tall, wide = rows + _TALL, -(-columns // _WIDE) * _WIDE
-    each = item * (4 * tall // 3 + wide) * (depth + 4) + 8 * tall * wide + 64 * (tall + columns) + 1024
-    return (depth, rows, columns), -(-each // (64 * item)) * 64
+    sums = (8 if p["block"] else item) * tall * wide
+    each = item * (8 * (some + _TALL) // 5 + wide) * (depth + 4) + sums + 64 * (tall + columns) + 4096
+    return (depth, rows, columns, some), -(-each // (64 * item)) * 64
 
 
 def _even(size: int, most: int, step: int) -> int:

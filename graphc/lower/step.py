@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from graphc.errors import LoweringError
@@ -50,11 +50,13 @@ def lower(
     canary: bool = False,
     profile: bool = False,
     threads: int = 1,
+    distance: Callable[[], float | None] | None = None,
     rewrites: Sequence[Rewrite] = REWRITES,
 ) -> Lowered:
     """Lower a graph without Grad nodes, for at most so many threads.
 
     `canary` keeps buffers apart with 64 bytes between them, for the debug build; `profile` makes calls count their time.
+    `distance` measures how many nanoseconds processors are apart, by which several threads pay or do not (None: not known).
     `rewrites` are applied in their order; `place_buffers` must be among them.
 
     Raises LoweringError GC181/GC182 with the user's line for what has no kernel; VerifyError as `pipeline.run` does.
@@ -73,6 +75,7 @@ def lower(
         results=tuple(buffer for buffer, _ in results),
         constants={b: arrays[k] for b, k in buffers.constants()},
         most_threads=threads,
+        distance=distance,
         canary=_CANARY if canary else 0,
     )
     stages = run(body, context, rewrites, time.perf_counter() - start)

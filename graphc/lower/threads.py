@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from graphc.lower.cost import best_threads, is_shared, nanoseconds
+from graphc.lower.cost import NEAR, Cost, best_threads, is_shared, nanoseconds, stepped
 from graphc.lower.rewrite import Context, Layout, Statements
-from graphc.lower.statements import operands, turns
-from graphc_codegen.program import Call, For, If, Stmt, exchanges, is_custom
+from graphc.lower.statements import operands, params_of, turns
+from graphc_codegen.program import Call, For, If, Stmt, exchanges, is_custom, written
 
 
 class _Touch(NamedTuple):
@@ -96,26 +96,35 @@ def share_calls(body: Statements, context: Context) -> Statements:
 
     before:    b2 = gemm(b0, b1)                     b3 = reduce(b2)
     after:     b2 = gemm(b0, b1) on 2 threads      ~ b3 = reduce(b2)
+
+    How far processors are apart is asked only where several threads would pay if they were near.
     """
     layout = context.placed()
-    sizes = {b.id: b.size for b in layout.buffers}
+    sizes, nbytes = {b.id: b.size for b in layout.buffers}, {b.id: b.nbytes for b in layout.buffers}
+    # What products copy is each thread's own.
+    own = {c.args[-written(c.kernel)] for c, _ in turns(body) if "panels" in params_of(c)}
 
-    def alone(call: Call) -> float:
-        return nanoseconds(call.kernel, [sizes[b] for b in call.args])
+    def cost(call: Call, times: int) -> Cost:
+        alone = nanoseconds(call.kernel, [sizes[b] for b in call.args])
+        return Cost(call.kernel, alone, sum(nbytes[b] for b in call.args if b not in own), times)
 
-    most = context.most_threads
-    context.threads = best_threads([(c.kernel, alone(c), n) for c, n in turns(body)], most) if most > 1 else 1
+    most, distance = context.most_threads, NEAR
+    costs = [cost(*turn) for turn in turns(body)] if most > 1 else []
+    context.threads = best_threads(costs, most) if most > 1 else 1
+    if context.threads > 1 and context.distance is not None:
+        distance = stepped(context.distance() or NEAR)
+        context.threads = best_threads(costs, most, distance)
     if context.threads == 1:
         return body
     # A step begins when all threads have met.
     touched = _Touched()
     touched.known = True
-    return _Sharer(layout, sizes, context.threads).block(body, touched)
+    return _Sharer(layout, sizes, context.threads, distance).block(body, touched)
 
 
 class _Sharer:
-    def __init__(self, layout: Layout, sizes: dict[int, int], threads: int) -> None:
-        self.threads = threads
+    def __init__(self, layout: Layout, sizes: dict[int, int], threads: int, distance: float) -> None:
+        self.threads, self.distance = threads, distance
         self.sizes = sizes
         self.place: dict[int, tuple[int, int]] = {}
         end = layout.arena
@@ -169,7 +178,7 @@ class _Sharer:
             touched.forget()
             return replace(call, wait=True)
         sizes = [self.sizes[b] for b in call.args]
-        shared = is_shared(call.kernel, nanoseconds(call.kernel, sizes), self.threads)
+        shared = is_shared(call.kernel, nanoseconds(call.kernel, sizes), self.threads, self.distance)
         kernel = replace(call.kernel, threads=self.threads if shared else 1)
         read, written = operands(call)
         touches = [t for b in read for t in self._touch(b, False, shared)]

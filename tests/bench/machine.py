@@ -1,4 +1,5 @@
-"""What the processor can do at most: machine.py prints one line of JSON.
+"""What the processor can do at most: machine.py prints one line of JSON; `machine.py distance` one for each line that it reads:
+{"distance": nanoseconds that a line of the cache takes from one CPU to another}, null if no two threads ran at the same time.
 
 "flops": float32 operations a second, by multiply-adds of vectors in registers; "bandwidth": bytes a second, by summing an
 array that no cache holds. Both by all threads that graphc would use (GRAPHC_NUM_THREADS), the best of many short runs.
@@ -7,6 +8,7 @@ array that no cache holds. Both by all threads that graphc would use (GRAPHC_NUM
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +17,7 @@ import numpy as np
 
 from graphc.debug import threads
 from graphc_codegen.object_code import llvm_modules, loading
+from graphc_codegen.run.peak import measure_distance
 from graphc_codegen.target import Target, host
 from graphc_codegen.writer import Declarations, Writer, vec
 
@@ -81,5 +84,10 @@ def main() -> None:
     print(json.dumps(found))
 
 
+def distances() -> None:
+    for _ in sys.stdin:
+        print(json.dumps({"distance": measure_distance(None, 1.0)}), flush=True)
+
+
 if __name__ == "__main__":
-    main()
+    distances() if sys.argv[1:] == ["distance"] else main()

@@ -1,7 +1,9 @@
 """Products in one process: product_worker.py graphc|torch. Answers each line of standard input, a JSON object, with one.
 
 A question has "m", "n", "k", "ta", "tb", "batch", "dtype" and "seconds" for a product; its answer has the least "seconds" of a
-product, over runs of many that take so long together. {"peak": THREADS} is answered, by graphc, with `measure_peak`.
+product, over runs of many that take so long together. Graphc's process answers {"peak": THREADS} with `measure_peak`,
+{"gflops": THREADS} with the "gflops" alone, and {"distance": true} with the nanoseconds that a line of the cache takes from one
+CPU to another.
 """
 
 from __future__ import annotations
@@ -90,15 +92,23 @@ def least(run: Callable[[int], float], seconds: float) -> float:
     return min(times)
 
 
+def about_the_machine(q: dict[str, Any]) -> dict[str, Any]:
+    from graphc_codegen.run.peak import measure_distance, measure_gflops, measure_peak
+
+    if "peak" in q:
+        return measure_peak(q["peak"], None)._asdict()
+    if "gflops" in q:
+        return {"gflops": measure_gflops(q["gflops"], None)}
+    return {"distance": measure_distance(None, 1.0)}
+
+
 def main() -> None:
     make = {"graphc": with_graphc, "torch": with_torch}[sys.argv[1]]
     made: dict[str, Callable[[int], float]] = {}
     for line in sys.stdin:
         q = json.loads(line)
-        if "peak" in q:
-            from graphc_codegen.run.peak import measure_peak
-
-            print(json.dumps(measure_peak(q["peak"], None)._asdict()), flush=True)
+        if "m" not in q:
+            print(json.dumps(about_the_machine(q)), flush=True)
             continue
         seconds, key = q.pop("seconds"), json.dumps(q)
         if key not in made:

@@ -26,13 +26,16 @@ _VARIANTS = {"plain": "plain", "scaled": "loss-scaled"}
 
 @dataclass
 class Results:
-    """`found`: numbers by key and name, one per round or process. `facts`: what is measured of graphc alone, by name."""
+    """`found`: numbers by key and name, one per round or process. `facts`: what is measured of graphc alone, by name.
+    `distances`: nanoseconds between processors before each round with several threads, None where that was not known.
+    """
 
     load: float = 0.0
     rounds: int = 0
     found: dict[Key, Numbers] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
+    distances: list[float | None] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
     def plain(self) -> dict[str, Any]:
@@ -46,6 +49,7 @@ class Results:
             "load": self.load,
             "measured": measured,
             "facts": self.facts,
+            "distances": self.distances,
             "left_out": self.left_out,
         }
 
@@ -72,6 +76,7 @@ def report(results: Results) -> list[str]:
         f"{machine_name()}; medians of {results.rounds} rounds; in brackets the ratio to graphc. "
         f"Load average of the machine before the run: {results.load:.1f}.",
         f"Versions: {', '.join(results.versions.values())}.",
+        *_distance_lines(results),
         *(["", *(f"- {line}" for line in results.left_out)] if results.left_out else []),
     ]
     for threads in _settings(results):
@@ -88,6 +93,16 @@ def report(results: Results) -> list[str]:
     lines += _section("Memory plan of a plain step", memory_table(results))
     lines += _section("A step that does next to nothing", dispatch_lines(results))
     return lines
+
+
+def _distance_lines(results: Results) -> list[str]:
+    known = sorted(d for d in results.distances if d is not None)
+    if not known:
+        return []
+    return [
+        f"Before each round with several threads a line of the cache took {known[0]:.0f} to {known[-1]:.0f} ns from one CPU to "
+        f"another, in the median {statistics.median(known):.0f}."
+    ]
 
 
 def machine_name() -> str:

@@ -16,6 +16,7 @@ hour on two CPUs.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -37,11 +38,12 @@ def main() -> int:
     results.left_out += left_out
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(args, pythons, scratch, results)
-        for threads in args.threads:
-            bench.machine(threads)
-            for workload in args.workloads:
-                for variant in args.variants:
-                    bench.steps(threads, workload, variant)
+        with contextlib.closing(bench):
+            for threads in args.threads:
+                bench.machine(threads)
+                for workload in args.workloads:
+                    for variant in args.variants:
+                        bench.steps(threads, workload, variant)
         for workload in args.workloads:
             bench.facts(workload)
         bench.dispatch()
@@ -85,6 +87,7 @@ class Bench:
         self.args, self.pythons, self.scratch, self.results = args, pythons, scratch, results
         self.seen: set[tuple[str, str]] = set()
         self.overdue: set[tuple[str, str]] = set()
+        self.measures: Process | None = None
 
     def steps(self, threads: str, workload: str, variant: str) -> None:
         """All peers on one workload: start them one after the other, then time them in turns."""
@@ -92,13 +95,36 @@ class Bench:
         try:
             for peer in self.pythons:
                 self._start((threads, workload, variant, peer), running)
-            for _ in range(self.args.rounds):
+            for turn in range(self.args.rounds):
+                self._distance(f"threads {threads}, {workload}, {variant}, round {turn + 1}", threads)
                 for peer in list(running):
                     self._turn((threads, workload, variant, peer), running)
         finally:
             for process in running.values():
                 process.close()
         print(f"threads {threads}, {workload}, {variant} done", file=sys.stderr)
+
+    def _distance(self, where: str, threads: str) -> None:
+        """Print how far the processors are apart, where several are used: on virtual machines that changes."""
+        if threads == "1":
+            return
+        if self.measures is None:
+            cache = os.path.join(self.scratch, "facts")
+            self.measures = Process(sys.executable, ["machine.py", "distance"], cache, None, self.args.limit)
+        try:
+            distance = self.measures.ask("distance")["distance"]
+        except LeftOut as reason:
+            self.results.left_out.append(f"{where}: distance left out: {reason}")
+            self.close()
+            return
+        self.results.distances.append(distance)
+        print(f"{where}: {'not known' if distance is None else f'{distance:.0f} ns'} apart", file=sys.stderr)
+
+    def close(self) -> None:
+        """End the process that measures distances."""
+        if self.measures is not None:
+            self.measures.close()
+        self.measures = None
 
     def _start(self, key: Key, running: dict[str, Process]) -> None:
         """Start a peer. With the last number of threads asked for, by default all, its first process for a workload finds no

@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 #: Modules of the benchmark, which is no package: its scripts find each other by their directory.
 MODULES = (
     *("workloads", "report", "processes", "machine", "facts", "cells", "whole"),
-    *("jobs", "rank", "ranks", "network", "predict"),
+    *("jobs", "rank", "ranks", "network", "predict", "products"),
 )
 
 
@@ -82,6 +82,13 @@ def test_ratios_and_medians(bench):
     assert report.cell(row, "other", "rss", 1, 0) == ""
     assert report.against_best(row) == "0.40 (other)"
     assert report.against_best({"graphc": {"step": [1.0]}}) == ""
+
+
+def test_distances_are_reported(bench):
+    report = bench("report")
+    (line,) = report._distance_lines(report.Results(distances=[90.0, None, 380.4, 110.0]))
+    assert line.endswith("took 90 to 380 ns from one CPU to another, in the median 110.")
+    assert report._distance_lines(report.Results(distances=[None])) == []
 
 
 def test_different_losses_are_reported(bench):
@@ -155,6 +162,33 @@ def test_a_transformer_trained_to_a_loss(tmp_path):
         check=True,
     )
     assert 50 <= json.loads(done.stdout)["steps"] < 200
+
+
+def test_products_as_shares_of_the_peak(bench):
+    command = [sys.executable, str(HERE / "products.py"), "--threads", "1", "--seconds", "0", "--rows", "48 of 64"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    first, _, titles, _, *rows = done.stdout.strip().splitlines()
+    assert first.startswith("1 thread(s): ")
+    assert titles == "| m x n | graphc nn | graphc tn | graphc nt | graphc tt |"
+    assert [row.split("|")[1].strip() for row in rows] == [
+        f"48 of 64 x 64, k = 32, {t}" for t in ("float32", "float64")
+    ]
+    shares = [int(cell.strip().removesuffix("%")) for row in rows for cell in row.split("|")[2:-1]]
+    assert len(shares) == 8
+    assert min(shares) > 0
+
+
+def test_what_a_product_is_a_share_of(bench):
+    products = bench("products")
+    peak = {"gflops": 100.0, "gbs": 20.0}
+    seconds = 2 * 64**3 / 50e9
+    assert products.share(products._question(64, 64, 64, "float32"), seconds, peak) == pytest.approx(0.5)
+    assert products.share(products._question(64, 64, 64, "float64", 3), 3 * seconds, peak) == pytest.approx(1.0)
+    assert products.share(products._question(1, 1000, 1000, "float32"), 4e6 / 10e9, peak) == pytest.approx(0.5)
+    sizes = [(q["m"], q["dtype"]) for _, q in products.questions(quick=False)]
+    assert {(n, t) for n in products.SIZES for t in ("float32", "float64")} <= set(sizes)
+    assert len(list(products.questions(quick=True))) < len(sizes)
 
 
 # ---- several ranks

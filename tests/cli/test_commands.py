@@ -252,14 +252,21 @@ def test_doctor(capsys, monkeypatch, tmp_path):
     (tmp_path / "a.o").write_bytes(b"12345")
     monkeypatch.setenv("GRAPHC_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("graphc.cli.doctor.cpus", lambda: 7)
+    monkeypatch.setattr("graphc.build.distance", lambda seconds: 123.4)
     assert main(["doctor", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["cache"] == {"directory": str(tmp_path), "files": 1, "bytes": 5}
     assert found["packages"]["numpy"]
     assert found["cpu"]["cores"] == 7
+    assert found["cpu"]["distance_ns"] == 123.4
     monkeypatch.setenv("GRAPHC_CACHE_DIR", "0")
     assert main(["doctor"]) == 0
-    assert "switched off" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "switched off" in text
+    assert "takes 123 ns from one core to another" in text
+    monkeypatch.setattr("graphc.cli.doctor.cpus", lambda: 1)
+    assert main(["doctor"]) == 0
+    assert "distance     one core\n" in capsys.readouterr().out
 
 
 # ---- the command line itself

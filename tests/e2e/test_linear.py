@@ -156,7 +156,7 @@ def counted(make: Callable[[int], Cell], size: int, shape: tuple[int, ...]) -> d
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_twice_the_size_takes_twice_the_work(name, monkeypatch):
     # However little there is to share.
-    monkeypatch.setattr("graphc.lower.threads.best_threads", lambda calls, most: most)
+    monkeypatch.setattr("graphc.lower.threads.best_threads", lambda calls, most, distance=0: most)
     make, shape = PROGRAMS[name]
     with debug(verify=0):
         counted(make, 1, shape)  # What is only done once in a process.

@@ -15,6 +15,7 @@ from graphc.debug import debug
 from graphc.errors import LoweringError, VerifyError
 from graphc.lower import REWRITES, Context, Lowered, Rewrite, Statements, lower, pipeline
 from graphc.lower.check import check
+from graphc.lower.cost import NEAR, stepped
 from graphc.testing import graph_of
 from graphc_codegen.program import Call, If, LoopKernel, NamedKernel, While
 
@@ -233,6 +234,27 @@ def test_without_places_there_is_no_program(missing: str) -> None:
             lowered(*rewrites)
 
 
+@pytest.mark.parametrize(("distance", "threads"), [(None, 2), (20.0, 2), (130.0, 2), (3200.0, 1)])
+def test_threads_that_are_far_apart_are_not_used(distance: float | None, threads: int) -> None:
+    graph = graph_of(TWO_PRODUCTS)
+    assert lower(graph, threads=2, distance=lambda: distance).program.threads == threads
+
+
+@pytest.mark.parametrize(("most", "size"), [(1, 256), (2, 8)])
+def test_nobody_measures_how_far_threads_are_apart_that_do_not_pay(most: int, size: int) -> None:
+    def distance() -> float:
+        raise AssertionError("measured")
+
+    graph = graph_of(TWO_PRODUCTS.replace("256", f"{size}"))
+    assert lower(graph, threads=most, distance=distance).program.threads == 1
+
+
+def test_a_little_further_apart_is_the_same_program() -> None:
+    assert [stepped(d) for d in (3.0, 99.0, 130.0, 150.0, 250.0, 370.0, 400.0)] == [NEAR, NEAR, NEAR] + 2 * [
+        2 * NEAR
+    ] + (2 * [4 * NEAR])
+
+
 # ---- the text
 
 
@@ -267,6 +289,16 @@ def test_text_shows_while_loops() -> None:
     assert " do\n" in text
 
 
+TWO_PRODUCTS = """graph @two {
+  forward:
+    %0 x: f32[256,256] = Input()
+    %1 y: f32[256,256] = Input()
+    %2: f32[256,256] = MatMul(%0, %1)
+    %3: f32[256,256] = MatMul(%2, %1)
+  return y=%3
+}"""
+
+
 def test_large_products_copy_their_operands() -> None:
     """With memory for each thread, which nobody else uses; the epilogue's operands stay before it."""
     text = """graph @large {
@@ -281,6 +313,6 @@ def test_large_products_copy_their_operands() -> None:
     with debug(jit=False):
         stages = dict(lower(graph_of(text), threads=2).texts())
     (line,) = [x for x in stages["copy_panels"].splitlines() if "gemm" in x]
-    assert "panels=(240, 48, 64), scratch=" in line
+    assert "panels=(240, 48, 64, 48), scratch=" in line
     assert "gemm" in stages["join_calls"]
     assert "panels" not in stages["join_calls"]

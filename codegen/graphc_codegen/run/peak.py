@@ -1,11 +1,14 @@
-"""What this machine can do: the clock that profiling builds count by, and its highest speed in arithmetic and in memory."""
+"""What this machine can do: the clock that profiling builds count by, its highest speed in arithmetic and in memory, and how far
+its processors are from each other."""
 
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -18,12 +21,16 @@ from graphc_codegen.target import Target, host
 from graphc_codegen.text.render import counter, template
 
 _CYCLES, _PRODUCTS, _STREAM = "graphc_cycles", "graphc_peak_products", "graphc_peak_stream"
+_PING = "graphc_ping"
 #: Multiply-adds that are under way at the same time: more than two units with a latency of four cycles need.
 _CHAINS = 12
 #: Turns of a measurement of arithmetic, and floats of each of the three arrays of one of memory: more than caches hold.
 _TURNS, _FLOATS = 400_000, 1 << 24
 #: Each is measured so many times; the best counts.
 _TIMES = 5
+#: Turns of a word from one thread to the other and back, the first ones of which do not count, how often a thread looks for it
+#: (some milliseconds, about); so many measurements that succeed are enough, and nothing begins after so many seconds.
+_PINGS, _WARM, _LOOKS, _ENOUGH, _SECONDS = 256, 16, 1 << 21, 4, 0.04
 #: Seconds between two looks at the clock at least, so that its rate is exact to a thousandth.
 _APART = 5e-3
 
@@ -60,16 +67,64 @@ class Clock:
 def measure_peak(threads: int, cache_dir: Path | None) -> Peak:
     """Measure for so many threads; takes a few tenths of a second and 200 MB."""
     code, lanes = _native(cache_dir), host().lanes
-    # A factor of 1, so that nothing becomes a NaN; each thread has lines of the cache for itself to store to.
-    own = np.ones((threads, (_CHAINS + 2) * lanes), np.float32)
-    products = code.function(_PRODUCTS, words=2)
-    turns = _best(threads, lambda k: products(_TURNS, int(own[k].ctypes.data)))
     arrays = [np.ones(_FLOATS, np.float32) for _ in range(3)]
     stream, part = code.function(_STREAM, words=4), _FLOATS // threads // lanes * lanes
     pass_ = _best(threads, lambda k: stream(*(int(a.ctypes.data) + 4 * part * k for a in arrays), part))
-    return Peak(
-        threads * _TURNS * _CHAINS * lanes * 2 / turns / 1e9, threads * part * len(arrays) * 4 / pass_ / 1e9, threads
-    )
+    return Peak(measure_gflops(threads, cache_dir), threads * part * len(arrays) * 4 / pass_ / 1e9, threads)
+
+
+def measure_gflops(threads: int, cache_dir: Path | None) -> float:
+    """The first of these numbers; takes some milliseconds."""
+    products, lanes = _native(cache_dir).function(_PRODUCTS, words=2), host().lanes
+    # A factor of 1, so that nothing becomes a NaN; each thread has lines of the cache for itself to store to.
+    own = np.ones((threads, (_CHAINS + 2) * lanes), np.float32)
+    seconds = _best(threads, lambda k: products(_TURNS, int(own[k].ctypes.data)))
+    return threads * _TURNS * _CHAINS * lanes * 2 / seconds / 1e9
+
+
+def measure_distance(cache_dir: Path | None, seconds: float = _SECONDS) -> float | None:
+    """Nanoseconds that a line of the cache takes from one processor to another, the first two that this process may use: the
+    least of a few measurements, some milliseconds in all where these have nothing else to do. No measurement begins after
+    `seconds`; None if until then no two threads ran at the same time.
+    """
+    clock, ping = Clock(cache_dir), _native(cache_dir).function(_PING, words=5)
+    # The word and what each thread writes are on lines of their own, of which two may come together.
+    memory = np.zeros(64, np.int64)
+    word, *counts = (int(memory.ctypes.data) + 8 * n for n in (16, 32, 48))
+    ticks: list[int] = []
+
+    def run(mine: int) -> int:
+        with _bound(mine):
+            return ping(word, mine, _PINGS, _LOOKS, counts[mine])
+
+    end = time.perf_counter() + seconds
+    while len(ticks) < _ENOUGH and time.perf_counter() < end:
+        memory[:] = 0
+        other = threading.Thread(target=run, args=(1,))
+        try:
+            other.start()
+        except RuntimeError:  # The system gives no more threads; who needs them says so.
+            return None
+        late = run(0)
+        other.join()
+        if not late:
+            ticks.append(int(memory[33] - memory[32]))
+    # The first thread is done when it has given the word away for the last time.
+    return min(ticks) * clock.seconds() * 1e9 / (2 * (_PINGS - 1 - _WARM)) if ticks else None
+
+
+@contextmanager
+def _bound(number: int) -> Iterator[None]:
+    """This thread runs on one processor of those that it may use, where the system can do that."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {sorted(allowed)[number % len(allowed)]})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
 
 
 def _best(threads: int, work: Callable[[int], object]) -> float:
@@ -101,6 +156,8 @@ def render_peak(target: Target) -> str:
         cycles=_CYCLES,
         products=_PRODUCTS,
         stream=_STREAM,
+        ping=_PING,
+        warm=_WARM,
         chains=_CHAINS,
         lanes=target.lanes,
         fused=target.fused,
@@ -121,4 +178,4 @@ def _native(cache_dir: Path | None) -> Loaded:
 
         return [llvm_modules.compile_module(render_peak(target), target)]
 
-    return load(compiled_once("peak", _CYCLES, cache_dir, make), [_CYCLES, _PRODUCTS, _STREAM], host())
+    return load(compiled_once("peak", _CYCLES, cache_dir, make), [_CYCLES, _PRODUCTS, _STREAM, _PING], host())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ import pytest
 from graphc_codegen import compile_program
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.program import Call, If, NamedKernel, Program, Stmt
+from graphc_codegen.run.peak import measure_distance
 from graphc_codegen.run.threads import Pool, render_pool
 from graphc_codegen.target import describe
 from tests.codegen.programs import chain
@@ -161,3 +163,12 @@ def test_waiting_fits_the_system(triple: str) -> None:
     text = render_pool(describe(triple, "generic", features))
     assert ("@syscall" in text) == ("linux" in triple)
     assert ("@sched_yield" in text) == ("linux" not in triple)
+
+
+def test_how_far_processors_are_apart() -> None:
+    """On a busy machine that may not be known; afterwards this thread may run wherever it could before."""
+    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+    found = measure_distance(None, 1.0)
+    assert found is None or 0 < found < 1e6
+    assert allowed is None or os.sched_getaffinity(0) == allowed
+    assert measure_distance(None, 0.0) is None

@@ -1,8 +1,9 @@
 """Large products, block by block of C: for each part of k a thread copies what it reads of A and B into memory of its own.
 
-The part of A stays in the second cache, a strip of the part of B in the first one; tiles read both from one line after the
-other, whatever the strides. What the parts of k give is brought together in float64, which also lies in the thread's memory;
-the epilogue follows when the last part is done.
+The part of B is copied once for a block, that of A some rows at a time, which stay in the second cache; a strip of B stays in the
+first one. Tiles read both from one line after the other, whatever the strides. What the parts of k give is added up in the
+thread's memory: a part's own sum begins with zero, so that sums stay short. If these parts are still too long (`block`), the
+sums of blocks are brought together in float64. The last part of a tile goes from the registers to the epilogue.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from graphc_codegen.kernels.gemm.plan import VECTORS, Side, domain, item_size
 from graphc_codegen.kernels.microkernel import Segment, contiguous, registers, splat_tile
 from graphc_codegen.writer import Writer
 
+#: Terms of products of which C is most, and bytes that stay in the second cache beside other ones.
+_SHORT, _NEAR = 128, 1 << 18
 #: Elements of a line of each matrix's memory.
 _LINE = 64
 
@@ -34,7 +37,8 @@ class Matrices(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """A block of C: its first row and column, how many it has, and how many tiles and strips these are."""
+    """Some rows of a block of C: the first row and column, how many it has, how many tiles and strips these are, and the
+    number of its first tile in the block."""
 
     i: str | int
     j: str | int
@@ -42,39 +46,58 @@ class _Block(NamedTuple):
     width: str | int
     tiles: str | int
     strips: str | int
+    before: str | int
 
 
 class _Memory(NamedTuple):
-    """A thread's memory: the part of A in tiles, a strip of B, and the sums, tile by tile."""
+    """A thread's memory: some rows of the part of A in tiles, the part of B in strips, the sums, tile by tile, and the zeros with
+    which they begin."""
 
     a: str
     b: str
     sums: str
+    zeros: str
+
+
+class _Part(NamedTuple):
+    """A part of k: its first turn, how many it has, and an i1: whether it is the last one."""
+
+    z: str
+    turns: str | int
+    last: str
 
 
 class Panels:
-    """How one kernel does it, told by its parameters `panels` the turns, rows and columns of a part; the columns are a multiple
-    of a tile's, or all. `tall` and `wide` are the rows and columns of a tile, `lead` those of a tile of A in memory."""
+    """How one kernel does it, told by its parameters `panels` the turns, rows and columns of a part, and how many rows of A are
+    copied at a time; the columns are a multiple of a tile's, or all. `tall` and `wide` are the rows and columns of a tile, `lead`
+    those of a tile of A in memory."""
 
     def __init__(self, w: Writer, p: Params, finish: epilogue.Finish | None) -> None:
         self.w, self.p, self.finish = w, p, finish
-        self.depth, self.rows, self.columns = p["panels"]
-        self.tall, self.wide = tile_rows(self.rows, registers(w.floats) // VECTORS), VECTORS * w.lanes
+        (self.depth, self.rows, self.columns, some), size = p["panels"], item_size(p)
+        self.tall, self.wide = tile_rows(min(self.rows, some), registers(w.floats) // VECTORS), VECTORS * w.lanes
         self.lead = -(-self.tall // 4) * 4
-        tiles, strips = -(-self.rows // self.tall), -(-self.columns // self.wide)
+        #: Tiles of all rows of a block, and of those that are copied at a time.
+        self.tiles, self.some = -(-self.rows // self.tall), -(-some // self.tall)
+        strips = -(-self.columns // self.wide)
         #: Elements of a tile's sums. With a single part no tile needs its own any more when the next one comes.
         self.sums = self.tall * self.wide
         self.single = self.depth >= p["k"]
         #: Elements of a tile of A and of a strip of B.
         full = -(-self.depth // TOGETHER) * TOGETHER
         self.tile, self.strip = self.lead * full + spare(w), self.wide * full + 2 * LINE
-        #: Turns whose sum is of the matrix's own dtype.
+        #: Whether tiles of the same rows follow each other: where C is most of what is moved, and the part of B stays near.
+        self.by_rows = self.single and self.depth <= _SHORT and size * self.columns * self.depth <= _NEAR
+        #: Whether a part is too long for one sum, the turns of one, and what the sums are made of.
+        self.blocks = "block" in p
         self.turns = min(-(-int(p.get("block", full)) // TOGETHER) * TOGETHER, full)
+        self.type = "double" if self.blocks else w.element
         # In a thread's memory, counted in bytes.
-        size = item_size(p)
-        self.at_b = _full(size * tiles * self.tile)
-        self.at_sums = self.at_b + _full(size * strips * self.strip)
-        self.each = self.at_sums + _full(8 * self.sums * (1 if self.single else tiles * strips))
+        self.item = 8 if self.blocks else size
+        self.at_b = _full(size * self.some * self.tile)
+        self.at_zeros = self.at_b + _full(size * strips * self.strip)
+        self.at_sums = self.at_zeros + _full(self.item * self.sums)
+        self.each = self.at_sums + _full(self.item * self.sums * (1 if self.single else self.tiles * strips))
         if self.each * w.threads > size * p["scratch"]:
             raise CodegenError(f"scratch memory of {p['scratch']} elements has no room for the panels of a product")
 
@@ -82,80 +105,144 @@ class Panels:
         """The block of C that begins at (i, j); `memory` is that of all threads."""
         w, p = self.w, self.p
         mine = w.at(memory, w.mul("%thread", self.each) if w.threads > 1 else 0, "i8")
-        m = _Memory(mine, w.at(mine, self.at_b, "i8"), w.at(mine, self.at_sums, "i8"))
+        m = _Memory(mine, *(w.at(mine, at, "i8") for at in (self.at_b, self.at_sums, self.at_zeros)))
+        for place in self._places(m.zeros):
+            w.vstore("zeroinitializer", place, type=self.type)
         height, width = (
             w.smaller(most, w.subtracted(size, at))
             for most, size, at in ((self.rows, p["m"], i), (self.columns, p["n"], j))
         )
-        tiles, strips = (w.divided(w.add(n, by - 1), by)[0] for n, by in ((height, self.tall), (width, self.wide)))
-        block = _Block(i, j, height, width, tiles, strips)
+        strips = w.divided(w.add(width, self.wide - 1), self.wide)[0]
 
         def part(z: str, _: list[str]) -> None:
             count = w.smaller(self.depth, w.subtracted(p["k"], z))
-
+            last = w.op(f"icmp sge i64 {w.add(z, self.depth)}, {p['k']}")
             pack(w, x.b, (j, z), count, Tiles(m.b, strips, self.wide, self.wide, self.strip))
-            pack(w, x.a, (i, z), count, Tiles(m.a, tiles, self.tall, self.lead, self.tile))
 
-            def strip(s: str, _: list[str]) -> None:
-                w.loop(tiles, lambda t, _: self._tile(x, m, block, (t, s, z), count))
+            def rows(r: str | int) -> None:
+                begin = w.mul(r, self.some * self.tall)
+                left = w.smaller(self.some * self.tall, w.subtracted(height, begin))
+                tiles = w.divided(w.add(left, self.tall - 1), self.tall)[0]
+                block = _Block(w.add(i, begin), j, left, width, tiles, strips, w.mul(r, self.some))
+                pack(w, x.a, (block.i, z), count, Tiles(m.a, tiles, self.tall, self.lead, self.tile))
 
-            w.loop(strips, strip)
+                def tile(t: str, s: str) -> None:
+                    self._tile(x, m, block, (t, s), _Part(z, count, last))
+
+                if self.by_rows:
+                    w.loop(tiles, lambda t, _: w.loop(strips, lambda s, _: tile(t, s)) and None)
+                else:
+                    w.loop(strips, lambda s, _: w.loop(tiles, lambda t, _: tile(t, s)) and None)
+
+            if self.some >= self.tiles:
+                rows(0)
+            else:
+                w.loop(
+                    w.divided(w.add(height, self.some * self.tall - 1), self.some * self.tall)[0], lambda r, _: rows(r)
+                )
 
         w.loop(p["k"], part, step=self.depth)
 
-    def _tile(self, x: Matrices, m: _Memory, block: _Block, at: tuple[str, str, str], count: str | int) -> None:
+    def _places(self, first: str) -> list[str]:
+        """Where the vectors of a tile's sums lie."""
+        return [self.w.at(first, n * self.w.lanes, self.type) for n in range(self.tall * VECTORS)]
+
+    def _tile(self, x: Matrices, m: _Memory, block: _Block, at: tuple[str, str], part: _Part) -> None:
         """Multiply a tile of A by a strip, and add it to the sums; after the last part finish it."""
-        w, (t, s, z) = self.w, at
+        w, (t, s) = self.w, at
+        number = 0 if self.single else w.linear((s, self.tiles), (block.before, 1), (t, 1))
+        sums = w.at(m.sums, w.mul(number, self.sums), self.type)
+        fetch = self._fetch(x, m, block, at)
+        if self.blocks:
+            self._in_blocks(m, at, part, sums, fetch)
+            w.when(part.last, lambda: self._finished(x, sums, block, t, s))
+            return
+        acc = self._multiplied(m, at, 0, part.turns, fetch)
+        if not self.single:
+            first = w.op(f"icmp eq i64 {part.z}, 0")
+            before = w.op(f"select i1 {first}, ptr {m.zeros}, ptr {sums}")
+            acc = [w.binary("fadd", w.vload(p), value) for p, value in zip(self._places(before), acc, strict=True)]
+        i, j = w.mul(t, self.tall), w.mul(s, self.wide)
+        whole = w.op(f"icmp sge i64 {w.subtracted(block.height, i)}, {self.tall}")
+        whole = w.op(f"and i1 {whole}, {w.op(f'icmp sge i64 {w.subtracted(block.width, j)}, {self.wide}')}")
+        at_once = w.op(f"and i1 {part.last}, {whole}")
+
+        def store() -> None:
+            for value, place in zip(acc, self._places(sums), strict=True):
+                w.vstore(value, place)
+            w.when(part.last, lambda: self._finished(x, sums, block, t, s))
+
+        w.when(at_once, lambda: self._finish_whole(x, acc, w.add(block.i, i), w.add(block.j, j)))
+        w.when(w.op(f"xor i1 {at_once}, true"), store)
+
+    def _multiplied(
+        self,
+        m: _Memory,
+        at: tuple[str, str],
+        begin: str | int,
+        turns: str | int,
+        fetch: Callable[[str | int], None] | None,
+    ) -> list[str]:
+        """The product of a tile of A and a strip, of so many turns."""
+        w, (t, s) = self.w, at
         a, b = w.at(m.a, w.mul(t, self.tile)), w.at(m.b, w.mul(s, self.strip))
-        number = 0 if self.single else w.linear((s, -(-self.rows // self.tall)), (t, 1))
-        first = w.at(m.sums, w.mul(number, self.sums), "double")
-        places = [w.at(first, n * w.lanes, "double") for n in range(self.tall * VECTORS)]
+        taps = tuple((n * self.lead, n * self.wide) for n in range(TOGETHER))
+        loops = w.op(f"lshr exact i64 {rounded_up(w, turns)}, {TOGETHER.bit_length() - 1}")
+        segment = Segment(loops, TOGETHER * self.lead, TOGETHER * self.wide, taps, beside=fetch)
+        left, right = w.at(a, w.mul(begin, self.lead)), w.at(b, w.mul(begin, self.wide))
+        return splat_tile(w, left, right, range(self.tall), contiguous([w.lanes] * VECTORS, w.lanes), (), (segment,))
+
+    def _in_blocks(
+        self, m: _Memory, at: tuple[str, str], part: _Part, sums: str, fetch: Callable[[str | int], None] | None
+    ) -> None:
+        """Add a part to the sums, some turns at a time."""
+        w, places = self.w, self._places(sums)
 
         def clear() -> None:
             for place in places:
-                w.vstore("zeroinitializer", place, type="double")
+                w.vstore("zeroinitializer", place, type=self.type)
 
         def turns(begin: str | int, some: str | int) -> None:
-            taps = tuple((n * self.lead, n * self.wide) for n in range(TOGETHER))
-            loops = w.op(f"lshr exact i64 {rounded_up(w, some)}, {TOGETHER.bit_length() - 1}")
-            fetch = self._fetch(x, m, block, at)
-            segment = Segment(loops, TOGETHER * self.lead, TOGETHER * self.wide, taps, beside=fetch)
-            left, right = w.at(a, w.mul(begin, self.lead)), w.at(b, w.mul(begin, self.wide))
-            acc = splat_tile(w, left, right, range(self.tall), contiguous([w.lanes] * VECTORS, w.lanes), (), (segment,))
-            for value, place in zip(acc, places, strict=True):
-                if w.element != "double":
-                    value = w.convert("fpext", value, "float", "double")
-                w.vstore(w.binary("fadd", w.vload(place, type="double"), value, "double"), place, type="double")
+            for value, place in zip(self._multiplied(m, at, begin, some, fetch), places, strict=True):
+                value = w.convert("fpext", value, w.element, self.type)
+                w.vstore(w.binary("fadd", w.vload(place, type=self.type), value, self.type), place, type=self.type)
 
-        if self.single:
-            clear()
-        else:
-            w.when(w.op(f"icmp eq i64 {z}, 0"), clear)
-        if self.turns >= self.depth:
-            turns(0, count)
-        else:
-            w.loop(count, lambda n, _: turns(n, w.smaller(self.turns, w.subtracted(count, n))), step=self.turns)
-        if self.single:
-            self._finished(x, first, block, t, s)
-        else:
-            last = w.op(f"icmp sge i64 {w.add(z, self.depth)}, {self.p['k']}")
-            w.when(last, lambda: self._finished(x, first, block, t, s))
+        w.when(w.op(f"icmp eq i64 {part.z}, 0"), clear)
+        w.loop(part.turns, lambda n, _: turns(n, w.smaller(self.turns, w.subtracted(part.turns, n))), step=self.turns)
 
-    def _fetch(
-        self, x: Matrices, m: _Memory, block: _Block, at: tuple[str, str, str]
-    ) -> Callable[[str | int], None] | None:
+    def _fetch(self, x: Matrices, m: _Memory, block: _Block, at: tuple[str, str]) -> Callable[[str | int], None] | None:
         """Beside the turns of a tile its share of the next strip is fetched, and the sums of the next tile."""
-        w, (t, s, _) = self.w, at
-        tiles = -(-self.rows // self.tall)
+        w, (t, s) = self.w, at
         wanted = []
         if self.single:  # A tile's own part of C.
             place = w.linear((w.add(block.i, w.mul(t, self.tall)), x.rows), (w.add(block.j, w.mul(s, self.wide)), 1))
             wanted.append(Rows(x.c, place, x.rows, self.wide))
         else:
-            floats = self.sums * 8 // item_size(self.p)
-            line = self.wide * 8 // item_size(self.p)
-            wanted.append(Rows(m.sums, w.mul(w.linear((s, tiles), (t, 1), (1, 1)), floats), line, line))
+            line = self.wide * self.item // item_size(self.p)
+            next_one = w.linear((s, self.tiles), (block.before, 1), (t, 1), (1, 1))
+            wanted.append(Rows(m.sums, w.mul(next_one, self.tall * line), line, line))
         return beside(w, wanted, self.tall, self.turns // TOGETHER)
+
+    def _finish_whole(self, x: Matrices, acc: list[str], i: str | int, j: str | int) -> None:
+        """Apply the epilogue to a whole tile in registers, and store it."""
+        w, watched = self.w, []
+        for index, value in enumerate(acc):
+            r, u = divmod(index, VECTORS)
+            row, column = w.add(i, r), w.add(j, u * w.lanes)
+            watched += self._stored(x, value, row, column, w.lanes)
+        if self.finish is not None:
+            self.finish.mark(watched)
+
+    def _stored(self, x: Matrices, value: str, row: str | int, column: str | int, active: int) -> list[str]:
+        """Store a vector of C, or what the epilogue makes of it; what there is to mark."""
+        w = self.w
+        if self.finish is not None:
+            return [self.finish.watch(value, (x.batch, row, column), active)]
+        place = w.at(x.c, w.linear((row, x.rows), (column, 1)))
+        if self.p["accumulate"]:
+            value = w.binary("fadd", value, w.vload(place, active))
+        w.vstore(value, place, active)
+        return []
 
     def _finished(self, x: Matrices, sums: str, block: _Block, t: str, s: str) -> None:
         """Round the sums of a tile, apply the epilogue, and store what belongs to C."""
@@ -166,17 +253,12 @@ class Panels:
         i, j = w.add(block.i, i), w.add(block.j, j)
 
         def vector(r: str, e: str | int, active: int) -> None:
-            value = w.vload(w.at(sums, w.linear((r, self.wide), (e, 1)), "double"), type="double")
-            if w.element != "double":
-                value = w.convert("fptrunc", value, "double", "float")
-            row, column = w.add(i, r), w.add(j, e)
+            value = w.vload(w.at(sums, w.linear((r, self.wide), (e, 1)), self.type), type=self.type)
+            if self.type != w.element:
+                value = w.convert("fptrunc", value, self.type, w.element)
+            watched = self._stored(x, value, w.add(i, r), w.add(j, e), active)
             if self.finish is not None:
-                self.finish.mark([self.finish.watch(value, (x.batch, row, column), active)])
-                return
-            place = w.at(x.c, w.linear((row, x.rows), (column, 1)))
-            if self.p["accumulate"]:
-                value = w.binary("fadd", value, w.vload(place, active))
-            w.vstore(value, place, active)
+                self.finish.mark(watched)
 
         full = w.mul(w.divided(width, w.lanes)[0], w.lanes)
 

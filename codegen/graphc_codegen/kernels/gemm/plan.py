@@ -14,8 +14,10 @@ from graphc_codegen.kernels.microkernel import blocks, registers, strip_kinds
 VECTORS = 2
 #: Most elements of a panel: 64 KiB of stack.
 _PANEL = 1 << 14
-#: The fewest elements between vectors whose multiples fall into few sets of the first cache: 512 bytes.
-_ALIAS = 128
+#: The fewest bytes between vectors whose multiples fall into few sets of the first cache.
+_ALIAS = 512
+#: The most rows, or columns, with which a matrix of so many bytes is swept over.
+SWEPT_ROWS, _SWEPT = 4, 1 << 20
 #: Parameters with which something is to be done with vectors as they are stored.
 FINISHES = {"epilogue", "marks"}
 
@@ -41,11 +43,14 @@ class Side(NamedTuple):
 
 
 class Way(NamedTuple):
-    """How to compute a product: vectors are B's, or A's if it `swaps`; it `packs` them; or its lanes run along k."""
+    """How to compute a product: vectors are B's, or A's if it `swaps`; it `packs` them; or its lanes run along k; or it `sweeps`
+    over the rows of a large matrix.
+    """
 
     swaps: bool = False
     packs: bool = False
     dots: bool = False
+    sweeps: bool = False
 
 
 def views(p: Params) -> tuple[View, ...]:
@@ -100,23 +105,28 @@ def steps(p: Params) -> tuple[tuple[int, int], tuple[int, int]]:
 
 class _Costs(NamedTuple):
     """In cycles with one multiply-add of vectors each: how many run at once at the least, to begin and store a tile, to
-    sum up the lanes of a vector, to transpose one, to fetch and copy one; and the factor for vectors that alias.
+    sum up the lanes of a vector, to transpose one on its way to a panel or to C, to fetch and copy one; and the factor for
+    vectors that alias.
     """
 
     latency: int
     tile: float
     total: float
     move: float
+    turn: float
     copy: float
     alias: float
 
 
 #: For vectors of at least 16 lanes, and for shorter ones.
-_WIDE, _NARROW = _Costs(8, 30, 1.3, 7, 30, 1.0), _Costs(8, 30, 10, 5, 30, 1.12)
+_WIDE, _NARROW = _Costs(8, 30, 1.3, 7, 7, 30, 1.0), _Costs(8, 30, 10, 4, 12, 4, 1.2)
 
 
 def choose(p: Params, lanes: int) -> Way:
     """The way that takes the fewest cycles, roughly. A panel must not be too large for the stack."""
+    swept = _swept(p, lanes)
+    if swept is not None:
+        return swept
     fits = p["k"] * VECTORS * lanes <= _PANEL
     ways = [Way(packs=packs) for packs in (False, True) if (fits if packs else not p["tb"])]
     if p["ta"] and not p.keys() & FINISHES:
@@ -124,6 +134,17 @@ def choose(p: Params, lanes: int) -> Way:
     elif p["tb"] and lanes >= 4:
         ways.append(Way(dots=True))
     return min(ways, key=partial(_cycles, p, lanes))
+
+
+def _swept(p: Params, lanes: int) -> Way | None:
+    """The way to multiply a few rows by a matrix from memory whose rows are contiguous, or such a matrix by a column."""
+    m, n, k = int(p["m"]), int(p["n"]), int(p["k"])
+    if "triangle" in p or item_size(p) * k * max(m, n) < _SWEPT:
+        return None
+    if m <= SWEPT_ROWS and not p["tb"] and n >= lanes:
+        return Way(sweeps=True)
+    one = n == 1 and p["ta"] and m >= lanes and views(p)[2].lead == 1 and not p.keys() & FINISHES
+    return Way(swaps=True, sweeps=True) if one else None
 
 
 def _cycles(p: Params, lanes: int, way: Way) -> float:
@@ -142,20 +163,20 @@ def _cycles(p: Params, lanes: int, way: Way) -> float:
     rows, columns = (n, m) if way.swaps else (m, n)
     along, deep = steps(p)[0 if way.swaps else 1]
     into_panel = costs.copy if along == 1 else costs.move
-    slower = costs.alias if aliases(deep) and not way.packs else 1.0
+    slower = costs.alias if aliases(deep * item_size(p)) and not way.packs else 1.0
     total = 0.0
     for _, count, _, widths in strip_kinds(columns, lanes, VECTORS):
         wide = len(widths)
         for _, times, size in blocks(rows, registers(lanes * item_size(p) // 4) // wide):
             tile = slower * k * max(size * wide, costs.latency) + costs.tile + after * size * wide
-            total += count * times * (tile + (costs.move * size * wide if way.swaps else 0))
+            total += count * times * (tile + (costs.turn * size * wide if way.swaps else 0))
         total += count * k * wide * into_panel if way.packs else 0
     return total
 
 
 def aliases(step: int) -> bool:
-    """Whether vectors so many elements apart push each other out of the first cache."""
-    return step > _ALIAS and step % _ALIAS == 0
+    """Whether vectors so many bytes apart push each other out of the first cache."""
+    return step >= _ALIAS and step % _ALIAS == 0
 
 
 def dot_sizes(lanes: int, item: int) -> tuple[int, int]:

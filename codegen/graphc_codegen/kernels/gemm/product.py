@@ -17,6 +17,7 @@ import numpy as np
 
 from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.gemm import sweep
 from graphc_codegen.kernels.gemm.fetch import Rows, Strip, beside
 from graphc_codegen.kernels.gemm.panels import Matrices, emit_panels
 from graphc_codegen.kernels.gemm.plan import (
@@ -161,6 +162,7 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         return
     way = choose(p, w.lanes)
     panel = w.op(f"alloca [{p['k'] * VECTORS * w.lanes} x {w.element}], align 64") if way.packs else ""
+    sums = sweep.memory(w) if way.sweeps else ""
     tile = w.op(f"alloca [{registers(w.floats) * w.lanes} x {w.element}], align 64") if way.swaps else ""
     block = int(p.get("block", 0))
     blocks = Blocks(0, block, total_places(w)) if block else None
@@ -177,6 +179,8 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         x = x._replace(triangle=_triangle(p, way), blocks=blocks)
         if way.dots:
             _along_k(w, x)
+        elif way.sweeps:
+            _sweep(w, x, sums)
         else:
             _splat(w, x, panel)
 
@@ -213,7 +217,7 @@ def _splat(w: Writer, x: _Product, panel: str) -> None:
     low = not panel and x.lanes == 1 and x.scalars.size <= _LOW
     # Tiles of few rows read long pieces of the rows of V, so that memory is as fast as it can be.
     kinds = strip_kinds(x.vectors.size, w.lanes, widest(w.floats, x.scalars.size) if low else VECTORS)
-    if not panel and x.lanes == 1 and _by_rows(x):
+    if not panel and x.lanes == 1 and _by_rows(x, 4 * w.floats // w.lanes):
         _tiles_by_rows(w, x, kinds)
         return
     v = x.vectors
@@ -226,10 +230,27 @@ def _splat(w: Writer, x: _Product, panel: str) -> None:
             _tiles(w, x, kind)
 
 
-def _by_rows(x: _Product) -> bool:
+def _sweep(w: Writer, x: _Product, sums: str) -> None:
+    """Whole vectors of columns, then the rest of them."""
+
+    def store(value: str, r: int, j: str | int) -> None:
+        if x.finish is not None:
+            _finish(w, x, [value], (r, j), [w.lanes])
+            return
+        place = w.at(x.c, w.linear((r, x.rows), (j, 1)))
+        w.vstore(w.binary("fadd", value, w.vload(place)) if x.accumulate else value, place)
+
+    sweep.sweep(w, x.scalars, x.vectors, x.k, sums, store)
+    whole, rest = divmod(x.vectors.size, w.lanes)
+    if rest:
+        _tiles(w, x._replace(lanes=1), (whole * w.lanes, 1, 0, (rest,)))
+
+
+def _by_rows(x: _Product, item: int) -> bool:
     """Whether to go along the rows of C: where these come from far away, but all vectors stay near."""
     v = x.vectors
-    return 4 * x.scalars.size * v.size >= _LARGE and 4 * x.k * v.size < _LARGE and not aliases(v.deep)
+    large, small = item * x.scalars.size * v.size, item * x.k * v.size
+    return large >= _LARGE > small and not aliases(v.deep * item)
 
 
 def _packed(w: Writer, x: _Product, kind: Kind, panel: str) -> None:

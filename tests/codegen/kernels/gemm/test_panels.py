@@ -17,14 +17,16 @@ from tests.codegen.kernel_harness import Array, ir_text, random, run_kernel, run
 from tests.codegen.threaded import THREADS, same
 
 SIZE = st.one_of(st.integers(1, 20), st.sampled_from([31, 32, 33, 48, 65, 97]))
-#: Terms, rows and columns of a part: of one tile, of some, and more than there is of anything.
-PARTS = [(4, 3, 32), (7, 15, 32), (16, 28, 64), (128, 128, 128)]
+#: Terms, rows and columns of a part, and rows of A at a time: of one tile, of some, and more than there is of anything.
+PARTS = [(4, 3, 32, 3), (7, 15, 32, 6), (16, 40, 64, 13), (16, 28, 64, 28), (128, 128, 128, 128)]
 
 
-def _params(m: int, n: int, k: int, ta: bool, tb: bool, panels: tuple[int, int, int], **more: Any) -> dict[str, Any]:
-    depth, rows, columns = panels
+def _params(
+    m: int, n: int, k: int, ta: bool, tb: bool, panels: tuple[int, int, int, int], **more: Any
+) -> dict[str, Any]:
+    depth, rows, columns, _ = panels
     # Whatever the tiles are: room for whole ones of every machine.
-    each = 2 * (rows + 16 + columns + 32) * (depth + 8) + 3 * (rows + 16) * (columns + 32) + 4096
+    each = 2 * (rows + 16 + columns + 32) * (depth + 8) + 3 * (rows + 32) * (columns + 64) + 4096
     sizes = {"m": m, "n": n, "k": k, "ta": ta, "tb": tb, "accumulate": False, "batch": 1}
     return {**sizes, "panels": panels, "scratch": 64 * -(-each // 64) * THREADS, **more}
 
@@ -80,14 +82,14 @@ def test_product(
 
 @pytest.mark.parametrize(("ta", "tb"), [(False, False), (True, False), (False, True), (True, True)])
 def test_sizes_as_they_are_chosen(ta: bool, tb: bool) -> None:
-    params = _params(75, 530, 701, ta, tb, (240, 75, 256), block=128)
+    params = _params(75, 530, 701, ta, tb, (240, 75, 256, 30), block=128)
     a, b, exact, scale = _operands(params)
     for where, (c,) in _run(params, a, b).items():
         assert (np.abs(c.reshape(exact.shape) - exact) <= 4e-7 * scale).all(), where
 
 
-@pytest.mark.parametrize("panels", [(16, 28, 64), (64, 64, 96)])
-def test_epilogue_and_marks(panels: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize("panels", [(16, 28, 64, 14), (64, 64, 96, 64)])
+def test_epilogue_and_marks(panels: tuple[int, int, int, int]) -> None:
     """The larger of 0 and the result times a row, plus a column; and the result. Each element once, when all terms are in it."""
     body = (
         Instr("input", (), "float32", 0),
@@ -117,7 +119,9 @@ def test_epilogue_and_marks(panels: tuple[int, int, int]) -> None:
 
 def test_parts_of_larger_matrices() -> None:
     whole, m, n, k = random(1, 60, 70), 33, 41, 29
-    params = _params(m, n, k, False, True, (8, 15, 32), a=(4200, 72, 70), b=(4200, 5, 70), c=(4200, 143, 70), axes=())
+    params = _params(
+        m, n, k, False, True, (8, 15, 32, 15), a=(4200, 72, 70), b=(4200, 5, 70), c=(4200, 143, 70), axes=()
+    )
     a, b = whole[1 : 1 + m, 2 : 2 + k], whole[:n, 5 : 5 + k]
     before = random(3, 4200)
     want = before.copy()
@@ -127,7 +131,7 @@ def test_parts_of_larger_matrices() -> None:
 
 
 def test_too_little_memory_is_refused() -> None:
-    params = _params(5, 6, 7, False, False, (7, 5, 32)) | {"scratch": 64}
+    params = _params(5, 6, 7, False, False, (7, 5, 32, 5)) | {"scratch": 64}
     with pytest.raises(CodegenError, match="64 elements has no room for the panels"):
         ir_text(lambda w, p: GEMM.emit(w, params, p), 4, 16)
 
@@ -137,4 +141,4 @@ def test_rows_of_tiles(rows: int, limit: int) -> None:
     """Never much more is computed than there is."""
     tall = tile_rows(rows, limit)
     assert limit // 2 < tall <= limit
-    assert rows < 2 * limit or -(-rows // tall) * tall <= 1.15 * rows
+    assert rows < 2 * limit or -(-rows // tall) * tall <= 1.2 * rows

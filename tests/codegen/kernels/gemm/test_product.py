@@ -78,13 +78,16 @@ WAYS = {
     (66, 70, 512, False, True): (Way(dots=True), Way(packs=True)),
     (3, 10, 600, False, True): (Way(dots=True), Way(dots=True)),
     (40, 96, 530, False, True): (Way(dots=True), Way(packs=True)),
-    (41, 6, 33, True, False): (Way(swaps=True), Way(swaps=True)),
+    (41, 6, 33, True, False): (Way(swaps=True), Way()),
     (22, 61, 33, True, False): (Way(), Way()),
     (99, 48, 51, True, True): (Way(packs=True), Way(packs=True)),
     (48, 9, 1050, True, True): (Way(swaps=True), Way(swaps=True)),
     # A large result: along its rows.
     (601, 450, 3, True, False): (Way(), Way()),
     (601, 450, 20, False, False): (Way(), Way()),
+    # A matrix from memory, and a few rows or one column.
+    (3, 519, 520, False, False): (Way(sweeps=True), Way(sweeps=True)),
+    (519, 1, 521, True, False): (Way(swaps=True, sweeps=True), Way(swaps=True, sweeps=True)),
 }
 
 
