@@ -41,7 +41,10 @@ def copy_panels(body: Statements, context: Context) -> Statements:
         scratch = each * context.most_threads
         made = context.buffers.new(TensorType(p.get("dtype", "float32"), (scratch,)))
         first = len(call.args) - written(call.kernel)
-        kernel = NamedKernel("gemm", (*call.kernel.params, ("panels", panels), ("scratch", scratch)))
+        params = {name: value for name, value in call.kernel.params if name != "halves"}
+        if "halves" in p:
+            params["halves"] = tuple((dtype, tuple(k + (k >= first) for k in places)) for dtype, places in p["halves"])
+        kernel = NamedKernel("gemm", (*params.items(), ("panels", panels), ("scratch", scratch)))
         return replace(call, kernel=kernel, args=(*call.args[:first], made, *call.args[first:]))
 
     return tuple(

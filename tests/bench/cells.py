@@ -135,7 +135,7 @@ class Block(nn.Cell):
         q, k, v = ops.split(self.qkv(self.norm1(x)), width, 2)
         q, k, v = self.split(q), self.split(k), self.split(v)
         scores = ops.matmul(q, k.transpose(0, 1, 3, 2)) * self.per_head**-0.5
-        attended = ops.matmul(ops.softmax(scores + self.mask, -1), v)
+        attended = ops.matmul(ops.softmax(scores + ops.cast(self.mask, scores.dtype), -1), v)
         x = x + self.out(attended.transpose(0, 2, 1, 3).reshape(batch, context, width))
         return x + self.down(self.gelu(self.up(self.norm2(x))))
 

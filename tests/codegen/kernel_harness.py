@@ -12,10 +12,11 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
+from graphc_codegen.declarations import Declarations
 from graphc_codegen.kernels import EMITTERS
 from graphc_codegen.program import NamedKernel, divisible, written
 from graphc_codegen.target import host
-from graphc_codegen.writer import Declarations, Writer
+from graphc_codegen.writer import Writer
 from tests.codegen.threaded import Runner, same
 
 Array = np.ndarray[Any, np.dtype[Any]]
