@@ -134,6 +134,11 @@ def _softmax_halves(p: Params) -> tuple[int, ...]:
     return (0, 1) if p["cols"] <= SOFTMAX_ROW else (0,)
 
 
+def _pool_grad_halves(p: Params) -> tuple[int, ...]:
+    """Where windows share pixels, their shares are added up in the result."""
+    return (0, 1, 2) if _max_pool_grad_result(p) is not None else ()
+
+
 def _pool_halves(p: Params) -> tuple[int, ...]:
     """Windows that are not clipped and at most two pixels apart are read as vectors, others gathered."""
     clipped = p["pt"] or p["pl"] or (p["oh"] - 1) * p["sh"] + p["kh"] > p["h"] or (p["ow"] - 1) * p["sw"] + p["kw"] > p["w"]
@@ -150,7 +155,7 @@ KERNEL_FACTS = {
     "conv2d_filter_grad_winograd": KernelFacts(scratch=True, work=_winograd_work, halves=_always(0, 1, 3)),
     "conv2d_filter_grad_batch_winograd": KernelFacts(scratch=True, work=_winograd_work, halves=_batch_halves),
     "max_pool": KernelFacts(_max_pool_result, halves=_pool_halves),
-    "max_pool_grad": KernelFacts(_max_pool_grad_result),
+    "max_pool_grad": KernelFacts(_max_pool_grad_result, halves=_pool_grad_halves),
     "avg_pool": KernelFacts(terms=lambda p: _product(p, "kh", "kw")),
     "avg_pool_grad": KernelFacts(),
     "softmax": KernelFacts(terms=_columns, halves=_softmax_halves),

@@ -14,7 +14,7 @@ from graphc.ir.lowering import CallBuilder, Geometry, Handle, Operand, ScalarRul
 from graphc.ir.op import Kernel as KernelLowering
 from graphc.ir.op import Reduce, Scalar, Strided
 from graphc.ir.types import HALVES, contiguous_strides
-from graphc.lower import precision
+from graphc.lower import precision, products
 from graphc.lower.buffers import Buffers
 from graphc.lower.convolution import calls as convolution
 from graphc.lower.expression import Expression
@@ -70,7 +70,7 @@ class Calls:
             dtype = self._stored(x)
             if dtype == x.type.dtype:
                 continue
-            if k in taken:
+            if k in taken and not (k == 0 and products.widens_scalars(kernel, x)):
                 halves.setdefault(dtype, []).append(k)
             else:
                 given[k] = self.temp(x.type)

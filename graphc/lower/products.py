@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from graphc.ir import TensorType
+from graphc.ir.lowering import Operand
 from graphc.lower.rewrite import Context, Statements
 from graphc.lower.statements import params_of, with_blocks
 from graphc_codegen.program import ITEMSIZE, Call, NamedKernel, written
@@ -51,6 +52,15 @@ def copy_panels(body: Statements, context: Context) -> Statements:
         told(stmt) if isinstance(stmt, Call) else with_blocks(stmt, lambda block: copy_panels(block, context))
         for stmt in body
     )
+
+
+def widens_scalars(kernel: NamedKernel, a: Operand) -> bool:
+    """Whether to make float32 of the matrix of a product whose numbers are read one by one, for each strip of the other one.
+
+    So many conversions would take up to a third of the time of the product.
+    """
+    p = dict(kernel.params)
+    return kernel.name == "gemm" and a.view is None and p["n"] >= _WIDE and not _is_large(p)
 
 
 def _is_large(p: Mapping[str, Any]) -> bool:
