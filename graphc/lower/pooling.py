@@ -86,7 +86,10 @@ class _Uses:
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """Where in a block the convolution stands, perhaps a bias, the pooling, and gradients of that with all that read them."""
+    """Where in a block the convolution stands, perhaps a bias, the pooling, and gradients of that with all that read them.
+
+    `place` is where one call may make the pooled image: the convolution's place, or the bias's if that is made in between.
+    """
 
     conv: int
     bias: int | None
@@ -94,6 +97,7 @@ class _Pattern:
     gradients: dict[int, list[int]]
     sizes: Sizes
     window: Window
+    place: int
 
     @classmethod
     def at(cls, body: Sequence[Stmt | None], conv: int, uses: _Uses) -> _Pattern | None:
@@ -112,14 +116,17 @@ class _Pattern:
         window = _window(body[pools[0]], sizes)
         if window is None or any(_wide(params_of(body[k])) != _wide(params_of(body[pools[0]])) for k in gradients):
             return None
-        found = cls(conv, bias, pools[0], gradients, sizes, window)
+        made = bias is not None and any(_writes(stmt, _args(body[bias])[1]) for stmt in body[conv + 1 : bias])
+        found = cls(conv, bias, pools[0], gradients, sizes, window, bias if made and bias is not None else conv)
         whole = found._is_ordered(body) and all(found._unpools(body, k) for k in gradients)
         return found if whole and choice.pools(sizes, window, len(gradients)) else None
 
     def _is_ordered(self, body: Sequence[Stmt | None]) -> bool:
         """Whether the pooled image may be made where the convolution stands."""
         between, addend = body[self.conv + 1 : self.pool], self._addend(body)
-        changed = addend is not None and any(_writes(stmt, addend) for stmt in between)
+        changed = addend is not None and any(_writes(stmt, addend) for stmt in body[self.place + 1 : self.pool])
+        before = body[self.conv + 1 : self.place]
+        changed = changed or any(_writes(stmt, b) for stmt in before for b in _args(body[self.conv])[:2])
         return not changed and not any(_touches(stmt, _args(body[self.pool])[-1]) for stmt in between)
 
     def _addend(self, body: Sequence[Stmt | None]) -> int | None:
@@ -156,7 +163,8 @@ class _Pattern:
         args = (*call.args[:2], *([] if addend is None else [addend]), scratch, *index, pool.args[-1])
         kernel = _on_halves("conv2d_batch_winograd", params, args, buffers)
         note = ", ".join(c.note for c in (*joined, pool))
-        body[self.conv], body[self.pool] = Call(kernel, args, note, nodes=nodes_of(*joined, pool)), None
+        body[self.conv] = body[self.pool] = None
+        body[self.place] = Call(kernel, args, note, nodes=nodes_of(*joined, pool))
         for k, readers in self.gradients.items():
             gradient = body[k]
             assert isinstance(gradient, Call)
@@ -168,7 +176,7 @@ class _Pattern:
 
     def places(self) -> list[int]:
         """Where calls stand that `rewrite` changes."""
-        return [self.conv, self.pool, *(k for readers in self.gradients.values() for k in readers)]
+        return [self.conv, self.place, self.pool, *(k for readers in self.gradients.values() for k in readers)]
 
     def _unpooling(self, call: Stmt | None, unpooled: int, instead: tuple[int, ...], buffers: Buffers) -> Call:
         assert isinstance(call, Call)

@@ -17,7 +17,7 @@ from functools import cache
 
 from graphc.ir import Graph, Node, Value
 from graphc.ir.op import Scalar, Strided
-from graphc.ir.types import contiguous_strides
+from graphc.ir.types import HALVES, contiguous_strides
 from graphc.lower.calls import walk
 from graphc.lower.cost import price
 from graphc.lower.expression import Expression
@@ -108,12 +108,12 @@ class _Recomputation:
             recipes = [r for r in (self._recipe(value, g) for g in readers) if r is not None]
             if not readers or len(recipes) < len(readers):
                 continue
-            size, last = self.graph.type(value).size, max(self.index[g] for g in readers)
+            size, last = self._size(value), max(self.index[g] for g in readers)
             new = [v for g, r in zip(readers, recipes, strict=True) for v in r.reads - g.reads]
             kept = [v for v in set(new) if not self._is_alive(v, last)]
             if any(v.node not in self.home and last > self.last.get(self.source(v), -1) + _NEAR for v in kept):
                 continue
-            if (2 + len(readers)) * size + self._freed(value, home) > sum(self.graph.type(v).size for v in new + kept):
+            if (2 + len(readers)) * size + self._freed(value, home) > sum(map(self._size, new + kept)):
                 for group, recipe in zip(readers, recipes, strict=True):
                     self._add(group, recipe, self.index[group])
 
@@ -140,10 +140,15 @@ class _Recomputation:
             if recipe is not None:
                 self._add(reader, recipe, index)
 
-    def _charge(self, value: Value, index: int) -> int:
+    def _charge(self, value: Value, index: int) -> float:
         """How many elements are moved if a value is read at a step, too, and for that kept until then."""
-        size = self.graph.type(value).size
+        size = self._size(value)
         return size if self._is_alive(value, index) else 2 * size
+
+    def _size(self, value: Value) -> float:
+        """How many elements are moved with a value; of halves two count as one."""
+        type = self.graph.type(value)
+        return type.size / 2 if type.dtype in HALVES else type.size
 
     def _is_alive(self, value: Value, index: int) -> bool:
         """Whether a value is there until a step in any case."""
@@ -156,8 +161,8 @@ class _Recomputation:
         others = self._readers(value)
         if home is None or reader not in others or self.keep(value) or not self._is_cheap(node):
             return None
-        size = self.graph.type(value).size
-        recipe = _Recipe(gain=size + (size + self._freed(value, home)) / len(others))
+        size, moved = self.graph.type(value).size, self._size(value)
+        recipe = _Recipe(gain=moved + (moved + self._freed(value, home)) / len(others))
         self._collect(recipe, value, reader, home)
         fits = self._is_in_step(value, reader) and self._has_room(reader, recipe)
         return recipe if fits and sum(map(self._price, recipe.nodes)) * size <= _TOUCH * recipe.gain else None
@@ -181,10 +186,10 @@ class _Recomputation:
 
         visit(wanted)
 
-    def _freed(self, value: Value, home: Group) -> int:
+    def _freed(self, value: Value, home: Group) -> float:
         """How many elements a group reads for nothing but a value."""
         others = (n.outputs[0] for n in home.nodes if n.id not in home.again and n.id != value.node)
-        return 0 if any(map(self._is_stored, others)) else sum(self.graph.type(v).size for v in home.reads)
+        return 0 if any(map(self._is_stored, others)) else sum(map(self._size, home.reads))
 
     def _readers(self, value: Value) -> list[Group]:
         """The groups that read a value from memory; none if anything else does."""
