@@ -31,6 +31,8 @@ SMALLEST = 1 << 14
 _NEAR = 8
 #: What reading or writing an element costs, in additions.
 _TOUCH = 4
+#: What it may cost to compute float32 again from halves alone: kept, it would take twice the room of what it is made of.
+_FROM_HALVES = 20
 
 
 def recompute(
@@ -157,17 +159,26 @@ class _Recomputation:
 
     def _recipe(self, value: Value, reader: Group) -> _Recipe | None:
         """How a group can compute what it reads, by nodes of the group that does; None if it cannot, or should not."""
+        recipe = self._priced(value, reader, _TOUCH)
+        if recipe is None and self.graph.type(value).dtype == "float32":
+            recipe = self._priced(value, reader, _FROM_HALVES)
+            dtypes = {self.graph.type(v).dtype for v in recipe.reads} if recipe is not None else set()
+            return recipe if dtypes and dtypes <= {*HALVES} else None
+        return recipe
+
+    def _priced(self, value: Value, reader: Group, touch: int) -> _Recipe | None:
+        """The same, if it costs no more than so much for each element that need not be moved."""
         node, home = self.graph.node(value.node), self.home.get(value.node)
         others = self._readers(value)
-        if home is None or reader not in others or self.keep(value) or not self._is_cheap(node):
+        if home is None or reader not in others or self.keep(value) or not self._is_cheap(node, touch):
             return None
         size, moved = self.graph.type(value).size, self._size(value)
         recipe = _Recipe(gain=moved + (moved + self._freed(value, home)) / len(others))
-        self._collect(recipe, value, reader, home)
+        self._collect(recipe, value, reader, home, touch)
         fits = self._is_in_step(value, reader) and self._has_room(reader, recipe)
-        return recipe if fits and sum(map(self._price, recipe.nodes)) * size <= _TOUCH * recipe.gain else None
+        return recipe if fits and sum(map(self._price, recipe.nodes)) * size <= touch * recipe.gain else None
 
-    def _collect(self, recipe: _Recipe, wanted: Value, reader: Group, home: Group) -> None:
+    def _collect(self, recipe: _Recipe, wanted: Value, reader: Group, home: Group, touch: int) -> None:
         seen: set[Value] = set()
 
         def visit(value: Value) -> None:
@@ -175,9 +186,9 @@ class _Recomputation:
                 return
             seen.add(value)
             maker = self.graph.node(value.node)
-            if value != wanted and (
-                value.node not in home.members or not self._is_cheap(maker) or self._is_stored(value)
-            ):
+            # A widening cast is there for whoever wants it.
+            there = self._is_stored(value) and not (touch == _FROM_HALVES and self._is_widened(maker))
+            if value != wanted and (value.node not in home.members or not self._is_cheap(maker, touch) or there):
                 recipe.reads.add(value)
                 return
             for operand in maker.inputs:
@@ -185,6 +196,9 @@ class _Recomputation:
             recipe.nodes.append(maker)
 
         visit(wanted)
+
+    def _is_widened(self, node: Node) -> bool:
+        return node.op.name == "Cast" and self.graph.type(node.inputs[0]).dtype in HALVES
 
     def _freed(self, value: Value, home: Group) -> float:
         """How many elements a group reads for nothing but a value."""
@@ -209,8 +223,8 @@ class _Recomputation:
                 return True
         return False
 
-    def _is_cheap(self, node: Node) -> bool:
-        return isinstance(node.lower, (Scalar, Strided)) and not node.after and self._price(node) <= 2 * _TOUCH
+    def _is_cheap(self, node: Node, touch: int) -> bool:
+        return isinstance(node.lower, (Scalar, Strided)) and not node.after and self._price(node) <= 2 * touch
 
     def _price(self, node: Node) -> int:
         """Of one element, in additions."""
