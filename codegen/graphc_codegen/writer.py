@@ -57,8 +57,7 @@ class Writer:
     def __init__(self, declarations: Declarations, lanes: int, *, fused: bool = True, threads: int = 1) -> None:
         self.lanes = lanes
         self.element = "float"
-        #: Whether the target has instructions between float and half: AVX-512 does, and so does AVX2 with F16C. Without them LLVM
-        #: would call functions that do not exist.
+        #: Whether AVX-512 or F16C convert between float and half; else LLVM would call functions that do not exist.
         self.converts = lanes >= 8
         self.fused = fused
         self.threads = threads
@@ -162,15 +161,12 @@ class Writer:
             return a
         return a - b if isinstance(a, int) and isinstance(b, int) else self.op(f"sub nsw i64 {a}, {b}")
 
-    def at(self, pointer: str, index: str | int, type: str | None = None) -> str:
-        """The address of element `index`."""
+    def at(self, pointer: str, index: str | int, type: str | None = None, *, inside: bool = True) -> str:
+        """The address of element `index`, which unless `inside` the array need not have."""
         if index == 0:
             return pointer
-        return self.op(f"getelementptr inbounds {type or self.element}, ptr {pointer}, i64 {index}")
-
-    def beyond(self, pointer: str, index: str | int) -> str:
-        """The address of an element that the array need not have."""
-        return self.op(f"getelementptr {self.element}, ptr {pointer}, i64 {index}")
+        how = "getelementptr inbounds" if inside else "getelementptr"
+        return self.op(f"{how} {type or self.element}, ptr {pointer}, i64 {index}")
 
     def chosen(self, condition: str, a: str, b: str) -> str:
         """One of two addresses, of elements of the same kind."""
@@ -260,9 +256,7 @@ class Writer:
         return self.call(f"llvm.{intrinsic}.v{self.lanes}{MANGLED[type]}", v, [(v, x)])
 
     def binary(self, op: str, a: str, b: str, type: str | None = None) -> str:
-        """A two-operand instruction on vectors, e.g. "fadd", "xor", "fadd reassoc"; also "icmp sgt", "fcmp
-        olt".
-        """
+        """A two-operand instruction on vectors, e.g. "fadd", "xor", "fadd reassoc", "icmp sgt", "fcmp olt"."""
         return self.op(f"{op} {vec(type or self.element, self.lanes)} {a}, {b}")
 
     def select(self, condition: str, a: str, b: str, type: str | None = None) -> str:

@@ -14,12 +14,19 @@ from graphc.nn import (
     BatchNorm3d,
     Cell,
     Conv1d,
+    Conv1dTranspose,
     Conv2d,
+    Conv2dTranspose,
+    Conv3d,
+    Conv3dTranspose,
     Dense,
+    GRUCell,
     LayerNorm,
+    LSTMCell,
     Optimizer,
     PReLU,
     ReLU,
+    RNNCell,
     TrainOneStepCell,
     TrainOneStepWithLossScaleCell,
     WithLossCell,
@@ -32,7 +39,10 @@ from graphc.ops.tensor.tree import map_tensors
 LEVELS = ("O0", "O1", "O2", "O3")
 HALVES = ("float16", "bfloat16")
 
-WHITE_LIST: tuple[type[Cell], ...] = (Conv1d, Conv2d, Dense, PReLU, ReLU)
+WHITE_LIST: tuple[type[Cell], ...] = (
+    *(Conv1d, Conv2d, Conv3d, Conv1dTranspose, Conv2dTranspose, Conv3dTranspose),
+    *(Dense, LSTMCell, RNNCell, GRUCell, PReLU, ReLU),
+)
 BLACK_LIST: tuple[type[Cell], ...] = (BatchNorm1d, BatchNorm2d, BatchNorm3d, LayerNorm)
 
 

@@ -199,7 +199,7 @@ def _is_elementwise(kernel: LoopKernel, access: Access, size: int) -> bool:
 
 def _is_causal(mask: Array) -> bool:
     """Whether a mask hides what is above the diagonal, and changes little below it."""
-    below = np.tri(len(mask), dtype=bool)
+    mask, below = mask.astype(np.float64), np.tri(len(mask), dtype=bool)
     return bool(np.all(mask[~below] <= _HIDDEN) and np.all(np.abs(mask[below]) < _SEEN))
 
 

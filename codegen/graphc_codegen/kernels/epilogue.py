@@ -45,7 +45,7 @@ def dtypes(p: Params) -> tuple[list[str], list[str]]:
     for instr in body:
         if instr.op == "input":
             read[int(instr.imm or 0)] = instr.dtype
-    return read, [body[k].dtype for k in p["stores"]] if body else ["float32"]
+    return read, [body[k].dtype if body else "float32" for k in p.get("stores", (0,))]
 
 
 @dataclass(frozen=True, slots=True)

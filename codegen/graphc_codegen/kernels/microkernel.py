@@ -174,7 +174,7 @@ def load_pieces(w: Writer, pointer: str, pieces: Pieces, shift: int = 0) -> str:
     for offset, lane, count in pieces:
         on = ", ".join(f"i1 {'true' if lane <= i < lane + count else 'false'}" for i in range(w.lanes))
         # The address of lane 0 may lie before the array: not `inbounds`.
-        address = w.beyond(pointer, offset + shift - lane)
+        address = w.at(pointer, offset + shift - lane, inside=False)
         value = w.masked_load(address, f"<{on}>", value)
     return value
 
@@ -326,7 +326,7 @@ def _fold(w: Writer, x: str, y: str | None, indices: Sequence[int], distance: in
 def prefetch(w: Writer, pointer: str, offset: int | str) -> None:
     """Ask for the line of an element that will be read."""
     # Not `inbounds`: the last turns name addresses beyond the array, which a prefetch never faults on.
-    address = w.beyond(pointer, offset)
+    address = w.at(pointer, offset, inside=False)
     w.call_void("llvm.prefetch.p0", [("ptr", address), ("i32", "0"), ("i32", "3"), ("i32", "1")])
 
 

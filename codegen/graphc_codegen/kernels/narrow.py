@@ -40,16 +40,11 @@ class NarrowWriter(Writer):
 
     # ---- addresses
 
-    def at(self, pointer: str, index: str | int, type: str | None = None) -> str:
+    def at(self, pointer: str, index: str | int, type: str | None = None, *, inside: bool = True) -> str:
         if pointer not in self._narrow:
-            return super().at(pointer, index, type)
+            return super().at(pointer, index, type, inside=inside)
         self._check(type)
-        return self._like(pointer, super().at(pointer, index, "i16"))
-
-    def beyond(self, pointer: str, index: str | int) -> str:
-        if pointer not in self._narrow:
-            return super().beyond(pointer, index)
-        return self._like(pointer, self.op(f"getelementptr i16, ptr {pointer}, i64 {index}"))
+        return self._like(pointer, super().at(pointer, index, "i16", inside=inside))
 
     def chosen(self, condition: str, a: str, b: str) -> str:
         """Of b, which may be memory of zeros, only elements as narrow as those of a are read."""

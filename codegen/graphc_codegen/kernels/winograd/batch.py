@@ -251,7 +251,7 @@ def _column(w: Writer, z: Plan, u: str, points: str, result: str, t: str | int, 
     end = clamp("smin", w.add(from_left, z.w), z.kw)
     count = w.mul(w.op(f"sub nsw i64 {end}, {first}"), z.ci)
     pixel = w.op(f"sub nsw i64 {first}, {from_left}")
-    b = w.beyond(points, w.mul(pixel, z.ci * z.points * z.lanes))
+    b = w.at(points, w.mul(pixel, z.ci * z.points * z.lanes), inside=False)
 
     def tile(start: int, step: int, size: int, i: str | int) -> None:
         o = w.linear((i, step), (start, 1))
