@@ -141,14 +141,20 @@ def _pool_grad_halves(p: Params) -> tuple[int, ...]:
 
 def _pool_halves(p: Params) -> tuple[int, ...]:
     """Windows that are not clipped and at most two pixels apart are read as vectors, others gathered."""
-    clipped = p["pt"] or p["pl"] or (p["oh"] - 1) * p["sh"] + p["kh"] > p["h"] or (p["ow"] - 1) * p["sw"] + p["kw"] > p["w"]
+    clipped = (
+        p["pt"] or p["pl"] or (p["oh"] - 1) * p["sh"] + p["kh"] > p["h"] or (p["ow"] - 1) * p["sw"] + p["kw"] > p["w"]
+    )
     return () if clipped or p["sw"] > 2 else (0, 1)
 
 
 #: The named kernels by name.
 KERNEL_FACTS = {
-    "gemm": KernelFacts(_gemm_result, watches=True, overwrites=True, work=_gemm_work, terms=lambda p: int(p["k"]), halves=_gemm_halves),
-    "conv2d": KernelFacts(_conv_result, work=_conv_work, terms=lambda p: _product(p, "ci", "kh", "kw"), halves=_always(2)),
+    "gemm": KernelFacts(
+        _gemm_result, watches=True, overwrites=True, work=_gemm_work, terms=lambda p: int(p["k"]), halves=_gemm_halves
+    ),
+    "conv2d": KernelFacts(
+        _conv_result, work=_conv_work, terms=lambda p: _product(p, "ci", "kh", "kw"), halves=_always(2)
+    ),
     "conv2d_filter_grad": KernelFacts(work=_conv_work, terms=lambda p: _product(p, "n", "oh", "ow"), float64=True),
     "conv2d_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work, halves=_always(0, 1, 3)),
     "conv2d_batch_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work, halves=_batch_halves),

@@ -96,4 +96,6 @@ def report_text(report: dict[str, Any]) -> str:
 
 def _halves_text(halves: Mapping[str, Any]) -> str:
     how = f"float16 by {halves['float16']}, bfloat16 by {halves['bfloat16']}; products add up in {halves['products']}"
-    return how + (f"; {' '.join(halves['unused'])} not used" if halves["unused"] else "; no products of halves in hardware")
+    return how + (
+        f"; {' '.join(halves['unused'])} not used" if halves["unused"] else "; no products of halves in hardware"
+    )

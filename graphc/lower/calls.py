@@ -96,7 +96,9 @@ class Calls:
     def _whole(self, x: Operand) -> Access:
         return Access(self._stored(x), contiguous_strides(x.type.shape), 0, x.type.size)
 
-    def _evaluated(self, e: Expression, fn: ScalarRule, accesses: Sequence[Access], types: Sequence[str], to: str) -> Handle:
+    def _evaluated(
+        self, e: Expression, fn: ScalarRule, accesses: Sequence[Access], types: Sequence[str], to: str
+    ) -> Handle:
         """fn of the inputs as values of these types, to be stored as `to`."""
         handles = [e.input(a, i) for i, a in enumerate(accesses)]
         seen = [h if e.dtype(h) == t else e.cast(h, t) for h, t in zip(handles, types, strict=True)]

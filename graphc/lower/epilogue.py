@@ -161,7 +161,12 @@ def _joined(producer: Call, loop: Call, count: Counter[int]) -> Call | None:
     if count[result] > 2:  # Somebody else reads the result itself.
         stores.append(next(k for k, i in enumerate(body) if i.op == "input" and i.imm == 0))
         targets.append(result)
-    params = (*_in_float32(named, len(producer.args) - 1), ("epilogue", body), ("extras", tuple(extras)), ("stores", tuple(stores)))
+    params = (
+        *_in_float32(named, len(producer.args) - 1),
+        ("epilogue", body),
+        ("extras", tuple(extras)),
+        ("stores", tuple(stores)),
+    )
     return Call(
         NamedKernel(named.name, params),  # type: ignore[arg-type]
         (*inputs, *(read[k] for k in others), *scratch, *targets),

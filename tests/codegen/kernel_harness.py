@@ -172,7 +172,9 @@ def run_twin(name: str, params: Mapping[str, Any], *inputs: Array, before: Seque
             arrays.append(_flat(next(given), o.dtype, o.size))
             arrays[-1].setflags(write=False)
         else:
-            arrays.append(_flat(next(initial), o.dtype, o.size).copy() if before else np.ones(o.size, numpy_dtype(o.dtype)))
+            arrays.append(
+                _flat(next(initial), o.dtype, o.size).copy() if before else np.ones(o.size, numpy_dtype(o.dtype))
+            )
             outputs.append(arrays[-1])
     emitter.twin(params, *arrays)
     return outputs

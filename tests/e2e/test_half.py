@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 
 import graphc
 from graphc import Parameter, Tensor, nn, ops
 from graphc.debug import debug
-from graphc.ops.declared import reference
 from graphc.lower import lower
+from graphc.ops.declared import reference
 from graphc.testing import calls, races
 from graphc_codegen import compile_program
 from graphc_codegen.program import NamedKernel
@@ -154,7 +156,7 @@ NETWORKS = {"images": (Images, (17, 1, 28, 28), (17, 4)), "attention": (Attentio
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
 def test_networks_on_halves(network, dtype):
-    """No tensor is converted for the sake of a kernel, and what comes out is the interpreter's, with one thread and with three."""
+    """Kernels get halves as they are, with one thread and with three."""
     graphc.set_seed(3)
     made, shape, out = NETWORKS[network]
     cell = Trained(graphc.amp.auto_mixed_precision(made(), "O2", dtype))
@@ -165,7 +167,7 @@ def test_networks_on_halves(network, dtype):
     params = {i: p.array for i, p in step.state.items()}
     feed = {i: params[i] if i in params else values[step.graph.node(i).name] for i in step.graph.inputs}
     for threads, checked in ((1, False), (3, False), (1, True)):
-        lowered = _agree(step.graph, feed, 2.0 ** (-5 if dtype == graphc.bfloat16 else -8), threads, checked)
+        lowered = _agree(step.graph, feed, 2.0 ** (-7 if dtype == graphc.bfloat16 else -10), threads, checked)
     kernels = [c.kernel for c in calls(lowered) if isinstance(c.kernel, NamedKernel)]
     told = {k.name for k in kernels if "halves" in dict(k.params)}
     wanted = {"images": {"conv2d_batch_winograd", "gemm"}, "attention": {"gemm", "softmax", "softmax_grad"}}[network]
@@ -177,14 +179,20 @@ def test_networks_on_halves(network, dtype):
 
 
 def _agree(graph, feed, tolerance, threads, checked):
-    """Run a step, and compare it with the interpreter in float64."""
-    lowered = lower(graph, canary=not checked, threads=threads)
+    """Run a step: its results are as near to float64 as those of the interpreter, which rounds after each op.
+
+    Both may be far from it: where two pixels of a window become equal, its gradient goes elsewhere.
+    """
+    with patch("graphc.lower.convolution.choice._WORTH_BATCH", 0.1):
+        lowered = lower(graph, canary=not checked, threads=threads)
     assert not races(lowered.program)
     params = [feed[i].copy() for i in lowered.params]
     bound = compile_program(lowered.program, cache_dir=None, checked=checked).bind(params, list(lowered.constants))
     bound.run([feed[i].copy() for i in lowered.inputs])
     bound.check_canaries()
-    for (buffer, type), want in zip(lowered.results, reference.run(graph, feed).results, strict=True):
+    exact, rounded = (reference.run(graph, feed, exact=e).results for e in (True, False))
+    for (buffer, type), want, other in zip(lowered.results, exact, rounded, strict=True):
         got = bound.read(buffer).reshape(type.shape).astype(np.float64)
-        np.testing.assert_allclose(got, want, rtol=0, atol=tolerance * np.abs(want).max())
+        usual = 1.5 * np.abs(other.astype(np.float64) - want).max()
+        np.testing.assert_allclose(got, want, rtol=0, atol=usual + tolerance * np.abs(want).max())
     return lowered

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphc_codegen.declarations import Declarations
 from graphc_codegen.dtypes import HALVES
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernel_facts import KERNEL_FACTS
 from graphc_codegen.kernels import EMITTERS
 from graphc_codegen.kernels.narrow import NarrowWriter
-from graphc_codegen.declarations import Declarations
 from graphc_codegen.program import Instr, NamedKernel, divisible
 from graphc_codegen.scalars.halves import numpy_dtype
 from graphc_codegen.target import host
@@ -24,7 +24,9 @@ GEMM = {"accumulate": False}
 #: Params beside those of `test_facts`: tails, other ways through a kernel.
 CASES: dict[str, list[dict[str, Any]]] = {
     "gemm": [
-        GEMM | {"m": 7, "n": 37, "k": 19, "ta": ta, "tb": tb, "batch": 3} for ta in (False, True) for tb in (False, True)
+        GEMM | {"m": 7, "n": 37, "k": 19, "ta": ta, "tb": tb, "batch": 3}
+        for ta in (False, True)
+        for tb in (False, True)
     ]
     + [
         GEMM | {"m": 64, "n": 24, "k": 160, "ta": False, "tb": True},
