@@ -46,8 +46,8 @@ class KernelFacts:
     terms       from its params how many terms its longest sum of float32 may have, if it takes a `block`: the number of terms
                 that an accumulator takes at most before it is brought into one of float64
     float64     whether its result is float64 then: it holds sums that are added to
-    halves      from its params the numbers of those operands of float32 that may be halves in memory (`kernels.narrow`): inputs that
-                are read once, or few times, by way of vectors, and results that are not read again
+    halves      from its params the numbers of those operands of float32 that may be halves in memory (`kernels.narrow`): inputs
+                that are read once, or few times, by way of vectors, and results that are not read again
     """
 
     result: Callable[[Params], tuple[int, ...] | None] = _takes_no_epilogue

@@ -4,8 +4,8 @@
     gemm(dy, v) -> d            softmax_grad(p, d) -> e   gemm(p^T, dy), gemm(e, k), gemm(e^T, q)
 
 A mask is a constant that is added to the scores or put in their place. It is causal if it is -1e9, or what bfloat16 makes of
-that, or less above the diagonal, and nowhere else that low. Then p and e have zeros there: products with them need not multiply these, and what s and d hold
-there does not matter. The same numbers come out, unless scores are NaN, or as large as the mask.
+that, or less above the diagonal, and nowhere else that low. Then p and e have zeros there: products with them need not multiply
+these, and what s and d hold there does not matter. The same numbers come out, unless scores are NaN, or as large as the mask.
 """
 
 from __future__ import annotations

@@ -176,7 +176,7 @@ def _joined(producer: Call, loop: Call, count: Counter[int]) -> Call | None:
 
 
 def _in_float32(kernel: NamedKernel, result: int) -> tuple[tuple[str, Param], ...]:
-    """The params of a kernel whose result, operand number `result`, is not stored as halves: an epilogue takes it and rounds it."""
+    """The params of a kernel whose result, operand number `result`, an epilogue takes, which rounds it: it is no half itself."""
     params = dict(kernel.params)
     halves: Any = params.pop("halves", ())
     kept = tuple((dtype, places) for dtype, given in halves if (places := tuple(k for k in given if k != result)))

@@ -207,12 +207,18 @@ def load(network: Any, weights: dict[str, Array]) -> None:
 
 
 def training_cell(workload: str, variant: str, weights: dict[str, Array], adamw: Any) -> Any:
-    """The whole step; `adamw(parameters, rate, betas, weight_decay)` makes the optimizer of the transformer."""
+    """The whole step, plain, scaled, or in half precision ("O2-bfloat16").
+
+    `adamw(parameters, rate, betas, weight_decay)` makes the optimizer of the transformer.
+    """
     w = WORKLOADS[workload]
     made = {"mlp": lambda: MLP(w.dims), "lenet": LeNet5, "resnet20": ResNet20, "gpt": Decoder}
     made |= {"lstm": lambda: LSTM(*w.dims[1:]), "recommender": lambda: Recommender(*w.dims)}
     network = made[w.family]()
     load(network, weights)
+    level, _, half = variant.partition("-")
+    if half:
+        network = ms.amp.auto_mixed_precision(network, level, getattr(ms, half))
     clipped = w.family == "gpt"
     parameters = network.trainable_params()
     optimizer = (
