@@ -7,6 +7,8 @@ the dtypes of their instructions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from graphc_codegen.declarations import Declarations
@@ -175,7 +177,7 @@ def on_halves(kernel: Emitter) -> Emitter:
                 found[k] = Operand(dtype, found[k].size, found[k].role)
         return tuple(found)
 
-    def emit(w: Writer, p: Params, pointers: tuple[str, ...]) -> None:
+    def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         assert isinstance(w, NarrowWriter)
         for operand, pointer in zip(operands(p), pointers, strict=True):
             if operand.dtype in HALVES:
