@@ -134,17 +134,16 @@ def _softmax_halves(p: Params) -> tuple[int, ...]:
     return (0, 1) if p["cols"] <= SOFTMAX_ROW else (0,)
 
 
-def _pool_grad_halves(p: Params) -> tuple[int, ...]:
-    """Where windows share pixels, their shares are added up in the result."""
-    return (0, 1, 2) if _max_pool_grad_result(p) is not None else ()
-
-
 def _pool_halves(p: Params) -> tuple[int, ...]:
-    """Windows that are not clipped and at most two pixels apart are read as vectors, others gathered."""
-    clipped = (
-        p["pt"] or p["pl"] or (p["oh"] - 1) * p["sh"] + p["kh"] > p["h"] or (p["ow"] - 1) * p["sw"] + p["kw"] > p["w"]
-    )
-    return () if clipped or p["sw"] > 2 else (0, 1)
+    """Small windows that are not clipped and at most two pixels apart are read as vectors, others gathered."""
+    below, right = (p["oh"] - 1) * p["sh"] + p["kh"], (p["ow"] - 1) * p["sw"] + p["kw"]
+    inside = p["pt"] == p["pl"] == 0 and below <= p["h"] and right <= p["w"]
+    return (0, 1) if inside and p["sw"] <= 2 and p["kh"] * p["kw"] <= 16 else ()
+
+
+def _pool_grad_halves(p: Params) -> tuple[int, ...]:
+    """Where windows overlap, their shares are added up in the result."""
+    return (0, 1, 2) if _pool_halves(p) and (p["kh"], p["kw"]) == (p["sh"], p["sw"]) else ()
 
 
 #: The named kernels by name.

@@ -17,7 +17,7 @@ from graphc_codegen.program import Instr, NamedKernel, divisible
 from graphc_codegen.scalars.halves import numpy_dtype
 from graphc_codegen.target import host
 from tests.codegen.kernel_harness import random, run_kernel, run_twin
-from tests.codegen.kernels.test_facts import PARAMS, ROWS
+from tests.codegen.kernels.test_facts import PARAMS, POOL, ROWS
 from tests.codegen.threaded import same
 
 GEMM = {"accumulate": False}
@@ -34,6 +34,8 @@ CASES: dict[str, list[dict[str, Any]]] = {
         GEMM | {"m": 33, "n": 33, "k": 33, "ta": True, "tb": False, "triangle": "a"},
     ],
     "softmax": [ROWS | {"cols": 33}, {"rows": 66, "cols": 33, "causal": True}],
+    "max_pool": [POOL | {"h": 9, "w": 21, "ow": 9, "kh": 3, "kw": 3}],
+    "max_pool_grad": [POOL | {"h": 9, "w": 21, "ow": 10}],
     "softmax_grad": [{"rows": 66, "cols": 33, "causal": True}],
 }
 TABLE = [
