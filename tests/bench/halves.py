@@ -1,6 +1,6 @@
 """Training steps in half precision beside those in float32, in one command:
 
-    python tests/bench/halves.py [--torch PYTHON] [--write]
+    python tests/bench/halves.py [--torch PYTHON]
 
 Every step runs in a process of its own, and all of a workload are timed in turns. Prints medians, their ratios to the same
 framework's float32, and how many bytes graphc's values take (the arena: parameters and optimizer state are float32 in any case).
@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import statistics
 import sys
 import tempfile
-from pathlib import Path
 
 import facts
 import workloads
@@ -33,7 +31,6 @@ STEPS = {
     "torch, autocast bfloat16": ("torch-bfloat16", "plain"),
 }
 NAMES = ("mlp_wide", "lenet", "lenet256", "resnet20", "gpt")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "performance.md"
 
 
 def main() -> int:
@@ -53,10 +50,6 @@ def main() -> int:
     ]
     lines += [*(f"- {line}" for line in left_out), *([""] if left_out else []), *table(heads, rows)]
     print("\n".join(lines))
-    if args.write:
-        text = PAGE.read_text()
-        marks = re.compile(r"(<!-- halves -->\n).*?(<!-- end halves -->)", re.DOTALL)
-        PAGE.write_text(marks.sub(lambda m: m[1] + "\n" + "\n".join(lines) + "\n\n" + m[2], text))
     return 0 if all(r[1] for r in rows) else 1
 
 
@@ -68,7 +61,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=5, help="turns of each step (default %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.3, help="of timed steps per turn (default %(default)s)")
     parser.add_argument("--limit", type=float, default=90, help="seconds for one measurement (default %(default)s)")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     return parser
 
 
