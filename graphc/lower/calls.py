@@ -122,7 +122,7 @@ class Calls:
             ("inputs", tuple((x.type.dtype, x.type.shape) for x in inputs)),
             ("outputs", tuple((x.type.dtype, x.type.shape) for x in outputs)),
         )
-        self._call(NamedKernel("custom", params), *inputs, *outputs)
+        self._call_on_halves(NamedKernel("custom", params), inputs, outputs)
 
     def fill(self, target: Operand, value: float) -> None:
         """One number everywhere."""
