@@ -59,7 +59,7 @@ def widens_scalars(kernel: NamedKernel, a: Operand) -> bool:
 
     So many conversions would take up to a third of the time of the product.
     """
-    p = dict(kernel.params)
+    p: dict[str, Any] = dict(kernel.params)
     return kernel.name == "gemm" and a.view is None and p["n"] >= _WIDE and not _is_large(p)
 
 
