@@ -10,6 +10,10 @@ from typing import Any, NamedTuple
 Params = Mapping[str, Any]
 
 
+#: The longest row that a softmax keeps on the stack.
+SOFTMAX_ROW = 4096
+
+
 class Work(NamedTuple):
     """What the time of a kernel is spent on: multiply-adds, and pixels that are transformed for them."""
 
@@ -19,6 +23,10 @@ class Work(NamedTuple):
 
 def _takes_no_epilogue(p: Params) -> tuple[int, ...] | None:
     return None
+
+
+def _none(p: Params) -> tuple[int, ...]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,8 @@ class KernelFacts:
     terms       from its params how many terms its longest sum of float32 may have, if it takes a `block`: the number of terms
                 that an accumulator takes at most before it is brought into one of float64
     float64     whether its result is float64 then: it holds sums that are added to
+    halves      from its params the numbers of those operands of float32 that may be halves in memory (`kernels.narrow`): inputs
+                that are read once, or few times, by way of vectors, and results that are not read again
     """
 
     result: Callable[[Params], tuple[int, ...] | None] = _takes_no_epilogue
@@ -50,6 +60,7 @@ class KernelFacts:
     work: Callable[[Params], Work] | None = None
     terms: Callable[[Params], int] | None = None
     float64: bool = False
+    halves: Callable[[Params], tuple[int, ...]] = _none
 
 
 def _gemm_result(p: Params) -> tuple[int, ...] | None:
@@ -104,24 +115,59 @@ def _scattered(p: Params) -> int:
     return int(p["count"]) if (p["mode"], p["dtype"]) == ("add", "float32") else 0
 
 
+def _always(*operands: int) -> Callable[[Params], tuple[int, ...]]:
+    return lambda p: operands
+
+
+def _gemm_halves(p: Params) -> tuple[int, ...]:
+    """Accumulating products read their result."""
+    return () if "dtype" in p else (0, 1) if p["accumulate"] else (0, 1, 2)
+
+
+def _batch_halves(p: Params) -> tuple[int, ...]:
+    """Images are read once, to be moved into lanes. Scratch memory stands before the result."""
+    return () if p.keys() & {"pool", "unpool"} else (0, 1, 3)
+
+
+def _softmax_halves(p: Params) -> tuple[int, ...]:
+    """Exponentials of a row that is stored as halves stand on the stack meanwhile."""
+    return (0, 1) if p["cols"] <= SOFTMAX_ROW else (0,)
+
+
+def _pool_halves(p: Params) -> tuple[int, ...]:
+    """Small windows that are not clipped and at most two pixels apart are read as vectors, others gathered."""
+    below, right = (p["oh"] - 1) * p["sh"] + p["kh"], (p["ow"] - 1) * p["sw"] + p["kw"]
+    inside = p["pt"] == p["pl"] == 0 and below <= p["h"] and right <= p["w"]
+    return (0, 1) if inside and p["sw"] <= 2 and p["kh"] * p["kw"] <= 16 else ()
+
+
+def _pool_grad_halves(p: Params) -> tuple[int, ...]:
+    """Where windows overlap, their shares are added up in the result."""
+    return (0, 1, 2) if _pool_halves(p) and (p["kh"], p["kw"]) == (p["sh"], p["sw"]) else ()
+
+
 #: The named kernels by name.
 KERNEL_FACTS = {
-    "gemm": KernelFacts(_gemm_result, watches=True, overwrites=True, work=_gemm_work, terms=lambda p: int(p["k"])),
-    "conv2d": KernelFacts(_conv_result, work=_conv_work, terms=lambda p: _product(p, "ci", "kh", "kw")),
+    "gemm": KernelFacts(
+        _gemm_result, watches=True, overwrites=True, work=_gemm_work, terms=lambda p: int(p["k"]), halves=_gemm_halves
+    ),
+    "conv2d": KernelFacts(
+        _conv_result, work=_conv_work, terms=lambda p: _product(p, "ci", "kh", "kw"), halves=_always(2)
+    ),
     "conv2d_filter_grad": KernelFacts(work=_conv_work, terms=lambda p: _product(p, "n", "oh", "ow"), float64=True),
-    "conv2d_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work),
-    "conv2d_batch_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work),
-    "conv2d_filter_grad_winograd": KernelFacts(scratch=True, work=_winograd_work),
-    "conv2d_filter_grad_batch_winograd": KernelFacts(scratch=True, work=_winograd_work),
-    "max_pool": KernelFacts(_max_pool_result),
-    "max_pool_grad": KernelFacts(_max_pool_grad_result),
+    "conv2d_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work, halves=_always(0, 1, 3)),
+    "conv2d_batch_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work, halves=_batch_halves),
+    "conv2d_filter_grad_winograd": KernelFacts(scratch=True, work=_winograd_work, halves=_always(0, 1, 3)),
+    "conv2d_filter_grad_batch_winograd": KernelFacts(scratch=True, work=_winograd_work, halves=_batch_halves),
+    "max_pool": KernelFacts(_max_pool_result, halves=_pool_halves),
+    "max_pool_grad": KernelFacts(_max_pool_grad_result, halves=_pool_grad_halves),
     "avg_pool": KernelFacts(terms=lambda p: _product(p, "kh", "kw")),
     "avg_pool_grad": KernelFacts(),
-    "softmax": KernelFacts(terms=_columns),
-    "log_softmax": KernelFacts(terms=_columns),
-    "softmax_grad": KernelFacts(_rows_result, terms=_columns),
-    "log_softmax_grad": KernelFacts(_rows_result, terms=_columns),
-    "softmax_cross_entropy": KernelFacts(outputs=2, terms=_columns),
+    "softmax": KernelFacts(terms=_columns, halves=_softmax_halves),
+    "log_softmax": KernelFacts(terms=_columns, halves=_always(0, 1)),
+    "softmax_grad": KernelFacts(_rows_result, terms=_columns, halves=_always(0, 1, 2)),
+    "log_softmax_grad": KernelFacts(_rows_result, terms=_columns, halves=_always(0, 1, 2)),
+    "softmax_cross_entropy": KernelFacts(outputs=2, terms=_columns, halves=_always(0)),
     "argmax": KernelFacts(),
     "float_status": KernelFacts(exchanges=True),
     "gather": KernelFacts(),

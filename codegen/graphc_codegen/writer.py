@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from graphc_codegen.declarations import Declarations
 from graphc_codegen.literals import literal
+from graphc_codegen.thread_context import CONTEXT, SCRATCH, WORDS
 
 #: LLVM type of one element in a register, and in memory. `graphc_codegen.scalars.halves` converts the 16-bit floats.
 REGISTER = {
@@ -20,17 +22,6 @@ REGISTER = {
 MEMORY = {**REGISTER, "bool": "i8", "float16": "i16", "bfloat16": "i16"}
 #: Suffix of overloaded intrinsics.
 MANGLED = {"float": "f32", "double": "f64", "i32": "i32", "i64": "i64", "i16": "i16", "i8": "i8", "i1": "i1"}
-#: Bytes of scratch memory per thread.
-SCRATCH = 4096
-#: The words of a thread's context, CONTEXT bytes in all. "table" must be the first.
-WORDS = {
-    "table": 0, "thread": 1, "barrier": 2, "scratch": 3, "pool": 4, "profile": 5, "patience": 6, "base": 7, "tickets": 8,
-    "failure": 9, "interrupt": 10, "interrupted": 11, "links": 12, "loops": 13,
-}  # fmt: skip
-CONTEXT = 128
-#: What a profiling build counts of every call, by word: cycles that it waited for other threads and that it worked, how often it
-#: ran, and the cycle counter when it last came.
-COUNTED = {"waited": 0, "worked": 1, "calls": 2, "came": 3}
 #: A loop whose turns are handed out has at least so many per thread; a thread takes some of its own about so many times; so
 #: many threads may take turns from a part, its own one among them.
 _LEAST_TURNS, _TAKES, _ASKERS = 12, 64, 4
@@ -55,20 +46,6 @@ def mask(active: int, lanes: int) -> str:
     return "<" + ", ".join(f"i1 {'true' if i < active else 'false'}" for i in range(lanes)) + ">"
 
 
-class Declarations:
-    """The external functions a module uses, declared once."""
-
-    def __init__(self) -> None:
-        self._lines: dict[str, None] = {}
-
-    def add(self, result: str, name: str, *args: str) -> str:
-        self._lines[f"declare {result} @{name}({', '.join(args)})"] = None
-        return name
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._lines))
-
-
 class Writer:
     """Builds the body of one function. `lanes` is the vector width every emitter uses (16 for AVX-512, 8 for
     AVX2): so many floats, which are what everything is made of unless it says otherwise; see `elements`.
@@ -80,6 +57,8 @@ class Writer:
     def __init__(self, declarations: Declarations, lanes: int, *, fused: bool = True, threads: int = 1) -> None:
         self.lanes = lanes
         self.element = "float"
+        #: Whether AVX-512 or F16C convert between float and half; else LLVM would call functions that do not exist.
+        self.converts = lanes >= 8
         self.fused = fused
         self.threads = threads
         self._divided = False
@@ -89,6 +68,8 @@ class Writer:
         self._declarations = declarations
         self._names = 0
         self._block = "body"
+        #: By their names, vectors of floats that a half type represents: which one, and where they are that if they are already.
+        self.halves: dict[str, tuple[str, str]] = {}
         #: By their text, the instructions that have been executed wherever the next line is.
         self._known: dict[str, str] = {}
 
@@ -180,11 +161,16 @@ class Writer:
             return a
         return a - b if isinstance(a, int) and isinstance(b, int) else self.op(f"sub nsw i64 {a}, {b}")
 
-    def at(self, pointer: str, index: str | int, type: str | None = None) -> str:
-        """The address of element `index`."""
+    def at(self, pointer: str, index: str | int, type: str | None = None, *, inside: bool = True) -> str:
+        """The address of element `index`, which unless `inside` the array need not have."""
         if index == 0:
             return pointer
-        return self.op(f"getelementptr inbounds {type or self.element}, ptr {pointer}, i64 {index}")
+        how = "getelementptr inbounds" if inside else "getelementptr"
+        return self.op(f"{how} {type or self.element}, ptr {pointer}, i64 {index}")
+
+    def chosen(self, condition: str, a: str, b: str) -> str:
+        """One of two addresses, of elements of the same kind."""
+        return self.op(f"select i1 {condition}, ptr {a}, ptr {b}")
 
     # ---- loads, stores, vectors
 
@@ -227,6 +213,22 @@ class Writer:
         m = (vec("i1", self.lanes), mask(active, self.lanes))
         self.call_void(name, [(v, value), ("ptr", pointer), ("i32", str(_BYTES[type])), m])
 
+    def load_four(self, pointer: str) -> str:
+        """A vector of four elements from an address on."""
+        return self.op(f"load {vec(self.element, 4)}, ptr {pointer}, align {_BYTES[self.element]}")
+
+    def store_four(self, value: str, pointer: str) -> None:
+        """Store a vector of four elements."""
+        self.do(f"store {vec(self.element, 4)} {value}, ptr {pointer}, align {_BYTES[self.element]}")
+
+    def load_splat(self, pointer: str) -> str:
+        """A vector with the element at an address in every lane."""
+        return self.splat(self.load(pointer))
+
+    def as_stored(self, value: str, pointer: str) -> str:
+        """What a vector becomes when it is stored there."""
+        return value
+
     def splat(self, scalar: str, type: str | None = None) -> str:
         """A vector with the scalar in every lane."""
         type = type or self.element
@@ -254,9 +256,7 @@ class Writer:
         return self.call(f"llvm.{intrinsic}.v{self.lanes}{MANGLED[type]}", v, [(v, x)])
 
     def binary(self, op: str, a: str, b: str, type: str | None = None) -> str:
-        """A two-operand instruction on vectors, e.g. "fadd", "xor", "fadd reassoc"; also "icmp sgt", "fcmp
-        olt".
-        """
+        """A two-operand instruction on vectors, e.g. "fadd", "xor", "fadd reassoc", "icmp sgt", "fcmp olt"."""
         return self.op(f"{op} {vec(type or self.element, self.lanes)} {a}, {b}")
 
     def select(self, condition: str, a: str, b: str, type: str | None = None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
@@ -13,7 +14,9 @@ from graphc.debug import cpus, switches
 _PACKAGES = ("graphc", "numpy", "networkx", "jinja2", "numba", "llvmlite")
 
 #: The features that decide which code is generated.
-_FEATURES = ("avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "f16c", "amx-bf16", "neon", "sve")
+_FEATURES = ("avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "f16c", "neon", "sve")
+#: Products of halves in hardware: no code is generated for them.
+_UNUSED = ("avx512bf16", "avx512fp16", "amx-bf16", "amx-fp16")
 
 
 def report() -> dict[str, Any]:
@@ -42,7 +45,11 @@ def _cpu() -> dict[str, Any]:
     except ImportError as error:
         return about | {"error": f"llvmlite cannot be imported: {error}"}
     have = binding.get_host_cpu_features()
-    about |= {"name": binding.get_host_cpu_name(), "features": [f for f in _FEATURES if have.get(f)]}
+    about |= {
+        "name": binding.get_host_cpu_name(),
+        "features": [f for f in _FEATURES if have.get(f)],
+        "halves": _halves(have),
+    }
     return about | _distance()
 
 
@@ -54,6 +61,17 @@ def _distance() -> dict[str, Any]:
         return {"distance_ns": None if cpus() < 2 else distance(1.0)}
     except (ImportError, RuntimeError) as error:  # A CodegenError is one.
         return {"distance_ns": None, "distance_error": str(error)}
+
+
+def _halves(have: Mapping[str, bool]) -> dict[str, Any]:
+    """How float16 and bfloat16 become float32 and back, and what is there for them besides, which is not used."""
+    wide = have.get("avx2") and have.get("f16c") and have.get("fma")
+    return {
+        "float16": "instructions" if wide else "integers",
+        "bfloat16": "shifts",
+        "products": "float32",
+        "unused": [f for f in _UNUSED if have.get(f)],
+    }
 
 
 def _cache() -> dict[str, Any]:
@@ -78,6 +96,8 @@ def report_text(report: dict[str, Any]) -> str:
     lines.append(f"{'cpu':<12} {cpu.get('name', cpu['machine'])}, {cpu['cores']} cores usable")
     lines.append(f"{'distance':<12} {_distance_text(cpu)}")
     lines.append(f"{'features':<12} {cpu.get('error') or ' '.join(cpu['features']) or 'none of those that matter'}")
+    if "halves" in cpu:
+        lines.append(f"{'halves':<12} {_halves_text(cpu['halves'])}")
     lines.append(f"{'switches':<12} {', '.join(f'{k}={v}' for k, v in report['switches'].items())}")
     if cache["directory"] is None:
         lines.append(f"{'cache':<12} {cache.get('error', 'switched off')}")
@@ -92,4 +112,11 @@ def _distance_text(cpu: dict[str, Any]) -> str:
         return f"a line of the cache takes {nanoseconds:.0f} ns from one core to another"
     return str(
         cpu.get("distance_error", "one core" if cpu["cores"] < 2 else "not known: no two threads ran at the same time")
+    )
+
+
+def _halves_text(halves: Mapping[str, Any]) -> str:
+    how = f"float16 by {halves['float16']}, bfloat16 by {halves['bfloat16']}; products add up in {halves['products']}"
+    return how + (
+        f"; {' '.join(halves['unused'])} not used" if halves["unused"] else "; no products of halves in hardware"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -13,12 +14,12 @@ from graphc.ir.lowering import CallBuilder, Geometry, Handle, Operand, ScalarRul
 from graphc.ir.op import Kernel as KernelLowering
 from graphc.ir.op import Reduce, Scalar, Strided
 from graphc.ir.types import HALVES, contiguous_strides
-from graphc.lower import precision
+from graphc.lower import precision, products
 from graphc.lower.buffers import Buffers
 from graphc.lower.convolution import calls as convolution
 from graphc.lower.expression import Expression
 from graphc.lower.fuse import Group
-from graphc_codegen.program import Access, Call, Kernel, LoopKernel, NamedKernel, Output, Stmt, UserFunction
+from graphc_codegen.program import Access, Call, Kernel, LoopKernel, NamedKernel, Output, Stmt, UserFunction, facts
 
 Emit = Callable[[Stmt], None]
 
@@ -52,13 +53,57 @@ class Calls:
             if precision.in_float64(kernel):
                 (target,) = outputs
                 made = self.temp(TensorType("float64", target.type.shape))
-                self._call(kernel, *inputs, made)
+                self._call_on_halves(kernel, inputs, (made,))
                 self.elementwise(lambda e, v: e.cast(v, target.type.dtype), (made,), target)
             else:
-                self._call(kernel, *inputs, *outputs)
+                self._call_on_halves(kernel, inputs, outputs)
             return
         for x in outputs:
             self.fill(x, 0)
+
+    def _call_on_halves(self, kernel: NamedKernel, inputs: Sequence[Operand], outputs: Sequence[Operand]) -> None:
+        """A call whose operands of float32 may be halves in memory; those that the kernel wants otherwise are converted."""
+        taken = facts(kernel).halves(dict(kernel.params))
+        given = [*inputs, *outputs]
+        halves: dict[str, list[int]] = {}
+        for k, x in enumerate(given):
+            dtype = self._stored(x)
+            if dtype == x.type.dtype:
+                continue
+            if k in taken and not (k == 0 and products.widens_scalars(kernel, x)):
+                halves.setdefault(dtype, []).append(k)
+            else:
+                given[k] = self.temp(x.type)
+                if k < len(inputs):
+                    self.elementwise(lambda _, v: v, (x,), given[k])
+        if halves:
+            param = tuple((dtype, tuple(places)) for dtype, places in halves.items())
+            kernel = replace(kernel, params=(*kernel.params, ("halves", param)))
+        self._call(kernel, *given)
+        for x, made in zip(outputs, given[len(inputs) :], strict=True):
+            if made is not x:
+                self.elementwise(lambda _, v: v, (made,), x)
+
+    def _stored(self, x: Operand) -> str:
+        """The dtype of an operand's elements in memory: halves, where a kernel in float32 sees floats."""
+        stored = self.buffers.type(x.buffer).dtype
+        return stored if x.type.dtype == "float32" and stored in HALVES else x.type.dtype
+
+    def _access(self, walk: Walk) -> Access:
+        x = walk.operand
+        return Access(self._stored(x), walk.strides, walk.offset, x.type.size if x.view is None else x.view.size)
+
+    def _whole(self, x: Operand) -> Access:
+        return Access(self._stored(x), contiguous_strides(x.type.shape), 0, x.type.size)
+
+    def _evaluated(
+        self, e: Expression, fn: ScalarRule, accesses: Sequence[Access], types: Sequence[str], to: str
+    ) -> Handle:
+        """fn of the inputs as values of these types, to be stored as `to`."""
+        handles = [e.input(a, i) for i, a in enumerate(accesses)]
+        seen = [h if e.dtype(h) == t else e.cast(h, t) for h, t in zip(handles, types, strict=True)]
+        result = fn(e, *seen)
+        return e.cast(result, to) if to in HALVES and e.dtype(result) == "float32" else result
 
     def custom(
         self,
@@ -77,7 +122,7 @@ class Calls:
             ("inputs", tuple((x.type.dtype, x.type.shape) for x in inputs)),
             ("outputs", tuple((x.type.dtype, x.type.shape) for x in outputs)),
         )
-        self._call(NamedKernel("custom", params), *inputs, *outputs)
+        self._call_on_halves(NamedKernel("custom", params), inputs, outputs)
 
     def fill(self, target: Operand, value: float) -> None:
         """One number everywhere."""
@@ -89,10 +134,9 @@ class Calls:
         if not target.type.size:
             return
         e = Expression(len(shape))
-        accesses = [_whole(x.type) for x in inputs]
-        handles = [e.input(a, i) for i, a in enumerate(accesses)]
-        result = fn(e, *handles)
-        output = Output(_whole(target.type), result)
+        accesses = [self._whole(x) for x in inputs]
+        whole = self._whole(target)
+        output = Output(whole, self._evaluated(e, fn, accesses, [x.type.dtype for x in inputs], whole.dtype))
         self._call(
             LoopKernel(shape, (False,) * len(shape), tuple(accesses), tuple(e.body), (output,)),
             *inputs,
@@ -113,14 +157,18 @@ class Calls:
         if any(n == 0 for axis, n in enumerate(domain) if axis not in axes):
             return
         reduced = tuple(axis in axes for axis in range(len(domain)))
+        if combine is not None and self._stored(target.operand) != target.operand.type.dtype:
+            made = self.temp(target.operand.type)
+            self.loop(fn, inputs, target._replace(operand=made), domain, combine=combine, axes=axes)
+            self.elementwise(lambda _, v: v, (made,), target.operand)
+            return
         if 0 in domain:
             # What is left is one index along those axes, and nothing is read.
             domain, inputs, fn = [1 if r else n for n, r in zip(domain, reduced, strict=True)], (), self._zero(target)
-        accesses = tuple(_access(x) for x in inputs)
-        e = Expression(len(domain))
-        handles = [e.input(a, i) for i, a in enumerate(accesses)]
-        result = fn(e, *handles)
-        output = Output(_access(target), result, combine)
+        accesses = tuple(self._access(x) for x in inputs)
+        e, access = Expression(len(domain)), self._access(target)
+        result = self._evaluated(e, fn, accesses, [x.operand.type.dtype for x in inputs], access.dtype)
+        output = Output(access, result, combine)
         self._call(
             LoopKernel(tuple(domain), reduced, accesses, tuple(e.body), (output,)),
             *(x.operand for x in inputs),
@@ -144,11 +192,12 @@ class Calls:
         """target[offset + index * strides] = source[...] for every index of the domain, in elements."""
         if 0 in domain:
             return
-        a, b = source.type, target.type
-        read = Access(a.dtype, tuple(source_strides), source_offset, a.size)
-        write = Access(b.dtype, tuple(target_strides), target_offset, b.size)
+        read = Access(self._stored(source), tuple(source_strides), source_offset, source.type.size)
+        write = Access(self._stored(target), tuple(target_strides), target_offset, target.type.size)
         e = Expression(len(domain))
-        output = Output(write, e.input(read, 0))
+        # Halves that only move need no rounding.
+        value = e.input(read, 0)
+        output = Output(write, value if read.dtype == write.dtype else e.cast(value, write.dtype))
         kernel = LoopKernel(tuple(domain), (False,) * len(domain), (read,), tuple(e.body), (output,))
         self._call(kernel, source, target)
 
@@ -168,15 +217,6 @@ class Calls:
     def weight_gradient(self, dy: Operand, x: Operand, dw: Operand, geometry: Geometry) -> None:
         """dw = the gradient of a convolution for its weights."""
         convolution.weight_gradient(self, dy, x, dw, geometry)
-
-
-def _access(walk: Walk) -> Access:
-    x = walk.operand
-    return Access(x.type.dtype, walk.strides, walk.offset, x.type.size if x.view is None else x.view.size)
-
-
-def _whole(type: TensorType) -> Access:
-    return Access(type.dtype, contiguous_strides(type.shape), 0, type.size)
 
 
 def note_of(nodes: Sequence[Node]) -> str:
@@ -216,20 +256,12 @@ def kernel_node(node: Node, inputs: Sequence[Operand], outputs: Sequence[Operand
 
 
 def _in_float32(node: Node, inputs: Sequence[Operand], outputs: Sequence[Operand], k: CallBuilder) -> None:
-    """A kernel on halves: operands widened, results rounded."""
+    """A kernel on halves: it sees operands of float32, and `Calls` knows what is in their memory."""
 
-    def wide(x: Operand) -> Operand:
-        return k.temp(TensorType("float32", x.type.shape)) if x.type.dtype in HALVES else x
+    def seen(x: Operand) -> Operand:
+        return x._replace(type=TensorType("float32", x.type.shape)) if x.type.dtype in HALVES else x
 
-    widened = [wide(x) for x in inputs]
-    for x, w in zip(inputs, widened, strict=True):
-        if w is not x:
-            k.elementwise(lambda e, v: e.cast(v, "float32"), (x,), w)
-    made = [wide(x) for x in outputs]
-    kernel_node(node, widened, made, k)
-    for x, w in zip(outputs, made, strict=True):
-        if w is not x:
-            k.elementwise(lambda e, v, d=x.type.dtype: e.cast(v, d), (w,), x)
+    kernel_node(node, [seen(x) for x in inputs], [seen(x) for x in outputs], k)
 
 
 def walk(graph: Graph, domain: Sequence[int], node: Node, index: int) -> tuple[int, tuple[int, ...]]:

@@ -3,9 +3,9 @@
     gemm(q, k) + mask -> s      softmax(s) -> p          gemm(p, v) -> y
     gemm(dy, v) -> d            softmax_grad(p, d) -> e   gemm(p^T, dy), gemm(e, k), gemm(e^T, q)
 
-A mask is a constant that is added to the scores or put in their place. It is causal if it is -1e9 or less above the diagonal,
-and nowhere else that low. Then p and e have zeros there: products with them need not multiply these, and what s and d hold
-there does not matter. The same numbers come out, unless scores are NaN, or as large as the mask.
+A mask is a constant that is added to the scores or put in their place. It is causal if it is -1e9, or what bfloat16 makes of
+that, or less above the diagonal, and nowhere else that low. Then p and e have zeros there: products with them need not multiply
+these, and what s and d hold there does not matter. The same numbers come out, unless scores are NaN, or as large as the mask.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from graphc.lower.statements import operands, params_of, row_major, touched, use
 from graphc_codegen.program import Access, Call, Instr, LoopKernel, NamedKernel, Param, Stmt
 
 #: What a mask holds where nothing is to be seen, at the most; and the size of what it holds elsewhere.
-_HIDDEN, _SEEN = -1e9, 1e6
+_HIDDEN, _SEEN = -9.9e8, 1e6
 #: The fewest rows of a matrix of which some is worth leaving out.
 _LEAST = 32
 
@@ -199,7 +199,7 @@ def _is_elementwise(kernel: LoopKernel, access: Access, size: int) -> bool:
 
 def _is_causal(mask: Array) -> bool:
     """Whether a mask hides what is above the diagonal, and changes little below it."""
-    below = np.tri(len(mask), dtype=bool)
+    mask, below = mask.astype(np.float64), np.tri(len(mask), dtype=bool)
     return bool(np.all(mask[~below] <= _HIDDEN) and np.all(np.abs(mask[below]) < _SEEN))
 
 

@@ -9,7 +9,9 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from graphc.ir.types import HALVES
 from graphc.lower.cost import weight
 from graphc.lower.rewrite import Context, Statements
 from graphc.lower.statements import nodes_of, operands, row_major, uses, with_blocks
@@ -19,6 +21,7 @@ from graphc_codegen.program import (
     Instr,
     LoopKernel,
     NamedKernel,
+    Param,
     Stmt,
     may_overwrite,
     result_domain,
@@ -26,6 +29,8 @@ from graphc_codegen.program import (
 
 #: Further operands and instructions of an epilogue: more would not fit into registers beside the results.
 _MOST_EXTRAS, _MOST_INSTRUCTIONS = 5, 40
+#: The dtypes of what an epilogue reads, computes and stores.
+_FLOATS = ("float32", *HALVES)
 #: What an epilogue of a matrix product may cost, in additions: its tiles have many registers, each with code of its own.
 _MOST_AFTER_GEMM = 8
 
@@ -156,7 +161,12 @@ def _joined(producer: Call, loop: Call, count: Counter[int]) -> Call | None:
     if count[result] > 2:  # Somebody else reads the result itself.
         stores.append(next(k for k, i in enumerate(body) if i.op == "input" and i.imm == 0))
         targets.append(result)
-    params = (*named.params, ("epilogue", body), ("extras", tuple(extras)), ("stores", tuple(stores)))
+    params = (
+        *_in_float32(named, len(producer.args) - 1),
+        ("epilogue", body),
+        ("extras", tuple(extras)),
+        ("stores", tuple(stores)),
+    )
     return Call(
         NamedKernel(named.name, params),  # type: ignore[arg-type]
         (*inputs, *(read[k] for k in others), *scratch, *targets),
@@ -165,15 +175,23 @@ def _joined(producer: Call, loop: Call, count: Counter[int]) -> Call | None:
     )
 
 
+def _in_float32(kernel: NamedKernel, result: int) -> tuple[tuple[str, Param], ...]:
+    """The params of a kernel whose result, operand number `result`, an epilogue takes, which rounds it: it is no half itself."""
+    params = dict(kernel.params)
+    halves: Any = params.pop("halves", ())
+    kept = tuple((dtype, places) for dtype, given in halves if (places := tuple(k for k in given if k != result)))
+    return (*params.items(), ("halves", kept)) if kept else tuple(params.items())
+
+
 def _fits(kernel: LoopKernel, domain: Sequence[int]) -> bool:
-    """Whether a loop is small, all of float32, and stores whole results."""
+    """Whether a loop is small, all of float32 or halves, and stores whole results."""
     size = math.prod(domain)
     return (
         math.prod(kernel.domain) == size
         and all(o.access.size == size for o in kernel.outputs)
         and len(kernel.inputs) <= 1 + _MOST_EXTRAS
         and len(kernel.body) <= _MOST_INSTRUCTIONS
-        and all(a.dtype == "float32" and a.offset == 0 for a in kernel.accesses())
+        and all(a.dtype in _FLOATS and a.offset == 0 for a in kernel.accesses())
         and all(_supported(i) for i in kernel.body)
         and all(_regrouped(o.access, kernel.domain, domain) == row_major(domain) for o in kernel.outputs)
     )
@@ -185,7 +203,7 @@ def _reach(strides: Sequence[int], domain: Sequence[int]) -> int:
 
 
 def _supported(instr: Instr) -> bool:
-    return instr.op != "iota" and instr.dtype in ("float32", "bool")
+    return instr.op != "iota" and instr.dtype in (*_FLOATS, "bool")
 
 
 def _regrouped(access: Access, axes: Sequence[int], domain: Sequence[int]) -> tuple[int, ...] | None:

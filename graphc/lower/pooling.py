@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from graphc.ir import TensorType
+from graphc.ir.types import HALVES
 from graphc.lower.buffers import Buffers
 from graphc.lower.convolution import batch, choice
 from graphc.lower.convolution.sizes import Sizes, Window
@@ -31,8 +33,8 @@ from graphc_codegen.program import (
 
 #: The operand of a kernel that may be the gradient of a pooled image.
 _UNPOOLS = {"conv2d_batch_winograd": 0, "conv2d_filter_grad_batch_winograd": 1}
-#: The body of a loop that adds two arrays.
-_ADD = [("input", "float32"), ("input", "float32"), ("add", "float32", 0, 1)]
+#: Dtypes of images in memory.
+_DTYPES = ("float32", *HALVES)
 
 
 def pool_convolutions(body: Statements, context: Context) -> Statements:
@@ -84,7 +86,10 @@ class _Uses:
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """Where in a block the convolution stands, perhaps a bias, the pooling, and gradients of that with all that read them."""
+    """Where in a block the convolution stands, perhaps a bias, the pooling, and gradients of that with all that read them.
+
+    `place` is where one call may make the pooled image: the convolution's place, or the bias's if that is made in between.
+    """
 
     conv: int
     bias: int | None
@@ -92,6 +97,7 @@ class _Pattern:
     gradients: dict[int, list[int]]
     sizes: Sizes
     window: Window
+    place: int
 
     @classmethod
     def at(cls, body: Sequence[Stmt | None], conv: int, uses: _Uses) -> _Pattern | None:
@@ -108,16 +114,19 @@ class _Pattern:
         if len(pools) != 1 or len(readers) != 1 + len(gradients) or conv > pools[0]:
             return None
         window = _window(body[pools[0]], sizes)
-        if window is None or any(params_of(body[k]) != params_of(body[pools[0]]) for k in gradients):
+        if window is None or any(_wide(params_of(body[k])) != _wide(params_of(body[pools[0]])) for k in gradients):
             return None
-        found = cls(conv, bias, pools[0], gradients, sizes, window)
+        made = bias is not None and any(_writes(stmt, _args(body[bias])[1]) for stmt in body[conv + 1 : bias])
+        found = cls(conv, bias, pools[0], gradients, sizes, window, bias if made and bias is not None else conv)
         whole = found._is_ordered(body) and all(found._unpools(body, k) for k in gradients)
         return found if whole and choice.pools(sizes, window, len(gradients)) else None
 
     def _is_ordered(self, body: Sequence[Stmt | None]) -> bool:
         """Whether the pooled image may be made where the convolution stands."""
         between, addend = body[self.conv + 1 : self.pool], self._addend(body)
-        changed = addend is not None and any(_writes(stmt, addend) for stmt in between)
+        changed = addend is not None and any(_writes(stmt, addend) for stmt in body[self.place + 1 : self.pool])
+        before = body[self.conv + 1 : self.place]
+        changed = changed or any(_writes(stmt, b) for stmt in before for b in _args(body[self.conv])[:2])
         return not changed and not any(_touches(stmt, _args(body[self.pool])[-1]) for stmt in between)
 
     def _addend(self, body: Sequence[Stmt | None]) -> int | None:
@@ -152,34 +161,48 @@ class _Pattern:
             joined.append(added)
             params["bias"], body[self.bias] = True, None
         args = (*call.args[:2], *([] if addend is None else [addend]), scratch, *index, pool.args[-1])
-        kernel = NamedKernel("conv2d_batch_winograd", tuple(params.items()))
+        kernel = _on_halves("conv2d_batch_winograd", params, args, buffers)
         note = ", ".join(c.note for c in (*joined, pool))
-        body[self.conv], body[self.pool] = Call(kernel, args, note, nodes=nodes_of(*joined, pool)), None
+        body[self.conv] = body[self.pool] = None
+        body[self.place] = Call(kernel, args, note, nodes=nodes_of(*joined, pool))
         for k, readers in self.gradients.items():
             gradient = body[k]
             assert isinstance(gradient, Call)
             _, dy, unpooled = gradient.args
             for reader in readers:
-                made = self._unpooling(body[reader], unpooled, (dy, *index))
+                made = self._unpooling(body[reader], unpooled, (dy, *index), buffers)
                 body[reader] = replace(made, nodes=nodes_of(gradient, made))
             body[k] = None
 
     def places(self) -> list[int]:
         """Where calls stand that `rewrite` changes."""
-        return [self.conv, self.pool, *(k for readers in self.gradients.values() for k in readers)]
+        return [self.conv, self.place, self.pool, *(k for readers in self.gradients.values() for k in readers)]
 
-    def _unpooling(self, call: Stmt | None, unpooled: int, instead: tuple[int, ...]) -> Call:
+    def _unpooling(self, call: Stmt | None, unpooled: int, instead: tuple[int, ...], buffers: Buffers) -> Call:
         assert isinstance(call, Call)
         at, z = call.args.index(unpooled), self.sizes
         if isinstance(call.kernel, LoopKernel):
             domain = (z.n, z.co, *z.pooled(self.window))
-            access = Access("float32", row_major(domain), 0, math.prod(domain))
+            access = Access(call.kernel.inputs[0].dtype, row_major(domain), 0, math.prod(domain))
             return replace(
                 call, kernel=replace(call.kernel, domain=domain, inputs=(access,)), args=(instead[0], *call.args[1:])
             )
         assert isinstance(call.kernel, NamedKernel)
-        kernel = replace(call.kernel, params=(*call.kernel.params, ("unpool", self.window)))
-        return replace(call, kernel=kernel, args=(*call.args[:at], *instead, *call.args[at + 1 :]))
+        args = (*call.args[:at], *instead, *call.args[at + 1 :])
+        kernel = _on_halves(call.kernel.name, params_of(call) | {"unpool": self.window}, args, buffers)
+        return replace(call, kernel=kernel, args=args)
+
+
+def _on_halves(name: str, params: Mapping[str, Any], args: Sequence[int], buffers: Buffers) -> NamedKernel:
+    """A kernel of float32 that is told which of its operands hold halves."""
+    dtypes = [buffers.type(b).dtype for b in args]
+    found = tuple((t, tuple(k for k, dtype in enumerate(dtypes) if dtype == t)) for t in HALVES if t in dtypes)
+    return NamedKernel(name, (*_wide(params).items(), *((("halves", found),) if found else ())))
+
+
+def _wide(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Params of a kernel without what they say of the operands' memory."""
+    return {key: value for key, value in params.items() if key != "halves"}
 
 
 def _touches(stmt: Stmt | None, buffer: int) -> bool:
@@ -226,11 +249,14 @@ def _walks(stmt: Stmt | None, z: Sizes) -> LoopKernel | None:
 def _addend(stmt: Stmt | None, z: Sizes) -> int | None:
     """The buffer of numbers that a loop adds to the channels of a convolution's result; None if it does something else."""
     kernel = _walks(stmt, z)
-    if kernel is None or [(i.op, i.dtype, *i.args) for i in kernel.body] != _ADD:
+    if kernel is None or [(i.op, *i.args) for i in kernel.body] != [("input",), ("input",), ("add", 0, 1)]:
         return None
-    shape = (z.n, z.co, z.oh, z.ow)
-    image = Access("float32", row_major(shape), 0, math.prod(shape))
-    bias = Access("float32", (0, int(z.co > 1), 0, 0), 0, z.co)
+    dtypes, shape = {i.dtype for i in kernel.body}, (z.n, z.co, z.oh, z.ow)
+    dtype = kernel.body[-1].dtype
+    if dtypes != {dtype} or dtype not in _DTYPES:
+        return None
+    image = Access(dtype, row_major(shape), 0, math.prod(shape))
+    bias = Access(dtype, (0, int(z.co > 1), 0, 0), 0, z.co)
     stores = kernel.outputs[0] == Output(image, 2) and not any(kernel.reduced)
     return _args(stmt)[1] if stores and kernel.inputs == (image, bias) else None
 
@@ -238,9 +264,9 @@ def _addend(stmt: Stmt | None, z: Sizes) -> int | None:
 def _is_sum(stmt: Stmt | None, z: Sizes) -> bool:
     """Whether a loop sums up all pixels of the result's channels."""
     kernel = _walks(stmt, z)
-    if kernel is None or [(i.op, i.dtype) for i in kernel.body] != [("input", "float32")]:
+    if kernel is None or [i.op for i in kernel.body] != ["input"] or kernel.body[0].dtype not in _DTYPES:
         return False
-    image = Access("float32", row_major(kernel.domain), 0, math.prod(kernel.domain))
+    image = Access(kernel.body[0].dtype, row_major(kernel.domain), 0, math.prod(kernel.domain))
     return kernel.inputs == (image,) and kernel.outputs[0].reduce == "sum" and all(kernel.reduced[2:])
 
 

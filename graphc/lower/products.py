@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from graphc.ir import TensorType
+from graphc.ir.lowering import Operand
 from graphc.lower import precision
 from graphc.lower.rewrite import Context, Statements
 from graphc.lower.statements import params_of, with_blocks
@@ -43,14 +44,26 @@ def copy_panels(body: Statements, context: Context) -> Statements:
         scratch = each * context.most_threads
         made = context.buffers.new(TensorType(p.get("dtype", "float32"), (scratch,)))
         first = len(call.args) - written(call.kernel)
-        params = {**p, "panels": panels, "scratch": scratch}
-        kernel = NamedKernel("gemm", tuple((name, value) for name, value in params.items() if name != "block" or value))
+        # The copies come in before the outputs: places of halves behind them move by one.
+        params = {name: value for name, value in p.items() if name != "halves" and (name != "block" or value)}
+        if "halves" in p:
+            params["halves"] = tuple((dtype, tuple(k + (k >= first) for k in places)) for dtype, places in p["halves"])
+        kernel = NamedKernel("gemm", (*params.items(), ("panels", panels), ("scratch", scratch)))
         return replace(call, kernel=kernel, args=(*call.args[:first], made, *call.args[first:]))
 
     return tuple(
         told(stmt) if isinstance(stmt, Call) else with_blocks(stmt, lambda block: copy_panels(block, context))
         for stmt in body
     )
+
+
+def widens_scalars(kernel: NamedKernel, a: Operand) -> bool:
+    """Whether to make float32 of the matrix of a product whose numbers are read one by one, for each strip of the other one.
+
+    So many conversions would take up to a third of the time of the product.
+    """
+    p: dict[str, Any] = dict(kernel.params)
+    return kernel.name == "gemm" and a.view is None and p["n"] >= _WIDE and not _is_large(p)
 
 
 def _is_large(p: Mapping[str, Any]) -> bool:

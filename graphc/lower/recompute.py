@@ -17,7 +17,7 @@ from functools import cache
 
 from graphc.ir import Graph, Node, Value
 from graphc.ir.op import Scalar, Strided
-from graphc.ir.types import contiguous_strides
+from graphc.ir.types import HALVES, contiguous_strides
 from graphc.lower.calls import walk
 from graphc.lower.cost import price
 from graphc.lower.expression import Expression
@@ -31,6 +31,8 @@ SMALLEST = 1 << 14
 _NEAR = 8
 #: What reading or writing an element costs, in additions.
 _TOUCH = 4
+#: What it may cost to compute float32 again from halves alone: kept, it would take twice the room of what it is made of.
+_FROM_HALVES = 20
 
 
 def recompute(
@@ -108,12 +110,12 @@ class _Recomputation:
             recipes = [r for r in (self._recipe(value, g) for g in readers) if r is not None]
             if not readers or len(recipes) < len(readers):
                 continue
-            size, last = self.graph.type(value).size, max(self.index[g] for g in readers)
+            size, last = self._size(value), max(self.index[g] for g in readers)
             new = [v for g, r in zip(readers, recipes, strict=True) for v in r.reads - g.reads]
             kept = [v for v in set(new) if not self._is_alive(v, last)]
             if any(v.node not in self.home and last > self.last.get(self.source(v), -1) + _NEAR for v in kept):
                 continue
-            if (2 + len(readers)) * size + self._freed(value, home) > sum(self.graph.type(v).size for v in new + kept):
+            if (2 + len(readers)) * size + self._freed(value, home) > sum(map(self._size, new + kept)):
                 for group, recipe in zip(readers, recipes, strict=True):
                     self._add(group, recipe, self.index[group])
 
@@ -140,10 +142,15 @@ class _Recomputation:
             if recipe is not None:
                 self._add(reader, recipe, index)
 
-    def _charge(self, value: Value, index: int) -> int:
+    def _charge(self, value: Value, index: int) -> float:
         """How many elements are moved if a value is read at a step, too, and for that kept until then."""
-        size = self.graph.type(value).size
+        size = self._size(value)
         return size if self._is_alive(value, index) else 2 * size
+
+    def _size(self, value: Value) -> float:
+        """How many elements are moved with a value; of halves two count as one."""
+        type = self.graph.type(value)
+        return type.size / 2 if type.dtype in HALVES else type.size
 
     def _is_alive(self, value: Value, index: int) -> bool:
         """Whether a value is there until a step in any case."""
@@ -152,17 +159,26 @@ class _Recomputation:
 
     def _recipe(self, value: Value, reader: Group) -> _Recipe | None:
         """How a group can compute what it reads, by nodes of the group that does; None if it cannot, or should not."""
+        recipe = self._priced(value, reader, _TOUCH)
+        if recipe is None and self.graph.type(value).dtype == "float32":
+            recipe = self._priced(value, reader, _FROM_HALVES)
+            dtypes = {self.graph.type(v).dtype for v in recipe.reads} if recipe is not None else set()
+            return recipe if dtypes and dtypes <= {*HALVES} else None
+        return recipe
+
+    def _priced(self, value: Value, reader: Group, touch: int) -> _Recipe | None:
+        """The same, if it costs no more than so much for each element that need not be moved."""
         node, home = self.graph.node(value.node), self.home.get(value.node)
         others = self._readers(value)
-        if home is None or reader not in others or self.keep(value) or not self._is_cheap(node):
+        if home is None or reader not in others or self.keep(value) or not self._is_cheap(node, touch):
             return None
-        size = self.graph.type(value).size
-        recipe = _Recipe(gain=size + (size + self._freed(value, home)) / len(others))
-        self._collect(recipe, value, reader, home)
+        size, moved = self.graph.type(value).size, self._size(value)
+        recipe = _Recipe(gain=moved + (moved + self._freed(value, home)) / len(others))
+        self._collect(recipe, value, reader, home, touch)
         fits = self._is_in_step(value, reader) and self._has_room(reader, recipe)
-        return recipe if fits and sum(map(self._price, recipe.nodes)) * size <= _TOUCH * recipe.gain else None
+        return recipe if fits and sum(map(self._price, recipe.nodes)) * size <= touch * recipe.gain else None
 
-    def _collect(self, recipe: _Recipe, wanted: Value, reader: Group, home: Group) -> None:
+    def _collect(self, recipe: _Recipe, wanted: Value, reader: Group, home: Group, touch: int) -> None:
         seen: set[Value] = set()
 
         def visit(value: Value) -> None:
@@ -170,9 +186,9 @@ class _Recomputation:
                 return
             seen.add(value)
             maker = self.graph.node(value.node)
-            if value != wanted and (
-                value.node not in home.members or not self._is_cheap(maker) or self._is_stored(value)
-            ):
+            # A widening cast is there for whoever wants it.
+            there = self._is_stored(value) and not (touch == _FROM_HALVES and self._is_widened(maker))
+            if value != wanted and (value.node not in home.members or not self._is_cheap(maker, touch) or there):
                 recipe.reads.add(value)
                 return
             for operand in maker.inputs:
@@ -181,10 +197,13 @@ class _Recomputation:
 
         visit(wanted)
 
-    def _freed(self, value: Value, home: Group) -> int:
+    def _is_widened(self, node: Node) -> bool:
+        return node.op.name == "Cast" and self.graph.type(node.inputs[0]).dtype in HALVES
+
+    def _freed(self, value: Value, home: Group) -> float:
         """How many elements a group reads for nothing but a value."""
         others = (n.outputs[0] for n in home.nodes if n.id not in home.again and n.id != value.node)
-        return 0 if any(map(self._is_stored, others)) else sum(self.graph.type(v).size for v in home.reads)
+        return 0 if any(map(self._is_stored, others)) else sum(map(self._size, home.reads))
 
     def _readers(self, value: Value) -> list[Group]:
         """The groups that read a value from memory; none if anything else does."""
@@ -204,8 +223,8 @@ class _Recomputation:
                 return True
         return False
 
-    def _is_cheap(self, node: Node) -> bool:
-        return isinstance(node.lower, (Scalar, Strided)) and not node.after and self._price(node) <= 2 * _TOUCH
+    def _is_cheap(self, node: Node, touch: int) -> bool:
+        return isinstance(node.lower, (Scalar, Strided)) and not node.after and self._price(node) <= 2 * touch
 
     def _price(self, node: Node) -> int:
         """Of one element, in additions."""

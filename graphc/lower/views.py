@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.lowering import View
 from graphc.ir.op import Alias, Strided
-from graphc.ir.types import contiguous_strides
+from graphc.ir.types import HALVES, contiguous_strides
 
 #: Ops whose operands and result may lie anywhere, as long as one of the last two axes is contiguous.
 _TAKERS = frozenset({"MatMul", "BatchMatMul"})
@@ -168,7 +168,7 @@ class Views:
 
 
 def _plain(type: TensorType) -> bool:
-    return type.dtype == "float32" and type.size > 0
+    return type.dtype in ("float32", *HALVES) and type.size > 0
 
 
 def _whole(type: TensorType) -> View:

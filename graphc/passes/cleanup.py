@@ -11,6 +11,8 @@ from graphc.passes.tools import in_subgraphs
 
 #: Results of more elements are not computed at compile time, nor such as are larger than their operands.
 FOLD_LIMIT = 256
+#: But casts of constants to no wider dtypes are, up to so many elements: a mask, say.
+CAST_LIMIT = 1 << 18
 
 
 def prune(graph: Graph) -> Graph:
@@ -137,6 +139,8 @@ def _is_known(graph: Graph, node: Node) -> bool:
         return False
     if not all(_is_constant(graph.node(v.node)) for v in node.inputs):
         return False
+    if node.op.name == "Cast" and node.type.nbytes <= graph.type(node.inputs[0]).nbytes:
+        return node.type.size <= CAST_LIMIT
     return node.type.size <= min(FOLD_LIMIT, max(graph.type(v).size for v in node.inputs))
 
 

@@ -15,7 +15,7 @@ from graphc.build import build, object_cache
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.inspect.document import CallTime, Profile, Slice
 from graphc_codegen.run.peak import measure_peak
-from graphc_codegen.writer import COUNTED
+from graphc_codegen.thread_context import COUNTED
 
 if TYPE_CHECKING:
     from graphc.api import Array, CompiledStep

@@ -135,7 +135,7 @@ class Block(nn.Cell):
         q, k, v = ops.split(self.qkv(self.norm1(x)), width, 2)
         q, k, v = self.split(q), self.split(k), self.split(v)
         scores = ops.matmul(q, k.transpose(0, 1, 3, 2)) * self.per_head**-0.5
-        attended = ops.matmul(ops.softmax(scores + self.mask, -1), v)
+        attended = ops.matmul(ops.softmax(scores + ops.cast(self.mask, scores.dtype), -1), v)
         x = x + self.out(attended.transpose(0, 2, 1, 3).reshape(batch, context, width))
         return x + self.down(self.gelu(self.up(self.norm2(x))))
 
@@ -207,12 +207,18 @@ def load(network: Any, weights: dict[str, Array]) -> None:
 
 
 def training_cell(workload: str, variant: str, weights: dict[str, Array], adamw: Any) -> Any:
-    """The whole step; `adamw(parameters, rate, betas, weight_decay)` makes the optimizer of the transformer."""
+    """The whole step, plain, scaled, or in half precision ("O2-bfloat16").
+
+    `adamw(parameters, rate, betas, weight_decay)` makes the optimizer of the transformer.
+    """
     w = WORKLOADS[workload]
     made = {"mlp": lambda: MLP(w.dims), "lenet": LeNet5, "resnet20": ResNet20, "gpt": Decoder}
     made |= {"lstm": lambda: LSTM(*w.dims[1:]), "recommender": lambda: Recommender(*w.dims)}
     network = made[w.family]()
     load(network, weights)
+    level, _, half = variant.partition("-")
+    if half:
+        network = ms.amp.auto_mixed_precision(network, level, getattr(ms, half))
     clipped = w.family == "gpt"
     parameters = network.trainable_params()
     optimizer = (

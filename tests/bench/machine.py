@@ -16,10 +16,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from graphc.debug import threads
+from graphc_codegen.declarations import Declarations
 from graphc_codegen.object_code import llvm_modules, loading
 from graphc_codegen.run.peak import measure_distance
 from graphc_codegen.target import Target, host
-from graphc_codegen.writer import Declarations, Writer, vec
+from graphc_codegen.writer import Writer, vec
 
 #: Independent sums: more than latency times throughput of a multiply-add, few enough for 16 registers.
 SUMS = 12

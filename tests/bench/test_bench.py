@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 #: Modules of the benchmark, which is no package: its scripts find each other by their directory.
 MODULES = (
     *("workloads", "report", "processes", "machine", "facts", "cells", "whole"),
-    *("jobs", "rank", "ranks", "network", "predict", "products"),
+    *("jobs", "rank", "ranks", "network", "predict", "products", "halves"),
 )
 
 
@@ -331,3 +331,19 @@ def test_predictions_say_where_it_stops(bench):
     # Half is where reductions take 20 ms: 126 messages of 0.1 ms and twice the bytes, 4 ms; five times 4.1 ms.
     assert "- ring: with the same batch on each rank less than half of the time is computing from 64 ranks on" in ring
     assert "- doubling: with the same batch on each rank less than half of the time is computing from 32 " in doubling
+
+
+def test_half_precision_beside_float32(bench, tmp_path):
+    """A step in half precision, its ratio, and a peer that cannot be run."""
+    halves = bench("halves")
+    args = argparse.Namespace(torch=sys.executable, threads=1, rounds=1, seconds=0.0, limit=60)
+    steps = {title: halves.STEPS[title] for title in ("float32", "O2 bfloat16", "torch")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(halves, "STEPS", steps | {"O2 float16": halves.STEPS["O2 float16"]})
+        found, left_out = halves.measured("mlp_small", args, str(tmp_path))
+        assert set(found) >= {"float32", "O2 bfloat16"}
+        assert all(seconds > 0 for seconds in found.values())
+        cells = halves.row("mlp_small", {"float32": 0.002, "O2 bfloat16": 0.001})
+    assert cells[1:3] == ["2.000", "1.000 (0.50)"]
+    if find_spec("torch") is None:
+        assert left_out == ["torch left out for mlp_small: ModuleNotFoundError: No module named 'torch'"]

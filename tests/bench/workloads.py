@@ -52,6 +52,7 @@ WORKLOADS = {
     "recommender": Workload(
         "table of 200,000 x 64, 8 rows a sample, batch 512", "recommender", 512, 0.5, (200_000, 64, 8, 128, 10)
     ),
+    "mlp_wide": Workload("MLP 2048-2048-2048-10, batch 64", "mlp", 64, 0.5, (2048, 2048, 2048, 10)),
 }
 VARIANTS = ("plain", "scaled")
 

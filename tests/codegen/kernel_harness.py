@@ -12,10 +12,13 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from graphc_codegen.kernels import EMITTERS
+from graphc_codegen.declarations import Declarations
+from graphc_codegen.kernels import emitter as emitter_of
+from graphc_codegen.kernels.narrow import NarrowWriter
 from graphc_codegen.program import NamedKernel, divisible, written
+from graphc_codegen.scalars.halves import numpy_dtype
 from graphc_codegen.target import host
-from graphc_codegen.writer import Declarations, Writer
+from graphc_codegen.writer import Writer
 from tests.codegen.threaded import Runner, same
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -51,7 +54,7 @@ def _machine(lanes: int) -> llvm.TargetMachine:
 def ir_text(body: Body, pointers: int, lanes: int) -> str:
     """The module text of `void f(ptr, ...)` whose lines `body` writes."""
     declarations = Declarations()
-    writer = Writer(declarations, lanes)
+    writer = NarrowWriter(declarations, lanes)
     names = [f"%p{i}" for i in range(pointers)]
     body(writer, names)
     arguments = ", ".join(f"ptr {n}" for n in names)
@@ -76,7 +79,7 @@ def compile_text(text: str, pointers: int, lanes: int) -> Compiled:
 @cache
 def _compiled(name: str, params: tuple[tuple[str, Any], ...], lanes: int) -> Compiled:
     values = dict(params)
-    emitter = EMITTERS[name]
+    emitter = emitter_of(NamedKernel(name, params))
     count = len(emitter.operands(values))
     return compile_text(ir_text(lambda w, p: emitter.emit(w, values, p), count, lanes), count, lanes)
 
@@ -106,7 +109,7 @@ class Guarded:
 
 
 def _flat(data: Array, dtype: str, size: int) -> Array:
-    assert data.dtype == dtype, (data.dtype, dtype)
+    assert data.dtype == numpy_dtype(dtype), (data.dtype, dtype)
     assert data.size == size, (data.size, size)
     return np.ascontiguousarray(data).reshape(-1)
 
@@ -129,7 +132,7 @@ def run_kernel(
     Checks that nothing outside the outputs changed. Outputs hold `before`, or else bytes 0xff (NaN, -1). With `divided`
     several threads share the work.
     """
-    operands = EMITTERS[name].operands(params)
+    operands = emitter_of(NamedKernel(name, tuple(params.items()))).operands(params)
     count = written(NamedKernel(name, tuple(params.items())))
     assert (
         [o.role for o in operands[len(operands) - count :]]
@@ -140,7 +143,7 @@ def run_kernel(
     guarded: list[Guarded] = []
     for o in operands:
         if o.role == "out" and not before:
-            data = np.frombuffer(b"\xff" * (np.dtype(o.dtype).itemsize * o.size), o.dtype)
+            data = np.frombuffer(b"\xff" * (numpy_dtype(o.dtype).itemsize * o.size), numpy_dtype(o.dtype))
         else:
             data = _flat(next(given if o.role == "in" else initial), o.dtype, o.size)
         guarded.append(Guarded(data))
@@ -160,7 +163,7 @@ def run_kernel(
 
 def run_twin(name: str, params: Mapping[str, Any], *inputs: Array, before: Sequence[Array] = ()) -> list[Array]:
     """The kernel's NumPy twin on the same operands. Outputs hold `before`, or else ones."""
-    emitter = EMITTERS[name]
+    emitter = emitter_of(NamedKernel(name, tuple(params.items())))
     given, initial = iter(inputs), iter(before)
     arrays: list[Array] = []
     outputs: list[Array] = []
@@ -169,7 +172,9 @@ def run_twin(name: str, params: Mapping[str, Any], *inputs: Array, before: Seque
             arrays.append(_flat(next(given), o.dtype, o.size))
             arrays[-1].setflags(write=False)
         else:
-            arrays.append(_flat(next(initial), o.dtype, o.size).copy() if before else np.ones(o.size, o.dtype))
+            arrays.append(
+                _flat(next(initial), o.dtype, o.size).copy() if before else np.ones(o.size, numpy_dtype(o.dtype))
+            )
             outputs.append(arrays[-1])
     emitter.twin(params, *arrays)
     return outputs

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from graphc_codegen.declarations import Declarations
 from graphc_codegen.kernels import EMITTERS
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.program import NamedKernel
 from graphc_codegen.target import host
-from graphc_codegen.writer import Declarations, Writer
+from graphc_codegen.writer import Writer
 from tests.codegen.threaded import THREADS, Runner
 
 _COUNTS = (1, 2, 35, 36, 37, 71, 191, 192, 193, 500, 1000)

@@ -15,7 +15,7 @@ from graphc_codegen.run import threads
 from graphc_codegen.run.bound import aligned_bytes
 from graphc_codegen.target import Target
 from graphc_codegen.text import render
-from graphc_codegen.writer import CONTEXT, SCRATCH, WORDS
+from graphc_codegen.thread_context import CONTEXT, SCRATCH, WORDS
 
 THREADS = 3
 

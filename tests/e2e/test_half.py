@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 
 import graphc
 from graphc import Parameter, Tensor, nn, ops
 from graphc.debug import debug
+from graphc.lower import lower
 from graphc.ops.declared import reference
+from graphc.testing import calls, races
+from graphc_codegen import compile_program
+from graphc_codegen.program import NamedKernel
 
 HALVES = [graphc.float16, graphc.bfloat16]
 
@@ -95,3 +101,98 @@ def test_loss_scaled_training_in_float16_finds_its_scale():
     assert history[-1][0] < 0.4 * history[0][0]
     assert int(optimizer.global_step.asnumpy()[0]) == len(history) - sum(skipped)
     assert all(p.dtype == graphc.float32 for p in net.trainable_params())
+
+
+class Images(nn.Cell):
+    """A convolution that pools, one with batch normalization and a stride, a product."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2d(1, 6, 5, pad_mode="valid", has_bias=True)
+        self.conv2 = nn.Conv2d(6, 8, 3, 2, pad_mode="pad", padding=1)
+        self.conv3 = nn.Conv2d(8, 8, 3, pad_mode="pad", padding=1)
+        self.norm, self.pool, self.fc = nn.BatchNorm2d(8), nn.MaxPool2d(2, 2), nn.Dense(8 * 36, 4)
+
+    def construct(self, x):
+        x = ops.relu(self.norm(self.conv2(self.pool(ops.relu(self.conv1(x))))))
+        return self.fc(self.conv3(x).reshape(x.shape[0], -1))
+
+
+class Attention(nn.Cell):
+    """Causal attention behind a layer normalization, and two dense layers with GELU."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.qkv = nn.LayerNorm((16,)), nn.Dense(16, 48)
+        self.up, self.gelu, self.down = nn.Dense(16, 64), nn.GELU(), nn.Dense(64, 16)
+        self.mask = Tensor(np.triu(np.full((40, 40), -1e9, np.float32), 1))
+
+    def construct(self, x):
+        q, k, v = (t.view(2, 40, 2, 8).transpose(0, 2, 1, 3) for t in ops.split(self.qkv(self.norm(x)), 16, 2))
+        scores = ops.matmul(q, k.transpose(0, 1, 3, 2)) * 0.3
+        shares = ops.softmax(scores + ops.cast(self.mask, scores.dtype), -1)
+        y = x + ops.matmul(shares, v).transpose(0, 2, 1, 3).reshape(2, 40, 16)
+        return y + self.down(self.gelu(self.up(y)))
+
+
+class Trained(nn.Cell):
+    """The gradients of a network for its parameters."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network.set_train()
+        self.weights = graphc.ParameterTuple(network.trainable_params())
+
+    def construct(self, x, weight):
+        def total(x):
+            return (ops.cast(self.network(x), graphc.float32) * weight).sum()
+
+        return ops.value_and_grad(total, None, self.weights)(x)
+
+
+NETWORKS = {"images": (Images, (17, 1, 28, 28), (17, 4)), "attention": (Attention, (2, 40, 16), (2, 40, 16))}
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_networks_on_halves(network, dtype):
+    """Kernels get halves as they are, with one thread and with three."""
+    graphc.set_seed(3)
+    made, shape, out = NETWORKS[network]
+    cell = Trained(graphc.amp.auto_mixed_precision(made(), "O2", dtype))
+    rng = np.random.default_rng(1)
+    x, weight = (Tensor(rng.standard_normal(s).astype(np.float32)) for s in (shape, out))
+    step = graphc.compile(cell, x, weight)
+    values = {"x": x.array, "weight": weight.array}
+    params = {i: p.array for i, p in step.state.items()}
+    feed = {i: params[i] if i in params else values[step.graph.node(i).name] for i in step.graph.inputs}
+    for threads, checked in ((1, False), (3, False), (1, True)):
+        lowered = _agree(step.graph, feed, 2.0 ** (-7 if dtype == graphc.bfloat16 else -10), threads, checked)
+    kernels = [c.kernel for c in calls(lowered) if isinstance(c.kernel, NamedKernel)]
+    told = {k.name for k in kernels if "halves" in dict(k.params)}
+    wanted = {"images": {"conv2d_batch_winograd", "gemm"}, "attention": {"gemm", "softmax", "softmax_grad"}}[network]
+    assert wanted <= told
+    if network == "images":
+        assert "max_pool" not in {k.name for k in kernels}
+    else:
+        assert sum("causal" in dict(k.params) for k in kernels) == 2
+
+
+def _agree(graph, feed, tolerance, threads, checked):
+    """Run a step: its results are as near to float64 as those of the interpreter, which rounds after each op.
+
+    Both may be far from it: where two pixels of a window become equal, its gradient goes elsewhere.
+    """
+    with patch("graphc.lower.convolution.choice._WORTH_BATCH", 0.1):
+        lowered = lower(graph, canary=not checked, threads=threads)
+    assert not races(lowered.program)
+    params = [feed[i].copy() for i in lowered.params]
+    bound = compile_program(lowered.program, cache_dir=None, checked=checked).bind(params, list(lowered.constants))
+    bound.run([feed[i].copy() for i in lowered.inputs])
+    bound.check_canaries()
+    exact, rounded = (reference.run(graph, feed, exact=e).results for e in (True, False))
+    for (buffer, type), want, other in zip(lowered.results, exact, rounded, strict=True):
+        got = bound.read(buffer).reshape(type.shape).astype(np.float64)
+        usual = 1.5 * np.abs(other.astype(np.float64) - want).max()
+        np.testing.assert_allclose(got, want, rtol=0, atol=usual + tolerance * np.abs(want).max())
+    return lowered

@@ -102,6 +102,17 @@ def test_what_is_hidden_is_skipped(mask: Callable[[Any], Any]) -> None:
         close_to_reference(graph, lowered)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_what_is_hidden_is_skipped_in_halves(dtype: str) -> None:
+    """-1e9 is infinite in float16, and a little less in bfloat16."""
+
+    def masked(scores: Any) -> Any:
+        return scores + ops.cast(Tensor(np.where(ABOVE, np.float32(-1e9), np.float32(0.0))), dtype)
+
+    graph = graphc.compile(Gradients(Attention(masked)), *(ops.cast(x, dtype) for x in _arrays())).graph
+    assert _told(lower(graph)) == (2, 2, 4)
+
+
 OTHERS: dict[str, tuple[Callable[[Any], Any], tuple[int, int, int]]] = {
     "not low enough": (_added(-1e4), (0, 0, 0)),
     "low somewhere else too": (_added(-1e9, hidden=ABOVE | (np.arange(SIZE) == 3)), (0, 0, 0)),

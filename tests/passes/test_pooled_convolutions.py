@@ -100,6 +100,15 @@ def test_a_convolution_and_its_pooling(name: str) -> None:
         assert sorted(c.kernel.family for c in calls(lowered)) == wanted
 
 
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_halves_pool_too(dtype: str) -> None:
+    nodes, results, wanted = CASES["bias"]
+    graph = graph_of(
+        (HEAD + "\n".join(f"    {line}" for line in nodes) + f"\n  return {results}\n}}").replace("f32[", f"{dtype}[")
+    )
+    assert sorted(c.kernel.family for c in calls(lower(graph))) == wanted
+
+
 def test_the_checked_mode_agrees() -> None:
     nodes, results, _ = CASES["bias"]
     graph = text(nodes, results)
@@ -133,7 +142,7 @@ def test_threads_do_not_race(monkeypatch: pytest.MonkeyPatch) -> None:
     close_to_reference(graph, lowered)
 
 
-def test_a_bias_that_changes_after_the_convolution_stays_apart() -> None:
+def test_a_bias_that_changes_after_the_convolution_is_added_where_it_has() -> None:
     graph = graph_of("""graph @g {
   state:
     %0 b: f32[3] = Param()
@@ -149,7 +158,18 @@ def test_a_bias_that_changes_after_the_convolution_stays_apart() -> None:
   return y=%8
   update %0 = %6  ; b
 }""")
-    assert "max_pool" in [c.kernel.family for c in calls(lower(graph))]
+    lowered = lower(graph, canary=True)
+    assert [c.kernel.family for c in calls(lowered)] == ["map", CONV]
+    rng = np.random.default_rng(0)
+    feed = {i: rng.standard_normal(graph.node(i).type.shape).astype(np.float32) for i in graph.inputs}
+    step = compile_program(lowered.program, cache_dir=None).bind(
+        [feed[i].copy() for i in lowered.params], list(lowered.constants)
+    )
+    step.run([feed[i] for i in lowered.inputs])
+    step.check_canaries()
+    (want,) = reference.run(graph, feed).results
+    got = step.read(lowered.results[0][0]).reshape(want.shape)
+    np.testing.assert_allclose(got, want, rtol=0, atol=2e-6 * np.abs(want).max())
 
 
 def test_inside_branches() -> None:

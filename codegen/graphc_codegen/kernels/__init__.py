@@ -13,6 +13,7 @@ from graphc_codegen.kernels.conv.forward import CONV2D
 from graphc_codegen.kernels.custom import CUSTOM
 from graphc_codegen.kernels.gemm.product import GEMM
 from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
+from graphc_codegen.kernels.narrow import has_halves, on_halves
 from graphc_codegen.kernels.pool.average import AVG_POOL, AVG_POOL_GRAD
 from graphc_codegen.kernels.pool.maximum import MAX_POOL, MAX_POOL_GRAD
 from graphc_codegen.kernels.scatter import LOG, SCATTER
@@ -66,4 +67,5 @@ def emitter(kernel: NamedKernel) -> Emitter:
     """What writes a kernel. Raises CodegenError for an unknown one."""
     if kernel.name not in EMITTERS:
         raise CodegenError(f"there is no kernel named {kernel.name!r}; known are {', '.join(sorted(EMITTERS))}")
-    return EMITTERS[kernel.name]
+    made = EMITTERS[kernel.name]
+    return on_halves(made) if has_halves(dict(kernel.params)) else made

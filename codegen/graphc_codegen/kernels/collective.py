@@ -11,7 +11,8 @@ from graphc_codegen.dtypes import ITEMSIZE
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.links import WORDS as LINKS
 from graphc_codegen.links import exchange
-from graphc_codegen.writer import WORDS, Writer
+from graphc_codegen.thread_context import WORDS
+from graphc_codegen.writer import Writer
 
 _REDUCING = ("all_reduce", "reduce", "reduce_scatter")
 

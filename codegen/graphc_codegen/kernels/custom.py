@@ -17,7 +17,8 @@ from graphc_codegen.errors import KernelError
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.program import UserFunction
 from graphc_codegen.scalars.halves import numpy_dtype
-from graphc_codegen.writer import WORDS, Writer
+from graphc_codegen.thread_context import WORDS
+from graphc_codegen.writer import Writer
 
 
 def entry_name(p: Params) -> str:

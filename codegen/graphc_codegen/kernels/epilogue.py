@@ -2,7 +2,8 @@
 
 Params of such a kernel: `epilogue`, the instructions (see `program.Instr`), whose input 0 is the result and whose other
 inputs are further operands; `extras`, for each of these its strides along the axes of `program.result_domain`, where the last
-one is 0 or 1; `stores`, the values to store, one per output. All is float32.
+one is 0 or 1; `stores`, the values to store, one per output. Operands have the dtypes of their instructions: float32 or a half
+type. The kernel makes float32, which is rounded where input 0 is a half.
 
 Params of a matrix product may say (`marks`: a number of rows, that of an output) that it watches what it stores there: one
 more output, rows of MARKS elements, one per thread at least, holds a NaN if an element of that output is infinite or NaN, and
@@ -16,10 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graphc_codegen.dtypes import HALVES
 from graphc_codegen.kernels.base import Array, Operand, Params
 from graphc_codegen.loops.twin import twin as loop_twin
 from graphc_codegen.program import MARKS, Access, Instr, LoopKernel, Output, contiguous_strides
-from graphc_codegen.scalars import arithmetic, operations
+from graphc_codegen.scalars import arithmetic, halves, operations
 from graphc_codegen.writer import REGISTER, Writer, mask, vec
 
 
@@ -30,9 +32,20 @@ def _size(strides: Sequence[int], domain: Sequence[int]) -> int:
 def operands(p: Params, domain: Sequence[int]) -> tuple[Operand, ...]:
     """The further inputs and the outputs of a kernel whose result has the axes `domain`."""
     whole = _size(contiguous_strides(domain), domain)
-    extras = [Operand("float32", _size(s, domain), "in") for s in p.get("extras", ())]
-    marks = [MARKS * p["marks"][0]] if "marks" in p else []
-    return (*extras, *(Operand("float32", size, "out") for size in (*[whole] * len(p.get("stores", (0,))), *marks)))
+    read, stored = dtypes(p)
+    extras = [Operand(t, _size(s, domain), "in") for t, s in zip(read[1:], p.get("extras", ()), strict=True)]
+    marks = [Operand("float32", MARKS * p["marks"][0], "out")] if "marks" in p else []
+    return (*extras, *(Operand(t, whole, "out") for t in stored), *marks)
+
+
+def dtypes(p: Params) -> tuple[list[str], list[str]]:
+    """The dtypes of the kernel's own result and of the further inputs, and those of the outputs."""
+    body: tuple[Instr, ...] = p.get("epilogue", ())
+    read = ["float32"] * (1 + len(p.get("extras", ())))
+    for instr in body:
+        if instr.op == "input":
+            read[int(instr.imm or 0)] = instr.dtype
+    return read, [body[k].dtype if body else "float32" for k in p.get("stores", (0,))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +79,10 @@ class Finish:
         place = w.linear(*zip(at, contiguous_strides(self.domain), strict=True))
         values = self._evaluate(value, at, active) if "epilogue" in self.p else [value]
         stored = [values[k] for k in self.p.get("stores", (0,))]
-        for pointer, x in zip(self.pointers[len(self.p.get("extras", ())) :], stored, strict=False):
-            w.vstore(x, w.at(pointer, place), active)
+        for n, pointer in zip(range(len(stored)), self.pointers[len(self.p.get("extras", ())) :], strict=False):
+            if "marks" in self.p:
+                stored[n] = w.as_stored(stored[n], pointer)
+            w.vstore(stored[n], w.at(pointer, place), active)
         return stored
 
     def begin(self) -> None:
@@ -106,13 +121,14 @@ class Finish:
         values: list[str] = []
         for instr in body:
             if instr.op == "input":
-                values.append(value if instr.imm == 0 else self._load(int(instr.imm) - 1, at, active))
+                own = halves.rounded(w, value, instr.dtype) if instr.dtype in HALVES and instr.imm == 0 else value
+                values.append(own if instr.imm == 0 else self._load(int(instr.imm) - 1, at, active))
             elif instr.op == "const":
-                values.append(w.constant(instr.imm, REGISTER[instr.dtype]))
+                values.append(w.constant(halves.number(instr.imm, instr.dtype), REGISTER[instr.dtype]))
             else:
                 args = []
                 for a in instr.args:
-                    number = body[a].imm if body[a].op == "const" else None
+                    number = halves.number(body[a].imm, body[a].dtype) if body[a].op == "const" else None
                     args.append(arithmetic.Operand(values[a], body[a].dtype, number))
                 values.append(operations.emit(w, instr.op, args, instr.dtype))
         return values
@@ -120,7 +136,7 @@ class Finish:
     def _load(self, k: int, at: Sequence[str | int], active: int | None) -> str:
         w, strides = self.w, self.p["extras"][k]
         pointer = w.at(self.pointers[k], w.linear(*zip(at, strides, strict=True)))
-        return w.vload(pointer, active) if strides[-1] else w.splat(w.load(pointer))
+        return w.vload(pointer, active) if strides[-1] else w.load_splat(pointer)
 
 
 def twin(p: Params, domain: Sequence[int], result: Array, *rest: Array) -> None:
@@ -134,9 +150,10 @@ def twin(p: Params, domain: Sequence[int], result: Array, *rest: Array) -> None:
     if "epilogue" not in p:
         rest[0][:] = result
         return
-    whole = Access("float32", contiguous_strides(domain), 0, result.size)
-    inputs = [Access("float32", tuple(s), 0, _size(s, domain)) for s in p["extras"]]
+    read, stored = dtypes(p)
+    strides = (contiguous_strides(domain), *p["extras"])
+    inputs = tuple(Access(t, tuple(s), 0, _size(s, domain)) for t, s in zip(read, strides, strict=True))
     body: tuple[Instr, ...] = p["epilogue"]
-    outputs = tuple(Output(whole, k) for k in p["stores"])
-    kernel = LoopKernel(tuple(domain), (False,) * len(domain), (whole, *inputs), body, outputs)
-    loop_twin(kernel, result, *rest)
+    outputs = tuple(Output(Access(t, strides[0], 0, result.size), k) for t, k in zip(stored, p["stores"], strict=True))
+    kernel = LoopKernel(tuple(domain), (False,) * len(domain), inputs, body, outputs)
+    loop_twin(kernel, result.astype(halves.numpy_dtype(read[0])), *rest)

@@ -174,7 +174,7 @@ def load_pieces(w: Writer, pointer: str, pieces: Pieces, shift: int = 0) -> str:
     for offset, lane, count in pieces:
         on = ", ".join(f"i1 {'true' if lane <= i < lane + count else 'false'}" for i in range(w.lanes))
         # The address of lane 0 may lie before the array: not `inbounds`.
-        address = w.op(f"getelementptr {w.element}, ptr {pointer}, i64 {offset + shift - lane}")
+        address = w.at(pointer, offset + shift - lane, inside=False)
         value = w.masked_load(address, f"<{on}>", value)
     return value
 
@@ -204,7 +204,7 @@ def splat_tile(
                 prefetch(w, pb, pieces[0][0] + at[1] + ahead * step)
         out = list(acc)
         for i, row in enumerate(rows):
-            scalar = w.splat(w.load(w.at(pa, row + at[0])))
+            scalar = w.load_splat(w.at(pa, row + at[0]))
             for v, column in enumerate(columns):
                 out[i * len(columns) + v] = w.fma(scalar, column, out[i * len(columns) + v])
         return out
@@ -272,17 +272,15 @@ def transpose_into(
     In squares of 4 x 4, up to four of them at a time, so that whole lines are written; the rest one by one.
     """
 
-    v, align = four(w)
-
     def squares(count: int, i: str | int, j: str | int) -> None:
         a, b = w.at(source, w.linear((i, lead), (j, 1))), w.at(target, w.linear((j, wide), (i, 1)))
         for u in range(0, 4 * count, 4):
-            lines = [w.op(f"load {v}, ptr {w.at(a, (u + r) * lead)}, align {align}") for r in range(4)]
+            lines = [w.load_four(w.at(a, (u + r) * lead)) for r in range(4)]
             for r, line in enumerate(square(w, lines)):
                 place = w.at(b, r * wide + u)
                 if add:
-                    line = w.op(f"fadd {v} {line}, {w.op(f'load {v}, ptr {place}, align {align}')}")
-                w.do(f"store {v} {line}, ptr {place}, align {align}")
+                    line = w.op(f"fadd {vec(w.element, 4)} {line}, {w.load_four(place)}")
+                w.store_four(line, place)
 
     def one(i: str | int, j: str | int) -> None:
         value, place = w.load(w.at(source, w.linear((i, lead), (j, 1)))), w.at(target, w.linear((j, wide), (i, 1)))
@@ -300,14 +298,9 @@ def transpose_into(
     w.repeat(rows % 4, lambda u: w.repeat(columns, lambda j: one(w.add(u, 4 * whole), j)))
 
 
-def four(w: Writer) -> tuple[str, int]:
-    """The type of a line of a square that is transposed, and the alignment of an element in memory."""
-    return vec(w.element, 4), 8 if w.element == "double" else 4
-
-
 def square(w: Writer, x: Sequence[str]) -> list[str]:
     """Four vectors of four, transposed."""
-    v, _ = four(w)
+    v = vec(w.element, 4)
 
     def pick(a: str, b: str, *order: int) -> str:
         indices = ", ".join(f"i32 {i}" for i in order)
@@ -333,7 +326,7 @@ def _fold(w: Writer, x: str, y: str | None, indices: Sequence[int], distance: in
 def prefetch(w: Writer, pointer: str, offset: int | str) -> None:
     """Ask for the line of an element that will be read."""
     # Not `inbounds`: the last turns name addresses beyond the array, which a prefetch never faults on.
-    address = w.op(f"getelementptr {w.element}, ptr {pointer}, i64 {offset}")
+    address = w.at(pointer, offset, inside=False)
     w.call_void("llvm.prefetch.p0", [("ptr", address), ("i32", "0"), ("i32", "3"), ("i32", "1")])
 
 

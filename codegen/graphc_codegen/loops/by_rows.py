@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from graphc_codegen.program import Access, Instr, LoopKernel, Output, contiguous_strides
-from graphc_codegen.writer import SCRATCH
+from graphc_codegen.thread_context import SCRATCH
 
 #: The fewest elements that are worth another meeting, and the fewest rows for each thread.
 _ELEMENTS, _ROWS = 1 << 16, 16

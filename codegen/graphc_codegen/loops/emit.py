@@ -74,13 +74,6 @@ def _store_neutral(writer: Writer, kernel: LoopKernel, pointers: Sequence[str]) 
     emit(writer, stores, [pointers[len(kernel.inputs) + k] for k in folded])
 
 
-def _number(const: Instr) -> float | int | bool:
-    """The value of a constant, as its dtype represents it."""
-    # Not `or 0`, which would lose the sign of -0.0.
-    number = 0 if const.imm is None else const.imm
-    return halves.nearest(float(number), const.dtype) if const.dtype in HALVES else number
-
-
 _Slots = tuple[tuple[int, int], ...]
 
 
@@ -289,13 +282,13 @@ class _Emission:
         if instr.op == "input":
             return self._load(int(instr.imm or 0), point, slot)
         if instr.op == "const":
-            return self.w.constant(_number(instr), REGISTER[instr.dtype])
+            return self.w.constant(halves.number(instr.imm, instr.dtype), REGISTER[instr.dtype])
         if instr.op == "iota":
             return self._iota(i, point, slot)
         args = []
         for a in instr.args:
             source = self.kernel.body[a]
-            number = _number(source) if source.op == "const" else None
+            number = halves.number(source.imm, source.dtype) if source.op == "const" else None
             args.append(Operand(self._value(point, a, slot), source.dtype, number))
         return operations.emit(self.w, instr.op, args, instr.dtype)
 

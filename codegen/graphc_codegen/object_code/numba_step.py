@@ -11,7 +11,7 @@ from graphc_codegen.errors import CodegenError
 from graphc_codegen.forks import lock
 from graphc_codegen.target import Target
 from graphc_codegen.text.render import ENDED, GOES_ON, LOAD_FLAG, MOVE, TURNS, Ends, template
-from graphc_codegen.writer import WORDS
+from graphc_codegen.thread_context import WORDS
 
 #: The C entry of an object: `int32 graphc_entry(int64 ctx)`, 0 for success. `ctx` is the first thread's context.
 ENTRY = "graphc_entry"

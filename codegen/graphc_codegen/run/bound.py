@@ -13,7 +13,7 @@ from graphc_codegen.forks import lock
 from graphc_codegen.program import ALIGNMENT, Buffer, Call, Program
 from graphc_codegen.scalars.halves import numpy_dtype
 from graphc_codegen.text.render import Rendered
-from graphc_codegen.writer import COUNTED
+from graphc_codegen.thread_context import COUNTED
 
 Array = np.ndarray[Any, np.dtype[Any]]
 _CANARY = 0xC5

@@ -22,7 +22,7 @@ from graphc_codegen.run.queue import loop, make_plan, run_plan
 from graphc_codegen.run.threads import Pool
 from graphc_codegen.scalars.halves import numpy_dtype
 from graphc_codegen.text.render import Rendered
-from graphc_codegen.writer import CONTEXT, COUNTED, SCRATCH, WORDS
+from graphc_codegen.thread_context import CONTEXT, COUNTED, SCRATCH, WORDS
 
 _Byte = ctypes.c_char
 Made = TypeVar("Made")

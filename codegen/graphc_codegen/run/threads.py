@@ -21,7 +21,7 @@ from graphc_codegen.object_code.loading import Loaded, load
 from graphc_codegen.object_code.support import compiled_once
 from graphc_codegen.target import Target, host
 from graphc_codegen.text.render import template, waiting
-from graphc_codegen.writer import CONTEXT
+from graphc_codegen.thread_context import CONTEXT
 
 #: The words of a pool's memory, by name. What different threads write lies in cache lines apart. Worker k has
 #: `stride` words from `first` + k * `stride`: whether it sleeps, then a semaphore to wake it.

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc_codegen.dtypes import HALVES
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.writer import Writer
 
@@ -61,9 +62,16 @@ def nearest(x: float, dtype: str) -> float:
     return float(struct.unpack("<f", struct.pack("<I", bits & 0xFFFF0000))[0])
 
 
+def number(value: float | int | bool | None, dtype: str) -> float | int | bool:
+    """The number of a constant instruction, as its dtype represents it."""
+    # Not `or 0`, which would lose the sign of -0.0.
+    given = 0 if value is None else value
+    return nearest(float(given), dtype) if dtype in HALVES else given
+
+
 def widen(w: Writer, bits: str, dtype: str) -> str:
     """<lanes x i16> as loaded -> <lanes x float>, exact."""
-    if dtype == "float16" and _converts(w):
+    if dtype == "float16" and w.converts:
         return w.convert("fpext", w.convert("bitcast", bits, "i16", "half"), "half", "float")
     wide = w.convert("zext", bits, "i16", "i32")
     if dtype == "bfloat16":
@@ -83,8 +91,9 @@ def widen(w: Writer, bits: str, dtype: str) -> str:
 
 def narrow(w: Writer, value: str, dtype: str) -> str:
     """<lanes x float> of numbers that the half type represents -> <lanes x i16> to store, exact."""
-    if dtype == "float16" and _converts(w):
-        return w.convert("bitcast", w.convert("fptrunc", value, "float", "half"), "half", "i16")
+    if dtype == "float16" and w.converts:
+        _, short = w.halves.get(value, (dtype, ""))
+        return w.convert("bitcast", short or w.convert("fptrunc", value, "float", "half"), "half", "i16")
     bits = w.convert("bitcast", value, "float", "i32")
     if dtype == "bfloat16":
         return w.convert("trunc", w.binary("lshr", bits, w.constant(16, "i32"), "i32"), "i32", "i16")
@@ -105,10 +114,21 @@ def narrow(w: Writer, value: str, dtype: str) -> str:
 
 def rounded(w: Writer, value: str, dtype: str) -> str:
     """A vector of floats rounded to the numbers of the half type, to nearest even; still floats."""
-    if dtype == "bfloat16":
-        return _rounded_bits(w, value, 16)
-    if _converts(w):
-        return w.convert("fpext", w.convert("fptrunc", value, "float", "half"), "half", "float")
+    known = w.halves.get(value)
+    if known is not None and known[0] == dtype:
+        return value
+    if dtype == "float16" and w.converts:
+        short = w.convert("fptrunc", value, "float", "half")
+        made = w.convert("fpext", short, "half", "float")
+        w.halves[made] = dtype, short
+        return made
+    made = _rounded_bits(w, value, 16) if dtype == "bfloat16" else _rounded_to_half(w, value)
+    w.halves[made] = dtype, ""
+    return made
+
+
+def _rounded_to_half(w: Writer, value: str) -> str:
+    """The same for float16 without the instructions for it."""
     normal = w.convert("bitcast", _rounded_bits(w, value, 13), "float", "i32")
     size = w.binary("and", normal, w.constant(_SIGN - 1, "i32"), "i32")
     # From 2**16 to infinity all numbers become infinite; NaN is above.
@@ -125,14 +145,6 @@ def rounded(w: Writer, value: str, dtype: str) -> str:
     size = w.select(small, steps, size, "i32")
     sign = w.binary("xor", bits, plain, "i32")
     return w.convert("bitcast", w.binary("or", size, sign, "i32"), "i32", "float")
-
-
-def _converts(w: Writer) -> bool:
-    """Whether the target has instructions between float and half: AVX-512 does, and so does AVX2 with F16C.
-
-    Without them LLVM would call functions that do not exist.
-    """
-    return w.lanes >= 8
 
 
 def _rounded_bits(w: Writer, value: str, drop: int) -> str:

@@ -16,7 +16,7 @@ from graphc_codegen.program import ALIGNMENT, Buffer
 from graphc_codegen.run.threads import WORDS as POOL
 from graphc_codegen.shared_object.processor import needed
 from graphc_codegen.text.render import Rendered, template, version
-from graphc_codegen.writer import CONTEXT, SCRATCH, WORDS
+from graphc_codegen.thread_context import CONTEXT, SCRATCH, WORDS
 
 #: Version of the functions in the header; to be counted up when one of them changes.
 ABI = 1

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
+from graphc_codegen.declarations import Declarations
 from graphc_codegen.program import Call, ChainKernel, Kernel, LoopKernel, Program, is_custom
 from graphc_codegen.target import Target
 from graphc_codegen.text.functions import LOOP_WORDS, WINDOW_WORDS, Function, Layout, safe, step_functions
-from graphc_codegen.writer import COUNTED, WORDS, Declarations, Writer
+from graphc_codegen.thread_context import COUNTED, WORDS
+from graphc_codegen.writer import Writer
 
 #: Name of the function in kernels.ll behind `load_flag` of step.py.
 LOAD_FLAG = "graphc_load_flag"
@@ -147,7 +149,10 @@ class _Function:
 
 
 def _function(name: str, kernel: Kernel, declarations: Declarations, target: Target) -> _Function:
-    writer = Writer(declarations, target.lanes, fused=target.fused, threads=kernel.threads)
+    from graphc_codegen.kernels.narrow import NarrowWriter
+
+    made = Writer if isinstance(kernel, LoopKernel | ChainKernel) else NarrowWriter
+    writer = made(declarations, target.lanes, fused=target.fused, threads=kernel.threads)
     count = _emit(writer, kernel)
     return _Function(name, safe(kernel.family), range(count), writer.lines, kernel.threads)
 

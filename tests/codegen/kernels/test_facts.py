@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphc_codegen.declarations import Declarations
 from graphc_codegen.kernel_facts import KERNEL_FACTS
 from graphc_codegen.kernels import EMITTERS
 from graphc_codegen.program import Instr, NamedKernel, UserFunction, result_domain, written
-from graphc_codegen.writer import Declarations, Writer
+from graphc_codegen.writer import Writer
 from tests.codegen.kernel_harness import kernel, random
 from tests.codegen.kernels.winograd import test_batch, test_single_images
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from graphc_codegen.kernels.base import LINE
 from graphc_codegen.kernels.gemm.plan import Side
-from graphc_codegen.kernels.microkernel import four, prefetch, square
+from graphc_codegen.kernels.microkernel import prefetch, square
 from graphc_codegen.kernels.vectors import iota
 from graphc_codegen.writer import Writer
 
@@ -82,7 +82,6 @@ def _transposed(w: Writer, x: Side, at: tuple[str | int, str | int], count: str 
     """Tile after tile, four rows of x at a time, while the next ones are fetched."""
     i, first = at
     groups = -(-to.wide // 4)
-    v, align = four(w)
     whole = w.op(f"and i64 {count}, -4")
 
     def group(t: str | int, n: str | int) -> None:
@@ -94,10 +93,9 @@ def _transposed(w: Writer, x: Side, at: tuple[str | int, str | int], count: str 
         def squares(z: str, _: list[str]) -> None:
             for source in sources:
                 prefetch(w, source, w.add(z, 4 * x.along))
-            lines = [w.op(f"load {v}, ptr {w.at(source, z)}, align {align}") for source in sources]
+            lines = [w.load_four(w.at(source, z)) for source in sources]
             for q, line in enumerate(square(w, lines)):
-                place = w.at(column, w.linear((z, to.lead), (q, to.lead)))
-                w.do(f"store {v} {line}, ptr {place}, align {align}")
+                w.store_four(line, w.at(column, w.linear((z, to.lead), (q, to.lead))))
 
         def single(z: str, _: list[str]) -> None:
             for q, source in enumerate(sources):

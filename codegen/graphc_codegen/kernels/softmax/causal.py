@@ -60,9 +60,7 @@ class _Row:
     def load(self, pointer: str, other: str) -> str:
         """The vector of the diagonal; `other` in lanes that do not count."""
         w = self.w
-        v = vec("float", w.lanes)
-        arguments = [("ptr", w.at(pointer, self.at)), ("i32", "4"), (vec("i1", w.lanes), self._counts), (v, other)]
-        return w.call(f"llvm.masked.load.v{w.lanes}f32.p0", v, arguments)
+        return w.masked_load(w.at(pointer, self.at), self._counts, other)
 
     def store(self, value: str, store: Callable[[str, str | int, int], None]) -> None:
         """`store(vector, first column, lanes)` from the diagonal's vector on; zero where nothing counts."""
@@ -81,13 +79,21 @@ class _Row:
             store(last, self.full * w.lanes, self.tail)
 
 
+def row_memory(w: Writer, p: Params) -> str:
+    """Memory for the exponentials of a row, if its result is rounded where it is stored; else they stand there."""
+    rounded = any(1 in places for _, places in p.get("halves", ()))
+    return w.op(f"alloca [{p['cols']} x float], align 64") if rounded else ""
+
+
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """Softmax of [rows, cols]."""
     cols = p["cols"]
     v, lowest = vec("float", w.lanes), w.constant(-math.inf)
+    memory = row_memory(w, p)
 
     def row(r: str | int) -> None:
         x, y = (w.at(pointer, w.mul(r, cols)) for pointer in pointers)
+        made = memory or y
         this = _Row(w, cols, w.divided(r, cols)[1])
         end = this.load(x, lowest)
 
@@ -102,7 +108,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
         def term(i: str | int) -> str:
             e = exponential(w.vload(w.at(x, i)))
-            w.vstore(e, w.at(y, i))
+            w.vstore(e, w.at(made, i))
             return e
 
         end = exponential(end)
@@ -110,7 +116,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         scale = w.binary("fdiv", w.constant(1.0), total)
 
         def divide(i: str | int, _: list[str]) -> list[str]:
-            w.vstore(w.binary("fmul", w.vload(w.at(y, i)), scale), w.at(y, i))
+            w.vstore(w.binary("fmul", w.vload(w.at(made, i)), scale), w.at(y, i))
             return []
 
         this.whole((), divide)

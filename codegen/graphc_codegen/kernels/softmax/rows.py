@@ -14,6 +14,7 @@ import numpy as np
 from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.softmax import causal
+from graphc_codegen.kernels.softmax.causal import row_memory
 from graphc_codegen.kernels.vectors import across_maximum, along, first, iota, maximum, sum_along
 from graphc_codegen.literals import float_literal
 from graphc_codegen.scalars import maths_float32
@@ -77,15 +78,16 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         causal.emit(w, p, pointers)
         return
     cols = p["cols"]
+    memory = row_memory(w, p)
 
     def row(r: str | int) -> None:
         x, y = (w.at(pointer, w.mul(r, cols)) for pointer in pointers)
-        _, total = _exponentials(w, p, x, y)
+        made = memory or y
+        _, total = _exponentials(w, p, x, made)
         scale = w.binary("fdiv", w.constant(1.0), total)
 
         def store(i: str | int, active: int) -> None:
-            at = w.at(y, i)
-            w.vstore(w.binary("fmul", w.vload(at, active), scale), at, active)
+            w.vstore(w.binary("fmul", w.vload(w.at(made, i), active), scale), w.at(y, i), active)
 
         _each(w, cols, store)
 

@@ -203,7 +203,7 @@ def _weights(w: Writer, z: Plan, weight: str, u: str) -> None:
         pair = w.linear((c, z.co), (first, 1), (o, 1)) if z.transposed else w.linear((first, z.ci), (o, z.ci), (c, 1))
         there = w.linear((kx, -1), (z.kw - 1, 1)) if z.transposed else kx
         source = w.at(weight, w.linear((pair, taps), (there, 1)))
-        loaded = [w.splat(w.load(w.at(source, ky * z.kw))) for ky in range(z.kh)]
+        loaded = [w.load_splat(w.at(source, ky * z.kw)) for ky in range(z.kh)]
         place = w.linear(
             (first, z.points * z.kw * z.ci), (kx, z.points * size * z.ci), (c, z.points * size), (o, z.points)
         )
@@ -251,7 +251,7 @@ def _column(w: Writer, z: Plan, u: str, points: str, result: str, t: str | int, 
     end = clamp("smin", w.add(from_left, z.w), z.kw)
     count = w.mul(w.op(f"sub nsw i64 {end}, {first}"), z.ci)
     pixel = w.op(f"sub nsw i64 {first}, {from_left}")
-    b = w.op(f"getelementptr float, ptr {points}, i64 {w.mul(pixel, z.ci * z.points * z.lanes)}")
+    b = w.at(points, w.mul(pixel, z.ci * z.points * z.lanes), inside=False)
 
     def tile(start: int, step: int, size: int, i: str | int) -> None:
         o = w.linear((i, step), (start, 1))
@@ -273,7 +273,7 @@ def _products(w: Writer, z: Plan, a: str, b: str, channels: int, count: str | in
     def turn(k: str, values: list[str]) -> list[str]:
         here, there = w.at(a, w.mul(k, size)), w.at(b, w.mul(k, z.points * lanes))
         vectors = [w.vload(w.at(there, i * lanes)) for i in range(z.points)]
-        return [w.fma(w.splat(w.load(w.at(here, i))), vectors[i % z.points], values[i]) for i in range(size)]
+        return [w.fma(w.load_splat(w.at(here, i)), vectors[i % z.points], values[i]) for i in range(size)]
 
     return w.turns((0, count), turn, [(vec("float", lanes), "zeroinitializer")] * size)
 

@@ -168,6 +168,6 @@ def out_of_lanes(w: Writer, source: str, pixels: int, target: str) -> None:
                 quad = w.op(
                     f"shufflevector {vec('float', lanes)} {value}, {vec('float', lanes)} poison, <4 x i32> <{choice}>"
                 )
-                w.do(f"store <4 x float> {quad}, ptr {w.at(place, (q + j) * row)}, align 4")
+                w.store_four(quad, w.at(place, (q + j) * row))
 
     w.repeat(row // 4, four)

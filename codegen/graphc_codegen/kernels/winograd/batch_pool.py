@@ -50,7 +50,7 @@ def pool_lanes(
     `bias` is the address of a number that is added before; it may be "", and `index`, too, is not stored if that is.
     """
     lanes, across = w.lanes, width // window[1]
-    added = w.splat(w.load(bias)) if bias else ""
+    added = w.load_splat(bias) if bias else ""
 
     def pixel(place: str) -> str:
         value = w.vload(place)

@@ -76,8 +76,8 @@ def _vertically(w: Writer, z: Plan, image: Image, plane: str, memory: Memory, i:
             sources.append(w.at(plane, y * image.width) if 0 <= y < image.height else memory.zeros)
             continue
         inside = w.op(f"icmp ult i64 {y}, {image.height}")
-        address = w.op(f"getelementptr float, ptr {plane}, i64 {w.mul(y, image.width)}")
-        sources.append(w.op(f"select i1 {inside}, ptr {address}, ptr {memory.zeros}"))
+        address = w.at(plane, w.mul(y, image.width), inside=False)
+        sources.append(w.chosen(inside, address, memory.zeros))
     prefetch(w, plane, w.linear((ty, OUT * image.width), (image.plane, 1)), OUT * image.width)
     target = w.at(memory.s, w.mul(i, OUT * z.across))
 
@@ -96,9 +96,9 @@ def _vertically(w: Writer, z: Plan, image: Image, plane: str, memory: Memory, i:
 def prefetch(w: Writer, pointer: str, offset: str | int, count: int, *, write: bool = False) -> None:
     """Fetch `count` elements into the caches ahead of their use."""
     # Not `inbounds`: addresses beyond the array are named too, on which a prefetch never faults.
-    address = w.op(f"getelementptr float, ptr {pointer}, i64 {offset}")
+    address = w.at(pointer, offset, inside=False)
     for k in range(0, count, LINE):
-        line = w.op(f"getelementptr float, ptr {address}, i64 {k}")
+        line = w.at(address, k, inside=False)
         w.call_void("llvm.prefetch.p0", [("ptr", line), ("i32", str(int(write))), ("i32", "3"), ("i32", "1")])
 
 
@@ -130,7 +130,7 @@ def _with_neighbours(
     right = shuffle(w, columns[0], "poison", [lane_of[min(t + 1, lanes - 1)] for t in numbers])
     if lanes % z.across:
         # The neighbours of the first and the last tile are in other vectors.
-        before = w.load(w.op(f"getelementptr float, ptr {source}, i64 -1"))
+        before = w.load(w.at(source, -1, inside=False))
         after = w.load(w.at(source, OUT * lanes))
         left = w.op(f"insertelement {v} {left}, float {before}, i64 0")
         right = w.op(f"insertelement {v} {right}, float {after}, i64 {lanes - 1}")

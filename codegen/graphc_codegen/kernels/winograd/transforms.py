@@ -72,7 +72,7 @@ def load_columns(w: Writer, rows: Sequence[str]) -> list[str]:
     """The first four elements at each pointer, as columns: four vectors whose lanes are rows. Lanes without a row are zero."""
 
     def quad(row: int) -> str:
-        return w.op(f"load <4 x float>, ptr {rows[row]}, align 4") if row < len(rows) else "zeroinitializer"
+        return w.load_four(rows[row]) if row < len(rows) else "zeroinitializer"
 
     def joined(parts: list[str], size: int) -> str:
         if len(parts) == 1:
