@@ -41,7 +41,6 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 _round_to_even, _ = unary("Round", methods="")
 
 
-@method()
 def round_(input: Operand, *, decimals: int = 0) -> Tensor:
     """The nearest multiple of 10**-decimals, halves to the even one."""
     return _round_to_even(input) if decimals == 0 else div(_round_to_even(mul(input, 10.0**decimals)), 10.0**decimals)
@@ -195,8 +194,30 @@ def fmin(input: Operand, other: Operand) -> Tensor:
 
 
 def float_power(input: Operand, exponent: Operand) -> Tensor:
-    """x to the power y in float32; the dtype is float64 in MindSpore."""
-    return pow_(as_float(input), exponent if is_number(exponent) else as_float(exponent))
+    """x to the power y in float64; in complex128 if one of them is complex."""
+    operands = as_tensor(input), as_tensor(exponent)
+    wide = "complex128" if any(x.tensor_type.is_complex for x in operands) else "float64"
+    return pow_(cast_to(operands[0], wide), exponent if is_number(exponent) else cast_to(operands[1], wide))
+
+
+def added(input: Operand, other: Operand, *, alpha: Operand = 1) -> Tensor:
+    """input + alpha other."""
+    return add(input, _times("add", input, other, alpha))
+
+
+def subtract(input: Operand, other: Operand, *, alpha: Operand = 1) -> Tensor:
+    """input - alpha other."""
+    return sub(input, _times("subtract", input, other, alpha))
+
+
+def _times(owner: str, input: Operand, other: Operand, alpha: Operand) -> Operand:
+    if is_number(alpha) and alpha == 1:
+        return other
+    if isinstance(alpha, float) and not any(
+        as_tensor(x).tensor_type.dtype in (*FLOATS, *COMPLEX) for x in (input, other)
+    ):
+        raise ArgumentTypeError(f"{owner}: alpha must be an int for integers, got {alpha}", loc=user_loc())
+    return other * alpha if is_number(other) and is_number(alpha) else mul(other, alpha)
 
 
 @method()

@@ -62,7 +62,7 @@ def _positive(owner: str, name: str, value: Any) -> float:
 def clip_by_value(x: Tensors, clip_value_min: Any = None, clip_value_max: Any = None) -> Any:
     """Every element held between two bounds, in x's dtype; NaN stays NaN (MindSpore: ops.clip_by_value).
 
-    x: a Tensor, or a tuple or list of them, which is also what comes back. Bounds: numbers or tensors that broadcast;
+    x: a Tensor, or a tuple or list of them, for which a tuple comes back. Bounds: numbers or tensors that broadcast;
     one may be None. Where the lower bound is above the upper, the result is the upper. Raises ArgumentTypeError for
     other types, ArgumentValueError if both bounds are None.
     """
@@ -81,7 +81,8 @@ def clip_by_value(x: Tensors, clip_value_min: Any = None, clip_value_max: Any = 
             t = minimum(t, cast(clip_value_max, t.dtype))
         return t
 
-    return _like(x, [one(t) for t in _tensors("clip_by_value", x)])
+    made = [one(t) for t in _tensors("clip_by_value", x)]
+    return made[0] if isinstance(x, Tensor) else tuple(made)
 
 
 def global_norm(x: Sequence[Tensor]) -> Tensor:

@@ -21,7 +21,7 @@ from graphc.ops.functional.plain import (
 
 abs_, Abs = unary("Abs", numbers, methods="abs absolute")
 neg, Neg = unary("Neg", numbers, methods="neg negative")
-sign, Sign = unary("Sign", numbers, methods="sign sgn")
+sign, Sign = unary("Sign", numbers, methods="sign")
 square, Square = unary("Square", numbers)
 relu, ReLU = unary("ReLU", numbers, methods="relu")
 floor, Floor = unary("Floor")
@@ -58,8 +58,8 @@ logical_not, LogicalNot = unary("LogicalNot", truth)
 
 # ---- two operands
 
-add, Add = binary("Add")
-sub, Sub = binary("Sub", methods="sub subtract")
+add, Add = binary("Add", methods="")
+sub, Sub = binary("Sub", methods="")
 mul, Mul = binary("Mul", pair_of_any, methods="mul")
 pow_, Pow = binary("Pow", parameters="input exponent")
 floor_mod, FloorMod = binary("FloorMod", methods="remainder", parameters="x y")

@@ -74,7 +74,6 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     return split(input, -(-input.shape[check_axis("chunk", axis, input.ndim)] // chunks), axis)
 
 
-@method()
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     """input repeated `dims[i]` times along axis i; leading axes of size 1 are added where `dims` is longer."""
     times = as_shape(dims if isinstance(dims, (tuple, list)) else (dims,))
@@ -106,7 +105,6 @@ def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
     return reshape(spread, (*x.shape[:at], x.shape[at] * rep, *x.shape[at + 1 :]))
 
 
-@method()
 def repeat_interleave(input: Tensor, repeats: Any, axis: int | None = None) -> Tensor:
     """Every entry of an axis (of the flattened tensor by default) as often as `repeats` says: one number, or one each."""
     x = ravel(input) if axis is None else input

@@ -8,6 +8,7 @@ from typing import Any
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.describe import numel
+from graphc.ops.functional.distributions import sizes
 from graphc.ops.functional.normalization import lrn
 from graphc.ops.tensor.dtype import float32, int32, int64, to_name
 from graphc.ops.tensor.primitive import REQUIRED, Only, declare
@@ -222,17 +223,17 @@ Dropout = declare("Dropout", _dropout, keep_prob=0.5, Seed0=0, Seed1=0)
 
 def _uniform(shape: Sequence[int], seed: int, seed2: int) -> Tensor:
     """float32 numbers, uniform in [0, 1)."""
-    return F.uniform_from(generator(seed or seed2 or None), shape)
+    return F.uniform_from(generator(seed or seed2 or None), sizes("UniformReal", shape))
 
 
 def _uniform_int(shape: Sequence[int], minval: Any, maxval: Any, seed: int, seed2: int) -> Tensor:
     """int32 numbers from minval up to, but without, maxval."""
-    return F.randint(minval, maxval, shape, seed or seed2, dtype="int32")
+    return F.randint(minval, maxval, sizes("UniformInt", shape), seed or seed2, dtype="int32")
 
 
 def _truncated_normal(shape: Sequence[int], dtype: Any, seed: int, seed2: int) -> Tensor:
     """Standard normal numbers between -2 and 2, by the inverse of the distribution function."""
-    inside = F.uniform(shape, -0.9544997361, 0.9544997361, seed or seed2)
+    inside = F.uniform(sizes("TruncatedNormal", shape), -0.9544997361, 0.9544997361, seed or seed2)
     return F.cast(F.mul(F.erfinv(inside), 2**0.5), dtype)
 
 
@@ -244,7 +245,7 @@ RandomShuffle = declare(
 
 StandardNormal = declare(
     "StandardNormal",
-    lambda shape, seed, seed2: F.standard_normal(shape, seed or seed2),
+    lambda shape, seed, seed2: F.standard_normal(sizes("StandardNormal", shape), seed or seed2),
     F.standard_normal.__doc__,
     seed=0,
     seed2=0,
