@@ -30,6 +30,7 @@ from graphc.ops.functional.elementwise import (
     neg,
     not_equal,
     pow_,
+    reciprocal,
     square,
     sub,
 )
@@ -43,6 +44,8 @@ _round_to_even, _ = unary("Round", methods="")
 
 def round_(input: Operand, *, decimals: int = 0) -> Tensor:
     """The nearest multiple of 10**-decimals, halves to the even one."""
+    if decimals == 0 and isinstance(input, Tensor) and input.tensor_type.dtype in INTEGERS:
+        return input.value()
     return _round_to_even(input) if decimals == 0 else div(_round_to_even(mul(input, 10.0**decimals)), 10.0**decimals)
 
 
@@ -218,6 +221,18 @@ def _times(owner: str, input: Operand, other: Operand, alpha: Operand) -> Operan
     ):
         raise ArgumentTypeError(f"{owner}: alpha must be an int for integers, got {alpha}", loc=user_loc())
     return other * alpha if is_number(other) and is_number(alpha) else mul(other, alpha)
+
+
+@method()
+def inv(x: Operand) -> Tensor:
+    """1 / x; of integers without its fraction."""
+    return truncate_div(1, x) if as_tensor(x).tensor_type.dtype in INTEGERS else reciprocal(x)
+
+
+def real_div(x: Operand, y: Operand) -> Tensor:
+    """x / y; of integers without its fraction."""
+    a, b = pair("RealDiv", x, y)
+    return truncate_div(a, b) if a.tensor_type.dtype in INTEGERS else div(a, b)
 
 
 @method()

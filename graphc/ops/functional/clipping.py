@@ -10,6 +10,7 @@ import numpy as np
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, user_loc
+from graphc.ir.types import INTEGERS
 from graphc.ops.functional.core import Operand, cast, real_only
 from graphc.ops.functional.elementwise import abs_, greater, less, maximum, minimum, pow_, sqrt, square
 from graphc.ops.functional.joining import concat
@@ -155,11 +156,15 @@ def clip_by_norm(x: Tensors, max_norm: float, norm_type: float = 2.0, error_if_n
 
 @method("clamp", "clip")
 def clamp(input: Any, min: Operand | None = None, max: Operand | None = None) -> Any:
-    """x held between two bounds, of which one may be missing; tuples and lists item by item."""
+    """x held between two bounds, of which one may be missing; tuples and lists item by item. Integers beside a bound that is a
+    float become float32.
+    """
     if isinstance(input, (tuple, list)):
         return type(input)(clamp(x, min, max) for x in input)
     if min is None and max is None:
         raise ArgumentValueError("clamp needs a lower or an upper bound", loc=user_loc())
+    if input.tensor_type.dtype in INTEGERS and any(isinstance(bound, float) for bound in (min, max)):
+        input = cast(input, "float32")
     # On a tie with a bound the whole gradient goes to x, with clip_by_value half of it: as in MindSpore.
     if min is not None:
         low = cast(min, input.dtype)

@@ -101,8 +101,10 @@ def range_(start: Any, end: Any = None, step: Any = 1, maxlen: int = 1000000, *,
 
 
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Tensor:
-    """`steps` numbers at equal distances from start to end; float32 by default."""
+    """`steps` numbers at equal distances from start to end; by default float32, or float64 if one of them is a tensor of that."""
     _require_count("linspace", "steps", _number(steps))
+    if dtype is None and any(isinstance(x, Tensor) and x.tensor_type.dtype == "float64" for x in (start, end)):
+        dtype = "float64"
     made = np.linspace(_number(start), _number(end), _number(steps))
     return Tensor.wrap(made.astype(to_name(dtype) if dtype is not None else "float32"))
 

@@ -42,13 +42,16 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 
 def unique(input: Tensor) -> tuple[Tensor, Tensor]:
-    """(the distinct elements in order of appearance, int32 place of each element among them). Not in a compiled Cell."""
+    """(the distinct elements in order of appearance, the place of each element among them: int64 for int64, else int32). Not in a
+    compiled Cell.
+    """
     array = known_values("unique", input)
     values, first, inverse = np.unique(array, return_index=True, return_inverse=True)
     order = np.argsort(first)
     places = np.empty_like(order)
     places[order] = np.arange(order.size)
-    return Tensor(values[order]), Tensor(places[inverse.reshape(array.shape)].astype(np.int32))
+    of_places = np.int64 if array.dtype == np.int64 else np.int32
+    return Tensor(values[order]), Tensor(places[inverse.reshape(array.shape)].astype(of_places))
 
 
 def unique_sorted(input: Tensor, inverse: bool, counts: bool, dim: int | None) -> Any:

@@ -50,7 +50,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], axis: int
         each = split_size_or_sections
         if each < 1:
             raise ArgumentValueError(f"split: the size of a piece must be positive, got {each}", loc=user_loc())
-        sizes = [min(each, total - i) for i in range(0, total, each)]
+        sizes = [min(each, total - i) for i in range(0, max(total, 1), each)]
     else:
         sizes = list(split_size_or_sections)
         if sum(sizes) != total:
@@ -71,7 +71,7 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` pieces of equal size along an axis; the last may be smaller."""
     if chunks < 1:
         raise ArgumentValueError(f"chunk: chunks must be positive, got {chunks}", loc=user_loc())
-    return split(input, -(-input.shape[check_axis("chunk", axis, input.ndim)] // chunks), axis)
+    return split(input, max(1, -(-input.shape[check_axis("chunk", axis, input.ndim)] // chunks)), axis)
 
 
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
-from graphc.ops.functional.arithmetic import div, float_power, floor_div
+from graphc.ops.functional.arithmetic import div, float_power, floor_div, round_
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import cast
 from graphc.ops.functional.create import full, full_like, ones, zeros
@@ -239,6 +239,7 @@ functions.update(
     neg=neg,
     not_equal=not_equal,
     pow_=pow_,
+    round_=round_,
     sub=sub,
     write=write,
 )

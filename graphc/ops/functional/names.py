@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphc.ops.functional.activation import softshrink
-from graphc.ops.functional.arithmetic import addn, div, float_power, fmod, round_, subtract, trunc
+from graphc.ops.functional.arithmetic import addn, div, float_power, fmod, inv, round_, subtract, trunc
 from graphc.ops.functional.arithmetic import floor_div as rounded_down
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import Operand
@@ -35,7 +35,6 @@ from graphc.ops.functional.elementwise import (
     neg,
     not_equal,
     pow_,
-    reciprocal,
     sub,
 )
 from graphc.ops.functional.elementwise import relu as rectified
@@ -63,7 +62,6 @@ absolute = abs_
 arccos, arccosh, arcsinh, arctan, arctanh = acos, acosh, asinh, atan, atanh
 arcsin = renamed("arcsin", asin, "x")
 fix, negative = trunc, neg
-inv = renamed("inv", reciprocal, "x")
 invert = renamed("invert", bitwise_not, "x")
 tensor_exp, tensor_expm1 = exp, expm1
 

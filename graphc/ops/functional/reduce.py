@@ -19,7 +19,8 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 def _reduction(op: str, x: Tensor, axis: Axis, keep_dims: bool) -> Tensor:
-    axes = normalize_axes(op, axis, x.ndim)
+    # MindSpore lets a tensor without axes be reduced along its first or last one.
+    axes = () if not x.ndim and axis in (0, -1) else normalize_axes(op, axis, x.ndim)
     return call(op, x, axis=axes, keep_dims=bool(keep_dims))
 
 
@@ -117,7 +118,7 @@ def sum_to_size(x: Tensor, *size: Any) -> Tensor:
     shape = as_shape(size)
     lead = x.ndim - len(shape)
     axes = (*range(lead), *(i + lead for i, d in enumerate(shape) if d == 1 and x.shape[i + lead] != 1))
-    return reshape(reduce_sum(x, axes), shape) if axes else x.value()
+    return reshape(sum_(x, axes), shape) if axes else x.value()
 
 
 __all__ = [

@@ -95,10 +95,10 @@ def list_difference(x: Tensor, y: Tensor, out_idx: Any = int32) -> tuple[Tensor,
 
 
 def within(x: Tensor, max_num: int, offset: int) -> tuple[Tensor, Tensor]:
-    """(x - offset where it lies in 0 .. max_num - 1, in order; the int32 places of these in x). Not in a compiled Cell."""
+    """(x - offset where it lies in 0 .. max_num - 1; the places of these in x, in its dtype). Not in a compiled Cell."""
     moved = known_values("SubAndFilter", x) - int(offset)
     places = np.flatnonzero((moved >= 0) & (moved < int(max_num)))
-    return Tensor(moved.reshape(-1)[places]), Tensor(places.astype(np.int32))
+    return Tensor(moved.reshape(-1)[places]), Tensor(places.astype(moved.dtype))
 
 
 # ---- sequences

@@ -74,6 +74,8 @@ def topk(
 @method()
 def median(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(the lower median, its int64 place) along an axis."""
+    if not input.ndim and axis in (0, -1):
+        return input.value(), zeros_like(input, "int64")
     at = check_axis("median", axis, input.ndim)
     values, places = ordered(moveaxis(input, at, -1), (input.shape[at] + 1) // 2, False)
     value, index = getitem(values, (..., -1)), cast(getitem(places, (..., -1)), "int64")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ir.types import HALVES
 from graphc.ops import functional as F
 from graphc.ops.functional.describe import numel
 from graphc.ops.functional.distributions import sizes
@@ -176,9 +177,11 @@ BatchNorm = declare("BatchNorm", _batch_norm, is_training=False, epsilon=1e-5, m
 def _layer_norm(
     x: Tensor, gamma: Tensor, beta: Tensor, begin_norm_axis: int, begin_params_axis: int, epsilon: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(y, mean, variance): x standardized over the axes from begin_norm_axis, times gamma plus beta."""
+    """(y, mean, variance): x standardized over the axes from begin_norm_axis, times gamma plus beta; of halves the mean and the
+    variance are float32.
+    """
     begin = begin_norm_axis % x.ndim
-    mean, variance = F.moments(x, list(range(begin, x.ndim)))
+    mean, variance = F.moments(F.cast(x, "float32") if x.tensor_type.dtype in HALVES else x, list(range(begin, x.ndim)))
     first = begin_params_axis % x.ndim
     shape = (*(1,) * first, *x.shape[first:])
     gamma, beta = (
