@@ -205,22 +205,22 @@ def float_power(input: Operand, exponent: Operand) -> Tensor:
 
 def added(input: Operand, other: Operand, *, alpha: Operand = 1) -> Tensor:
     """input + alpha other."""
-    return add(input, _times("add", input, other, alpha))
+    return add(*_scaled("add", input, other, alpha))
 
 
 def subtract(input: Operand, other: Operand, *, alpha: Operand = 1) -> Tensor:
     """input - alpha other."""
-    return sub(input, _times("subtract", input, other, alpha))
+    return sub(*_scaled("subtract", input, other, alpha))
 
 
-def _times(owner: str, input: Operand, other: Operand, alpha: Operand) -> Operand:
+def _scaled(owner: str, input: Operand, other: Operand, alpha: Operand) -> tuple[Operand, Operand]:
+    """input, and alpha other in the dtype that both have together."""
     if is_number(alpha) and alpha == 1:
-        return other
-    if isinstance(alpha, float) and not any(
-        as_tensor(x).tensor_type.dtype in (*FLOATS, *COMPLEX) for x in (input, other)
-    ):
+        return input, other
+    a, b = pair(owner, input, other)
+    if isinstance(alpha, float) and a.tensor_type.dtype in INTEGERS:
         raise ArgumentTypeError(f"{owner}: alpha must be an int for integers, got {alpha}", loc=user_loc())
-    return other * alpha if is_number(other) and is_number(alpha) else mul(other, alpha)
+    return a, mul(b, alpha)
 
 
 @method()

@@ -163,7 +163,8 @@ def clamp(input: Any, min: Operand | None = None, max: Operand | None = None) ->
         return type(input)(clamp(x, min, max) for x in input)
     if min is None and max is None:
         raise ArgumentValueError("clamp needs a lower or an upper bound", loc=user_loc())
-    if input.tensor_type.dtype in INTEGERS and any(isinstance(bound, float) for bound in (min, max)):
+    real = (isinstance(b, float) or (isinstance(b, Tensor) and b.tensor_type.is_float) for b in (min, max))
+    if input.tensor_type.dtype in INTEGERS and any(real):
         input = cast(input, "float32")
     # On a tie with a bound the whole gradient goes to x, with clip_by_value half of it: as in MindSpore.
     if min is not None:

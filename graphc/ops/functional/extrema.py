@@ -99,11 +99,11 @@ def min_(
 def _with_places(x: Tensor, axis: int | None, keep: bool, initial: Any, where: Any, largest: bool) -> Any:
     if axis is None:
         return _extremum(x, None, False, initial, where, largest), Tensor(0)
+    if initial is not None:
+        x = (maximum if largest else minimum)(x, initial)
     if where is not None:
         x = select(where, x, initial)
     places, values = arg_with_value(x, axis, keep, largest)
-    if initial is not None:
-        values = (maximum if largest else minimum)(values, initial)
     return values, places
 
 

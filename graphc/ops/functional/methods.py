@@ -37,7 +37,7 @@ from graphc.ops.functional.joining import concat, stack
 from graphc.ops.functional.logic import approximate_equal, select
 from graphc.ops.functional.overloads import Overloads
 from graphc.ops.functional.products import matmul
-from graphc.ops.functional.reduce import reduce_sum
+from graphc.ops.functional.reduce import sum_
 from graphc.ops.functional.shapes import (
     as_shape,
     broadcast_to,
@@ -70,9 +70,8 @@ class Methods(Overloads):
         return swapaxes(self, -1, -2)
 
     def trace(self: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None) -> Tensor:
-        """The sum of a diagonal of two axes, in a dtype if given."""
-        chosen = diagonal(self, offset, axis1, axis2)
-        return reduce_sum(chosen if dtype is None else cast(chosen, dtype), -1)
+        """The sum of a diagonal of two axes, in a dtype if given, else of integers in int64."""
+        return sum_(diagonal(self, offset, axis1, axis2), -1, dtype=dtype)
 
     def diagonal(self: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Tensor:
         """A diagonal of two axes, as a new last axis."""

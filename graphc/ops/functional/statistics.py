@@ -64,7 +64,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
     """The covariances of the rows of a matrix, whose columns are observations with weights."""
     real_only("cov", input)
-    x = input if input.ndim == 2 else reshape(input, (1, -1))
+    x = as_float(input if input.ndim == 2 else reshape(input, (1, -1)))
     n = x.shape[1]
     weights: Any = None
     for given in (fweights, aweights):

@@ -177,8 +177,8 @@ BatchNorm = declare("BatchNorm", _batch_norm, is_training=False, epsilon=1e-5, m
 def _layer_norm(
     x: Tensor, gamma: Tensor, beta: Tensor, begin_norm_axis: int, begin_params_axis: int, epsilon: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(y, mean, variance): x standardized over the axes from begin_norm_axis, times gamma plus beta; of halves the mean and the
-    variance are float32.
+    """(y, mean, variance): x standardized over the axes from begin_norm_axis, times gamma plus beta; the mean and the variance
+    are float32.
     """
     begin = begin_norm_axis % x.ndim
     mean, variance = F.moments(F.cast(x, "float32") if x.tensor_type.dtype in HALVES else x, list(range(begin, x.ndim)))
@@ -187,7 +187,8 @@ def _layer_norm(
     gamma, beta = (
         F.reshape(p, shape) if p.shape != shape and p.size == numel(x[(0,) * first]) else p for p in (gamma, beta)
     )
-    return F.layer_norm_over(x, gamma, beta, begin, epsilon), mean, variance
+    y = F.layer_norm_over(x, gamma, beta, begin, epsilon)
+    return y, F.cast(mean, "float32"), F.cast(variance, "float32")
 
 
 LayerNorm = declare("LayerNorm", _layer_norm, begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)
