@@ -30,7 +30,8 @@ def test_results(name):
 
 def same(got, wanted):
     if isinstance(wanted, list):
-        assert isinstance(got, list) and len(got) == len(wanted)
+        assert isinstance(got, list)
+        assert len(got) == len(wanted)
         for one, other in zip(got, wanted, strict=True):
             same(one, other)
     elif isinstance(wanted, dict):
