@@ -64,8 +64,10 @@ class Several(nn.Cell):
             results.append(tuple(parts(attrgetter(function)(mint)(*args, **{k: put(v) for k, v in kwargs.items()}))))
         if not self.summed:
             return tuple(results)
-        floats = [r for result in results for r in result if r.dtype == graphc.float32]
-        return sum(ops.reduce_sum(ops.reshape(r, (-1,)) * Tensor(cotangent(r.size))) for r in floats)
+        floats = [r for result in results for r in result if r.dtype in (graphc.float32, graphc.float64)]
+        return sum(
+            ops.reduce_sum(ops.reshape(ops.cast(r, "float32"), (-1,)) * Tensor(cotangent(r.size))) for r in floats
+        )
 
 
 @pytest.mark.parametrize("name", CASES)
