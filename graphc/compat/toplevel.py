@@ -217,6 +217,13 @@ Type, TensorType = DType, Tensor
 tensor_type = Tensor
 
 
+def __getattr__(name: str) -> DType:
+    """`bool`, the dtype: as a variable it would hide Python's from this module."""
+    if name == "bool":
+        return DType("bool")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 class COOTensor:
     """MindSpore's sparse tensors, of which there are none here but RowTensor. Making one is ArgumentTypeError."""
 

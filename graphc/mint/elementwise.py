@@ -9,7 +9,7 @@ from typing import Any
 from graphc import ops
 from graphc.arguments import only
 from graphc.errors import ArgumentValueError, user_loc
-from graphc.ir.types import COMPLEX, INTEGERS
+from graphc.ir.types import INTEGERS
 from graphc.ops import (
     abs,
     acos,
@@ -36,6 +36,7 @@ from graphc.ops import (
     erfc,
     erfinv,
     exp2,
+    float_power,
     floor,
     fmod,
     gcd,
@@ -119,14 +120,6 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     if input.tensor_type.dtype in INTEGERS and decimals >= 0:
         return input
     return ops.round(input, decimals=decimals)
-
-
-def float_power(input: Any, exponent: Any) -> Tensor:
-    """input ** exponent in float64, or complex128; one of them may be a number."""
-    given = [x for x in (input, exponent) if isinstance(x, Tensor)]
-    wide = "complex128" if any(x.tensor_type.dtype in COMPLEX for x in given) else "float64"
-    base, power = (ops.cast(x, wide) if isinstance(x, Tensor) else x for x in (input, exponent))
-    return ops.pow(base, power)
 
 
 def pow(input: Any, exponent: Any) -> Tensor:

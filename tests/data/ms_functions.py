@@ -49,6 +49,159 @@ GRADIENTS = {
     "LogSoftmaxGrad": (X, Y), "BiasAddGrad": (IMAGES,), "SigmoidCrossEntropyWithLogitsGrad": (X, POSITIVE / 4, Y),
 }  # fmt: skip
 
+#: Operands of the calls below.
+OPERANDS = {
+    "x": np.array([[2.5, -1, 0, 4], [1, 3, -2.5, 1.5], [6, 0.5, 5, -3]], np.float32),
+    "i": np.array([[5, -1, 2], [0, 7, -3]], np.int32),
+    "n": np.array([4, 2, 4, -7]),
+    "b": np.array([[True, False], [False, False]]),
+    "c": np.array([[1 + 1j, 2], [3, -4j]], np.complex64),
+    "s": np.array(1.5, np.float32),
+    "p": np.array([0, 2], np.int32),
+    "e": np.zeros((0, 2), np.float32),
+}
+#: Calls as texts, in which a method, or a function of integers, of a tensor without axes or without elements, has its own form.
+CALLS = """
+x.sum(dim=0)
+x.sum(0, keepdim=True)
+x.sum(dim=(0, 1), keepdim=True, dtype=float64)
+i.sum(dim=0)
+x.mean(dim=0)
+x.mean(0, keepdim=True, dtype=float64)
+i.mean(dim=0, dtype=float32)
+x.prod(dim=0, keepdim=True, dtype=float64)
+b.all(dim=0, keepdim=True)
+x.argmax(dim=0, keepdim=True)
+x.argmin(dim=1)
+x.argmax(None, True)
+x.argsort(dim=0, descending=True, stable=True)
+x.sort(dim=0)
+x.max(dim=0, keepdim=True)
+x.max(0, keepdim=True)
+x.max(axis=0)
+x.min(dim=1)
+x.median(dim=0, keepdim=True)
+x.cumsum(dim=0)
+x.chunk(2, dim=1)
+x.split(split_size=2, dim=1)
+x.split((1, 3), dim=1)
+x.unbind(dim=1)
+x.index_select(dim=0, index=p)
+x.repeat_interleave(2, dim=0)
+x.tile(2, 1)
+x.tile(reps=(2, 1))
+x.take(indices=p, axis=1)
+x.std(0, correction=0)
+x.std(0)
+x.flatten(0, 1)
+x.transpose(0, 1)
+x.expand_dims(0).transpose(-1, 1)
+x.transpose(dim0=0, dim1=1)
+x.permute(dims=(1, 0))
+x.broadcast_to(2, 3, 4)
+x.reshape(shape=(4, 3))
+x.new_zeros(size=(2, 3))
+x.add(x, alpha=2)
+x.astype(float16).sub(i[:1, :1], alpha=0.5)
+i.subtract(i, alpha=3)
+x.remainder(divisor=2.0)
+x.isclose(x2=x)
+x.matmul(tensor2=x.T)
+x.round(0)
+x.softmax(0, float16)
+x.view(int32)
+x.to("CPU", float16)
+x.to(i)
+x.to(dtype=float64, copy=True)
+x.scatter(dim=1, index=n[:2].reshape(1, 2) // 4, src=x[:1, :2])
+x.select(dim=0, index=1)
+x.select(condition=x > 0, y=2.0)
+x.index_add(p, x[:2] * 2, 0)
+x.addr(x[:, 0], x[0], 2, 3)
+x.argmax_with_value(axis=None)
+n[:2].choose([[1, 2], [3, 4]])
+x.allclose(x)
+i.trace()
+x.diag()
+c.mH
+ops.adjoint(c)
+ops.sgn(c)
+ops.DiagPart()(ops.diag(x))
+ops.CumulativeLogsumexp(True, True)(x, Tensor(0))
+ops.CumulativeLogsumexp(True)(x.astype(float16), Tensor(1))
+ops.Bucketize([1.0, 3.0])(x)
+ops.float_power(i, 2)
+ops.clip_by_value([x, i], 0, 1)
+ops.clamp(i, 0.5, 2.5)
+ops.stop_gradient((x, 3.0))
+ops.ones(Tensor([2, 3]))
+ops.zeros(Tensor(2))
+ops.FillV2()(p + 1, s)
+ops.HammingWindow()(Tensor([6]))
+ops.TruncatedNormal()(p + 2).shape
+ops.mean(i)
+ops.mean(i * -1, 1)
+i.cov()
+ops.Unique()(n)
+ops.Inv()(i - 1)
+ops.RealDiv()(i, p[1])
+i.sum_to_size((1, 3))
+ops.mse_loss(i, i * 2)
+ops.LayerNorm()(x.astype(float16), x[0].astype(float16), x[0].astype(float16))[1].dtype
+ops.linspace(s.astype(float64), Tensor(2.5, float64), 3)
+ops.unsorted_segment_max(x.astype(float16), Tensor([0, 0, 2], int32), 3)
+ops.split(e, 2)
+ops.softmax(e)
+ops.sqrt(i * i)
+ops.lgamma(i)
+ops.round(i)
+ops.isnan(i)
+ops.isfinite(b)
+ops.sum(s, 0)
+ops.amax(s, -1)
+ops.logsumexp(s, 0)
+ops.argmin(s)
+ops.median(s)
+ops.shuffle(s)
+ops.min(x, 1, initial=0, where=x > 2)
+round(x)
+x[(0, 2), (1, 3)]
+Tensor([0.1, 2.3], float64)
+Tensor(0.1, float64)
+repr(x)
+repr(e)
+repr(s)
+repr(c)
+repr(x.astype(float16))
+repr(x.astype(bfloat16))
+repr(Tensor([1.5, float("nan"), float("-inf")]))
+repr(Tensor(np.arange(30)))
+repr(Tensor(np.arange(24.0)))
+repr(Tensor(np.arange(1001)))
+repr(Tensor(np.arange(24).reshape(2, 3, 4) > 6))
+repr(Tensor(np.arange(7 * 8 * 7).reshape(7, 8, 7)))
+str(x.astype(bfloat16))
+str(x.astype(bfloat16).dtype)
+""".strip().split("\n")
+
+
+def of_call(framework: Any, text: str) -> Any:
+    """What a call gives in either framework: tensors as shape, dtype and values, anything else as its text."""
+    names = ("float16", "bfloat16", "float32", "float64", "int32")
+    known = {"ops": framework.ops, "Tensor": framework.Tensor, "np": np, **{n: getattr(framework, n) for n in names}}
+    result = eval(text, known | {name: framework.Tensor(a) for name, a in OPERANDS.items()})
+
+    def shown(x: Any) -> Any:
+        if isinstance(x, (tuple, list)):
+            return [type(x).__name__, *map(shown, x)]
+        if not isinstance(x, framework.Tensor):
+            return str(x)
+        a = x.asnumpy().reshape(-1)
+        numbers = [*a.real.tolist(), *a.imag.tolist()] if a.dtype.kind == "c" else a.tolist()
+        return {"shape": list(x.shape), "dtype": str(x.dtype), "values": [float(f"{v:.7g}") for v in numbers]}
+
+    return shown(result)
+
 
 def measured(ops: Any, gradients: Any, tensor: Any, name: str) -> Any:
     """The result of a case in either framework."""
@@ -70,7 +223,7 @@ def main() -> None:
     import mindspore as ms
     from mindspore.ops.operations import _grad_ops
 
-    made = {}
+    made: dict[str, Any] = {}
     for name in [*CASES, *GRADIENTS]:
         a = measured(ms.ops, _grad_ops, ms.Tensor, name)
         made[name] = {
@@ -78,6 +231,7 @@ def main() -> None:
             "dtype": str(a.dtype),
             "values": [float(f"{v:.7g}") for v in a.ravel().tolist()],
         }
+    made |= {text: of_call(ms, text) for text in CALLS}
     with open(sys.argv[1], "w", encoding="utf-8") as file:
         json.dump(made, file)
         file.write("\n")

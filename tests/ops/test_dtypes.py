@@ -11,16 +11,16 @@ from graphc import GraphcWarning, Tensor, nn, ops
 DTYPES = ["bool_", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bfloat16"]
 #: Row + column, as MindSpore 2.10 computes it. Two bools are refused.
 TABLE = {
-    "bool_": [None, "UInt8", "Int8", "Int16", "Int32", "Int64", "Float16", "Float32", "Float64", "Bfloat16"],
-    "uint8": ["UInt8", "UInt8", "Int16", "Int16", "Int32", "Int64", "Float16", "Float32", "Float64", "Bfloat16"],
-    "int8": ["Int8", "Int16", "Int8", "Int16", "Int32", "Int64", "Float16", "Float32", "Float64", "Bfloat16"],
-    "int16": ["Int16", "Int16", "Int16", "Int16", "Int32", "Int64", "Float16", "Float32", "Float64", "Bfloat16"],
-    "int32": ["Int32", "Int32", "Int32", "Int32", "Int32", "Int64", "Float16", "Float32", "Float64", "Bfloat16"],
-    "int64": ["Int64", "Int64", "Int64", "Int64", "Int64", "Int64", "Float16", "Float32", "Float64", "Bfloat16"],
+    "bool_": [None, "UInt8", "Int8", "Int16", "Int32", "Int64", "Float16", "Float32", "Float64", "BFloat16"],
+    "uint8": ["UInt8", "UInt8", "Int16", "Int16", "Int32", "Int64", "Float16", "Float32", "Float64", "BFloat16"],
+    "int8": ["Int8", "Int16", "Int8", "Int16", "Int32", "Int64", "Float16", "Float32", "Float64", "BFloat16"],
+    "int16": ["Int16", "Int16", "Int16", "Int16", "Int32", "Int64", "Float16", "Float32", "Float64", "BFloat16"],
+    "int32": ["Int32", "Int32", "Int32", "Int32", "Int32", "Int64", "Float16", "Float32", "Float64", "BFloat16"],
+    "int64": ["Int64", "Int64", "Int64", "Int64", "Int64", "Int64", "Float16", "Float32", "Float64", "BFloat16"],
     "float16": [*["Float16"] * 7, "Float32", "Float64", "Float32"],
     "float32": [*["Float32"] * 8, "Float64", "Float32"],
     "float64": ["Float64"] * 10,
-    "bfloat16": [*["Bfloat16"] * 6, "Float32", "Float32", "Float64", "Bfloat16"],
+    "bfloat16": [*["BFloat16"] * 6, "Float32", "Float32", "Float64", "BFloat16"],
 }
 WHOLE = DTYPES[:6]
 
@@ -71,7 +71,7 @@ def test_arithmetic_of_two_dtypes(row):
         for got, function in ((total, np.add), (ratio, np.divide), (floor, np.floor_divide)):
             dtype = numpy_name(got.dtype)
             want = function(plain(a, dtype), plain(b, dtype))
-            rough = str(got.dtype) == "Bfloat16"
+            rough = str(got.dtype) == "BFloat16"
             np.testing.assert_allclose(plain(got, dtype), want, rtol=2**-8 if rough else 0, err_msg=column)
 
 

@@ -205,12 +205,13 @@ def glu(x: Tensor, axis: int = -1) -> Tensor:
 
 def _over_last(op: str, x: Tensor, axis: int) -> Tensor:
     at = check_axis(op, axis, x.ndim)
+    if not x.size:
+        return x.value()
     if at == x.ndim - 1:
         return call(op, x)
     return swapaxes(call(op, swapaxes(x, at, -1)), at, -1)
 
 
-@method()
 def softmax(input: Tensor, axis: int = -1, *, dtype: Any = None) -> Tensor:
     """exp(x) / sum exp(x) along an axis, in a dtype if given."""
     return _over_last("Softmax", input if dtype is None else cast(input, dtype), axis)

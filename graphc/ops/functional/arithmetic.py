@@ -30,6 +30,7 @@ from graphc.ops.functional.elementwise import (
     neg,
     not_equal,
     pow_,
+    reciprocal,
     square,
     sub,
 )
@@ -41,9 +42,10 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 _round_to_even, _ = unary("Round", methods="")
 
 
-@method()
 def round_(input: Operand, *, decimals: int = 0) -> Tensor:
     """The nearest multiple of 10**-decimals, halves to the even one."""
+    if decimals == 0 and isinstance(input, Tensor) and input.tensor_type.dtype in INTEGERS:
+        return input.value()
     return _round_to_even(input) if decimals == 0 else div(_round_to_even(mul(input, 10.0**decimals)), 10.0**decimals)
 
 
@@ -195,8 +197,42 @@ def fmin(input: Operand, other: Operand) -> Tensor:
 
 
 def float_power(input: Operand, exponent: Operand) -> Tensor:
-    """x to the power y in float32; the dtype is float64 in MindSpore."""
-    return pow_(as_float(input), exponent if is_number(exponent) else as_float(exponent))
+    """x to the power y in float64; in complex128 if one of them is complex."""
+    operands = as_tensor(input), as_tensor(exponent)
+    wide = "complex128" if any(x.tensor_type.is_complex for x in operands) else "float64"
+    return pow_(cast_to(operands[0], wide), exponent if is_number(exponent) else cast_to(operands[1], wide))
+
+
+def added(input: Operand, other: Operand, *, alpha: Operand = 1) -> Tensor:
+    """input + alpha other."""
+    return add(*_scaled("add", input, other, alpha))
+
+
+def subtract(input: Operand, other: Operand, *, alpha: Operand = 1) -> Tensor:
+    """input - alpha other."""
+    return sub(*_scaled("subtract", input, other, alpha))
+
+
+def _scaled(owner: str, input: Operand, other: Operand, alpha: Operand) -> tuple[Operand, Operand]:
+    """input, and alpha other in the dtype that both have together."""
+    if is_number(alpha) and alpha == 1:
+        return input, other
+    a, b = pair(owner, input, other)
+    if isinstance(alpha, float) and a.tensor_type.dtype in INTEGERS:
+        raise ArgumentTypeError(f"{owner}: alpha must be an int for integers, got {alpha}", loc=user_loc())
+    return a, mul(b, alpha)
+
+
+@method()
+def inv(x: Operand) -> Tensor:
+    """1 / x; of integers without its fraction."""
+    return truncate_div(1, x) if as_tensor(x).tensor_type.dtype in INTEGERS else reciprocal(x)
+
+
+def real_div(x: Operand, y: Operand) -> Tensor:
+    """x / y; of integers without its fraction."""
+    a, b = pair("RealDiv", x, y)
+    return truncate_div(a, b) if a.tensor_type.dtype in INTEGERS else div(a, b)
 
 
 @method()

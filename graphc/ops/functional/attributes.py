@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 
 from graphc.arguments import only
-from graphc.errors import ArgumentTypeError, DTypeError, ShapeError, user_loc
+from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.ir.types import contiguous_strides
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Operand, cast
 from graphc.ops.functional.create import zeros
+from graphc.ops.functional.decompositions import adjoint
 from graphc.ops.functional.index import Indices
 from graphc.ops.functional.logic import isclose
 from graphc.ops.functional.placing import scatter_reduced
 from graphc.ops.functional.reduce import reduce_all
 from graphc.ops.functional.scattering import inplace_update, tensor_scatter
-from graphc.ops.functional.shapes import as_shape, swapaxes
+from graphc.ops.functional.shapes import as_shape
 from graphc.ops.functional.sorting import searchsorted
 from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.methods import install, method
@@ -26,9 +27,12 @@ from graphc.ops.tensor.tensor import Tensor, require_array
 
 
 @method()
-def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    """bool: whether all elements are close, |input - other| <= atol + rtol |other| (MindSpore: Tensor.allclose)."""
-    return reduce_all(isclose(input, other, rtol, atol, equal_nan))
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """Whether all elements are close, |input - other| <= atol + rtol |other| (MindSpore: Tensor.allclose): a bool, in a compiled
+    Cell a tensor of one.
+    """
+    made = reduce_all(isclose(input, other, rtol, atol, equal_nan))
+    return made if made.array is None else made.item()
 
 
 def from_numpy(array: Any) -> Tensor:
@@ -62,26 +66,22 @@ def from_dlpack(dlpack: Any) -> Tensor:
     return Tensor(np.from_dlpack(source))
 
 
-def _real(name: str, x: Tensor) -> Tensor:
-    if x.ndim < 2 or x.tensor_type.dtype.startswith("complex"):
-        raise DTypeError(f"{name}: the tensor is {x.tensor_type}, expected real matrices", loc=user_loc())
-    return swapaxes(x, -1, -2)
-
-
 class Attributes:
     """Given to Tensor, member by member."""
 
     @property
     def H(self: Any) -> Tensor:
-        """The transpose of a real matrix."""
+        """The transpose of a matrix, of a complex one the conjugate."""
         if self.ndim != 2:
             raise ShapeError(f"H: the tensor is {self.tensor_type}, expected a matrix", loc=user_loc())
-        return _real("H", self)
+        return adjoint(self)
 
     @property
     def mH(self: Any) -> Tensor:
-        """The last two axes swapped, of real matrices."""
-        return _real("mH", self)
+        """The last two axes swapped, of complex matrices the conjugate."""
+        if self.ndim < 2:
+            raise ShapeError(f"mH: the tensor is {self.tensor_type}, expected matrices", loc=user_loc())
+        return adjoint(self)
 
     @property
     def data(self: Any) -> Tensor:
@@ -172,10 +172,10 @@ class Attributes:
         """This tensor in int16."""
         return cast(self, "int16")
 
-    def new_empty(self: Any, *size: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    def new_empty(self: Any, *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
         """A tensor of this dtype whose elements are anyone's choice: zeros."""
         only("new_empty", "device", device, None, "CPU")
-        return zeros(as_shape(size), dtype or self.dtype)
+        return zeros(as_shape(sizes if size is None else (size,)), dtype or self.dtype)
 
     def searchsorted(self: Any, v: Operand, side: str = "left", sorter: Tensor | None = None) -> Tensor:
         """int32: how many elements of this sorted tensor are less than each of v; side "right": not greater."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, user_loc
+from graphc.ir.types import INTEGERS
 from graphc.ops.functional.core import Operand, cast, real_only
 from graphc.ops.functional.elementwise import abs_, greater, less, maximum, minimum, pow_, sqrt, square
 from graphc.ops.functional.joining import concat
@@ -62,7 +63,7 @@ def _positive(owner: str, name: str, value: Any) -> float:
 def clip_by_value(x: Tensors, clip_value_min: Any = None, clip_value_max: Any = None) -> Any:
     """Every element held between two bounds, in x's dtype; NaN stays NaN (MindSpore: ops.clip_by_value).
 
-    x: a Tensor, or a tuple or list of them, which is also what comes back. Bounds: numbers or tensors that broadcast;
+    x: a Tensor, or a tuple or list of them, for which a tuple comes back. Bounds: numbers or tensors that broadcast;
     one may be None. Where the lower bound is above the upper, the result is the upper. Raises ArgumentTypeError for
     other types, ArgumentValueError if both bounds are None.
     """
@@ -81,7 +82,8 @@ def clip_by_value(x: Tensors, clip_value_min: Any = None, clip_value_max: Any = 
             t = minimum(t, cast(clip_value_max, t.dtype))
         return t
 
-    return _like(x, [one(t) for t in _tensors("clip_by_value", x)])
+    made = [one(t) for t in _tensors("clip_by_value", x)]
+    return made[0] if isinstance(x, Tensor) else tuple(made)
 
 
 def global_norm(x: Sequence[Tensor]) -> Tensor:
@@ -154,11 +156,16 @@ def clip_by_norm(x: Tensors, max_norm: float, norm_type: float = 2.0, error_if_n
 
 @method("clamp", "clip")
 def clamp(input: Any, min: Operand | None = None, max: Operand | None = None) -> Any:
-    """x held between two bounds, of which one may be missing; tuples and lists item by item."""
+    """x held between two bounds, of which one may be missing; tuples and lists item by item. Integers beside a bound that is a
+    float become float32.
+    """
     if isinstance(input, (tuple, list)):
         return type(input)(clamp(x, min, max) for x in input)
     if min is None and max is None:
         raise ArgumentValueError("clamp needs a lower or an upper bound", loc=user_loc())
+    real = (isinstance(b, float) or (isinstance(b, Tensor) and b.tensor_type.is_float) for b in (min, max))
+    if input.tensor_type.dtype in INTEGERS and any(real):
+        input = cast(input, "float32")
     # On a tie with a bound the whole gradient goes to x, with clip_by_value half of it: as in MindSpore.
     if min is not None:
         low = cast(min, input.dtype)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from graphc.errors import DTypeError, user_loc
+from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import Operand, call, cast_to
 from graphc.ops.functional.create import ones_like, zeros_like
-from graphc.ops.functional.elementwise import abs_, atan2, cos, equal, mul, sin
+from graphc.ops.functional.elementwise import abs_, atan2, cos, equal, mul, sign, sin
 from graphc.ops.functional.joining import stack
+from graphc.ops.functional.logic import select
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -82,6 +84,17 @@ def complex_abs(input: Tensor) -> Tensor:
     return abs_(_complex_only("ComplexAbs", input))
 
 
+@method()
+def sgn(input: Operand) -> Tensor:
+    """-1, 0 or 1; of complex numbers x / |x|, and 0 at 0."""
+    x = as_tensor(input, "sgn: input")
+    if not x.tensor_type.is_complex:
+        return sign(x)
+    size = abs_(x)
+    none = equal(size, 0)
+    return select(none, zeros_like(x), div(x, select(none, 1.0, size)))
+
+
 def as_complex(x: Tensor) -> Tensor:
     """x itself if it is complex, else with imaginary parts of 0: of float64 in complex128, of other dtypes in complex64."""
     if x.tensor_type.is_complex:
@@ -89,4 +102,4 @@ def as_complex(x: Tensor) -> Tensor:
     return cast_to(x, "complex128" if x.tensor_type.dtype == "float64" else "complex64")
 
 
-__all__ = ["angle", "conj", "imag", "isreal", "polar", "real", "view_as_real"]
+__all__ = ["angle", "conj", "imag", "isreal", "polar", "real", "sgn", "view_as_real"]

@@ -9,16 +9,19 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, user_loc
 from graphc.ops.functional.core import Number, Operand, call, cast, in_range, is_number
-from graphc.ops.functional.shapes import broadcast_to, reshape
+from graphc.ops.functional.shapes import as_shape, broadcast_to, reshape
 from graphc.ops.tensor.dtype import float32, int64, to_name
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import map_tensors
 
+#: Sizes, one of them, or a tensor of them.
+Shape = int | Sequence[int] | Tensor
 
-def fill(type: Any, shape: Sequence[int], value: Operand) -> Tensor:
+
+def fill(type: Any, shape: Shape, value: Operand) -> Tensor:
     """A tensor filled with one number, or with the one element of a tensor. ArgumentTypeError for anything else."""
-    return _filled("fill", "value", to_name(type), tuple(shape), value)
+    return _filled("fill", "value", to_name(type), as_shape((shape,)), value)
 
 
 def _filled(owner: str, name: str, dtype: str, shape: tuple[int, ...], value: Any) -> Tensor:
@@ -30,21 +33,21 @@ def _filled(owner: str, name: str, dtype: str, shape: tuple[int, ...], value: An
     return call("Fill", dtype=dtype, shape=shape, value=in_range(value, dtype))
 
 
-def full(size: Sequence[int], fill_value: Operand, *, dtype: Any = None) -> Tensor:
+def full(size: Shape, fill_value: Operand, *, dtype: Any = None) -> Tensor:
     """A tensor filled with one number; its dtype is the number's unless given. Errors as for `fill`."""
     known = fill_value.dtype if isinstance(fill_value, Tensor) else type(fill_value) if is_number(fill_value) else None
     # What is neither is refused, whatever the dtype.
-    return _filled("full", "fill_value", to_name(dtype or known or "float32"), tuple(size), fill_value)
+    return _filled("full", "fill_value", to_name(dtype or known or "float32"), as_shape((size,)), fill_value)
 
 
-def zeros(size: int | Sequence[int], dtype: Any = None) -> Tensor:
+def zeros(size: Shape, dtype: Any = None) -> Tensor:
     """Zeros; float32 by default."""
-    return fill(dtype or "float32", (size,) if isinstance(size, int) else size, 0)
+    return fill(dtype or "float32", size, 0)
 
 
-def ones(shape: int | Sequence[int], dtype: Any = None) -> Tensor:
+def ones(shape: Shape, dtype: Any = None) -> Tensor:
     """Ones; float32 by default."""
-    return fill(dtype or "float32", (shape,) if isinstance(shape, int) else shape, 1)
+    return fill(dtype or "float32", shape, 1)
 
 
 def zeros_like(input: Any, dtype: Any = None) -> Tensor:
@@ -98,8 +101,10 @@ def range_(start: Any, end: Any = None, step: Any = 1, maxlen: int = 1000000, *,
 
 
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Tensor:
-    """`steps` numbers at equal distances from start to end; float32 by default."""
+    """`steps` numbers at equal distances from start to end; by default float32, or float64 if one of them is a tensor of that."""
     _require_count("linspace", "steps", _number(steps))
+    if dtype is None and any(isinstance(x, Tensor) and x.tensor_type.dtype == "float64" for x in (start, end)):
+        dtype = "float64"
     made = np.linspace(_number(start), _number(end), _number(steps))
     return Tensor.wrap(made.astype(to_name(dtype) if dtype is not None else "float32"))
 

@@ -9,6 +9,7 @@ import numpy as np
 from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
+from graphc.ops.functional.complex import conj
 from graphc.ops.functional.core import call
 from graphc.ops.functional.create import eye, zeros
 from graphc.ops.functional.elementwise import add, equal, less, mul, neg, sqrt, square, sub
@@ -26,8 +27,8 @@ from graphc.ops.tensor.tensor import Tensor
 
 @method()
 def adjoint(x: Tensor) -> Tensor:
-    """The last two axes exchanged."""
-    return swapaxes(x, -1, -2)
+    """The last two axes exchanged, of complex matrices the conjugate."""
+    return conj(swapaxes(x, -1, -2))
 
 
 # ---- reflections

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from graphc.errors import ShapeError, user_loc
 from graphc.ops.functional.core import call
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.elementwise import add, equal, greater_equal, less_equal, mul
@@ -38,13 +41,23 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     return triangle(input, diagonal, False)
 
 
-@method()
 def diag(input: Tensor) -> Tensor:
-    """A vector on the diagonal of a matrix of zeros, or the diagonal of a matrix."""
-    if input.ndim == 1:
-        hit = equal(reshape(arange(0, input.size, dtype="int32"), (-1, 1)), arange(0, input.size, dtype="int32"))
-        return select(hit, input, Tensor(0, input.dtype))
-    return diagonal(input)
+    """[*S, *S] for a tensor of shape S: its elements where both places are the same, zeros elsewhere. Of a vector that is a
+    matrix with the vector on its diagonal.
+    """
+    if input.ndim == 0:
+        raise ShapeError(f"diag: input is {input.tensor_type}, expected at least one axis", loc=user_loc())
+    places = arange(0, input.size, dtype="int32")
+    made = select(equal(reshape(places, (-1, 1)), places), reshape(input, (-1,)), Tensor(0, input.dtype))
+    return reshape(made, (*input.shape, *input.shape))
+
+
+def diag_part(input: Tensor) -> Tensor:
+    """[*S] for a tensor of shape [*S, *S]: what `diag` makes that of. Of a square matrix its diagonal. ShapeError for others."""
+    shape = input.shape[: input.ndim // 2]
+    if not input.ndim or input.shape != (*shape, *shape):
+        raise ShapeError(f"diag_part: input is {input.tensor_type}, expected shape [*S, *S]", loc=user_loc())
+    return reshape(diagonal(reshape(input, (math.prod(shape),) * 2)), shape)
 
 
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:

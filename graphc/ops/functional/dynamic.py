@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import TraceError, user_loc
+from graphc.ops.declared.shape import check_axis
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
@@ -40,15 +41,33 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return Tensor(x[m])
 
 
-@method()
 def unique(input: Tensor) -> tuple[Tensor, Tensor]:
-    """(the distinct elements in order of appearance, int32 place of each element among them). Not in a compiled Cell."""
+    """(the distinct elements in order of appearance, the place of each element among them: int64 for int64, else int32). Not in a
+    compiled Cell.
+    """
     array = known_values("unique", input)
     values, first, inverse = np.unique(array, return_index=True, return_inverse=True)
     order = np.argsort(first)
     places = np.empty_like(order)
     places[order] = np.arange(order.size)
-    return Tensor(values[order]), Tensor(places[inverse.reshape(array.shape)].astype(np.int32))
+    of_places = np.int64 if array.dtype == np.int64 else np.int32
+    return Tensor(values[order]), Tensor(places[inverse.reshape(array.shape)].astype(of_places))
+
+
+def unique_sorted(input: Tensor, inverse: bool, counts: bool, dim: int | None) -> Any:
+    """The distinct elements, or entries of an axis, in order; with `inverse` the int64 place of each among them, with `counts`
+    how often each occurs. Not in a compiled Cell.
+    """
+    array = known_values("unique", input)
+    axis = None if dim is None else check_axis("unique", dim, array.ndim)
+    values, places, numbers = np.unique(array, return_inverse=True, return_counts=True, axis=axis)
+    made = [values]
+    if inverse:
+        made.append(places.reshape(array.shape if axis is None else -1).astype(np.int64))
+    if counts:
+        made.append(numbers.astype(np.int64))
+    tensors = tuple(Tensor(a) for a in made)
+    return tensors if len(tensors) > 1 else tensors[0]
 
 
 __all__ = [

@@ -50,10 +50,11 @@ def argmin(input: Tensor, axis: int | None = None, keepdims: bool = False) -> Te
 
 
 def place(x: Tensor, axis: int | None, keep: bool, largest: bool, dtype: str) -> Tensor:
-    """The place of the first extremum."""
+    """The place of the first extremum; without an axis that in the flattened tensor, and nothing is kept, as in MindSpore."""
+    if not x.ndim and axis in (None, 0, -1):
+        return zeros_like(x, "int64")
     if axis is None:
-        flat = place(reshape(x, (-1,)), 0, False, largest, dtype)
-        return reshape(flat, (1,) * x.ndim) if keep else flat
+        return place(reshape(x, (-1,)), 0, False, largest, dtype)
     at = check_axis("argmax" if largest else "argmin", axis, x.ndim)
     if x.tensor_type.dtype not in ("int32", "int64", "uint32", "uint64", "float64"):
         x = cast_to(x, "float32")
@@ -98,11 +99,11 @@ def min_(
 def _with_places(x: Tensor, axis: int | None, keep: bool, initial: Any, where: Any, largest: bool) -> Any:
     if axis is None:
         return _extremum(x, None, False, initial, where, largest), Tensor(0)
+    if initial is not None:
+        x = (maximum if largest else minimum)(x, initial)
     if where is not None:
         x = select(where, x, initial)
     places, values = arg_with_value(x, axis, keep, largest)
-    if initial is not None:
-        values = (maximum if largest else minimum)(values, initial)
     return values, places
 
 

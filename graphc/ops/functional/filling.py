@@ -11,7 +11,7 @@ from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import Operand, cast_to, real_only
+from graphc.ops.functional.core import Operand, cast, cast_to, real_only
 from graphc.ops.functional.elementwise import add, exp, less, log, maximum, mul, neg, sub, tan
 from graphc.ops.functional.index import write
 from graphc.ops.functional.random import integers_from, normal_from, uniform_from
@@ -137,8 +137,8 @@ def log_normal_like(input: Tensor, mean: float = 1.0, std: float = 2.0) -> Tenso
 
 @method("cauchy")
 def cauchy_like(input: Tensor, median: float = 0.0, sigma: float = 1.0) -> Tensor:
-    """Cauchy numbers in the shape of a tensor, float32 (MindSpore: Tensor.cauchy)."""
-    return cauchy_numbers(input.shape, median, sigma)
+    """Cauchy numbers in the shape and dtype of a tensor (MindSpore: Tensor.cauchy)."""
+    return cast(cauchy_numbers(input.shape, median, sigma), input.dtype)
 
 
 def cauchy_numbers(shape: Any, median: float = 0.0, sigma: float = 1.0) -> Tensor:

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, ShapeError, user_loc
-from graphc.ops.functional.arithmetic import div, floor_div
+from graphc.ops.functional.arithmetic import added, div, floor_div, subtract
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import Number, Operand
 from graphc.ops.functional.create import full_like, zeros_like
-from graphc.ops.functional.elementwise import add, exp, floor, floor_mod, log, mul, sigmoid, sign, sub, tanh
+from graphc.ops.functional.elementwise import add, exp, floor, floor_mod, log, mul, sigmoid, sign, tanh
 from graphc.ops.functional.index import index_add, index_fill, write
 from graphc.ops.functional.logic import masked_fill
 from graphc.ops.functional.placing import (
@@ -52,7 +52,9 @@ def _in_place(name: str, function: Callable[..., Any]) -> Any:
     return changed
 
 
-add_, sub_, mul_, div_ = (_in_place(n, f) for n, f in (("add_", add), ("sub_", sub), ("mul_", mul), ("div_", div)))
+add_, sub_, mul_, div_ = (
+    _in_place(n, f) for n, f in (("add_", added), ("sub_", subtract), ("mul_", mul), ("div_", div))
+)
 floor_divide_, remainder_ = _in_place("floor_divide_", floor_div), _in_place("remainder_", floor_mod)
 exp_, log_, floor_ = _in_place("exp_", exp), _in_place("log_", log), _in_place("floor_", floor)
 sign_, sigmoid_, tanh_ = _in_place("sign_", sign), _in_place("sigmoid_", sigmoid), _in_place("tanh_", tanh)

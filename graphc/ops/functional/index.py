@@ -75,7 +75,7 @@ def index_(x: Tensor, index: Any) -> Tensor:
 
 
 def _plain(item: Any) -> Any:
-    if isinstance(item, (list, np.ndarray)):
+    if isinstance(item, (list, tuple, np.ndarray)):
         if any(isinstance(i, Tensor) for i in item):
             return stack([as_tensor(i) for i in item])
         array = np.asarray(item)

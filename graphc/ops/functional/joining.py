@@ -50,7 +50,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], axis: int
         each = split_size_or_sections
         if each < 1:
             raise ArgumentValueError(f"split: the size of a piece must be positive, got {each}", loc=user_loc())
-        sizes = [min(each, total - i) for i in range(0, total, each)]
+        sizes = [min(each, total - i) for i in range(0, max(total, 1), each)]
     else:
         sizes = list(split_size_or_sections)
         if sum(sizes) != total:
@@ -71,10 +71,9 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` pieces of equal size along an axis; the last may be smaller."""
     if chunks < 1:
         raise ArgumentValueError(f"chunk: chunks must be positive, got {chunks}", loc=user_loc())
-    return split(input, -(-input.shape[check_axis("chunk", axis, input.ndim)] // chunks), axis)
+    return split(input, max(1, -(-input.shape[check_axis("chunk", axis, input.ndim)] // chunks)), axis)
 
 
-@method()
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     """input repeated `dims[i]` times along axis i; leading axes of size 1 are added where `dims` is longer."""
     times = as_shape(dims if isinstance(dims, (tuple, list)) else (dims,))
@@ -106,7 +105,6 @@ def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
     return reshape(spread, (*x.shape[:at], x.shape[at] * rep, *x.shape[at + 1 :]))
 
 
-@method()
 def repeat_interleave(input: Tensor, repeats: Any, axis: int | None = None) -> Tensor:
     """Every entry of an axis (of the flattened tensor by default) as often as `repeats` says: one number, or one each."""
     x = ravel(input) if axis is None else input

@@ -7,7 +7,7 @@ import numpy as np
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError, user_loc
 from graphc.ops.functional.activation import log_softmax, softplus
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import cast_pair, cast_to, real_only
+from graphc.ops.functional.core import as_float, cast_pair, cast_to, real_only
 from graphc.ops.functional.create import full, zeros_like
 from graphc.ops.functional.elementwise import (
     abs_,
@@ -46,9 +46,9 @@ def reduced(op: str, x: Tensor, reduction: str) -> Tensor:
 
 
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """(input - target)^2, reduced."""
+    """(input - target)^2, reduced; of integers in float32."""
     real_only("mse_loss", input, target)
-    return reduced("mse_loss", square(sub(input, target)), reduction)
+    return reduced("mse_loss", square(as_float(sub(input, target))), reduction)
 
 
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:

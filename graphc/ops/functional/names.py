@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from graphc.ops.functional.activation import softshrink
-from graphc.ops.functional.arithmetic import addn, div, float_power, fmod, round_, trunc
+from graphc.ops.functional.arithmetic import addn, div, float_power, fmod, inv, round_, subtract, trunc
 from graphc.ops.functional.arithmetic import floor_div as rounded_down
 from graphc.ops.functional.clipping import clamp
-from graphc.ops.functional.core import Operand, is_number
+from graphc.ops.functional.core import Operand
 from graphc.ops.functional.create import range_, scalar_to_tensor
 from graphc.ops.functional.cumulative import diff
 from graphc.ops.functional.describe import shape
@@ -35,8 +35,6 @@ from graphc.ops.functional.elementwise import (
     neg,
     not_equal,
     pow_,
-    reciprocal,
-    sign,
     sub,
 )
 from graphc.ops.functional.elementwise import relu as rectified
@@ -63,8 +61,7 @@ range, slice, all, any = range_, slice_, reduce_all, reduce_any
 absolute = abs_
 arccos, arccosh, arcsinh, arctan, arctanh = acos, acosh, asinh, atan, atanh
 arcsin = renamed("arcsin", asin, "x")
-fix, negative, sgn = trunc, neg, sign
-inv = renamed("inv", reciprocal, "x")
+fix, negative = trunc, neg
 invert = renamed("invert", bitwise_not, "x")
 tensor_exp, tensor_expm1 = exp, expm1
 
@@ -83,11 +80,6 @@ pows = tensor_pow = pow_
 tensor_sub = sub
 tensor_add = add
 truncate_mod = renamed("truncate_mod", fmod, "x", "y")
-
-
-def subtract(input: Operand, other: Operand, *, alpha: Operand = 1) -> Tensor:
-    """input - alpha other."""
-    return sub(input, other if is_number(alpha) and alpha == 1 else mul(other, alpha))
 
 
 eq = tensor_eq = equal
@@ -149,7 +141,7 @@ __all__ = [
     "arctanh", "argwhere", "baddbmm_ext", "clip", "diff_ext", "divide", "einsum_ext", "embed", "eq", "fix",
     "float_power_ext", "floor_div", "floor_divide", "floordiv", "floormod", "ge", "gt", "intopk", "inv", "invert",
     "isnan_ext", "le", "lt", "max", "mean", "min", "mod", "movedim", "multiply", "ne", "negative", "pow", "pows", "range",
-    "relu", "remainder", "reshape_", "round", "scalar_to_array", "sgn", "shape_", "slice", "soft_shrink", "subtract",
+    "relu", "remainder", "reshape_", "round", "scalar_to_array", "shape_", "slice", "soft_shrink", "subtract",
     "sum", "swapdims", "tensor_add", "tensor_div", "tensor_eq", "tensor_exp", "tensor_expm1", "tensor_floordiv",
     "tensor_ge", "tensor_gt", "tensor_le", "tensor_lt", "tensor_mod", "tensor_mul", "tensor_muls", "tensor_pow",
     "tensor_range", "tensor_slice", "tensor_sub", "top_k", "truncate_mod", "unbind", "view_as",

@@ -55,7 +55,7 @@ def _append(active: Any, parts: list[Part], tensors: list[Tensor]) -> None:
     log = _logs.get(active.root)
     if log is None:
         log = _logs[active.root] = PrintLog()
-    active.assign(log, call("AppendLog", log, *tensors, site=log.add(parts)))
+    active.assign(log, call("AppendLog", log, *tensors, site=log.add_site(parts)))
 
 
 def _text(x: Any) -> str:
@@ -115,7 +115,7 @@ class PrintLog(Parameter):
         super().__init__(words, name="print.log", requires_grad=False)
         self.sites: list[tuple[Part, ...]] = []
 
-    def add(self, parts: Sequence[Part]) -> int:
+    def add_site(self, parts: Sequence[Part]) -> int:
         """A new site; returns its number."""
         self.sites.append(tuple(parts))
         return len(self.sites) - 1

@@ -141,7 +141,6 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, beta: Number = 1, alpha: Numb
     return addmm(input, mat, vec, beta=beta, alpha=alpha)
 
 
-@method()
 def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta x + alpha times the outer product."""
     return add(mul(x, beta), mul(outer(vec1, vec2), alpha))

@@ -171,8 +171,8 @@ def randperm(n: int, seed: int | None = None, offset: int = 0, dtype: Any = int6
 
 
 def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
-    """The entries of axis 0 in random order."""
-    return gather(x, randperm(x.shape[0], seed, dtype="int32"), 0)
+    """The entries of axis 0 in random order; a tensor without axes as it is."""
+    return x.value() if not x.ndim else gather(x, randperm(x.shape[0], seed, dtype="int32"), 0)
 
 
 __all__ = [

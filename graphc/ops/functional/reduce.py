@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from graphc.ir.types import INTEGERS
 from graphc.ops.declared.rules import normalize_axes
+from graphc.ops.functional.arithmetic import truncate_div
 from graphc.ops.functional.core import Axis, Operand, as_bool, call, cast, cast_to, real_only
 from graphc.ops.functional.elementwise import abs_, add, equal, exp, isnan, log, mul, not_equal, sub
 from graphc.ops.functional.logic import select
@@ -17,7 +19,8 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 
 
 def _reduction(op: str, x: Tensor, axis: Axis, keep_dims: bool) -> Tensor:
-    axes = normalize_axes(op, axis, x.ndim)
+    # MindSpore lets a tensor without axes be reduced along its first or last one.
+    axes = () if not x.ndim and axis in (0, -1) else normalize_axes(op, axis, x.ndim)
     return call(op, x, axis=axes, keep_dims=bool(keep_dims))
 
 
@@ -39,10 +42,12 @@ def summand(x: Tensor, dtype: Any) -> Tensor:
     return tensor if tensor.tensor_type.is_float or tensor.tensor_type.is_complex else cast_to(tensor, "int64")
 
 
-@method("mean")
 def reduce_mean(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
-    """Mean over axes (all by default)."""
-    return _reduction("ReduceMean", x, axis, keep_dims)
+    """Mean over axes (all by default); of integers without its fraction."""
+    if x.tensor_type.dtype not in INTEGERS:
+        return _reduction("ReduceMean", x, axis, keep_dims)
+    total = _reduction("ReduceSum", cast_to(x, "int64"), axis, keep_dims)
+    return cast_to(truncate_div(total, x.size // max(total.size, 1)), x.tensor_type.dtype)
 
 
 def reduce_max(x: Tensor, axis: Axis = (), keep_dims: bool = False) -> Tensor:
@@ -113,7 +118,7 @@ def sum_to_size(x: Tensor, *size: Any) -> Tensor:
     shape = as_shape(size)
     lead = x.ndim - len(shape)
     axes = (*range(lead), *(i + lead for i, d in enumerate(shape) if d == 1 and x.shape[i + lead] != 1))
-    return reshape(reduce_sum(x, axes), shape) if axes else x.value()
+    return reshape(sum_(x, axes), shape) if axes else x.value()
 
 
 __all__ = [

@@ -209,8 +209,13 @@ def segment(mode: str, input_x: Tensor, segment_ids: Tensor, num_segments: int) 
             raise DTypeError(
                 f"unsorted_segment_{mode}: input_x is {input_x.tensor_type}, expected real numbers", loc=user_loc()
             )
-        float_of = np.float64 if input_x.tensor_type.dtype == "float64" else np.float32
-        kind = np.finfo(float_of) if input_x.tensor_type.is_float else np.iinfo(input_x.tensor_type.numpy)
+        name = input_x.tensor_type.dtype
+        real = input_x.tensor_type.is_float
+        kind = (
+            np.finfo(name if name in ("float16", "float64") else "float32")
+            if real
+            else np.iinfo(input_x.tensor_type.numpy)
+        )
         start = broadcast_to(Tensor(kind.min if mode == "max" else kind.max, input_x.dtype), shape)
     return call("Scatter", start, ids, input_x, axis=0, mode=mode)
 

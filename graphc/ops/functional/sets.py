@@ -95,10 +95,10 @@ def list_difference(x: Tensor, y: Tensor, out_idx: Any = int32) -> tuple[Tensor,
 
 
 def within(x: Tensor, max_num: int, offset: int) -> tuple[Tensor, Tensor]:
-    """(x - offset where it lies in 0 .. max_num - 1, in order; the int32 places of these in x). Not in a compiled Cell."""
+    """(x - offset where it lies in 0 .. max_num - 1; the places of these in x, in its dtype). Not in a compiled Cell."""
     moved = known_values("SubAndFilter", x) - int(offset)
     places = np.flatnonzero((moved >= 0) & (moved < int(max_num)))
-    return Tensor(moved.reshape(-1)[places]), Tensor(places.astype(np.int32))
+    return Tensor(moved.reshape(-1)[places]), Tensor(places.astype(moved.dtype))
 
 
 # ---- sequences
@@ -123,6 +123,10 @@ def edit_distance(
     if len(sizes[0]) != len(sizes[1]):
         raise ShapeError("EditDistance: hypothesis and truth have not as many axes", loc=user_loc())
     made = np.zeros([max(pair) for pair in zip(*sizes, strict=True)], np.float32)
+    for what, places in (("hypothesis", hypothesis_indices), ("truth", truth_indices)):
+        array = known_values("EditDistance", places)
+        if array.size and (array.min() < 0 or np.any(array[:, :-1] >= made.shape)):
+            raise ArgumentValueError(f"EditDistance: a sequence of {what} lies outside of {made.shape}", loc=user_loc())
     for at in np.ndindex(made.shape):
         a, b = heard.get(at, []), true.get(at, [])
         far = float(_levenshtein(a, b))
@@ -139,8 +143,6 @@ def _sequences(what: str, indices: Tensor, values: Tensor, shape: Tensor) -> dic
             f"{what}: places {indices.tensor_type}, values {values.tensor_type}, shape {shape.tensor_type}",
             loc=user_loc(),
         )
-    if places.size and (places.min() < 0 or np.any(places >= sizes)):
-        raise ArgumentValueError(f"{what}: a place lies outside of the shape {tuple(sizes.tolist())}", loc=user_loc())
     made: dict[tuple[int, ...], list[Any]] = {}
     for k in np.lexsort(places.T[::-1]).tolist():
         made.setdefault(tuple(places[k, :-1].tolist()), []).append(items[k])

@@ -16,13 +16,24 @@ from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
 
-def as_shape(shape: Sequence[Any]) -> tuple[int, ...]:
-    if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+def as_shape(shape: Any) -> tuple[int, ...]:
+    """Sizes given one by one, as a tuple or list, or as a tensor of them; they may be tensors themselves, of known values."""
+    if len(shape) == 1 and (isinstance(shape[0], (tuple, list)) or (isinstance(shape[0], Tensor) and shape[0].ndim)):
         shape = shape[0]
-    for d in shape:
-        if isinstance(d, bool) or not isinstance(d, (int, np.integer)):
-            raise ArgumentTypeError(f"a shape consists of integers, got {d!r}", loc=user_loc())
-    return tuple(int(d) for d in shape)
+    if isinstance(shape, Tensor):
+        array = shape.array
+        if array is None or array.ndim != 1 or array.dtype.kind not in "iu":
+            raise ArgumentTypeError(f"a shape consists of integers, got a tensor {shape.tensor_type}", loc=user_loc())
+        shape = array.tolist()
+    return tuple(_as_size(d) for d in shape)
+
+
+def _as_size(size: Any) -> int:
+    known = size.array if isinstance(size, Tensor) and size.ndim == 0 else size
+    kind = np.asarray(known).dtype.kind if isinstance(size, Tensor) else "i"
+    if isinstance(known, bool) or not isinstance(known, (int, np.integer, np.ndarray)) or kind not in "iu":
+        raise ArgumentTypeError(f"a shape consists of integers, got {size!r}", loc=user_loc())
+    return int(known)
 
 
 def reshape(input: Tensor, shape: Sequence[int] | int) -> Tensor:
@@ -55,7 +66,6 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     return call("Transpose", x, perm=tuple(perm))
 
 
-@method()
 def broadcast_to(input: Tensor, shape: Sequence[int]) -> Tensor:
     """A tensor repeated to a shape; -1 keeps its size."""
     x = input

@@ -34,7 +34,6 @@ def comparable(x: Tensor) -> Tensor:
     return x if x.tensor_type.dtype in RANKED or x.tensor_type.is_float else cast_to(x, "int32")
 
 
-@method()
 def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
     """(sorted elements, int32 places they came from) along an axis; equal elements keep their order."""
     x = as_tensor(input_x)
@@ -51,7 +50,6 @@ def ordered(x: Tensor, count: int, descending: bool) -> tuple[Tensor, Tensor]:
     return gather_elements(x, -1, places), places
 
 
-@method()
 def argsort(input: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
     """int32: the places that sort an axis."""
     return sort(input, axis, descending)[1]
@@ -76,6 +74,8 @@ def topk(
 @method()
 def median(input: Tensor, axis: int = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(the lower median, its int64 place) along an axis."""
+    if not input.ndim and axis in (0, -1):
+        return input.value(), zeros_like(input, "int64")
     at = check_axis("median", axis, input.ndim)
     values, places = ordered(moveaxis(input, at, -1), (input.shape[at] + 1) // 2, False)
     value, index = getitem(values, (..., -1)), cast(getitem(places, (..., -1)), "int64")

@@ -48,6 +48,7 @@ _BERNOULLI = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12
 
 def _moved(input: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, int, int]:
     """(whether x is below 1/2, x or 1 - x there, whether the series takes it as it is, x or 1 where it is), shift, terms."""
+    input = as_float(input)
     shift, terms = _SERIES.get(input.tensor_type.dtype, _SERIES_OF_OTHERS)
     low = less(input, 0.5)
     x = select(low, sub(1.0, input), input)

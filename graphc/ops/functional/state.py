@@ -12,6 +12,7 @@ from graphc.ops.functional.elementwise import add, sub
 from graphc.ops.functional.shapes import reshape
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.ops.tensor.tree import map_tensors
 
 
 def assign(variable: Parameter, value: Operand) -> Tensor:
@@ -71,8 +72,12 @@ def depend(value: Any, expr: Any) -> Any:
     return value if active is None else active.depend(value, expr)
 
 
-def stop_gradient(value: Tensor) -> Tensor:
-    """`value` as a constant of differentiation."""
+def stop_gradient(value: Any) -> Any:
+    """A tensor, or the tensors of a nest, as constants of differentiation; numbers, texts and None are constants already."""
+    if value is None or isinstance(value, (bool, int, float, complex, str)):
+        return value
+    if isinstance(value, (tuple, list, dict)):
+        return map_tensors(stop_gradient, value)
     return call("StopGradient", as_tensor(value))
 
 

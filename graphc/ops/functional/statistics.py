@@ -26,7 +26,6 @@ def moments(x: Tensor, axes: Sequence[int]) -> tuple[Tensor, Tensor]:
     return mean, reduce_mean(call("SquaredDeviation", x, mean), axes, True)
 
 
-@method()
 def var(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """Sum of squared deviations from the mean over axes, divided by count - ddof; of integers in float32."""
     input = as_float(input)
@@ -38,7 +37,6 @@ def var(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False)
     return variance if keepdims else reshape(variance, [d for i, d in enumerate(input.shape) if i not in axes])
 
 
-@method()
 def std(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """Root of `var`."""
     return sqrt(var(input, axis, ddof, keepdims))
@@ -46,12 +44,12 @@ def std(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False)
 
 def var_mean(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(variance, mean) over axes."""
-    return var(input, axis, ddof, keepdims), reduce_mean(input, axis, keepdims)
+    return var(input, axis, ddof, keepdims), reduce_mean(as_float(input), axis, keepdims)
 
 
 def std_mean(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(standard deviation, mean) over axes."""
-    return std(input, axis, ddof, keepdims), reduce_mean(input, axis, keepdims)
+    return std(input, axis, ddof, keepdims), reduce_mean(as_float(input), axis, keepdims)
 
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
@@ -66,7 +64,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
     """The covariances of the rows of a matrix, whose columns are observations with weights."""
     real_only("cov", input)
-    x = input if input.ndim == 2 else reshape(input, (1, -1))
+    x = as_float(input if input.ndim == 2 else reshape(input, (1, -1)))
     n = x.shape[1]
     weights: Any = None
     for given in (fweights, aweights):

@@ -24,7 +24,7 @@ def _window(owner: str, length: Any, periodic: bool, dtype: Any, weights: Callab
     count = known_values(owner, length) if isinstance(length, Tensor) else length
     if np.size(count) != 1 or isinstance(count, bool) or np.asarray(count).dtype.kind not in "iu":
         raise ArgumentTypeError(f"{owner}: window_length must be an int, got {length!r}", loc=user_loc())
-    count = int(count)
+    count = int(np.asarray(count).item())
     if count < 0:
         raise ArgumentValueError(f"{owner}: window_length must be at least 0, got {count}", loc=user_loc())
     name = to_name(dtype)

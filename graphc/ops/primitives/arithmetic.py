@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphc.ops import functional as F
+from graphc.ops.functional.arithmetic import real_div
 from graphc.ops.functional.complex import complex_, complex_abs
 from graphc.ops.tensor.primitive import declare
 from graphc.ops.tensor.tensor import Tensor
@@ -10,7 +11,7 @@ from graphc.ops.tensor.tensor import Tensor
 # ---- one operand
 
 Erfinv = declare("Erfinv", F.erfinv)
-Inv = declare("Inv", F.reciprocal)
+Inv = declare("Inv", F.inv)
 Invert = declare("Invert", F.bitwise_not)
 Lgamma = declare("Lgamma", F.lgamma)
 Digamma = declare("Digamma", F.digamma)
@@ -47,7 +48,7 @@ Lcm = declare("Lcm", F.lcm)
 LeftShift = declare("LeftShift", F.bitwise_left_shift)
 Mod = declare("Mod", F.fmod)
 MulNoNan = declare("MulNoNan", F.mul_no_nan)
-RealDiv = declare("RealDiv", F.div)
+RealDiv = declare("RealDiv", real_div)
 RightShift = declare("RightShift", F.bitwise_right_shift)
 SquaredDifference = declare("SquaredDifference", F.squared_difference)
 TensorAdd = declare("TensorAdd", F.add)

@@ -10,6 +10,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ops import functional as F
 from graphc.ops.functional.blocks import batch_to_space_nd, space_to_batch_nd
 from graphc.ops.functional.create import range_
+from graphc.ops.functional.diagonals import diag_part
 from graphc.ops.functional.index import marked, scattered
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.slicing import slice_
@@ -22,9 +23,7 @@ Fill = declare("Fill", F.fill)
 
 FillV2 = declare(
     "FillV2",
-    lambda shape, value: (
-        F.full(shape, value.item(), dtype=value.dtype) if isinstance(value, Tensor) else F.full(shape, value)
-    ),
+    F.full,
     "A tensor filled with one number.",
 )
 
@@ -168,7 +167,7 @@ Meshgrid = declare(
 
 Tril, Triu = declare("Tril", F.tril, diagonal=0), declare("Triu", F.triu, diagonal=0)
 
-Diag, DiagPart, Trace = declare("Diag", F.diag), declare("DiagPart", F.diag), declare("Trace", F.trace)
+Diag, DiagPart, Trace = declare("Diag", F.diag), declare("DiagPart", diag_part), declare("Trace", F.trace)
 
 MatrixDiagV3 = declare("MatrixDiagV3", F.matrix_diag, align="RIGHT_LEFT")
 

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ir.types import HALVES
 from graphc.ops import functional as F
 from graphc.ops.functional.describe import numel
+from graphc.ops.functional.distributions import sizes
 from graphc.ops.functional.normalization import lrn
 from graphc.ops.tensor.dtype import float32, int32, int64, to_name
 from graphc.ops.tensor.primitive import REQUIRED, Only, declare
@@ -175,15 +177,18 @@ BatchNorm = declare("BatchNorm", _batch_norm, is_training=False, epsilon=1e-5, m
 def _layer_norm(
     x: Tensor, gamma: Tensor, beta: Tensor, begin_norm_axis: int, begin_params_axis: int, epsilon: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(y, mean, variance): x standardized over the axes from begin_norm_axis, times gamma plus beta."""
+    """(y, mean, variance): x standardized over the axes from begin_norm_axis, times gamma plus beta; the mean and the variance
+    are float32.
+    """
     begin = begin_norm_axis % x.ndim
-    mean, variance = F.moments(x, list(range(begin, x.ndim)))
+    mean, variance = F.moments(F.cast(x, "float32") if x.tensor_type.dtype in HALVES else x, list(range(begin, x.ndim)))
     first = begin_params_axis % x.ndim
     shape = (*(1,) * first, *x.shape[first:])
     gamma, beta = (
         F.reshape(p, shape) if p.shape != shape and p.size == numel(x[(0,) * first]) else p for p in (gamma, beta)
     )
-    return F.layer_norm_over(x, gamma, beta, begin, epsilon), mean, variance
+    y = F.layer_norm_over(x, gamma, beta, begin, epsilon)
+    return y, F.cast(mean, "float32"), F.cast(variance, "float32")
 
 
 LayerNorm = declare("LayerNorm", _layer_norm, begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)
@@ -222,17 +227,17 @@ Dropout = declare("Dropout", _dropout, keep_prob=0.5, Seed0=0, Seed1=0)
 
 def _uniform(shape: Sequence[int], seed: int, seed2: int) -> Tensor:
     """float32 numbers, uniform in [0, 1)."""
-    return F.uniform_from(generator(seed or seed2 or None), shape)
+    return F.uniform_from(generator(seed or seed2 or None), sizes("UniformReal", shape))
 
 
 def _uniform_int(shape: Sequence[int], minval: Any, maxval: Any, seed: int, seed2: int) -> Tensor:
     """int32 numbers from minval up to, but without, maxval."""
-    return F.randint(minval, maxval, shape, seed or seed2, dtype="int32")
+    return F.randint(minval, maxval, sizes("UniformInt", shape), seed or seed2, dtype="int32")
 
 
 def _truncated_normal(shape: Sequence[int], dtype: Any, seed: int, seed2: int) -> Tensor:
     """Standard normal numbers between -2 and 2, by the inverse of the distribution function."""
-    inside = F.uniform(shape, -0.9544997361, 0.9544997361, seed or seed2)
+    inside = F.uniform(sizes("TruncatedNormal", shape), -0.9544997361, 0.9544997361, seed or seed2)
     return F.cast(F.mul(F.erfinv(inside), 2**0.5), dtype)
 
 
@@ -244,7 +249,7 @@ RandomShuffle = declare(
 
 StandardNormal = declare(
     "StandardNormal",
-    lambda shape, seed, seed2: F.standard_normal(shape, seed or seed2),
+    lambda shape, seed, seed2: F.standard_normal(sizes("StandardNormal", shape), seed or seed2),
     F.standard_normal.__doc__,
     seed=0,
     seed2=0,

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ml_dtypes import finfo
+
+from graphc.ir.types import numpy_dtype
 from graphc.ops import functional as F
+from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.cumulative import logcumsumexp
+from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.extrema import arg_with_value, place
 from graphc.ops.functional.reduce import reduce_prod
 from graphc.ops.functional.sorting import bucketize, searchsorted
@@ -97,14 +102,22 @@ ArgMaxWithValue, ArgMinWithValue = (
 )
 
 
-def _cumulative(scan: Any, neutral: float) -> Any:
-    def run(x: Tensor, axis: int, exclusive: bool, reverse: bool) -> Tensor:
-        at = axis % x.ndim
+def _lowest(dtype: str) -> float:
+    """The least finite number of a float dtype."""
+    limits: Any = finfo
+    return float(limits(numpy_dtype(dtype)).min)
+
+
+def _cumulative(name: str, scan: Any, neutral: Any) -> Any:
+    """A scan from either end, with or without the element itself; `neutral` of a dtype is what comes before the first."""
+
+    def run(x: Tensor, axis: Any, exclusive: bool, reverse: bool) -> Tensor:
+        at = check_axis(name, int(known_values(name, axis)) if isinstance(axis, Tensor) else axis, x.ndim)
         if reverse:
             x = F.flip(x, (at,))
         if exclusive:
             before = (slice(None),) * at
-            lead = F.full_like(x[(*before, slice(0, 1))], neutral)
+            lead = F.full_like(x[(*before, slice(0, 1))], neutral(x.tensor_type.dtype))
             x = F.concat((lead, x[(*before, slice(0, x.shape[at] - 1))]), at)
         made: Tensor = scan(x, at)
         return F.flip(made, (at,)) if reverse else made
@@ -113,11 +126,11 @@ def _cumulative(scan: Any, neutral: float) -> Any:
     return run
 
 
-CumSum = declare("CumSum", _cumulative(F.cumsum, 0), exclusive=False, reverse=False)
+CumSum = declare("CumSum", _cumulative("CumSum", F.cumsum, lambda _: 0), exclusive=False, reverse=False)
 
 CumProd = declare(
     "CumProd",
-    _cumulative(lambda x, axis: F.cumprod(x, axis, x.dtype), 1),
+    _cumulative("CumProd", lambda x, axis: F.cumprod(x, axis, x.dtype), lambda _: 1),
     F.cumprod.__doc__,
     exclusive=False,
     reverse=False,
@@ -144,7 +157,7 @@ Renorm = declare(
 
 Bucketize = declare(
     "Bucketize",
-    lambda x, boundaries: bucketize(x, boundaries, right=False),
+    lambda x, boundaries: bucketize(x, boundaries, right=True),
     bucketize.__doc__,
     boundaries=REQUIRED,
 )
@@ -159,7 +172,7 @@ SearchSorted = declare("SearchSorted", _search, dtype=int64, right=False)
 
 CumulativeLogsumexp = declare(
     "CumulativeLogsumexp",
-    lambda x, axis, exclusive, reverse: logcumsumexp(x, int(axis)),
+    _cumulative("CumulativeLogsumexp", logcumsumexp, _lowest),
     logcumsumexp.__doc__,
     exclusive=False,
     reverse=False,

@@ -65,9 +65,60 @@ def keep_complex(dtype: np.dtype[Any], wanted: np.dtype[Any], what: str) -> None
         )
 
 
+def plain_text(array: Array) -> str:
+    """The numbers of an array as `str` of a tensor shows them: as NumPy does, of bfloat16 with six digits behind the point."""
+    if dtype_name(array.dtype) != "bfloat16":
+        return str(array)
+    return np.array2string(array.astype(np.float32), formatter={"float_kind": lambda x: f"{x:.6f}"})
+
+
 def value_text(array: Array) -> str:
-    """The numbers of an array as a tensor shows them."""
-    if not array.shape and array.dtype.kind == "f":
-        return f" {array.item():g}"
-    text = np.array2string(array, separator=", ", formatter={"float_kind": lambda x: f"{x: .8e}"})
-    return f"\n{text}" if array.ndim > 1 else f" {text}"
+    """The numbers of an array as `repr` of a tensor shows them, in MindSpore's form: of an axis of more than six elements, or of
+    a vector of more than a thousand, three at either end.
+    """
+    before = "\n" if array.ndim > 1 else " "
+    if not array.size:
+        return before
+    if not array.ndim:
+        return before + (f"{array.item():g}" if _form(array) else _words(array.reshape(1))[0].strip())
+    limit = 1000 if array.ndim == 1 else 6
+    shown = array
+    for axis, size in enumerate(array.shape):
+        if size > limit:
+            shown = np.take(shown, [0, 1, 2, size - 3, size - 2, size - 1], axis)
+    words = np.array(_words(shown.reshape(-1)), object).reshape(shown.shape)
+    if array.ndim == 1 and array.size <= limit:
+        count = 12 if array.dtype.kind in "fb" else 24
+        lines = [", ".join(words[i : i + count]) for i in range(0, array.size, count)]
+        # MindSpore breaks the line behind every full one, the last included.
+        end = "" if array.size % count else "\n "
+        return before + "[" + ", \n ".join(lines) + end + "]"
+    return before + _nested(words, array.shape, limit, 1)
+
+
+def _form(array: Array) -> str:
+    """How an element is formatted; "" for what is no float."""
+    name = dtype_name(array.dtype)
+    return {"float16": " .4e", "float32": " .8e", "float64": " .8e", "bfloat16": "g"}.get(name or "", "")
+
+
+def _words(elements: Array) -> list[str]:
+    """Elements as texts of one width; complex numbers as they are."""
+    if elements.dtype.kind == "c":
+        return [f"{x.real:g}{x.imag:+g}j" for x in elements]
+    form = _form(elements)
+    words = [format(float(x), form) if form else str(x) for x in elements]
+    width = max(map(len, words))
+    return [word.rjust(width) for word in words]
+
+
+def _nested(words: Array, shape: tuple[int, ...], limit: int, depth: int) -> str:
+    """Rows in brackets, one a line; `words` holds of an axis that is longer than the limit the three elements at either end."""
+    cut = shape[0] > limit
+    if len(shape) == 1:
+        return f"[{', '.join(words[:3])} ... {', '.join(words[3:])}]" if cut else f"[{', '.join(words)}]"
+    rows = [_nested(row, shape[1:], limit, depth + 1) for row in words]
+    line = "\n" + " " * depth
+    if cut:
+        return "[" + f",{line}".join(rows[:3]) + f",{line}...{line}" + f",{line}".join(rows[3:]) + "]"
+    return "[" + f",{line}".join(rows) + "]"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphc.errors import DTypeError, user_loc
-from graphc.ir.types import COMPLEX, DTYPES, FLOATS, INTEGERS, UNSIGNED, dtype_name
+from graphc.ir.types import COMPLEX, DTYPES, FLOATS, INTEGERS, UNSIGNED, dtype_name, numpy_dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +16,15 @@ class DType:
     name: str
 
     def __repr__(self) -> str:
-        return (
-            self.name.replace("uint", "UInt").capitalize() if not self.name.startswith("u") else "UInt" + self.name[4:]
-        )
+        for start, shown in (("bf", "BF"), ("ui", "UI")):
+            if self.name.startswith(start):
+                return shown + self.name[2:]
+        return self.name.capitalize()
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return numpy_dtype(self.name).itemsize
 
 
 bool_ = DType("bool")

@@ -80,6 +80,10 @@ class Operators:
 
     __neg__, __abs__, __invert__ = _unary("neg"), _unary("abs_"), _unary("logical_not")
 
+    def __round__(self: Any, digits: int | None = None) -> Tensor:
+        made: Tensor = functions["round_"](self, decimals=digits or 0)
+        return made
+
     __add__, __radd__, __iadd__ = _binary("add"), _reflected("add"), _augmented("add")
     __sub__, __rsub__, __isub__ = _binary("sub"), _reflected("sub"), _augmented("sub")
     __mul__, __rmul__, __imul__ = _binary("mul"), _reflected("mul"), _augmented("mul")

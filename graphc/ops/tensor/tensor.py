@@ -19,7 +19,7 @@ from graphc.errors import (
 from graphc.frames import clean
 from graphc.instead import instead
 from graphc.ir.types import TensorType, contiguous_strides, numpy_dtype
-from graphc.ops.tensor.arrays import keep_complex, native, require_dtype, value_text
+from graphc.ops.tensor.arrays import keep_complex, native, plain_text, require_dtype, value_text
 from graphc.ops.tensor.asked import say_type, undecided
 from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
 from graphc.ops.tensor.operators import Operators
@@ -34,7 +34,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def to_array(data: Any, dtype: Any = None) -> Array:
-    """Anything array-like as an array of a dtype the IR knows: Python floats become float32, ints int64."""
+    """Anything array-like as an array of a dtype the IR knows: by default Python floats become float32, ints int64."""
     if isinstance(data, Tensor):
         array = data.asnumpy()
     elif isinstance(data, (np.ndarray, np.generic)):
@@ -47,7 +47,7 @@ def to_array(data: Any, dtype: Any = None) -> Array:
             array = np.asarray(data)
         except ValueError as error:
             raise ArgumentValueError(f"these data are no tensor: {error}") from None
-        if array.dtype == np.float64:
+        if array.dtype == np.float64 and dtype is None:
             array = array.astype(np.float32)
     if dtype is not None:
         wanted = numpy_dtype(to_name(dtype))
@@ -296,7 +296,7 @@ class Tensor(Operators, Methods):
             return repr(self)
         if self._array is None or self._is_state():
             say_type()
-        return repr(self) if self._array is None else str(self._array)
+        return repr(self) if self._array is None else plain_text(self._array)
 
     def __format__(self, spec: str) -> str:
         if self._array is None or self._is_state():
