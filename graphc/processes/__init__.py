@@ -4,13 +4,13 @@ MPI starts them (`mpiexec -n 4 python train.py`) and carries what they say, by m
 of it is imported. Everything else of graphc asks here.
 """
 
-from graphc.processes.agreement import agree, gather, share_from_first
+from graphc.processes.agreement import agree, anybody, gather, share_from_first
 from graphc.processes.cut import Cut, part_length
 from graphc.processes.exchange import REDUCTIONS, exchange
 from graphc.processes.groups import WORLD, Group, create_group, destroy_group, group, rank, size
 from graphc.processes.launch import is_launched, start
 from graphc.processes.watch import count_steps
-from graphc.processes.world import local, started
+from graphc.processes.world import local, started, waiting
 
 __all__ = [
     "REDUCTIONS",
@@ -18,6 +18,7 @@ __all__ = [
     "Cut",
     "Group",
     "agree",
+    "anybody",
     "count_steps",
     "create_group",
     "destroy_group",
@@ -32,4 +33,5 @@ __all__ = [
     "size",
     "start",
     "started",
+    "waiting",
 ]

@@ -35,7 +35,7 @@ class Cut:
 
     def join(self, part: Array) -> Array:
         """The whole tensor, of everybody's parts. All processes call it."""
-        parts = gather(part.view(np.uint8))
+        parts = gather("part of a tensor", part.view(np.uint8))
         flat: Array = np.concatenate(parts).view(part.dtype)[: math.prod(self.shape)]
         return flat.reshape(self.shape)
 

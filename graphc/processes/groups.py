@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.processes.world import started
+from graphc.processes.world import started, waiting
 from graphc.suggest import nearest, question
 from graphc_codegen.links import add_group
 
@@ -95,7 +95,8 @@ def create_group(name: str, ranks: Iterable[int]) -> None:
         return
     everyone = world.everybody.Get_group()
     # Groups that are made at the same time are told apart by their names.
-    made = world.everybody.Create_group(everyone.Incl(wanted), zlib.crc32(name.encode()) & 0x7FFF)
+    with waiting():
+        made = world.everybody.Create_group(everyone.Incl(wanted), zlib.crc32(name.encode()) & 0x7FFF)
     _add(name, _next, tuple(wanted), wanted.index(world.rank), made)
     _next += 1
 

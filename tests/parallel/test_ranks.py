@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from functools import cache
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,44 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[2]
-
-
-def _mpiexec() -> str | None:
-    own = Path(sys.executable).with_name("mpiexec")
-    return str(own) if own.exists() else shutil.which("mpiexec")
-
-
-needs_mpi = pytest.mark.skipif(
-    _mpiexec() is None or find_spec("mpi4py") is None,
-    reason="mpi4py and an MPI are not installed: pip install graphc[mpi]",
-)
-
-
-def run(
-    ranks: int, *arguments: str, cwd: Path, timeout: int = 240, before: tuple[str, ...] = (), **variables: str
-) -> subprocess.CompletedProcess[str]:
-    """python ARGUMENTS in so many processes; in this one alone where there is just one."""
-    start = [str(_mpiexec()), "-n", str(ranks)] if ranks > 1 else []
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "codegen")]),
-        "GRAPHC_NUM_THREADS": "1",
-        # Open MPI refuses both unless it is told.
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-        **variables,
-    }
-    return subprocess.run(
-        [*before, *start, sys.executable, *arguments],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+from tests.parallel.launched import ROOT, mpiexec, needs_mpi, run
 
 
 @pytest.fixture(scope="module")
@@ -386,7 +348,7 @@ def test_a_fault_of_one_process_ends_all(tmp_path: Path, fault: str, message: st
 
 def _has_namespaces() -> bool:
     """Whether this user may have a network of their own, and processes that can be made to talk by it."""
-    version = subprocess.run([str(_mpiexec()), "--version"], capture_output=True, text=True, check=False).stdout
+    version = subprocess.run([str(mpiexec()), "--version"], capture_output=True, text=True, check=False).stdout
     unshare = shutil.which("unshare")
     return "HYDRA" in version and bool(unshare) and not subprocess.run([unshare, "-n", "true"], check=False).returncode
 
