@@ -78,6 +78,7 @@ class ParallelSettings:
 
     all_reduce_fusion_config  None, or rising numbers of gradients, in the order in which they get ready, behind each of which
                               a new bucket begins; by default buckets have BUCKET_BYTES
+    wire_dtype                what gradients travel as: "float32", or "bfloat16", which is half the bytes
     parallel_optimizer_config what enable_parallel_optimizer leaves whole: parameters of less than "parallel_optimizer_threshold"
                               KiB
     """
@@ -91,6 +92,7 @@ class ParallelSettings:
     full_batch: bool = False
     pipeline_stages: int = 1
     all_reduce_fusion_config: tuple[int, ...] | None = None
+    wire_dtype: str = "float32"
     parallel_optimizer_config: tuple[tuple[str, Any], ...] = ()
 
     @property
@@ -180,6 +182,20 @@ def _fusion(value: Any) -> tuple[int, ...] | None:
     return tuple(value)
 
 
+def _wire(value: Any) -> str:
+    """What gradients travel as. ArgumentTypeError for no string, ArgumentValueError GC112 for another dtype."""
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"wire_dtype must be of type str, got {type(value).__name__}", loc=user_loc())
+    if value not in ("float32", "bfloat16"):
+        raise ArgumentValueError(
+            f"wire_dtype={value!r} is not available, only 'float32' or 'bfloat16'",
+            code="GC112",
+            loc=user_loc(),
+            help="what bfloat16 can hold reaches as far as float32: gradients overflow where they would have otherwise",
+        )
+    return value
+
+
 def _shared_updates(value: Any) -> tuple[tuple[str, Any], ...]:
     """What is said of shared updates. ArgumentTypeError for no dict, ArgumentValueError for unknown keys, and GC112 for values
     that graphc does not have.
@@ -212,6 +228,7 @@ def _shared_updates(value: Any) -> tuple[tuple[str, Any], ...]:
 #: Settings with rules of their own.
 _CHECKS: dict[str, Callable[[Any], Any]] = {
     "all_reduce_fusion_config": _fusion,
+    "wire_dtype": _wire,
     "parallel_optimizer_config": _shared_updates,
 }
 

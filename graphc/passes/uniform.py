@@ -14,10 +14,10 @@ from graphc.ir import Graph, Node, Value
 
 #: Collectives that give every process of the group the same.
 _SAME = ("AllReduce", "AllGather", "Broadcast", "JoinParts", "AllReduceStart", "AllGatherStart")
-_DIFFERENT = ("ReduceScatter", "AllToAll", "Reduce", "SumPart", "ReduceScatterStart")
+_DIFFERENT = ("ReduceScatter", "AllToAll", "Reduce", "SumPart", "ReduceScatterStart", "AllToAllStart")
 #: What waits for them is no collective itself.
 _WAITS = ("AllReduceWait", "AllGatherWait")
-_OWN = ("ReduceScatterWait", "TakePart")
+_OWN = ("ReduceScatterWait", "AllToAllWait", "TakePart")
 #: Between two processes: others need not do the like.
 PEERS = ("Send", "Receive")
 

@@ -56,6 +56,33 @@ def test_the_same_trajectory_as_one_process(found: Any, ranks: int, buckets: str
 
 
 @needs_mpi
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_gradients_that_travel_as_halves(found: Any, ranks: int) -> None:
+    """Alone nothing travels. Several have the same bits, and skip the same steps as with float32."""
+    alone, several = found(1)[0], [each["wire"] for each in found(ranks)]
+    assert alone["wire"]["weights"] == alone["buckets None"]["weights"]
+    for each in several:
+        assert each["weights"] == several[0]["weights"] != found(ranks)[0]["buckets None"]["weights"]
+        assert each["seen"] == alone["wire"]["seen"]
+        np.testing.assert_allclose(each["weights"], alone["wire"]["weights"], rtol=0.02, atol=1e-3)
+        assert each["reductions"] == ["AllToAllStart", "AllToAllWait"]
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_parts_of_gradients_travel_as_halves(found: Any, ranks: int) -> None:
+    everybody = [each["shared"] for each in found(ranks)]
+    exact = everybody[0]["Momentum"][0]
+    for shared in (False, True):
+        made = [each["narrow"][shared] for each in everybody]
+        for each in made:
+            assert each["weights"] == made[0]["weights"]
+            assert each["seen"] == exact["seen"]
+        np.testing.assert_allclose(made[0]["weights"], exact["weights"], atol=2e-3)
+        assert made[0]["ops"].count("AllToAllStart") == (1 + shared)
+
+
+@needs_mpi
 def test_another_run_gives_the_same_bits_from_the_object_cache(found: Any) -> None:
     first, second = found(2), found(2, True)
     for a, b in zip(first, second, strict=True):
@@ -72,7 +99,7 @@ ROUNDED = ("Momentum", "SGD", "clipped", "ASGD", "LARS")
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_updates_in_parts_are_those_of_the_whole(found: Any, ranks: int) -> None:
     everybody = [each["shared"] for each in found(ranks)]
-    for name, (whole, shared) in ((n, pair) for n, pair in everybody[0].items() if len(pair) == 2):
+    for name, (whole, shared) in ((n, pair) for n, pair in everybody[0].items() if len(pair) == 2 and n != "narrow"):
         assert shared["seen"] == whole["seen"]
         assert [step[0] for step in whole["seen"]] == [False, True, False, False]
         if name in ROUNDED:
