@@ -78,6 +78,7 @@ class ParallelSettings:
 
     all_reduce_fusion_config  None, or rising numbers of gradients, in the order in which they get ready, behind each of which
                               a new bucket begins; by default buckets have BUCKET_BYTES
+    model_parallel            over how many processes in a row layers with `shard` are cut
     wire_dtype                what gradients travel as: "float32", or "bfloat16", which is half the bytes
     parallel_optimizer_config what enable_parallel_optimizer leaves whole: parameters of less than "parallel_optimizer_threshold"
                               KiB
@@ -93,6 +94,7 @@ class ParallelSettings:
     pipeline_stages: int = 1
     all_reduce_fusion_config: tuple[int, ...] | None = None
     wire_dtype: str = "float32"
+    model_parallel: int = 1
     parallel_optimizer_config: tuple[tuple[str, Any], ...] = ()
 
     @property
@@ -129,7 +131,10 @@ def set_parallel(**changes: Any) -> None:
     """
     global _settings
     known = ParallelSettings.__dataclass_fields__
-    if changes.get("parallel_mode", ParallelMode.STAND_ALONE) != ParallelMode.STAND_ALONE:
+    if (
+        changes.get("parallel_mode", ParallelMode.STAND_ALONE) != ParallelMode.STAND_ALONE
+        or "model_parallel" in changes
+    ):
         processes.start()
     count, rank = processes.size(), processes.rank()
     fixed = {"device_num": count, "global_rank": rank, "pipeline_stages": 1}
@@ -158,6 +163,8 @@ def set_parallel(**changes: Any) -> None:
             )
         if value != fixed.get(name, value):
             raise ArgumentValueError(_unmet(name, value, fixed[name], count), loc=user_loc())
+    if changes.get("model_parallel", 1) > 1:
+        processes.divide(changes["model_parallel"])
     _settings = replace(_settings, **changes)
     _changed()
 
@@ -196,6 +203,20 @@ def _wire(value: Any) -> str:
     return value
 
 
+def _model_parallel(value: Any) -> int:
+    """Over how many processes layers are cut. ArgumentTypeError for no int, ArgumentValueError unless it divides all of them."""
+    if type(value) is not int:
+        raise ArgumentTypeError(f"model_parallel must be of type int, got {type(value).__name__}", loc=user_loc())
+    count = processes.size()
+    if value < 1 or count % value:
+        raise ArgumentValueError(
+            f"model_parallel={value} does not divide the {count} process{'' if count == 1 else 'es'} of this training",
+            loc=user_loc(),
+            help=None if count > 1 else "start several: mpiexec -n 4 python ...",
+        )
+    return value
+
+
 def _shared_updates(value: Any) -> tuple[tuple[str, Any], ...]:
     """What is said of shared updates. ArgumentTypeError for no dict, ArgumentValueError for unknown keys, and GC112 for values
     that graphc does not have.
@@ -229,6 +250,7 @@ def _shared_updates(value: Any) -> tuple[tuple[str, Any], ...]:
 _CHECKS: dict[str, Callable[[Any], Any]] = {
     "all_reduce_fusion_config": _fusion,
     "wire_dtype": _wire,
+    "model_parallel": _model_parallel,
     "parallel_optimizer_config": _shared_updates,
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 from graphc.context import is_data_parallel, parallel_settings
 from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value
 from graphc.passes.tools import in_subgraphs
-from graphc.passes.uniform import PEERS, differing, is_collective
+from graphc.passes.uniform import BETWEEN_DATA, BETWEEN_PARTS, NOWHERE, PEERS, differing, is_collective
 from graphc.processes import part_length
 
 #: What a bucket holds at least, unless the setting all_reduce_fusion_config says where buckets end. A message costs some tens of
@@ -59,7 +59,10 @@ def _without_needless(graph: Graph) -> Graph:
     extrema = [n for n in graph if n.op.name == "AllReduce" and n.attrs["reduction"] in ("max", "min")]
     if not extrema or not is_data_parallel():
         return graph
-    found = differing(graph, [i for i in graph.inputs if graph.node(i).op.name == "Input"])
+    # Which parameters are parts of layers is not known here.
+    params = BETWEEN_PARTS if parallel_settings().model_parallel > 1 else NOWHERE
+    nodes = map(graph.node, graph.inputs)
+    found = differing(graph, {n.id: BETWEEN_DATA if n.op.name == "Input" else params for n in nodes})
     needless = [n for n in extrema if is_collective(n) and n.inputs[0] not in found]
     copy = graph.copy()
     for node in needless:

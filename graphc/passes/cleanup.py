@@ -135,7 +135,8 @@ def _is_known(graph: Graph, node: Node) -> bool:
     """A small pure node all of whose operands are constants."""
     if node.op.ref is None or node.op.effect or node.after or not node.inputs or len(node.types) != 1:
         return False
-    if not all(_is_constant(graph.node(v.node)) for v in node.inputs):
+    # A part is another one in each process: all keep the same graph.
+    if node.op.name == "TakePart" or not all(_is_constant(graph.node(v.node)) for v in node.inputs):
         return False
     return node.type.size <= min(FOLD_LIMIT, max(graph.type(v).size for v in node.inputs))
 

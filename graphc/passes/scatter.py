@@ -186,7 +186,7 @@ def _terms(graph: Graph) -> dict[str, Any]:
 def _is_sum(node: Node, terms: Mapping[str, Any]) -> bool:
     if node.op.name != "AllReduce" or node.type.dtype not in _FLOATS:
         return False
-    return node.attrs == {"reduction": "sum", "wire": node.attrs["wire"], **terms}
+    return node.attrs == {"reduction": "sum", "wire": node.attrs["wire"], "whole": False, **terms}
 
 
 def _is_total(graph: Graph, node: Node) -> bool:

@@ -5,16 +5,19 @@ of it is imported. Everything else of graphc asks here.
 """
 
 from graphc.processes.agreement import agree, anybody, gather, share_from_first
-from graphc.processes.cut import Cut, part_length
+from graphc.processes.cut import AxisCut, Cut, part_length
 from graphc.processes.exchange import REDUCTIONS, exchange
-from graphc.processes.groups import WORLD, Group, create_group, destroy_group, group, rank, size
+from graphc.processes.groups import DATA, MODEL, WORLD, Group, create_group, destroy_group, divide, group, rank, size
 from graphc.processes.launch import is_launched, start
 from graphc.processes.watch import count_steps
 from graphc.processes.world import local, started, waiting
 
 __all__ = [
+    "DATA",
+    "MODEL",
     "REDUCTIONS",
     "WORLD",
+    "AxisCut",
     "Cut",
     "Group",
     "agree",
@@ -22,6 +25,7 @@ __all__ = [
     "count_steps",
     "create_group",
     "destroy_group",
+    "divide",
     "exchange",
     "gather",
     "group",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import DisagreementError, Loc, user_loc
+from graphc.processes.groups import WORLD, group
 from graphc.processes.world import started, waiting
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -63,12 +64,15 @@ def agree(what: str, lines: Sequence[str], digest: str, loc: Loc | None = None) 
     )
 
 
-def share_from_first(arrays: Sequence[Array]) -> None:
-    """Write what rank 0 has in these contiguous arrays into those of all others. All processes call it with the same sizes."""
+def share_from_first(arrays: Sequence[Array], name: str = WORLD) -> None:
+    """Write what the first process of a group has in these contiguous arrays into those of all its others, all of which call it
+    with the same sizes.
+    """
     world = started()
     if world is None:
         return
+    communicator = world.everybody if name == WORLD else group(name).communicator
     with waiting():
         for array in arrays:
             # A view: of a scalar, too.
-            world.everybody.Bcast(np.frombuffer(array.data.cast("B"), np.uint8), 0)
+            communicator.Bcast(np.frombuffer(array.data.cast("B"), np.uint8), 0)

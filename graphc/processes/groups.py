@@ -14,6 +14,10 @@ from graphc_codegen.links import add_group
 
 WORLD = "hccl_world_group"
 
+#: The groups of a training whose layers are cut: the processes that hold parts of the same layers, and those that hold the same
+#: parts, of which each has other data.
+MODEL, DATA = "graphc_model_group", "graphc_data_group"
+
 #: What MindSpore calls the group of all processes on its kinds of devices.
 _WORLDS = (WORLD, "nccl_world_group", "mccl_world_group")
 
@@ -99,6 +103,18 @@ def create_group(name: str, ranks: Iterable[int]) -> None:
         made = world.everybody.Create_group(everyone.Incl(wanted), zlib.crc32(name.encode()) & 0x7FFF)
     _add(name, _next, tuple(wanted), wanted.index(world.rank), made)
     _next += 1
+
+
+def divide(parts: int) -> None:
+    """From now on so many processes in a row hold parts of the same layers: make the groups MODEL and DATA."""
+    world = started()
+    if world is None or (MODEL in _groups and _groups[MODEL].size == parts):
+        return
+    for name in (MODEL, DATA):
+        _groups.pop(name, None)
+    first = world.rank - world.rank % parts
+    create_group(MODEL, range(first, first + parts))
+    create_group(DATA, range(world.rank % parts, world.size, parts))
 
 
 def _add(name: str, number: int, ranks: tuple[int, ...], place: int, communicator: Any) -> None:

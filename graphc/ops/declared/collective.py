@@ -43,6 +43,8 @@ def check_collective(name: str, x: TensorType, attrs: Attrs) -> None:
     if x.nbytes * size > _MOST:
         raise ShapeError(f"{name}: {x} from {size} processes is more than MPI takes at once, 2 GiB")
     if "reduction" in attrs:
+        if attrs.get("whole") and attrs["reduction"] != "sum":
+            raise ArgumentValueError(f"{name}: whole is said of a sum, not of {attrs['reduction']!r}")
         if attrs["reduction"] not in REDUCTIONS:
             raise ArgumentValueError(f"{name}: op must be one of {', '.join(REDUCTIONS)}, got {attrs['reduction']!r}")
         if x.dtype == "bool":
@@ -203,6 +205,8 @@ REQUEST = TensorType("int64", (1,))
 
 
 def _reduced_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
+    if n.whole:
+        return [dy]
     total = g.AllReduce(dy, reduction="sum", group=n.group, size=n.size)
     if n.reduction == "sum":
         return [total]
@@ -274,11 +278,24 @@ _collective(
     _reduced_grad,
     "x reduced over the processes of a group. Every process must reach its collectives in the same order: order edges keep"
     " that of the program. With one process the result is x, without a copy. A sum whose `wire` is bfloat16 travels rounded, is"
-    " added up in float32, and is rounded once more",
-    attrs={"reduction": "sum", "wire": None},
+    " added up in float32, and is rounded once more. `whole`: what comes of the sum is the same in all processes of the group,"
+    " and counts once: its gradient is that of x",
+    attrs={"reduction": "sum", "wire": None, "whole": False},
     mapped=True,
     ref=_all_reduce_ref,
     lower=_all_reduce_lowering(),
+)
+op(
+    "Shared",
+    "x",
+    attrs={"group": WORLD, "size": 1},
+    infer=_same("Shared"),
+    ref=lambda x, **attrs: x,
+    grad=lambda g, n, dy: [g.AllReduce(dy, reduction="sum", whole=True, group=n.group, size=n.size)],
+    lower=Alias(),
+    samples=lambda: [Sample((floats(3, 5),), grad=(0,))],
+    doc="x, which all processes of a group have, as an operand of what each computes a part of: its gradient is the sum of all"
+    " of theirs",
 )
 _collective(
     "AllGather",
