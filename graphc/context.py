@@ -151,7 +151,7 @@ def set_parallel(**changes: Any) -> None:
                 f"parallel_mode={value!r} is not available in {count} processes: layers are not cut over them",
                 code="GC112",
                 loc=user_loc(),
-                help=f"parallel_mode={ParallelMode.DATA_PARALLEL!r}",
+                help=f"parallel_mode={ParallelMode.DATA_PARALLEL!r}, and model_parallel with nn.Dense(..., shard='columns')",
             )
         if name in _CHECKS:
             changes[name] = _CHECKS[name](value)
