@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from graphc import processes
 from graphc.errors import VerifyError
 from graphc.ir import Graph, Node, Value
+from graphc.ir.op import Scalar
 
 #: Collectives that give every process of the group the same, and those that do not. What waits for them has their operands.
 _SAME = ("AllReduce", "AllGather", "Broadcast", "JoinParts", "AllReduceStart", "AllGatherStart")
@@ -95,26 +96,31 @@ def check_alike(graph: Graph, apart: Mapping[int, Axes]) -> None:
         if not new:
             break
         entries |= {p: axes | entries.get(p, NOWHERE) for p, axes in new.items()}
-    _check_totals(graph, entries)
+    if BETWEEN_PARTS in entries.values():
+        _check_numbers(graph, entries)
 
 
-def _check_totals(graph: Graph, entries: Mapping[int, Axes]) -> None:
-    """Raise VerifyError GC164 where an update uses a total, such as a norm, that each process makes of its parts alone."""
+def _check_numbers(graph: Graph, entries: Mapping[int, Axes]) -> None:
+    """Raise VerifyError GC164 where an update scales a tensor by a number that each process makes of its parts of layers alone,
+    such as their norm.
+    """
     found = differing(graph, entries)
     for node in graph:
-        if node.region in ("optimizer", "overflow") and node.op.name.startswith("Reduce") and "axis" in node.attrs:
-            (value, *_), x = node.outputs, node.inputs[0]
-            if node.type.size == 1 < graph.type(x).size and processes.MODEL in found.get(value, NOWHERE):
-                raise VerifyError(
-                    f"%{node.id} {node.op.name} is made of this process's parts of layers that are cut, others have another",
-                    code="GC164",
-                    loc=node.loc,
-                    help="reduce it over the model group, or clip by value: each element alone",
-                    nodes=[node.id],
-                )
+        spreads = isinstance(node.lower, Scalar) or node.op.name == "BroadcastTo"
+        if spreads and node.region in ("optimizer", "overflow") and node.type.size > 1:
+            for v in node.inputs:
+                if graph.type(v).size == 1 and processes.MODEL in found.get(v, NOWHERE):
+                    raise VerifyError(
+                        f"%{v.node} {graph.node(v.node).op.name} is made of this process's parts of layers that are cut, others"
+                        " have another number",
+                        code="GC164",
+                        loc=node.loc,
+                        help="reduce it over all that hold parts, or use each element alone, as ops.clip_by_value does",
+                        nodes=[node.id],
+                    )
         for _, sub in node.graphs() if node.op.name == "If" else ():
             given = zip(sub.inputs, (found.get(v, NOWHERE) for v in node.inputs[1:]), strict=True)
-            _check_totals(sub, dict(given))
+            _check_numbers(sub, dict(given))
 
 
 def _check_branches(graph: Graph, found: Collection[Value]) -> None:
