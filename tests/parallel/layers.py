@@ -38,6 +38,18 @@ class Net(nn.Cell):
         return self.head(self.drop(self.norm(self.down(x))))
 
 
+class InParts(nn.Cell):
+    """Nothing in it is whole."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(12, 8, shard="columns")
+        self.down, self.drop = nn.Dense(8, 4, has_bias=False, shard="rows"), None
+
+    def construct(self, ids: Tensor) -> Tensor:
+        return self.down(ops.reduce_mean(self.table(ids), 1))
+
+
 class Clipped(nn.TrainOneStepWithLossScaleCell):
     def apply_update(self, gradients: Any) -> Any:
         return self.optimizer(ops.clip_by_global_norm(gradients, 0.05))
@@ -48,9 +60,15 @@ def data() -> tuple[Any, Any]:
     return rng.integers(0, 12, (STEPS, ROWS, 3)).astype(np.int32), rng.integers(0, 4, (STEPS, ROWS)).astype(np.int32)
 
 
-def make(kind: Any = nn.TrainOneStepWithLossScaleCell, optimizer: Any = None, alike: bool = False, **net: Any) -> Any:
+def make(
+    kind: Any = nn.TrainOneStepWithLossScaleCell,
+    optimizer: Any = None,
+    alike: bool = False,
+    net: Any = Net,
+    **terms: Any,
+) -> Any:
     graphc.set_seed(7 if alike else 7 + get_rank())  # The first process's weights count.
-    network = Net(**net)
+    network = net(**terms)
     network.drop = nn.Dropout(p=1e-9)
     loss = nn.WithLossCell(network, nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"))
     optimizer = (optimizer or (lambda ps: nn.AdamWeightDecay(ps, 0.01, weight_decay=0.02)))(network.trainable_params())
@@ -125,6 +143,7 @@ def refused(part: slice, parts: int) -> dict[str, str]:
     (xs, ys) = data()
     batch = Tensor(xs[0][part]), Tensor(ys[0][part])
     attempt("clipped", lambda: make(Clipped)(*batch))
+    attempt("clipped parts", lambda: make(Clipped, net=InParts)(*batch))
     attempt("Lamb", lambda: make(optimizer=lambda ps: nn.Lamb(ps, 0.1)))
     attempt("LARS", lambda: make(optimizer=lambda ps: nn.LARS(nn.Momentum(ps, 0.1, 0.9))))
     central = [lambda ps: nn.Momentum([{"params": ps, "grad_centralization": True}], 0.1, 0.9)]

@@ -106,6 +106,7 @@ def test_an_overflow_of_one_part_is_everybodys(found: Any) -> None:
     ("case", "told"),
     [
         ("clipped", "[GC164]"),
+        ("clipped parts", "is made of this process's parts of layers that are cut, others have another number"),
         ("Lamb", "an update that needs whole parameters is not available for"),
         ("LARS", "the norm of a layer is not available for"),
         ("centralized", "grad_centralization is not available for"),
