@@ -5,19 +5,28 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from graphc import processes
-from graphc.context import is_data_parallel
+from graphc.context import is_data_parallel, parallel_settings
+from graphc.errors import DisagreementError
 from graphc.ir import Graph
 from graphc.ir import walk as walk_nodes
 from graphc.ops.functional.printing import PrintLog
-from graphc.passes.uniform import PEERS, check_alike, is_collective
-
-if TYPE_CHECKING:
-    from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.parameter import Parameter
+from graphc.ops.tensor.tensor import Tensor, require_array
+from graphc.passes.uniform import (
+    BETWEEN_DATA,
+    BETWEEN_PARTS,
+    EVERYWHERE,
+    NOWHERE,
+    PEERS,
+    Axes,
+    check_alike,
+    is_collective,
+)
+from graphc.processes import AxisCut, Cut
 
 #: How far apart the random states of processes are: each draw moves a state on by one.
 _APART = 1 << 48
@@ -26,23 +35,24 @@ _APART = 1 << 48
 _ORIGIN = re.compile(r"  ; .*$", re.MULTILINE)
 
 
-def meet(graph: Graph, params: Mapping[int, Parameter]) -> bool:
+def meet(graph: Graph, apart: Graph, params: Mapping[int, Parameter], given: Sequence[Tensor]) -> bool:
     """Before a step of several processes is lowered: whether it talks to others. Nothing for one, and for a step that does not.
 
-    params: the Parameters by node id. DisagreementError GC191 in all processes if one of them has other collectives. In a
-    data-parallel mode the whole graph must be the same, and VerifyError GC164 if updates could differ. Then all parameters
-    become those of the first process, but for those with `layerwise_parallel` and for parts; random states become different
-    ones, whose difference is the same for ever.
+    apart: the same graph while its collectives stand apart. params: the Parameters by node id. given: what the step is compiled
+    for, which processes that hold parts of the same layers must all have.
+    DisagreementError GC191 in all processes if one of them has other collectives. In a data-parallel mode the whole graph must
+    be the same, and VerifyError GC164 if updates could differ. Then all parameters become those of the first process, but for
+    those with `layerwise_parallel` and for parts; random states become different ones, whose difference is the same for ever.
     """
     world = processes.started()
     if world is None:
         return False
-    own = [id for id, p in params.items() if p.is_random_state or p.layerwise_parallel or p.cut is not None]
     if is_data_parallel():
-        check_alike(graph, own)
+        check_alike(apart, {id: _differs(p) for id, p in params.items()})
     talking = [node for _, node in walk_nodes(graph) if is_collective(node)]
     joint = [node for node in talking if node.op.name not in PEERS]
-    if not any(node.attrs.get("size", world.size) == world.size for node in joint):
+    groups = (processes.MODEL, processes.DATA) if is_data_parallel() else ()
+    if not any(node.attrs.get("size", world.size) == world.size or node.attrs["group"] in groups for node in joint):
         return bool(talking)
     lines = _ORIGIN.sub("", str(graph)).splitlines()
     if not is_data_parallel():
@@ -50,18 +60,47 @@ def meet(graph: Graph, params: Mapping[int, Parameter]) -> bool:
         lines = [f"{n.op.name}: {', '.join(map(str, n.types))} {dict(n.attrs)}" for n in joint if not n.graphs()]
     processes.agree(f"graph of {graph.name}", lines, hashlib.sha256("\n".join(lines).encode()).hexdigest())
     if is_data_parallel():
+        _same_data(given)
         share([p for p in params.values() if not isinstance(p, PrintLog)], world.rank)
     return True
 
 
+def _differs(p: Parameter) -> Axes:
+    """Between which processes a parameter may differ."""
+    if p.layerwise_parallel or isinstance(p.cut, Cut):
+        return EVERYWHERE
+    if isinstance(p.cut, AxisCut):
+        return BETWEEN_PARTS
+    return BETWEEN_DATA if p.is_random_state else NOWHERE
+
+
+def _same_data(given: Sequence[Tensor]) -> None:
+    """DisagreementError GC191 in all processes if two that hold parts of the same layers are given other data."""
+    parts = parallel_settings().model_parallel
+    if parts == 1:
+        return
+    arrays = [require_array(x) for x in given if not isinstance(x, Parameter)]
+    found = processes.gather("data of a step", [hashlib.sha256(a.tobytes()).hexdigest() for a in arrays])
+    other = next((rank for rank in range(len(found)) if found[rank] != found[rank - rank % parts]), None)
+    if other is not None:
+        raise DisagreementError(
+            f"rank {other} has other data than rank {other - other % parts}: both hold parts of the same layers",
+            help=f"num_shards=get_group_size() // {parts}, shard_id=get_rank() // {parts}",
+        )
+
+
 def share(params: Sequence[Parameter], rank: int) -> None:
-    """Give all processes the first one's parameters."""
+    """Give all processes the first one's parameters; of layers that are cut, those that hold the same part."""
+    parts = parallel_settings().model_parallel
+    if parts > 1:
+        cut = [p.storage for p in params if isinstance(p.cut, AxisCut)]
+        processes.share_from_first([a.view(np.uint8) if a.ndim else a for a in cut], processes.DATA)
     shared = [p for p in params if p.is_random_state or not (p.layerwise_parallel or p.cut is not None)]
     processes.share_from_first([p.storage for p in shared])
     for p in shared:
         if p.is_random_state:
             with np.errstate(over="ignore"):
-                p.storage[...] += np.int64(rank * _APART)
+                p.storage[...] += np.int64(rank // parts * _APART)
 
 
 def agree_on_batches(count: int) -> None:

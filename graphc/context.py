@@ -78,6 +78,8 @@ class ParallelSettings:
 
     all_reduce_fusion_config  None, or rising numbers of gradients, in the order in which they get ready, behind each of which
                               a new bucket begins; by default buckets have BUCKET_BYTES
+    model_parallel            over how many processes in a row layers with `shard` are cut
+    wire_dtype                what gradients travel as: "float32", or "bfloat16", which is half the bytes
     parallel_optimizer_config what enable_parallel_optimizer leaves whole: parameters of less than "parallel_optimizer_threshold"
                               KiB
     """
@@ -91,6 +93,8 @@ class ParallelSettings:
     full_batch: bool = False
     pipeline_stages: int = 1
     all_reduce_fusion_config: tuple[int, ...] | None = None
+    wire_dtype: str = "float32"
+    model_parallel: int = 1
     parallel_optimizer_config: tuple[tuple[str, Any], ...] = ()
 
     @property
@@ -127,7 +131,10 @@ def set_parallel(**changes: Any) -> None:
     """
     global _settings
     known = ParallelSettings.__dataclass_fields__
-    if changes.get("parallel_mode", ParallelMode.STAND_ALONE) != ParallelMode.STAND_ALONE:
+    if (
+        changes.get("parallel_mode", ParallelMode.STAND_ALONE) != ParallelMode.STAND_ALONE
+        or "model_parallel" in changes
+    ):
         processes.start()
     count, rank = processes.size(), processes.rank()
     fixed = {"device_num": count, "global_rank": rank, "pipeline_stages": 1}
@@ -144,7 +151,7 @@ def set_parallel(**changes: Any) -> None:
                 f"parallel_mode={value!r} is not available in {count} processes: layers are not cut over them",
                 code="GC112",
                 loc=user_loc(),
-                help=f"parallel_mode={ParallelMode.DATA_PARALLEL!r}",
+                help=f"parallel_mode={ParallelMode.DATA_PARALLEL!r}, and model_parallel with nn.Dense(..., shard='columns')",
             )
         if name in _CHECKS:
             changes[name] = _CHECKS[name](value)
@@ -156,6 +163,8 @@ def set_parallel(**changes: Any) -> None:
             )
         if value != fixed.get(name, value):
             raise ArgumentValueError(_unmet(name, value, fixed[name], count), loc=user_loc())
+    if changes.get("model_parallel", 1) > 1:
+        processes.divide(changes["model_parallel"])
     _settings = replace(_settings, **changes)
     _changed()
 
@@ -178,6 +187,34 @@ def _fusion(value: Any) -> tuple[int, ...] | None:
             f"all_reduce_fusion_config must be rising numbers of gradients, got {value!r}", loc=user_loc()
         )
     return tuple(value)
+
+
+def _wire(value: Any) -> str:
+    """What gradients travel as. ArgumentTypeError for no string, ArgumentValueError GC112 for another dtype."""
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"wire_dtype must be of type str, got {type(value).__name__}", loc=user_loc())
+    if value not in ("float32", "bfloat16"):
+        raise ArgumentValueError(
+            f"wire_dtype={value!r} is not available, only 'float32' or 'bfloat16'",
+            code="GC112",
+            loc=user_loc(),
+            help="what bfloat16 can hold reaches as far as float32: gradients overflow where they would have otherwise",
+        )
+    return value
+
+
+def _model_parallel(value: Any) -> int:
+    """Over how many processes layers are cut. ArgumentTypeError for no int, ArgumentValueError unless it divides all of them."""
+    if type(value) is not int:
+        raise ArgumentTypeError(f"model_parallel must be of type int, got {type(value).__name__}", loc=user_loc())
+    count = processes.size()
+    if value < 1 or count % value:
+        raise ArgumentValueError(
+            f"model_parallel={value} does not divide the {count} process{'' if count == 1 else 'es'} of this training",
+            loc=user_loc(),
+            help=None if count > 1 else "start several: mpiexec -n 4 python ...",
+        )
+    return value
 
 
 def _shared_updates(value: Any) -> tuple[tuple[str, Any], ...]:
@@ -212,6 +249,8 @@ def _shared_updates(value: Any) -> tuple[tuple[str, Any], ...]:
 #: Settings with rules of their own.
 _CHECKS: dict[str, Callable[[Any], Any]] = {
     "all_reduce_fusion_config": _fusion,
+    "wire_dtype": _wire,
+    "model_parallel": _model_parallel,
     "parallel_optimizer_config": _shared_updates,
 }
 

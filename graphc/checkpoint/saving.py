@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from graphc.checkpoint import background, ckpt_file, safetensors_file
 from graphc.checkpoint.entries import Array, to_text
 from graphc.checkpoint.names import file_to_save
 from graphc.context import is_data_parallel
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, CheckpointError, user_loc
 from graphc.files import make_directory
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.parameter import Parameter
@@ -49,15 +51,17 @@ def save_checkpoint(
     `format`. crc_check: write a CRC-32. async_save: True, "thread" or "process" write a copy, made before this returns,
     in the background; an error is raised by the next save or load. integrated_save: every parameter is whole. Of the
     processes of a data-parallel training, all of which may call this, the first one writes; where they hold parts of what
-    is saved (enable_parallel_optimizer), all of them must.
+    is saved (enable_parallel_optimizer), all of them must, and return when the file is there, but for async_save.
 
     The file appears complete or not at all (temporary file, fsync, rename); missing directories are made. It takes no memory
     unless async_save; what is saved should not be trained meanwhile. Raises ArgumentTypeError for another kind of object,
-    ArgumentValueError GC112 for enc_key, GC141 where two entries have one name, and OSError, which names the file.
+    ArgumentValueError GC112 for enc_key, GC141 where two entries have one name, and OSError, which names the file; where
+    others wait for it, they raise CheckpointError.
     """
     target, format = file_to_save(_OWNER, ckpt_file_name, format)
     _check_options(integrated_save, async_save, enc_key, enc_mode, crc_check, kwargs)
-    tensors, texts = _contents(save_obj, append_dict, choice_func)
+    named = _chosen(save_obj, append_dict, choice_func)
+    tensors, texts = _contents(named)
     if format == "ckpt" and not tensors and not texts:
         raise ArgumentValueError(
             f"{_OWNER}: there is nothing to write; a .ckpt file holds at least one entry", loc=user_loc()
@@ -70,18 +74,57 @@ def save_checkpoint(
                     loc=user_loc(),
                     help="write a .ckpt file, or its parts: ops.view_as_real(x)",
                 )
-    background.finish()
-    if is_data_parallel() and processes.rank() != 0:
-        return target
-    make_directory(target.parent)
     write = ckpt_file.write if format == "ckpt" else safetensors_file.write
-    if not async_save:
-        return write(target, tensors, texts, crc=crc_check)
-    if target.is_dir():
-        raise ArgumentValueError(f"{str(target)!r} is a directory, a file is to be written there", loc=user_loc())
-    copies = {name: array.copy() for name, array in tensors.items()}
-    background.start(target, lambda: write(target, copies, texts, crc=crc_check))
+
+    def save() -> None:
+        background.finish()
+        make_directory(target.parent)
+        if not async_save:
+            write(target, tensors, texts, crc=crc_check)
+            return
+        if target.is_dir():
+            raise ArgumentValueError(f"{str(target)!r} is a directory, a file is to be written there", loc=user_loc())
+        copies = {name: array.copy() for name, array in tensors.items()}
+        background.start(target, lambda: write(target, copies, texts, crc=crc_check))
+
+    if any(isinstance(v, Parameter) and v.cut is not None for _, v in named):
+        _by_first(target, save)
+    elif not is_data_parallel() or processes.rank() == 0 or _alone.get():
+        save()
+    else:
+        background.finish()
     return target
+
+
+#: Whether this process writes, whichever it is.
+_alone: ContextVar[bool] = ContextVar("alone", default=False)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Within it save_checkpoint writes in any process of a data-parallel training: the others may not be there any more."""
+    token = _alone.set(True)
+    try:
+        yield
+    finally:
+        _alone.reset(token)
+
+
+def _by_first(target: Path, save: Callable[[], None]) -> None:
+    """Save in the first process; all go on when that is done. All call it. What the first one raises is a CheckpointError in
+    the others.
+    """
+    error: BaseException | None = None
+    if processes.rank() == 0:
+        try:
+            save()
+        except BaseException as caught:
+            error = caught
+    told = processes.gather("success in saving", None if error is None else f"{type(error).__name__}: {error}")[0]
+    if error is not None:
+        raise error
+    if told is not None:
+        raise CheckpointError(f"rank 0 could not write {str(target)!r}: {told}", loc=user_loc())
 
 
 def async_ckpt_thread_status() -> bool:
@@ -121,16 +164,19 @@ def refuse_keys(owner: str, key_name: str, key: Any, mode_name: str, mode: Any) 
 # ---- what is saved
 
 
-def _contents(
-    save_obj: Any, append_dict: Any, choice_func: Callable[[str], object] | None
-) -> tuple[dict[str, Array], dict[str, str]]:
-    """Arrays, contiguous, and texts by name."""
+def _chosen(save_obj: Any, append_dict: Any, choice_func: Callable[[str], object] | None) -> list[tuple[Any, Any]]:
+    """What is to be written, by name."""
     if choice_func is not None and not callable(choice_func):
         raise ArgumentTypeError(f"{_OWNER}: choice_func must be a function of a name", loc=user_loc())
     named = [(n, v) for n, v in _named(save_obj) if choice_func is None or choice_func(n)]
+    return [*named, *_appended(append_dict)]
+
+
+def _contents(named: Iterable[tuple[Any, Any]]) -> tuple[dict[str, Array], dict[str, str]]:
+    """Arrays, contiguous, and texts by name."""
     tensors: dict[str, Array] = {}
     texts: dict[str, str] = {}
-    for name, value in [*named, *_appended(append_dict)]:
+    for name, value in named:
         if not isinstance(name, str) or not isinstance(value, (Tensor, str, dict, np.ndarray)):
             raise ArgumentTypeError(
                 f"a checkpoint holds tensors and texts with names, not {type(value).__name__} under {name!r}",

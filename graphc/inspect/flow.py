@@ -180,8 +180,10 @@ def why_order(listing: Listing, first: int, second: int) -> list[Link]:
 
 #: What several processes do together, begin, or wait for.
 _TALKING = frozenset(
-    f"{kind}{part}" for kind in ("AllReduce", "ReduceScatter", "AllGather") for part in ("", "Start", "Wait")
-) | {"AllToAll", "Broadcast", "JoinParts", "Reduce", "SumPart"}
+    f"{kind}{part}"
+    for kind in ("AllReduce", "ReduceScatter", "AllGather", "AllToAll")
+    for part in ("", "Start", "Wait")
+) | {"Broadcast", "JoinParts", "Reduce", "SumPart"}
 
 
 class Step(NamedTuple):

@@ -8,7 +8,7 @@ from graphc.passes.buckets import bucket_reductions
 from graphc.passes.cleanup import cse, prune, simplify
 from graphc.passes.named import find, up_to
 from graphc.passes.order import order_writes
-from graphc.passes.pipeline import PIPELINE, REASSOCIATING, Pass, Stage, name_of, run, same_meaning
+from graphc.passes.pipeline import PIPELINE, REASSOCIATING, Pass, Stage, before_buckets, name_of, run, same_meaning
 from graphc.passes.pooling import pool_before_relu
 from graphc.passes.scans import keep_turns, roll_loops, split_scans
 from graphc.passes.scatter import scatter_reductions
@@ -19,6 +19,7 @@ __all__ = [
     "Pass",
     "Stage",
     "autodiff",
+    "before_buckets",
     "bucket_reductions",
     "cse",
     "find",

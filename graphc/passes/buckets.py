@@ -8,7 +8,8 @@ from typing import Any
 from graphc.context import is_data_parallel, parallel_settings
 from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value
 from graphc.passes.tools import in_subgraphs
-from graphc.passes.uniform import PEERS, differing, is_collective
+from graphc.passes.uniform import BETWEEN_DATA, BETWEEN_PARTS, NOWHERE, PEERS, differing, is_collective
+from graphc.processes import part_length
 
 #: What a bucket holds at least, unless the setting all_reduce_fusion_config says where buckets end. A message costs some tens of
 #: microseconds whatever its size, which 512 KiB take on a network of 100 Gbit/s; with more in a bucket, networks of a few MiB
@@ -39,11 +40,16 @@ def bucket_reductions(graph: Graph) -> Graph:
         node = graph.node(id)
         graph.set_node(id, after=tuple(i for i in node.after if i not in levels))
         if _can_wait(node):
-            groups.setdefault((levels[id], node.op.name, node.attrs["group"], node.type.dtype), []).append(id)
+            wire = node.attrs.get("wire")
+            groups.setdefault((levels[id], node.op.name, node.attrs["group"], node.type.dtype, wire), []).append(id)
     for members in groups.values():
         members.sort(key=lambda id: max(ready[v.node] for v in graph.node(id).inputs))
-        for bucket in _filled([graph.node(id) for id in members]):
-            _together(graph, bucket)
+        buckets = _filled([graph.node(id) for id in members])
+        if buckets[0][0].attrs.get("wire") is None:
+            for bucket in buckets:
+                _together(graph, bucket)
+        else:
+            _as_halves(graph, buckets)
     _in_order(graph)
     return graph
 
@@ -53,7 +59,10 @@ def _without_needless(graph: Graph) -> Graph:
     extrema = [n for n in graph if n.op.name == "AllReduce" and n.attrs["reduction"] in ("max", "min")]
     if not extrema or not is_data_parallel():
         return graph
-    found = differing(graph, [i for i in graph.inputs if graph.node(i).op.name == "Input"])
+    # Which parameters are parts of layers is not known here.
+    params = BETWEEN_PARTS if parallel_settings().model_parallel > 1 else NOWHERE
+    nodes = map(graph.node, graph.inputs)
+    found = differing(graph, {n.id: BETWEEN_DATA if n.op.name == "Input" else params for n in nodes})
     needless = [n for n in extrema if is_collective(n) and n.inputs[0] not in found]
     copy = graph.copy()
     for node in needless:
@@ -90,11 +99,14 @@ def _can_wait(node: Node) -> bool:
     return (sums or node.op.name == "JoinParts") and node.type.dtype in ("float32", "float64")
 
 
+def _builder(graph: Graph, bucket: Sequence[Node]) -> Builder:
+    last, origin = bucket[-1], Origin("bucket_reductions", "bucket", tuple(n.id for n in bucket))
+    return Builder(graph, scope=last.scope, loc=last.loc, region=last.region, origin=origin)
+
+
 def _together(graph: Graph, bucket: Sequence[Node]) -> None:
     """Replace collectives by one that is begun and waited for."""
-    last = bucket[-1]
-    origin = Origin("bucket_reductions", "bucket", tuple(n.id for n in bucket))
-    g = Builder(graph, scope=last.scope, loc=last.loc, region=last.region, origin=origin)
+    last, g = bucket[-1], _builder(graph, bucket)
     after = tuple(dict.fromkeys(i for n in bucket for i in n.after))
     attrs = {name: last.attrs[name] for name in ("group", "size")}
     kind = _STARTED[last.op.name]
@@ -110,6 +122,37 @@ def _together(graph: Graph, bucket: Sequence[Node]) -> None:
         graph.replace_node(n.id, [_taken(g, result, at, length, n.type)])
         at += length
     graph.drop([n.id for n in bucket])
+
+
+def _as_halves(graph: Graph, buckets: Sequence[Sequence[Node]]) -> None:
+    """Replace sums that travel as bfloat16: each process adds up its parts of them in float32, and sends these to the others.
+
+    All buckets are on their way before the first one is waited for.
+    """
+    begun = []
+    for bucket in buckets:
+        g = _builder(graph, bucket)
+        attrs = {name: bucket[-1].attrs[name] for name in ("group", "size")}
+        after = tuple(dict.fromkeys(i for n in bucket for i in n.after))
+        begun.append((g, g.node("AllToAllStart", *(n.inputs[0] for n in bucket), attrs=attrs, after=after), attrs))
+    last = (begun[-1][1].id,)
+    for bucket, (g, start, attrs) in zip(buckets, begun, strict=True):
+        count, lengths = attrs["size"], [part_length(graph.type(n.inputs[0]).size, attrs["size"]) for n in bucket]
+        sent, received, request = start.outputs
+        wait = g.node("AllToAllWait", received, sent, request, attrs={"size": count})
+        rows = g.Cast(g.Reshape(wait.outputs[0], shape=(count, sum(lengths))), dtype="float32")
+        result = g.ReduceSum(rows, axis=(0,), keep_dims=False)
+        whole = bucket[-1].op.name == "AllReduce"
+        if whole:
+            gather = g.node("AllGatherStart", g.Cast(result, dtype=wait.type.dtype), attrs=attrs, after=last)
+            result = g.node("AllGatherWait", *gather.outputs, attrs={"size": count}).outputs[0]
+            result = g.Reshape(result, shape=(count, sum(lengths)))
+        at = 0
+        for n, length in zip(bucket, lengths, strict=True):
+            taken = _taken(g, result, at, length, n.type)
+            graph.replace_node(n.id, [g.Cast(taken, dtype="float32") if whole else taken])
+            at += length
+        graph.drop([n.id for n in bucket])
 
 
 #: What is begun of what is reduced and joined.

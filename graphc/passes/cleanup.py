@@ -137,7 +137,8 @@ def _is_known(graph: Graph, node: Node) -> bool:
     """A small pure node all of whose operands are constants."""
     if node.op.ref is None or node.op.effect or node.after or not node.inputs or len(node.types) != 1:
         return False
-    if not all(_is_constant(graph.node(v.node)) for v in node.inputs):
+    # A part is another one in each process: all keep the same graph.
+    if node.op.name == "TakePart" or not all(_is_constant(graph.node(v.node)) for v in node.inputs):
         return False
     if node.op.name == "Cast" and node.type.nbytes <= graph.type(node.inputs[0]).nbytes:
         return node.type.size <= CAST_LIMIT

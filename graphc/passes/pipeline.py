@@ -59,6 +59,14 @@ class Stage:
     log: tuple[Replaced, ...] = ()
 
 
+def before_buckets(stages: Sequence[Stage]) -> Graph:
+    """The graph before collectives were joined, which makes values that differ between processes one with those that do not;
+    the last one where they were not.
+    """
+    places = [k for k, stage in enumerate(stages) if stage.name == bucket_reductions.__name__]
+    return stages[places[0] - 1 if places else -1].graph
+
+
 def name_of(transform: Pass) -> str:
     """What a pass is called in timings, dumps and errors. Raises ArgumentTypeError for what is no named function."""
     name = getattr(transform, "__name__", None)

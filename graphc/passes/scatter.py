@@ -109,7 +109,7 @@ class _Cutting:
             node = graph.node(value.node)
             g = _builder(graph, node)
             if node.id in self._sums and value in whole:
-                parts[value] = g.SumPart(node.inputs[0], **self._terms)
+                parts[value] = g.SumPart(node.inputs[0], **self._terms, wire=node.attrs["wire"])
             elif value in whole or any(_by_element(graph, node, v) for v in node.inputs):
                 parts[value] = self._made(graph, node, whole, parts)
             else:
@@ -184,8 +184,9 @@ def _terms(graph: Graph) -> dict[str, Any]:
 
 
 def _is_sum(node: Node, terms: Mapping[str, Any]) -> bool:
-    wanted = {"reduction": "sum", **terms}
-    return node.op.name == "AllReduce" and node.attrs == wanted and node.type.dtype in _FLOATS
+    if node.op.name != "AllReduce" or node.type.dtype not in _FLOATS:
+        return False
+    return node.attrs == {"reduction": "sum", "wire": node.attrs["wire"], "whole": False, **terms}
 
 
 def _is_total(graph: Graph, node: Node) -> bool:

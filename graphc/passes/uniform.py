@@ -6,18 +6,16 @@ another one, has other parameters from then on, and nothing would say so.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from graphc import processes
 from graphc.errors import VerifyError
 from graphc.ir import Graph, Node, Value
+from graphc.ir.op import Scalar
 
-#: Collectives that give every process of the group the same.
+#: Collectives that give every process of the group the same, and those that do not. What waits for them has their operands.
 _SAME = ("AllReduce", "AllGather", "Broadcast", "JoinParts", "AllReduceStart", "AllGatherStart")
-_DIFFERENT = ("ReduceScatter", "AllToAll", "Reduce", "SumPart", "ReduceScatterStart")
-#: What waits for them is no collective itself.
-_WAITS = ("AllReduceWait", "AllGatherWait")
-_OWN = ("ReduceScatterWait", "TakePart")
+_DIFFERENT = ("ReduceScatter", "AllToAll", "Reduce", "SumPart", "ReduceScatterStart", "AllToAllStart")
 #: Between two processes: others need not do the like.
 PEERS = ("Send", "Receive")
 
@@ -29,62 +27,100 @@ def is_collective(node: Node) -> bool:
     return any(is_collective(inner) for _, sub in node.graphs() for inner in sub.nodes())
 
 
-def differing(graph: Graph, entries: Collection[int]) -> set[Value]:
-    """The values of a graph that may differ between processes, where the Inputs and Params `entries` do."""
-    found: set[Value] = set()
+#: Between which processes a value may differ: those that have other data, and those that hold other parts of layers.
+Axes = frozenset[str]
+NOWHERE: Axes = frozenset()
+BETWEEN_DATA: Axes = frozenset({processes.DATA})
+BETWEEN_PARTS: Axes = frozenset({processes.MODEL})
+EVERYWHERE: Axes = BETWEEN_DATA | BETWEEN_PARTS
+
+
+def differing(graph: Graph, entries: Mapping[int, Axes]) -> dict[Value, Axes]:
+    """The values of a graph that may differ between processes, and between which, where the Inputs and Params `entries` do."""
+    found: dict[Value, Axes] = {}
     for node in graph:
         if node.op.name in ("Input", "Param"):
-            if node.id in entries:
-                found.add(Value(node.id))
-            continue
-        own = [v in found for v in node.inputs]
-        found.update(v for v, differs in zip(node.outputs, _results(node, own), strict=True) if differs)
+            made: Sequence[Axes] = [entries.get(node.id, NOWHERE)]
+        else:
+            made = _results(node, [found.get(v, NOWHERE) for v in node.inputs])
+        found.update((v, axes) for v, axes in zip(node.outputs, made, strict=True) if axes)
     return found
 
 
-def _results(node: Node, inputs: Sequence[bool]) -> Sequence[bool]:
-    """Which results of a node may differ, from which of its operands do."""
-    count = len(node.types)
+def _results(node: Node, inputs: Sequence[Axes]) -> Sequence[Axes]:
+    """Between which processes each result of a node may differ, from where its operands do."""
+    count, own = len(node.types), NOWHERE.union(*inputs)
     if node.op.name == "RandomKey":
-        return [True]  # Random states are apart.
-    if node.op.name in _SAME + _WAITS and _is_of_all(node):
-        return [False] * count
-    if node.op.name in (*_DIFFERENT, *_OWN, *PEERS) and node.attrs["size"] > 1:
-        return [True] * count
-    if node.op.name != "If" or inputs[0]:
-        return [any(inputs)] * count
+        return [BETWEEN_DATA]  # Random states are apart.
+    if node.op.name in _SAME:
+        return [own - _axes(node)] * count
+    if node.op.name in (*_DIFFERENT, "TakePart") and node.attrs["size"] > 1:
+        return [own | (_axes(node) or EVERYWHERE)] * count
+    if node.op.name in PEERS and node.attrs["size"] > 1:
+        return [EVERYWHERE] * count
+    if node.op.name != "If":
+        return [own] * count
     ways = [_of_branch(sub, inputs[1:]) for _, sub in node.graphs()]
-    return [any(pair) for pair in zip(*ways, strict=True)]
+    return [inputs[0].union(*pair) for pair in zip(*ways, strict=True)]
 
 
-def _of_branch(branch: Graph, inputs: Sequence[bool]) -> list[bool]:
-    found = differing(branch, [i for i, differs in zip(branch.inputs, inputs, strict=True) if differs])
-    return [r.value in found for r in branch.results]
+def _of_branch(branch: Graph, inputs: Sequence[Axes]) -> list[Axes]:
+    found = differing(branch, dict(zip(branch.inputs, inputs, strict=True)))
+    return [found.get(r.value, NOWHERE) for r in branch.results]
 
 
-def _is_of_all(node: Node) -> bool:
-    # What waits for a reduction has the operand of what began it.
-    return node.op.name in _WAITS or node.attrs["group"] == processes.WORLD or node.attrs["size"] == processes.size()
+def _axes(node: Node) -> Axes:
+    """Between which processes a collective makes no difference, or one."""
+    group = node.attrs["group"]
+    if group == processes.WORLD or node.attrs["size"] == processes.size():
+        return EVERYWHERE
+    return frozenset({group}) & EVERYWHERE
 
 
-def check_alike(graph: Graph, apart: Collection[int]) -> None:
+def check_alike(graph: Graph, apart: Mapping[int, Axes]) -> None:
     """Raise VerifyError GC164 if a trained parameter, a state of its optimizer or a loss scale could get other values in one
     process than in another, or if one could begin a collective alone.
 
-    `apart` are the Params that each process has for itself, such as random states.
+    `apart` are the Params that differ between processes, such as random states and parts of layers, and between which.
     What the forward pass keeps for itself, such as the moving averages of a BatchNorm, may differ.
     """
-    entries = {n.id for n in map(graph.node, graph.inputs) if n.op.name == "Input"} | set(apart)
+    entries = {n.id: BETWEEN_DATA for n in map(graph.node, graph.inputs) if n.op.name == "Input"} | dict(apart)
     while True:
         found = differing(graph, entries)
         _check_branches(graph, found)
-        new = {p for p, value in graph.updates if value in found} - entries
+        written = {p: found.get(value, NOWHERE) - entries.get(p, NOWHERE) for p, value in graph.updates}
+        new = {p: axes for p, axes in written.items() if axes}
         wrong = [p for p in sorted(new) if _must_agree(graph, p)]
         if wrong:
             raise _error(graph, wrong, found)
         if not new:
-            return
-        entries |= new
+            break
+        entries |= {p: axes | entries.get(p, NOWHERE) for p, axes in new.items()}
+    if BETWEEN_PARTS in entries.values():
+        _check_numbers(graph, entries)
+
+
+def _check_numbers(graph: Graph, entries: Mapping[int, Axes]) -> None:
+    """Raise VerifyError GC164 where an update scales a tensor by a number that each process makes of its parts of layers alone,
+    such as their norm.
+    """
+    found = differing(graph, entries)
+    for node in graph:
+        spreads = isinstance(node.lower, Scalar) or node.op.name == "BroadcastTo"
+        if spreads and node.region in ("optimizer", "overflow") and node.type.size > 1:
+            for v in node.inputs:
+                if graph.type(v).size == 1 and processes.MODEL in found.get(v, NOWHERE):
+                    raise VerifyError(
+                        f"%{v.node} {graph.node(v.node).op.name} is made of this process's parts of layers that are cut, others"
+                        " have another number",
+                        code="GC164",
+                        loc=node.loc,
+                        help="reduce it over all that hold parts, or use each element alone, as ops.clip_by_value does",
+                        nodes=[node.id],
+                    )
+        for _, sub in node.graphs() if node.op.name == "If" else ():
+            given = zip(sub.inputs, (found.get(v, NOWHERE) for v in node.inputs[1:]), strict=True)
+            _check_numbers(sub, dict(given))
 
 
 def _check_branches(graph: Graph, found: Collection[Value]) -> None:

@@ -4,23 +4,28 @@ MPI starts them (`mpiexec -n 4 python train.py`) and carries what they say, by m
 of it is imported. Everything else of graphc asks here.
 """
 
-from graphc.processes.agreement import agree, gather, share_from_first
-from graphc.processes.cut import Cut, part_length
+from graphc.processes.agreement import agree, anybody, gather, share_from_first
+from graphc.processes.cut import AxisCut, Cut, part_length
 from graphc.processes.exchange import REDUCTIONS, exchange
-from graphc.processes.groups import WORLD, Group, create_group, destroy_group, group, rank, size
+from graphc.processes.groups import DATA, MODEL, WORLD, Group, create_group, destroy_group, divide, group, rank, size
 from graphc.processes.launch import is_launched, start
 from graphc.processes.watch import count_steps
-from graphc.processes.world import local, started
+from graphc.processes.world import local, started, waiting
 
 __all__ = [
+    "DATA",
+    "MODEL",
     "REDUCTIONS",
     "WORLD",
+    "AxisCut",
     "Cut",
     "Group",
     "agree",
+    "anybody",
     "count_steps",
     "create_group",
     "destroy_group",
+    "divide",
     "exchange",
     "gather",
     "group",
@@ -32,4 +37,5 @@ __all__ = [
     "size",
     "start",
     "started",
+    "waiting",
 ]

@@ -7,16 +7,36 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import DisagreementError, Loc
-from graphc.processes.world import started
+from graphc.errors import DisagreementError, Loc, user_loc
+from graphc.processes.groups import WORLD, group
+from graphc.processes.world import started, waiting
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def gather(value: Any) -> list[Any]:
-    """Every process's value, by rank. All processes call it."""
+def gather(what: str, value: Any) -> list[Any]:
+    """Every process's value, by rank; `what` it is. All processes call it.
+
+    DisagreementError GC191, in all of them, if they do not all mean the same.
+    """
     world = started()
-    return [value] if world is None else list(world.everybody.allgather(value))
+    if world is None:
+        return [value]
+    with waiting():
+        found = world.everybody.allgather((what, value))
+    other = next((rank for rank, (means, _) in enumerate(found) if means != found[0][0]), None)
+    if other is not None:
+        raise DisagreementError(
+            f"rank 0 waits for everybody's {found[0][0]}, rank {other} for {found[other][0]}",
+            loc=user_loc(),
+            help="every process must make the same calls: what one of them saves, for instance, all must save",
+        )
+    return [each for _, each in found]
+
+
+def anybody(what: str, flag: bool) -> bool:
+    """Whether a flag is set in any process. All processes call it, see `gather`."""
+    return any(gather(what, flag))
 
 
 def agree(what: str, lines: Sequence[str], digest: str, loc: Loc | None = None) -> None:
@@ -25,13 +45,12 @@ def agree(what: str, lines: Sequence[str], digest: str, loc: Loc | None = None) 
     One small message each; only where they differ are the `lines` compared, that `what` is made of: the error has the first
     line in which a process differs from the first one.
     """
-    world = started()
-    if world is None:
+    if started() is None:
         return
-    digests = world.everybody.allgather(digest)
+    digests = gather(what, digest)
     if len(set(digests)) == 1:
         return
-    texts = world.everybody.allgather(list(lines))
+    texts = gather(f"lines of the {what}", list(lines))
     other = next(rank for rank, made in enumerate(digests) if made != digests[0])
     here = next((k for k, (a, b) in enumerate(zip(texts[0], texts[other], strict=False)) if a != b), None)
     if here is None:
@@ -45,11 +64,15 @@ def agree(what: str, lines: Sequence[str], digest: str, loc: Loc | None = None) 
     )
 
 
-def share_from_first(arrays: Sequence[Array]) -> None:
-    """Write what rank 0 has in these contiguous arrays into those of all others. All processes call it with the same sizes."""
+def share_from_first(arrays: Sequence[Array], name: str = WORLD) -> None:
+    """Write what the first process of a group has in these contiguous arrays into those of all its others, all of which call it
+    with the same sizes.
+    """
     world = started()
     if world is None:
         return
-    for array in arrays:
-        # A view: of a scalar, too.
-        world.everybody.Bcast(np.frombuffer(array.data.cast("B"), np.uint8), 0)
+    communicator = world.everybody if name == WORLD else group(name).communicator
+    with waiting():
+        for array in arrays:
+            # A view: of a scalar, too.
+            communicator.Bcast(np.frombuffer(array.data.cast("B"), np.uint8), 0)

@@ -1,4 +1,4 @@
-"""How one tensor is cut over all processes, of which each holds its own part."""
+"""How one tensor is cut over processes, of which each holds its own part."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphc.processes.agreement import gather
+from graphc.processes.groups import MODEL, group
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -35,9 +36,27 @@ class Cut:
 
     def join(self, part: Array) -> Array:
         """The whole tensor, of everybody's parts. All processes call it."""
-        parts = gather(part.view(np.uint8))
+        parts = gather("part of a tensor", part.view(np.uint8))
         flat: Array = np.concatenate(parts).view(part.dtype)[: math.prod(self.shape)]
         return flat.reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class AxisCut:
+    """A tensor of `shape`, cut along one axis over the processes of the group MODEL, in the order of their ranks."""
+
+    shape: tuple[int, ...]
+    axis: int
+
+    def part(self, whole: Array) -> Array:
+        """This process's part of the whole tensor."""
+        mine = group(MODEL)
+        return np.array(np.split(whole, mine.size, self.axis)[mine.rank])
+
+    def join(self, part: Array) -> Array:
+        """The whole tensor, of the parts of the group. All processes, of all groups, call it."""
+        parts = gather("part of a layer", part)
+        return np.concatenate([parts[rank] for rank in group(MODEL).ranks], self.axis)
 
 
 def part_length(size: int, count: int) -> int:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from graphc.processes.groups import by_number
-from graphc.processes.world import World, started
-from graphc_codegen.links import REDUCTIONS, WORDS, table
+from graphc.processes.world import World, started, waiting
+from graphc_codegen.links import REDUCTIONS
 
 __all__ = ["REDUCTIONS", "exchange"]
 
@@ -30,11 +30,8 @@ def exchange(call: Mapping[str, Any], x: Array | None, out: Array) -> None:
     if world is None:
         out[...] = 0 if call["call"] == "receive" else _of_alike(call, out if x is None else x)[: out.size]
         return
-    # The watch counts this process among those that wait.
-    table[WORDS["waits"]] = 1
-    _exchange(world, call, x, out)
-    table[WORDS["waits"]] = 0
-    table[WORDS["done"]] += 1
+    with waiting():
+        _exchange(world, call, x, out)
 
 
 def _exchange(world: World, call: Mapping[str, Any], x: Array | None, out: Array) -> None:

@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
-from graphc.processes.world import started
+from graphc.processes.world import started, waiting
 from graphc.suggest import nearest, question
 from graphc_codegen.links import add_group
 
 WORLD = "hccl_world_group"
+
+#: The groups of a training whose layers are cut: the processes that hold parts of the same layers, and those that hold the same
+#: parts, of which each has other data.
+MODEL, DATA = "graphc_model_group", "graphc_data_group"
 
 #: What MindSpore calls the group of all processes on its kinds of devices.
 _WORLDS = (WORLD, "nccl_world_group", "mccl_world_group")
@@ -95,9 +99,22 @@ def create_group(name: str, ranks: Iterable[int]) -> None:
         return
     everyone = world.everybody.Get_group()
     # Groups that are made at the same time are told apart by their names.
-    made = world.everybody.Create_group(everyone.Incl(wanted), zlib.crc32(name.encode()) & 0x7FFF)
+    with waiting():
+        made = world.everybody.Create_group(everyone.Incl(wanted), zlib.crc32(name.encode()) & 0x7FFF)
     _add(name, _next, tuple(wanted), wanted.index(world.rank), made)
     _next += 1
+
+
+def divide(parts: int) -> None:
+    """From now on so many processes in a row hold parts of the same layers: make the groups MODEL and DATA."""
+    world = started()
+    if world is None or (MODEL in _groups and _groups[MODEL].size == parts):
+        return
+    for name in (MODEL, DATA):
+        _groups.pop(name, None)
+    first = world.rank - world.rank % parts
+    create_group(MODEL, range(first, first + parts))
+    create_group(DATA, range(world.rank % parts, world.size, parts))
 
 
 def _add(name: str, number: int, ranks: tuple[int, ...], place: int, communicator: Any) -> None:

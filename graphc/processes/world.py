@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
+
+from graphc_codegen.links import WORDS, table
 
 
 class World(NamedTuple):
@@ -36,6 +40,17 @@ def joined(world: World) -> None:
     """From now on this process is one of several."""
     global _world
     _world = world
+
+
+@contextmanager
+def waiting() -> Iterator[None]:
+    """Within it the watch counts this process among those that wait for the others."""
+    table[WORDS["waits"]] = 1
+    try:
+        yield
+    finally:
+        table[WORDS["waits"]] = 0
+        table[WORDS["done"]] += 1
 
 
 def local() -> tuple[int, int]:

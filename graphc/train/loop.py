@@ -17,6 +17,7 @@ from graphc.train.callbacks.base import CallbackList
 from graphc.train.context import CallbackParams, RunContext
 from graphc.train.outputs import overflow_of
 from graphc.train.sink import Sink
+from graphc.train.together import Stopping
 
 _logger = logging.getLogger("graphc")
 
@@ -27,7 +28,7 @@ class Training:
 
     evaluate: called at the end of the epochs of which `evaluates` is true. pairs: the batches must be pairs, for the network
     and for the loss. update_scale: gets whether a step overflowed, where somebody on the host counts that; else None.
-    said: what has been said and is not said again.
+    said: what has been said and is not said again. stopping: whether to end before the time.
     """
 
     network: Cell
@@ -42,6 +43,7 @@ class Training:
     evaluate: Callable[[], None]
     update_scale: Callable[[bool], None] | None
     said: set[str]
+    stopping: Stopping
     _rows: int | None = None
 
     def run(self, sink_size: int | None) -> None:
@@ -65,7 +67,7 @@ class Training:
                 self.callbacks.call("on_train_epoch_end", self.context)
                 params.pop("metrics", None)
                 params.pop("eval_results", None)
-                if self.context.get_stop_requested():
+                if self.stopping.after_epoch(self.context):
                     break
         except BaseException as error:
             if not getattr(error, "__notes__", None):
@@ -89,7 +91,7 @@ class Training:
             if self.update_scale is not None:
                 self.update_scale(bool(overflow_of(outputs)))
             call("on_train_step_end", context)
-            if context.get_stop_requested():
+            if self.stopping.after_step(context):
                 break
         if params.cur_step_num == before:
             raise exhausted()

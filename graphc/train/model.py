@@ -19,6 +19,7 @@ from graphc.train.batches import Batches, size_of
 from graphc.train.callbacks.base import Callback, CallbackList, as_list, refuse_old_hooks
 from graphc.train.context import CallbackParams, RunContext
 from graphc.train.loop import Training, evaluate
+from graphc.train.together import Stopping, agree_on_callbacks
 
 _OPTIONS = ("loss_scale_manager", "keep_batchnorm_fp32", "boost_config_dict", "acc_level")
 
@@ -214,6 +215,7 @@ class Model:
         sink = params.sink_size if params.dataset_sink_mode else None
         size = size_of("Model.train", "train_dataset", dataset)
         agree_on_batches(size)
+        agree_on_callbacks(params.list_callback, self._train_network)
         # Counted from the first epoch of all: a data set may go on from a state that was loaded.
         passes = last if sink is None else -(-last * sink // size)
         manager = self._loss_scale_manager
@@ -237,6 +239,7 @@ class Model:
                 evaluates=evaluates,
                 evaluate=lambda: self._eval_in_fit(valid, params),
                 said=self._said,
+                stopping=Stopping(params.list_callback),
                 update_scale=manager.update_loss_scale if manager is not None and drops else None,
             ).run(sink)
 

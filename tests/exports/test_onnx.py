@@ -30,7 +30,8 @@ from graphc.ops.declared import reference  # noqa: E402
 
 #: Ops that have no ONNX: no operator, or one that no runtime has.
 REFUSED = {
-    "AllGatherStart", "AllGatherWait", "AllReduceStart", "AllReduceWait", "ReduceScatterStart", "ReduceScatterWait",
+    "AllGatherStart", "AllGatherWait", "AllReduceStart", "AllReduceWait", "AllToAllStart", "AllToAllWait",
+    "ReduceScatterStart", "ReduceScatterWait",
     "AppendLog", "Atan2", "Betainc", "Complex", "Conj", "Eig", "Erfc", "Erfinv", "FFT", "GammaPath", "GammaSlope", "Igamma",
     "IgammaGradA", "Igammac", "Imag", "LogGamma", "MatrixExp", "NextAfter", "Pinv", "Polygamma", "Qr", "RandomPoisson",
     "Real", "Receive", "Send", "SendWait", "Solve", "Svd", "Zeta",

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from functools import cache
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,44 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[2]
-
-
-def _mpiexec() -> str | None:
-    own = Path(sys.executable).with_name("mpiexec")
-    return str(own) if own.exists() else shutil.which("mpiexec")
-
-
-needs_mpi = pytest.mark.skipif(
-    _mpiexec() is None or find_spec("mpi4py") is None,
-    reason="mpi4py and an MPI are not installed: pip install graphc[mpi]",
-)
-
-
-def run(
-    ranks: int, *arguments: str, cwd: Path, timeout: int = 240, before: tuple[str, ...] = (), **variables: str
-) -> subprocess.CompletedProcess[str]:
-    """python ARGUMENTS in so many processes; in this one alone where there is just one."""
-    start = [str(_mpiexec()), "-n", str(ranks)] if ranks > 1 else []
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "codegen")]),
-        "GRAPHC_NUM_THREADS": "1",
-        # Open MPI refuses both unless it is told.
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-        **variables,
-    }
-    return subprocess.run(
-        [*before, *start, sys.executable, *arguments],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+from tests.parallel.launched import ROOT, mpiexec, needs_mpi, run
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +56,33 @@ def test_the_same_trajectory_as_one_process(found: Any, ranks: int, buckets: str
 
 
 @needs_mpi
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_gradients_that_travel_as_halves(found: Any, ranks: int) -> None:
+    """Alone nothing travels. Several have the same bits, and skip the same steps as with float32."""
+    alone, several = found(1)[0], [each["wire"] for each in found(ranks)]
+    assert alone["wire"]["weights"] == alone["buckets None"]["weights"]
+    for each in several:
+        assert each["weights"] == several[0]["weights"] != found(ranks)[0]["buckets None"]["weights"]
+        assert each["seen"] == alone["wire"]["seen"]
+        np.testing.assert_allclose(each["weights"], alone["wire"]["weights"], rtol=0.02, atol=1e-3)
+        assert each["reductions"] == ["AllToAllStart", "AllToAllWait"]
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_parts_of_gradients_travel_as_halves(found: Any, ranks: int) -> None:
+    everybody = [each["shared"] for each in found(ranks)]
+    exact = everybody[0]["Momentum"][0]
+    for shared in (False, True):
+        made = [each["narrow"][shared] for each in everybody]
+        for each in made:
+            assert each["weights"] == made[0]["weights"]
+            assert each["seen"] == exact["seen"]
+        np.testing.assert_allclose(made[0]["weights"], exact["weights"], atol=2e-3)
+        assert made[0]["ops"].count("AllToAllStart") == (1 + shared)
+
+
+@needs_mpi
 def test_another_run_gives_the_same_bits_from_the_object_cache(found: Any) -> None:
     first, second = found(2), found(2, True)
     for a, b in zip(first, second, strict=True):
@@ -110,7 +99,7 @@ ROUNDED = ("Momentum", "SGD", "clipped", "ASGD", "LARS")
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_updates_in_parts_are_those_of_the_whole(found: Any, ranks: int) -> None:
     everybody = [each["shared"] for each in found(ranks)]
-    for name, (whole, shared) in ((n, pair) for n, pair in everybody[0].items() if len(pair) == 2):
+    for name, (whole, shared) in ((n, pair) for n, pair in everybody[0].items() if len(pair) == 2 and n != "narrow"):
         assert shared["seen"] == whole["seen"]
         assert [step[0] for step in whole["seen"]] == [False, True, False, False]
         if name in ROUNDED:
@@ -386,7 +375,7 @@ def test_a_fault_of_one_process_ends_all(tmp_path: Path, fault: str, message: st
 
 def _has_namespaces() -> bool:
     """Whether this user may have a network of their own, and processes that can be made to talk by it."""
-    version = subprocess.run([str(_mpiexec()), "--version"], capture_output=True, text=True, check=False).stdout
+    version = subprocess.run([str(mpiexec()), "--version"], capture_output=True, text=True, check=False).stdout
     unshare = shutil.which("unshare")
     return "HYDRA" in version and bool(unshare) and not subprocess.run([unshare, "-n", "true"], check=False).returncode
 

@@ -211,10 +211,12 @@ def with_loss(net: nn.Cell) -> nn.Cell:
     return nn.WithLossCell(net, nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"))
 
 
-def trajectory(rank: int, size: int, buckets: list[int] | None, poisoned: int | None) -> dict[str, Any]:
+def trajectory(
+    rank: int, size: int, buckets: list[int] | None, poisoned: int | None, wire: str = "float32"
+) -> dict[str, Any]:
     """Some steps with a loss scale, this process's part of every batch; one batch may have an infinity, in the first part."""
     graphc.set_auto_parallel_context(
-        parallel_mode="data_parallel", gradients_mean=True, all_reduce_fusion_config=buckets
+        parallel_mode="data_parallel", gradients_mean=True, all_reduce_fusion_config=buckets, wire_dtype=wire
     )
     rng = np.random.default_rng(0)
     xs = rng.normal(size=(STEPS, 12, 20)).astype(np.float32)
@@ -232,7 +234,7 @@ def trajectory(rank: int, size: int, buckets: list[int] | None, poisoned: int | 
         _, overflow, scale = step(Tensor(x[part]), Tensor(y[part]))
         seen.append([bool(overflow), float(scale)])
     compiled = graphc.compile(step, Tensor(xs[0, part]), Tensor(ys[0, part]))
-    names = [n.op.name for n in compiled.graph if n.op.name.startswith("AllReduce")]
+    names = [n.op.name for n in compiled.graph if n.op.name.startswith(("AllReduce", "AllToAll"))]
     weights = np.concatenate([p.asnumpy().ravel() for p in step.get_parameters()])
     return {"weights": weights.tolist(), "seen": seen, "reductions": names, "hit": compiled.cache_hit}
 
@@ -265,19 +267,22 @@ OPTIMIZERS = {
 }
 
 
-def in_parts(shared: bool, threshold: int = 0) -> None:
+def in_parts(shared: bool, threshold: int = 0, wire: str = "float32") -> None:
     graphc.set_auto_parallel_context(
         parallel_mode="data_parallel",
         gradients_mean=True,
         all_reduce_fusion_config=None,
+        wire_dtype=wire,
         enable_parallel_optimizer=shared,
         parallel_optimizer_config={"parallel_optimizer_threshold": threshold},
     )
 
 
-def updated(rank: int, size: int, name: str, shared: bool, clip: bool = False, threshold: int = 0) -> dict[str, Any]:
+def updated(
+    rank: int, size: int, name: str, shared: bool, clip: bool = False, threshold: int = 0, wire: str = "float32"
+) -> dict[str, Any]:
     """Some steps with one optimizer, whose updates the processes share or not."""
-    in_parts(shared, threshold)
+    in_parts(shared, threshold, wire)
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(12, 20)).astype(np.float32), rng.integers(0, 5, 12).astype(np.int32)
     graphc.set_seed(7)
@@ -313,6 +318,7 @@ def shared_updates(rank: int, size: int) -> dict[str, Any]:
         found[name] = [updated(rank, size, name, shared) for shared in (False, True)]
     found["clipped"] = [updated(rank, size, "Adam", shared, clip=True) for shared in (False, True)]
     found["large"] = [updated(rank, size, "Adam", True, threshold=2)]
+    found["narrow"] = [updated(rank, size, "Momentum", shared, wire="bfloat16") for shared in (False, True)]
     with debug(jit=False):
         found["checked"] = [updated(rank, size, "Momentum", shared) for shared in (False, True)]
     graphc.set_context(mode=graphc.PYNATIVE_MODE)
@@ -339,6 +345,61 @@ def shared_updates(rank: int, size: int) -> dict[str, Any]:
         except graphc.GraphcError as error:
             found[f"refused {kind}"] = str(error)
     return found
+
+
+class Reducing(nn.Cell):
+    """Gradients of some shapes, reduced."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        held = [graphc.Parameter(np.zeros(1, np.float32), name=f"p{k}") for k in range(count)]
+        self.reducer = nn.DistributedGradReducer(held, mean=False)
+
+    def construct(self, *gradients: Tensor) -> tuple[Tensor, ...]:
+        return self.reducer(gradients)
+
+
+def _set_and_reduce(mode: str, wire: Any) -> None:
+    graphc.set_auto_parallel_context(parallel_mode=mode, wire_dtype=wire)
+    Reducing(1)
+
+
+def narrow(rank: int, size: int) -> None:
+    """Sums that travel as bfloat16: within their bound, the same bits however they are made, infinities and NaNs in all."""
+    shapes = ((7, 5), (13,), (), (2, 300))
+    mine = [[np.random.default_rng([r, k]).normal(size=s) for k, s in enumerate(shapes)] for r in range(size)]
+    mine[0][1][3], mine[-1][1][4], mine[-1][3][0, 7] = np.inf, np.nan, -np.inf
+    xs = [Tensor(x, graphc.float32) for x in mine[rank]]
+    found = []
+    for buckets in (None, [1, 2]):
+        graphc.set_auto_parallel_context(
+            parallel_mode="data_parallel", all_reduce_fusion_config=buckets, wire_dtype="bfloat16"
+        )
+        graphc.set_context(mode=graphc.PYNATIVE_MODE)
+        found.append(Reducing(len(xs))(*xs))
+        graphc.set_context(mode=graphc.GRAPH_MODE)
+        compiled = graphc.compile(Reducing(len(xs)), *xs)
+        found.append(compiled(*xs))
+        assert [n.op.name for n in compiled.graph].count("AllGatherStart") == (1 if buckets is None else 3)
+        with debug(jit=False):
+            found.append(graphc.compile(Reducing(len(xs)), *xs)(*xs))
+    for made in found:
+        for k, x in enumerate(made):
+            np.testing.assert_array_equal(x.asnumpy(), found[0][k].asnumpy())
+            everybody = np.array([np.float32(m[k]) for m in mine], np.float64)
+            exact, size_of_all = everybody.sum(0), np.abs(everybody).sum(0)
+            fine = np.isfinite(exact)
+            np.testing.assert_array_equal(np.isfinite(x.asnumpy()), fine)
+            error = np.abs(x.asnumpy()[fine] - exact[fine])
+            assert np.all(error <= ((2**-7 + 2**-15) * size_of_all)[fine])
+    for mode, wire, error in (
+        ("data_parallel", "float16", graphc.ArgumentValueError),
+        ("data_parallel", 16, graphc.ArgumentTypeError),
+        ("stand_alone", "bfloat16", graphc.ArgumentValueError),
+    ):
+        with pytest.raises(error, match="wire_dtype"):
+            _set_and_reduce(mode, wire)
+    graphc.set_auto_parallel_context(parallel_mode="data_parallel", wire_dtype="float32")
 
 
 def refused(rank: int, size: int) -> dict[str, str]:
@@ -414,6 +475,8 @@ def main(directory: Path, again: bool) -> None:
         gradients(rank, size)
         groups(rank, size)
         peers(rank, size)
+        narrow(rank, size)
+    found["wire"] = trajectory(rank, size, None, 3, "bfloat16")
     for buckets in (None, [1, 3]):
         found[f"buckets {buckets}"] = trajectory(rank, size, buckets, 3)
     if size > 1:

@@ -36,7 +36,7 @@ def _assign(w: Writer, n: View, variable: str, value: str) -> str:
     return w("Identity", value)
 
 
-@rule("AllGather", "AllReduce", "AllToAll", "Broadcast", "Reduce", "ReduceScatter")
+@rule("AllGather", "AllReduce", "AllToAll", "Broadcast", "Reduce", "ReduceScatter", "Shared")
 def _collective(w: Writer, n: View, x: str) -> str:
     if n["size"] != 1:
         raise n.refuse(f"it is about {n['size']} processes")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from graphc import ops
 from graphc.arguments import only
 from graphc.errors import DTypeError, user_loc
@@ -11,11 +13,15 @@ from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import Normal
 from graphc.nn.initializer.make import initializer
+from graphc.nn.layer import cut_layers
+from graphc.nn.layer.cut_layers import COLUMNS, ROWS
+from graphc.ops.functional import parts
 from graphc.ops.functional.index import one_hot_rows
 from graphc.ops.functional.rows import gather_rows
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.processes import MODEL
 
 
 class Embedding(Cell):
@@ -24,7 +30,10 @@ class Embedding(Cell):
     ids: int32 or int64 of any shape; the result has one axis more, of embedding_size. `embedding_table` is
     [vocab_size, embedding_size]: whatever `initializer` takes, by default normal numbers of deviation 0.01. An id out
     of range gives zeros. With use_one_hot rows are taken by a matrix product. padding_idx: a row that starts as zeros.
-    Raises ArgumentTypeError or ArgumentValueError for arguments, DTypeError for ids.
+    shard, graphc's own: with the setting model_parallel=m each of m processes in a row holds a part of the table. "rows": of
+    vocab_size, and all give the whole result; "columns": of embedding_size, and each gives these alone, [..., embedding_size /
+    m]. Without the setting it means nothing. docs/parallel.md.
+    Raises ArgumentTypeError or ArgumentValueError for arguments, GC112 for a shard with use_one_hot, DTypeError for ids.
     """
 
     def __init__(
@@ -35,6 +44,8 @@ class Embedding(Cell):
         embedding_table: Any = "normal",
         dtype: Any = "float32",
         padding_idx: int | None = None,
+        *,
+        shard: str | None = None,
     ) -> None:
         super().__init__()
         self.vocab_size = checks.integer("Embedding", "vocab_size", vocab_size)
@@ -50,7 +61,13 @@ class Embedding(Cell):
             values = table.asnumpy()
             values[row] = 0
             table = Tensor(values)
-        self.embedding_table = Parameter(table, name="embedding_table")
+        count = cut_layers.parts_of("Embedding", shard)
+        if shard is not None:
+            only("Embedding", "use_one_hot", self.use_one_hot, False)
+        self._columns, self._rows = (count if shard == name else 1 for name in (COLUMNS, ROWS))
+        self._own_size = cut_layers.own_size("Embedding", "embedding_size", self.embedding_size, self._columns)
+        self._own_rows = cut_layers.own_size("Embedding", "vocab_size", self.vocab_size, self._rows)
+        self.embedding_table = cut_layers.parameter(table, "embedding_table", int(shard == COLUMNS), count)
 
     def construct(self, ids: Any) -> Tensor:
         ids = as_tensor(ids, "Embedding: ids")
@@ -60,6 +77,11 @@ class Embedding(Cell):
                 loc=user_loc(),
                 help="cast them: ops.cast(ids, graphc.int32)",
             )
+        if self._rows > 1:
+            # This process's first row, from all of them: every process has the same graph.
+            first = Tensor(np.arange(self._rows, dtype=ids.tensor_type.numpy) * self._own_rows)
+            own = ids - parts.take_part(first, MODEL)
+            return parts.summed(ops.gather(self.embedding_table, own, 0), MODEL)
         if not self.use_one_hot:
             return ops.gather(self.embedding_table, ids, 0)
         rows = one_hot_rows(ops.reshape(ids, (-1,)), self.vocab_size, dtype=self.embedding_table.dtype)

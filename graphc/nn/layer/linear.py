@@ -12,10 +12,14 @@ from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.initializer.distributions import HeUniform, Uniform
 from graphc.nn.initializer.make import initializer
+from graphc.nn.layer import cut_layers
 from graphc.nn.layer.activation import get_activation
+from graphc.nn.layer.cut_layers import COLUMNS, ROWS
 from graphc.nn.layer.inner import Inner
+from graphc.ops.functional import parts
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.processes import MODEL
 
 
 def input_dtype_error(owner: str, x: Tensor, weight: Parameter) -> DTypeError:
@@ -34,7 +38,9 @@ class Dense(Cell):
     x is [..., in_channels], y [..., out_channels]; `weight` is [out_channels, in_channels] and `bias`
     [out_channels]. weight_init, bias_init: whatever `initializer` takes; by default HeUniform(sqrt(5)) and
     uniform within 1 / sqrt(in_channels). activation: a name, or anything callable on a tensor.
-    dtype: that of the parameters.
+    dtype: that of the parameters. shard, graphc's own: with the setting model_parallel=m each of m processes in a row holds a
+    part of the layer. "columns": of out_channels, and gives these alone, [..., out_channels / m]; "rows": of in_channels,
+    takes these alone, [..., in_channels / m], and gives y whole. Without the setting it means nothing. docs/parallel.md.
     Raises ArgumentTypeError, ArgumentValueError or ShapeError for arguments; ShapeError or DTypeError for an
     x that does not fit the weight.
     """
@@ -51,6 +57,8 @@ class Dense(Cell):
         has_bias: bool = True,
         activation: str | Callable[[Tensor], Tensor] | None = None,
         dtype: Any = "float32",
+        *,
+        shard: str | None = None,
     ) -> None:
         super().__init__()
         owner = type(self).__name__
@@ -59,11 +67,15 @@ class Dense(Cell):
         self.has_bias = checks.boolean(owner, "has_bias", has_bias)
         shape = (self.out_channels, self.in_channels)
         init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
-        self.weight = Parameter(initializer(init, shape, dtype), name="weight")
+        count = cut_layers.parts_of(owner, shard)
+        self._columns, self._rows = (count if shard == name else 1 for name in (COLUMNS, ROWS))
+        self._own_out = cut_layers.own_size(owner, "out_channels", self.out_channels, self._columns)
+        self._own_in = cut_layers.own_size(owner, "in_channels", self.in_channels, self._rows)
+        self.weight = cut_layers.parameter(initializer(init, shape, dtype), "weight", int(shard == ROWS), count)
         self.bias: Parameter | None = None
         if self.has_bias:
             init = Uniform(1 / math.sqrt(self.in_channels)) if bias_init is None else bias_init
-            self.bias = Parameter(initializer(init, shape[:1], dtype), name="bias")
+            self.bias = cut_layers.parameter(initializer(init, shape[:1], dtype), "bias", 0, self._columns)
         self.activation = get_activation(activation) if isinstance(activation, str) else activation
         if self.activation is not None and not callable(self.activation):
             raise checks.wrong_type(owner, "activation", "a name or a Cell", activation)
@@ -71,18 +83,22 @@ class Dense(Cell):
     def construct(self, x: Any) -> Tensor:
         x = as_tensor(x, f"{type(self).__name__}: x")
         self._check(x)
-        y = self.matmul(ops.reshape(x, (-1, self.in_channels)), self.weight)
+        if self._columns > 1:
+            x = parts.shared(x, MODEL)
+        y = self.matmul(ops.reshape(x, (-1, self._own_in)), self.weight)
+        if self._rows > 1:
+            y = parts.summed(y, MODEL)
         if self.bias is not None:
             y = self.bias_add(y, self.bias)
         if self.activation is not None:
             y = self.activation(y)
-        return ops.reshape(y, (*x.shape[:-1], self.out_channels))
+        return ops.reshape(y, (*x.shape[:-1], self._own_out))
 
     def _check(self, x: Tensor) -> None:
-        if x.ndim == 0 or x.shape[-1] != self.in_channels:
+        if x.ndim == 0 or x.shape[-1] != self._own_in:
             has = f"the last axis of x has {x.shape[-1]} features" if x.ndim else "x has no axes"
             raise ShapeError(
-                f"{type(self).__name__}: {has}, the layer expects {self.in_channels}",
+                f"{type(self).__name__}: {has}, the layer expects {self._own_in}",
                 loc=user_loc(),
                 details=[f"x: {x.tensor_type}", f"weight: {checks.named(self.weight)}"],
                 help=f"make the layer nn.{type(self).__name__}({x.shape[-1]}, {self.out_channels}), or reshape x"

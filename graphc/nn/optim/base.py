@@ -19,7 +19,7 @@ from graphc.nn.optim.groups import Member, members
 from graphc.nn.optim.mindspore_base import MindSporeBase
 from graphc.nn.optim.places import EVERYWHERE, InRows, Place
 from graphc.nn.optim.rates import FixedRate, Rate, RateList, as_decay, as_rate, held
-from graphc.nn.optim.sharding import cuts
+from graphc.nn.optim.sharding import cuts, refuse_cut_layers
 from graphc.nn.rates.schedules import LearningRateSchedule
 from graphc.ops.functional import parts
 from graphc.ops.functional.rows import merged_rows
@@ -105,6 +105,8 @@ class Optimizer(MindSporeBase, Cell):
             self.decay_flags = tuple("beta" not in p.name and "gamma" not in p.name for p in self.parameters)
             self.weight_decay = decays[0]
         self.grad_centralization_flags = tuple(m.centralize for m in made)
+        if any(self.grad_centralization_flags):
+            refuse_cut_layers(self, "grad_centralization", [m.parameter for m in made if m.centralize])
         self.exec_weight_decay = any(isinstance(d, Cell) or d > 0 for d in decays)
 
     def _own(self, parameters: Any) -> None:
@@ -121,7 +123,7 @@ class Optimizer(MindSporeBase, Cell):
         for p, cut in zip(self.parameters, self.cuts, strict=True):
             array = np.full(p.shape if cut is None else cut.length, value)
             made.append(Parameter(Tensor(array, dtype or p.dtype), name=f"{prefix}.{p.name}", requires_grad=False))
-            made[-1].cut = cut
+            made[-1].cut = cut or p.cut
         self._own(made)
         return ParameterTuple(made)
 

@@ -9,6 +9,7 @@ from graphc import ops
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.optim.base import Optimizer
+from graphc.nn.optim.sharding import refuse_cut_layers
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 
@@ -47,6 +48,7 @@ class LARS(Optimizer):
         for name in ("parameters", "global_step", "learning_rate", "loss_scale", "weight_decay", "decay_flags",
                      "is_group", "is_group_lr", "dynamic_lr", "dynamic_weight_decay", "exec_weight_decay"):  # fmt: skip
             setattr(self, name, getattr(optimizer, name))
+        refuse_cut_layers(self, "the norm of a layer", self.parameters)
         self.lars_flags = tuple(bool(lars_filter(p)) for p in self.parameters)
         optimizer.decay_flags = (False,) * len(self.parameters)
         optimizer.exec_weight_decay = optimizer.dynamic_weight_decay = False

@@ -30,6 +30,10 @@ def cuts(optimizer: Any, parameters: Sequence[Parameter]) -> tuple[Cut | None, .
     setting is on in a mode that is not data-parallel, or for an optimizer whose updates need whole parameters.
     """
     settings = parallel_settings()
+    if settings.enable_parallel_optimizer:
+        refuse_cut_layers(optimizer, "enable_parallel_optimizer=True", parameters)
+    if not _is_by_element(type(optimizer)):
+        refuse_cut_layers(optimizer, "an update that needs whole parameters", parameters)
     whole: tuple[Cut | None, ...] = (None,) * len(parameters)
     if not settings.enable_parallel_optimizer:
         return whole
@@ -56,6 +60,18 @@ def cuts(optimizer: Any, parameters: Sequence[Parameter]) -> tuple[Cut | None, .
         else None
         for p in parameters
     )
+
+
+def refuse_cut_layers(owner: Any, what: str, parameters: Sequence[Parameter]) -> None:
+    """ArgumentValueError GC112 if one of them is a part of a layer that is cut over processes."""
+    for p in parameters:
+        if p.cut is not None:
+            raise ArgumentValueError(
+                f"{type(owner).__name__}: {what} is not available for {p.name!r}, of which each process holds a part",
+                code="GC112",
+                loc=user_loc(),
+                help="an optimizer that treats every element alike: SGD, Momentum, Adam, AdamWeightDecay, ...",
+            )
 
 
 def _is_by_element(kind: Any) -> bool:

@@ -14,9 +14,10 @@ import numpy as np
 from graphc import processes
 from graphc.errors import DTypeError
 from graphc.ir import NO_GRAD, REQUIRED, Sample, TensorType, op
-from graphc.ir.lowering import CallBuilder, Operand
+from graphc.ir.lowering import CallBuilder, Operand, Walk
 from graphc.ir.op import Attrs, Kernel, Operands, TypeRule, Types
 from graphc.ops.declared.collective import (
+    HALF,
     REQUEST,
     WORLD,
     check_collective,
@@ -27,6 +28,8 @@ from graphc.ops.declared.rules import Array, check_dtype, floats
 from graphc.processes import part_length
 
 _BEGUN = ("float32", "float64")
+#: What only moves, moves as halves, too.
+_GATHERED = (*_BEGUN, HALF)
 #: Puts operands into `pending`: (k, operands, pending, attributes).
 Lay = Callable[[CallBuilder, Operands, Operand, Attrs], None]
 
@@ -48,9 +51,27 @@ def _by_process(k: CallBuilder, xs: Operands, pending: Operand, attrs: Attrs) ->
     for x in xs:
         length = part_length(x.type.size, count)
         whole = x.type.size // length if length else 0
-        k.copy(x, pending, (whole, length), 0, (length, 1), at, (step, 1))
-        k.copy(x, pending, (x.type.size - whole * length,), whole * length, (1,), whole * step + at, (1,))
+        _put(k, x, pending, (whole, length), 0, (length, 1), at, (step, 1))
+        _put(k, x, pending, (x.type.size - whole * length,), whole * length, (1,), whole * step + at, (1,))
         at += length
+
+
+def _put(
+    k: CallBuilder,
+    x: Operand,
+    pending: Operand,
+    domain: tuple[int, ...],
+    begin: int,
+    strides: tuple[int, ...],
+    at: int,
+    steps: tuple[int, ...],
+) -> None:
+    """Copy, into another dtype where `pending` has one."""
+    if x.type.dtype == pending.type.dtype:
+        k.copy(x, pending, domain, begin, strides, at, steps)
+    else:
+        dtype = pending.type.dtype
+        k.loop(lambda e, a: e.cast(a, dtype), [Walk(x, begin, strides)], Walk(pending, at, steps), domain)
 
 
 def _at_own_place(k: CallBuilder, xs: Operands, pending: Operand, attrs: Attrs) -> None:
@@ -124,7 +145,7 @@ def _start(name: str, kind: str, elements: Callable[[Types, int], int], lay: Lay
         infer=_types(name, elements),
         ref=reference,
         grad=NO_GRAD,
-        lower=Kernel(lower, _BEGUN),
+        lower=Kernel(lower, _GATHERED if kind == "all_gather" else _BEGUN),
         effect=True,
         rush=-1,
         samples=lambda: [Sample((floats(3, 5), floats(7)), given), Sample((floats(2),), given)],
@@ -160,12 +181,85 @@ _start(
     " Runs as soon as the parts are there",
 )
 
+# ---- the same of halves, whose sum MPI has not
+
+
+def _exchanged(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    if not types or any(t.dtype != "float32" for t in types):
+        raise DTypeError(f"AllToAllStart: got {', '.join(map(str, types)) or 'nothing'}, expected float32 tensors")
+    count = attrs["size"]
+    held = TensorType(HALF, (count * sum(part_length(t.size, count) for t in types),))
+    check_collective("AllToAllStart", held, attrs)
+    return held, held, REQUEST
+
+
+def _exchange(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    sent, received, request = outputs
+    _by_process(k, inputs, sent, attrs)
+    if attrs["size"] == 1:
+        k.duplicate(sent, received)
+        k.fill(request, 0)
+        return
+    sizes = {"dtype": HALF, "count": sent.type.size, "received": received.type.size}
+    k.call("collective_start", (sent,), (received, request), **collective_call("all_to_all", attrs), **sizes)
+
+
+def _exchange_ref(*xs: Array, **attrs: Any) -> tuple[Array, Array, Array]:
+    sent = _laid_by_process(xs, attrs).astype(TensorType(HALF, ()).numpy)
+    received = collective_reference("all_to_all", lambda shape, size: shape)(sent, **attrs)
+    return sent, received, np.zeros(REQUEST.shape, np.int64)
+
+
+op(
+    "AllToAllStart",
+    "*xs",
+    attrs={"group": REQUIRED, "size": REQUIRED},
+    infer=_exchanged,
+    ref=_exchange_ref,
+    grad=NO_GRAD,
+    lower=Kernel(_exchange, ("float32", HALF)),
+    effect=True,
+    rush=-1,
+    samples=lambda: [Sample((floats(3, 5), floats(7)), {"group": WORLD, "size": 1})],
+    doc="begins to send each process its parts of tensors, rounded to bfloat16: what is sent, the place of everybody's parts for"
+    " this process, and MPI's request. Runs as soon as the tensors are there",
+)
+
+
+def _received(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    if types[0] != types[1] or types[0].dtype != HALF or types[2] != REQUEST:
+        raise DTypeError(f"AllToAllWait: got {', '.join(map(str, types))}, expected what AllToAllStart gives")
+    return (types[0],)
+
+
+def _receive(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    (_, sent, request), (out,) = inputs, outputs
+    if attrs["size"] > 1:
+        sizes = {"dtype": HALF, "count": sent.type.size, "received": out.type.size}
+        k.call("collective_wait", (request, sent), (out,), **sizes, in_place=True)
+
+
+op(
+    "AllToAllWait",
+    "received sent request",
+    attrs={"size": REQUIRED},
+    infer=_received,
+    ref=lambda received, sent, request, size: received,
+    grad=NO_GRAD,
+    lower=Kernel(_receive, (HALF,), in_place=True),
+    effect=True,
+    rush=1,
+    doc="everybody's parts for this process, which an AllToAllStart has begun to bring, in their place. Runs as late as it can",
+)
+
 # ---- wait
 
 
 def _wait(name: str, started: str, doc: str) -> None:
+    dtypes = _GATHERED if started == "AllGatherStart" else _BEGUN
+
     def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-        check_dtype(name, "pending", types[0], _BEGUN)
+        check_dtype(name, "pending", types[0], dtypes)
         if types[1] != REQUEST:
             raise DTypeError(f"{name}: request is {types[1]}, expected what {started} gives, {REQUEST}")
         return (types[0],)
@@ -182,7 +276,7 @@ def _wait(name: str, started: str, doc: str) -> None:
         infer=infer,
         ref=lambda pending, request, size: pending,
         grad=NO_GRAD,
-        lower=Kernel(lower, _BEGUN, in_place=True),
+        lower=Kernel(lower, dtypes, in_place=True),
         effect=True,
         rush=1,
         samples=lambda: [Sample((floats(6), np.zeros(REQUEST.shape, np.int64)), {"size": 1})],

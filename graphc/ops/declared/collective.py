@@ -14,18 +14,22 @@ import numpy as np
 from graphc import processes
 from graphc.errors import ArgumentValueError, DTypeError, LoweringError, ShapeError
 from graphc.ir import Builder, Gradient, NodeView, Sample, TensorType, Value, op
-from graphc.ir.lowering import CallBuilder
+from graphc.ir.lowering import CallBuilder, Operand, Walk
 from graphc.ir.op import Alias, Attrs, ByAttributes, Kernel, NoGrad, Operands, TypeRule, Types
 from graphc.ir.types import HALVES
 from graphc.ops.declared.batching import leading
 from graphc.ops.declared.rules import MOVED, Array, floats, integers
 from graphc.processes import WORLD as WORLD
+from graphc.processes import part_length
 
 REDUCTIONS = processes.REDUCTIONS
 
 #: What MPI adds up; halves go through float32.
 _REDUCED = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _MOVED = (*MOVED, *HALVES)
+#: What a float32 travels as where its `wire` says so.
+HALF = "bfloat16"
+_HALF = TensorType(HALF, ()).numpy
 #: MPI counts with an int of 32 bits.
 _MOST = (1 << 31) - 1
 
@@ -39,10 +43,17 @@ def check_collective(name: str, x: TensorType, attrs: Attrs) -> None:
     if x.nbytes * size > _MOST:
         raise ShapeError(f"{name}: {x} from {size} processes is more than MPI takes at once, 2 GiB")
     if "reduction" in attrs:
+        if attrs.get("whole") and attrs["reduction"] != "sum":
+            raise ArgumentValueError(f"{name}: whole is said of a sum, not of {attrs['reduction']!r}")
         if attrs["reduction"] not in REDUCTIONS:
             raise ArgumentValueError(f"{name}: op must be one of {', '.join(REDUCTIONS)}, got {attrs['reduction']!r}")
         if x.dtype == "bool":
             raise DTypeError(f"{name}: x is {x}, expected numbers")
+    if attrs.get("wire") is not None:
+        if attrs["wire"] != HALF or attrs.get("reduction", "sum") != "sum":
+            raise ArgumentValueError(f"{name}: wire must be None, or {HALF!r} for a sum, got {attrs['wire']!r}")
+        if x.dtype != "float32":
+            raise DTypeError(f"{name}: x is {x}, sums of float32 alone travel as {HALF}")
     if "root" in attrs and attrs["root"] not in range(size):
         raise ArgumentValueError(f"{name}: there is no rank {attrs['root']} in a group of {size}")
 
@@ -118,6 +129,64 @@ def collective_reference(kind: str, shape: Callable[[tuple[int, ...], int], tupl
     return ref
 
 
+# ---- sums that travel as halves
+
+
+def sum_of_halves(k: CallBuilder, x: Operand, part: Operand, attrs: Attrs) -> None:
+    """part = this process's part of the sum of x over the processes, of which each sends the others theirs, rounded to bfloat16.
+
+    They are added up in float32, in the order of ranks.
+    """
+    count, length = attrs["size"], part.type.size
+    sent, received, request = (k.temp(t) for t in (*[TensorType(HALF, (count * length,))] * 2, REQUEST))
+    if x.type.size < count * length:
+        k.fill(sent, 0)
+    k.loop(lambda e, a: e.cast(a, HALF), [Walk(x, 0, (1,))], Walk(sent, 0, (1,)), (x.type.size,))
+    sizes = {"dtype": HALF, "count": count * length, "received": count * length}
+    k.call("collective_start", (sent,), (received, request), **collective_call("all_to_all", attrs), **sizes)
+    k.call("collective_wait", (request, sent), (received,), **sizes, in_place=True)
+    rows, row = Walk(received, 0, (length, 1)), Walk(part, 0, (0, 1))
+    k.loop(lambda e, a: e.cast(a, "float32"), [rows], row, (count, length), combine="sum", axes=(0,))
+
+
+def sum_of_halves_reference(x: Array, attrs: Mapping[str, Any]) -> Array:
+    """The same of NumPy arrays, flat."""
+    count = attrs["size"]
+    sent = np.zeros(part_length(x.size, count) * count, _HALF)
+    sent[: x.size] = x.reshape(-1)
+    received = np.empty_like(sent)
+    processes.exchange(collective_call("all_to_all", attrs, alone=True), sent, received)
+    total: Array = received.reshape(count, -1).astype(np.float32).sum(0, dtype=np.float32)
+    return total
+
+
+def _all_reduce_halves(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    (x,), (out,), request = inputs, outputs, k.temp(REQUEST)
+    count, length = attrs["size"], part_length(x.type.size, attrs["size"])
+    part, own = (k.temp(TensorType(dtype, (length,))) for dtype in ("float32", HALF))
+    whole = k.temp(TensorType(HALF, (count * length,)))
+    sum_of_halves(k, x, part, attrs)
+    k.elementwise(lambda e, a: e.cast(a, HALF), (part,), own)
+    sizes = {"dtype": HALF, "count": length, "received": count * length}
+    k.call("collective_start", (own,), (whole, request), **collective_call("all_gather", attrs), **sizes)
+    k.call("collective_wait", (request, own), (whole,), **sizes, in_place=True)
+    k.loop(lambda e, a: e.cast(a, "float32"), [Walk(whole, 0, (1,))], Walk(out, 0, (1,)), (x.type.size,))
+
+
+def _all_reduce_ref(x: Array, **attrs: Any) -> Array:
+    if attrs["wire"] is None or attrs["size"] == 1:
+        return collective_reference("all_reduce", lambda shape, size: shape)(x, **attrs)
+    own = sum_of_halves_reference(x, attrs).astype(_HALF)
+    whole = np.empty(own.size * attrs["size"], own.dtype)
+    processes.exchange(collective_call("all_gather", attrs, alone=True), own, whole)
+    return whole[: x.size].reshape(x.shape).astype(x.dtype)
+
+
+def _all_reduce_lowering() -> ByAttributes:
+    usual, halves = _lowering("all_reduce", _REDUCED), Kernel(_all_reduce_halves, ("float32",))
+    return ByAttributes(lambda a: halves if a["wire"] is not None and a["size"] > 1 else usual.choose(a), usual.usual)
+
+
 def _lowering(kind: str, dtypes: tuple[str, ...]) -> ByAttributes:
     def calls(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
         (x,), (out,), request = inputs, outputs, k.temp(REQUEST)
@@ -136,6 +205,8 @@ REQUEST = TensorType("int64", (1,))
 
 
 def _reduced_grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
+    if n.whole:
+        return [dy]
     total = g.AllReduce(dy, reduction="sum", group=n.group, size=n.size)
     if n.reduction == "sum":
         return [total]
@@ -181,6 +252,8 @@ def _collective(
     attrs: Mapping[str, Any] | None = None,
     shape: Callable[[tuple[int, ...], int], tuple[int, ...]] = lambda shape, size: shape,
     mapped: bool = False,
+    ref: Callable[..., Array] | None = None,
+    lower: ByAttributes | None = None,
 ) -> None:
     reduces = attrs is not None and "reduction" in attrs
     op(
@@ -188,9 +261,9 @@ def _collective(
         "x",
         attrs={**(attrs or {}), "group": WORLD, "size": 1},
         infer=infer,
-        ref=collective_reference(kind, shape),
+        ref=ref or collective_reference(kind, shape),
         grad=grad,
-        lower=_lowering(kind, _REDUCED if reduces else _MOVED),
+        lower=lower or _lowering(kind, _REDUCED if reduces else _MOVED),
         batch=leading if mapped else None,
         effect=True,
         samples=lambda: [Sample((floats(3, 5),), grad=(0,)), Sample((integers(4),))],
@@ -204,9 +277,25 @@ _collective(
     _same("AllReduce"),
     _reduced_grad,
     "x reduced over the processes of a group. Every process must reach its collectives in the same order: order edges keep"
-    " that of the program. With one process the result is x, without a copy",
-    attrs={"reduction": "sum"},
+    " that of the program. With one process the result is x, without a copy. A sum whose `wire` is bfloat16 travels rounded, is"
+    " added up in float32, and is rounded once more. `whole`: what comes of the sum is the same in all processes of the group,"
+    " and counts once: its gradient is that of x",
+    attrs={"reduction": "sum", "wire": None, "whole": False},
     mapped=True,
+    ref=_all_reduce_ref,
+    lower=_all_reduce_lowering(),
+)
+op(
+    "Shared",
+    "x",
+    attrs={"group": WORLD, "size": 1},
+    infer=_same("Shared"),
+    ref=lambda x, **attrs: x,
+    grad=lambda g, n, dy: [g.AllReduce(dy, reduction="sum", whole=True, group=n.group, size=n.size)],
+    lower=Alias(),
+    samples=lambda: [Sample((floats(3, 5),), grad=(0,))],
+    doc="x, which all processes of a group have, as an operand of what each computes a part of: its gradient is the sum of all"
+    " of theirs",
 )
 _collective(
     "AllGather",

@@ -14,7 +14,14 @@ from graphc.ir import NO_GRAD, REQUIRED, Sample, TensorType, op
 from graphc.ir.lowering import CallBuilder, Operand
 from graphc.ir.op import Alias, Attrs, ByAttributes, Kernel, KernelRule, Operands, Types
 from graphc.ir.types import HALVES
-from graphc.ops.declared.collective import REQUEST, WORLD, check_collective, collective_call
+from graphc.ops.declared.collective import (
+    REQUEST,
+    WORLD,
+    check_collective,
+    collective_call,
+    sum_of_halves,
+    sum_of_halves_reference,
+)
 from graphc.ops.declared.rules import MOVED, Array, floats, integers
 from graphc.processes import Cut, part_length
 
@@ -77,6 +84,9 @@ def _padded(k: CallBuilder, x: Operand, size: int) -> Operand:
 
 
 def _sum(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    if attrs["wire"] is not None:
+        sum_of_halves(k, inputs[0], outputs[0], attrs)
+        return
     (out,), request, length = outputs, k.temp(REQUEST), outputs[0].type.size
     x = _padded(k, inputs[0], length * attrs["size"])
     sizes = {"dtype": x.type.dtype, "count": x.type.size, "received": length}
@@ -85,6 +95,8 @@ def _sum(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> N
 
 
 def _sum_ref(x: Array, **attrs: Any) -> Array:
+    if attrs["wire"] is not None and attrs["size"] > 1:
+        return sum_of_halves_reference(x, attrs).astype(x.dtype)
     if attrs["size"] > 1:
         total = np.empty(x.size, x.dtype)
         processes.exchange(collective_call("all_reduce", attrs, alone=True), np.ascontiguousarray(x).reshape(-1), total)
@@ -95,14 +107,15 @@ def _sum_ref(x: Array, **attrs: Any) -> Array:
 op(
     "SumPart",
     "x",
-    attrs={"group": WORLD, "size": 1},
+    attrs={"group": WORLD, "size": 1, "wire": None},
     infer=_part("SumPart"),
     ref=_sum_ref,
     grad=NO_GRAD,
     lower=_by_size(_sum, _SUMMED),
     effect=True,
     samples=lambda: [Sample((floats(3, 5),)), Sample((floats(),))],
-    doc="this process's part of the sum of x over the processes of a group: TakePart(AllReduce(x)) for half the traffic",
+    doc="this process's part of the sum of x over the processes of a group: TakePart(AllReduce(x)) for half the"
+    " traffic. With a `wire` bfloat16 what travels is rounded, and added up in float32",
 )
 
 # ---- JoinParts

@@ -141,7 +141,8 @@ def barrier(group: str | None = None) -> None:
         raise TraceError("barrier has no place in a compiled step: its collectives wait for each other", loc=user_loc())
     found = processes.group(WORLD if group is None else group)
     if found.size > 1:
-        found.communicator.Barrier()
+        with processes.waiting():
+            found.communicator.Barrier()
 
 
 class ReduceOp:

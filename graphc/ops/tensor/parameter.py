@@ -15,7 +15,7 @@ from graphc.ir.types import TensorType
 from graphc.ops.tensor.arrays import aligned
 from graphc.ops.tensor.param_info import ParameterExtras, ParamInfo, only_here
 from graphc.ops.tensor.tensor import Array, Tensor, to_array
-from graphc.processes import Cut
+from graphc.processes import AxisCut, Cut
 
 _numbers = itertools.count()
 
@@ -37,7 +37,7 @@ class Parameter(ParameterExtras, Tensor):
     #: Where its gradients are added up in automatic parallel modes, see `graphc.ops.functional.collective.accumulate`.
     accumulator: Parameter | None = None
     #: Where it is this process's part of a tensor: how that is cut. `shape` and `asnumpy` are those of the part.
-    cut: Cut | None = None
+    cut: Cut | AxisCut | None = None
 
     def __init__(
         self,

@@ -25,6 +25,14 @@ class Callback:
 
     #: Whether it is called in the evaluations of `Model.fit`, too.
     in_fit_eval = True
+    #: Whether it may ask for the end of a training behind any step.
+    asks_in_steps = False
+
+    def joint_work(self, network: Any) -> str | None:
+        """What it does together with the other processes of a data-parallel training, in a line, which must be the same in all;
+        None if it does nothing of the kind. network: the training cell.
+        """
+        return None
 
     def __enter__(self) -> Callback:
         return self

@@ -6,21 +6,23 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from graphc.arguments import no_effect, only
 from graphc.checkpoint import load_checkpoint, load_param_into_net, save_checkpoint
-from graphc.checkpoint.saving import holds_parts
+from graphc.checkpoint.saving import alone, holds_parts
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.files import make_directory
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.seed import get_rng_state
 from graphc.ops.tensor.tensor import Tensor
-from graphc.processes import gather
+from graphc.processes import gather, rank
 from graphc.train.callbacks.base import Callback
 from graphc.train.callbacks.monitors import step_in_epoch
+from graphc.train.together import found_by_all, several
 
 _logger = logging.getLogger("graphc")
 _FORMATS = ("ckpt", "safetensors")
@@ -192,6 +194,13 @@ class ModelCheckpoint(Callback):
         """The path of the last file, "" before the first."""
         return self._latest
 
+    def joint_work(self, network: Any) -> str | None:
+        """Saving what all hold parts of."""
+        if not holds_parts(self._config.saved_network or network):
+            return None
+        config = self._config
+        return f"ModelCheckpoint: steps={config.save_checkpoint_steps}, seconds={config.save_checkpoint_seconds}"
+
     def begin(self, run_context: Any) -> None:
         """Count from the start of this training."""
         self._last_step, self._last_time = 0, time.time()
@@ -207,7 +216,7 @@ class ModelCheckpoint(Callback):
                 config.save_checkpoint_seconds or 0
             )
             if holds_parts(config.saved_network or params.train_network):
-                due = gather(due)[0]  # All save, or none: by the first one's clock.
+                due = gather("time to save", due)[0]  # All save, or none: by the first one's clock.
         if due:
             self._save(params)
 
@@ -234,7 +243,9 @@ class ModelCheckpoint(Callback):
             self._append[_DATA] = _where(params.dataset_state())
         if _RANDOM in self._append:
             self._append[_RANDOM] = get_rng_state()
-        self._config.write(params.train_network, path, self._append)
+        # A training that is broken off has, in other processes, perhaps not been.
+        with alone() if mark else nullcontext():
+            self._config.write(params.train_network, path, self._append)
         self._latest = params.latest_ckpt_file = str(path)
         self._last_step = params.last_save_ckpt_step = params.cur_step_num
         self._last_time = time.time()
@@ -263,7 +274,7 @@ class ModelCheckpoint(Callback):
             gone = before[: max(0, len(before) + 1 - most)]
         else:
             gone = [each for each in before if now - each[1] < 60 * (minutes or 0)][1:]
-        for each in gone:
+        for each in gone if not several() or rank() == 0 else ():
             try:
                 each[0].unlink(missing_ok=True)
             except OSError as error:
@@ -296,8 +307,8 @@ def _free_prefix(directory: Path, prefix: str) -> str:
 
 
 def restore(file: Path, network: Cell) -> None:
-    """Load a network's state from a file, if there is one, and say so in the log."""
-    if file.is_file():
+    """Load a network's state from a file, if there is one, and say so in the log. DisagreementError: see `found_by_all`."""
+    if found_by_all(file, network):
         load_param_into_net(network, load_checkpoint(file))
         _logger.warning("the training goes on from %s", file)
 
@@ -321,6 +332,10 @@ class BackupAndRestore(Callback):
         self.delete_checkpoint = checks.boolean(owner, "delete_checkpoint", delete_checkpoint)
         self.backup_file = make_directory(Path(backup_dir)) / "backup.ckpt"
 
+    def joint_work(self, network: Any) -> str | None:
+        """Saving what all hold parts of, and loading it."""
+        return f"BackupAndRestore: save_freq={self.save_freq}" if holds_parts(network) else None
+
     def on_train_begin(self, run_context: Any) -> None:
         """Go back to the state of the file."""
         restore(self.backup_file, run_context.original_args().train_network)
@@ -333,5 +348,5 @@ class BackupAndRestore(Callback):
 
     def on_train_end(self, run_context: Any) -> None:
         """The file has done its duty."""
-        if self.delete_checkpoint and run_context.error is None:
+        if self.delete_checkpoint and run_context.error is None and (not several() or rank() == 0):
             self.backup_file.unlink(missing_ok=True)

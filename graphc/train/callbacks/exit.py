@@ -13,11 +13,14 @@ from typing import Any
 
 from graphc.arguments import no_effect
 from graphc.checkpoint import save_checkpoint
+from graphc.checkpoint.saving import holds_parts
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.files import make_directory
 from graphc.nn import checks
+from graphc.processes import anybody
 from graphc.train.callbacks.base import Callback
 from graphc.train.callbacks.checkpoint import restore
+from graphc.train.together import several
 
 _logger = logging.getLogger("graphc")
 #: The key of the JSON file that asks for the end.
@@ -29,11 +32,13 @@ class OnRequestExit(Callback):
 
     Asked by the signal sig, or by `{"GracefulExit": 1}` in the JSON file config_file. save_ckpt: the state is then saved as
     DIRECTORY/rank_0/FILE_NAME_train.ckpt (_eval for an evaluation), and a later run starts from that file where it is there.
-    save_mindir has no effect, which is said when it would have had one. Signals reach the main thread only: a run in another
-    one raises ArgumentValueError. Raises ArgumentTypeError or ArgumentValueError for other arguments.
+    save_mindir has no effect, which is said when it would have had one. Of the processes of a data-parallel training, all of
+    which have it, any may be asked to end, and all do. Signals reach the main thread only: a run in another one raises
+    ArgumentValueError. Raises ArgumentTypeError or ArgumentValueError for other arguments.
     """
 
     in_fit_eval = False
+    asks_in_steps = True
 
     def __init__(
         self,
@@ -64,6 +69,10 @@ class OnRequestExit(Callback):
         self._directory, self._name = Path(directory or os.curdir) / "rank_0", file_name
         self.exit = False
         self._before: Any = None
+
+    def joint_work(self, network: Any) -> str | None:
+        """Ending, and saving what all hold."""
+        return f"OnRequestExit: save_ckpt={self.save_ckpt}"
 
     def _file(self, kind: str) -> Path:
         return self._directory / f"{self._name}_{kind}.ckpt"
@@ -96,6 +105,8 @@ class OnRequestExit(Callback):
 
     def on_train_end(self, run_context: Any) -> None:
         """Save the state, if the end was wished."""
+        if run_context.error is None and several():
+            self.exit = anybody("wish to end", self.exit)
         self._save("train", run_context.original_args().train_network, run_context)
 
     def on_eval_begin(self, run_context: Any) -> None:
@@ -113,7 +124,10 @@ class OnRequestExit(Callback):
 
     def on_eval_end(self, run_context: Any) -> None:
         """Save the state, if the end was wished."""
-        self._save("eval", run_context.original_args().eval_network, run_context)
+        network = run_context.original_args().eval_network
+        if run_context.error is None and holds_parts(network):
+            self.exit = anybody("wish to end", self.exit)
+        self._save("eval", network, run_context)
 
     def _wished(self) -> bool:
         if not self.exit and self.config_file is not None and self.config_file.is_file():

@@ -11,8 +11,10 @@ from graphc.errors import ArgumentValueError, user_loc
 from graphc.nn import checks
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
+from graphc.processes import gather
 from graphc.train.callbacks.base import Callback
 from graphc.train.outputs import mean_loss
+from graphc.train.together import several
 
 _logger = logging.getLogger("graphc")
 #: What is better when it is smaller.
@@ -49,6 +51,10 @@ class _Watch(Callback):
         self.wait = 0
         self.best = np.inf if self._falls else -np.inf
 
+    def joint_work(self, network: Any) -> str | None:
+        """What comes of the number."""
+        return f"{type(self).__name__}: monitor={self.monitor!r}"
+
     def on_train_begin(self, run_context: Any) -> None:
         """Forget an earlier training."""
         self._restart()
@@ -58,7 +64,9 @@ class _Watch(Callback):
         return value < best - self.min_delta if self._falls else value > best + self.min_delta
 
     def _value(self, params: Any) -> float | None:
-        """The monitored number; None, and a warning in the log, where there is none. ArgumentValueError for an array."""
+        """The monitored number, its mean over the processes of a data-parallel training; None, and a warning in the log, where
+        there is none. ArgumentValueError for an array.
+        """
         results = params.get("eval_results", {})
         found = mean_loss(params.get("net_outputs")) if self.monitor == "loss" else results.get(self.monitor)
         if found is None:
@@ -74,7 +82,7 @@ class _Watch(Callback):
                 f"{type(self).__name__}: {self.monitor!r} is an array of shape {np.shape(found)}, a number is needed",
                 loc=user_loc(),
             )
-        return float(found)
+        return float(np.mean(gather(self.monitor, float(found)))) if several() else float(found)
 
 
 class EarlyStopping(_Watch):
