@@ -153,8 +153,10 @@ class _Recomputation:
     def _recipe(self, value: Value, reader: Group) -> _Recipe | None:
         """How a group can compute what it reads, by nodes of the group that does; None if it cannot, or should not."""
         node, home = self.graph.node(value.node), self.home.get(value.node)
+        if home is None or self.keep(value) or not self._is_cheap(node):
+            return None
         others = self._readers(value)
-        if home is None or reader not in others or self.keep(value) or not self._is_cheap(node):
+        if reader not in others:
             return None
         size = self.graph.type(value).size
         recipe = _Recipe(gain=size + (size + self._freed(value, home)) / len(others))
@@ -188,12 +190,12 @@ class _Recomputation:
 
     def _readers(self, value: Value) -> list[Group]:
         """The groups that read a value from memory; none if anything else does."""
-        found: list[Group] = []
+        found: dict[Group, None] = {}  # A scale may have a reader for each parameter.
         for user in self.users.get(value, ()):
             if user not in self.groups:
                 return []
-            found += [g for g in self.groups[user] if value.node not in g.members and g not in found]
-        return found
+            found.update((g, None) for g in self.groups[user] if value.node not in g.members)
+        return list(found)
 
     def _is_stored(self, value: Value) -> bool:
         if self.keep(value):
