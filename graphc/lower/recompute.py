@@ -169,8 +169,10 @@ class _Recomputation:
     def _priced(self, value: Value, reader: Group, touch: int) -> _Recipe | None:
         """The same, if it costs no more than so much for each element that need not be moved."""
         node, home = self.graph.node(value.node), self.home.get(value.node)
+        if home is None or self.keep(value) or not self._is_cheap(node, touch):
+            return None
         others = self._readers(value)
-        if home is None or reader not in others or self.keep(value) or not self._is_cheap(node, touch):
+        if reader not in others:
             return None
         size, moved = self.graph.type(value).size, self._size(value)
         recipe = _Recipe(gain=moved + (moved + self._freed(value, home)) / len(others))
@@ -207,12 +209,12 @@ class _Recomputation:
 
     def _readers(self, value: Value) -> list[Group]:
         """The groups that read a value from memory; none if anything else does."""
-        found: list[Group] = []
+        found: dict[Group, None] = {}  # A scale may have a reader for each parameter.
         for user in self.users.get(value, ()):
             if user not in self.groups:
                 return []
-            found += [g for g in self.groups[user] if value.node not in g.members and g not in found]
-        return found
+            found.update((g, None) for g in self.groups[user] if value.node not in g.members)
+        return list(found)
 
     def _is_stored(self, value: Value) -> bool:
         if self.keep(value):

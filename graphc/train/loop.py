@@ -26,7 +26,8 @@ _logger = logging.getLogger("graphc")
 class Training:
     """One training of a network: what it runs on, and what happens at its stages.
 
-    evaluate: called at the end of the epochs of which `evaluates` is true. pairs: the batches must be pairs, for the network
+    evaluate: called at the end of the epochs of which `evaluates` is true. resume: called before a step or a sink, to put the
+    network into training mode again if it was evaluated. pairs: the batches must be pairs, for the network
     and for the loss. update_scale: gets whether a step overflowed, where somebody on the host counts that; else None.
     said: what has been said and is not said again. stopping: whether to end before the time.
     """
@@ -41,6 +42,7 @@ class Training:
     pairs: bool
     evaluates: Callable[[int], bool]
     evaluate: Callable[[], None]
+    resume: Callable[[], None]
     update_scale: Callable[[bool], None] | None
     said: set[str]
     stopping: Stopping
@@ -63,7 +65,6 @@ class Training:
                     self._one_sink(sink, sink_size or 0)
                 if self.evaluates(epoch + 1):
                     self.evaluate()
-                    self.network.set_train(True)
                 self.callbacks.call("on_train_epoch_end", self.context)
                 params.pop("metrics", None)
                 params.pop("eval_results", None)
@@ -87,6 +88,7 @@ class Training:
             params["cur_step_num"] += 1
             params["train_dataset_element"] = batch
             call("on_train_step_begin", context)
+            self.resume()
             params["net_outputs"] = outputs = network(*batch)
             if self.update_scale is not None:
                 self.update_scale(bool(overflow_of(outputs)))
@@ -101,6 +103,7 @@ class Training:
         params = self.params
         params.cur_step_num += steps
         self.callbacks.call("on_train_step_begin", self.context)
+        self.resume()
         sunk = sink.run(steps)
         params.net_outputs, params.train_dataset_element = sunk.outputs, sunk.inputs
         params.sink_losses, params.sink_overflows, params.sink_scales = sunk.losses, sunk.overflows, sunk.scales

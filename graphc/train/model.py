@@ -62,6 +62,8 @@ class Model:
         self._train_network = self._build_train_network(amp_level, kwargs)
         self._metric_fns = get_metrics(metrics) or {}
         self._said: set[str] = set()
+        #: Whether an evaluation or a prediction has put the network into its mode.
+        self._left_training = False
         self._eval_network, self._eval_indexes = self._build_eval_network(eval_network, eval_indexes, amp_level)
 
     def _build_train_network(self, amp_level: str, options: dict[str, Any]) -> Cell:
@@ -238,10 +240,17 @@ class Model:
                 pairs=self._loss_fn is not None,
                 evaluates=evaluates,
                 evaluate=lambda: self._eval_in_fit(valid, params),
+                resume=self._resume,
                 said=self._said,
                 stopping=Stopping(params.list_callback),
                 update_scale=manager.update_loss_scale if manager is not None and drops else None,
             ).run(sink)
+
+    def _resume(self) -> None:
+        """Put the network into training mode again if an evaluation or a prediction, a callback's perhaps, took it out."""
+        if self._left_training:
+            self._train_network.set_train(True)
+            self._left_training = False
 
     def _eval_in_fit(self, dataset: Any, params: CallbackParams) -> None:
         """An evaluation within a training: what it changes of the parameters of the run is put back."""
@@ -293,6 +302,7 @@ class Model:
         self, dataset: Any, params: CallbackParams, callbacks: list[Callback], loss_of: list[int] | None
     ) -> dict[str, Any]:
         assert self._eval_network is not None
+        self._left_training = True
         for metric in self._metric_fns.values():
             metric.clear()
         in_fit = loss_of is not None
@@ -340,6 +350,7 @@ class Model:
         only("Model.predict", "config", config, None)
         for item in predict_data:
             _check_predicted(item)
+        self._left_training = True
         self._network.set_train(False)
         return self._network(*predict_data)
 

@@ -143,6 +143,8 @@ def test_wrong_arguments_of_functions_outside_a_cell():
         (lambda: ops.MatMul()(x, x), "inner dimensions differ", ValueError),
         (lambda: x.reshape(7), "shape (7,) needs 7", ValueError),
         (lambda: ops.pad(x, (1,)), "pairs (before, after)", ValueError),
+        (lambda: ops.pad(x), "expected one of padding and paddings", TypeError),
+        (lambda: ops.pad(x, (1, 1), paddings=((0, 0), (1, 1))), "expected one of padding and paddings", TypeError),
         (lambda: ops.linspace(0, 1, -5), "steps must be at least 0, got -5", ValueError),
         (lambda: ops.logspace(0, 1, -5), "steps must be at least 0, got -5", ValueError),
         (lambda: ops.linspace(0, 1, 2.5), "steps must be an int, got float", TypeError),

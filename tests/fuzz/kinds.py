@@ -278,7 +278,7 @@ kind(
     lambda x, shape: ops.broadcast_to(x, shape),
     lambda x, shape: np.broadcast_to(x, shape),
 )
-kind("pad", 1, _pad, lambda x, ends: ops.pad(x, ends), lambda x, ends: np.pad(x, ends))
+kind("pad", 1, _pad, lambda x, ends: ops.pad(x, paddings=ends), lambda x, ends: np.pad(x, ends))
 kind("concat", 2, _along, lambda x, y, axis: ops.concat((x, y), axis), lambda x, y, axis: np.concatenate((x, y), axis))
 kind(
     "flip",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from graphc.nn.initializer import distributions as init
 from graphc.nn.initializer import structured
 from graphc.nn.initializer.draws import philox
 from graphc.nn.initializer.make import initializer
+from graphc.nn.initializer.quantiles import normal_quantile
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "ms_initializers.json").read_text())["cases"]
 
@@ -127,6 +129,15 @@ def test_bounds_and_moments() -> None:
     x = initializer(init.TruncatedNormal(sigma=1.0, a=-0.5, b=1.0), (100, 100)).asnumpy()
     assert x.min() >= -0.5
     assert x.max() <= 1.0
+
+
+def test_quantiles_are_those_of_one_number_at_a_time() -> None:
+    rng = np.random.default_rng(0)
+    tails = 10.0 ** -rng.uniform(0, 300, 1000)
+    p = np.concatenate([rng.random(20000), tails, np.minimum(1 - tails, 1 - 2.0**-53), [0.075, 0.5, 0.925, 2.0**-1022]])
+    one = NormalDist()
+    np.testing.assert_allclose(normal_quantile(p), [one.inv_cdf(x) for x in p], rtol=1e-15, atol=0)
+    assert normal_quantile(p[:12].reshape(3, 4)).shape == (3, 4)
 
 
 @pytest.mark.parametrize(

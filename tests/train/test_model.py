@@ -163,6 +163,22 @@ def test_modes_in_fit(sink):
     assert modes == [("train", True), ("eval", False)] * 2
 
 
+@pytest.mark.parametrize("sink", [False, True])
+@pytest.mark.parametrize("hook", ["on_train_step_end", "on_train_epoch_end"])
+@pytest.mark.parametrize("look", [lambda m: m.eval(samples(rows=4)), lambda m: m.predict(Tensor(noise(1, 4, 4)))])
+def test_a_callback_that_evaluates_leaves_training_as_it_was(sink, hook, look):
+    """Every step runs in training mode, as if nobody had looked."""
+    plain, looked_at = make(metrics={"acc"}), make(metrics={"acc"})
+    plain.train(3, samples(rows=8), dataset_sink_mode=sink)
+    modes = []
+    note = train.LambdaCallback(on_train_step_end=lambda c: modes.append(looked_at.predict_network.fc1.training))
+    after = train.LambdaCallback(**{hook: lambda c: look(looked_at)})
+    looked_at.train(3, samples(rows=8), callbacks=[note, after], dataset_sink_mode=sink)
+    assert len(modes) == (3 if sink else 6)
+    assert all(modes)
+    assert same(weights(looked_at), weights(plain))
+
+
 def test_evaluation_is_by_definition():
     model = make(metrics={"acc", "loss"})
     net, x, y = model.predict_network, *samples().columns

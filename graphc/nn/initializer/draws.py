@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from graphc.errors import ArgumentValueError
+from graphc.nn.initializer.quantiles import normal_quantile
 from graphc.ops.tensor.tensor import Array
 
 Shape = tuple[int, ...]
@@ -79,13 +80,10 @@ def truncated_normal(shape: Shape, low: float, high: float, mean: float, sigma: 
         raise ArgumentValueError(
             f"TruncatedNormal: the interval [{low}, {high}] holds no numbers of mean {mean}, sigma {sigma}"
         )
-    from statistics import NormalDist  # Brings fractions and decimals along.
-
-    inverse = np.frompyfunc(NormalDist().inv_cdf, 1, 1)
 
     def transform(u: Array) -> Array:
         # The clip only keeps the inverse finite where the interval reaches into the far tails.
         inside = np.clip(u / 2.0**32 * (q - p) + p, 2.0**-1022, 1 - 2.0**-53)
-        return np.asarray(inverse(inside), np.float64) * (root / math.sqrt(2)) * s + m
+        return normal_quantile(inside) * (root / math.sqrt(2)) * s + m
 
     return _draw(shape, transform)

@@ -24,12 +24,17 @@ def bordered(x: Tensor, paddings: Sequence[Sequence[int]], value: Number = 0.0) 
     return call("Pad", x, paddings=tuple((int(a), int(b)) for a, b in paddings), value=value)
 
 
-def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None) -> Tensor:
+def pad(
+    input_x: Tensor, padding: Any = None, mode: str = "constant", value: Any = None, *, paddings: Any = None
+) -> Tensor:
     """x with a border: `padding` is (before, after) of the last axis, then of the one before it, and so on.
 
     mode: "constant" (`value`, 0 by default), "reflect" or "replicate" (the last elements again). Pairs, one per axis from
-    the first, are taken too.
+    the first, are taken too, and by MindSpore 1's name `paddings`.
     """
+    if (padding is None) == (paddings is None):
+        raise ArgumentTypeError("pad: expected one of padding and paddings", loc=user_loc())
+    padding = paddings if padding is None else padding
     if isinstance(padding, Tensor):
         padding = padding.asnumpy().tolist()
     if padding and isinstance(padding[0], (tuple, list)):
