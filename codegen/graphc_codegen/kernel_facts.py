@@ -96,6 +96,12 @@ def _winograd_work(p: Params) -> Work:
     return Work(_conv_work(p).products / 4, pixels)
 
 
+def _attention_work(p: Params, products: int) -> Work:
+    """Of that many products of scores with rows; of causal scores half count."""
+    seen = min(p["s"], p["s"] / 2 + p["ahead"]) if p["ahead"] >= 0 else p["s"]
+    return Work(math.prod(p["axes"]) * p["l"] * seen * products * (p["d"] + p["e"]) / 2)
+
+
 def _columns(p: Params) -> int:
     return int(p["cols"])
 
@@ -122,6 +128,8 @@ KERNEL_FACTS = {
     "softmax_grad": KernelFacts(_rows_result, terms=_columns),
     "log_softmax_grad": KernelFacts(_rows_result, terms=_columns),
     "softmax_cross_entropy": KernelFacts(outputs=2, terms=_columns),
+    "attention": KernelFacts(outputs=3, work=lambda p: _attention_work(p, 2)),
+    "attention_grad": KernelFacts(outputs=3, work=lambda p: _attention_work(p, 5)),
     "argmax": KernelFacts(),
     "float_status": KernelFacts(exchanges=True),
     "gather": KernelFacts(),
