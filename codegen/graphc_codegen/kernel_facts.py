@@ -38,6 +38,7 @@ class KernelFacts:
     terms       from its params how many terms its longest sum of float32 may have, if it takes a `block`: the number of terms
                 that an accumulator takes at most before it is brought into one of float64
     float64     whether its result is float64 then: it holds sums that are added to
+    parts       whether its results may be parts of one buffer that have no element in common, as params say
     """
 
     result: Callable[[Params], tuple[int, ...] | None] = _takes_no_epilogue
@@ -50,6 +51,7 @@ class KernelFacts:
     work: Callable[[Params], Work] | None = None
     terms: Callable[[Params], int] | None = None
     float64: bool = False
+    parts: bool = False
 
 
 def _gemm_result(p: Params) -> tuple[int, ...] | None:
@@ -129,7 +131,7 @@ KERNEL_FACTS = {
     "log_softmax_grad": KernelFacts(_rows_result, terms=_columns),
     "softmax_cross_entropy": KernelFacts(outputs=2, terms=_columns),
     "attention": KernelFacts(outputs=3, work=lambda p: _attention_work(p, 2)),
-    "attention_grad": KernelFacts(outputs=3, work=lambda p: _attention_work(p, 5)),
+    "attention_grad": KernelFacts(outputs=3, work=lambda p: _attention_work(p, 5), parts=True),
     "argmax": KernelFacts(),
     "float_status": KernelFacts(exchanges=True),
     "gather": KernelFacts(),

@@ -16,8 +16,11 @@ from graphc.passes.tools import in_subgraphs
 
 #: What a mask holds, at the most, where nothing is to be seen: added to a score it leaves nothing of it.
 _HIDDEN = -1e9
-#: The fewest keys, and queries, for which one op is quicker than products of whole matrices; the widest heads that it is for.
-_KEYS, _QUERIES, _WIDE = 512, 32, 256
+#: The fewest keys for which one op is quicker than products of whole matrices; where nobody sees what is ahead, and for narrow
+#: heads, these are quicker for longer.
+_KEYS, _KEYS_IF_LESS = 64, 512
+#: The width that is not narrow, the widest heads that there is one op for, and the fewest queries.
+_NARROW, _WIDE, _QUERIES = 64, 256, 32
 #: The most elements of a mask that is computed to see what it hides.
 _KNOWN = 1 << 26
 
@@ -99,11 +102,12 @@ class _Finder:
         if scores is None or last.inputs[1] == shares.outputs[0]:
             return None
         q, v = scores.product.inputs[0], last.inputs[1]
-        if max(self.graph.type(q).shape[-2:][not scores.product.attrs["transpose_a"]], last.type.shape[-1]) > _WIDE:
-            return None
-        if 0 in (*self.graph.type(q).shape[-2:], last.type.shape[-1]):
+        widths = self.graph.type(q).shape[-2 if scores.product.attrs["transpose_a"] else -1], last.type.shape[-1]
+        if max(widths) > _WIDE or 0 in widths:
             return None
         ahead, masks = self._ahead(scores.masks, type.shape)
+        if type.shape[-1] < _KEYS_IF_LESS and (ahead >= 0 or min(widths) < _NARROW):
+            return None
         return _Found(last, replace(scores, masks=masks), v, ahead, keep, key)
 
     # ---- what follows the softmax
@@ -176,8 +180,8 @@ class _Finder:
 
     def _chosen(self, node: Node) -> _Scores | None:
         """Scores, or a number where a condition hides them."""
-        condition, *ways = node.inputs
-        for hides, hidden, seen in ((True, *ways), (False, *reversed(ways))):
+        condition, one, other = node.inputs
+        for hides, hidden, seen in ((True, one, other), (False, other, one)):
             number = self._number(hidden)
             if number is not None and number <= _HIDDEN:
                 found = self._scores(seen, node)
@@ -189,6 +193,8 @@ class _Finder:
     def _number(self, value: Value) -> float | None:
         """The number that a value holds everywhere, if that is known."""
         node = self.graph.node(value.node)
+        if node.op.name == "BroadcastTo":
+            return self._number(node.inputs[0])
         if node.op.name == "Fill":
             return float(node.attrs["value"])
         if node.op.name != "Constant" or node.type.size != 1 or node.attrs["value"].array is None:
@@ -203,7 +209,12 @@ class _Finder:
             return found
         if isinstance(node.lower, Structural) or node.op.ref is None or node.op.effect or node.after:
             return None
-        if len(node.types) > 1 or node.type.size > _KNOWN or node.graphs() or (not node.inputs and node.op.name != "Fill"):
+        if (
+            len(node.types) > 1
+            or node.type.size > _KNOWN
+            or node.graphs()
+            or (not node.inputs and node.op.name != "Fill")
+        ):
             return None
         operands = []
         for v in node.inputs:
@@ -236,14 +247,14 @@ def _mask_array(mask: _Mask, known: Array) -> Array:
     return np.asarray(known * np.float32(mask.factor))
 
 
-def _triangle(mask: Array, shape: tuple[int, ...]) -> tuple[int, bool]  | None:
+def _triangle(mask: Array, shape: tuple[int, ...]) -> tuple[int, bool] | None:
     """How far ahead of each query a mask lets see, and whether it is zero there; None if it hides something else."""
     if mask.shape[-2:] != shape[-2:] or mask.size != shape[-2] * shape[-1]:
         return None
     mask = mask.reshape(shape[-2:])
     seen = mask > _HIDDEN
     ahead = int(seen[0].sum()) - 1
-    if ahead < 0 or not np.array_equal(seen, np.tri(*mask.shape, k=ahead, dtype=bool)):
+    if ahead < 0 or not np.array_equal(seen, np.tri(shape[-2], shape[-1], ahead, dtype=bool)):
         return None
     return ahead, not mask[seen].any()
 

@@ -103,7 +103,12 @@ def _row(workers: dict[str, Process], q: dict[str, Any], peak: dict[str, float],
 def attention_table(threads: int, args: argparse.Namespace) -> list[str]:
     pythons = {"graphc": sys.executable, **({"torch": args.torch} if args.torch else {})}
     titles = [f"{way}, {unit}" for way in ("forward", "with gradients") for unit in ("ms", "MB")]
-    lines = [f"{threads} thread(s), {HEADS} heads.", "", f"| attention | {' | '.join(titles)} |", "|---" + "|---:" * 4 + "|"]
+    lines = [
+        f"{threads} thread(s), {HEADS} heads.",
+        "",
+        f"| attention | {' | '.join(titles)} |",
+        "|---" + "|---:" * 4 + "|",
+    ]
     for width in WIDTHS[1:2] if args.quick else WIDTHS:
         for context in CONTEXTS[:2] if args.quick else CONTEXTS:
             for causal in (False, True):

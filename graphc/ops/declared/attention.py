@@ -147,9 +147,7 @@ class _Plain:
         return made + [unbroadcast(g, error, mask) for mask in self.masks]
 
 
-def _grad(
-    g: Builder, n: NodeView, dy: Value | None, dtop: Value | None, dtotal: Value | None
-) -> list[Value | None]:
+def _grad(g: Builder, n: NodeView, dy: Value | None, dtop: Value | None, dtotal: Value | None) -> list[Value | None]:
     q, k, v, *rest = n.inputs
     plain = _Plain(g, q, k, rest, n.node.attrs)
     key: list[Value | None] = [None] * (plain.keep < 1)
@@ -185,9 +183,7 @@ def _statistics_grad(g: Builder, n: NodeView, plain: _Plain, dtop: Value | None,
     return made
 
 
-def _grad_grad(
-    g: Builder, n: NodeView, a: Value | None, b: Value | None, c: Value | None
-) -> list[Value | None]:
+def _grad_grad(g: Builder, n: NodeView, a: Value | None, b: Value | None, c: Value | None) -> list[Value | None]:
     """With P the shares, D(P) after dropout, d = D(dy v^T), e = P (d - sum(d P)): dq = e k, dk = e^T q, dv = D(P)^T dy, scaled.
 
     y, top and total follow from the other operands: what they are for gets its gradient through those.
@@ -310,7 +306,9 @@ def _grad_samples() -> list[Sample]:
         q, k, v, *rest = sample.operands
         attrs = {**_ATTRS, **sample.attrs}
         results = _ref(q, k, v, *rest, **attrs)
-        made.append(Sample((q, k, v, *results, floats(*results[0].shape, seed=9), *rest), sample.attrs, note=sample.note))
+        made.append(
+            Sample((q, k, v, *results, floats(*results[0].shape, seed=9), *rest), sample.attrs, note=sample.note)
+        )
     return made
 
 

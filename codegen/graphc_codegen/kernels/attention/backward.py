@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 
+from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.attention import plan
 from graphc_codegen.kernels.attention.walk import Index, Walk
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
@@ -26,7 +28,7 @@ _REST = ("y", "top", "total", "dy", "dq", "dk", "dv")
 def operands(p: Params) -> tuple[Operand, ...]:
     """What `attention` reads, its results y, greatest scores and sums, and dy [axes, l, e] -> dq, dk, dv, like q, k and v.
 
-    Params are those of `attention`; dy, dq, dk and dv may be views, too.
+    Params are those of `attention`; dy, dq, dk and dv may be views, too. The last three may be parts of one buffer.
     """
     dtype, rows = plan.dtype_of(p), plan.batch(p) * p["l"]
     sizes = (plan.view(p, "y").size, rows, rows, plan.view(p, "dy").size)
@@ -58,9 +60,11 @@ class _Matrices:
     def write(self, batch: Index) -> None:
         w, p = self.w, self.p
         for name in ("dk", "dv"):
-            width = plan.shapes(p)[name][1]
-            w.repeat(p["s"], lambda j, n=name, e=width: fill_zero(w, self.walk.matrix(n, batch, j), e, w.element))
+            w.repeat(p["s"], partial(self._clear, name, batch))
         w.repeat(self.walk.cut.blocks, partial(self._block, batch))
+
+    def _clear(self, name: str, batch: Index, row: Index) -> None:
+        fill_zero(self.w, self.walk.matrix(name, batch, row), plan.shapes(self.p)[name][1], self.w.element)
 
     def _block(self, batch: Index, number: Index) -> None:
         w, walk, p = self.w, self.walk, self.p
@@ -164,6 +168,11 @@ def twin(p: Params, q: Array, k: Array, v: Array, *rest: Array) -> None:
         on = plan.kept(p, key[0]) / q.dtype.type(p["keep"])
         gradient, left = gradient * on, shares * on
     error = shares * (gradient - (g * r).sum(-1, keepdims=True)) * q.dtype.type(p["scale"])
+    results = {"dq": dq, "dk": dk, "dv": dv}
+    for one, other in combinations(results, 2):
+        if np.shares_memory(results[one], results[other]):
+            if np.intersect1d(plan.index(p, one), plan.index(p, other)).size:
+                raise CodegenError(f"attention_grad writes {one} and {other} to the same elements")
     dq[plan.index(p, "dq")] = np.matmul(error, b)
     dk[plan.index(p, "dk")] = np.matmul(error.swapaxes(-1, -2), a)
     dv[plan.index(p, "dv")] = np.matmul(left.swapaxes(-1, -2), g)

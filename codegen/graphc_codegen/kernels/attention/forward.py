@@ -134,7 +134,7 @@ def twin(p: Params, q: Array, k: Array, v: Array, *rest: Array) -> None:
     sums = e.sum(-1, keepdims=True)
     if key:
         e = np.where(plan.kept(p, key[0]), e, 0)
-    y[plan.index(p, "y")] = np.matmul(e, v[plan.index(p, "v")]) / sums / np.float32(p["keep"])
+    y[plan.index(p, "y")] = np.matmul(e, v[plan.index(p, "v")]) / sums / y.dtype.type(p["keep"])
     top[:], total[:] = greatest.reshape(-1), sums.reshape(-1)
 
 

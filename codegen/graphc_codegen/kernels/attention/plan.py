@@ -89,7 +89,7 @@ def mask_size(p: Params, strides: tuple[int, ...]) -> int:
 
 
 def batch(p: Params) -> int:
-    return math.prod(p["axes"])
+    return int(math.prod(p["axes"]))
 
 
 def read(p: Params) -> list[Operand]:
@@ -102,7 +102,7 @@ def read(p: Params) -> list[Operand]:
 
 def dropped(p: Params) -> bool:
     """Whether shares are dropped, with a key of random bits among the operands."""
-    return p["keep"] < 1
+    return bool(p["keep"] < 1)
 
 
 # ---- in NumPy

@@ -8,7 +8,15 @@ from functools import partial
 from graphc_codegen.kernels.attention import plan
 from graphc_codegen.kernels.base import Params
 from graphc_codegen.kernels.gemm.plan import VECTORS
-from graphc_codegen.kernels.microkernel import Pieces, Segment, blocks, contiguous, registers, splat_tile, transpose_into
+from graphc_codegen.kernels.microkernel import (
+    Pieces,
+    Segment,
+    blocks,
+    contiguous,
+    registers,
+    splat_tile,
+    transpose_into,
+)
 from graphc_codegen.kernels.vectors import iota
 from graphc_codegen.scalars import maths_float32, maths_float64
 from graphc_codegen.writer import Writer
@@ -63,7 +71,9 @@ class Walk:
     def fill(self, panel: str, rows: int, vector: str) -> None:
         """One vector everywhere in so many rows of a panel of queries."""
         size = rows * self.cut.queries
-        self.w.repeat(size // self.w.lanes, lambda i: self.w.vstore(vector, self.w.at(panel, self.w.mul(i, self.w.lanes))))
+        self.w.repeat(
+            size // self.w.lanes, lambda i: self.w.vstore(vector, self.w.at(panel, self.w.mul(i, self.w.lanes)))
+        )
 
     def strip(self, panel: str, at: Index) -> list[str]:
         """The vectors of a strip, whose first query is number `at` of the block, in a panel of one row."""
@@ -185,14 +195,24 @@ class Walk:
         self.tiles(*block, tile)
 
     def gather(
-        self, rows: str, lead: int, depth: int, weights: str, wide: int, keys: Index, sums: str, factor: Sequence[str] = ()
+        self,
+        rows: str,
+        lead: int,
+        depth: int,
+        weights: str,
+        wide: int,
+        keys: Index,
+        sums: str,
+        factor: Sequence[str] = (),
     ) -> None:
         """sums[feature, query] = sums * factor + sum over keys of rows[key, feature] weights[key, query], for a strip."""
         w, queries = self.w, self.cut.queries
 
         def tile(d: Index, size: int) -> None:
             places = [
-                w.at(sums, w.linear((d, queries), (r * queries + u * w.lanes, 1))) for r in range(size) for u in range(VECTORS)
+                w.at(sums, w.linear((d, queries), (r * queries + u * w.lanes, 1)))
+                for r in range(size)
+                for u in range(VECTORS)
             ]
             before = [w.vload(place) for place in places]
             if factor:
@@ -219,8 +239,10 @@ class Walk:
 
     # ---- scores
 
-    def _masks(self, batch: Index, first: Index, strip: Index, key: Index, tiles: Index) -> list[tuple[str, int | None]]:
-        """Where masks are to be read for a block of keys: address, and the stride from key to key of what holds for all queries."""
+    def _masks(
+        self, batch: Index, first: Index, strip: Index, key: Index, tiles: Index
+    ) -> list[tuple[str, int | None]]:
+        """Where masks are read for a block of keys: address, and the stride from key to key of what holds for all queries."""
         w, turned = self.w, iter(self._turned)
         made: list[tuple[str, int | None]] = []
         for strides, pointer in zip(self.p["masks"], self.masks, strict=True):
@@ -231,7 +253,9 @@ class Walk:
                 continue
             panel = next(turned)
             start = w.linear((first, 1), (strip, self.cut.wide))
-            self._turn(w.at(pointer, w.linear(*terms, (start, down), (key, across))), (down, across), start, key, tiles, panel)
+            self._turn(
+                w.at(pointer, w.linear(*terms, (start, down), (key, across))), (down, across), start, key, tiles, panel
+            )
             made.append((panel, None))
         return made
 
@@ -240,23 +264,26 @@ class Walk:
         w, c, (down, across) = self.w, self.cut, strides
         left = w.subtracted(self.p["l"], start)
 
+        def few_queries(single: Callable[[str, list[str]], None]) -> None:
+            w.turns((0, left), single)
+
         def tile(j: Index, size: int) -> None:
             rows, target = w.at(source, w.mul(j, across)), w.at(panel, w.mul(j, c.wide))
 
-            def single(i: Index) -> None:
+            def single(i: str, _: list[str]) -> None:
                 for r in range(size):
                     value = w.load(w.at(rows, w.linear((i, down), (r * across, 1))))
                     w.store(value, w.at(target, w.linear((i, 1), (r * c.wide, 1))))
 
             if across != 1:
-                w.turns((0, w.smaller(left, c.wide)), lambda i, _: single(i))
+                w.turns((0, w.smaller(left, c.wide)), single)
                 return
             if self.p["l"] >= c.wide:
                 full = w.op(f"icmp sge i64 {left}, {c.wide}")
                 w.when(full, lambda: transpose_into(w, rows, down, c.wide, size, target, c.wide))
             if self.p["l"] % c.wide:
                 few = w.op(f"icmp slt i64 {left}, {c.wide}")
-                w.when(few, lambda: w.turns((0, left), lambda i, _: single(i)))
+                w.when(few, lambda: few_queries(single))
 
         self.tiles(key, tiles, tile)
 
@@ -334,4 +361,3 @@ class Walk:
 
 def _at(w: Writer, start: int, size: int, tile: Callable[[Index, int], None], i: Index) -> None:
     tile(w.linear((i, size), (start, 1)), size)
-
