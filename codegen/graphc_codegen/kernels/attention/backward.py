@@ -1,7 +1,8 @@
 """The gradients of attention for queries, keys and values.
 
 Scores are made again, block by block, and with the greatest score and the sum of each query shares come of them (Dao et al.,
-"FlashAttention", 2022). A thread has whole matrices: it adds what each block of queries gives to the gradients of keys and values.
+"FlashAttention", 2022). A thread has whole matrices: it adds what each block of queries gives to the gradients of keys and
+values.
 With p the shares, d = dy v^T, both without what is dropped, and e = p (d - sum(dy y)): dq = e k, dk = e^T q, dv = p^T dy.
 """
 
@@ -170,9 +171,9 @@ def twin(p: Params, q: Array, k: Array, v: Array, *rest: Array) -> None:
     error = shares * (gradient - (g * r).sum(-1, keepdims=True)) * q.dtype.type(p["scale"])
     results = {"dq": dq, "dk": dk, "dv": dv}
     for one, other in combinations(results, 2):
-        if np.shares_memory(results[one], results[other]):
-            if np.intersect1d(plan.index(p, one), plan.index(p, other)).size:
-                raise CodegenError(f"attention_grad writes {one} and {other} to the same elements")
+        common = np.intersect1d(plan.index(p, one), plan.index(p, other))
+        if common.size and np.shares_memory(results[one], results[other]):
+            raise CodegenError(f"attention_grad writes {one} and {other} to the same elements")
     dq[plan.index(p, "dq")] = np.matmul(error, b)
     dk[plan.index(p, "dk")] = np.matmul(error.swapaxes(-1, -2), a)
     dv[plan.index(p, "dv")] = np.matmul(left.swapaxes(-1, -2), g)

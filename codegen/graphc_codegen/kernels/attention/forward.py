@@ -20,11 +20,11 @@ from graphc_codegen.writer import REGISTER, Writer, vec
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
-    """q [axes, l, d], k [axes, s, d], v [axes, s, e], masks, with dropout the key int64 [1] -> y [axes, l, e], and [axes, l] twice:
-    the greatest score of each query, and the sum of exp(score - greatest). All float32, or `dtype`.
+    """q [axes, l, d], k [axes, s, d], v [axes, s, e], masks, with dropout the key int64 [1] -> y [axes, l, e], and [axes, l]
+    twice: the greatest score of each query, and the sum of exp(score - greatest). All float32, or `dtype`.
 
     `masks` has the strides of each along axes, queries and keys; it is added to scores. Query i sees the keys up to i + `ahead`,
-    all if that is negative. `keep`, below 1, is the share of shares that are not dropped; these are divided by it. Operands may be
+    all if that is negative. `keep`, below 1, is the part of shares that is not dropped; it is divided by `keep`. Operands may be
     views, see `gemm`, whose rows are contiguous.
     """
     dtype, rows = plan.dtype_of(p), plan.batch(p) * p["l"]

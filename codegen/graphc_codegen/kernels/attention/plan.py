@@ -89,7 +89,8 @@ def mask_size(p: Params, strides: tuple[int, ...]) -> int:
 
 
 def batch(p: Params) -> int:
-    return int(math.prod(p["axes"]))
+    axes: tuple[int, ...] = p["axes"]
+    return math.prod(axes)
 
 
 def read(p: Params) -> list[Operand]:
