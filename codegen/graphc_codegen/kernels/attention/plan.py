@@ -13,8 +13,9 @@ from graphc_codegen.kernels.microkernel import registers
 
 #: The most keys of a block: what a strip of queries makes of them stays in the first cache.
 _KEYS = 128
-#: Queries of a block: for so many are keys and values read once from far away.
-_QUERIES = 64
+#: The most queries of a block: for so many are keys and values read once from far away; and the most elements of a panel of them,
+#: half of the first cache.
+_QUERIES, _PANEL = 64, 1 << 12
 #: The random bits of an element (`graphc.ops.declared.random`): rounds of shift right, multiply.
 ROUND: tuple[tuple[int, int], ...] = ((16, 0x21F0AAAD), (15, 0x735A2D97), (15, 1))
 
@@ -52,7 +53,8 @@ def cut(p: Params, lanes: int, floats: int) -> Cut:
     wide, limit = VECTORS * lanes, min(registers(floats) // VECTORS, p["s"])
     even = next((n for n in range(limit, 3 * limit // 4, -1) if p["s"] % n == 0), limit)
     tiles, rest = divmod(p["s"], even)
-    strips = min(max(1, _QUERIES // wide), -(-p["l"] // wide))
+    most = min(_QUERIES, _PANEL // max(p["d"], p["e"]))
+    strips = min(max(1, most // wide), -(-p["l"] // wide))
     queries = strips * wide
     blocks, tail = -(-p["l"] // queries), p["l"] % queries
     return Cut(even, tiles, rest, max(1, _KEYS // even), strips, wide, queries, blocks, tail)
