@@ -136,7 +136,7 @@ def test_operands_and_results_lie_where_the_projections_put_them():
 
 
 @pytest.mark.parametrize("name", ["own", "both"])
-def test_checked_mode_and_any_number_of_threads_give_the_same(name, monkeypatch):
+def test_checked_mode_gives_the_same(name):
     native, _ = trained(CASES[name], passes.PIPELINE)
     with debug(jit=False):
         checked, _ = trained(CASES[name], passes.PIPELINE)
