@@ -87,7 +87,7 @@ def view(p: Params, name: str) -> View:
 def mask_size(p: Params, strides: tuple[int, ...]) -> int:
     """Elements of a mask with such strides along axes, queries and keys."""
     sizes = (*p["axes"], p["l"], p["s"])
-    return 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+    return 1 + int(sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)))
 
 
 def batch(p: Params) -> int:
