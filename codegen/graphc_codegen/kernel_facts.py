@@ -48,6 +48,7 @@ class KernelFacts:
     float64     whether its result is float64 then: it holds sums that are added to
     halves      from its params the numbers of those operands of float32 that may be halves in memory (`kernels.narrow`): inputs
                 that are read once, or few times, by way of vectors, and results that are not read again
+    parts       whether its results may be parts of one buffer that have no element in common, as params say
     """
 
     result: Callable[[Params], tuple[int, ...] | None] = _takes_no_epilogue
@@ -61,6 +62,7 @@ class KernelFacts:
     terms: Callable[[Params], int] | None = None
     float64: bool = False
     halves: Callable[[Params], tuple[int, ...]] = _none
+    parts: bool = False
 
 
 def _gemm_result(p: Params) -> tuple[int, ...] | None:
@@ -105,6 +107,12 @@ def _winograd_work(p: Params) -> Work:
     """A quarter of the products, but transforms of both images."""
     pixels = _product(p, "n", "ci", "oh", "ow") + _product(p, "n", "co", "oh", "ow")
     return Work(_conv_work(p).products / 4, pixels)
+
+
+def _attention_work(p: Params, products: int) -> Work:
+    """Of that many products of scores with rows; of causal scores half count."""
+    seen = min(p["s"], p["s"] / 2 + p["ahead"]) if p["ahead"] >= 0 else p["s"]
+    return Work(math.prod(p["axes"]) * p["l"] * seen * products * (p["d"] + p["e"]) / 2)
 
 
 def _columns(p: Params) -> int:
@@ -168,6 +176,8 @@ KERNEL_FACTS = {
     "softmax_grad": KernelFacts(_rows_result, terms=_columns, halves=_always(0, 1, 2)),
     "log_softmax_grad": KernelFacts(_rows_result, terms=_columns, halves=_always(0, 1, 2)),
     "softmax_cross_entropy": KernelFacts(outputs=2, terms=_columns, halves=_always(0)),
+    "attention": KernelFacts(outputs=3, work=lambda p: _attention_work(p, 2)),
+    "attention_grad": KernelFacts(outputs=3, work=lambda p: _attention_work(p, 5), parts=True),
     "argmax": KernelFacts(),
     "float_status": KernelFacts(exchanges=True),
     "gather": KernelFacts(),

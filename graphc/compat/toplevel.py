@@ -246,10 +246,3 @@ RowTensorInner = RowTensor
 def _get_cache_prim(cls: Any) -> Any:
     """The primitive class itself: making one costs nothing worth keeping."""
     return cls
-
-
-def __getattr__(name: str) -> Any:
-    """`mindspore.bool`, a dtype: in this module bool is Python's own."""
-    if name == "bool":
-        return DType("bool")
-    raise AttributeError(name)

@@ -17,8 +17,9 @@ from graphc.ir.lowering import View
 from graphc.ir.op import Alias, Strided
 from graphc.ir.types import HALVES, contiguous_strides
 
-#: Ops whose operands and result may lie anywhere, as long as one of the last two axes is contiguous.
-_TAKERS = frozenset({"MatMul", "BatchMatMul"})
+#: Ops of which so many first operands and results may lie anywhere, as long as the last axis is contiguous; of products the last
+#: but one will do.
+_TAKERS = {"MatMul": (2, 1), "BatchMatMul": (2, 1), "Attention": (3, 1), "AttentionGrad": (7, 3)}
 
 
 class Views:
@@ -62,19 +63,23 @@ class Views:
         """Nodes that only rearrange the result of a taker, which writes it as they want it."""
         found: set[int] = set()
         for node in self.graph:
-            if node.op.name not in _TAKERS or not node.outputs or not _plain(node.type):
-                continue
-            chain = self._followers(node.outputs[0], leaving)
-            while chain:
-                view = self._written_for(node.outputs[0], chain)
-                if view is not None and chain[-1].op.name != "Reshape" and _is_matrix(view, node.type):
-                    self._made[node.outputs[0]] = view
-                    if chain[-1].op.name == "Concat":
-                        self.parts[node.outputs[0]] = chain.pop().outputs[0]
-                    found |= {n.id for n in chain if isinstance(n.lower, Strided)}
-                    break
-                chain.pop()
+            _, count = _TAKERS.get(node.op.name, (0, 0))
+            for value in node.outputs[:count]:
+                if _plain(self.graph.type(value)):
+                    found |= self._written_as(value, node, self._followers(value, leaving))
         return found
+
+    def _written_as(self, value: Value, maker: Node, chain: list[Node]) -> set[int]:
+        """The nodes of a chain behind a result that its maker does without them."""
+        while chain:
+            view = self._written_for(value, chain)
+            if view is not None and chain[-1].op.name != "Reshape" and _may_lie(view, self.graph.type(value), maker):
+                self._made[value] = view
+                if chain[-1].op.name == "Concat":
+                    self.parts[value] = chain.pop().outputs[0]
+                return {n.id for n in chain if isinstance(n.lower, Strided)}
+            chain.pop()
+        return set()
 
     def _followers(self, value: Value, leaving: set[Value]) -> list[Node]:
         """The nodes that rearrange a value one after the other, each result read by nobody but the next; or a Concat last."""
@@ -82,6 +87,9 @@ class Views:
         while value not in leaving:
             users = [self.graph.node(id) for id in self.graph.users(value.node)]
             uses = [node for node in users for v in node.inputs if v == value]
+            if not chain:
+                # It reads results as they were written.
+                uses = [node for node in uses if node.op.name != "AttentionGrad"]
             if len(uses) != 1:
                 break
             if uses[0].op.name == "Concat":
@@ -128,7 +136,7 @@ class Views:
                 elif user.op.name == "Scan":
                     if not self._is_scanned(value, user):
                         return False
-                elif user.op.name not in _TAKERS or not self._is_taken(value):
+                elif not self._is_taken(value, user):
                     return False
         return True
 
@@ -140,9 +148,10 @@ class Views:
             return False
         return view.strides[1:] == _without_ones(shape[1:], contiguous_strides(shape[1:]))
 
-    def _is_taken(self, value: Value) -> bool:
-        view = self._view(value)
-        return view is not None and _is_matrix(view, self.graph.type(value))
+    def _is_taken(self, value: Value, user: Node) -> bool:
+        count, _ = _TAKERS.get(user.op.name, (0, 0))
+        view = self._view(value) if value not in user.inputs[count:] else None
+        return count > 0 and view is not None and _may_lie(view, self.graph.type(value), user)
 
     def _view(self, value: Value) -> View | None:
         """A value as a view of the memory behind it; None when it cannot be told by strides."""
@@ -155,7 +164,7 @@ class Views:
             chain.append(node)
             value = node.inputs[0]
         type = self.graph.type(value)
-        view: View | None = _whole(type)
+        view: View | None = self._made.get(value, _whole(type)) if not chain else _whole(type)
         for node in reversed(chain):
             before, type = type, node.type
             if view == _whole(before) and isinstance(node.lower, Alias):
@@ -179,9 +188,10 @@ def _without_ones(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ..
     return tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True))
 
 
-def _is_matrix(view: View, type: TensorType) -> bool:
-    """Whether nothing runs backwards and one of the last two axes is contiguous."""
-    last = zip(type.shape[-2:], view.strides[-2:], strict=True)
+def _may_lie(view: View, type: TensorType, taker: Node) -> bool:
+    """Whether nothing runs backwards and the last axis is contiguous, of products one of the last two."""
+    axes = 2 if taker.op.name.endswith("MatMul") else 1
+    last = zip(type.shape[-axes:], view.strides[-axes:], strict=True)
     return min(view.strides) >= 0 and any(n == 1 or s == 1 for n, s in last)
 
 

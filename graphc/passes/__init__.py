@@ -3,6 +3,7 @@
 Not here: what is true of kernels, buffers and threads only, which is for the rewrites of statements in `graphc.lower`.
 """
 
+from graphc.passes.attention import fuse_attention
 from graphc.passes.autodiff import autodiff
 from graphc.passes.buckets import bucket_reductions
 from graphc.passes.cleanup import cse, prune, simplify
@@ -23,6 +24,7 @@ __all__ = [
     "bucket_reductions",
     "cse",
     "find",
+    "fuse_attention",
     "keep_turns",
     "name_of",
     "order_writes",

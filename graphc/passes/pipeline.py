@@ -17,6 +17,7 @@ from graphc.ir import Graph, Replaced, verify
 from graphc.ir.verify import Proven
 from graphc.ops.declared import reference
 from graphc.ops.declared.transforms import REQUESTS
+from graphc.passes.attention import fuse_attention
 from graphc.passes.autodiff import autodiff
 from graphc.passes.buckets import bucket_reductions
 from graphc.passes.cleanup import cse, prune, simplify
@@ -28,7 +29,9 @@ from graphc.passes.scatter import scatter_reductions
 Pass = Callable[[Graph], Graph]
 
 PIPELINE: tuple[Pass, ...] = (
-    # First: the gradient of a loop is a loop.
+    # First: its own gradient does without scores, too; in a loop masks are no constants any more.
+    fuse_attention,
+    # The gradient of a loop is a loop.
     roll_loops,
     autodiff,
     simplify,
@@ -45,7 +48,7 @@ PIPELINE: tuple[Pass, ...] = (
 
 
 #: Passes that add numbers up in another order, so that the last bits of sums may change.
-REASSOCIATING = frozenset({"split_scans", "scatter_reductions"})
+REASSOCIATING = frozenset({"fuse_attention", "split_scans", "scatter_reductions"})
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,14 @@
 """Matrix products as a share of what the processor can do, in one command:
 
-    python tests/bench/products.py [--quick] [--rows TEXT] [--torch PYTHON] [--threads 1,2]
+    python tests/bench/products.py [--quick] [--rows TEXT] [--torch PYTHON] [--threads 1,2] [--attention]
 
 PYTHON is an interpreter in whose environment torch is installed; graphc runs in this one. Both are processes of their own, and
 measure each product in turns; the least time counts. Prints a Markdown table per number of threads: GFLOP/s of every
 transposition as a share of the peak that is measured beside each row, half of it for float64. Of products with one row or column
 it is the bytes of the matrix a second, as a share of the measured rate of memory.
+
+With --attention it is attention instead, written as two products and a softmax, beside torch's scaled_dot_product_attention:
+milliseconds, with torch's as a multiple of graphc's, and by how many MB the process grows at the most.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ OTHERS += ((2048, 2048, 256), (4096, 4096, 128))
 BATCHES = ((48, 64, 64, 32), (12, 128, 128, 64), (8, 256, 256, 256), (4, 512, 512, 512))
 WAYS = ("nn", "tn", "nt", "tt")
 ROUNDS = 3
+#: Of attention: contexts, widths of a head, heads.
+CONTEXTS, WIDTHS, HEADS = (128, 512, 1024, 4096), (32, 64, 128), 4
 
 
 def questions(quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -108,6 +113,49 @@ def _row(
     ]
 
 
+def attention_table(threads: int, args: argparse.Namespace) -> list[str]:
+    pythons = {"graphc": sys.executable, **({"torch": args.torch} if args.torch else {})}
+    titles = [f"{way}, {unit}" for way in ("forward", "with gradients") for unit in ("ms", "MB")]
+    lines = [
+        f"{threads} thread(s), {HEADS} heads.",
+        "",
+        f"| attention | {' | '.join(titles)} |",
+        "|---" + "|---:" * 4 + "|",
+    ]
+    for width in WIDTHS[1:2] if args.quick else WIDTHS:
+        for context in CONTEXTS[:2] if args.quick else CONTEXTS:
+            for causal in (False, True):
+                cells = []
+                for backward in (False, True):
+                    q = {"attention": [HEADS, context, width], "causal": causal, "backward": backward}
+                    cells += _attention_cells(pythons, {**q, "seconds": args.seconds}, threads)
+                title = f"context {context}, width {width}{', causal' if causal else ''}"
+                lines.append(f"| {title} | {' | '.join(cells)} |")
+                print(lines[-1], file=sys.stderr)
+    return lines
+
+
+def _attention_cells(pythons: dict[str, str], q: dict[str, Any], threads: int) -> list[str]:
+    """Milliseconds and MB of each. A process has one question: what another one left behind is no part of it."""
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in pythons}
+    with tempfile.TemporaryDirectory() as cache:
+        for _ in range(ROUNDS):
+            for name, python in pythons.items():
+                cpu = last_cpu() if threads == 1 else None
+                worker = Process(python, ["product_worker.py", name], cache, cpu, 120)
+                try:
+                    found[name].append(worker.ask(json.dumps(q)))
+                except LeftOut as reason:
+                    print(f"{name} left out: {reason}", file=sys.stderr)
+                finally:
+                    worker.close()
+    times = {name: min(a["seconds"] for a in answers) for name, answers in found.items() if answers}
+    sizes = [min((a["bytes"] or 0) for a in answers) / 1e6 for answers in found.values() if answers]
+    own = times.get("graphc", float("nan"))
+    rest = [f" ({seconds / own:.2f})" for name, seconds in times.items() if name != "graphc"]
+    return [f"{own * 1e3:.2f}{''.join(rest)}", " / ".join(f"{size:.0f}" for size in sizes)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--torch", help="an interpreter with torch")
@@ -115,9 +163,11 @@ def main() -> None:
     parser.add_argument("--rows", default="", metavar="TEXT", help="only rows with this in their title")
     parser.add_argument("--threads", default="1,2", help="numbers of threads (default %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.05, help="of one measurement (default %(default)s)")
+    parser.add_argument("--attention", action="store_true", help="attention instead of products")
     args = parser.parse_args()
+    made = attention_table if args.attention else table
     for threads in map(int, args.threads.split(",")):
-        print("\n".join(table(threads, args)), end="\n\n", flush=True)
+        print("\n".join(made(threads, args)), end="\n\n", flush=True)
 
 
 if __name__ == "__main__":

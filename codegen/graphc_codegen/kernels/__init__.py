@@ -6,6 +6,8 @@ Operands of a call must not overlap. Every size is at least 1.
 from __future__ import annotations
 
 from graphc_codegen.errors import CodegenError
+from graphc_codegen.kernels.attention.backward import ATTENTION_GRAD
+from graphc_codegen.kernels.attention.forward import ATTENTION
 from graphc_codegen.kernels.base import Emitter
 from graphc_codegen.kernels.collective import COLLECTIVE_START, COLLECTIVE_WAIT
 from graphc_codegen.kernels.conv.filter_grad import CONV2D_FILTER_GRAD
@@ -49,6 +51,8 @@ EMITTERS: dict[str, Emitter] = {
     "softmax_grad": SOFTMAX_GRAD,
     "log_softmax_grad": LOG_SOFTMAX_GRAD,
     "softmax_cross_entropy": SOFTMAX_CROSS_ENTROPY,
+    "attention": ATTENTION,
+    "attention_grad": ATTENTION_GRAD,
     "argmax": ARGMAX,
     "float_status": FLOAT_STATUS,
     "gather": GATHER,

@@ -4,6 +4,7 @@ Importing this package fills the registry.
 """
 
 from graphc.ops.declared import (  # noqa: F401
+    attention,
     batching,
     begun,
     casts,

@@ -88,6 +88,11 @@ def _uniform_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     return (TensorType("float32", attrs["shape"]),)
 
 
+def kept_at(key: Array, shape: tuple[int, ...], keep: float) -> Array:
+    """bool: where dropout of so many elements keeps one, with the probability `keep`."""
+    return np.asarray(_uniform_ref(key, shape) < np.float32(keep))
+
+
 def _uniform_ref(key: Array, shape: tuple[int, ...]) -> Array:
     bits = int(key) & 0xFFFFFFFFFFFFFFFF
     x = np.arange(np.prod(shape, dtype=np.int64)).astype(np.uint32).reshape(shape)

@@ -19,6 +19,7 @@ from tests.codegen.kernels.winograd import test_batch, test_single_images
 CONV = {"n": 2, "ci": 3, "co": 5, "h": 10, "w": 10, "kh": 3, "kw": 3, "oh": 8, "ow": 8, "stride": 1, "dilation": 1}
 POOL = {"planes": 40, "h": 8, "w": 8, "oh": 4, "ow": 4, "kh": 2, "kw": 2, "sh": 2, "sw": 2, "pt": 0, "pl": 0}
 ROWS = {"rows": 40, "cols": 24}
+ATTENTION = {"axes": (40,), "l": 5, "s": 7, "d": 3, "e": 4, "scale": 0.5, "ahead": -1, "keep": 1.0, "masks": ()}
 INDEX = {"outer": 2, "size": 9, "inner": 40, "dtype": "float32"}
 COLLECTIVE = {"dtype": "float32", "count": 40, "received": 40}
 INDEXED = INDEX | {"count": 4, "index_dtype": "int32"}
@@ -42,6 +43,8 @@ PARAMS: dict[str, dict[str, Any]] = {
     "softmax_grad": ROWS,
     "log_softmax_grad": ROWS,
     "softmax_cross_entropy": ROWS | {"sparse": False, "label_dtype": "float32"},
+    "attention": ATTENTION,
+    "attention_grad": ATTENTION,
     "argmax": INDEX | {"mode": "max", "out_dtype": "int32"},
     "float_status": {"sizes": (1000, 40)},
     "gather": INDEXED,
