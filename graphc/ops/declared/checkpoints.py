@@ -238,7 +238,9 @@ class _Back:
         following = b2.Select(keep, self._next(b2, number, turn, used, table), following)
         results = [number, following, used, numbers, *state, *stacks]
         body.set_results((str(i), v) for i, v in enumerate(results))
-        _, _, used, numbers, *rest = b.node("While", *operands, attrs={"carried": len(carried), "cond": cond, "body": body}).outputs
+        _, _, used, numbers, *rest = b.node(
+            "While", *operands, attrs={"carried": len(carried), "cond": cond, "body": body}
+        ).outputs
         return rest[: self.count], used, numbers, rest[self.count :]
 
     def _next(self, b: Builder, number: Value, turn: Value, used: Value, table: Value) -> Value:
