@@ -20,7 +20,7 @@ def narrow_loops(graph: Graph) -> Graph:
     if not loops:
         return graph
     demand = _Demand(graph)
-    demand.add(end.value for end in (*graph.results, *graph.updates))
+    demand.add(value for _, value in (*graph.results, *graph.updates))
     demand.close()
     changed: Graph | None = None
     place = {id: k for k, id in enumerate(graph.order())}

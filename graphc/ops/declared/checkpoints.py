@@ -90,8 +90,8 @@ def _take(b: Builder, stacks: Sequence[Value], row: Value, types: Sequence[Tenso
 def _keeping(graph: Graph, node: Node) -> list[Value]:
     """Let a loop count its turns and keep states; returns its turns, the last stride, its rotation, and the stacks of states.
 
-    Multiple j of the stride 2 ** e stands in the place whose number is j with its bits rotated by e: multiple 2 j of the stride before is
-    there, too, and the odd ones make room for new ones. The rotation is 2 ** (e mod the number of bits).
+    Multiple j of the stride 2 ** e stands in the place whose number is j with its bits rotated by e, as did multiple 2 j of the
+    stride before; the odd ones make room for new ones. The rotation is 2 ** (e mod the number of bits).
     """
     count, types = node.attrs["carried"], list(node.types)
     places = _places(Builder(graph), node)
@@ -150,8 +150,8 @@ def _reach(places: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
 class _Back:
     """The loop that goes back over the turns of a While.
 
-    It carries the turns left, its places in use, the number of the turn of each, their states, and the adjoints; it reads what the
-    loop kept, and the loop's captures.
+    It carries the turns left, its places in use, the number of the turn of each, their states, and the adjoints; it reads what
+    the loop kept, and the loop's captures.
     """
 
     def __init__(self, g: Builder, node: Node, wanted: list[int], places: int, kept: int) -> None:
@@ -238,9 +238,8 @@ class _Back:
         following = b2.Select(keep, self._next(b2, number, turn, used, table), following)
         results = [number, following, used, numbers, *state, *stacks]
         body.set_results((str(i), v) for i, v in enumerate(results))
-        _, _, used, numbers, *rest = b.node(
-            "While", *operands, attrs={"carried": len(carried), "cond": cond, "body": body}
-        ).outputs
+        attrs = {"carried": len(carried), "cond": cond, "body": body}
+        _, _, used, numbers, *rest = b.node("While", *operands, attrs=attrs).outputs
         return rest[: self.count], used, numbers, rest[self.count :]
 
     def _next(self, b: Builder, number: Value, turn: Value, used: Value, table: Value) -> Value:
