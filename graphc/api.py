@@ -112,6 +112,7 @@ class CompiledStep(Shown):
         self._references = [x if isinstance(x, Parameter) else None for x in leaves]
         plain = is_plain(structure, len(leaves)) and all(r is None for r in self._references)
         self._plain = [(t.numpy, t.shape) for t in self._types] if plain else None
+        self._queued = self._plain
         with failing(f"tracing {type(cell).__name__}", outermost=True, deep=True, tracing=True):
             traced = self._trace(cell, leaves, structure)
         self._names = traced.names
@@ -137,6 +138,7 @@ class CompiledStep(Shown):
             self._executable = build(program, checked=not on.jit, locations=self._locations())
         self._calls = traced.calls
         self._profile: Profile | None = None
+        self._nodes = self.graph.count()
         self._outputs = traced.structure
         self._numbers = [i for i, is_number in enumerate(traced.numbers) if is_number]
         self._params = [traced.params[i] for i in self._lowered.params]
@@ -217,7 +219,7 @@ class CompiledStep(Shown):
     def held(self) -> int:
         """About how many bytes it holds: arena, constants, machine code, texts and graphs; not the parameters."""
         own = sum(self._lowered.memory[k] for k in ("arena", "constants"))
-        return own + self._executable.held + _NODE_BYTES * self.graph.count()
+        return own + self._executable.held + _NODE_BYTES * self._nodes
 
     @property
     def results(self) -> Any:
@@ -276,7 +278,7 @@ class CompiledStep(Shown):
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self._types))
-        return f"<compiled {self.graph.name}({inputs}): {self.graph.count()} nodes>"
+        return f"<compiled {self.graph.name}({inputs}): {self._nodes} nodes>"
 
     # ---- running
 
@@ -366,7 +368,7 @@ class CompiledStep(Shown):
         """How many batches a queue holds, if it fits; else SignatureError."""
         held = [f"{q.dtype}{list(q.shape)}" for q in queue]
         steps = len(queue[0]) if queue and queue[0].ndim else 0
-        plain = self._plain
+        plain = self._queued
         fits = plain is not None and len(plain) == len(queue) > 0 and steps > 0
         if not fits or not all(
             q.dtype == dtype and q.shape == (steps, *shape) and q.flags.c_contiguous

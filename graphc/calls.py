@@ -22,12 +22,11 @@ from graphc.guards.walk import Names, walk
 from graphc.guards.watch import Watch
 from graphc.ir import TensorType
 from graphc.nn.cell.cell import Cell
-from graphc.nn.cell.inputs import Open, open_inputs
 from graphc.ops.gradients.reverse import GradFunction, name_of
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten
-from graphc.padded import PaddedStep, varying_inputs
+from graphc.padded import PaddedStep, varying_in
 from graphc.trace import eager
 from graphc_codegen.forks import lock, rlock, unforked
 
@@ -101,10 +100,9 @@ class Steps:
             self.state(cell)  # For the names that are read, of arguments too.
             values = arguments.values(structure, self._names)
             state, watch = self.state(cell)
-            declared = open_inputs(cell)
-            varying = varying_inputs(declared) if declared else None
+            varying = varying_in(cell)
             types = varying.plan(cell, leaves, structure).types(leaves) if varying else [x.tensor_type for x in leaves]
-            key = _key(leaves, types, structure, values, state, declared)
+            key = _key(leaves, types, structure, values, state, varying and varying.key)
         with self._keeping:
             found = self._steps.get(key)
             if found is not None:
@@ -152,7 +150,7 @@ class Steps:
         nearest = max(reversed(before), key=lambda k: sum(a == b for a, b in zip(k, key, strict=True)))
         key.state.share(nearest.state)
         for kind, help in _HELP.items():
-            if getattr(key, kind) == getattr(nearest, kind) or (kind == "types" and open_inputs(cell)):
+            if getattr(key, kind) == getattr(nearest, kind) or (kind == "types" and varying_in(cell)):
                 continue
             changes = dict(_changes(kind, key, nearest, steps[nearest].names, before))
             self._recompiled.update((kind, what) for what in changes)
@@ -176,7 +174,7 @@ def _key(
     structure: Structure,
     values: State | None,
     state: State,
-    declared: tuple[Open, ...],
+    varying: Any,
 ) -> Key:
     return Key(
         tuple((type, x.is_number) for x, type in zip(leaves, types, strict=True)),
@@ -184,7 +182,7 @@ def _key(
         arguments.nesting(structure),
         values,
         state,
-        (jit(), finds_nan(), context.parallel_settings(), declared),
+        (jit(), finds_nan(), context.parallel_settings(), varying),
     )
 
 

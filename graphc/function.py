@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import types
@@ -15,6 +16,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, use
 from graphc.frames import clean
 from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradFunction
+from graphc.padded import pad_calls, varying_of
 
 
 class FunctionCell(Cell):
@@ -23,6 +25,8 @@ class FunctionCell(Cell):
     def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__(auto_prefix=False)
         self.fn = fn
+        with contextlib.suppress(TypeError, ValueError):  # Of what is written in C the inputs are numbered.
+            object.__setattr__(self, "_signature", inspect.signature(fn))
         self._cells.update(referenced_cells(fn))
         dispatch.touch()
 
@@ -80,6 +84,7 @@ def jit(
     dynamic: int = 0,
     fullgraph: bool = False,
     backend: str = "",
+    buckets: Any = None,
     **options: Any,
 ) -> Any:
     """`function` compiled, once per signature of its arguments, when it is called (MindSpore: mindspore.jit); a decorator.
@@ -88,7 +93,8 @@ def jit(
     and Python values, which are constants of the compiled step. Inside a compiled Cell the function is part of that Cell.
     capture_mode "ast", "bytecode" or "trace", jit_level "O0" or "O1", dynamic 0 or 1, fullgraph and backend "" or
     "ms_backend" are accepted; of further options it is said once that they have no effect: graphc has one way of capturing
-    and one back end.
+    and one back end. buckets: sizes of axis 0 of all tensors, or by the arguments' names, to which inputs are padded, as for
+    `graphc.compile` (docs/shapes.md).
     Raises ArgumentValueError or ArgumentTypeError for other values, TraceError for another backend.
     """
     if capture_mode not in ("ast", "bytecode", "trace"):
@@ -105,7 +111,9 @@ def jit(
         no_effect("jit", name, "graphc has one way of capturing and one back end")
     if backend not in ("", "ms_backend"):
         raise TraceError(f"jit: there is no backend {backend!r}", code="GC100", loc=user_loc(), help="leave it out")
-    return _compiled if function is None else _compiled(function)
+    if buckets is not None:
+        varying_of(buckets)  # What is wrong with them is said here, not where the function is called.
+    return (lambda fn: _compiled(fn, buckets)) if function is None else _compiled(function, buckets)
 
 
 def ms_function(
@@ -125,8 +133,10 @@ def jit_class(cls: type) -> type:
     return cls
 
 
-def _compiled(function: Any) -> Any:
+def _compiled(function: Any, buckets: Any = None) -> Any:
     if isinstance(function, Cell):
+        if buckets is not None:
+            pad_calls(function, buckets)
         return function  # Calling a Cell compiles it.
     if not callable(function) or isinstance(function, type):
         raise ArgumentTypeError(
@@ -139,8 +149,14 @@ def _compiled(function: Any) -> Any:
         """The Cell to run, and its arguments: a method becomes that of its object."""
         if args and _is_own_method(function, args[0]):
             owner = args[0]
-            return attached(owner, function, lambda: FunctionCell(types.MethodType(function, owner))), args[1:]
-        return attached(call, "alone", lambda: FunctionCell(function)), args
+            return attached(owner, function, lambda: made(types.MethodType(function, owner))), args[1:]
+        return attached(call, "alone", lambda: made(function)), args
+
+    def made(fn: Callable[..., Any]) -> FunctionCell:
+        cell = FunctionCell(fn)
+        if buckets is not None:
+            pad_calls(cell, buckets)
+        return cell
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -1,15 +1,17 @@
 """What the compiled steps of called Cells hold in this process, and which of them go when that is too much.
 
-A Cell keeps the steps that were called last, as many as the switch `signatures` says. Beyond that all Cells together may hold
-`steps_mb`; then those steps go that were not called for longest, but never the latest of a Cell. A step that goes gives back its
+A Cell keeps the steps that were called last, as many as the switch `signatures` says; a BucketedStep one for each bucket. Beyond
+that all of them together may hold `steps_mb`; then those steps go that were not called for longest, but never the latest of an
+owner. A step that goes gives back its
 machine code, its arena and its graphs; called again, it is compiled again, or comes from the object cache.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary, WeakSet
 
 from graphc.debug import switches
@@ -17,19 +19,35 @@ from graphc_codegen.forks import lock
 
 if TYPE_CHECKING:
     from graphc.api import CompiledStep
-    from graphc.calls import Steps
 
-_all: WeakSet[Steps] = WeakSet()
+
+class Owner(Protocol):
+    """What keeps steps."""
+
+    def earlier(self) -> Sequence[CompiledStep]:
+        """The steps but for the one called last."""
+        ...
+
+    def held(self) -> int:
+        """Bytes that the steps hold."""
+        ...
+
+    def drop(self, step: CompiledStep) -> None:
+        """Keep a step no longer."""
+        ...
+
+
+_all: WeakSet[Owner] = WeakSet()
 _last: WeakKeyDictionary[CompiledStep, int] = WeakKeyDictionary()
 _turn = count()
 #: Threads make cells while others add up what is held.
 _registering = lock()
 
 
-def register(steps: Steps) -> None:
-    """Count the steps of one more Cell."""
+def register(owner: Owner) -> None:
+    """Count the steps of one more owner."""
     with _registering:
-        _all.add(steps)
+        _all.add(owner)
 
 
 def called(step: CompiledStep) -> None:
@@ -43,11 +61,11 @@ def limit() -> int:
 
 
 def held() -> int:
-    """Bytes that the steps of all Cells hold."""
-    return sum(steps.held() for steps in _owners())
+    """Bytes that the steps of all owners hold."""
+    return sum(owner.held() for owner in _owners())
 
 
-def _owners() -> list[Steps]:
+def _owners() -> list[Owner]:
     with _registering:
         return list(_all)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc import collector, passes
+from graphc import collector, dispatch, kept, passes
 from graphc.api import Array, CompiledStep
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, PaddingError, SignatureError, user_loc
 from graphc.failures import failing
@@ -21,7 +21,7 @@ from graphc.given import as_inputs
 from graphc.guards.walk import Names
 from graphc.ir import TensorType
 from graphc.nn.cell.cell import Cell
-from graphc.nn.cell.inputs import Open
+from graphc.nn.cell.inputs import Open, open_inputs
 from graphc.ops.declared.padding import Axes, Factor, plain
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, require_array
@@ -40,12 +40,18 @@ _KEPT = 256
 class Varying:
     """Which axes vary, and the sizes there is room for: for the arguments by their names, or for axis 0 of all tensors.
 
-    Axes of the same number have one size in a call.
+    Axes of the same number have one size in a call. `key`: equal for those that say the same.
     """
 
     named: Mapping[str, Mapping[int, Room]] | None
     every: Room = None
     declared: tuple[Open, ...] = ()
+
+    @property
+    def key(self) -> Any:
+        """What is equal for two that pad alike."""
+        named = self.named and tuple((name, tuple(axes.items())) for name, axes in sorted(self.named.items()))
+        return named, self.every, self.declared
 
     def plan(self, cell: Cell, leaves: Sequence[Tensor], structure: Structure) -> Plan:
         """How these inputs are padded. Raises SignatureError where they have no room, ArgumentValueError for unknown names."""
@@ -217,7 +223,15 @@ class PaddedStep(CompiledStep):
         self._options = turns, names, pipeline
         args, kwargs = unflatten(structure, self._plan.padded(leaves))
         super().__init__(cell, args, kwargs, turns, names, pipeline)
+        if self._plain is not None:
+            types = [self.graph.node(i).type for i in self._lowered.inputs]
+            self._queued = [(t.numpy, t.shape) for t in types]
         self._plain = None
+
+    @property
+    def held(self) -> int:
+        """About how many bytes it holds, with the steps for a size of 1 that are steps of their own."""
+        return super().held + sum(step.held for step in self._singles.values())
 
     def _trace(self, cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
         traced = trace(cell, leaves, structure)
@@ -296,6 +310,31 @@ class PaddedStep(CompiledStep):
             self._lengths = [int(n) for n in arrays[begin : begin + count]]
             return super().run(arrays)
 
+    def run_many(self, queue: list[Array], kept: Sequence[int] = ()) -> tuple[Any, list[Array]]:
+        """As `CompiledStep.run_many`, on batches of one size, which are padded together; what is kept is cut.
+
+        Raises SignatureError for batches of another bucket, PaddingError for a size for which the cell does something else.
+        """
+        cell = self.cell
+        first = tuple(Tensor.wrap(q[0, ...]) for q in queue if q.ndim and len(q))
+        if cell is None or len(first) != len(self._plan.axes):
+            return super().run_many(queue, kept)
+        own = self._single(first, {})
+        if own is not None:
+            return own.run_many(queue, kept)
+        plan, steps = self._varying.plan(cell, first, self._inputs), len(queue[0])
+        made = [
+            padded_array(q, (plain(steps), *a), plan.lengths) if a else q for q, a in zip(queue, plan.axes, strict=True)
+        ]
+        fixed = [np.array(n, np.int32) for n in plan.lengths] + self._constants(cell, plan.lengths)
+        for x, (_, shape) in zip(fixed, (self._queued or [])[len(made) :], strict=True):
+            made.append(np.broadcast_to(x.reshape(shape), (steps, *shape)))
+        with self._lock:
+            self._lengths = list(plan.lengths)
+            outputs, values = super().run_many([np.ascontiguousarray(x) for x in made], kept)
+        axes = [self._masked.results[k] for k in kept]
+        return outputs, [real_part(v, (plain(steps), *a), plan.lengths) for v, a in zip(values, axes, strict=True)]
+
     def _returned(self, outputs: list[Any]) -> Any:
         cut = [
             Tensor.wrap(real_part(require_array(x), axes, self._lengths)) if any(axes) else x
@@ -311,6 +350,7 @@ class BucketedStep:
         self.cell, self._varying, self._pipeline = cell, varying, pipeline
         self.steps: dict[tuple[int, ...], PaddedStep] = {}
         self._lock = rlock()
+        kept.register(self)
 
     def step(self, *args: Any, **kwargs: Any) -> PaddedStep:
         """The step that a call with these arguments runs."""
@@ -318,11 +358,33 @@ class BucketedStep:
         room = self._varying.plan(self.cell, leaves, structure).sizes.room
         with self._lock:
             found = self.steps.get(room)
+            new = found is None
             if found is None:
                 with collector.compiling, unforked:
                     found = PaddedStep(self.cell, args, kwargs, self._varying, pipeline=self._pipeline)
-                self.steps[room] = found
+            else:
+                del self.steps[room]
+            self.steps[room] = found  # At the end: the one called last.
+            kept.called(found)
+        if new:
+            kept.shrink()
         return found
+
+    def earlier(self) -> Sequence[CompiledStep]:
+        """The steps but for the one called last."""
+        with self._lock:
+            return list(self.steps.values())[:-1]
+
+    def held(self) -> int:
+        """About how many bytes the steps hold."""
+        with self._lock:
+            return sum(step.held for step in self.steps.values())
+
+    def drop(self, step: CompiledStep) -> None:
+        """Keep a step no longer: it is compiled again when it is next needed."""
+        with self._lock:
+            for room in [r for r, s in self.steps.items() if s is step]:
+                del self.steps[room]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """One step, as `CompiledStep` makes it. Raises SignatureError for a size beyond the largest bucket."""
@@ -334,6 +396,22 @@ class BucketedStep:
 
     def __repr__(self) -> str:
         return f"<compiled {type(self.cell).__name__} for buckets: {', '.join(map(str, self.steps)) or 'none yet'}>"
+
+
+def pad_calls(cell: Cell, buckets: Any) -> None:
+    """Let calls of a cell pad their inputs to buckets, as `graphc.compile(buckets=...)` has it; None: no more.
+
+    Raises ArgumentTypeError, ArgumentValueError.
+    """
+    object.__setattr__(cell, "_buckets", None if buckets is None else varying_of(buckets))
+    dispatch.touch()
+
+
+def varying_in(cell: Cell) -> Varying | None:
+    """How calls of a cell pad their inputs, if they do: by buckets, or where `set_inputs` has left sizes open."""
+    buckets: Varying | None = cell.__dict__.get("_buckets")
+    declared = open_inputs(cell)
+    return buckets if buckets is not None or not declared else varying_inputs(declared)
 
 
 def varying_inputs(declared: tuple[Open, ...]) -> Varying:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 
+from graphc.cli.epilogs import CACHE, OPT, RUN
 from graphc.errors import GraphcError, printable
 
 _DESCRIPTION = "Compile MindSpore-style training cells for the CPU, and look at every node of the compiled step."
@@ -75,29 +76,8 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-_RUN = """
-FILE.py is run as `python FILE.py` would. A graph (a .ir or .json file, a dump directory, or - for standard
-input) is compiled as it stands, without passes, and run once on the arrays of an .npz file, which holds
-every input and parameter by name (%3 where a node has none). Without -o the results are printed.
-
-examples:
-  graphc run --mindspore train.py --epochs 3
-  graphc run out/digits/dump --inputs x.npz -o results.npz
-"""
-
-_OPT = """
-FILE.ir is a .ir or .json file, a dump directory, or - for standard input. A pass is named as in
-graphc.passes.PIPELINE, which is the default, or FILE.py:FUNCTION. The graph is verified after each.
-
-examples:
-  graphc opt step.ir --passes simplify,cse --timing
-  graphc opt step.ir --stop-after autodiff | graphc lower -
-  graphc opt step.ir --passes mine.py:fold,prune --verify
-"""
-
-
 def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
-    run = _command(commands, "run", "run a Python script, where `import mindspore` may mean graphc; or a graph", _RUN)
+    run = _command(commands, "run", "run a Python script, where `import mindspore` may mean graphc; or a graph", RUN)
     run.add_argument("--mindspore", action="store_true", help="let `import mindspore` of the script mean graphc")
     _add_graph_options(run)
     run.set_defaults(graph_options=graph_options)
@@ -163,7 +143,7 @@ def _add_target_options(command: argparse.ArgumentParser) -> None:
 
 
 def _add_opt(commands: _Commands[argparse.ArgumentParser]) -> None:
-    opt = _command(commands, "opt", "run passes on a graph and print what they make of it", _OPT)
+    opt = _command(commands, "opt", "run passes on a graph and print what they make of it", OPT)
     opt.add_argument("graph", metavar="FILE.ir", help="the graph")
     opt.add_argument("--passes", metavar="A,B", help="the passes, in this order (default: the whole pipeline)")
     opt.add_argument("--stop-after", metavar="NAME", help="the last pass to run")
@@ -214,9 +194,10 @@ _ROOMS = {
     "page": "pages",
     "export": "exports",
     "nan": "nans",
+    "cache": "caches",
 }
 #: Commands whose arguments are described at their end.
-_TAKE_TARGETS = ("dump", *(name for name, room in _ROOMS.items() if room != "graphs"))
+_TAKE_TARGETS = ("dump", *(name for name, room in _ROOMS.items() if room not in ("graphs", "caches")))
 
 _Commands = argparse._SubParsersAction  # argparse has no public name for it.
 
@@ -470,6 +451,9 @@ def _add_others(commands: _Commands[argparse.ArgumentParser]) -> None:
         )
     explain = _command(commands, "explain", "say what an error code means; without a code, list them")
     explain.add_argument("error_code", nargs="?", metavar="CODE", help="for example GC101")
+    cache = _command(commands, "cache", "export the cache of compiled objects to a file, or import one", CACHE)
+    cache.add_argument("action", choices=("export", "import"), help="write all objects, or take those of a file")
+    cache.add_argument("file", metavar="FILE.zip", help="the file")
     doctor = _command(commands, "doctor", "print versions, CPU features, switches and the cache, for a bug report")
     for command in (passes, diff, order, why, profile, mem):
         _add_target_options(command)

@@ -7,6 +7,7 @@ from typing import Any
 
 from graphc.ir import Data, Graph, Node, Value
 from graphc.ops.declared import reference
+from graphc.passes.carried import narrow_loops
 from graphc.passes.tools import in_subgraphs
 
 #: Results of more elements are not computed at compile time, nor such as are larger than their operands.
@@ -16,17 +17,20 @@ CAST_LIMIT = 1 << 18
 
 
 def prune(graph: Graph) -> Graph:
-    """Remove what no result and no update depends on.
+    """Remove what no result and no update depends on; what loops carry, too.
 
     before:  %3 = Exp(%1)   %4 = Log(%1)   return %4
     after:   %4 = Log(%1)   return %4
     """
-    graph = in_subgraphs(graph, prune)
-    if not graph.dead():
-        return graph
-    graph = graph.copy()
-    graph.prune()
-    return graph
+    while True:
+        before = graph
+        if graph.dead():
+            graph = graph.copy()
+            graph.prune()
+        # What a narrower loop does not read, another one may have carried for it.
+        graph = in_subgraphs(narrow_loops(graph), prune)
+        if graph is before or not graph.owners():
+            return graph
 
 
 def _pruned(copy: Graph) -> Graph:

@@ -103,3 +103,15 @@ def _all(neighbours: Callable[[int], Iterable[int]], start: int) -> set[int]:
 def is_entry(graph: Graph, value: Value) -> bool:
     """Whether a value comes from outside: an Input or Param."""
     return graph.node(value.node).op.name in ("Input", "Param")
+
+
+def redirect(graph: Graph, change: Callable[[Value], Value], id: int) -> None:
+    """Let all users of node `id` use other values in place of its results."""
+    for user in graph.users(id):
+        node = graph.node(user)
+        new = [change(v) for v in node.inputs]
+        if new != list(node.inputs):
+            graph.set_node(user, inputs=new)
+    if id in graph.ends:
+        results = [(name, change(v)) for name, v in graph.results]
+        graph.set_results(results, [(p, change(v)) for p, v in graph.updates])

@@ -86,7 +86,11 @@ def input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list[
     placeholders = unflatten(structure, [_Place(i) for i in range(len(leaves))])
     args, kwargs = placeholders
     try:
-        bound = inspect.signature(cell.construct).bind(*args, **kwargs)
+        bound = _own_signature(cell).bind(*args, **kwargs)
+    except TypeError:
+        bound = None
+    try:
+        bound = bound or inspect.signature(cell.construct).bind(*args, **kwargs)
     except TypeError as error:
         raise ArgumentTypeError(
             f"{type(cell).__name__}.construct: {error}",
@@ -101,9 +105,15 @@ def input_names(cell: Cell, structure: Structure, leaves: list[Tensor]) -> list[
     return names
 
 
+def _own_signature(cell: Cell) -> inspect.Signature:
+    """Of construct, or of the function that it stands for."""
+    own: inspect.Signature | None = cell.__dict__.get("_signature")
+    return own or inspect.signature(cell.construct)
+
+
 def _parameters(cell: Cell) -> set[str]:
     """The names of a construct's parameters that receive one argument each."""
-    parameters = inspect.signature(cell.construct).parameters.values()
+    parameters = _own_signature(cell).parameters.values()
     return {p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
 
 

@@ -15,13 +15,14 @@ from graphc.nn.cell.cell import Cell
 from graphc.nn.metrics.by_name import get_metrics
 from graphc.nn.metrics.numbers import Loss
 from graphc.ops.tensor.tensor import Tensor
+from graphc.padded import pad_calls
 from graphc.train.batches import Batches, size_of
 from graphc.train.callbacks.base import Callback, CallbackList, as_list, refuse_old_hooks
 from graphc.train.context import CallbackParams, RunContext
 from graphc.train.loop import Training, evaluate
 from graphc.train.together import Stopping, agree_on_callbacks
 
-_OPTIONS = ("loss_scale_manager", "keep_batchnorm_fp32", "boost_config_dict", "acc_level")
+_OPTIONS = ("loss_scale_manager", "keep_batchnorm_fp32", "buckets", "boost_config_dict", "acc_level")
 
 
 class Model:
@@ -32,7 +33,9 @@ class Model:
     nn.WithEvalCell(network, loss_fn), whose (loss, output, label) the metrics get: "loss" the first, others the other two.
     eval_indexes: a list of three places of these in what eval_network returns; without, metrics get all that it returns.
     amp_level: see amp.auto_mixed_precision; keyword arguments loss_scale_manager and keep_batchnorm_fp32: see
-    amp.build_train_network. boost_level is "O0". Raises ArgumentTypeError or ArgumentValueError for other arguments.
+    amp.build_train_network. buckets: sizes to which batches are padded in training and evaluation, as for `graphc.compile`
+    (docs/shapes.md): a smaller last batch is then no further compilation. boost_level is "O0". Raises ArgumentTypeError or
+    ArgumentValueError for other arguments.
     """
 
     def __init__(
@@ -59,12 +62,17 @@ class Model:
                 raise checks.wrong_type("Model", name, "a Cell" if name == "network" else "a Cell or None", cell)
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
         self._loss_scale_manager: LossScaleManager | None = kwargs.get("loss_scale_manager")
+        buckets = kwargs.pop("buckets", None)
         self._train_network = self._build_train_network(amp_level, kwargs)
         self._metric_fns = get_metrics(metrics) or {}
         self._said: set[str] = set()
         #: Whether an evaluation or a prediction has put the network into its mode.
         self._left_training = False
         self._eval_network, self._eval_indexes = self._build_eval_network(eval_network, eval_indexes, amp_level)
+        if buckets is not None:
+            for each in filter(None, (self._train_network, self._eval_network)):
+                pad_calls(each, buckets)
+            self._said.add("partial")  # Of no smaller batch is to be said that it is compiled for itself.
 
     def _build_train_network(self, amp_level: str, options: dict[str, Any]) -> Cell:
         if self._optimizer is not None:

@@ -11,12 +11,19 @@ from graphc.function import FunctionCell
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Tensor
+from graphc.padded import pad_calls
 from graphc.train.batches import Batches, size_of
 from graphc.train.sink import Sink
 
 
 def data_sink(
-    fn: Callable[..., Any], dataset: Any, sink_size: int = 1, jit_config: Any = None, input_signature: Any = None
+    fn: Callable[..., Any],
+    dataset: Any,
+    sink_size: int = 1,
+    jit_config: Any = None,
+    input_signature: Any = None,
+    *,
+    buckets: Any = None,
 ) -> Callable[[], Any]:
     """A function without arguments that runs fn on the next sink_size batches of a data set, and returns what the last one gave
     (MindSpore: train.data_sink).
@@ -24,7 +31,8 @@ def data_sink(
     fn: a Cell, or a function, which is compiled; called with the columns of a batch. All the steps of a call are one native
     loop. The data set is gone through again and again. The function has `losses`, float64 [sink_size], the mean of what the
     steps of the last call returned (of a tuple its first item), NaN for what is no float. jit_config has no effect, which is
-    said once; input_signature is None. Raises ArgumentTypeError or ArgumentValueError.
+    said once; input_signature is None. buckets: sizes to which batches are padded, as for `graphc.compile`
+    (docs/shapes.md). Raises ArgumentTypeError or ArgumentValueError.
     """
     owner = "data_sink"
     if not callable(fn) or isinstance(fn, type):
@@ -35,6 +43,8 @@ def data_sink(
         no_effect(owner, "jit_config", "there is one way of compiling")
     size_of(owner, "dataset", dataset)
     cell = fn if isinstance(fn, Cell) else FunctionCell(fn)
+    if buckets is not None:
+        pad_calls(cell, buckets)
     sink = Sink(cell, Batches(dataset, -1), _any_batch)
 
     def sink_process() -> Any:

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -267,6 +268,31 @@ def test_doctor(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr("graphc.cli.doctor.cpus", lambda: 1)
     assert main(["doctor"]) == 0
     assert "distance     one core\n" in capsys.readouterr().out
+
+
+def test_the_cache_moves_as_a_file(capsys, monkeypatch, tmp_path):
+    from graphc_codegen.object_code.cache import ObjectCache
+
+    name, other = "a" * 64, "b" * 64
+    here, there, file = tmp_path / "here", tmp_path / "there", tmp_path / "objects.zip"
+    monkeypatch.setenv("GRAPHC_CACHE_DIR", str(here))
+    ObjectCache(here).store(name, [b"one", b"", b"three"], "step")
+    ObjectCache(here).store(other, [b"old"], "step")
+    described = json.loads((here / f"{other}.json").read_text())
+    (here / f"{other}.json").write_text(json.dumps(described | {"versions": {"graphc": "0"}}))
+    assert main(["cache", "export", str(file)]) == 0
+    assert "2 objects" in capsys.readouterr().out
+    monkeypatch.setenv("GRAPHC_CACHE_DIR", str(there))
+    assert main(["cache", "import", str(file)]) == 0
+    assert "1 object; 1 object of other versions left out" in capsys.readouterr().out
+    assert ObjectCache(there).load(name) == [b"one", b"", b"three"]
+    assert ObjectCache(there).names() == [name]
+    with zipfile.ZipFile(file, "w") as made:
+        made.writestr(f"{name}.json", (there / f"{name}.json").read_text())
+        made.writestr(f"{name}.o", b"onetwo")
+    assert "is damaged" in _refused(capsys, "cache", "import", str(file))
+    file.write_bytes(b"nothing")
+    assert "is no archive" in _refused(capsys, "cache", "import", str(file))
 
 
 # ---- the command line itself

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import Tensor, nn, ops
+from graphc import Tensor, nn, ops, train
+from graphc.attached import KEY
+from graphc.debug import debug
 from graphc.errors import ArgumentTypeError, ArgumentValueError, PaddingError, SignatureError
 from graphc.ops.tensor.tree import tensors
 from tests.e2e.changing import compiled_times
@@ -279,6 +281,77 @@ def test_a_bucket_is_compiled_when_it_is_needed() -> None:
     assert list(step.steps) == [(4,), (2,), (16,)]
     assert step.step(floats(11, 2)) is step.steps[16,]
     assert "(4,), (2,), (16,)" in repr(step)
+
+
+def test_the_memory_of_buckets_is_bounded_with_that_of_other_steps() -> None:
+    step = graphc.compile(Net(lambda self, x: ops.tanh(x) @ ops.exp(x).T), floats(4, 200_000), buckets=(4, 8, 16))
+    with debug(steps_mb=16):
+        for size in (5, 12, 3, 7):
+            close(
+                step(floats(size, 200_000)),
+                Net(lambda self, x: ops.tanh(x) @ ops.exp(x).T)(Tensor(floats(size, 200_000))),
+                1e-3,
+            )
+            assert step.held() <= 16 * 2**20 or len(step.steps) == 1
+        assert list(step.steps)[-1] == (8,)
+
+
+def test_functions_pad_to_buckets_by_the_names_of_their_arguments() -> None:
+    @graphc.jit(buckets={"x": (4, 8)})
+    def norm(scale: Any, x: Any) -> Any:
+        return ops.sqrt(ops.sum(x * x)) * scale, x - ops.mean(x)
+
+    times = []
+    for size in (3, 4, 7, 6):
+        x = floats(size)
+        close(norm(Tensor(2.0), Tensor(x)), (Tensor(np.float32(2 * np.sqrt((x * x).sum()))), Tensor(x - x.mean())))
+        times.append(compiled_times(getattr(norm, KEY).values["alone"]))
+    assert times == [1, 1, 2, 2]
+    with pytest.raises(SignatureError, match="the largest bucket is 8"):
+        norm(Tensor(2.0), Tensor(floats(9)))
+    with pytest.raises(ArgumentValueError, match="sizes rise from 2 on"):
+        graphc.jit(buckets=(8, 4))
+
+
+def trained_by(buckets: Any, sink: bool) -> tuple[list[np.ndarray[Any, Any]], Any, int]:
+    """(parameters, metrics, compiled training steps) of a Model whose last batch of three is smaller."""
+    graphc.set_seed(3)
+    data = graphc.dataset.NumpySlicesDataset((floats(22, 8), tokens(22) % 3), ["x", "label"], shuffle=False).batch(8)
+    net = nn.SequentialCell(nn.Dense(8, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Dense(6, 3))
+    loss = nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean")
+    optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+    given = {} if buckets is None else {"buckets": buckets}
+    model = train.Model(net, loss, optimizer, metrics={"loss", "acc"}, **given)
+    model.train(2, data, dataset_sink_mode=sink)
+    return [p.asnumpy() for p in net.get_parameters()], model.eval(data), compiled_times(model.train_network)
+
+
+@pytest.mark.parametrize("sink", [False, True])
+def test_a_smaller_last_batch_of_a_model_is_padded_in_sinks_too(sink: bool, caplog: Any) -> None:
+    plain, metrics, times = trained_by(None, sink)
+    assert times == 2
+    caplog.clear()
+    padded, same, times = trained_by((8,), sink)
+    assert times == 1
+    assert not caplog.records
+    for a, b in zip(padded, plain, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6)
+    assert same == pytest.approx(metrics, rel=1e-4)
+
+
+def test_a_sink_of_padded_batches_keeps_what_has_their_size() -> None:
+    """Results of the size of a batch are cut, those of a size of 1 come from a step of their own."""
+    data = graphc.dataset.NumpySlicesDataset((floats(9, 4),), ["x"], shuffle=False).batch(4)
+    net = Net(lambda self, x: (x * x).sum(-1))
+    sink = train.data_sink(net, data, sink_size=3, buckets=(4,))
+    last = sink()
+    want = (floats(9, 4) ** 2).sum(-1)
+    np.testing.assert_allclose(last.asnumpy(), want[8:], rtol=1e-5)
+    np.testing.assert_allclose(sink.losses, [want[:4].mean(), want[4:8].mean(), want[8:].mean()], rtol=1e-5)
+    data = graphc.dataset.NumpySlicesDataset((floats(10, 4),), ["x"], shuffle=False).batch(4)
+    sink = train.data_sink(net, data, sink_size=3, buckets=(4,))
+    np.testing.assert_allclose(sink().asnumpy(), (floats(10, 4)[8:] ** 2).sum(-1), rtol=1e-5)
+    assert sink.losses[2] == pytest.approx((floats(10, 4)[8:] ** 2).sum(-1).mean())
 
 
 class Scaled(nn.Cell):

@@ -102,18 +102,34 @@ class ObjectCache:
 
     def load(self, name: str) -> list[bytes] | None:
         """The objects stored under a key; None if there are none or they are damaged."""
+        found = self.described(name)
+        return None if found is None else found[1]
+
+    def described(self, name: str) -> tuple[dict[str, Any], list[bytes]] | None:
+        """The description of what is stored under a key, and the objects; None if there are none or they are damaged."""
         if not self.usable:
             return None
         try:
-            described = json.loads(_read(self._path(name, "json"), _DESCRIPTION))
-            sizes, wanted = described["sizes"], described["sha256"]
+            about = json.loads(_read(self._path(name, "json"), _DESCRIPTION))
             code = _read(self._path(name, "o"), LIMIT)
-            if _digest(name, sizes, code) != wanted:
-                return None
-            file = io.BytesIO(code)
-            return [file.read(size) for size in sizes]
+            return (about, self.parts(about["sizes"], code)) if self.is_sound(name, about, code) else None
         except (OSError, ValueError, TypeError, LookupError, RecursionError):
             return None
+
+    @staticmethod
+    def is_sound(name: str, described: dict[str, Any], code: bytes) -> bool:
+        """Whether contents are those that a description was made for. Raises TypeError, LookupError for none."""
+        return bool(_digest(name, described["sizes"], code) == described["sha256"])
+
+    @staticmethod
+    def parts(sizes: Sequence[int], code: bytes) -> list[bytes]:
+        """Contents as the objects that they are."""
+        file = io.BytesIO(code)
+        return [file.read(size) for size in sizes]
+
+    def names(self) -> list[str]:
+        """The keys under which something lies."""
+        return sorted(path.stem for path in self.directory.glob("*.o")) if self.usable else []
 
     def store(self, name: str, objects: Sequence[bytes], entry: str) -> None:
         """Keep objects; readers see all of it or nothing. A full disk and the like give a CacheWarning."""

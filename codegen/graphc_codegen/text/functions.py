@@ -102,7 +102,8 @@ class _Cutter:
             return self._lines(stmts, pieces[0], uses)
         calls: list[str] = []
         for piece in pieces:
-            made = Function(f"part_{len(self.made)}", tuple(self._lines(stmts, piece, uses)))
+            lines = tuple(self._lines(stmts, piece, uses))  # First: they may make functions, too.
+            made = Function(f"part_{len(self.made)}", lines)
             self.made.append(made)
             calls.append(f"{made.name}(ctx)")
             if any(has_loops(stmts[k]) for k in piece):

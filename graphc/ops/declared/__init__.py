@@ -34,5 +34,6 @@ from graphc.ops.declared import (  # noqa: F401
     state,
     transcendental,
     transforms,
+    while_loop,
     windows,
 )

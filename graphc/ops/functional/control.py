@@ -35,8 +35,8 @@ def choose(pred: Operand, true_fn: Callable[..., Any], false_fn: Callable[..., A
 def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], *carried: Any) -> Any:
     """`while cond_fn(*carried): carried = body_fn(*carried)`; returns the carried values, alone if there is one.
 
-    Carried values are tensors or nests of tensors that keep their shapes and dtypes. Forward only: a loop whose number
-    of turns depends on data has no gradient; `fori_loop` with fixed bounds has.
+    Carried values are tensors or nests of tensors that keep their shapes and dtypes. Its gradient runs turns again, of which
+    it keeps a fixed number of states; `fori_loop` with fixed bounds keeps all.
     """
 
     def body(*values: Any) -> tuple[Any, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value
 from graphc.ir.op import Alias, Scalar, Strided
 from graphc.ops.declared.batching import loop, rule_of
 from graphc.ops.declared.scan import parts_of, rows, stack_length, stacked
+from graphc.passes.tools import redirect
 
 #: Elementwise ops that cost no more than to read their result from memory.
 _CHEAP = frozenset({
@@ -193,18 +193,6 @@ def _behind(body: Graph, values: list[Value]) -> set[Value]:
 def _used(outer: list[Value], inner: list[Value], used: set[Value]) -> tuple[list[Value], list[Value]]:
     pairs = [(a, b) for a, b in zip(outer, inner, strict=True) if b in used]
     return [a for a, _ in pairs], [b for _, b in pairs]
-
-
-def redirect(graph: Graph, change: Callable[[Value], Value], id: int) -> None:
-    """Let all users of node `id` use other values in place of its results."""
-    for user in graph.users(id):
-        node = graph.node(user)
-        new = [change(v) for v in node.inputs]
-        if new != list(node.inputs):
-            graph.set_node(user, inputs=new)
-    if id in graph.ends:
-        results = [(name, change(v)) for name, v in graph.results]
-        graph.set_results(results, [(p, change(v)) for p, v in graph.updates])
 
 
 def scans(graph: Graph) -> list[int]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from graphc.ir import Builder, Graph, Node, TensorType, Value
 from graphc.ops.declared.scan import rows as rows_of
 from graphc.passes.cleanup import cse
-from graphc.passes.scans.loop import Loop, is_cheap, is_product, may_batch, may_move, rearranges, redirect, scans
-from graphc.passes.tools import in_subgraphs
+from graphc.passes.scans.loop import Loop, is_cheap, is_product, may_batch, may_move, rearranges, scans
+from graphc.passes.tools import in_subgraphs, redirect
 from graphc.passes.vectorize import Vectorizer
 
 #: Rows of a product's operands that are multiplied at a time: as many as stay in the nearer caches.
