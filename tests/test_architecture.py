@@ -138,6 +138,7 @@ LATE = {
             ("run/queue", "object_code.numba_step"),
             ("run/threads", "object_code.llvm_modules"),
             ("text/render", "kernels"),
+            ("text/render", "kernels.narrow"),
             ("text/render", "loops.emit"),
             ("validate", "kernels"),
         )
@@ -145,8 +146,8 @@ LATE = {
 }
 #: The generator's rooms and single files: each imports only what stands before it, inside functions too.
 ROOMS = (
-    "errors", "forks", "dtypes", "target", "links", "literals", "writer", "kernel_facts", "scalars", "program", "loops",
-    "kernels", "text", "validate", "object_code", "run", "shared_object",
+    "errors", "forks", "dtypes", "target", "links", "literals", "thread_context", "declarations", "writer",
+    "kernel_facts", "scalars", "program", "loops", "kernels", "text", "validate", "object_code", "run", "shared_object",
 )  # fmt: skip
 #: Modules that import each other, inside functions included. There are no others.
 CIRCLES = {("graphc.ir.graph", "graphc.ir.text"): "a graph prints itself"}

@@ -95,7 +95,8 @@ class Kernel(NamedTuple):
 
     `dtypes` are the dtypes that operand 0 may have; `double`, if there is one, is what to do for float64. With `in_place` the
     result is operand 0's memory, which the calls write. `over` says of which attributes the result may be written over operand 0,
-    where nobody else needs that any more: the rule then finds one buffer in both places.
+    where nobody else needs that any more: the rule then finds one buffer in both places. With `waits` one call begins what
+    another ends, in the same memory meanwhile: operands that are halves are float32 for all calls together, not for each.
     """
 
     fn: KernelRule
@@ -103,6 +104,7 @@ class Kernel(NamedTuple):
     double: KernelRule | None = None
     in_place: bool = False
     over: Callable[[Attrs], bool] | None = None
+    waits: bool = False
 
 
 class Alias:

@@ -235,7 +235,7 @@ def kernel_node(node: Node, inputs: Sequence[Operand], outputs: Sequence[Operand
         )
     halves = {x.type.dtype for x in (*inputs, *outputs)} & {*HALVES} - {*lower.dtypes}
     if halves and "float32" in lower.dtypes:
-        _in_float32(node, inputs, outputs, k)
+        (_widened if lower.waits else _in_float32)(node, inputs, outputs, k)
         return
     dtype = inputs[0].type.dtype if inputs else None
     fn = lower.fn
@@ -262,6 +262,22 @@ def _in_float32(node: Node, inputs: Sequence[Operand], outputs: Sequence[Operand
         return x._replace(type=TensorType("float32", x.type.shape)) if x.type.dtype in HALVES else x
 
     kernel_node(node, [seen(x) for x in inputs], [seen(x) for x in outputs], k)
+
+
+def _widened(node: Node, inputs: Sequence[Operand], outputs: Sequence[Operand], k: CallBuilder) -> None:
+    """A kernel on halves whose calls wait for each other: operands are widened before them, results rounded behind."""
+
+    def wide(x: Operand) -> Operand:
+        return k.temp(TensorType("float32", x.type.shape)) if x.type.dtype in HALVES else x
+
+    widened, made = [wide(x) for x in inputs], [wide(x) for x in outputs]
+    for x, w in zip(inputs, widened, strict=True):
+        if w is not x:
+            k.elementwise(lambda e, v: e.cast(v, "float32"), (x,), w)
+    kernel_node(node, widened, made, k)
+    for x, w in zip(outputs, made, strict=True):
+        if w is not x:
+            k.elementwise(lambda e, v, d=x.type.dtype: e.cast(v, d), (w,), x)
 
 
 def walk(graph: Graph, domain: Sequence[int], node: Node, index: int) -> tuple[int, tuple[int, ...]]:

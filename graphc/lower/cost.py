@@ -60,8 +60,10 @@ class Cost(NamedTuple):
 
 
 def stepped(distance: float) -> float:
-    """The next of NEAR, twice that, four times and so on: small differences should not make another program."""
-    return NEAR * max(1.0, 2.0 ** round(math.log2(distance / NEAR)))
+    """NEAR up to 2.8 times that, else four times, sixteen times and so on, each up to 2.8 times itself: two runs that measure a
+    little differently, or one on a busy machine that cannot measure, should not make two programs.
+    """
+    return NEAR * 4.0 ** max(0, math.floor(math.log(distance / NEAR, 4) + 0.25))
 
 
 def _meeting(threads: int, distance: float) -> float:

@@ -31,10 +31,10 @@ class Halving(nn.Cell):
 
     def construct(self, x):
         scale = ops.stop_gradient(ops.reduce_max(ops.abs(x)))
-        turns = Tensor(0, "int32")
-        while scale > 1.0:
+        bound = Tensor(1.0)
+        while scale > bound:
             scale = scale * 0.5
-            turns = turns + 1
+            bound = bound + 0.125
         return x * scale
 
 

@@ -250,9 +250,8 @@ def test_nobody_measures_how_far_threads_are_apart_that_do_not_pay(most: int, si
 
 
 def test_a_little_further_apart_is_the_same_program() -> None:
-    assert [stepped(d) for d in (3.0, 99.0, 130.0, 150.0, 250.0, 370.0, 400.0)] == [NEAR, NEAR, NEAR] + 2 * [
-        2 * NEAR
-    ] + (2 * [4 * NEAR])
+    assert [stepped(d) for d in (3.0, 99.0, 150.0, 250.0, 282.0)] == [NEAR] * 5
+    assert [stepped(d) for d in (283.0, 370.0, 400.0, 1100.0, 1200.0)] == [4 * NEAR] * 4 + [16 * NEAR]
 
 
 # ---- the text

@@ -145,7 +145,7 @@ def _start(name: str, kind: str, elements: Callable[[Types, int], int], lay: Lay
         infer=_types(name, elements),
         ref=reference,
         grad=NO_GRAD,
-        lower=Kernel(lower, _GATHERED if kind == "all_gather" else _BEGUN),
+        lower=Kernel(lower, _GATHERED if kind == "all_gather" else _BEGUN, waits=True),
         effect=True,
         rush=-1,
         samples=lambda: [Sample((floats(3, 5), floats(7)), given), Sample((floats(2),), given)],

@@ -194,7 +194,7 @@ def _lowering(kind: str, dtypes: tuple[str, ...]) -> ByAttributes:
         k.call("collective_start", (x,), (out, request), **collective_call(kind, attrs), **sizes)
         k.call("collective_wait", (request, x), (out,), **sizes, in_place=True)
 
-    several = Kernel(calls, dtypes)
+    several = Kernel(calls, dtypes, waits=True)
     return ByAttributes(lambda attrs: Alias() if attrs["size"] == 1 else several, several)
 
 

@@ -38,7 +38,7 @@ def _part(name: str) -> Any:
 
 
 def _by_size(rule: KernelRule, dtypes: tuple[str, ...]) -> ByAttributes:
-    several = Kernel(rule, dtypes)
+    several = Kernel(rule, dtypes, waits=True)
     return ByAttributes(lambda attrs: Alias() if attrs["size"] == 1 else several, several)
 
 
