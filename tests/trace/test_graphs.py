@@ -149,13 +149,6 @@ def test_nested_arguments_and_python_values():
     assert "If" not in names(graphc.compile(net, batch, 2, flip=True).graph)
 
 
-@pytest.fixture
-def mode_again():
-    before = graphc.get_context("mode")
-    yield
-    graphc.set_context(mode=before)
-
-
 @pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
 def test_named_tuples_go_in_and_out(mode, mode_again):
     graphc.set_context(mode=mode)

@@ -12,6 +12,7 @@ from graphc.ops.tensor.tree import flatten
 RNG = np.random.default_rng(7)
 X, V = (RNG.normal(size=(4, 3)).astype(np.float32) for _ in range(2))
 A = RNG.normal(size=(3, 3)).astype(np.float32)
+pytestmark = pytest.mark.usefixtures("mode_again")
 MODES = pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE], ids=["compiled", "eager"])
 
 
@@ -24,13 +25,6 @@ class Both(nn.Cell):
 
     def construct(self, *inputs):
         return self.run(*inputs)
-
-
-@pytest.fixture(autouse=True)
-def mode_again():
-    before = graphc.get_context("mode")
-    yield
-    graphc.set_context(mode=before)
 
 
 def close(got, wanted, tolerance=2e-5):

@@ -83,7 +83,13 @@ def _kind(value: Any) -> str:
 
 
 #: Python's numbers -> what a column of them is.
-SCALARS: dict[type, type[np.generic]] = {int: np.int64, float: np.float64, bool: np.bool_}
+_SCALARS: dict[type, type[np.generic]] = {int: np.int64, float: np.float64, bool: np.bool_}
+
+
+def of_numbers(values: Sequence[Any], kinds: set[type]) -> Array | None:
+    """[len(values)]: Python's numbers of one type as an array; None for anything else. kinds: the types of the values."""
+    dtype = _SCALARS.get(next(iter(kinds))) if len(kinds) == 1 else None
+    return None if dtype is None else np.array(values, dtype)
 
 
 def alike(arrays: Sequence[Array]) -> bool:
@@ -100,10 +106,8 @@ def joined_alike(arrays: Sequence[Array]) -> Array:
 def stack(values: Sequence[Any], name: str, ids: Array) -> Array:
     """[len(values), ...]: values of one shape and dtype as one array. DataError that names the column and the sample else."""
     kinds = set(map(type, values))
-    if len(kinds) == 1:
-        kind = next(iter(kinds))
-        if kind in SCALARS:
-            return np.array(values, SCALARS[kind])
+    if (numbers := of_numbers(values, kinds)) is not None:
+        return numbers
     arrays = values if kinds == {np.ndarray} else [to_array(v) for v in values]
     if len(set(map(_SHAPE, arrays))) > 1:
         raise _ragged(arrays, name, ids)

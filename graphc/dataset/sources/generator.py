@@ -12,7 +12,7 @@ from graphc.arguments import no_effect
 from graphc.dataset.checks import function, names, truth, workers
 from graphc.dataset.core.dataset import Dataset
 from graphc.dataset.core.faults import fault, interrupts
-from graphc.dataset.core.rows import SCALARS, Rows, alike, collated, joined_alike, packed, stack, to_array, values
+from graphc.dataset.core.rows import Rows, alike, collated, joined_alike, of_numbers, packed, stack, to_array, values
 from graphc.dataset.core.streams import Done, Run, Stream, Worked
 from graphc.dataset.orders.samplers import PKSampler
 from graphc.dataset.schema import Schema, numpy_dtype
@@ -56,12 +56,10 @@ class Form:
     def _column(self, values: tuple[Any, ...], name: str, ids: Array) -> Any:
         arrays: list[Any] = []
         kinds = set(map(type, values))
-        if len(kinds) == 1:
-            (kind,) = kinds
-            if kind in SCALARS:
-                return np.array(values, SCALARS[kind])
-            if kind is np.ndarray and values[0].dtype.kind in "biuf" and alike(values):
-                return joined_alike(values)
+        if (numbers := of_numbers(values, kinds)) is not None:
+            return numbers
+        if kinds == {np.ndarray} and values[0].dtype.kind in "biuf" and alike(values):
+            return joined_alike(values)
         for value in values:
             try:
                 arrays.append(to_array(value))
