@@ -6,7 +6,15 @@ import numpy as np
 
 from graphc.exports.onnx_model.table import rule
 from graphc.exports.onnx_model.writer import View, Writer
-from graphc.ops.declared.random import _GOLDEN, _ROUND, _SPLITMIX, _signed
+from graphc.ops.declared.random import (
+    _GOLDEN,
+    _ROUND,
+    _SPLITMIX,
+    NORMAL,
+    NORMAL_MIDDLE,
+    NORMAL_SHIFT,
+    _signed,
+)
 
 _LOW = 0xFFFFFFFF
 
@@ -43,3 +51,18 @@ def _uniform(w: Writer, n: View, key: str) -> str:
     x = _mixed(w, x, _ROUND, 32)
     x = _mixed(w, w("BitwiseXor", x, _shifted(w, key, 32)), _ROUND, 32)
     return w("Mul", w.cast(_shifted(w, x, 8), "float32"), w.number(2.0**-24, "float32"))
+
+
+@rule("RandomNormal")
+def _normal(w: Writer, n: View, key: str) -> str:
+    def number(x: float) -> str:
+        return w.number(x, "float32")
+
+    u = _uniform(w, n, key)
+    x = w("Add", w("Sub", w("Add", u, u), number(1.0)), number(2.0**-24))
+    left = w("Mul", w("Sub", number(1.0), x), w("Add", number(1.0), x))
+    t = w("Sub", w("Sqrt", w("Sub", number(NORMAL_SHIFT), w("Log", left))), number(NORMAL_MIDDLE))
+    ratio = number(NORMAL[0])
+    for c in NORMAL[1:]:
+        ratio = w("Add", w("Mul", ratio, t), number(c))
+    return w("Mul", ratio, x)
