@@ -43,8 +43,7 @@ def _key(w: Writer, n: View, state: str) -> str:
     return _mixed(w, w("Add", state, w.number(_signed(_GOLDEN, 64), "int64")), _SPLITMIX, 64)
 
 
-@rule("RandomUniform")
-def _uniform(w: Writer, n: View, key: str) -> str:
+def _unit(w: Writer, n: View, key: str) -> str:
     shape = n["shape"]
     places = w.array(np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape))
     x = _kept(w, w("Add", places, w("BitwiseAnd", key, w.number(_LOW, "int64"))), 32)
@@ -53,12 +52,17 @@ def _uniform(w: Writer, n: View, key: str) -> str:
     return w("Mul", w.cast(_shifted(w, x, 8), "float32"), w.number(2.0**-24, "float32"))
 
 
+@rule("RandomUniform")
+def _uniform(w: Writer, n: View, key: str) -> str:
+    return _unit(w, n, key)
+
+
 @rule("RandomNormal")
 def _normal(w: Writer, n: View, key: str) -> str:
     def number(x: float) -> str:
         return w.number(x, "float32")
 
-    u = _uniform(w, n, key)
+    u = _unit(w, n, key)
     x = w("Add", w("Sub", w("Add", u, u), number(1.0)), number(2.0**-24))
     left = w("Mul", w("Sub", number(1.0), x), w("Add", number(1.0), x))
     t = w("Sub", w("Sqrt", w("Sub", number(NORMAL_SHIFT), w("Log", left))), number(NORMAL_MIDDLE))
