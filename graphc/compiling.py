@@ -8,23 +8,38 @@ from typing import Any, overload
 from graphc import collector, passes
 from graphc.api import CompiledStep
 from graphc.build import pipeline_of
-from graphc.errors import ArgumentTypeError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.frames import clean
 from graphc.nn.cell.cell import Cell
-from graphc.padded import BucketedStep, varying_of
+from graphc.padded import BucketedStep, open_axes, varying_of
 from graphc_codegen.forks import unforked
 
 
 @overload
 def compile(
-    cell: Cell, *inputs: Any, passes: Sequence[passes.Pass] = ..., buckets: None = None, **kwargs: Any
+    cell: Cell,
+    *inputs: Any,
+    passes: Sequence[passes.Pass] = ...,
+    buckets: None = None,
+    dynamic: None = None,
+    **kwargs: Any,
 ) -> CompiledStep: ...
 @overload
 def compile(
-    cell: Cell, *inputs: Any, passes: Sequence[passes.Pass] = ..., buckets: Any, **kwargs: Any
+    cell: Cell,
+    *inputs: Any,
+    passes: Sequence[passes.Pass] = ...,
+    buckets: Any = ...,
+    dynamic: Any = ...,
+    **kwargs: Any,
 ) -> BucketedStep: ...
 def compile(
-    cell: Cell, *inputs: Any, passes: Sequence[passes.Pass] = passes.PIPELINE, buckets: Any = None, **kwargs: Any
+    cell: Cell,
+    *inputs: Any,
+    passes: Sequence[passes.Pass] = passes.PIPELINE,
+    buckets: Any = None,
+    dynamic: Any = None,
+    **kwargs: Any,
 ) -> Any:
     """Compile a cell for inputs of these shapes and dtypes (tensors, arrays; Python values are constants).
 
@@ -34,6 +49,7 @@ def compile(
     buckets: sizes, such as (16, 32, 64), of axis 0 of all tensors, or {input: sizes, or {axis: sizes}}, where None stands for
     the powers of two. What is returned then takes inputs of any size up to the largest, pads them to the next bucket, which is
     compiled when it is first needed, and cuts results; what would not be exact is refused (docs/shapes.md).
+    dynamic: {input: axis, or axes} that have any size, short for the same buckets with None; not with buckets.
     Raises GraphcError subclasses with the user's line for what does not fit or cannot be traced, PaddingError among them; what
     a pass raises has a note that names it.
     """
@@ -41,6 +57,12 @@ def compile(
         if not isinstance(cell, Cell):
             raise ArgumentTypeError(f"graphc.compile needs a Cell, got {type(cell).__name__}", loc=user_loc())
         pipeline = pipeline_of(passes)
+        if dynamic is not None:
+            if buckets is not None:
+                raise ArgumentValueError(
+                    "graphc.compile: buckets and dynamic say the same, give one of them", loc=user_loc()
+                )
+            buckets = open_axes(dynamic)
         if buckets is not None:
             family = BucketedStep(cell, varying_of(buckets), pipeline)
             family.step(*inputs, **kwargs)

@@ -421,6 +421,20 @@ def varying_inputs(declared: tuple[Open, ...]) -> Varying:
     )
 
 
+def open_axes(dynamic: Any) -> dict[Any, dict[Any, None]]:
+    """What the argument `dynamic` says, as buckets: {input: an axis, or several}, with room for the powers of two.
+
+    Raises ArgumentTypeError.
+    """
+    if not isinstance(dynamic, Mapping):
+        raise ArgumentTypeError(
+            f"dynamic: must be {{input: an axis, or several}}, got {type(dynamic).__name__}",
+            loc=user_loc(),
+            help='dynamic={"x": 0} leaves axis 0 of the input x open',
+        )
+    return {name: dict.fromkeys((k,) if type(k) is int else k) for name, k in dynamic.items()}
+
+
 def varying_of(buckets: Any) -> Varying:
     """What the argument `buckets` says: sizes of axis 0 of all tensors, or {input: sizes of axis 0, or {axis: sizes}}.
 

@@ -12,6 +12,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from chain_cells import Chain
+from chains import CHAINS
 from workloads import (
     ADAM_RATE,
     BETAS,
@@ -203,7 +205,8 @@ def load(network: Any, weights: dict[str, Array]) -> None:
     """Set every trainable parameter. The statistics of batch normalization keep their initial values."""
     for p in network.trainable_params():
         layer, _, name = p.name.rpartition(".")
-        p.set_data(Tensor(weights[f"{layer}.{_NAMES.get(name, name)}"]))
+        # A convolution of one axis has a weight for two.
+        p.set_data(Tensor(weights[f"{layer}.{_NAMES.get(name, name)}"].reshape(p.shape)))
 
 
 def training_cell(workload: str, variant: str, weights: dict[str, Array], adamw: Any) -> Any:
@@ -214,6 +217,7 @@ def training_cell(workload: str, variant: str, weights: dict[str, Array], adamw:
     w = WORKLOADS[workload]
     made = {"mlp": lambda: MLP(w.dims), "lenet": LeNet5, "resnet20": ResNet20, "gpt": Decoder}
     made |= {"lstm": lambda: LSTM(*w.dims[1:]), "recommender": lambda: Recommender(*w.dims)}
+    made["chain"] = lambda: Chain(CHAINS[workload], w.dims[0], len(w.dims) - 1)
     network = made[w.family]()
     load(network, weights)
     level, _, half = variant.partition("-")

@@ -41,11 +41,11 @@ def compiled(workload: str, variant: str, inputs: tuple[Tensor, ...]) -> Compile
 def multiply_adds(step: CompiledStep) -> int:
     """Counted on the graph: what the mathematics need, whatever a kernel does (Winograd's does less, a border more).
 
-    Raises ValueError if the program has another number of such kernels than the graph has nodes.
+    Raises ValueError if the program has fewer such kernels than the graph has nodes; a transposed convolution may take several.
     """
     counts = list(_counts(step.graph, 1))
     calls = sum(c.kernel.family.startswith(("gemm", "conv2d")) for c in step._lowered.program.calls())
-    if calls != len(counts):
+    if calls < len(counts):
         raise ValueError(f"{len(counts)} products and convolutions in the graph, {calls} kernels for them")
     return sum(counts)
 

@@ -8,6 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from chain_jax import Tree, chain_of, dense, layer_norm, statistics
+from chains import CHAINS
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 from workloads import (
@@ -26,8 +28,6 @@ from workloads import (
     residual_blocks,
 )
 
-Tree = dict[str, Any]
-
 
 def version() -> str:
     return f"jax {jax.__version__}"
@@ -38,10 +38,6 @@ def start() -> None:
 
 
 # ---- networks: (parameters, running statistics, input) -> (logits, new statistics)
-
-
-def dense(p: Tree, name: str, x: Any) -> Any:
-    return x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
 
 
 def mlp(p: Tree, s: Tree, x: Any) -> Any:
@@ -98,12 +94,6 @@ def recommender(p: Tree, s: Tree, ids: Any) -> Any:
     return dense(p, "fc2", jax.nn.relu(dense(p, "fc1", x))), s
 
 
-def layer_norm(p: Tree, name: str, x: Any) -> Any:
-    centred = x - x.mean(-1, keepdims=True)
-    factor = jax.lax.rsqrt(jnp.square(centred).mean(-1, keepdims=True) + NORM_EPS)
-    return centred * factor * p[f"{name}.weight"] + p[f"{name}.bias"]
-
-
 def gpt(p: Tree, s: Tree, tokens: Any) -> Any:
     batch, context = tokens.shape
     x = p["tokens.weight"][tokens] + p["positions.weight"]
@@ -152,9 +142,8 @@ def build(
 ) -> Callable[[], Any]:
     """With a `mesh` of processes x and y are this one's rows, and gradients are means over them all."""
     family = WORKLOADS[workload].family
-    network = {"mlp": mlp, "lenet": lenet, "resnet20": resnet20, "gpt": gpt, "lstm": lstm, "recommender": recommender}[
-        family
-    ]
+    named = {"mlp": mlp, "lenet": lenet, "resnet20": resnet20, "gpt": gpt, "lstm": lstm, "recommender": recommender}
+    network = chain_of(CHAINS[workload]) if family == "chain" else named[family]
     update = {"gpt": clipped_adamw, "recommender": plain}.get(family, momentum)
 
     whole, rows = (None, None) if mesh is None else (NamedSharding(mesh, P()), NamedSharding(mesh, P("rank")))
@@ -195,7 +184,8 @@ def build(
         p = {name: jnp.asarray(w) for name, w in weights.items()}
         zeros = [jax.tree.map(jnp.zeros_like, p) for _ in range(2)]
         state = {"gpt": (jnp.float32(0), *zeros), "recommender": ()}.get(family, zeros[0])
-        kept = jax.tree.map(shared, [p, _statistics(p) if family == "resnet20" else {}, state])
+        first = _statistics(p) if family == "resnet20" else statistics(p, CHAINS.get(workload, ()))
+        kept = jax.tree.map(shared, [p, first, state])
         scale = shared(jnp.float32(SCALE if variant == "scaled" else 1.0))
 
         def step(*fresh: Array) -> float:

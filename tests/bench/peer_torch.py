@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from chain_torch import Chain
+from chains import CHAINS
 from torch import nn
 from workloads import (
     ADAM_RATE,
@@ -153,6 +155,7 @@ def build(
     w = WORKLOADS[workload]
     made = {"mlp": lambda: MLP(w.dims), "lenet": LeNet5, "resnet20": ResNet20, "gpt": Decoder}
     made |= {"lstm": lambda: LSTM(*w.dims[1:]), "recommender": lambda: Recommender(*w.dims)}
+    made["chain"] = lambda: Chain(CHAINS[workload], w.dims[0], len(w.dims) - 1)
     network = made[w.family]()
     # The statistics of batch normalization keep their initial values.
     _, unknown = network.load_state_dict({k: torch.from_numpy(v) for k, v in weights.items()}, strict=False)

@@ -9,8 +9,8 @@ one thread; with `all` everything is left at its default. Python may keep byteco
 a warm start finds that of every peer.
 
 Prints Markdown tables of medians and their ratios to graphc, and writes everything measured with --json FILE. A measurement
-that fails or takes longer than --limit is left out, with a line that says why. With all peers it takes about a quarter of an
-hour on two CPUs.
+that fails or takes longer than --limit is left out, with a line that says why. With all peers and all workloads it takes most of
+an hour on two CPUs; `--quick` with torch and JAX about five minutes.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from report import Key, Results, machine_name, report
 from workloads import VARIANTS, WORKLOADS
 
 THREADS = ("1", "all")
+#: One of each family, those that compile fast everywhere.
+QUICK = ("mlp", "lenet", "gpt", "lstm64", "depthwise", "dilated", "bert")
 
 
 def main() -> int:
@@ -63,8 +65,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, default=0.3, help="of timed steps per turn (default %(default)s)")
     parser.add_argument("--limit", type=float, default=90, help="seconds for one measurement (default %(default)s)")
     parser.add_argument("--cpu", type=int, default=last_cpu(), help="the CPU for one thread (default %(default)s)")
+    parser.add_argument("--quick", action=Quick, nargs=0, help=f"{','.join(QUICK)}, plain, one round of short turns")
     parser.add_argument("--json", help="write every number here")
     return parser
+
+
+class Quick(argparse.Action):
+    """Sets what `--quick` stands for; options behind it change that."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        namespace.workloads, namespace.variants, namespace.rounds, namespace.seconds = QUICK, ("plain",), 1, 0.2
 
 
 def _names(known: tuple[str, ...]) -> Any:

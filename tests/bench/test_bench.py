@@ -17,7 +17,7 @@ import pytest
 HERE = Path(__file__).parent
 #: Modules of the benchmark, which is no package: its scripts find each other by their directory.
 MODULES = (
-    *("workloads", "report", "processes", "machine", "facts", "cells", "whole"),
+    *("workloads", "chains", "chain_cells", "run", "report", "processes", "machine", "facts", "cells", "whole"),
     *("jobs", "rank", "ranks", "network", "predict", "products", "halves"),
 )
 
@@ -114,12 +114,25 @@ def test_multiply_adds_are_those_of_the_mathematics(bench, workload, expected):
     assert facts.multiply_adds(step) == expected
 
 
-@pytest.mark.parametrize("workload", ["mlp_small", "lenet", "resnet20", "gpt", "lstm16", "recommender"])
+@pytest.mark.parametrize(
+    "workload",
+    [
+        *("mlp_small", "lenet", "resnet20", "gpt", "lstm16", "recommender"),
+        *("depthwise", "generator", "resnet_wide", "dilated", "unet", "bert"),
+    ],
+)
 def test_every_weight_belongs_to_a_network(bench, workload):
     cells, workloads = bench("cells"), bench("workloads")
     made = workloads.weights(workload)
     cell = cells.training_cell(workload, "plain", made, cells.nn.AdamW)
     assert sum(p.size for p in cell.weights) == sum(w.size for w in made.values())
+
+
+def test_quick_is_a_choice_of_all(bench):
+    run = bench("run")
+    args = run._parser().parse_args(["--quick", "--seconds", "0.1"])
+    assert (args.workloads, args.variants, args.rounds, args.seconds) == (run.QUICK, ("plain",), 1, 0.1)
+    assert set(run.QUICK) < set(bench("workloads").WORKLOADS)
 
 
 def test_the_peak_is_that_of_the_loops(bench):

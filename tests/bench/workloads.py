@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from chains import CHAINS, shapes
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -26,8 +27,9 @@ NORM_EPS = 1e-5
 @dataclass(frozen=True)
 class Workload:
     """A network of a `family`: "mlp" with the layer sizes `dims`, "lenet", "resnet20", "gpt", "lstm" with
-    `dims` steps, inputs, states, classes, or "recommender" with `dims` rows and width of a table, numbers of rows a sample
-    reads, hidden units, classes.
+    `dims` steps, inputs, states, classes, "recommender" with `dims` rows and width of a table, numbers of rows a sample
+    reads, hidden units, classes, or "chain": the one of `chains.CHAINS` that has the workload's name, with `dims` a sample's
+    axes; one axis: tokens below 1000 as many, of which the last ones are 0.
 
     `goal` is the wanted quotient of graphc's step time and the best peer's.
     """
@@ -53,6 +55,12 @@ WORKLOADS = {
         "table of 200,000 x 64, 8 rows a sample, batch 512", "recommender", 512, 0.5, (200_000, 64, 8, 128, 10)
     ),
     "mlp_wide": Workload("MLP 2048-2048-2048-10, batch 64", "mlp", 64, 0.5, (2048, 2048, 2048, 10)),
+    "depthwise": Workload("depthwise-separable, 32 x 32, batch 32", "chain", 32, 0.6, (3, 32, 32)),
+    "generator": Workload("encoder and generator, 32 x 32, batch 32", "chain", 32, 0.6, (3, 32, 32)),
+    "resnet_wide": Workload("residual, 64 and 128 channels, 32 x 32, batch 8", "chain", 8, 0.6, (3, 32, 32)),
+    "dilated": Workload("dilated 1-D convolutions, length 256, batch 16", "chain", 16, 0.6, (16, 256)),
+    "unet": Workload("UNet, 64 x 64, batch 8", "chain", 8, 0.6, (3, 64, 64)),
+    "bert": Workload("encoder of 2 layers with padding, length 128, batch 16", "chain", 16, 0.6, (128,)),
 }
 VARIANTS = ("plain", "scaled")
 
@@ -89,7 +97,9 @@ def weights(workload: str) -> dict[str, Array]:
     """
     rng = np.random.default_rng(0)
     made: dict[str, Array] = {}
-    for name, shape in _shapes(WORKLOADS[workload]):
+    w = WORKLOADS[workload]
+    named = shapes(CHAINS[workload], w.dims[0], len(w.dims) - 1) if w.family == "chain" else _shapes(w)
+    for name, shape in named:
         if len(shape) == 1:
             made[name] = np.full(shape, float(name.endswith("weight")), np.float32)
         else:
@@ -120,6 +130,13 @@ def batch(workload: str) -> tuple[Array, Array]:
         return x, rng.integers(0, 10, w.batch).astype(np.int32)
     if w.family == "recommender":
         x = rng.integers(0, w.dims[0], (w.batch, w.dims[2])).astype(np.int32)
+        return x, rng.integers(0, 10, w.batch).astype(np.int32)
+    if w.family == "chain" and len(w.dims) == 1:
+        x = rng.integers(1, 1000, (w.batch, *w.dims)).astype(np.int32)
+        x[np.arange(w.dims[0]) >= rng.integers(w.dims[0] // 2, w.dims[0] + 1, (w.batch, 1))] = 0
+        return x, rng.integers(0, 10, w.batch).astype(np.int32)
+    if w.family == "chain":
+        x = rng.standard_normal((w.batch, *w.dims)).astype(np.float32)
         return x, rng.integers(0, 10, w.batch).astype(np.int32)
     image = {"mlp": w.dims[:1], "lenet": (1, 32, 32), "resnet20": (3, 32, 32)}[w.family]
     return rng.standard_normal((w.batch, *image)).astype(np.float32), rng.integers(0, 10, w.batch).astype(np.int32)

@@ -271,6 +271,20 @@ def test_sizes_and_names_that_do_not_fit_are_said() -> None:
     for buckets in ("8", {0: (4,)}, (4.0,)):
         with pytest.raises(ArgumentTypeError):
             graphc.compile(net, floats(3, 2), floats(3), buckets=buckets)
+    step = graphc.compile(net, floats(3, 2), floats(3), dynamic={"inputs0": 0, "inputs1": (0,)})
+    for size in (3, 5, 4):
+        close(step(floats(size, 2), floats(size)), Tensor(floats(size, 2).sum() + floats(size).sum()))
+    assert sorted(step.steps) == [(4,), (8,)]
+    for dynamic, why in (
+        (True, "must be"),
+        ({0: 0}, "names of inputs"),
+        ({"inputs0": -1}, "from 0 on"),
+        ({"z": 0}, "z"),
+    ):
+        with pytest.raises((ArgumentTypeError, ArgumentValueError), match=why):
+            graphc.compile(net, floats(3, 2), floats(3), dynamic=dynamic)
+    with pytest.raises(ArgumentValueError, match="one of them"):
+        graphc.compile(net, floats(3, 2), floats(3), buckets=(4,), dynamic={"inputs0": 0})
 
 
 def test_a_bucket_is_compiled_when_it_is_needed() -> None:

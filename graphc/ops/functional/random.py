@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,6 @@ from graphc.ops.functional.core import Operand, call, cast, cast_to, real_only
 from graphc.ops.functional.elementwise import (
     abs_,
     add,
-    cos,
     floor,
     floor_mod,
     less,
@@ -21,7 +19,6 @@ from graphc.ops.functional.elementwise import (
     minimum,
     mul,
     neg,
-    sqrt,
     sub,
 )
 from graphc.ops.functional.logic import select
@@ -37,9 +34,13 @@ from graphc.ops.tensor.tensor import Tensor
 
 def uniform_from(state: Parameter, shape: Sequence[int]) -> Tensor:
     """float32 numbers, uniform in [0, 1), of a state, which moves on."""
+    return _drawn("RandomUniform", state, shape)
+
+
+def _drawn(op: str, state: Parameter, shape: Sequence[int]) -> Tensor:
     key = call("RandomKey", state)
     assign_add(state, 1)
-    return call("RandomUniform", key, shape=as_shape(shape))
+    return call(op, key, shape=as_shape(shape))
 
 
 def rand(*size: int, dtype: Any = None, seed: int | None = None) -> Tensor:
@@ -86,14 +87,13 @@ def uniform(
 
 
 def standard_normal(shape: Sequence[int], seed: int | None = None) -> Tensor:
-    """Standard normal float32 numbers (Box and Muller, 1958)."""
+    """Standard normal float32 numbers, by the inverse of the distribution."""
     return normal_from(generator(seed or None), as_shape(shape))
 
 
 def normal_from(state: Parameter, shape: Sequence[int]) -> Tensor:
-    """Standard normal float32 numbers of a state, which moves on twice."""
-    first, second = uniform_from(state, shape), uniform_from(state, shape)
-    return mul(sqrt(mul(log(sub(1.0, first)), -2.0)), cos(mul(second, 2 * math.pi)))
+    """Standard normal float32 numbers of a state, which moves on."""
+    return _drawn("RandomNormal", state, shape)
 
 
 def normal(shape: Sequence[int], mean: Operand, stddev: Operand, seed: int | None = None) -> Tensor:
