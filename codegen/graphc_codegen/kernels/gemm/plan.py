@@ -181,7 +181,8 @@ def few_rows(p: Params, floats: int) -> bool:
     """Whether vectors of so many floats multiply a product of so few rows sooner without its panels: what is copied is read a few
     times only. Its terms must be few enough for one sum; halves are better converted once.
     """
-    return floats >= 16 and p["m"] <= _FEW_ROWS and p["k"] <= _ONE_SUM and not p.keys() & {"block", "halves"}
+    few = p["m"] <= _FEW_ROWS and _SOME < p["k"] <= _ONE_SUM
+    return floats >= 16 and few and not p.keys() & {"block", "halves"}
 
 
 def aliases(step: int) -> bool:
