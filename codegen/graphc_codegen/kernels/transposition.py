@@ -26,8 +26,8 @@ def turned(w: Writer, rows: Sequence[str]) -> list[str]:
     lines = []
     for r in range(FOUR):
         four = [w.load_four(rows[q + r]) for q in quarters]
-        pairs = [_picked(w, 4, a, b, order[:8]) for a, b in (four[:2], four[2:])]
-        lines.append(_picked(w, 8, *pairs, order))
+        low, high = (_picked(w, FOUR, a, b, order[: 2 * FOUR]) for a, b in (four[:2], four[2:]))
+        lines.append(_picked(w, 2 * FOUR, low, high, order))
     return square(w, lines, w.lanes)
 
 
