@@ -264,53 +264,6 @@ def sum_each(w: Writer, values: Sequence[str]) -> str:
     return level[0]
 
 
-def transpose_into(
-    w: Writer, source: str, lead: int, rows: int, columns: int, target: str, wide: int, *, add: bool = False
-) -> None:
-    """target[j * wide + i] = source[i * lead + j] for i < `rows`, j < `columns`, or added to what is there.
-
-    In squares of 4 x 4, up to four of them at a time, so that whole lines are written; the rest one by one.
-    """
-
-    def squares(count: int, i: str | int, j: str | int) -> None:
-        a, b = w.at(source, w.linear((i, lead), (j, 1))), w.at(target, w.linear((j, wide), (i, 1)))
-        for u in range(0, 4 * count, 4):
-            lines = [w.load_four(w.at(a, (u + r) * lead)) for r in range(4)]
-            for r, line in enumerate(square(w, lines)):
-                place = w.at(b, r * wide + u)
-                if add:
-                    line = w.op(f"fadd {vec(w.element, 4)} {line}, {w.load_four(place)}")
-                w.store_four(line, place)
-
-    def one(i: str | int, j: str | int) -> None:
-        value, place = w.load(w.at(source, w.linear((i, lead), (j, 1)))), w.at(target, w.linear((j, wide), (i, 1)))
-        w.store(w.op(f"fadd {w.element} {value}, {w.load(place)}") if add else value, place)
-
-    whole, across = rows // 4, columns // 4
-    for start, count, size in blocks(whole, 4) if whole else ():
-
-        def group(u: str | int, start: int = start, size: int = size) -> None:
-            first = w.linear((u, 4 * size), (4 * start, 1))
-            w.repeat(across, lambda v: squares(size, first, w.mul(v, 4)))
-
-        w.repeat(count, group)
-    w.repeat(columns % 4, lambda v: w.repeat(4 * whole, lambda i: one(i, w.add(v, 4 * across))))
-    w.repeat(rows % 4, lambda u: w.repeat(columns, lambda j: one(w.add(u, 4 * whole), j)))
-
-
-def square(w: Writer, x: Sequence[str]) -> list[str]:
-    """Four vectors of four, transposed."""
-    v = vec(w.element, 4)
-
-    def pick(a: str, b: str, *order: int) -> str:
-        indices = ", ".join(f"i32 {i}" for i in order)
-        return w.op(f"shufflevector {v} {a}, {v} {b}, <4 x i32> <{indices}>")
-
-    low = [pick(x[i], x[i + 1], 0, 4, 1, 5) for i in (0, 2)]
-    high = [pick(x[i], x[i + 1], 2, 6, 3, 7) for i in (0, 2)]
-    return [pick(a, b, *order) for a, b in (low, high) for order in ((0, 1, 4, 5), (2, 3, 6, 7))]
-
-
 def _fold(w: Writer, x: str, y: str | None, indices: Sequence[int], distance: int) -> str:
     """Lanes `indices` of x and y plus the lanes `distance` further."""
     other = y if y is not None else "poison"
@@ -323,11 +276,11 @@ def _fold(w: Writer, x: str, y: str | None, indices: Sequence[int], distance: in
     return w.binary("fadd", pick(0), pick(distance))
 
 
-def prefetch(w: Writer, pointer: str, offset: int | str) -> None:
-    """Ask for the line of an element that will be read."""
+def prefetch(w: Writer, pointer: str, offset: int | str, *, write: bool = False) -> None:
+    """Ask for the line of an element that will be read, or written."""
     # Not `inbounds`: the last turns name addresses beyond the array, which a prefetch never faults on.
     address = w.at(pointer, offset, inside=False)
-    w.call_void("llvm.prefetch.p0", [("ptr", address), ("i32", "0"), ("i32", "3"), ("i32", "1")])
+    w.call_void("llvm.prefetch.p0", [("ptr", address), ("i32", str(int(write))), ("i32", "3"), ("i32", "1")])
 
 
 def _walk(

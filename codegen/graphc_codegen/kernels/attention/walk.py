@@ -15,8 +15,8 @@ from graphc_codegen.kernels.microkernel import (
     contiguous,
     registers,
     splat_tile,
-    transpose_into,
 )
+from graphc_codegen.kernels.transposition import transpose_into
 from graphc_codegen.kernels.vectors import iota
 from graphc_codegen.scalars import maths_float32, maths_float64
 from graphc_codegen.writer import Writer

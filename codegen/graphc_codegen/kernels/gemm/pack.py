@@ -7,12 +7,15 @@ from typing import NamedTuple
 
 from graphc_codegen.kernels.base import LINE
 from graphc_codegen.kernels.gemm.plan import Side
-from graphc_codegen.kernels.microkernel import prefetch, square
+from graphc_codegen.kernels.microkernel import prefetch
+from graphc_codegen.kernels.transposition import FOUR, fetched, square, together, turned
 from graphc_codegen.kernels.vectors import iota
 from graphc_codegen.writer import Writer
 
 #: Turns of k come in groups of so many, the last one filled up with zeros.
 TOGETHER = 4
+#: Turns that are fetched ahead where vectors are as long as lines.
+_AHEAD = 4
 
 
 class Tiles(NamedTuple):
@@ -51,16 +54,21 @@ def _copied(w: Writer, x: Side, at: tuple[str | int, str | int], count: str | in
     i, first = at
     left, source = w.subtracted(x.size, i), w.at(x.pointer, w.linear((i, x.along), (first, x.deep)))
     whole = w.smaller(w.divided(left, to.wide)[0], to.tiles)
+    # A store of a whole line waits for that line, if it is not near: with vectors as long as lines they are asked for, too.
+    lines = w.floats >= LINE
+    ahead = _AHEAD if lines else 1
 
     def row(z: str, _: list[str]) -> None:
         line, target = w.at(source, w.mul(z, x.deep)), w.at(to.pointer, w.mul(z, to.lead))
 
         def tile(t: str, load: Callable[[str, int], str]) -> None:
-            place = w.at(line, w.mul(t, to.wide))
+            place, own = w.at(line, w.mul(t, to.wide)), w.at(target, w.mul(t, to.apart))
             for u in range(0, to.wide, LINE):
-                prefetch(w, place, w.add(x.deep, u))
+                prefetch(w, place, w.add(ahead * x.deep, u))
             for u in range(0, to.wide, w.lanes):
-                w.vstore(load(w.at(place, u), u), w.at(target, w.linear((t, to.apart), (u, 1))))
+                if lines:
+                    prefetch(w, own, ahead * to.lead + u, write=True)
+                w.vstore(load(w.at(place, u), u), w.at(own, u))
 
         def partly(t: str, _: list[str]) -> None:
             rest = w.subtracted(left, w.mul(t, to.wide))
@@ -79,32 +87,46 @@ def _mask(w: Writer, active: str | int) -> str:
 
 
 def _transposed(w: Writer, x: Side, at: tuple[str | int, str | int], count: str | int, to: Tiles) -> None:
-    """Tile after tile, four rows of x at a time, while the next ones are fetched."""
+    """Tile after tile, some rows of x at a time, while the next ones are fetched: those of a vector, or four."""
     i, first = at
-    groups = -(-to.wide // 4)
-    whole = w.op(f"and i64 {count}, -4")
+    whole, size = w.op(f"and i64 {count}, {-FOUR}"), together(w) or 4
 
-    def group(t: str | int, n: str | int) -> None:
-        r = w.mul(n, 4)
-        rows = [w.smaller(w.linear((i, 1), (t, to.wide), (r, 1), (q, 1)), x.size - 1) for q in range(4)]
+    def group(t: str | int, r: str | int, active: int) -> None:
+        rows = [w.smaller(w.linear((i, 1), (t, to.wide), (r, 1), (q, 1)), x.size - 1) for q in range(active)]
         sources = [w.at(x.pointer, w.linear((row, x.along), (first, x.deep))) for row in rows]
         column = w.at(to.pointer, w.linear((t, to.apart), (r, 1)))
 
         def squares(z: str, _: list[str]) -> None:
+            lines = [w.at(source, z) for source in sources]
+            places = [w.at(column, w.linear((z, to.lead), (q, to.lead))) for q in range(FOUR)]
+            if size > 4:
+                fetched(w, sources[0], x.along, z)
+                # Behind a tile's rows comes the last one again.
+                values = turned(w, [*lines, *lines[-1:] * (size - active)])
+                for value, place in zip(values, places, strict=True):
+                    w.vstore(value, place, active)
+                return
             for source in sources:
                 prefetch(w, source, w.add(z, 4 * x.along))
-            lines = [w.load_four(w.at(source, z)) for source in sources]
-            for q, line in enumerate(square(w, lines)):
-                w.store_four(line, w.at(column, w.linear((z, to.lead), (q, to.lead))))
+            for value, place in zip(square(w, [w.load_four(line) for line in lines]), places, strict=True):
+                w.store_four(value, place)
 
         def single(z: str, _: list[str]) -> None:
             for q, source in enumerate(sources):
                 w.store(w.load(w.at(source, z)), w.at(column, w.linear((z, to.lead), (q, 1))))
 
-        w.turns((0, whole), squares, step=4)
+        w.turns((0, whole), squares, step=FOUR)
         w.turns((whole, count), single)
 
-    w.loop(to.tiles, lambda t, _: w.repeat(groups, lambda n: group(t, n)))
+    def tile(t: str, _: list[str]) -> None:
+        # Vectors of which `lead` has no whole number are those of a single tile of A.
+        if size > 4 and to.lead % size:
+            for r in range(0, to.lead, size):
+                group(t, r, min(size, to.lead - r))
+        else:
+            w.repeat(-(-to.wide // size), lambda n: group(t, w.mul(n, size), size))
+
+    w.loop(to.tiles, tile)
 
 
 def _filled(w: Writer, count: str | int, to: Tiles) -> None:

@@ -18,6 +18,8 @@ _PANEL = 1 << 14
 _ALIAS = 512
 #: The most rows, or columns, with which a matrix of so many bytes is swept over.
 SWEPT_ROWS, _SWEPT = 4, 1 << 20
+#: With long vectors, the most rows of a product whose matrices are not copied part by part, and its fewest and most terms.
+_FEW_ROWS, _SOME, _ONE_SUM = 64, 128, 1024
 #: Parameters with which something is to be done with vectors as they are stored.
 FINISHES = {"epilogue", "marks"}
 
@@ -118,8 +120,9 @@ class _Costs(NamedTuple):
     alias: float
 
 
-#: For vectors of at least 16 lanes, and for shorter ones.
-_WIDE, _NARROW = _Costs(8, 30, 1.3, 7, 7, 30, 1.0), _Costs(8, 30, 10, 4, 12, 4, 1.2)
+#: For vectors of 16 floats, of 8 doubles, and for shorter ones.
+_WIDE, _NARROW = _Costs(8, 30, 1.3, 4, 7, 30, 1.0), _Costs(8, 30, 10, 4, 12, 4, 1.2)
+_WIDE_DOUBLES = _WIDE._replace(move=7)
 
 
 def choose(p: Params, lanes: int) -> Way:
@@ -150,7 +153,7 @@ def _swept(p: Params, lanes: int) -> Way | None:
 def _cycles(p: Params, lanes: int, way: Way) -> float:
     """Estimated cycles of one product."""
     m, n, k = int(p["m"]), int(p["n"]), int(p["k"])
-    costs = _WIDE if lanes * item_size(p) >= 64 else _NARROW
+    costs = (_WIDE if item_size(p) == 4 else _WIDE_DOUBLES) if lanes * item_size(p) >= 64 else _NARROW
     after = len(p.get("epilogue", ()))
     if way.dots:
         tall, broad = dot_sizes(lanes, item_size(p))
@@ -172,6 +175,14 @@ def _cycles(p: Params, lanes: int, way: Way) -> float:
             total += count * times * (tile + (costs.turn * size * wide if way.swaps else 0))
         total += count * k * wide * into_panel if way.packs else 0
     return total
+
+
+def few_rows(p: Params, floats: int) -> bool:
+    """Whether vectors of so many floats multiply a product of so few rows sooner without its panels: what is copied is read a few
+    times only. Its terms must be few enough for one sum; halves are better converted once.
+    """
+    few = p["m"] <= _FEW_ROWS and _SOME < p["k"] <= _ONE_SUM
+    return floats >= 16 and few and not p.keys() & {"block", "halves"}
 
 
 def aliases(step: int) -> bool:

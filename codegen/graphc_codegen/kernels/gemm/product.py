@@ -32,6 +32,7 @@ from graphc_codegen.kernels.gemm.plan import (
     domain,
     dot_sizes,
     dtype_of,
+    few_rows,
     shapes,
     steps,
     views,
@@ -50,9 +51,9 @@ from graphc_codegen.kernels.microkernel import (
     splat_tile,
     strip_kinds,
     total_places,
-    transpose_into,
     widest,
 )
+from graphc_codegen.kernels.transposition import transpose_into
 from graphc_codegen.writer import REGISTER, Writer
 
 #: The most rows of tiles with as many vectors as there are registers for.
@@ -157,7 +158,7 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         left, right = (Side(x, p[size], *strides) for x, size, strides in zip((a, b), "mn", steps(p), strict=True))
         return left, right, c
 
-    if memory:
+    if memory and not few_rows(p, w.floats):
         emit_panels(w, p, finish, lambda index: Matrices(*sides(index), seen[2].lead, index), memory)
         return
     way = choose(p, w.lanes)

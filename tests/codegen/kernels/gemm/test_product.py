@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphc_codegen.kernels.gemm.plan import Way, choose
-from graphc_codegen.kernels.microkernel import blocks, strips, transpose_into
+from graphc_codegen.kernels.microkernel import blocks, strips
+from graphc_codegen.kernels.transposition import transpose_into
 from graphc_codegen.program import Instr, NamedKernel, result_domain
 from tests.codegen.kernel_harness import (
     Array,
@@ -165,14 +166,20 @@ def test_strided_operands(
 
 
 @settings(max_examples=30, deadline=None)
-@given(rows=st.integers(1, 37), columns=st.integers(1, 21), spare=st.integers(0, 3), add=st.booleans())
-def test_transposed(rows: int, columns: int, spare: int, add: bool) -> None:
+@given(
+    rows=st.integers(1, 37),
+    columns=st.integers(1, 21),
+    spare=st.integers(0, 3),
+    add=st.booleans(),
+    lanes=st.sampled_from([8, 16]),
+)
+def test_transposed(rows: int, columns: int, spare: int, add: bool, lanes: int) -> None:
     lead, wide = columns + spare, rows + spare
     source, target = random(1, rows, lead), Guarded(random(2, columns, wide).reshape(-1))
     want = target.array.reshape(columns, wide).copy()
     want[:, :rows] = source[:, :columns].T + (want[:, :rows] if add else 0)
-    text = ir_text(lambda w, p: transpose_into(w, p[0], lead, rows, columns, p[1], wide, add=add), 2, 8)
-    compiled = compile_text(text, 2, 8)
+    text = ir_text(lambda w, p: transpose_into(w, p[0], lead, rows, columns, p[1], wide, add=add), 2, lanes)
+    compiled = compile_text(text, 2, lanes)
     compiled.call(source.ctypes.data, target.array.ctypes.data)
     target.check()
     assert (target.array.reshape(columns, wide) == want).all()
