@@ -78,7 +78,7 @@ class _Recomputation:
         self.groups: dict[int, list[Group]] = {}
         self.users: dict[Value, list[int]] = {}
         for node in graph.nodes():
-            for value in set(node.inputs):
+            for value in node.inputs if len(node.inputs) < 2 else dict.fromkeys(node.inputs):
                 self.users.setdefault(value, []).append(node.id)
         self.index = {step: k for k, step in enumerate(steps) if isinstance(step, Group)}
         self.has_halves = any(t.dtype in HALVES for node in graph.nodes() for t in node.types)
@@ -89,11 +89,13 @@ class _Recomputation:
         #: The last step that reads what is in the memory of a value.
         self.last: dict[Value, int] = {}
         for index, step in enumerate(steps):
-            for node in step.nodes if isinstance(step, Group) else [step]:
-                self.last.update((source(v), index) for v in node.inputs)
-                if isinstance(step, Group):
-                    self.home[node.id] = step
-                    self.groups[node.id] = [step]
+            group = step if isinstance(step, Group) else None
+            for node in group.nodes if group is not None else [step]:
+                for value in node.inputs:
+                    self.last[source(value)] = index
+                if group is not None:
+                    self.home[node.id] = group
+                    self.groups[node.id] = [group]
 
     def run(self) -> list[Step]:
         for step in self.steps:
