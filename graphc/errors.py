@@ -12,7 +12,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType
 

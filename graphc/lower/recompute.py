@@ -90,7 +90,8 @@ class _Recomputation:
         self.last: dict[Value, int] = {}
         for index, step in enumerate(steps):
             group = step if isinstance(step, Group) else None
-            for node in group.nodes if group is not None else [step]:
+            nodes: list[Node] = step.nodes if isinstance(step, Group) else [step]
+            for node in nodes:
                 for value in node.inputs:
                     self.last[source(value)] = index
                 if group is not None:

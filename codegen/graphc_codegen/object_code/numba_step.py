@@ -74,7 +74,7 @@ def _jitted(function: Any, signature: str, options: dict[str, Any]) -> Jitted:
     from numba.core import compiler, config, cpu, sigutils
     from numba.core.compiler_lock import global_compiler_lock
 
-    if config.DISABLE_JIT:
+    if getattr(config, "DISABLE_JIT"):  # noqa: B009  # Made of the environment, so that type checkers do not see it.
         raise CodegenError("Numba's compiler is off (NUMBA_DISABLE_JIT); only the checked mode runs without it")
     with COMPILING, global_compiler_lock:
         typing, target = _contexts()
@@ -95,10 +95,15 @@ def _contexts() -> tuple[Any, Any]:
     Making its usual contexts takes four times as long as compiling a step of a hundred calls: they know arrays, strings
     and dictionaries, and import SciPy. Nothing here needs Numba's runtime, which is therefore neither made nor linked.
     """
-    from numba.core import cpu, typing
-    from numba.core.typing import builtins, templates  # noqa: F401
+    import numba.core.typing.builtins
+    import numba.cpython.builtins
+    import numba.cpython.numbers
+    import numba.cpython.rangeobj  # noqa: F401
+    from numba.core import cpu
+    from numba.core.typing import templates
+    from numba.core.typing.context import Context
 
-    class Types(typing.Context):
+    class Types(Context):
         def load_additional_registries(self) -> None:
             pass
 
@@ -107,7 +112,7 @@ def _contexts() -> tuple[Any, Any]:
 
     class Code(cpu.CPUContext):
         def load_additional_registries(self) -> None:
-            from numba.cpython import builtins, numbers, rangeobj  # noqa: F401
+            pass
 
         def post_lowering(self, module: Any, library: Any) -> None:
             pass
