@@ -1,7 +1,8 @@
 """The switches. The only place of graphc that reads environment variables.
 
 GRAPHC_JIT=0               run the generated step as plain Python over NumPy twins (checked mode)
-GRAPHC_VERIFY=0|1|2        verify never / after passes, in checked mode rewrites too (default) / after both, and what graphs mean
+GRAPHC_VERIFY=0|1|2        verify never / before and after all passes, in checked mode after each and rewrites too (default) /
+                           after each of both, and what graphs mean
 GRAPHC_DEBUG=1..3          print times / counts / the IR or statements after each pass and rewrite, to stderr
 GRAPHC_DUMP=dir            write what there is to see of the first step there, of the second into dir.2, and so on
 MS_DEV_SAVE_GRAPHS=1..3    what set_context(save_graphs=) says, instead of it: 1 graphs, 2 everything, 3 drawings too

@@ -12,7 +12,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType
 
@@ -79,8 +78,13 @@ def maker_loc(instance: object) -> Loc | None:
 
 def loc_of(code: CodeType, instruction: int, line: int) -> Loc:
     """The place of an instruction, which stands in this line."""
-    # Code objects that differ in these only are equal.
-    return _loc(code, instruction, line, (code.co_filename, code.co_linetable, _working_directory()))
+    key, here = (id(code), instruction), _working_directory()
+    known = _LOCS.get(key)
+    if known is None or known[0] is not code or known[1] != here:
+        if len(_LOCS) >= _MOST_LOCS:
+            _LOCS.clear()
+        known = _LOCS[key] = (code, here, _loc(code, instruction, line))
+    return known[2]
 
 
 def loc_of_definition(code: CodeType) -> Loc:
@@ -88,9 +92,13 @@ def loc_of_definition(code: CodeType) -> Loc:
     return Loc(display_path(code.co_filename), code.co_firstlineno, code.co_qualname)
 
 
-@lru_cache(maxsize=4096)
-def _loc(code: CodeType, instruction: int, current: int, where: tuple[str, bytes, str]) -> Loc:
-    """The place of an instruction in line `current`; `where` is all else that it depends on."""
+#: By code object and instruction: that very code object, for equal ones may be of other files, the working directory, the place.
+_LOCS: dict[tuple[int, int], tuple[CodeType, str, Loc]] = {}
+_MOST_LOCS = 4096
+
+
+def _loc(code: CodeType, instruction: int, current: int) -> Loc:
+    """The place of an instruction in line `current`."""
     line, end_line, col, end_col = next(
         islice(code.co_positions(), instruction // 2, None), (current, None, None, None)
     )

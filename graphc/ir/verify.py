@@ -106,8 +106,9 @@ def _graph_problems(graph: Graph, nodes: dict[int, Node], ordered_writes: bool, 
         cycle = " -> ".join(f"%{u}" for u, _ in nx.find_cycle(graph.nx))
         yield None, f"graph @{graph.name} has a cycle: {cycle}"
     for id in sorted(nodes):
-        node = nodes[id]
-        problems = _node_problems(node, graph.edges_into(id), nodes, proven)
+        node, edges, proof = nodes[id], graph.edges_into(id), proven.get(id)
+        agrees = proof is not None and _holds(proof, node, edges, nodes)
+        problems = [] if agrees else _node_problems(node, edges, nodes, proven)
         if acyclic and not problems and node.op.check is not None:
             problems += node.op.check(graph, node)
         for problem in problems:
@@ -134,13 +135,21 @@ def _is_ordered(graph: Graph) -> bool:
     return len(done) == len(graph)
 
 
+def _holds(proof: Proof, node: Node, edges: Edges, nodes: dict[int, Node]) -> bool:
+    """Whether a proof is one of this record, among `nodes` that leave it as it was."""
+    if proof.node is not node or edges != proof.edges or (node.fwd is not None and node.fwd not in nodes):
+        return False
+    for (id, slot), type in zip(node.inputs, proof.operands, strict=True):
+        maker = nodes.get(id)
+        if maker is None or slot >= len(maker.types) or maker.types[slot] != type:
+            return False
+    return True
+
+
 def _node_problems(node: Node, edges: Edges, nodes: dict[int, Node], proven: Proven) -> list[str | GraphcError]:
     """What is wrong with one of a graph's `nodes`, the edges into which are `edges`."""
     problems: list[str | GraphcError] = []
-    proof = proven.get(node.id)
-    if proof is not None and proof.node is not node:
-        proof = None
-    asked = {p: {"kind": kind} for p, kind in node.predecessors().items()} if proof is None else proof.edges
+    asked = {p: {"kind": kind} for p, kind in node.predecessors().items()}
     if edges != asked:
         problems.append("its edges differ from its operands")
     if node.after and node.op.name in ("Input", "Param"):
@@ -152,12 +161,11 @@ def _node_problems(node: Node, edges: Edges, nodes: dict[int, Node], proven: Pro
     except LookupError:
         missing = next(v for v in node.inputs if v.node not in nodes or v.slot >= len(nodes[v.node].types))
         return [*problems, f"operand {missing} does not exist"]
-    if proof is None or proof.operands != operands:
-        problem = _declaration_problem(node, operands)
-        if problem is not None:
-            problems.append(problem)
-        elif not node.graphs():  # What a rule finds in a subgraph is not in the record.
-            proven[node.id] = Proof(node, asked, operands)
+    problem = _declaration_problem(node, operands)
+    if problem is not None:
+        problems.append(problem)
+    elif not problems and not node.graphs():  # What a rule finds in a subgraph is not in the record.
+        proven[node.id] = Proof(node, asked, operands)
     return problems
 
 

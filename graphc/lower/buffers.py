@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from graphc.errors import LoweringError
 from graphc.ir import Graph, TensorType, Value
-from graphc_codegen.program import ITEMSIZE, Space
+from graphc_codegen.program import ITEMSIZE, LoopKernel, Space
 
 
 class Held(NamedTuple):
@@ -21,10 +21,14 @@ class Held(NamedTuple):
 
 @dataclass(slots=True)
 class Buffers:
-    """Numbers buffers, and knows the type and the space of each, and what values fusion has put there."""
+    """Numbers buffers, and knows the type and the space of each, and what values fusion has put there.
+
+    `loops` has the loop kernels by all that they are made of: equal layers share theirs.
+    """
 
     made: list[tuple[TensorType, Space, int]] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
+    loops: dict[tuple[Any, ...], LoopKernel] = field(default_factory=dict)
 
     def new(self, type: TensorType, space: Space = "arena", index: int = 0) -> int:
         """A new buffer; `index` is its place among the arrays of a space other than the arena."""

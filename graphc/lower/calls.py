@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphc.errors import GraphcError, LoweringError
 from graphc.ir import Graph, Node, TensorType, Value
@@ -304,6 +304,13 @@ def _at_the_last_axes(shape: tuple[int, ...], rank: int) -> tuple[int, ...]:
     return _along(shape, [i - lead if i >= lead else None for i in range(rank)])
 
 
+class _Read(NamedTuple):
+    """What a node of a loop reads: a "number" (its repr, it, its dtype), what node number k has "made", or "input" k."""
+
+    kind: str
+    what: Any
+
+
 class LoopBuilder:
     """Turns a group into one loop kernel. `storage` gives the buffer of a value that comes from outside the group."""
 
@@ -322,59 +329,85 @@ class LoopBuilder:
         self.buffers = buffers
         self.expression = Expression(len(group.domain))
         self.operands: list[int] = []
+        self._accesses: list[Access] = []
         self._places: dict[tuple[Any, ...], int] = {}
-        self.made: dict[Value, Handle] = {}
+        self._numbers = {n.outputs[0]: k for k, n in enumerate(group.nodes)}
 
     def build(self, outputs: Sequence[Value], targets: Sequence[int]) -> tuple[LoopKernel, tuple[int, ...]]:
         """The kernel that computes the group and stores `outputs` in buffers `targets`, and the operands of its call."""
-        results: dict[Value, tuple[Handle, str | None, float]] = {}
-        for node in self.group.nodes:
-            value = node.outputs[0]
+        read = [self._read(node) for node in self.group.nodes]
+        stored = [(self._numbers[v], self.buffers.type(b).size) for v, b in zip(outputs, targets, strict=True)]
+        key = (self.group.domain, self.group.axes, *map(self._key, self.group.nodes, read), *self._accesses, *stored)
+        kernel = self.buffers.loops.get(key)
+        if kernel is None:
+            kernel = self.buffers.loops[key] = self._kernel(read, stored)
+        return kernel, (*self.operands, *targets)
+
+    def _key(self, node: Node, read: Sequence[_Read]) -> tuple[Any, ...]:
+        """All that the kernel depends on of a node. repr tells 0.0 from -0.0, which are equal but not the same."""
+        attrs = (repr(dict(node.attrs)), *node.attrs.values()) if node.attrs else ()
+        return node.op, attrs, node.types, *read
+
+    def _kernel(self, read: Sequence[Sequence[_Read]], stored: Sequence[tuple[int, int]]) -> LoopKernel:
+        """The kernel of nodes that read so, which stores the results of those with such numbers in buffers of such sizes."""
+        results: list[tuple[Handle, str | None, float]] = []
+        for node, operands in zip(self.group.nodes, read, strict=True):
+            handles = [self._handle(x, results) for x in operands]
             lower = node.lower
             if isinstance(lower, Reduce):
                 count = self.graph.type(node.inputs[0]).size // max(node.type.size, 1)
-                results[value] = (self._operand(node, 0), lower.combine, 1.0 / count if lower.mean else 1.0)
+                results.append((handles[0], lower.combine, 1.0 / count if lower.mean else 1.0))
+            elif isinstance(lower, Strided):
+                results.append((handles[0], None, 1.0))
             else:
-                self.made[value] = self._scalar(node)
-                results[value] = (self.made[value], None, 1.0)
+                assert isinstance(lower, Scalar)
+                results.append((lower.fn(self.expression, *handles, **node.attrs), None, 1.0))
         domain, axes = self.group.domain, self.group.axes or ()
         reduced, terms = tuple(i in axes for i in range(len(domain))), math.prod(domain[i] for i in axes)
         stores = []
-        for value, target in zip(outputs, targets, strict=True):
-            handle, combine, scale = results[value]
+        for number, size in stored:
+            handle, combine, scale = results[number]
             strides = list(contiguous_strides(domain))
             if combine is not None:
                 kept = iter(contiguous_strides(tuple(d for i, d in enumerate(domain) if i not in axes)))
                 strides = [0 if i in axes else next(kept) for i in range(len(domain))]
             # Axes of size 1 are walked with stride 0, as in `walk`: equal accesses must look equal.
             strides = [0 if d == 1 else s for d, s in zip(domain, strides, strict=True)]
-            access = Access(self.graph.type(value).dtype, tuple(strides), 0, self.buffers.type(target).size)
+            access = Access(self.group.nodes[number].type.dtype, tuple(strides), 0, size)
             block = precision.block(combine, access.dtype, terms) if combine is not None else 0
             stores.append(Output(access, handle, combine, scale, block))
         e = self.expression
-        kernel = LoopKernel(domain, reduced, tuple(e.inputs), tuple(e.body), tuple(stores))
-        return kernel, (*self.operands, *targets)
+        return LoopKernel(domain, reduced, tuple(self._accesses), tuple(e.body), tuple(stores))
 
-    def _scalar(self, node: Node) -> Handle:
-        lower = node.lower
-        handles = [self._operand(node, i) for i in range(len(node.inputs))]
-        if isinstance(lower, Strided):
-            return handles[0]
-        assert isinstance(lower, Scalar)
-        return lower.fn(self.expression, *handles, **node.attrs)
+    def _handle(self, read: _Read, results: Sequence[tuple[Handle, str | None, float]]) -> Handle:
+        if read.kind == "number":
+            _, number, dtype = read.what
+            return self.expression.number(number, dtype)
+        return (
+            results[read.what][0]
+            if read.kind == "made"
+            else self.expression.input(self._accesses[read.what], read.what)
+        )
 
-    def _operand(self, node: Node, index: int) -> Handle:
+    def _read(self, node: Node) -> list[_Read]:
+        """How a node reads its operands; those from outside the group get their places."""
+        count = 1 if isinstance(node.lower, Reduce) else len(node.inputs)
+        return [self._operand(node, i) for i in range(count)]
+
+    def _operand(self, node: Node, index: int) -> _Read:
         value = node.inputs[index]
         type = self.graph.type(value)
         if value in self.uniform:
-            return self.expression.number(self.uniform[value], type.dtype)
-        if value in self.made:
-            return self.made[value]
+            number = self.uniform[value]
+            return _Read("number", (repr(number), number, type.dtype))
+        made = self._numbers.get(value)
+        if made is not None:
+            return _Read("made", made)
         buffer = self.storage(value)
         offset, strides = walk(self.graph, self.group.domain, node, index)
         key = (buffer, type.dtype, strides, offset)
         place = self._places.setdefault(key, len(self.operands))
         if place == len(self.operands):
             self.operands.append(buffer)
-            self.expression.inputs.append(Access(type.dtype, strides, offset, self.buffers.type(buffer).size))
-        return self.expression.input(self.expression.inputs[place], place)
+            self._accesses.append(Access(type.dtype, strides, offset, self.buffers.type(buffer).size))
+        return _Read("input", place)

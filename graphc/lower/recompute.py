@@ -78,18 +78,25 @@ class _Recomputation:
         self.groups: dict[int, list[Group]] = {}
         self.users: dict[Value, list[int]] = {}
         for node in graph.nodes():
-            for value in set(node.inputs):
+            for value in node.inputs if len(node.inputs) < 2 else dict.fromkeys(node.inputs):
                 self.users.setdefault(value, []).append(node.id)
         self.index = {step: k for k, step in enumerate(steps) if isinstance(step, Group)}
+        self.has_halves = any(t.dtype in HALVES for node in graph.nodes() for t in node.types)
+        # Found once, until groups change: `_changed`.
+        self._read_by: dict[Value, list[Group]] = {}
+        self._stored: dict[Value, bool] = {}
         self._prices: dict[int, int] = {}
         #: The last step that reads what is in the memory of a value.
         self.last: dict[Value, int] = {}
         for index, step in enumerate(steps):
-            for node in step.nodes if isinstance(step, Group) else [step]:
-                self.last.update((source(v), index) for v in node.inputs)
-                if isinstance(step, Group):
-                    self.home[node.id] = step
-                    self.groups[node.id] = [step]
+            group = step if isinstance(step, Group) else None
+            nodes: list[Node] = step.nodes if isinstance(step, Group) else [step]
+            for node in nodes:
+                for value in node.inputs:
+                    self.last[source(value)] = index
+                if group is not None:
+                    self.home[node.id] = group
+                    self.groups[node.id] = [group]
 
     def run(self) -> list[Step]:
         for step in self.steps:
@@ -160,7 +167,7 @@ class _Recomputation:
     def _recipe(self, value: Value, reader: Group) -> _Recipe | None:
         """How a group can compute what it reads, by nodes of the group that does; None if it cannot, or should not."""
         recipe = self._priced(value, reader, _TOUCH)
-        if recipe is None and self.graph.type(value).dtype == "float32":
+        if recipe is None and self.has_halves and self.graph.type(value).dtype == "float32":
             recipe = self._priced(value, reader, _FROM_HALVES)
             dtypes = {self.graph.type(v).dtype for v in recipe.reads} if recipe is not None else set()
             return recipe if dtypes and dtypes <= {*HALVES} else None
@@ -209,21 +216,44 @@ class _Recomputation:
 
     def _readers(self, value: Value) -> list[Group]:
         """The groups that read a value from memory; none if anything else does."""
+        readers = self._read_by.get(value)
+        if readers is None:
+            readers = self._read_by[value] = self._find_readers(value)
+        return readers
+
+    def _find_readers(self, value: Value) -> list[Group]:
         found: dict[Group, None] = {}  # A scale may have a reader for each parameter.
         for user in self.users.get(value, ()):
             if user not in self.groups:
                 return []
-            found.update((g, None) for g in self.groups[user] if value.node not in g.members)
+            for g in self.groups[user]:
+                if value.node not in g.members:
+                    found[g] = None
         return list(found)
 
     def _is_stored(self, value: Value) -> bool:
+        stored = self._stored.get(value)
+        if stored is None:
+            stored = self._stored[value] = self._find_stored(value)
+        return stored
+
+    def _find_stored(self, value: Value) -> bool:
         if self.keep(value):
             return True
         for user in self.users.get(value, ()):
             places = self.groups.get(user)
-            if places is None or any(value.node not in g.members for g in places):
+            if places is None:
                 return True
+            for g in places:
+                if value.node not in g.members:
+                    return True
         return False
+
+    def _changed(self, node: Node) -> None:
+        """A group has begun or ceased to compute a node."""
+        for value in (node.outputs[0], *node.inputs):
+            self._read_by.pop(value, None)
+            self._stored.pop(value, None)
 
     def _is_cheap(self, node: Node, touch: int) -> bool:
         return isinstance(node.lower, (Scalar, Strided)) and not node.after and self._price(node) <= 2 * touch
@@ -266,6 +296,7 @@ class _Recomputation:
         reader.again |= {n.id for n in recipe.nodes}
         for node in recipe.nodes:
             self.groups[node.id].append(reader)
+            self._changed(node)
         for value in map(self.source, recipe.reads):
             self.last[value] = max(self.last.get(value, -1), index)
         self._renew_reads(reader)
@@ -285,7 +316,10 @@ class _Recomputation:
                 wanted.update(node.inputs)
             else:
                 self.groups[node.id].remove(group)
+                self._changed(node)
         if len(kept) < len(group.nodes):
-            group.nodes = kept[::-1]
+            gone, group.nodes = set(group.members), kept[::-1]
             group.members = {n.id for n in kept}
+            for id in gone - group.members:
+                self._changed(self.graph.node(id))
             self._renew_reads(group)

@@ -1,4 +1,4 @@
-"""The pipeline: one tuple, read top to bottom. Graph in, graph out; verified, timed and dumped between passes."""
+"""The pipeline: one tuple, read top to bottom. Graph in, graph out; verified at both ends, timed and dumped between passes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -85,10 +86,14 @@ def name_of(transform: Pass) -> str:
 def run(graph: Graph, passes: Sequence[Pass] = PIPELINE) -> list[Stage]:
     """The graph after each pass, beginning with the traced one. Results are frozen.
 
+    The first and the last graph are verified, and what passes that are not PIPELINE's have made; in checked mode, or with
+    `verify=2`, the others too. A last graph that is not valid has them verified after all, to find out who broke it.
+
     Raises what the passes raise, with a note that names the pass; VerifyError, with the pass's name, when a pass breaks a
-    rule of the IR; ArgumentTypeError when one is no function or gives no Graph. Switches: verify, debug.
+    rule of the IR; ArgumentTypeError when one is no function or gives no Graph. Switches: jit, verify, debug.
     """
-    level = switches().verify
+    on = switches()
+    level, checked = on.verify, on.verify >= 2 or (on.verify >= 1 and not on.jit)
     proven: Proven = {}
     names = [name_of(p) for p in passes]
     if level:
@@ -100,19 +105,35 @@ def run(graph: Graph, passes: Sequence[Pass] = PIPELINE) -> list[Stage]:
             with failing(f"pass {name}"):
                 new = transform(graph)
         except Exception as error:
+            if level and not checked:
+                _blame(stages, proven)
             error.add_note(f"in pass {name}, after {', '.join(s.name for s in stages)}")
             raise
         seconds = time.perf_counter() - start
         if not isinstance(new, Graph):
             raise ArgumentTypeError(f"pass {name} gives {type(new).__name__}, a pass gives a Graph")
         changed = new is not graph
-        if changed and level:
+        if changed and (checked or (level and transform not in PIPELINE)):
             _check(name, graph, new, proven, meaning=level >= 2)
         log = tuple(new.ids.log[known if new.ids is graph.ids else 0 :])
         stages.append(Stage(name, new.freeze(), changed, seconds, log))
         graph = new
+    if level and not checked:
+        try:
+            verify(graph, proven=proven)
+            _same_interface("the pipeline", stages[0].graph, graph)
+        except VerifyError:
+            _blame(stages, proven)
+            raise
     _report(stages)
     return stages
+
+
+def _blame(stages: Sequence[Stage], proven: Proven) -> None:
+    """Raise the VerifyError of the first pass that has broken a rule of the IR, if one has."""
+    for before, after in pairwise(stages):
+        if after.changed:
+            _check(after.name, before.graph, after.graph, proven, meaning=False)
 
 
 def _check(name: str, before: Graph, after: Graph, proven: Proven, meaning: bool) -> None:

@@ -8,6 +8,7 @@ when a gradient is not finite.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -41,13 +42,16 @@ class Workload:
     dims: tuple[int, ...] = ()
 
 
+#: Of "gpt"; another number shows what a layer more costs to compile: BENCH_LAYERS=32.
+LAYERS = int(os.environ.get("BENCH_LAYERS", "4"))
+
 WORKLOADS = {
     "mlp_small": Workload("MLP 64-64-32-10, batch 32", "mlp", 32, 0.25, (64, 64, 32, 10)),
     "mlp": Workload("MLP 784-512-512-10, batch 64", "mlp", 64, 0.5, (784, 512, 512, 10)),
     "lenet": Workload("LeNet-5, batch 32", "lenet", 32, 0.2),
     "lenet256": Workload("LeNet-5, batch 256", "lenet", 256, 0.2),
     "resnet20": Workload("ResNet-20, batch 32", "resnet20", 32, 0.5),
-    "gpt": Workload("GPT, 4 layers, batch 12", "gpt", 12, 0.5),
+    "gpt": Workload(f"GPT, {LAYERS} layers, batch 12", "gpt", 12, 0.5),
     "lstm16": Workload("LSTM 64-128, 16 steps, batch 32", "lstm", 32, 0.6, (16, 64, 128, 10)),
     "lstm64": Workload("LSTM 64-128, 64 steps, batch 32", "lstm", 32, 0.6, (64, 64, 128, 10)),
     "lstm256": Workload("LSTM 64-128, 256 steps, batch 32", "lstm", 32, 0.6, (256, 64, 128, 10)),
@@ -69,7 +73,7 @@ VARIANTS = ("plain", "scaled")
 class Transformer:
     """Sizes of "gpt": a decoder with normalization before each part, learned positions, no dropout."""
 
-    layers: int = 4
+    layers: int = LAYERS
     heads: int = 4
     width: int = 128
     context: int = 64

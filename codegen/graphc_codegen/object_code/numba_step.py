@@ -67,23 +67,62 @@ def compile_source(source: str, operations: Mapping[str, tuple[str, int, str]]) 
 def _jitted(function: Any, signature: str, options: dict[str, Any]) -> Jitted:
     """Compile to LLVM IR and no further: Numba neither links nor loads what it has compiled.
 
-    Numba's compiler serves one thread at a time. Its lock keeps the user's jitted functions out, which it does for
-    `Dispatcher.compile`, but it must not be held where a dispatcher is made: the first one makes Numba's contexts,
-    which takes the lock itself, inside a lock of `functools.cached_property` (Python 3.11). So graphc has one as well.
+    Numba's compiler serves one thread at a time. Its lock keeps the user's jitted functions out, but it must not be held
+    where the first of these is made: that makes Numba's usual contexts, which takes the lock itself, inside a lock of
+    `functools.cached_property` (Python 3.11). So graphc has one as well.
     """
-    import numba
-    from numba.core import sigutils
+    from numba.core import compiler, config, cpu, sigutils
     from numba.core.compiler_lock import global_compiler_lock
 
-    with COMPILING:
-        dispatcher = numba.njit(pipeline_class=_pipeline(), **options)(function)
-        if not hasattr(dispatcher, "_compiler"):
-            raise CodegenError("Numba's compiler is off (NUMBA_DISABLE_JIT); only the checked mode runs without it")
-        with global_compiler_lock:
-            arguments, result = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]
-            compiled = dispatcher._compiler.compile(arguments, result)
-            ir = compiled.library.get_llvm_str()
+    if getattr(config, "DISABLE_JIT"):  # noqa: B009  # Made of the environment, so that type checkers do not see it.
+        raise CodegenError("Numba's compiler is off (NUMBA_DISABLE_JIT); only the checked mode runs without it")
+    with COMPILING, global_compiler_lock:
+        typing, target = _contexts()
+        arguments, result = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]
+        flags = compiler.Flags()  # type: ignore[no-untyped-call]
+        cpu.CPUTargetOptions.parse_as_flags(flags, {"nopython": True, **options})  # type: ignore[no-untyped-call]
+        compiled = compiler.compile_extra(  # type: ignore[no-untyped-call]
+            typing, target, function, arguments, result, flags, {}, pipeline_class=_pipeline()
+        )
+        ir = compiled.library.get_llvm_str()
     return Jitted(function.__name__, len(arguments), ir, compiled.fndesc.llvm_func_name)
+
+
+@cache
+def _contexts() -> tuple[Any, Any]:
+    """What Numba knows of types and of machine code for a generated step: integers, conditions and loops.
+
+    Making its usual contexts takes four times as long as compiling a step of a hundred calls: they know arrays, strings
+    and dictionaries, and import SciPy. Nothing here needs Numba's runtime, which is therefore neither made nor linked.
+    """
+    import numba.core.typing.builtins
+    import numba.cpython.builtins
+    import numba.cpython.numbers
+    import numba.cpython.rangeobj  # noqa: F401
+    from numba.core import cpu
+    from numba.core.typing import templates
+    from numba.core.typing.context import Context
+
+    class Types(Context):
+        def load_additional_registries(self) -> None:
+            pass
+
+        def _load_builtins(self) -> None:
+            self.install_registry(own)  # type: ignore[no-untyped-call]
+
+    class Code(cpu.CPUContext):
+        def load_additional_registries(self) -> None:
+            pass
+
+        def post_lowering(self, module: Any, library: Any) -> None:
+            pass
+
+    # Not the attributes: most belong to arrays, and each asks for the usual contexts.
+    own = templates.Registry()  # type: ignore[no-untyped-call]
+    own.functions += templates.builtin_registry.functions
+    own.globals += templates.builtin_registry.globals
+    known = Types()  # type: ignore[no-untyped-call]
+    return known, Code(known, "cpu")  # type: ignore[no-untyped-call]
 
 
 @cache
