@@ -112,6 +112,7 @@ class MultiheadAttention(Cell):
         """[N, heads, length, size of a head]."""
         rows = slice(part * self.embed_dim, (part + 1) * self.embed_dim)
         n, length, size = x.shape
+        weight: Any
         if self.in_proj_weight is not None:
             weight = self.in_proj_weight[rows]
         else:
