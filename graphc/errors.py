@@ -394,8 +394,8 @@ class PaddingError(GraphcError, ValueError):
     default_code = "GC172"
 
 
-class CheckpointError(GraphcError, ValueError):
-    """A checkpoint that does not match."""
+class CheckpointError(GraphcError, ValueError, RuntimeError):
+    """A checkpoint that does not match. MindSpore raises RuntimeError for parameters that do not fit, else ValueError."""
 
     default_code = "GC190"
 
@@ -406,7 +406,7 @@ class DisagreementError(GraphcError, RuntimeError):
     default_code = "GC191"
 
 
-class StateDictError(CheckpointError, RuntimeError):
+class StateDictError(CheckpointError):
     """A state dict that does not fit a Cell, or a hook of one that does what it must not."""
 
 

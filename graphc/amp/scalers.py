@@ -29,11 +29,11 @@ class LossScaler(ABC):
         """Adapt the scale. Returns whether this scaler adapts it at all."""
 
 
-def _scale(scale: Parameter, inputs: Any) -> Any:
+def _grad_scale_map(scale: Parameter, inputs: Any) -> Any:
     return map_tensors(lambda x: x * ops.cast(scale, x.dtype), inputs)
 
 
-def _unscale(scale: Parameter, inputs: Any) -> Any:
+def _grad_unscale_map(scale: Parameter, inputs: Any) -> Any:
     return map_tensors(lambda x: x * ops.cast(ops.reciprocal(scale), x.dtype), inputs)
 
 
@@ -49,11 +49,11 @@ class StaticLossScaler(LossScaler):
 
     def scale(self, inputs: Any) -> Any:
         """Every tensor of a nest times the scale, in its own dtype."""
-        return _scale(self.scale_value, inputs)
+        return _grad_scale_map(self.scale_value, inputs)
 
     def unscale(self, inputs: Any) -> Any:
         """Every tensor of a nest over the scale, in its own dtype."""
-        return _unscale(self.scale_value, inputs)
+        return _grad_unscale_map(self.scale_value, inputs)
 
     def adjust(self, grads_finite: Any) -> bool:
         """False: the scale stays."""
@@ -79,11 +79,11 @@ class DynamicLossScaler(LossScaler):
 
     def scale(self, inputs: Any) -> Any:
         """Every tensor of a nest times the scale, in its own dtype."""
-        return _scale(self.scale_value, inputs)
+        return _grad_scale_map(self.scale_value, inputs)
 
     def unscale(self, inputs: Any) -> Any:
         """Every tensor of a nest over the scale, in its own dtype."""
-        return _unscale(self.scale_value, inputs)
+        return _grad_unscale_map(self.scale_value, inputs)
 
     def adjust(self, grads_finite: Any) -> bool:
         """Adapt the scale; grads_finite is a bool of one element, as `all_finite` gives it. Returns True."""

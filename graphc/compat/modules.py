@@ -173,7 +173,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "mindspore.common.seed": (*_TENSORS, *_INSIDE),
     # ---- training
-    "mindspore.amp": ("graphc.amp",),
+    "mindspore.amp": ("graphc.amp", "graphc.amp.scalers"),
     "mindspore.train": ("graphc", "graphc.train", "graphc.amp", "graphc.checkpoint"),
     "mindspore.train.callback": ("graphc.train",),
     "mindspore.train.callback._callback": ("graphc.train", "graphc.compat.saving"),

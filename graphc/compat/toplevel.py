@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graphc import context as _context
+from graphc import parallel
 from graphc.arguments import no_effect, only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ir.types import COMPLEX, FLOATS, numpy_dtype
@@ -26,7 +27,27 @@ STRICT, COMPATIBLE, LAX = 0, 1, 2
 #: The version of MindSpore whose names and values these are; scripts compare it. graphc's own is `graphc.__version__`.
 __version__ = "2.10.0"
 
-_accepted: dict[str, Any] = {"device_id": 0, "max_call_depth": 1000}
+#: What MindSpore 2.10 says on a CPU of settings that nobody has set.
+_accepted: dict[str, Any] = {
+    "aoe_config": {}, "aoe_tune_mode": "", "ascend_config": {}, "check_bprop": False, "compile_cache_path": "",
+    "debug_level": 0, "deterministic": "OFF", "device_id": 0, "disable_format_transform": False,
+    "enable_compile_cache": None, "enable_graph_kernel": False, "enable_reduce_precision": True, "env_config_path": "",
+    "exec_order": "bfs", "graph_kernel_flags": "", "inter_op_parallel_num": 0, "jit_config": {}, "jit_syntax_level": LAX,
+    "max_call_depth": 1000, "max_device_memory": 1024.0, "memory_optimize_level": 0, "mempool_block_size": 1.0,
+    "op_timeout": 900, "pynative_synchronize": False, "reserve_class_name_in_scope": True,
+    "support_binary": False, "variable_memory_max_size": "0",
+}  # fmt: skip
+#: The same of settings of parallel training that graphc has no counterpart of.
+_PARALLEL_UNSET: dict[str, Any] = {
+    "auto_parallel_search_mode": "recursive_programming", "auto_pipeline": False, "comm_fusion": None,
+    "communi_parallel_mode": "all_group_parallel", "dataset_strategy": "data_parallel", "dump_local_norm": False,
+    "enable_alltoall": False, "force_fp32_communication": False, "grad_accumulation_step": 1, "gradient_fp32_sync": True,
+    "group_ckpt_save_file": "", "loss_repeated_mean": True, "optimizer_weight_shard_aggregated_save": False,
+    "optimizer_weight_shard_size": -1, "pipeline_config": None, "pipeline_interleave": False,
+    "search_mode": "recursive_programming", "sharding_propagation": False, "strategy_ckpt_config": None,
+    "strategy_ckpt_load_file": "", "strategy_ckpt_save_file": "",
+}  # fmt: skip
+_parallel_accepted: dict[str, Any] = {}
 #: Settings of MindSpore's, older ones too, that mean nothing here.
 _WITHOUT_EFFECT = frozenset((
     "aoe_config", "aoe_tune_mode", "ascend_config", "auto_tune_mode", "check_bprop", "compile_cache_path", "debug_level",
@@ -78,6 +99,28 @@ def set_context(**settings: Any) -> None:
 def get_context(attr_key: str) -> Any:
     """A setting; ArgumentValueError if it was never set and has no default."""
     return _accepted[attr_key] if attr_key in _accepted else _context.get_context(attr_key)
+
+
+def set_auto_parallel_context(**settings: Any) -> None:
+    """As graphc's own; MindSpore's other settings are remembered for get_auto_parallel_context, and said once to mean nothing."""
+    others = {name: settings.pop(name) for name in list(settings) if name in _PARALLEL_UNSET}
+    parallel.set_auto_parallel_context(**settings)
+    for name in others:
+        no_effect("set_auto_parallel_context", name, "there is data parallel training, and layers with shard=")
+    _parallel_accepted.update(others)
+
+
+def get_auto_parallel_context(attr_key: str) -> Any:
+    """A setting by name; ArgumentValueError if there is none of that name."""
+    if attr_key in _PARALLEL_UNSET:
+        return _parallel_accepted.get(attr_key, _PARALLEL_UNSET[attr_key])
+    return parallel.get_auto_parallel_context(attr_key)
+
+
+def reset_auto_parallel_context() -> None:
+    """All settings as they are at the start."""
+    _parallel_accepted.clear()
+    parallel.reset_auto_parallel_context()
 
 
 def set_device(device_target: str, device_id: int | None = None) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import secrets
+from collections.abc import Callable
 from typing import Any
 
 from graphc.arguments import no_effect, only
@@ -107,29 +109,75 @@ def get_enable_shared_mem() -> bool:
     return bool(_settings["enable_shared_mem"])
 
 
-def set_auto_num_workers(enable: bool) -> None:
-    """MindSpore may change the number of workers while it runs. Has no effect, which is said once."""
-    if truth("set_auto_num_workers", "enable", enable):
-        no_effect("dataset.config", "set_auto_num_workers", "the number of workers is the one that is set")
+def _bool(name: str, value: Any) -> bool:
+    return truth(f"set_{name}", name, value)
+
+
+def _count(name: str, value: Any) -> int:
+    return integer(f"set_{name}", name, value, 0, INT32_MAX)
+
+
+def _remembered(name: str, argument: str, default: Any, check: Callable[[str, Any], Any], why: str) -> Any:
+    """set_<name>(argument) and get_<name>() of a setting that another value than the default has no effect for."""
+    _DEFAULTS[name] = _settings[name] = default
+    signature = inspect.Signature([inspect.Parameter(argument, inspect.Parameter.POSITIONAL_OR_KEYWORD)])
+
+    def setter(*given: Any, **named: Any) -> None:
+        _settings[name] = check(name, signature.bind(*given, **named).arguments[argument])
+        if _settings[name] != default:
+            no_effect("dataset.config", f"set_{name}", why)
+
+    def getter() -> Any:
+        return _settings[name]
+
+    setter.__name__, getter.__name__ = f"set_{name}", f"get_{name}"
+    vars(setter)["__signature__"] = signature
+    setter.__doc__ = (
+        f"Remember a setting of MindSpore's ({default} until it is set). Has no effect, which is said once: {why}."
+    )
+    getter.__doc__ = f"What set_{name} was given, else {default}."
+    return setter, getter
+
+
+_AS_SET = "workers and prefetching are what is set"
+set_auto_num_workers, get_auto_num_workers = _remembered("auto_num_workers", "enable", False, _bool, _AS_SET)
+set_enable_watchdog, get_enable_watchdog = _remembered(
+    "enable_watchdog", "enable", True, _bool, "a dead worker process is always an error"
+)
+set_numa_enable, get_numa_enable = _remembered(
+    "numa_enable", "numa_enable", False, _bool, "the operating system places threads"
+)
+set_autotune_interval, get_autotune_interval = _remembered("autotune_interval", "interval", 0, _count, _AS_SET)
+set_auto_offload, get_auto_offload = _remembered(
+    "auto_offload", "offload", False, _bool, "transforms run where the data set does"
+)
+set_callback_timeout, get_callback_timeout = _remembered(
+    "callback_timeout", "timeout", 60, _count, "data sets have no callbacks"
+)
+set_monitor_sampling_interval, get_monitor_sampling_interval = _remembered(
+    "monitor_sampling_interval", "interval", 1000, _count, "`graphc prof` measures"
+)
+set_multiprocessing_timeout_interval, get_multiprocessing_timeout_interval = _remembered(
+    "multiprocessing_timeout_interval", "interval", 300, _count, "a dead worker process is an error at once"
+)
+set_dynamic_shape, get_dynamic_shape = _remembered(
+    "dynamic_shape", "is_dynamic", False, _bool, "rows may have any shape"
+)
+set_fast_recovery, get_fast_recovery = _remembered(
+    "fast_recovery", "fast_recovery", True, _bool, "the order is that of the seed"
+)
+set_sending_batches, _ = _remembered(
+    "sending_batches", "batch_num", 0, _count, "rows are handed over when they are asked for"
+)
 
 
 def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> None:
     """MindSpore may tune workers and queues while it runs. Has no effect, which is said once."""
     only("set_enable_autotune", "filepath_prefix", filepath_prefix, None)
-    if truth("set_enable_autotune", "enable", enable):
-        no_effect("dataset.config", "set_enable_autotune", "workers and prefetching are what is set")
+    _set_enable_autotune(enable)
 
 
-def set_enable_watchdog(enable: bool) -> None:
-    """MindSpore can watch its worker processes or not; graphc always does, so that a dead one is an error, which is said once."""
-    if not truth("set_enable_watchdog", "enable", enable):
-        no_effect("dataset.config", "set_enable_watchdog", "a dead worker process is always an error")
-
-
-def set_numa_enable(numa_enable: bool) -> None:
-    """MindSpore can bind its process to a NUMA node. Has no effect, which is said once."""
-    if truth("set_numa_enable", "numa_enable", numa_enable):
-        no_effect("dataset.config", "set_numa_enable", "the operating system places threads")
+_set_enable_autotune, get_enable_autotune = _remembered("enable_autotune", "enable", False, _bool, _AS_SET)
 
 
 def load(file: str) -> None:

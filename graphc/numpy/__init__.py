@@ -33,7 +33,7 @@ PINF, NINF = inf, -inf
 int_, float_, bool_ = BY_NAME["int32"], BY_NAME["float32"], BY_NAME["bool"]
 
 # Names that would hide Python's own in the modules above.
-abs, divmod, sum, max, min = abs_, divmod_, sum_, amax, amin
+abs, divmod, sum, max, min, round = abs_, divmod_, sum_, amax, amin, around
 
 if not TYPE_CHECKING:
     # The dtypes there are, but for the one that NumPy does not know.

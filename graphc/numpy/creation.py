@@ -44,6 +44,12 @@ def asarray(a: Any, dtype: Any = None) -> Tensor:
     return result(tensor("asarray", a, "a"), dtype) if exact is None else Tensor(exact, name_of(dtype))
 
 
+def copy(a: Any) -> Tensor:
+    """A tensor of its own of numbers, lists, tuples or tensors."""
+    made = asarray(a)
+    return made.copy() if made is a else made
+
+
 def _plain(x: Any) -> bool:
     """Whether a nest holds Python's numbers in a regular shape."""
     if isinstance(x, (list, tuple)):
@@ -309,7 +315,7 @@ def _dtype_of(x: Any) -> str:
 
 
 __all__ = [
-    "arange", "array", "asarray", "asfarray", "diag", "diagflat", "diagonal", "empty", "empty_like", "eye", "full",
+    "arange", "array", "asarray", "asfarray", "copy", "diag", "diagflat", "diagonal", "empty", "empty_like", "eye", "full",
     "full_like", "geomspace", "identity", "linspace", "logspace", "ones", "ones_like", "promote_types",
     "result_type", "trace", "tri", "tril", "triu", "vander", "zeros", "zeros_like",
 ]  # fmt: skip

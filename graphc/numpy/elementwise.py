@@ -11,7 +11,7 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import ArgumentValueError, DTypeError, user_loc
-from graphc.numpy.convert import common, floats, name_of, promoted, result, tensor
+from graphc.numpy.convert import common, count, floats, name_of, promoted, result, tensor
 from graphc.ops.functional.core import cast_to
 from graphc.ops.tensor.tensor import Tensor
 
@@ -199,6 +199,14 @@ sign = unary("sign", "-1, 0 or 1; of integers in float32. DTypeError for bools."
 floor = unary("floor", "The largest integer that is not greater, of floats.", ops.floor)
 ceil = unary("ceil", "The smallest integer that is not less, in float32.", ops.ceil, _single)
 trunc = unary("trunc", "x without its fraction, in float32, halves in their own dtype.", _truncated)
+
+
+def around(a: Any, decimals: int = 0) -> Tensor:
+    """The nearest multiple of 10**-decimals, halves to the even one; integers as they are. decimals: 0 or more."""
+    x, places = tensor("around", a, "a"), count("around", "decimals", decimals)
+    return ops.round(x, decimals=places) if x.tensor_type.is_float else x.copy()
+
+
 rint = unary("rint", "The nearest integer, halves to the even one, of floats.", ops.rint)
 invert = unary("invert", "Every bit inverted; logical not of bools.", ops.bitwise_not)
 bitwise_not = unary("bitwise_not", "Every bit inverted; logical not of bools.", ops.bitwise_not)
@@ -322,7 +330,7 @@ def isscalar(element: Any) -> bool:
 
 
 __all__ = [
-    "abs_", "absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
+    "abs_", "absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "around",
     "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cbrt", "ceil", "clip", "copysign", "cos", "cosh",
     "deg2rad", "divide", "divmod_", "equal", "exp", "exp2", "expm1", "fabs", "fix", "float_power", "floor",
     "floor_divide", "fmod", "gcd", "greater", "greater_equal", "heaviside", "hypot", "invert", "isfinite", "isinf",

@@ -6,7 +6,7 @@ from typing import Any
 
 from graphc import ops
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
-from graphc.numpy.convert import flag, promoted, result, tensor, tensors
+from graphc.numpy.convert import count, flag, promoted, result, tensor, tensors
 from graphc.numpy.creation import diag
 from graphc.numpy.elementwise import clip
 from graphc.ops.declared.rules import normalize_axes
@@ -54,6 +54,11 @@ def kron(a: Any, b: Any) -> Tensor:
     if x.tensor_type.dtype == "bool":
         return cast_to(ops.kron(cast_to(x, "int32"), cast_to(y, "int32")), "bool")
     return ops.kron(x, y)
+
+
+def matrix_power(a: Any, n: int) -> Tensor:
+    """Square matrices [..., m, m] multiplied with themselves, n times; ones on the diagonal for 0. n: 0 or more."""
+    return ops.matrix_power(tensor("matrix_power", a, "a"), count("matrix_power", "n", n))
 
 
 def multi_dot(arrays: Any) -> Tensor:
@@ -200,5 +205,5 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> T
 
 
 __all__ = [
-    "corrcoef", "cov", "cross", "dot", "inner", "kron", "matmul", "multi_dot", "norm", "outer", "tensordot",
+    "corrcoef", "cov", "cross", "dot", "inner", "kron", "matmul", "matrix_power", "multi_dot", "norm", "outer", "tensordot",
 ]  # fmt: skip

@@ -36,7 +36,7 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.ops.tensor.tree import flatten, map_leaves, unflatten
 from graphc.trace import control, frozen, inplace, joined, raised
-from graphc.trace.decided import needs_conversion
+from graphc.trace.decided import bound_call, needs_conversion
 from graphc.trace.inplace import appended
 from graphc.trace.recorder import GraphRecorder
 from graphc.trace.rewrite import is_, print_, raising, rewritten, set_item
@@ -49,16 +49,21 @@ class UnboundError(TraceError, UnboundLocalError):
 
 
 def converted(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """`fn` with control flow on tensors made traceable; `fn` itself where there is none. Bound methods stay bound.
+    """`fn` with control flow on tensors made traceable; `fn` itself where there is none. Bound methods stay bound, an object
+    that is called becomes its `__call__`.
 
     Raises TraceError GC124 for Python that cannot be converted.
     """
+    if isinstance(fn, partial):
+        inner = converted(fn.func)
+        return fn if inner is fn.func else partial(inner, *fn.args, **fn.keywords)
     frozen.notice(fn)
-    function: Any = getattr(fn, "__func__", fn)
-    if is_suspended(function) or not needs_conversion(fn):
+    bound: Any = bound_call(fn) or fn
+    function: Any = getattr(bound, "__func__", bound)
+    if is_suspended(function) or not needs_conversion(bound):
         return fn
     made = attached(function, "converted", lambda: _convert(function))
-    return types.MethodType(made, fn.__self__) if inspect.ismethod(fn) else made
+    return types.MethodType(made, bound.__self__) if inspect.ismethod(bound) else made
 
 
 # ---- conversion

@@ -25,7 +25,7 @@ import tokenize
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -78,8 +78,21 @@ def _branches_itself(value: Any, instance: Any) -> bool:
 
 
 def _parts(fn: Any) -> tuple[Any, Any]:
-    """A bound method's function and object; a function and None."""
+    """A bound method's function and object; a function and None. Of an object that is called, its `__call__`."""
+    if isinstance(fn, partial):
+        return _parts(fn.func)
+    fn = bound_call(fn) or fn
     return (fn.__func__, fn.__self__) if isinstance(fn, types.MethodType) else (fn, None)
+
+
+def bound_call(value: Any) -> types.MethodType | None:
+    """The `__call__` that an object has of a user's class, bound to it; None of everything else, cells among it."""
+    if isinstance(value, (*_FUNCTIONS, type, Cell, Tensor)):
+        return None
+    function = inspect.getattr_static(type(value), "__call__", None)
+    return (
+        types.MethodType(function, value) if isinstance(function, types.FunctionType) and is_users(function) else None
+    )
 
 
 def is_users(function: types.FunctionType) -> bool:
@@ -121,12 +134,23 @@ def called(function: types.FunctionType, instance: Any) -> Iterable[tuple[types.
     """
     names = {name for code in _codes(function.__code__) for name in code.co_names}
     cells = [c.cell_contents for c in function.__closure__ or () if _is_filled(c)]
-    level: list[Any] = [instance, *(function.__globals__[n] for n in names if n in function.__globals__), *cells]
-    yield from ((f, None) for f in level if isinstance(f, types.FunctionType))
+    around: list[Any] = [*(function.__globals__[n] for n in names if n in function.__globals__), *cells]
+    yield from _functions((value, None) for value in around)
+    level: list[Any] = [instance, *around]
     for _ in range(2):
-        level = [(value, holder) for holder in level for value in _held(holder, names)]
-        yield from (_function_of(value, holder) for value, holder in level if isinstance(value, _FUNCTIONS))
-        level = [value for value, _ in level]
+        held = [(value, holder) for holder in level for value in _held(holder, names)]
+        yield from _functions(held)
+        level = [value for value, _ in held]
+
+
+def _functions(values: Iterable[tuple[Any, Any]]) -> Iterable[tuple[types.FunctionType, Any]]:
+    """Those of some values that are functions, or are called like one, each with the object that it is a method of."""
+    for value, holder in values:
+        function, instance = _parts(value)
+        if isinstance(value, type):  # Its objects may be called where they are made.
+            function = inspect.getattr_static(value, "__call__", None)
+        if isinstance(function, types.FunctionType):
+            yield function, holder if function is value else instance
 
 
 def _held(holder: Any, names: Iterable[str]) -> list[Any]:
@@ -137,13 +161,6 @@ def _held(holder: Any, names: Iterable[str]) -> list[Any]:
     found = [own[n] if n in own else getattr(kind, n, None) for n in names]
     items = (v.values() if isinstance(v, dict) else v for v in found if isinstance(v, (list, tuple, dict)))
     return [v for v in found if v is not None] + [item for held in items for item in held]
-
-
-def _function_of(value: Any, holder: Any) -> tuple[types.FunctionType, Any]:
-    if isinstance(value, types.MethodType):
-        function: Any = value.__func__
-        return function, value.__self__
-    return value, holder
 
 
 def _is_filled(cell: types.CellType) -> bool:

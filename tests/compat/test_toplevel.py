@@ -32,8 +32,17 @@ def test_settings_are_accepted_and_remembered(mindspore, caplog):
     assert (context.get_context("jit_level"), context.get_context("save_graphs")) == ("O0", True)
     with pytest.raises(graphc.ArgumentValueError):
         context.get_context("colour")
+    assert (context.get_context("memory_optimize_level"), context.get_context("exec_order")) == (0, "bfs")  # Never set.
     mindspore.set_device("CPU")
     mindspore.set_deterministic(True)
+    assert context.get_auto_parallel_context("dataset_strategy") == "data_parallel"
+    context.set_auto_parallel_context(gradients_mean=True, dataset_strategy="full_batch")
+    assert mindspore.get_auto_parallel_context("dataset_strategy") == "full_batch"
+    assert graphc.parallel.get_auto_parallel_context("gradients_mean")
+    context.reset_auto_parallel_context()
+    assert context.get_auto_parallel_context("dataset_strategy") == "data_parallel"
+    with pytest.raises(graphc.ArgumentValueError):
+        context.set_auto_parallel_context(colour=3)
 
 
 def test_settings_that_mean_nothing_are_said_once_and_unknown_ones_refused(mindspore, caplog, monkeypatch):

@@ -19,6 +19,7 @@ def array(*shape: int, seed: int = 0, low: float = -1.0, high: float = 1.0) -> A
 
 IMAGES, LINES, VOLUMES = array(2, 4, 5, 6), array(2, 4, 7), array(1, 2, 4, 5, 5)
 ROWS, LABELS = array(4, 3), np.array([0, 2, 1, 1], np.int32)
+CLASSES = np.arange(60, dtype=np.int32).reshape(2, 5, 6) % 4
 SHARES = array(4, 3, seed=5, low=0.1, high=0.9)
 
 #: name -> (class, arguments, keyword arguments, inputs). Gradients of inputs and parameters are for the sum of the results.
@@ -52,6 +53,13 @@ CASES: dict[str, tuple[str, tuple[Any, ...], dict[str, Any], tuple[Any, ...]]] =
     "rnn": ("RNN", (7, 3), {"num_layers": 2}, (LINES, array(2, 4, 3))),
     "gru": ("GRU", (7, 3), {"bidirectional": True}, (LINES, array(2, 4, 3))),
     "attention": ("MultiheadAttention", (7, 1), {}, (LINES, LINES, LINES)),
+    "attention_sizes": (
+        "MultiheadAttention",
+        (6, 2),
+        {"kdim": 4, "vdim": 3, "batch_first": True, "add_bias_kv": True},
+        (array(2, 5, 6), array(2, 3, 4), array(2, 3, 3), np.array([[False, True, False], [False, False, True]])),
+    ),
+    "attention_zeros": ("MultiheadAttention", (7, 1), {"add_zero_attn": True, "add_bias_kv": True}, (LINES,) * 3),
     "encoder_layer": ("TransformerEncoderLayer", (6, 2, 5), {"dropout": 0.0}, (array(3, 2, 6),)),
     "encoder_layer_norm_first": (
         "TransformerEncoderLayer",
@@ -62,6 +70,8 @@ CASES: dict[str, tuple[str, tuple[Any, ...], dict[str, Any], tuple[Any, ...]]] =
     "dice": ("DiceLoss", (), {}, (SHARES, SHARES[::-1].copy())),
     "multi_class_dice": ("MultiClassDiceLoss", (), {"ignore_indiex": 1}, (ROWS, SHARES)),
     "focal": ("FocalLoss", (), {"gamma": 1.5}, (ROWS, LABELS[:, None])),
+    "focal_places": ("FocalLoss", (), {"reduction": "none"}, (IMAGES, CLASSES[:, None])),
+    "focal_shares": ("FocalLoss", (), {"reduction": "sum"}, (ROWS, SHARES)),
     "gaussian_nll": ("GaussianNLLLoss", (), {"full": True, "reduction": "sum"}, (ROWS, SHARES, SHARES[::-1].copy())),
     "poisson_nll": ("PoissonNLLLoss", (), {}, (ROWS, SHARES)),
     "poisson_nll_full": ("PoissonNLLLoss", (), {"log_input": False, "full": True}, (SHARES, SHARES * 4)),

@@ -47,6 +47,7 @@ TENSORS = {
 }
 #: What is computed of them, with the names of mindspore.numpy. None of the shapes depends on values.
 CASES = """
+copy(A); copy([[1, 2]]); around(A); around(A, 1); around(T, 1); round(X); matrix_power(A[:, :3], 3); matrix_power(H, 0)
 array(A); array([1, 2, 3]); array([1.5, 2]); array(True); array(A, ndmin=4); array([1, 2], float16, ndmin=2)
 asarray([[1, 2], [3, 4]]); asarray(7); asarray([1, 2], int64); asarray([True, False]); asfarray([1, 2]); asfarray(T, float16)
 asfarray(T, int32); ones((2, 3)); zeros(3, int8); empty((2, 2)); full((2, 3), 7); full((2,), 1.5); full((2, 2), True)

@@ -57,6 +57,20 @@ def test_public_names_are_there_and_described(module):
         assert inspect.getdoc(member) or inspect.ismodule(member), name
 
 
+def test_settings_that_are_remembered(monkeypatch):
+    monkeypatch.setattr(ds.config, "_settings", dict(ds.config._settings))
+    for name, given in (("callback_timeout", {"timeout": 30}), ("auto_offload", {"offload": True})):
+        read = getattr(ds.config, f"get_{name}")
+        getattr(ds.config, f"set_{name}")(read())
+        getattr(ds.config, f"set_{name}")(**given)
+        assert [read()] == list(given.values())
+    ds.config.set_enable_autotune(True)
+    assert ds.config.get_enable_autotune()
+    for call in (lambda: ds.config.set_callback_timeout("1"), lambda: ds.config.set_fast_recovery(enable=True)):
+        with pytest.raises(TypeError):
+            call()
+
+
 def test_importing_data_sets_loads_no_images_and_no_workers():
     code = "import sys, graphc.dataset as ds; ds.NumpySlicesDataset; print(*sys.modules)"
     done = subprocess.run(

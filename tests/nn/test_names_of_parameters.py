@@ -224,6 +224,10 @@ def test_a_child_that_was_inserted_is_an_attribute() -> None:
     net = nn.Cell()
     net.insert_child_to_cell("first", dense())
     assert net.first is net.name_cells()["first"]
+    assert [p.name for p in net.get_parameters()] == ["weight"]  # As in MindSpore.
+    del net.first
+    assert not hasattr(net, "first")
+    assert not net.name_cells()
     named = nn.SequentialCell({"fc": dense()})
     assert named.fc is named[0]
 

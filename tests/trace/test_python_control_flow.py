@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -163,10 +165,43 @@ class ReturnInLoop(nn.Cell):
         return x
 
 
+class Called:
+    """An object that is called: what it decides by is seen behind attributes, partial, and `super()`."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, x):
+        if x.sum() > 0:
+            return x * self.factor
+        return x - 1
+
+
+class CalledAbove(Called):
+    def __call__(self, x):
+        return super().__call__(x) + 3
+
+
+def by_parts(factor, x):
+    return x * factor if x.sum() > 2 else x
+
+
+OUTSIDE = partial(by_parts, 4.0)
+
+
+class Objects(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.plain, self.listed = Called(2.0), [CalledAbove(5.0)]
+
+    def construct(self, x):
+        return self.plain(x) + self.listed[0](x) + OUTSIDE(x) + Called(3.0)(x)
+
+
 SAMPLES = [(tensor(v),) for v in (3.0, -4.0, 0.0, 0.5, -9.0, 20.0, 250.0)]
 
 
-@pytest.mark.parametrize("cell", [IfElse, EarlyReturn, Overriding, Helpers])
+@pytest.mark.parametrize("cell", [IfElse, EarlyReturn, Overriding, Helpers, Objects])
 def test_like_python(cell):
     check(cell, *SAMPLES)
 

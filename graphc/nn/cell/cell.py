@@ -140,9 +140,10 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
 
     def __delattr__(self, name: str) -> None:
         self._params.pop(name, None)
-        self._cells.pop(name, None)
+        child = self._cells.pop(name, None)
         self._buffer_names.pop(name, None)
-        object.__delattr__(self, name)
+        if child is None or name in self.__dict__:  # Inserted children are no attributes.
+            object.__delattr__(self, name)
         dispatch.touch()
 
     # ---- computing

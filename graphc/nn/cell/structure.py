@@ -74,8 +74,8 @@ class Structure(Generic[Child]):
         return name
 
     def insert_child_to_cell(self, child_name: str, child_cell: Any) -> None:
-        """Add a child under a name that need not be an identifier; None holds a place. NameTakenError, an ArgumentValueError
-        and KeyError, if the name is taken, empty or has a dot.
+        """Add a child under a name that need not be an identifier; None holds a place. Its parameters keep their names, as in
+        MindSpore. NameTakenError, an ArgumentValueError and KeyError, if the name is taken, empty or has a dot.
         """
         name = self._free_name("child", child_name)
         if name in self._cells or name in self.__dict__:
@@ -84,8 +84,6 @@ class Structure(Generic[Child]):
             return
         if not isinstance(child_cell, Structure):
             raise ArgumentTypeError(f"child {name!r} must be a Cell, got {type(child_cell).__name__}", loc=user_loc())
-        if self._auto_prefix:
-            child_cell._put_under(name + ".")
         self._cells[name] = cast(Child, child_cell)
         dispatch.touch()
 

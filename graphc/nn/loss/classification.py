@@ -133,8 +133,9 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
 class FocalLoss(LossBase):
     """-(1 - p)^gamma log(p) with p the softmax at the label, reduced (Lin et al., 2017).
 
-    logits [N, C] or [N, C, ...]; labels [N, 1] or [N, 1, ...] of class numbers, or in the logits' shape (then as weights of
-    the classes). weight: one number per class. "mean" is over all places.
+    logits [N, C] or [N, C, ...]; labels [N, 1] or [N, 1, ...] of class numbers, or in the logits' shape, as weights of the
+    classes. weight: one number per class. What is reduced are the means over all axes behind the second: [N] for class numbers,
+    else [N, C], so that "mean" divides by the classes, too, as in MindSpore.
     """
 
     def __init__(self, weight: Any = None, gamma: float = 2.0, reduction: str = "mean") -> None:
@@ -147,15 +148,17 @@ class FocalLoss(LossBase):
     def construct(self, logits: Any, labels: Any) -> Tensor:
         if logits.ndim != labels.ndim or logits.ndim < 2:
             raise ShapeError(f"FocalLoss: logits are {logits.tensor_type}, labels {labels.tensor_type}", loc=user_loc())
-        classes = logits.shape[1]
-        log_p = ops.log_softmax(logits, 1)
-        if labels.shape[1] == 1:
-            chosen = ops.one_hot(ops.squeeze(labels, 1), classes, Tensor(1.0, logits.dtype), Tensor(0.0, logits.dtype))
+        samples, classes = logits.shape[:2]
+        log_p = ops.reshape(ops.log_softmax(logits, 1), (samples, classes, -1))
+        one_class = labels.shape[1] == 1
+        if one_class:
+            numbers = ops.reshape(labels, (samples, -1))
+            chosen = ops.one_hot(numbers, classes, Tensor(1.0, logits.dtype), Tensor(0.0, logits.dtype))
             labels = ops.moveaxis(chosen, -1, 1)
-        loss = -ops.pow(1 - ops.exp(log_p), self.gamma) * log_p * labels
+        loss = -ops.pow(1 - ops.exp(log_p), self.gamma) * log_p * ops.reshape(labels, (samples, classes, -1))
         if self.weight is not None:
-            loss = loss * ops.reshape(self.weight, (1, classes, *[1] * (logits.ndim - 2)))
-        return self.get_loss(ops.reduce_sum(loss, 1))
+            loss = loss * ops.reshape(self.weight, (1, classes, 1))
+        return self.get_loss(ops.reduce_mean(ops.reduce_sum(loss, 1) if one_class else loss, -1))
 
 
 class MultiLabelSoftMarginLoss(LossBase):
