@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 from graphc import dispatch
 from graphc.debug import switches
 from graphc.errors import (
+    ArgumentTypeError,
     GraphcError,
     GraphcWarning,
     InternalError,
@@ -123,23 +125,46 @@ class failing:
 
 
 def door(function: Callable[P, R], module: str) -> Callable[P, R]:
-    """A function of graphc's as users call it: outside a trace, what it raises is in the house's form, with the user's frames
-    alone. It says that it belongs to `module`, where it is found by name.
+    """A function of graphc's as users call it: arguments that are not those of its signature are an ArgumentTypeError, and
+    outside a trace, what it raises is in the house's form, with the user's frames alone. It says that it belongs to `module`,
+    where it is found by name.
     """
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         if dispatch.recorder.get() is not None:
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except TypeError as error:
+                refuse_call(function, error)
+                raise
         try:
             with failing(function.__name__, outermost=True, tracing=True):
-                return function(*args, **kwargs)
+                try:
+                    return function(*args, **kwargs)
+                except TypeError as error:
+                    refuse_call(function, error)
+                    raise
         except BaseException as error:
             clean(error)
             raise
 
     call.__module__ = module
     return call
+
+
+def refuse_call(function: Callable[..., Any], error: TypeError) -> None:
+    """Raise ArgumentTypeError (GC100) in place of an error that the call of a function raised before its first line: that of
+    arguments which it has not, or which are missing.
+    """
+    if error.__traceback__ is None or error.__traceback__.tb_next is not None or isinstance(error, GraphcError):
+        return
+    name = function.__name__.strip("_")
+    known = [p.replace(annotation=p.empty) for p in inspect.signature(function).parameters.values() if p.name != "self"]
+    accepted = inspect.Signature(known)
+    raise ArgumentTypeError(
+        f"{name}: {str(error).partition('() ')[2]}; its arguments are {accepted}", loc=user_loc()
+    ) from None
 
 
 class _Depth:

@@ -49,8 +49,14 @@ def expand_dims(a: Any, axis: Any) -> Tensor:
 
 
 def squeeze(a: Any, axis: Any = None) -> Tensor:
-    """a without axes of size 1."""
-    return ops.squeeze(tensor("squeeze", a, "a"), axis)
+    """a without axes of size 1: all, or those of `axis`, which must be of that size."""
+    x = tensor("squeeze", a, "a")
+    axes = () if axis is None else normalize_axes("squeeze", tuple(axis) if isinstance(axis, list) else axis, x.ndim)
+    if axis is not None and axis != () and any(x.shape[k] != 1 for k in axes):
+        raise ArgumentValueError(
+            f"squeeze: {x.tensor_type} has an axis among {axes} whose size is not 1", loc=user_loc()
+        )
+    return ops.squeeze(x, axis)
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:

@@ -182,13 +182,53 @@ repr(Tensor(np.arange(24).reshape(2, 3, 4) > 6))
 repr(Tensor(np.arange(7 * 8 * 7).reshape(7, 8, 7)))
 str(x.astype(bfloat16))
 str(x.astype(bfloat16).dtype)
+ops.gather(x, p * 0 - 1, 0)
+ops.gather(x, Tensor([[-1], [0], [2]], int32), 1, 1)
+ops.Gather()(x, p - 2, 1)
+x.gather(p - 1, 0)
+ops.index_select(x, 0, p - 1)
+ops.gather_elements(x, 1, Tensor([[-1, 0], [3, -4]]))
+ops.transpose(input=x, dims=(1, 0))
+ops.permute(x, axis=(1, 0))
+ops.sum(s, [0])
+ops.amax(s, [-1])
+ops.hardtanh(i, -1.5, 2.7)
+ops.threshold(i, 0.5, 2.7)
+ops.threshold(x.astype(float16), 1, 2)
+ops.leaky_relu(i, 0.5)
+ops.hardsigmoid(i)
+ops.hardswish(i)
+ops.tanhshrink(i // 4)
+ops.hinge_embedding_loss(x, x - 1, 2.0, "none")
+ops.lcm(i, 2)
+ops.squeeze(x, 0)
+ops.squeeze(x.expand_dims(0), [0, 1])
+x.squeeze(0)
+ops.pad(x, (1, -1))
+ops.pad(x, (-1, -1, 1, 0), value=9.0)
+ops.pad(i, (0, 0, -1, 0))
+ops.linspace(s, s + 2, 3)
+grad(lambda x: ops.norm(x, 2, 1).sum())(x * 0)
+grad(lambda x: ops.cdist(x, x * 1.0).sum())(x)
+grad(lambda x: ops.dist(x, x * 1.0))(x)
+grad(lambda x: ops.nextafter(x, x + 1.0).sum())(x)
+grad(lambda x: (ops.gather_elements(x, 1, Tensor([[-1, 0], [3, -4]])) * Tensor([[1.0, 2], [3, 4]])).sum())(x)
+grad(lambda x: ops.softmax(x, 0)[0].sum())(x)
+grad(lambda x: ops.hardtanh(x, -2.0, 2.0).sum())(x)
 """.strip().split("\n")
 
 
 def of_call(framework: Any, text: str) -> Any:
     """What a call gives in either framework: tensors as shape, dtype and values, anything else as its text."""
     names = ("float16", "bfloat16", "float32", "float64", "int32")
-    known = {"ops": framework.ops, "Tensor": framework.Tensor, "np": np, **{n: getattr(framework, n) for n in names}}
+    known = {
+        "ops": framework.ops,
+        "Tensor": framework.Tensor,
+        "np": np,
+        "grad": framework.grad,
+        "__name__": "calls",
+        **{n: getattr(framework, n) for n in names},
+    }
     result = eval(text, known | {name: framework.Tensor(a) for name, a in OPERANDS.items()})
 
     def shown(x: Any) -> Any:

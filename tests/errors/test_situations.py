@@ -163,6 +163,26 @@ def test_what_nobody_has_tried_keeps_its_class():
     assert error.help.startswith("look at the arguments in this line")
 
 
+def test_arguments_that_a_function_has_not():
+    """Eagerly and compiled: which function, what was wrong and what it takes."""
+    for call, words in (
+        (
+            lambda x: ops.softmax(x, axes=1),
+            "softmax: got an unexpected keyword argument 'axes'; its arguments are (input, axis=-1,",
+        ),
+        (
+            lambda x: x.sum(axes=1),
+            "sum: got an unexpected keyword argument 'axes'; its arguments are (axis=None, dtype=None,",
+        ),
+        (lambda x: x.reciprocal(1), "reciprocal: takes 1 positional argument but 2 were given"),
+        (lambda x: ops.relu(x, x, 1), "relu: takes from 1 to 2 positional arguments but 3 were given"),
+        (lambda x: ops.maximum(x), "maximum: missing 1 required positional argument: "),
+        (lambda x: ops.Softmax()(x, axes=1), "unexpected keyword argument 'axes'"),
+    ):
+        check(lambda call=call: call(Tensor(X)), "GC100", words, TypeError)
+        check(lambda call=call: cell(lambda self, x: call(x))(X), "GC100", words, TypeError)
+
+
 def test_fill_with_nothing():
     check(lambda: cell(lambda self, x: ops.fill(x.dtype, x.shape, None))(X), "GC100", "must be a number, got None")
 

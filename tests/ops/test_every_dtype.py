@@ -14,8 +14,8 @@ from graphc import GraphcError, GraphcWarning, InternalError, Tensor, nn, ops
 from graphc.ir.types import DTYPES, numpy_dtype
 from graphc.ops import functional
 
-#: They take functions, or turn forever where their operands are not what they are for.
-LEFT_OUT = {"while_loop", "cond", "gcd", "lcm"}
+#: They take functions.
+LEFT_OUT = {"while_loop", "cond"}
 
 
 def required(function):

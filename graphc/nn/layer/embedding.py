@@ -18,6 +18,7 @@ from graphc.nn.layer.cut_layers import COLUMNS, ROWS
 from graphc.ops.functional import parts
 from graphc.ops.functional.index import one_hot_rows
 from graphc.ops.functional.rows import gather_rows
+from graphc.ops.functional.slicing import rows_at
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor, as_tensor
@@ -81,7 +82,7 @@ class Embedding(Cell):
             # This process's first row, from all of them: every process has the same graph.
             first = Tensor(np.arange(self._rows, dtype=ids.tensor_type.numpy) * self._own_rows)
             own = ids - parts.take_part(first, MODEL)
-            return parts.summed(ops.gather(self.embedding_table, own, 0), MODEL)
+            return parts.summed(rows_at(self.embedding_table, own), MODEL)
         if not self.use_one_hot:
             return ops.gather(self.embedding_table, ids, 0)
         rows = one_hot_rows(ops.reshape(ids, (-1,)), self.vocab_size, dtype=self.embedding_table.dtype)
@@ -126,9 +127,7 @@ class EmbeddingLookup(Cell):
         self.embedding_table = Parameter(table, name="embedding_table")
 
     def construct(self, indices: Any) -> Tensor:
-        rows = (
-            gather_rows(self.embedding_table, indices) if self.sparse else ops.gather(self.embedding_table, indices, 0)
-        )
+        rows = (gather_rows if self.sparse else rows_at)(self.embedding_table, indices)
         if self.max_norm is None:
             return rows
         norms = ops.sqrt(ops.reduce_sum(ops.square(rows), -1, keep_dims=True))

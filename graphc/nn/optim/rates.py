@@ -13,6 +13,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.rates.schedules import LearningRateSchedule
+from graphc.ops.functional.slicing import rows_at
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Array, Tensor
 
@@ -34,7 +35,7 @@ class RateList(LearningRateSchedule):
         self.learning_rate = Parameter(Tensor(rates), name=name, requires_grad=False)
 
     def construct(self, global_step: Tensor) -> Tensor:
-        found = ops.gather(self.learning_rate, global_step)
+        found = rows_at(self.learning_rate, global_step)
         return ops.select(global_step < self.learning_rate.size, found, math.nan)
 
     def check(self, owner: str, step: int) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import MissingPackageError, user_loc
-from graphc.ir import NO_GRAD, REQUIRED, Builder, Gradient, NodeView, Sample, Value, op
+from graphc.ir import REQUIRED, Builder, Gradient, NodeView, Sample, Value, op
 from graphc.ir.op import Alias, NoGrad
 from graphc.ir.types import FLOATS
 from graphc.ops.declared import padding
@@ -273,12 +273,12 @@ _special(
     "NextAfter",
     "x y",
     np.nextafter,
-    NO_GRAD,
+    lambda g, n, dy: [unbroadcast(g, dy, n.x), None],
     lambda: [
         Sample((floats(3, 7), floats(7, seed=2))),
         Sample(tuple(np.array(v, np.float64) for v in ([0, 0, 1, np.inf, np.nan, 2], [1, -1, 1, 0, 0, np.nan]))),
     ],
-    "the next number of the dtype from x towards y. Its gradient is zero",
+    "the next number of the dtype from x towards y. Its gradient is that of x",
     ("float32", "float64"),
 )
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from graphc.errors import ArgumentValueError, DTypeError, ShapeError, user_loc
-from graphc.ir.types import FLOATS, HALVES
+from graphc.ir.types import FLOATS, HALVES, INTEGERS
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import Number, call, cast, cast_to, real_only
@@ -39,6 +41,11 @@ def _float(op: str, x: Tensor) -> Tensor:
             f"{op}: x is {x.tensor_type}, expected a float tensor", loc=user_loc(), help="ops.cast(x, graphc.float32)"
         )
     return x
+
+
+def _as_float(op: str, x: Tensor) -> Tensor:
+    """x as a float: integers are computed with in float32."""
+    return cast_to(x, "float32") if x.tensor_type.dtype in INTEGERS else _float(op, x)
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -93,7 +100,9 @@ def selu(input_x: Tensor) -> Tensor:
 
 
 def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
-    """x if x >= 0, else alpha x."""
+    """x if x >= 0, else alpha x; of integers with the integer part of alpha."""
+    if input.tensor_type.dtype in INTEGERS:
+        return select(greater(input, 0), input, input * int(alpha))
     x = _float("leaky_relu", input)
     return select(greater(x, 0.0), x, x * alpha)
 
@@ -143,18 +152,18 @@ def mish(x: Tensor) -> Tensor:
 
 
 def hardsigmoid(input: Tensor) -> Tensor:
-    """(x + 3) / 6 held between 0 and 1."""
+    """(x + 3) / 6 held between 0 and 1; of integers without its fraction."""
     # The gradient is 0 at both bounds.
-    positive = relu(_float("hardsigmoid", input) * (1 / 6) + 0.5)
-    return select(greater_equal(positive, 1.0), 1.0, positive)
+    positive = relu(_as_float("hardsigmoid", input) * (1 / 6) + 0.5)
+    return cast_to(select(greater_equal(positive, 1.0), 1.0, positive), input.tensor_type.dtype)
 
 
 def hardswish(input: Tensor) -> Tensor:
-    """x relu6(x + 3) / 6."""
-    x = _float("hardswish", input)
+    """x relu6(x + 3) / 6; of integers without its fraction."""
+    x = _as_float("hardswish", input)
     # At both bounds relu6 counts with its gradient inside, as in MindSpore.
     inside: Tensor = clamp(x + 3.0, 0.0, 6.0)
-    return x * inside * (1 / 6)
+    return cast_to(x * inside * (1 / 6), input.tensor_type.dtype)
 
 
 def softsign(x: Tensor) -> Tensor:
@@ -164,8 +173,12 @@ def softsign(x: Tensor) -> Tensor:
 
 
 def hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0) -> Tensor:
-    """x held between two bounds."""
-    return minimum(max_val, maximum(min_val, input))
+    """x held between two bounds, in its dtype: of integers the bounds are without their fractions."""
+    dtype = input.tensor_type.dtype
+    if dtype in INTEGERS:
+        limits = np.iinfo(input.tensor_type.numpy)
+        min_val, max_val = (min(max(int(bound), limits.min), limits.max) for bound in (min_val, max_val))
+    return cast_to(minimum(max_val, maximum(min_val, input)), dtype)
 
 
 @method()
@@ -183,14 +196,14 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """x - tanh(x)."""
-    x = _float("tanhshrink", input)
+    """x - tanh(x); of integers in float32."""
+    x = _as_float("tanhshrink", input)
     return x - tanh(x)
 
 
 def threshold(input: Tensor, thr: Number, value: Number) -> Tensor:
-    """x where x > thr, else value."""
-    return select(greater(input, thr), input, value)
+    """x where x > thr, else value, which is cast to the dtype of x."""
+    return select(greater(input, thr), input, cast(value, input.dtype))
 
 
 def glu(x: Tensor, axis: int = -1) -> Tensor:

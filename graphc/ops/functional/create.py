@@ -105,8 +105,14 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Tensor:
     _require_count("linspace", "steps", _number(steps))
     if dtype is None and any(isinstance(x, Tensor) and x.tensor_type.dtype == "float64" for x in (start, end)):
         dtype = "float64"
-    made = np.linspace(_number(start), _number(end), _number(steps))
-    return Tensor.wrap(made.astype(to_name(dtype) if dtype is not None else "float32"))
+    name = to_name(dtype) if dtype is not None else "float32"
+    if all(type(x) is Tensor and x.array is not None for x in (start, end) if isinstance(x, Tensor)):
+        return Tensor.wrap(np.linspace(_number(start), _number(end), _number(steps)).astype(name))
+    wide = "float64" if name == "float64" else "float32"
+    share = np.linspace(0, 1, _number(steps))
+    ends = [reshape(cast(x, wide), ()) if isinstance(x, Tensor) else Tensor(_number(x), wide) for x in (start, end)]
+    parts = [call("Mul", x, Tensor.wrap(s.astype(wide))) for x, s in zip(ends, (1 - share, share), strict=True)]
+    return cast(call("Add", *parts), name)
 
 
 def eye(n: int, m: int | None = None, dtype: Any = None) -> Tensor:

@@ -32,7 +32,7 @@ from graphc.ops.functional.logic import select
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_mean
 from graphc.ops.functional.shapes import expand_dims, moveaxis, reshape, transpose
-from graphc.ops.functional.slicing import gather, getitem
+from graphc.ops.functional.slicing import getitem, rows_at
 from graphc.ops.functional.sliding import per_axis
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 
@@ -75,7 +75,7 @@ def values_at(rows: Tensor, first: Tensor, points: Sequence[Tensor], sizes: Sequ
             if share is not None:
                 weight = share if weight is None else mul(weight, share)
         counted = select(inside, 1.0 if weight is None else weight, 0.0)
-        part = mul(gather(rows, add(place, first), 0), expand_dims(cast(counted, rows.dtype), -1))
+        part = mul(rows_at(rows, add(place, first)), expand_dims(cast(counted, rows.dtype), -1))
         total = part if total is None else add(total, part)
     assert total is not None
     return total

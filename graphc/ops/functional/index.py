@@ -14,12 +14,12 @@ from graphc.errors import ArgumentTypeError, ShapeError, TraceError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import IndexRangeError, Number, Operand, as_bool, call, cast, cast_to
 from graphc.ops.functional.create import arange
-from graphc.ops.functional.elementwise import add, floor_mod, greater, less, maximum, minimum, mul, neg
+from graphc.ops.functional.elementwise import add, floor_mod, greater, maximum, minimum, mul, neg
 from graphc.ops.functional.extrema import arange_along
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
-from graphc.ops.functional.slicing import getitem
+from graphc.ops.functional.slicing import getitem, wrapped
 from graphc.ops.functional.state import assign
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.methods import method
@@ -48,13 +48,6 @@ def as_index(x: Any) -> Tensor:
     """An index of any integer dtype in one that kernels know."""
     index = as_tensor(x if isinstance(x, Tensor) else np.asarray(x))
     return index if index.tensor_type.dtype in ("int32", "int64") else cast_to(index, "int32")
-
-
-def wrapped(index: Tensor, size: int) -> Tensor:
-    """Negative indices counted from the end."""
-    if index.array is not None and type(index) is Tensor:
-        return Tensor.wrap(np.where(index.array < 0, index.array + size, index.array).astype(index.array.dtype))
-    return select(less(index, 0), add(index, size), index)
 
 
 # ---- x[index]

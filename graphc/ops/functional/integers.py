@@ -100,7 +100,8 @@ def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
 @method()
 def gcd(input: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisor of integers, by Euclid's algorithm."""
-    a, b = abs_(add(input, mul(other, 0))), abs_(add(other, mul(input, 0)))
+    x, y = _integers("gcd", input, other)
+    a, b = abs_(add(x, mul(y, 0))), abs_(add(y, mul(x, 0)))
 
     def step(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
         done = equal(b, 0)
@@ -113,7 +114,8 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
 @method()
 def lcm(input: Tensor, other: Tensor) -> Tensor:
     """The least common multiple of integers; 0 with a zero."""
-    return mul(abs_(floor_div(input, maximum(gcd(input, other), 1))), abs_(other))
+    x, y = _integers("lcm", input, other)
+    return mul(abs_(floor_div(x, maximum(gcd(x, y), 1))), abs_(y))
 
 
 def population_count(input_x: Tensor) -> Tensor:

@@ -88,9 +88,9 @@ def margin_ranking_loss(
 
 
 def hinge_embedding_loss(inputs: Tensor, targets: Tensor, margin: float = 1.0, reduction: str = "mean") -> Tensor:
-    """inputs where the target is 1, max(0, margin - inputs) where it is -1, reduced."""
-    near = select(equal(targets, 1.0), inputs, 0.0)
-    far = select(equal(targets, -1.0), maximum(sub(margin, inputs), 0.0), 0.0)
+    """inputs where the target is above 0 (1), max(0, margin - inputs) where it is below (-1), reduced."""
+    near = select(greater(targets, 0.0), inputs, 0.0)
+    far = select(less(targets, 0.0), maximum(sub(margin, inputs), 0.0), 0.0)
     return reduced("hinge_embedding_loss", add(near, far), reduction)
 
 

@@ -13,7 +13,8 @@ from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.control import choose
 from graphc.ops.functional.core import Axis, Number, as_float, cast, real_only
 from graphc.ops.functional.decompositions import svd
-from graphc.ops.functional.elementwise import abs_, mul, not_equal, pow_, sqrt, square
+from graphc.ops.functional.elementwise import abs_, equal, mul, not_equal, pow_, sqrt, square
+from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_max, reduce_min, reduce_sum
 from graphc.ops.functional.shapes import expand_dims, moveaxis
 from graphc.ops.functional.slicing import getitem
@@ -34,7 +35,7 @@ def norm(A: Tensor, ord: Any = None, dim: Axis = None, keepdim: bool = False, *,
     x = as_float(A if dtype is None else cast(A, dtype))
     axes = normalize_axes("norm", dim, x.ndim)
     if ord is None or (ord == "fro" and len(axes) != 2) or (ord == 2 and len(axes) == 1):
-        return sqrt(reduce_sum(square(x), axes, keepdim))
+        return _root(reduce_sum(square(x), axes, keepdim))
     if dim is not None and not isinstance(dim, int) and len(dim) == 2:
         return matrix_norm(x, ord, tuple(dim), keepdim)
     if dim is None and x.ndim == 2:
@@ -50,9 +51,16 @@ def _require_number(owner: str, ord: Any) -> None:
         raise ArgumentTypeError(f"{owner}: ord of vectors must be a number, got {ord!r}", loc=user_loc())
 
 
+def _root(total: Tensor, order: float = 2.0) -> Tensor:
+    """total^(1/order), with the gradient 0 where total is 0, which the root's own is infinite at."""
+    nothing = equal(total, 0.0)
+    safe = select(nothing, 1.0, total)
+    return select(nothing, 0.0, sqrt(safe) if order == 2 else pow_(safe, 1.0 / order))
+
+
 def _vector_norm(x: Tensor, ord: Number, axes: Sequence[int], keepdim: bool) -> Tensor:
     if ord == 2:
-        return sqrt(reduce_sum(square(x), tuple(axes), keepdim))
+        return _root(reduce_sum(square(x), tuple(axes), keepdim))
     if ord == math.inf:
         return reduce_max(abs_(x), tuple(axes), keepdim)
     if ord == -math.inf:
@@ -61,7 +69,8 @@ def _vector_norm(x: Tensor, ord: Number, axes: Sequence[int], keepdim: bool) -> 
         return reduce_sum(cast(not_equal(x, 0.0), x.dtype), tuple(axes), keepdim)
     if ord == 1:
         return reduce_sum(abs_(x), tuple(axes), keepdim)
-    return pow_(reduce_sum(pow_(abs_(x), float(ord)), tuple(axes), keepdim), 1.0 / ord)
+    total = reduce_sum(pow_(abs_(x), float(ord)), tuple(axes), keepdim)
+    return _root(total, ord) if ord > 0 else pow_(total, 1.0 / ord)
 
 
 def vector_norm(x: Tensor, ord: Any = 2, axis: Axis = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
@@ -87,7 +96,7 @@ def matrix_norm(
     if rows == columns:
         raise ArgumentValueError(f"matrix_norm: axis {axis!r} is the same twice", loc=user_loc())
     if ord == "fro":
-        return sqrt(reduce_sum(square(x), (rows, columns), keepdims))
+        return _root(reduce_sum(square(x), (rows, columns), keepdims))
     if ord in ("nuc", 2, -2):
         values = svd(moveaxis(x, (rows, columns), (-2, -1)), compute_uv=False)
         made = (

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.core import Number, call
-from graphc.ops.functional.slicing import gather
+from graphc.ops.functional.slicing import gather, getitem
 from graphc.ops.tensor.tensor import Tensor
 
 
@@ -29,8 +29,8 @@ def pad(
 ) -> Tensor:
     """x with a border: `padding` is (before, after) of the last axis, then of the one before it, and so on.
 
-    mode: "constant" (`value`, 0 by default), "reflect" or "replicate" (the last elements again). Pairs, one per axis from
-    the first, are taken too, and by MindSpore 1's name `paddings`.
+    mode: "constant" (`value`, 0 by default; a negative number takes elements off), "reflect" or "replicate" (the last
+    elements again). Pairs, one per axis from the first, are taken too, and by MindSpore 1's name `paddings`.
     """
     if (padding is None) == (paddings is None):
         raise ArgumentTypeError("pad: expected one of padding and paddings", loc=user_loc())
@@ -43,6 +43,8 @@ def pad(
         given = [tuple(padding[i : i + 2]) for i in range(0, len(padding), 2)]
         pairs = [(0, 0)] * (input_x.ndim - len(given)) + given[::-1]
     if mode == "constant":
+        if len(pairs) == input_x.ndim and any(int(n) < 0 for pair in pairs for n in pair):
+            input_x, pairs = _without(input_x, pairs)
         return bordered(input_x, pairs, 0 if value is None else value)
     kinds = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
     if mode not in kinds:
@@ -52,6 +54,19 @@ def pad(
             kind: Any = kinds[mode]
             input_x = gather(input_x, Tensor(np.pad(np.arange(input_x.shape[axis], dtype=np.int32), pair, kind)), axis)
     return input_x.value()
+
+
+def _without(x: Tensor, pairs: Sequence[Sequence[int]]) -> tuple[Tensor, list[tuple[int, int]]]:
+    """x less the elements at the ends of axes that negative numbers are for, and the numbers that are left."""
+    parts = []
+    for size, (before, after) in zip(x.shape, pairs, strict=True):
+        first, end = max(-int(before), 0), size - max(-int(after), 0)
+        if first > end:
+            raise ShapeError(
+                f"pad: {x.tensor_type} has an axis with fewer elements than {pairs} takes off", loc=user_loc()
+            )
+        parts.append(slice(first, end))
+    return getitem(x, tuple(parts)), [(max(int(a), 0), max(int(b), 0)) for a, b in pairs]
 
 
 def mirror_pad(input_x: Tensor, paddings: Any, mode: str) -> Tensor:

@@ -11,13 +11,13 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import Number, Operand, cast_to, is_number
 from graphc.ops.functional.cumulative import cumsum
 from graphc.ops.functional.elementwise import less_equal, maximum, sub
-from graphc.ops.functional.index import as_index, index_select, scattered, updated, wrapped
+from graphc.ops.functional.index import as_index, index_select, scattered, updated
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_sum
 from graphc.ops.functional.require import require
 from graphc.ops.functional.scattering import with_elements
 from graphc.ops.functional.shapes import broadcast_to, moveaxis, reshape
-from graphc.ops.functional.slicing import getitem
+from graphc.ops.functional.slicing import getitem, wrapped
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
 

@@ -13,8 +13,9 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div, truncate_div
 from graphc.ops.functional.core import Operand, call, is_number
 from graphc.ops.functional.create import ones_like, zeros
-from graphc.ops.functional.index import Indices, as_index, coordinates, element_places, scattered, wrapped, write
+from graphc.ops.functional.index import Indices, as_index, coordinates, element_places, scattered, write
 from graphc.ops.functional.shapes import as_shape, broadcast_to, reshape
+from graphc.ops.functional.slicing import wrapped
 from graphc.ops.functional.state import assign
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.parameter import Parameter

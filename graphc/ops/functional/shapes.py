@@ -50,9 +50,10 @@ def reshape(input: Tensor, shape: Sequence[int] | int) -> Tensor:
     return x.value() if wanted == x.shape else call("Reshape", x, shape=wanted)
 
 
-def transpose(x: Tensor, *perm: Any) -> Tensor:
+def transpose(input: Tensor, dims: Any = None, *more: Any) -> Tensor:
     """Axes in another order; reversed by default."""
-    wanted = as_shape(perm) if perm and perm != (None,) else tuple(range(x.ndim))[::-1]
+    x = input
+    wanted = tuple(range(x.ndim))[::-1] if dims is None else as_shape((dims, *more))
     return call("Transpose", x, perm=tuple(p % x.ndim if -x.ndim <= p < x.ndim else p for p in wanted))
 
 
@@ -85,15 +86,9 @@ def expand_dims(input_x: Tensor, axis: int) -> Tensor:
 
 @method()
 def squeeze(input: Tensor, axis: Axis = None) -> Tensor:
-    """A tensor without axes of size 1: those of `axis`, or all of them for None and ()."""
-    x = input
-    every = axis is None or (isinstance(axis, (tuple, list)) and not axis)
-    axes = [i for i, d in enumerate(x.shape) if d == 1] if every else normalize_axes("squeeze", axis, x.ndim)
-    if any(x.shape[a] != 1 for a in axes):
-        raise ArgumentValueError(
-            f"squeeze: {x.tensor_type} has an axis among {tuple(axes)} whose size is not 1", loc=user_loc()
-        )
-    return call("Reshape", x, shape=tuple(d for i, d in enumerate(x.shape) if i not in axes))
+    """A tensor without axes of size 1: those among `axis`, or all of them for None and ()."""
+    axes = normalize_axes("squeeze", tuple(axis) if isinstance(axis, list) else axis, input.ndim)
+    return call("Reshape", input, shape=tuple(d for i, d in enumerate(input.shape) if d != 1 or i not in axes))
 
 
 def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
@@ -117,9 +112,9 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 # ---- moving axes
 
 
-def permute(input: Tensor, *axis: Any) -> Tensor:
+def permute(input: Tensor, axis: Any, *more: Any) -> Tensor:
     """Axes in another order."""
-    return transpose(input, *axis)
+    return transpose(input, axis, *more)
 
 
 @method("moveaxis", "movedim")

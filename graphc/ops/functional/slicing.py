@@ -21,7 +21,7 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 def getitem(x: Tensor, index: Any) -> Tensor:
     """x[index] for integers, slices, `...`, None and one integer tensor (rows)."""
     if isinstance(index, Tensor):
-        return gather(x, index, 0)
+        return rows_at(x, index)
     items = list(index) if isinstance(index, tuple) else [index]
     if items.count(Ellipsis) > 1:
         raise ArgumentValueError("an index may hold one `...` only", loc=user_loc())
@@ -106,15 +106,28 @@ def strided_slice(
     return getitem(input_x, tuple(items))
 
 
+def wrapped(index: Tensor, size: int) -> Tensor:
+    """Negative indices counted from the end."""
+    if index.array is not None and type(index) is Tensor:
+        return Tensor.wrap(np.where(index.array < 0, index.array + size, index.array).astype(index.array.dtype))
+    return select(less(index, 0), add(index, size), index)
+
+
+def rows_at(x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
+    """Rows at the indices along an axis; an index out of range, a negative one too, gives zeros."""
+    return call("Gather", x, indices, axis=axis)
+
+
 def gather(input_params: Tensor, input_indices: Tensor, axis: int = 0, batch_dims: int = 0) -> Tensor:
-    """Rows at the indices along an axis; an index out of range gives zeros.
+    """Rows at the indices along an axis; a negative index counts from its end, one out of range gives zeros.
 
     With batch_dims the leading axes of both go together: the result is the rows of each entry of these axes.
     """
     x, indices = input_params, as_tensor(input_indices)
     at = check_axis("gather", axis, x.ndim)
+    indices = wrapped(indices, x.shape[at])
     if not batch_dims:
-        return call("Gather", x, indices, axis=at)
+        return rows_at(x, indices, at)
     lead = check_axis("gather", batch_dims, indices.ndim + 1)
     if x.shape[:lead] != indices.shape[:lead] or at < lead:
         raise ShapeError(

@@ -95,7 +95,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 
 @method()
 def nextafter(input: Operand, other: Operand) -> Tensor:
-    """The next number of the dtype from input towards other. Not in a compiled Cell; its gradient is zero."""
+    """The next number of the dtype from input towards other. Not in a compiled Cell; its gradient is that of input."""
     made: Any = _floats("nextafter", input, other)
     return call("NextAfter", *made)
 

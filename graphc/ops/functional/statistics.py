@@ -10,11 +10,11 @@ from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import Axis, as_float, call, cast, real_only
-from graphc.ops.functional.elementwise import abs_, add, greater, maximum, mul, pow_, sqrt, square, sub
+from graphc.ops.functional.elementwise import add, greater, maximum, mul, sqrt, square, sub
 from graphc.ops.functional.logic import select
-from graphc.ops.functional.norms import norm
+from graphc.ops.functional.norms import norm, vector_norm
 from graphc.ops.functional.products import matmul
-from graphc.ops.functional.reduce import reduce_max, reduce_mean, reduce_sum
+from graphc.ops.functional.reduce import reduce_mean, reduce_sum
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, reshape
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
@@ -54,10 +54,7 @@ def std_mean(input: Tensor, axis: Axis = None, ddof: int = 0, keepdims: bool = F
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of input - other."""
-    difference = abs_(sub(input, other))
-    if p == math.inf:
-        return reduce_max(difference)
-    return pow_(reduce_sum(pow_(difference, p)), 1 / p)
+    return vector_norm(sub(input, other), p)
 
 
 @method()
@@ -89,7 +86,7 @@ def renorm(input: Tensor, p: float, axis: int, maxnorm: float) -> Tensor:
     """Each entry of an axis scaled down to the p-norm maxnorm if it is larger."""
     at = check_axis("renorm", axis, input.ndim)
     others = tuple(i for i in range(input.ndim) if i != at)
-    norm = pow_(reduce_sum(pow_(abs_(input), p), others, keep_dims=True), 1 / p)
+    norm = vector_norm(input, p, others, True)
     scale = div(maxnorm, add(maximum(norm, maxnorm), 1e-7))
     return select(broadcast_to(greater(norm, maxnorm), input.shape), mul(input, scale), input)
 

@@ -13,7 +13,7 @@ from graphc.ops.functional.create import range_
 from graphc.ops.functional.diagonals import diag_part
 from graphc.ops.functional.index import marked, scattered
 from graphc.ops.functional.padding import bordered
-from graphc.ops.functional.slicing import slice_
+from graphc.ops.functional.slicing import rows_at, slice_
 from graphc.ops.tensor.primitive import REQUIRED, Hint, Only, declare
 from graphc.ops.tensor.tensor import Tensor
 
@@ -217,7 +217,7 @@ GatherD, GatherNd = declare("GatherD", F.gather_elements), declare("GatherNd", F
 
 def _embedding_lookup(x: Tensor, indices: Tensor, offset: int) -> Tensor:
     """Rows at indices - offset; an index out of range gives zeros."""
-    return F.gather(x, F.sub(indices, offset), 0)
+    return rows_at(x, F.sub(indices, offset))
 
 
 EmbeddingLookup = declare("EmbeddingLookup", _embedding_lookup)

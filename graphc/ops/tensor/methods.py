@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from graphc.errors import ArgumentTypeError, user_loc
-from graphc.failures import door
+from graphc.failures import door, refuse_call
 from graphc.ops.tensor.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -64,7 +64,11 @@ def _also(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
                 if own in kwargs:
                     raise ArgumentTypeError(f"{name}: {other} and {own} are one argument", loc=user_loc())
                 kwargs[own] = kwargs.pop(other)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            refuse_call(function, error)
+            raise
 
     return called
 

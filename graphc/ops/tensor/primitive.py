@@ -11,7 +11,7 @@ import numpy as np
 
 from graphc.arguments import refusal
 from graphc.errors import ArgumentTypeError, ArgumentValueError, TraceError, user_loc
-from graphc.failures import door
+from graphc.failures import door, refuse_call
 
 
 class _Required:
@@ -183,7 +183,11 @@ def declare(name: str, function: Callable[..., Any], doc: str | None = None, **a
             setattr(self, key, value)
 
     def call(self: Any, *operands: Any, **kwargs: Any) -> Any:
-        return function(*operands, **{k: getattr(self, k) for k in given}, **kwargs)
+        try:
+            return function(*operands, **{k: getattr(self, k) for k in given}, **kwargs)
+        except TypeError as error:
+            refuse_call(call, error)
+            raise
 
     init.__signature__ = _constructor(defaults)  # type: ignore[attr-defined]
     call.__name__ = name
