@@ -120,15 +120,19 @@ def _stages(graph: Graph, node: Node, found: Places, gradient: bool) -> Sequence
     if node.op.name == "Assign" and found.stage[node.inputs[0]] is not None:
         return [found.stage[node.inputs[0]]]
     if gradient:
+        if not stages:
+            return [None] * count  # A constant, which gradients of several stages may share.
         own = found.stage[graph.node(node.fwd).outputs[0]] if node.fwd is not None else None
-        if own is None or (node.op.name == "Add" and len(stages) > 1):
-            own = stages[0] if stages else None
-        return [own] * count
+        return [stages[0] if own is None or (node.op.name == "Add" and len(stages) > 1) else own] * count
     if node.id not in found.late:
         return [stages[-1] if stages else None] * count
     if node.op.name == "If":
         return _of_branches(node, [found.stage[v] for v in node.inputs[1:]])
-    return [stages[0] if len(stages) == 1 and node.op.name != "GetFloatStatus" else None] * count
+    if node.op.name == "GetFloatStatus":
+        return [None]
+    # Numbers come to tensors, such as what a global norm scales gradients by.
+    large = {s for v in node.inputs if (s := found.stage[v]) is not None and (len(stages) == 1 or graph.type(v).size > 1)}
+    return [large.pop() if len(large) == 1 else None] * count
 
 
 def _of_branches(node: Node, given: Sequence[Stage]) -> list[Stage]:

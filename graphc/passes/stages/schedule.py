@@ -86,6 +86,8 @@ def _turns(graph: Graph) -> dict[int, Turn]:
     micro: dict[int, int] = {}
     for node in graph:
         own = is_collective(node) and node.op.name not in PEERS
+        # What is not backward, but made of gradients, comes behind all of them.
+        own |= node.region != "backward" and any(v.node in found and found[v.node].backward for v in node.inputs)
         if own or node.op.name == "SendEnd" or any(p in behind for p in node.predecessors()):
             behind.add(node.id)
             continue
