@@ -57,7 +57,9 @@ def meet(graph: Graph, apart: Graph, whole: Graph, params: Mapping[int, Paramete
     talking = [node for _, node in walk_nodes(graph) if is_collective(node)]
     joint = [node for node in talking if node.op.name not in PEERS]
     groups = (processes.MODEL, processes.DATA) if is_data_parallel() else ()
-    if not stages and not any(node.attrs.get("size", world.size) == world.size or node.attrs["group"] in groups for node in joint):
+    if not stages and not any(
+        node.attrs.get("size", world.size) == world.size or node.attrs["group"] in groups for node in joint
+    ):
         return bool(talking)
     lines = _ORIGIN.sub("", str(graph)).splitlines()
     if not is_data_parallel():
@@ -70,7 +72,8 @@ def meet(graph: Graph, apart: Graph, whole: Graph, params: Mapping[int, Paramete
             _divide(params, owners(whole))
         parts = parallel_settings().parts > 1
         share(
-            [p for p in params.values() if not isinstance(p, PrintLog)], processes.rank(processes.DATA) if parts else world.rank
+            [p for p in params.values() if not isinstance(p, PrintLog)],
+            processes.rank(processes.DATA) if parts else world.rank,
         )
     return True
 

@@ -8,7 +8,15 @@ from typing import Any
 from graphc.context import is_data_parallel, parallel_settings
 from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value
 from graphc.passes.tools import in_subgraphs
-from graphc.passes.uniform import BETWEEN_DATA, BETWEEN_PARTS, NOWHERE, PEERS, differing, is_between_stages, is_collective
+from graphc.passes.uniform import (
+    BETWEEN_DATA,
+    BETWEEN_PARTS,
+    NOWHERE,
+    PEERS,
+    differing,
+    is_between_stages,
+    is_collective,
+)
 from graphc.processes import part_length
 
 #: What a bucket holds at least, unless the setting all_reduce_fusion_config says where buckets end. A message costs some tens of

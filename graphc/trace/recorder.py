@@ -277,7 +277,11 @@ class GraphRecorder(dispatch.Recorder):
                 )
         stage = p.cut.stage if isinstance(p.cut, StageCut) else None
         node = self.graph.add(
-            "Param", attrs={"trainable": p.requires_grad, "stage": stage}, types=(p.tensor_type,), name=name, region="state"
+            "Param",
+            attrs={"trainable": p.requires_grad, "stage": stage},
+            types=(p.tensor_type,),
+            name=name,
+            region="state",
         )
         self.params[node.id] = p
         self.named[p.name].append(p)

@@ -33,13 +33,14 @@ def entering(recorder: GraphRecorder, cell: Cell, construct: Callable[..., Any])
             f"{owner}: a cell with a pipeline_stage is not available {where}",
             code="GC112",
             loc=user_loc(),
-            help="set_context(mode=GRAPH_MODE)" if recorder.immediate else "call it outside, and choose between results",
+            help="set_context(mode=GRAPH_MODE)"
+            if recorder.immediate
+            else "call it outside, and choose between results",
         )
     attrs = {"stage": stage, "micro": dispatch.micro_batch.get()}
 
     def enter(x: Tensor) -> Tensor:
-        if not isinstance(x, TracedTensor) or isinstance(x, Parameter):
-            return x
-        return recorder.record("ToStage", [x], attrs)[0]
+        # A parameter, too: it comes to this stage once, and not what is made of it here for each micro batch.
+        return recorder.record("ToStage", [x], attrs)[0] if isinstance(x, (TracedTensor, Parameter)) else x
 
     return lambda *args, **kwargs: construct(*map_leaves(enter, args), **map_leaves(enter, kwargs))

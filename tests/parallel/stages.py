@@ -204,7 +204,7 @@ def refused() -> dict[str, str]:
     attempt("told", lambda: make(net=Told)(*batch))
     attempt("beyond", lambda: make(net=lambda stages: Net(3 * stages))(*batch))
     attempt("few", lambda: nn.PipelineCell(Net(1), 1))
-    attempt("other data", lambda: make()(*(Tensor(x.asnumpy()[::1 - 2 * (get_rank() % 2)]) for x in batch)))
+    attempt("other data", lambda: make()(*(Tensor(x.asnumpy()[:: 1 - 2 * (get_rank() % 2)]) for x in batch)))
     for name, value in (("enable_parallel_optimizer", True), ("model_parallel", 2), ("pipeline_stages", 3)):
         attempt(name, lambda name=name, value=value: graphc.set_auto_parallel_context(**{name: value}))
     step = make()

@@ -22,10 +22,10 @@ class DistributedGradReducer(Cell):
 
     parameters: a tuple or list of Parameters, in the order of the gradients; those with `layerwise_parallel` are not
     reduced. mean, degree: from the parallel settings (gradients_mean, device_num) unless given; where a network lies over several
-    processes (model_parallel, pipeline_stages) gradients are reduced over the processes that have other data. Sums are taken in float32, and
-    with the setting wire_dtype="bfloat16" travel as that; each gradient keeps its dtype. fusion_type says how, not what. Called
-    with a tuple of gradients; returns a tuple. With one process the sum is the gradient itself: what remains of it in the graph
-    is AllReduce nodes, in order.
+    processes (model_parallel, pipeline_stages) gradients are reduced over those that have other data. Sums are taken in
+    float32, and with the setting wire_dtype="bfloat16" travel as that; each gradient keeps its dtype. fusion_type says how,
+    not what. Called with a tuple of gradients; returns a tuple. With one process the sum is the gradient itself: what
+    remains of it in the graph is AllReduce nodes, in order.
     Raises ArgumentTypeError for other arguments, ArgumentValueError unless degree is an int of at least 1, and GC112
     for wire_dtype="bfloat16" in a mode that is not data-parallel.
     """

@@ -110,6 +110,7 @@ op(
     doc="x, when it has been sent. Its gradient is that of x here, and what comes back from there",
 )
 
+
 def _send_end(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     (x, request), (out,) = inputs, outputs
     if attrs["size"] > 1 and x.type.size:

@@ -10,8 +10,16 @@ from graphc.context import parallel_settings
 from graphc.errors import LoweringError
 from graphc.ir import Graph, Node, Origin, Value
 from graphc.passes.buckets import without_needless
-from graphc.passes.stages.places import Places, Stage, inner_places, is_gradient, is_staged, places_of, refused
-from graphc.passes.stages.places import sums_by_micro_batch
+from graphc.passes.stages.places import (
+    Places,
+    Stage,
+    inner_places,
+    is_gradient,
+    is_staged,
+    places_of,
+    refused,
+    sums_by_micro_batch,
+)
 
 #: Tags of MPI that every MPI has.
 _TAGS = 1 << 15
@@ -82,7 +90,10 @@ class _Part:
         """A new node for the sake of an old one."""
         origin = Origin("cut_stages", "", (node.id,))
         return self.new.add(
-            op, inputs, attrs, **{"scope": node.scope, "loc": node.loc, "region": node.region, "origin": origin, **terms}
+            op,
+            inputs,
+            attrs,
+            **{"scope": node.scope, "loc": node.loc, "region": node.region, "origin": origin, **terms},
         )
 
     def in_turn(self) -> tuple[int, ...]:
@@ -104,7 +115,7 @@ class _Part:
 
     def put(self, node: Node, inputs: Sequence[Value], attrs: Mapping[str, Any], after: Sequence[int]) -> Node:
         """An old node, with its number."""
-        fwd = node.fwd if node.fwd in self.new else None
+        fwd = node.fwd if node.fwd is not None and node.fwd in self.new else None
         made = self.new.add(
             node.op,
             inputs,
@@ -149,7 +160,9 @@ class _Part:
     def test(self, node: Node) -> None:
         """Whether anything has overflowed, in any stage."""
         own = [v for v in node.inputs if self.is_mine(self.found.stage[v])]
-        made = self.put(node, [self.at(v) for v in own], node.attrs, [self.kept[i] for i in node.after if i in self.kept])
+        made = self.put(
+            node, [self.at(v) for v in own], node.attrs, [self.kept[i] for i in node.after if i in self.kept]
+        )
         if any(self.found.stage[v] is not None for v in node.inputs):
             flag = self.make(node, "Cast", made.outputs, {"dtype": "int32"})
             most = {"reduction": "max", **self.group}
@@ -199,7 +212,9 @@ class _Branch(_Part):
         results = [(self.graph.results[k].name, self.at(self.graph.results[k].value)) for k in slots]
         if self.last is not None:
             if not results:
-                raise refused("a choice that leaves one stage nothing", owner, "return something of every stage from it")
+                raise refused(
+                    "a choice that leaves one stage nothing", owner, "return something of every stage from it"
+                )
             name, value = results[0]
             results[0] = (name, self.anchored(value, owner, [self.last]))
         self.new.set_results(results)
@@ -222,7 +237,9 @@ class _Stage(_Part):
             self.take(node)
         for _, value in graph.results:
             self.broadcast(value, graph.node(value.node))
-        results = [(r.name, self.shared[r.value] if r.value in self.shared else self.here[r.value]) for r in graph.results]
+        results = [
+            (r.name, self.shared[r.value] if r.value in self.shared else self.here[r.value]) for r in graph.results
+        ]
         ends = [*self.ends, *self.in_turn()]
         if ends:
             if not results:
@@ -267,4 +284,3 @@ class _Stage(_Part):
         if micro is not None:
             made = self.make(maker, "ToStage", made.outputs, {"stage": self.me, "micro": micro})
         return made.outputs[0]
-

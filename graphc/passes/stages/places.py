@@ -7,7 +7,7 @@ wherever it is needed: it has no stage. Behind the gradients, what is made of se
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from graphc import processes
@@ -34,9 +34,7 @@ class Places:
 
 def is_staged(graph: Graph) -> bool:
     """Whether a graph is of several stages: it has marks, or parameters that are known to belong to one."""
-    return any(
-        n.op.name == "ToStage" or (n.op.name == "Param" and n.attrs["stage"] is not None) for n in graph.nodes()
-    )
+    return any(n.op.name == "ToStage" or (n.op.name == "Param" and n.attrs["stage"] is not None) for n in graph.nodes())
 
 
 def places_of(graph: Graph) -> Places:
@@ -131,7 +129,9 @@ def _stages(graph: Graph, node: Node, found: Places, gradient: bool) -> Sequence
     if node.op.name == "GetFloatStatus":
         return [None]
     # Numbers come to tensors, such as what a global norm scales gradients by.
-    large = {s for v in node.inputs if (s := found.stage[v]) is not None and (len(stages) == 1 or graph.type(v).size > 1)}
+    large = {
+        s for v in node.inputs if (s := found.stage[v]) is not None and (len(stages) == 1 or graph.type(v).size > 1)
+    }
     return [large.pop() if len(large) == 1 else None] * count
 
 
@@ -190,7 +190,11 @@ def sums_by_micro_batch(graph: Graph, found: Places) -> Graph:
     absorbed: dict[int, list[Value]] = {}  # The leaves of sums that are operands of nothing but one other sum.
     roots: dict[int, list[Value]] = {}
     for node in graph:
-        if node.op.name != "Add" or not is_gradient(graph, node) or any(graph.type(v) != node.type for v in node.inputs):
+        if (
+            node.op.name != "Add"
+            or not is_gradient(graph, node)
+            or any(graph.type(v) != node.type for v in node.inputs)
+        ):
             continue
         leaves = [leaf for v in node.inputs for leaf in absorbed.pop(v.node, None) or [v]]
         for v in node.inputs:

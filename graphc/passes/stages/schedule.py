@@ -39,7 +39,7 @@ def order_stages(graph: Graph) -> Graph:
     before:  forward of all micro batches, backward of all of them
     after:   %90 = Constant() after(the ends of micro batch 0, backward)   %31 = ToStage(%30) {micro=2} after(%90)
 
-    What a turn has sent is waited for at the end of the next one.
+    What a turn has sent to the next stage is waited for at the end of its next turn.
     """
     stages = parallel_settings().pipeline_stages
     if stages == 1 or not any(n.op.name == "ToStage" for n in graph.nodes()):
@@ -55,10 +55,9 @@ def order_stages(graph: Graph) -> Graph:
         if node.id in turn_of:
             members[turn_of[node.id]].append(node)
     graph = graph.copy()
-    ends = _ends_of_sends(graph, turn_of)
+    ends = _ends_of_sends(graph, turn_of, turns)
     before: int | None = None
-    waiting: list[int] = []
-    for turn in turns:
+    for number, turn in enumerate(turns):
         inside = {n.id for n in members[turn]}
         if before is not None:
             for node in members[turn]:
@@ -66,13 +65,10 @@ def order_stages(graph: Graph) -> Graph:
                     _wait(graph, node.id, before)
         last = [n.id for n in members[turn] if not inside.intersection(graph.users(n.id))]
         before = _barrier(graph, members[turn][-1], last)
-        for id in waiting:
+        for id in ends.get(number, ()):
             _wait(graph, id, before)
-        if waiting:
-            before = _barrier(graph, members[turn][-1], [before, *waiting])
-        waiting = ends.get(turn, [])
-    for id in waiting if before is not None else ():
-        _wait(graph, id, before)
+        if number in ends and number < len(turns) - 1:
+            before = _barrier(graph, members[turn][-1], [before, *ends[number]])
     first = next((n for n in graph if is_collective(n) and n.op.name not in PEERS and is_between_stages(n)), None)
     if first is not None and before is not None:
         _wait(graph, first.id, before)
@@ -98,10 +94,10 @@ def _turns(graph: Graph) -> dict[int, Turn]:
             micro[node.id] = max(given)
         if node.id in micro and node.region in ("forward", "backward"):
             found[node.id] = Turn(node.region == "backward", micro[node.id])
-    # A value that is received is an entry of its turn, the mark behind it says of which one.
+    # What is received is an entry of its turn, of which the mark behind it says which one it is; a parameter is of none.
     for id, turn in list(found.items()):
         maker = graph.node(id).inputs[0].node if graph.node(id).op.name == "ToStage" else -1
-        if maker in graph and graph.node(maker).op.name == "Receive":
+        if maker in graph and graph.node(maker).op.name == "Receive" and len(graph.users(maker)) == 1:
             found[maker] = turn
     return found
 
@@ -120,12 +116,23 @@ def _check(graph: Graph, turn_of: dict[int, Turn], place: dict[Turn, int]) -> No
                 )
 
 
-def _ends_of_sends(graph: Graph, turn_of: dict[int, Turn]) -> dict[Turn, list[int]]:
-    """The waits for what each turn sends."""
-    found: dict[Turn, list[int]] = {}
+def turns_until_sent(distance: int) -> int:
+    """In which turn after its own, at the end, a stage waits for what it has sent to one so many stages away.
+
+    Earlier two stages could wait for each other: one to have sent, the other for what the first one makes next.
+    """
+    return 2 * distance - 1
+
+
+def _ends_of_sends(graph: Graph, turn_of: dict[int, Turn], turns: Sequence[Turn]) -> dict[int, list[int]]:
+    """The waits for what has been sent, by the number of the turn at whose end they stand."""
+    found: dict[int, list[int]] = {}
+    me = processes.rank(processes.MODEL)
     for node in graph:
         if node.op.name == "SendEnd" and node.inputs[1].node in turn_of:
-            found.setdefault(turn_of[node.inputs[1].node], []).append(node.id)
+            own = turns.index(turn_of[node.inputs[1].node])
+            end = own + turns_until_sent(abs(node.attrs["peer"] - me))
+            found.setdefault(min(end, len(turns) - 1), []).append(node.id)
     return found
 
 
@@ -145,4 +152,3 @@ def _barrier(graph: Graph, like: Node, after: Sequence[int]) -> int:
         region=like.region,
         origin=Origin("order_stages", "turn"),
     ).id
-
