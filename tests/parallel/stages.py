@@ -169,6 +169,20 @@ def function() -> list[float]:
     return losses
 
 
+def arenas() -> list[int]:
+    """What a step of four and of eight micro batches of the same size needs."""
+    made = []
+    for count in (4, 8):
+        network = nn.SequentialCell(nn.Dense(64, 64, activation="relu"), nn.Dense(64, 64, activation="relu"))
+        for k, cell in enumerate(network):
+            cell.pipeline_stage = k * stages_now() // 2
+        parts = nn.PipelineCell(nn.WithLossCell(network, nn.MSELoss()), count)
+        step = nn.TrainOneStepCell(parts, nn.SGD(network.trainable_params(), 0.1))
+        x = Tensor(np.ones((32 * count, 64), np.float32))
+        made.append(graphc.compile(step, x, x).memory["arena"])
+    return made
+
+
 def refused() -> dict[str, str]:
     told: dict[str, str] = {}
 
@@ -231,6 +245,8 @@ def main(directory: Path, stages: int) -> None:
         found["again"] = trajectory(directory, save=False)["weights"]
         found["goes on"] = goes_on(directory)
         found["function"] = function()
+    if size < 3:
+        found["arenas"] = arenas()
     if size == 2:
         with debug(jit=False):
             found["checked"] = trajectory(directory, save=False)["weights"]

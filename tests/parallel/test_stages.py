@@ -84,8 +84,16 @@ def test_what_a_stage_holds_and_says(found: Any) -> None:
         others = [{"1": 4, "2": 5}, {"0": 4, "2": 4}, {"0": 5, "1": 4}][stage]
         assert {peer: sent.count(peer) for peer in set(sent)} == others
         assert {peer: received.count(peer) for peer in set(received)} == others
-        marks = re.findall(r"= (ToStage|\w*Grad)\(.*?(?:micro=(\d))?\}", each["text"])
-        assert {micro or "0" for name, micro in marks if name == "ToStage"} == set("0123")
+        marks = re.findall(r"= ToStage\(.*?(?:micro=(\d))?\}", each["text"])
+        assert {micro or "0" for micro in marks} == set("0123")
+
+
+@needs_mpi
+def test_memory_does_not_grow_with_micro_batches(found: Any) -> None:
+    four, eight = found[1][0]["arenas"]
+    assert eight > 1.2 * four
+    for each in found[2]:
+        assert each["arenas"][0] == each["arenas"][1] < four
 
 
 @needs_mpi
