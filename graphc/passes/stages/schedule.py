@@ -99,6 +99,12 @@ def _turns(graph: Graph) -> dict[int, Turn]:
         maker = graph.node(id).inputs[0].node if graph.node(id).op.name == "ToStage" else -1
         if maker in graph and graph.node(maker).op.name == "Receive" and len(graph.users(maker)) == 1:
             found[maker] = turn
+    # What one turn alone needs of the inputs, such as its rows of the batch, is computed in it.
+    for id in reversed(graph.order()):
+        node, users = graph.node(id), graph.users(id)
+        free = id not in found and id not in behind and not node.op.effect and node.op.name not in ("Input", "Param")
+        if free and users and all(u in found for u in users) and len({found[u] for u in users}) == 1:
+            found[id] = found[users[0]]
     return found
 
 
