@@ -93,7 +93,9 @@ def test_memory_does_not_grow_with_micro_batches(found: Any) -> None:
     four, eight = found[1][0]["arenas"]
     assert eight > 1.2 * four
     for each in found[2]:
-        assert each["arenas"][0] == each["arenas"][1] < four
+        four_here, eight_here = each["arenas"]
+        assert four_here < four
+        assert eight_here < 1.05 * four_here
 
 
 @needs_mpi
