@@ -120,7 +120,13 @@ class CompiledStep(Shown):
         with failing("running the passes", outermost=True, deep=True):
             self._stages = passes.run(traced.graph, pipeline)
             refuse_gradients(self.graph)
-            self._talks = alike.meet(self.graph, passes.before_buckets(self._stages), traced.params, leaves)
+            self._talks = alike.meet(
+                self.graph,
+                passes.before_buckets(self._stages),
+                passes.before_stages(self._stages),
+                traced.params,
+                leaves,
+            )
         passed_at = time.perf_counter()
         on = switches()
         with failing("lowering", locations=self._locations, outermost=True, deep=True):

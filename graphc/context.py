@@ -79,6 +79,7 @@ class ParallelSettings:
     all_reduce_fusion_config  None, or rising numbers of gradients, in the order in which they get ready, behind each of which
                               a new bucket begins; by default buckets have BUCKET_BYTES
     model_parallel            over how many processes in a row layers with `shard` are cut
+    pipeline_stages           over how many processes a network is divided by `cell.pipeline_stage`
     wire_dtype                what gradients travel as: "float32", or "bfloat16", which is half the bytes
     parallel_optimizer_config what enable_parallel_optimizer leaves whole: parameters of less than "parallel_optimizer_threshold"
                               KiB
@@ -96,6 +97,11 @@ class ParallelSettings:
     wire_dtype: str = "float32"
     model_parallel: int = 1
     parallel_optimizer_config: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def parts(self) -> int:
+        """Over how many processes one network lies."""
+        return self.model_parallel * self.pipeline_stages
 
     @property
     def threshold(self) -> int:
@@ -120,8 +126,14 @@ def parallel_settings() -> ParallelSettings:
 
 
 def is_data_parallel() -> bool:
-    """Whether training cells reduce their gradients in the parallel mode that is set."""
-    return _settings.parallel_mode in _DATA_PARALLEL
+    """Whether training cells reduce their gradients in the parallel mode that is set: all processes train one network."""
+    # Where each process is a stage of its own there is nothing for a mode that cuts layers to cut.
+    return _settings.parallel_mode in _DATA_PARALLEL or _is_one_pipeline(_settings)
+
+
+def _is_one_pipeline(settings: ParallelSettings) -> bool:
+    """Whether the processes are the stages of one pipeline in a mode that cuts layers."""
+    return settings.parallel_mode in _CUTTING and settings.pipeline_stages == processes.size() > 1
 
 
 def set_parallel(**changes: Any) -> None:
@@ -134,10 +146,11 @@ def set_parallel(**changes: Any) -> None:
     if (
         changes.get("parallel_mode", ParallelMode.STAND_ALONE) != ParallelMode.STAND_ALONE
         or "model_parallel" in changes
+        or "pipeline_stages" in changes
     ):
         processes.start()
     count, rank = processes.size(), processes.rank()
-    fixed = {"device_num": count, "global_rank": rank, "pipeline_stages": 1}
+    fixed = {"device_num": count, "global_rank": rank}
     for name, value in changes.items():
         if name not in known:
             raise ArgumentValueError(
@@ -146,13 +159,6 @@ def set_parallel(**changes: Any) -> None:
         if name == "parallel_mode" and value not in ParallelMode.MODE_LIST:
             modes = ", ".join(ParallelMode.MODE_LIST)
             raise ArgumentValueError(f"parallel_mode must be one of {modes}, got {value!r}", loc=user_loc())
-        if name == "parallel_mode" and value in _CUTTING and count > 1:
-            raise ArgumentValueError(
-                f"parallel_mode={value!r} is not available in {count} processes: layers are not cut over them",
-                code="GC112",
-                loc=user_loc(),
-                help=f"parallel_mode={ParallelMode.DATA_PARALLEL!r}, and model_parallel with nn.Dense(..., shard='columns')",
-            )
         if name in _CHECKS:
             changes[name] = _CHECKS[name](value)
             continue
@@ -163,10 +169,33 @@ def set_parallel(**changes: Any) -> None:
             )
         if value != fixed.get(name, value):
             raise ArgumentValueError(_unmet(name, value, fixed[name], count), loc=user_loc())
-    if changes.get("model_parallel", 1) > 1:
-        processes.divide(changes["model_parallel"])
-    _settings = replace(_settings, **changes)
+    settings = replace(_settings, **changes)
+    _check_together(settings, count)
+    if settings.parts > 1:
+        processes.divide(settings.parts, in_a_row=settings.pipeline_stages == 1)
+    _settings = settings
     _changed()
+
+
+def _check_together(settings: ParallelSettings, count: int) -> None:
+    """ArgumentValueError GC112 for settings that exclude each other in so many processes."""
+    if settings.parallel_mode in _CUTTING and count > 1 and not _is_one_pipeline(settings):
+        raise ArgumentValueError(
+            f"parallel_mode={settings.parallel_mode!r} is not available in {count} processes: layers are not cut over them",
+            code="GC112",
+            loc=user_loc(),
+            help=f"parallel_mode={ParallelMode.DATA_PARALLEL!r}, with model_parallel and nn.Dense(..., shard='columns'), or with"
+            f" pipeline_stages; or, in one call, pipeline_stages={count}",
+        )
+    if settings.pipeline_stages > 1:
+        for name, only in (("model_parallel", 1), ("enable_parallel_optimizer", False)):
+            if getattr(settings, name) != only:
+                raise ArgumentValueError(
+                    f"{name}={getattr(settings, name)} is not available together with"
+                    f" pipeline_stages={settings.pipeline_stages}",
+                    code="GC112",
+                    loc=user_loc(),
+                )
 
 
 def _unmet(name: str, value: Any, only: Any, count: int) -> str:
@@ -217,6 +246,20 @@ def _model_parallel(value: Any) -> int:
     return value
 
 
+def _pipeline_stages(value: Any) -> int:
+    """How many stages. ArgumentTypeError for no int, ArgumentValueError unless it divides the processes."""
+    if type(value) is not int:
+        raise ArgumentTypeError(f"pipeline_stages must be of type int, got {type(value).__name__}", loc=user_loc())
+    count = processes.size()
+    if value < 1 or count % value:
+        raise ArgumentValueError(
+            f"pipeline_stages={value} does not divide the {count} process{'' if count == 1 else 'es'} of this training",
+            loc=user_loc(),
+            help=None if count > 1 else f"it needs several: mpiexec -n {max(value, 2) if value > 0 else 2} python ...",
+        )
+    return value
+
+
 def _shared_updates(value: Any) -> tuple[tuple[str, Any], ...]:
     """What is said of shared updates. ArgumentTypeError for no dict, ArgumentValueError for unknown keys, and GC112 for values
     that graphc does not have.
@@ -251,6 +294,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "all_reduce_fusion_config": _fusion,
     "wire_dtype": _wire,
     "model_parallel": _model_parallel,
+    "pipeline_stages": _pipeline_stages,
     "parallel_optimizer_config": _shared_updates,
 }
 

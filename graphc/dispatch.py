@@ -57,6 +57,9 @@ class Recorder(Protocol):
 #: The active tracer of this thread, or None.
 recorder: ContextVar[Recorder | None] = ContextVar("graphc_recorder", default=None)
 
+#: Which part of a batch is computed, where it is taken in parts.
+micro_batch: ContextVar[int] = ContextVar("graphc_micro_batch", default=0)
+
 #: Fills the registry of ops; set by graphc, called when an op is not there.
 declare_ops: Callable[[], object] | None = None
 
@@ -77,6 +80,16 @@ def touch() -> None:
     """Note that compiled steps of some Cell may no longer fit it."""
     global version
     version += 1
+
+
+@contextmanager
+def of_micro_batch(number: int) -> Iterator[None]:
+    """What is recorded inside is of that part of the batch."""
+    token = micro_batch.set(number)
+    try:
+        yield
+    finally:
+        micro_batch.reset(token)
 
 
 @contextmanager

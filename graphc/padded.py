@@ -14,6 +14,7 @@ import numpy as np
 
 from graphc import collector, dispatch, kept, passes
 from graphc.api import Array, CompiledStep
+from graphc.context import parallel_settings
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, PaddingError, SignatureError, user_loc
 from graphc.failures import failing
 from graphc.frames import clean
@@ -214,6 +215,13 @@ class PaddedStep(CompiledStep):
         pipeline: Sequence[passes.Pass] = passes.PIPELINE,
     ) -> None:
         self._varying = varying
+        if parallel_settings().pipeline_stages > 1:
+            raise ArgumentValueError(
+                "inputs whose sizes vary are not available with pipeline_stages",
+                code="GC112",
+                loc=user_loc(),
+                help="give the step inputs of one shape: batch(..., drop_remainder=True)",
+            )
         leaves, structure = flatten((as_inputs(args), as_inputs(kwargs)))
         with failing("reading the arguments", outermost=True, deep=True):
             self._plan = varying.plan(cell, leaves, structure)

@@ -7,6 +7,7 @@ So a group never waits for something that waits for it, whatever the edges are, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from graphc.ir import Graph, Node, TensorType, Value
@@ -64,13 +65,12 @@ class _Fuser:
     def run(self) -> list[Step]:
         for node in self.graph:
             if node.op.name in ("Input", "Param", "Constant") or Value(node.id) in self.uniform:
+                # What a constant comes after is done then: a micro batch of a pipeline ends.
+                self._finish(node.after if node.op.name == "Constant" else (), None)
                 continue
             domain = self._domain(node)
             group = self._choose(node, domain) if domain is not None else None
-            for p in (*node.after, *[v.node for v in node.inputs]):
-                before = self.group_of.get(p)
-                if before is not None and before is not group and before in self.open:
-                    self._close(before)
+            self._finish((*node.after, *[v.node for v in node.inputs]), group)
             if domain is None:
                 self.steps.append(node)
                 continue
@@ -83,6 +83,13 @@ class _Fuser:
         for group in list(self.open):
             self._close(group)
         return self.steps
+
+    def _finish(self, nodes: Iterable[int], group: Group | None) -> None:
+        """Close the groups of nodes, but for one."""
+        for p in nodes:
+            before = self.group_of.get(p)
+            if before is not None and before is not group and before in self.open:
+                self._close(before)
 
     def _close(self, group: Group) -> None:
         self.open.remove(group)

@@ -9,10 +9,21 @@ from graphc.passes.buckets import bucket_reductions
 from graphc.passes.cleanup import cse, prune, simplify
 from graphc.passes.named import find, up_to
 from graphc.passes.order import order_writes
-from graphc.passes.pipeline import PIPELINE, REASSOCIATING, Pass, Stage, before_buckets, name_of, run, same_meaning
+from graphc.passes.pipeline import (
+    PIPELINE,
+    REASSOCIATING,
+    Pass,
+    Stage,
+    before_buckets,
+    before_stages,
+    name_of,
+    run,
+    same_meaning,
+)
 from graphc.passes.pooling import pool_before_relu
 from graphc.passes.scans import keep_turns, roll_loops, split_scans
 from graphc.passes.scatter import scatter_reductions
+from graphc.passes.stages import cut_stages, order_stages
 
 __all__ = [
     "PIPELINE",
@@ -21,12 +32,15 @@ __all__ = [
     "Stage",
     "autodiff",
     "before_buckets",
+    "before_stages",
     "bucket_reductions",
     "cse",
+    "cut_stages",
     "find",
     "fuse_attention",
     "keep_turns",
     "name_of",
+    "order_stages",
     "order_writes",
     "pool_before_relu",
     "prune",

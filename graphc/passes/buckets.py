@@ -8,7 +8,15 @@ from typing import Any
 from graphc.context import is_data_parallel, parallel_settings
 from graphc.ir import Builder, Graph, Node, Origin, TensorType, Value
 from graphc.passes.tools import in_subgraphs
-from graphc.passes.uniform import BETWEEN_DATA, BETWEEN_PARTS, NOWHERE, PEERS, differing, is_collective
+from graphc.passes.uniform import (
+    BETWEEN_DATA,
+    BETWEEN_PARTS,
+    NOWHERE,
+    PEERS,
+    differing,
+    is_between_stages,
+    is_collective,
+)
 from graphc.processes import part_length
 
 #: What a bucket holds at least, unless the setting all_reduce_fusion_config says where buckets end. A message costs some tens of
@@ -26,8 +34,12 @@ def bucket_reductions(graph: Graph) -> Graph:
     Buckets are filled in the order in which their operands get ready, which is the same in every process: it is one graph. A
     process with nobody to talk to has none.
     """
-    graph = _without_needless(in_subgraphs(graph, bucket_reductions))
-    talking = [n.id for n in graph if is_collective(n)]
+    graph = in_subgraphs(graph, bucket_reductions)
+    staged = parallel_settings().pipeline_stages > 1
+    if not staged:
+        graph = without_needless(graph)
+    # Other stages of a pipeline have other graphs: `cut_stages` has put into one order what they say to each other.
+    talking = [n.id for n in graph if is_collective(n) and not (staged and is_between_stages(n))]
     # Where two talk to each other other processes have other graphs: all keep the order of the program.
     if not talking or any(graph.node(id).op.name in PEERS for id in talking):
         return graph
@@ -50,11 +62,11 @@ def bucket_reductions(graph: Graph) -> Graph:
                 _together(graph, bucket)
         else:
             _as_halves(graph, buckets)
-    _in_order(graph)
+    _in_order(graph, staged)
     return graph
 
 
-def _without_needless(graph: Graph) -> Graph:
+def without_needless(graph: Graph) -> Graph:
     """Without maxima and minima over all processes of what is the same in each: where they all train the same parameters."""
     extrema = [n for n in graph if n.op.name == "AllReduce" and n.attrs["reduction"] in ("max", "min")]
     if not extrema or not is_data_parallel():
@@ -172,11 +184,11 @@ def _taken(g: Builder, whole: Value, at: int, length: int, type: TensorType) -> 
     return made
 
 
-def _in_order(graph: Graph) -> None:
+def _in_order(graph: Graph, staged: bool) -> None:
     """Order edges from each collective to the next one."""
     before: int | None = None
     for id in graph.order():
-        if is_collective(graph.node(id)):
+        if is_collective(graph.node(id)) and not (staged and is_between_stages(graph.node(id))):
             if before is not None:
                 graph.set_node(id, after=tuple(dict.fromkeys((*graph.node(id).after, before))))
             before = id

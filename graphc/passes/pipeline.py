@@ -26,6 +26,7 @@ from graphc.passes.order import order_writes
 from graphc.passes.pooling import pool_before_relu
 from graphc.passes.scans import keep_turns, roll_loops, split_scans
 from graphc.passes.scatter import scatter_reductions
+from graphc.passes.stages import cut_stages, is_staged, order_stages
 
 Pass = Callable[[Graph], Graph]
 
@@ -35,6 +36,8 @@ PIPELINE: tuple[Pass, ...] = (
     # The gradient of a loop is a loop.
     roll_loops,
     autodiff,
+    # While each gradient still has its forward node.
+    cut_stages,
     simplify,
     scatter_reductions,
     cse,
@@ -42,6 +45,7 @@ PIPELINE: tuple[Pass, ...] = (
     keep_turns,
     split_scans,
     pool_before_relu,
+    order_stages,
     bucket_reductions,
     # Last: its edges would keep dead nodes alive.
     order_writes,
@@ -68,6 +72,12 @@ def before_buckets(stages: Sequence[Stage]) -> Graph:
     the last one where they were not.
     """
     places = [k for k, stage in enumerate(stages) if stage.name == bucket_reductions.__name__]
+    return stages[places[0] - 1 if places else -1].graph
+
+
+def before_stages(stages: Sequence[Stage]) -> Graph:
+    """The graph before it was cut into stages of a pipeline, which is the same in all processes."""
+    places = [k for k, stage in enumerate(stages) if stage.name == cut_stages.__name__]
     return stages[places[0] - 1 if places else -1].graph
 
 
@@ -142,6 +152,8 @@ def _check(name: str, before: Graph, after: Graph, proven: Proven, meaning: bool
     except VerifyError as error:
         error.message = f"pass {name} made an invalid graph: {error.message}"
         raise
+    if name == cut_stages.__name__ and is_staged(before):
+        return  # Other processes have the rest.
     _same_interface(f"pass {name}", before, after)
     if meaning and not any(n.op.name in REQUESTS for n in before.nodes()):
         same_meaning(before, after, who=f"pass {name}", exact=name not in REASSOCIATING)

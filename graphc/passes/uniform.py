@@ -27,6 +27,13 @@ def is_collective(node: Node) -> bool:
     return any(is_collective(inner) for _, sub in node.graphs() for inner in sub.nodes())
 
 
+def is_between_stages(node: Node) -> bool:
+    """Whether a node, or one of its subgraphs, talks over the group MODEL: in a pipeline, to the other stages."""
+    return node.attrs.get("group") == processes.MODEL or any(
+        is_between_stages(inner) for _, sub in node.graphs() for inner in sub.nodes()
+    )
+
+
 #: Between which processes a value may differ: those that have other data, and those that hold other parts of layers.
 Axes = frozenset[str]
 NOWHERE: Axes = frozenset()

@@ -5,7 +5,7 @@ of it is imported. Everything else of graphc asks here.
 """
 
 from graphc.processes.agreement import agree, anybody, gather, share_from_first
-from graphc.processes.cut import AxisCut, Cut, part_length
+from graphc.processes.cut import AxisCut, Cut, StageCut, part_length
 from graphc.processes.exchange import REDUCTIONS, exchange
 from graphc.processes.groups import DATA, MODEL, WORLD, Group, create_group, destroy_group, divide, group, rank, size
 from graphc.processes.launch import is_launched, start
@@ -20,6 +20,7 @@ __all__ = [
     "AxisCut",
     "Cut",
     "Group",
+    "StageCut",
     "agree",
     "anybody",
     "count_steps",

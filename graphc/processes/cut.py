@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphc.processes.agreement import gather
-from graphc.processes.groups import MODEL, group
+from graphc.processes.groups import DATA, MODEL, group
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -57,6 +57,30 @@ class AxisCut:
         """The whole tensor, of the parts of the group. All processes, of all groups, call it."""
         parts = gather("part of a layer", part)
         return np.concatenate([parts[rank] for rank in group(MODEL).ranks], self.axis)
+
+
+@dataclass(frozen=True)
+class StageCut:
+    """A tensor of `shape` that one stage of a pipeline updates. Others have what it was when the training began."""
+
+    shape: tuple[int, ...]
+    stage: int
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this process is of that stage."""
+        return group(MODEL).rank == self.stage
+
+    def part(self, whole: Array) -> Array:
+        """The whole tensor: every process may be given it."""
+        return whole
+
+    def join(self, part: Array) -> Array:
+        """The tensor as its stage has it. All processes call it."""
+        tells = self.is_here and group(DATA).rank == 0
+        found = gather("parameter of a stage", part if tells else None)
+        whole: Array = next(each for each in found if each is not None)
+        return whole
 
 
 def part_length(size: int, count: int) -> int:

@@ -105,16 +105,26 @@ def create_group(name: str, ranks: Iterable[int]) -> None:
     _next += 1
 
 
-def divide(parts: int) -> None:
-    """From now on so many processes in a row hold parts of the same layers: make the groups MODEL and DATA."""
+def divide(parts: int, in_a_row: bool = True) -> None:
+    """From now on so many processes hold parts of one network: make the groups MODEL and DATA.
+
+    They follow each other where they hold parts of the same layers (`in_a_row`); where they are stages of a pipeline those that
+    are the same stage do, as in MindSpore.
+    """
     world = started()
-    if world is None or (MODEL in _groups and _groups[MODEL].size == parts):
+    if world is None:
+        return
+    count = world.size // parts
+    row = world.rank - world.rank % parts, world.rank - world.rank % count
+    near, far = range(row[0], row[0] + parts), range(world.rank % parts, world.size, parts)
+    if not in_a_row:
+        near, far = range(world.rank % count, world.size, count), range(row[1], row[1] + count)
+    if MODEL in _groups and (_groups[MODEL].ranks, _groups[DATA].ranks) == (tuple(near), tuple(far)):
         return
     for name in (MODEL, DATA):
         _groups.pop(name, None)
-    first = world.rank - world.rank % parts
-    create_group(MODEL, range(first, first + parts))
-    create_group(DATA, range(world.rank % parts, world.size, parts))
+    create_group(MODEL, near)
+    create_group(DATA, far)
 
 
 def _add(name: str, number: int, ranks: tuple[int, ...], place: int, communicator: Any) -> None:

@@ -23,6 +23,7 @@ from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor, TracedTensor, require_array
 from graphc.ops.tensor.tree import flatten, map_leaves
+from graphc.processes import StageCut
 from graphc.trace.untrained import Request
 
 
@@ -274,8 +275,13 @@ class GraphRecorder(dispatch.Recorder):
                     loc=user_loc(),
                     help="give each parameter its own name; cells in attributes of a Cell, or in nn.CellList, are named by these",
                 )
+        stage = p.cut.stage if isinstance(p.cut, StageCut) else None
         node = self.graph.add(
-            "Param", attrs={"trainable": p.requires_grad}, types=(p.tensor_type,), name=name, region="state"
+            "Param",
+            attrs={"trainable": p.requires_grad, "stage": stage},
+            types=(p.tensor_type,),
+            name=name,
+            region="state",
         )
         self.params[node.id] = p
         self.named[p.name].append(p)

@@ -13,7 +13,7 @@ from graphc.nn.cell.cell import Cell
 from graphc.ops.gradients.reverse import GradOperation, ValueAndGrad
 from graphc.ops.gradients.transforms import Transform
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
-from graphc.trace import control, custom, gradient, hooks, mixed, scans, transforms
+from graphc.trace import control, custom, gradient, hooks, mixed, scans, stages, transforms
 from graphc.trace.cells import CellCall, CellNames
 from graphc.trace.convert import converted
 from graphc.trace.decided import is_users
@@ -121,7 +121,7 @@ class Tracer(GraphRecorder):
         """The cell's construct, ready to run: in the dtype of `to_float`, with the gradient of the cell's own `bprop`, and
         between its hooks.
         """
-        return hooks.hooked(self, cell, self._own_construct(cell))
+        return stages.entering(self, cell, hooks.hooked(self, cell, self._own_construct(cell)))
 
     def _own_construct(self, cell: Cell) -> Callable[..., Any]:
         refuse_suspended(cell)

@@ -27,9 +27,11 @@ def test_two_parts_by_default(net):
 
 
 def test_stages(net):
-    nn.PipelineCell(net, 2, {"0": 0}, {"1": 3})
-    with pytest.raises(graphc.ArgumentValueError, match="'1' is to be in another stage than 0"):
-        nn.PipelineCell(net, 2, {"0": 0, "1": 1})
+    nn.PipelineCell(net, 2, {"0": 0, "1": 1}, {"1": 3})
+    assert (net[1].pipeline_stage, net[1].pipeline_segment) == (1, 3)
+    cells = nn.CellList([net])
+    cells.pipeline_stage = 2
+    assert (net.pipeline_stage, net.own_stage, net[0].own_stage) == (2, 2, 0)
     with pytest.raises(graphc.ArgumentValueError, match="stage_config names 'fc', no cell of network"):
         nn.PipelineCell(net, 2, {"fc": 0})
     with pytest.raises(graphc.ArgumentValueError, match="segment_config names 'fc'"):

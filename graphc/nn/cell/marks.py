@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from graphc import dispatch
 from graphc.arguments import no_effect
+from graphc.context import parallel_settings
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.nn.cell.structure import Child, Structure
 from graphc.ops.functional.core import cast
@@ -18,6 +19,8 @@ from graphc.ops.tensor.tensor import Tensor
 class Marks(Structure[Child]):
     """The part of Cell that keeps such notes. Those without a meaning on one device are said once to have none."""
 
+    #: Whether it computes nothing itself, as a CellList.
+    only_holds = False
     #: What `update_cell_type` has set.
     cell_type: Any = None
 
@@ -64,12 +67,22 @@ class Marks(Structure[Child]):
 
     @property
     def pipeline_stage(self) -> int:
-        """The stage of a pipeline over processes; said once to have no effect."""
+        """The stage of a pipeline over processes that computes this cell and all below it, with the setting pipeline_stages; of
+        a cell without `construct`, such as a CellList, the cells in it. With one stage it is said once to have no effect.
+        """
         return int(self.__dict__.get("_pipeline_stage", 0))
 
     @pipeline_stage.setter
     def pipeline_stage(self, value: int) -> None:
         self._note_place("pipeline_stage", value)
+        for cell in self.cells() if self.only_holds else ():
+            setattr(cell, "pipeline_stage", value)  # noqa: B010, a Cell
+        dispatch.touch()
+
+    @property
+    def own_stage(self) -> int | None:
+        """The stage that has been set for this very cell."""
+        return self.__dict__.get("_pipeline_stage")
 
     @property
     def pipeline_segment(self) -> int:
@@ -86,7 +99,8 @@ class Marks(Structure[Child]):
         if value < 0:
             raise ArgumentValueError(f"{name} must be at least 0, got {value}", loc=user_loc())
         self.__dict__[f"_{name}"] = value
-        no_effect("Cell", name, "there is one process")
+        if name == "pipeline_segment" or parallel_settings().pipeline_stages == 1:
+            no_effect("Cell", name, "a stage is one segment" if name == "pipeline_segment" else "there is one stage")
 
     # ---- calling
 

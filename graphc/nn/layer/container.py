@@ -166,6 +166,8 @@ class CellList(_Container):
     It computes nothing itself: loop over it, or index it, in `construct`.
     """
 
+    only_holds = True
+
     def __init__(self, *args: Any, auto_prefix: bool = True) -> None:
         super().__init__(_unnamed(args), auto_prefix)
 
@@ -190,6 +192,8 @@ class CellDict(_Container):
     Made of a mapping, an iterable of pairs (name, cell), or another CellDict. It computes nothing itself. A name that
     is no string is ArgumentTypeError, an empty one or one that the class has as an attribute NameTakenError.
     """
+
+    only_holds = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__((), kwargs.get("auto_prefix", True))

@@ -9,7 +9,7 @@ from graphc import processes
 from graphc.context import ParallelMode, is_data_parallel, parallel_settings
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops.tensor.parameter import Parameter
-from graphc.processes import Cut
+from graphc.processes import AxisCut, Cut
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,7 +65,7 @@ def cuts(optimizer: Any, parameters: Sequence[Parameter]) -> tuple[Cut | None, .
 def refuse_cut_layers(owner: Any, what: str, parameters: Sequence[Parameter]) -> None:
     """ArgumentValueError GC112 if one of them is a part of a layer that is cut over processes."""
     for p in parameters:
-        if p.cut is not None:
+        if isinstance(p.cut, (AxisCut, Cut)):
             raise ArgumentValueError(
                 f"{type(owner).__name__}: {what} is not available for {p.name!r}, of which each process holds a part",
                 code="GC112",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc import ops
+from graphc import dispatch, ops
+from graphc.context import parallel_settings
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
@@ -63,20 +64,25 @@ class GradAccumulationCell(Cell):
         self.slices = MicroBatch(self.micro_size)
 
     def construct(self, *inputs: Any) -> Any:
-        loss = self.network(*self.slices(0, *inputs))
+        loss = self._of_part(0, *inputs)
         for number in range(1, self.micro_size):
-            loss = ops.add(loss, self.network(*self.slices(number, *inputs)))
+            loss = ops.add(loss, self._of_part(number, *inputs))
         return loss
+
+    def _of_part(self, number: int, *inputs: Any) -> Any:
+        with dispatch.of_micro_batch(number):
+            return self.network(*self.slices(number, *inputs))
 
     def extend_repr(self) -> str:
         return f"micro_size={self.micro_size}"
 
 
 class PipelineCell(GradAccumulationCell):
-    """As GradAccumulationCell: this process is the only stage of its pipeline (MindSpore: nn.PipelineCell).
+    """As GradAccumulationCell; with the setting pipeline_stages the parts go through the stages one behind the other (MindSpore:
+    nn.PipelineCell, parallel.nn.Pipeline).
 
-    stage_config and segment_config: {path of a cell in network: number}; they have no effect. ArgumentValueError for paths
-    that lead nowhere and for stages other than 0.
+    stage_config: {path of a cell in network: its `pipeline_stage`}; segment_config: the same for `pipeline_segment`, which has no
+    effect. ArgumentValueError for paths that lead nowhere, and for fewer parts than stages.
     """
 
     def __init__(
@@ -87,19 +93,20 @@ class PipelineCell(GradAccumulationCell):
         segment_config: dict[str, int] | None = None,
     ) -> None:
         super().__init__(network, micro_size)
-        paths = {path for path, _ in network.cells_and_names()}
-        for name, config in (("stage_config", stage_config or {}), ("segment_config", segment_config or {})):
-            unknown = [path for path in config if path not in paths]
-            if unknown:
-                raise ArgumentValueError(
-                    f"PipelineCell: {name} names {unknown[0]!r}, no cell of network", loc=user_loc()
-                )
-        beyond = [path for path, stage in (stage_config or {}).items() if stage != 0]
-        if beyond:
+        stages = parallel_settings().pipeline_stages
+        if micro_size < stages:
             raise ArgumentValueError(
-                f"PipelineCell: {beyond[0]!r} is to be in another stage than 0; graphc trains in one process",
+                f"PipelineCell: micro_size={micro_size} is less than pipeline_stages={stages}: some would have nothing to do",
                 loc=user_loc(),
             )
+        cells = dict(network.cells_and_names())
+        for name, config in (("stage", stage_config or {}), ("segment", segment_config or {})):
+            for path, number in config.items():
+                if path not in cells:
+                    raise ArgumentValueError(
+                        f"PipelineCell: {name}_config names {path!r}, no cell of network", loc=user_loc()
+                    )
+                setattr(cells[path], f"pipeline_{name}", number)
 
 
 class MicroBatchInterleaved(GradAccumulationCell):

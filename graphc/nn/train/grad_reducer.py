@@ -21,11 +21,11 @@ class DistributedGradReducer(Cell):
     """The sum of every gradient over the processes, times 1 / degree with `mean` (MindSpore: nn.DistributedGradReducer).
 
     parameters: a tuple or list of Parameters, in the order of the gradients; those with `layerwise_parallel` are not
-    reduced. mean, degree: from the parallel settings (gradients_mean, device_num) unless given; where layers are cut
-    (model_parallel) gradients are reduced over the processes that have other data. Sums are taken in float32, and
-    with the setting wire_dtype="bfloat16" travel as that; each gradient keeps its dtype. fusion_type says how, not what. Called
-    with a tuple of gradients; returns a tuple. With one process the sum is the gradient itself: what remains of it in the graph
-    is AllReduce nodes, in order.
+    reduced. mean, degree: from the parallel settings (gradients_mean, device_num) unless given; where a network lies over several
+    processes (model_parallel, pipeline_stages) gradients are reduced over those that have other data. Sums are taken in
+    float32, and with the setting wire_dtype="bfloat16" travel as that; each gradient keeps its dtype. fusion_type says how,
+    not what. Called with a tuple of gradients; returns a tuple. With one process the sum is the gradient itself: what
+    remains of it in the graph is AllReduce nodes, in order.
     Raises ArgumentTypeError for other arguments, ArgumentValueError unless degree is an int of at least 1, and GC112
     for wire_dtype="bfloat16" in a mode that is not data-parallel.
     """
@@ -45,13 +45,13 @@ class DistributedGradReducer(Cell):
         if not isinstance(parameters, (tuple, list)) or not all(isinstance(p, Parameter) for p in parameters):
             raise checks.wrong_type(owner, "parameters", "a tuple of Parameters", parameters)
         settings = parallel_settings()
-        parts = settings.model_parallel
+        parts = settings.parts
         if parts > 1 and group == WORLD:
             group = DATA
             if degree not in (None, settings.device_num // parts):
                 raise ArgumentValueError(
                     f"{owner}: degree={degree!r} is not {settings.device_num // parts}, the number of processes with other data:"
-                    f" layers are cut over {parts}",
+                    f" the network lies over {parts}",
                     loc=user_loc(),
                     help="leave degree out",
                 )

@@ -31,6 +31,7 @@ from graphc.ops.declared import (  # noqa: F401
     shape,
     softmax,
     special,
+    stages,
     state,
     transcendental,
     transforms,

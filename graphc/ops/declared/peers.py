@@ -110,6 +110,31 @@ op(
     doc="x, when it has been sent. Its gradient is that of x here, and what comes back from there",
 )
 
+
+def _send_end(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    (x, request), (out,) = inputs, outputs
+    if attrs["size"] > 1 and x.type.size:
+        nothing = k.temp(TensorType(x.type.dtype, (1,)))
+        k.fill(nothing, 0)
+        sizes = {"dtype": x.type.dtype, "count": x.type.size, "received": 1}
+        k.call("collective_wait", (request, x), (nothing,), **sizes, in_place=True)
+    k.fill(out, 0)
+
+
+op(
+    "SendEnd",
+    "x request",
+    attrs=_TERMS,
+    infer=lambda types, attrs: (REQUEST,),
+    ref=lambda x, request, **attrs: np.zeros(REQUEST.shape, np.int64),
+    grad=NO_GRAD,
+    lower=Kernel(_send_end, _SENT),
+    effect=True,
+    rush=2,
+    samples=lambda: [Sample((floats(3, 5), np.zeros(REQUEST.shape, np.int64)), {"peer": 0})],
+    doc="waits until x has been sent: its memory is free then",
+)
+
 # ---- Receive
 
 

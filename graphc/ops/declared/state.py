@@ -27,11 +27,11 @@ op(
 
 op(
     "Param",
-    attrs={"trainable": True},
+    attrs={"trainable": True, "stage": None},
     infer=None,
     grad=NO_GRAD,
     lower=Structural(),
-    doc="the value of a parameter when the step begins",
+    doc="the value of a parameter when the step begins; `stage`: which stage of a pipeline alone holds it",
 )
 
 op(

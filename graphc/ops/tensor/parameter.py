@@ -15,7 +15,7 @@ from graphc.ir.types import TensorType
 from graphc.ops.tensor.arrays import aligned
 from graphc.ops.tensor.param_info import ParameterExtras, ParamInfo, only_here
 from graphc.ops.tensor.tensor import Array, Tensor, to_array
-from graphc.processes import AxisCut, Cut
+from graphc.processes import AxisCut, Cut, StageCut
 
 _numbers = itertools.count()
 
@@ -37,7 +37,7 @@ class Parameter(ParameterExtras, Tensor):
     #: Where its gradients are added up in automatic parallel modes, see `graphc.ops.functional.collective.accumulate`.
     accumulator: Parameter | None = None
     #: Where it is this process's part of a tensor: how that is cut. `shape` and `asnumpy` are those of the part.
-    cut: Cut | AxisCut | None = None
+    cut: Cut | AxisCut | StageCut | None = None
 
     def __init__(
         self,
@@ -90,6 +90,25 @@ class Parameter(ParameterExtras, Tensor):
         """The memory itself, 64-byte aligned; compiled steps read and write it."""
         assert self._array is not None
         return self._array
+
+    @property
+    def array(self) -> Array | None:
+        """The contents without a copy. ArgumentValueError GC112 where another stage of a pipeline has them."""
+        self._check_here()
+        return self._array
+
+    def _value(self, asked: str) -> Array:
+        self._check_here()
+        return super()._value(asked)
+
+    def _check_here(self) -> None:
+        if isinstance(self.cut, StageCut) and not self.cut.is_here:
+            raise ArgumentValueError(
+                f"{self.name!r} is held by stage {self.cut.stage} of the pipeline, not by this process",
+                code="GC112",
+                loc=user_loc(),
+                help="p.whole() in all processes, or save_checkpoint(...), which gathers all parameters",
+            )
 
     @property
     def requires_grad(self) -> bool:
