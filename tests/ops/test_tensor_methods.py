@@ -174,6 +174,29 @@ def test_results_without_a_fixed_shape_outside():
     assert (values.tolist(), places.tolist()) == ([3, 1, 2], [0, 1, 0, 2])
 
 
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: (ops.masked_select(x, x > 1) ** 2).sum(), [0, 4, 0, 6]),
+        (lambda x: (x[x > 1] ** 2).sum(), [0, 4, 0, 6]),
+        (lambda x: (ops.unique(x)[0] ** 2).sum(), [2, 4, 0, 6]),
+        (lambda x: (x.unique() ** 2).sum(), [2, 4, 0, 6]),
+        (lambda x: (ops.unique_consecutive(x) ** 2).sum(), [2, 4, 2, 6]),
+        (
+            lambda x: ops.LogSpace(3, 2)(x[0], x[1]).sum(),
+            [(2 + 2**1.5 / 2) * np.log(2), (4 + 2**1.5 / 2) * np.log(2), 0, 0],
+        ),
+    ],
+)
+def test_what_is_taken_outside_of_a_step_has_its_gradient(function, expected):
+    graphc.set_context(mode=graphc.PYNATIVE_MODE)
+    try:
+        made = graphc.grad(function)(Tensor(np.array([1, 2, 1, 3], np.float32)))
+    finally:
+        graphc.set_context(mode=graphc.GRAPH_MODE)
+    np.testing.assert_allclose(made.asnumpy(), expected, rtol=1e-6)
+
+
 def test_a_constant_of_the_step_cannot_be_changed():
     constant = Tensor(X)
 

@@ -79,7 +79,7 @@ class GradAccumulationCell(Cell):
 
 class PipelineCell(GradAccumulationCell):
     """As GradAccumulationCell; with the setting pipeline_stages the parts go through the stages one behind the other (MindSpore:
-    nn.PipelineCell, parallel.nn.Pipeline).
+    nn.PipelineCell).
 
     stage_config: {path of a cell in network: its `pipeline_stage`}; segment_config: the same for `pipeline_segment`, which has no
     effect. ArgumentValueError for paths that lead nowhere, and for fewer parts than stages.

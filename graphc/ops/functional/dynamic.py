@@ -8,6 +8,8 @@ import numpy as np
 
 from graphc.errors import TraceError, user_loc
 from graphc.ops.declared.shape import check_axis
+from graphc.ops.functional.shapes import broadcast_to, reshape
+from graphc.ops.functional.slicing import rows_at
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
@@ -35,23 +37,25 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 @method()
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where the mask holds, as a vector. Not in a compiled Cell."""
-    known_values("masked_select", input)
-    x, m = np.broadcast_arrays(input.asnumpy(), known_values("masked_select", mask))
-    return Tensor(x[m])
+    """The elements where the mask holds, as a vector, with a gradient. In a compiled Cell the mask must be a constant."""
+    m = known_values("masked_select", mask)
+    shape = np.broadcast_shapes(input.shape, m.shape)
+    places = np.flatnonzero(np.broadcast_to(m, shape))
+    return rows_at(reshape(broadcast_to(input, shape), (-1,)), Tensor(places))
 
 
 def unique(input: Tensor) -> tuple[Tensor, Tensor]:
     """(the distinct elements in order of appearance, the place of each element among them: int64 for int64, else int32). Not in a
-    compiled Cell.
+    compiled Cell. The gradient of an element is that of its first appearance.
     """
     array = known_values("unique", input)
-    values, first, inverse = np.unique(array, return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(array, return_index=True, return_inverse=True)
     order = np.argsort(first)
     places = np.empty_like(order)
     places[order] = np.arange(order.size)
     of_places = np.int64 if array.dtype == np.int64 else np.int32
-    return Tensor(values[order]), Tensor(places[inverse.reshape(array.shape)].astype(of_places))
+    distinct = rows_at(reshape(input, (-1,)), Tensor(first[order]))
+    return distinct, Tensor(places[inverse.reshape(array.shape)].astype(of_places))
 
 
 def unique_sorted(input: Tensor, inverse: bool, counts: bool, dim: int | None) -> Any:
@@ -60,14 +64,13 @@ def unique_sorted(input: Tensor, inverse: bool, counts: bool, dim: int | None) -
     """
     array = known_values("unique", input)
     axis = None if dim is None else check_axis("unique", dim, array.ndim)
-    values, places, numbers = np.unique(array, return_inverse=True, return_counts=True, axis=axis)
-    made = [values]
+    _, first, places, numbers = np.unique(array, return_index=True, return_inverse=True, return_counts=True, axis=axis)
+    made = [rows_at(reshape(input, (-1,)), Tensor(first)) if axis is None else rows_at(input, Tensor(first), axis)]
     if inverse:
-        made.append(places.reshape(array.shape if axis is None else -1).astype(np.int64))
+        made.append(Tensor(places.reshape(array.shape if axis is None else -1).astype(np.int64)))
     if counts:
-        made.append(numbers.astype(np.int64))
-    tensors = tuple(Tensor(a) for a in made)
-    return tensors if len(tensors) > 1 else tensors[0]
+        made.append(Tensor(numbers.astype(np.int64)))
+    return tuple(made) if len(made) > 1 else made[0]
 
 
 __all__ = [

@@ -34,8 +34,9 @@ HammingWindow = declare("HammingWindow", F.hamming_window, periodic=True, alpha=
 
 def _log_space(start: Any, end: Any, steps: int, base: int, dtype: Any) -> Tensor:
     """base to the power of `steps` numbers at equal distances."""
-    first, last = (float(known_values("LogSpace", v)) if isinstance(v, Tensor) else v for v in (start, end))
-    return F.logspace(first, last, steps, base, dtype=dtype)
+    if not isinstance(start, Tensor) and not isinstance(end, Tensor):
+        return F.logspace(start, end, steps, base, dtype=dtype)
+    return F.cast(F.pow(float(base), F.linspace(start, end, steps)), dtype)
 
 
 LogSpace = declare("LogSpace", _log_space, steps=10, base=10, dtype=float32)
