@@ -39,7 +39,7 @@ plain("Pow", native=_WIDE)
 _COMPARISONS = {"Greater": "Greater", "GreaterEqual": "GreaterOrEqual", "Less": "Less", "LessEqual": "LessOrEqual"}
 for _name in ("And", "Or", "Xor"):
     plain(f"Logical{_name}", _name)
-for _kept in ("Depend", "StopGradient", "Undifferentiated"):
+for _kept in ("Depend", "StopGradient", "ToStage", "Undifferentiated"):
     plain(_kept, "Identity")
 
 
