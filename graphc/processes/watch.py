@@ -8,9 +8,11 @@ that raises. What a process does between two messages does not matter: it may co
 from __future__ import annotations
 
 import atexit
+import fcntl
 import logging
 import os
 import sys
+import termios
 import threading
 import time
 from types import TracebackType
@@ -39,6 +41,7 @@ class Watch:
         self._pid = os.getpid()
         self._heard = np.zeros(2, np.int64)
         self._heard_at = self._moved_at = self._ticked_at = time.monotonic()
+        self._stuck_at: float | None = None
         self._done = -1
         self._sends: list[tuple[Any, Any]] = []
         self._leaving = threading.Event()
@@ -94,7 +97,11 @@ class Watch:
             self.end(
                 f"rank {self._before} has not answered for {self._limit:g} s; the last completed step is {steps_done()}"
             )
-        if waits and stuck >= self._world.size:
+        if not waits or stuck < self._world.size:
+            self._stuck_at = None
+        elif self._stuck_at is None:
+            self._stuck_at = now
+        if self._stuck_at is not None and now - self._stuck_at >= self._patience(pause):
             them = "has come to its end" if self._heard[_LEFT] else "waits, too"
             self.end(
                 f"rank {self._world.rank} has waited {self._limit:g} s for the others after step {steps_done()}, and rank"
@@ -102,13 +109,21 @@ class Watch:
             )
         return gone >= self._world.size
 
+    def _patience(self, pause: float) -> float:
+        """How long one that knows that all wait lets another say so: there is to be one message, and the news goes around."""
+        if self._world.rank == 0 or self._heard[_LEFT]:
+            return 0.0
+        return min(2 * pause * self._world.size, self._limit / 2)
+
     def end(self, message: str) -> None:
-        """Say why, and end all processes."""
-        print(f"graphc: {message}. All processes end.", file=sys.stderr, flush=True)
-        # An abort that does not come through must not leave this one.
+        """Say why, and end all processes. What this one has printed is not lost."""
+        # Neither a reader that has stopped nor an abort that does not come through may leave this one.
         last = threading.Timer(5.0, os._exit, (1,))
         last.daemon = True
         last.start()
+        print(f"graphc: {message}. All processes end.", file=sys.stderr, flush=True)
+        for stream in (sys.stdout, sys.stderr):
+            _until_taken(stream, 1.0)
         self._world.mpi.COMM_WORLD.Abort(1)
 
     def _raised(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -124,6 +139,22 @@ class Watch:
         if os.getpid() == self._pid:
             self._leaving.set()
             self._thread.join()
+
+
+def _until_taken(stream: Any, seconds: float) -> None:
+    """Write what a stream holds, and wait until whoever reads the pipe has taken it, at most so long: launchers drop the rest
+    when a process aborts.
+    """
+    left, ends = bytearray(4), time.monotonic() + seconds
+    try:
+        stream.flush()
+        while time.monotonic() < ends:
+            fcntl.ioctl(stream.fileno(), termios.FIONREAD, left)
+            if not any(left):
+                return
+            time.sleep(0.001)
+    except (OSError, ValueError, AttributeError):
+        return  # No pipe, a closed stream, or one that a program has put in its place.
 
 
 def steps_done() -> int:

@@ -322,7 +322,7 @@ if __name__ == "__main__":
 """
 
 FAULTY = """
-import os, signal, sys
+import os, signal, subprocess, sys
 from loopback import lo_is
 import numpy as np
 import graphc
@@ -335,7 +335,11 @@ net = nn.WithLossCell(nn.Dense(6, 3), nn.SoftmaxCrossEntropyWithLogits(sparse=Tr
 step = nn.TrainOneStepCell(net, nn.SGD(net.trainable_params(), 0.1)).set_train()
 for turn in range(5):
     if turn == 3 and get_rank() == 1:
-        if sys.argv[1] == "raise":
+        if sys.argv[1] == "late":  # Who passes on what this one prints has no time for it.
+            os.kill(os.getppid(), signal.SIGSTOP)
+            subprocess.Popen(["sh", "-c", f"sleep 0.3; kill -CONT {os.getppid()}"])
+        if sys.argv[1] in ("raise", "late"):
+            print("three steps")
             raise ValueError("a bad sample")
         if sys.argv[1] == "stop":
             os.kill(os.getpid(), signal.SIGSTOP)
@@ -357,6 +361,7 @@ print("done")
     ("fault", "message"),
     [
         ("raise", "graphc: rank 1 raised ValueError after step 3: a bad sample."),
+        ("late", "graphc: rank 1 raised ValueError after step 3: a bad sample."),
         ("stop", "graphc: rank 1 has not answered for 3 s; the last completed step is 3."),
         ("leave", "has waited 3 s for the others after step 3, and rank 1 has come to its end"),
         ("receive", "waits, too: they do not make the same calls"),
@@ -370,6 +375,7 @@ def test_a_fault_of_one_process_ends_all(tmp_path: Path, fault: str, message: st
     assert done.returncode != 0
     assert "done" not in done.stdout
     assert message in done.stderr
+    assert ("three steps" in done.stdout) == (fault in ("raise", "late"))
     assert done.stderr.count("All processes end") == (0 if fault == "kill" else 1)
 
 
