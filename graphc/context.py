@@ -233,29 +233,26 @@ def _wire(value: Any) -> str:
 
 
 def _model_parallel(value: Any) -> int:
-    """Over how many processes layers are cut. ArgumentTypeError for no int, ArgumentValueError unless it divides all of them."""
-    if type(value) is not int:
-        raise ArgumentTypeError(f"model_parallel must be of type int, got {type(value).__name__}", loc=user_loc())
-    count = processes.size()
-    if value < 1 or count % value:
-        raise ArgumentValueError(
-            f"model_parallel={value} does not divide the {count} process{'' if count == 1 else 'es'} of this training",
-            loc=user_loc(),
-            help=None if count > 1 else "start several: mpiexec -n 4 python ...",
-        )
-    return value
+    """Over how many processes layers are cut."""
+    return _divisor("model_parallel", value, "start several: mpiexec -n 4 python ...")
 
 
 def _pipeline_stages(value: Any) -> int:
-    """How many stages. ArgumentTypeError for no int, ArgumentValueError unless it divides the processes."""
+    """How many stages."""
+    several = max(value, 2) if isinstance(value, int) else 2
+    return _divisor("pipeline_stages", value, f"it needs several: mpiexec -n {several} python ...")
+
+
+def _divisor(name: str, value: Any, alone: str) -> int:
+    """ArgumentTypeError for no int, ArgumentValueError unless it divides the processes; `alone` helps where there is one."""
     if type(value) is not int:
-        raise ArgumentTypeError(f"pipeline_stages must be of type int, got {type(value).__name__}", loc=user_loc())
+        raise ArgumentTypeError(f"{name} must be of type int, got {type(value).__name__}", loc=user_loc())
     count = processes.size()
     if value < 1 or count % value:
         raise ArgumentValueError(
-            f"pipeline_stages={value} does not divide the {count} process{'' if count == 1 else 'es'} of this training",
+            f"{name}={value} does not divide the {count} process{'' if count == 1 else 'es'} of this training",
             loc=user_loc(),
-            help=None if count > 1 else f"it needs several: mpiexec -n {max(value, 2) if value > 0 else 2} python ...",
+            help=None if count > 1 else alone,
         )
     return value
 

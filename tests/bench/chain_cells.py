@@ -6,7 +6,7 @@ import importlib
 import sys
 from typing import Any
 
-from chains import Layer, groups
+from chains import Layer, groups, walk
 from workloads import NORM_EPS
 
 ms: Any = importlib.import_module("mindspore" if "mindspore" in sys.modules else "graphc")
@@ -40,15 +40,8 @@ class Nothing(nn.Cell):
 class Chain(nn.Cell):
     def __init__(self, chain: tuple[Layer, ...], channels: int, dimensions: int) -> None:
         super().__init__()
-        self.kinds, made, kept = [layer.kind for layer in chain], [], []
-        for layer in chain:
-            made.append(self._made(layer, channels, dimensions))
-            if layer.kind == "keep":
-                kept.append(channels)
-            channels = layer.out or channels
-            if layer.kind in ("add", "join"):
-                channels += kept.pop() * (layer.kind == "join")
-        self.layers = nn.CellList(made)
+        self.kinds = [layer.kind for layer in chain]
+        self.layers = nn.CellList([self._made(layer, given, dimensions) for layer, given in walk(chain, channels)])
 
     def _made(self, layer: Layer, channels: int, dimensions: int) -> Any:
         if layer.kind == "conv":

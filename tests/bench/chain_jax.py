@@ -82,12 +82,10 @@ def chain_of(chain: tuple[Layer, ...]) -> Any:
             elif layer.kind == "pool":
                 window = (1, 1, 2, 2)
                 x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, window, window, "VALID")
+            elif layer.kind in ("relu", "gelu"):
+                x = getattr(jax.nn, layer.kind)(x)
             else:
-                x = (
-                    {"relu": jax.nn.relu, "gelu": jax.nn.gelu}[layer.kind](x)
-                    if layer.kind in ("relu", "gelu")
-                    else ({"dense": dense, "layernorm": layer_norm}[layer.kind](p, name, x))
-                )
+                x = {"dense": dense, "layernorm": layer_norm}[layer.kind](p, name, x)
         return x, new
 
     return network

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from chains import Layer, groups
+from chains import Layer, groups, walk
 from torch import nn
 from workloads import NORM_EPS
 
@@ -27,14 +27,8 @@ class Chain(nn.Module):
     def __init__(self, chain: tuple[Layer, ...], channels: int, dimensions: int) -> None:
         super().__init__()
         self.chain, self.layers = chain, nn.ModuleList()
-        kept: list[int] = []
-        for layer in chain:
-            self.layers.append(self._made(layer, channels, dimensions))
-            if layer.kind == "keep":
-                kept.append(channels)
-            channels = layer.out or channels
-            if layer.kind in ("add", "join"):
-                channels += kept.pop() * (layer.kind == "join")
+        for layer, given in walk(chain, channels):
+            self.layers.append(self._made(layer, given, dimensions))
 
     def _made(self, layer: Layer, channels: int, dimensions: int) -> Any:
         if layer.kind == "conv":

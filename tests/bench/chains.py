@@ -94,23 +94,29 @@ CHAINS: dict[str, tuple[Layer, ...]] = {
 
 def shapes(chain: tuple[Layer, ...], channels: int, dimensions: int) -> Iterator[tuple[str, tuple[int, ...]]]:
     """(name, shape) of the weights of a chain for inputs of so many channels, with so many axes behind them."""
-    kept: list[int] = []
-    for i, layer in enumerate(chain):
+    for i, (layer, given) in enumerate(walk(chain, channels)):
         name = f"layers.{i}"
         if layer.kind == "conv":
-            yield f"{name}.weight", (layer.out, channels // groups(layer, channels), *(layer.size,) * dimensions)
+            yield f"{name}.weight", (layer.out, given // groups(layer, given), *(layer.size,) * dimensions)
         elif layer.kind == "up":
-            yield f"{name}.weight", (channels, layer.out, *(2 * layer.stride,) * dimensions)
+            yield f"{name}.weight", (given, layer.out, *(2 * layer.stride,) * dimensions)
         elif layer.kind in ("norm", "layernorm"):
-            yield from ((f"{name}.weight", (channels,)), (f"{name}.bias", (channels,)))
+            yield from ((f"{name}.weight", (given,)), (f"{name}.bias", (given,)))
         elif layer.kind == "dense":
-            yield from ((f"{name}.weight", (layer.out, channels)), (f"{name}.bias", (layer.out,)))
+            yield from ((f"{name}.weight", (layer.out, given)), (f"{name}.bias", (layer.out,)))
         elif layer.kind == "embed":
             yield f"{name}.weight", (layer.size, layer.out)
         elif layer.kind == "attention":
             for part, rows in (("qkv", 3 * layer.out), ("out", layer.out)):
-                yield from ((f"{name}.{part}.weight", (rows, channels)), (f"{name}.{part}.bias", (rows,)))
-        elif layer.kind == "keep":
+                yield from ((f"{name}.{part}.weight", (rows, given)), (f"{name}.{part}.bias", (rows,)))
+
+
+def walk(chain: tuple[Layer, ...], channels: int) -> Iterator[tuple[Layer, int]]:
+    """Each layer with the channels that it gets."""
+    kept: list[int] = []
+    for layer in chain:
+        yield layer, channels
+        if layer.kind == "keep":
             kept.append(channels)
         channels = layer.out or channels
         if layer.kind in ("add", "join"):

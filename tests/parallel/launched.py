@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,3 +53,15 @@ def run(
         timeout=timeout,
         check=False,
     )
+
+
+def found_by(script: str, jobs: Iterable[tuple[int, int]], here: Path) -> dict[int, list[dict[str, Any]]]:
+    """What each process of a script has written to PROCESSES-RANK.json in `here`, by their number. jobs: (processes, how many
+    of them hold one network).
+    """
+    made = {}
+    for ranks, parts in jobs:
+        done = run(ranks, script, str(here), str(parts), cwd=here, GRAPHC_CACHE_DIR=str(here / "cache"))
+        assert done.returncode == 0, done.stderr[-3000:]
+        made[ranks] = [json.loads((here / f"{ranks}-{rank}.json").read_text()) for rank in range(ranks)]
+    return made

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.parallel.launched import needs_mpi, run
+from tests.parallel.launched import found_by, needs_mpi
 
 SCRIPT = str(Path(__file__).with_name("layers.py"))
 
@@ -26,13 +25,7 @@ CUT = {
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[dict[str, Any]]]:
     """What each process has found, by their number. Four save a checkpoint, from which all go on."""
-    here = tmp_path_factory.mktemp("layers")
-    made = {}
-    for ranks, parts in JOBS:
-        done = run(ranks, SCRIPT, str(here), str(parts), cwd=here, GRAPHC_CACHE_DIR=str(here / "cache"))
-        assert done.returncode == 0, done.stderr[-3000:]
-        made[ranks] = [json.loads((here / f"{ranks}-{rank}.json").read_text()) for rank in range(ranks)]
-    return made
+    return found_by(SCRIPT, JOBS, tmp_path_factory.mktemp("layers"))
 
 
 def close(one: dict[str, Any], other: dict[str, Any], rtol: float = 2e-4, atol: float = 2e-6) -> None:

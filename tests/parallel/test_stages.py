@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 from graphc.passes.stages import one_forward_one_backward, turns_until_sent
-from tests.parallel.launched import needs_mpi, run
+from tests.parallel.launched import found_by, needs_mpi, run
 
 SCRIPT = str(Path(__file__).with_name("stages.py"))
 
@@ -22,13 +21,7 @@ JOBS = ((3, 3), (4, 2), (2, 2), (1, 1))
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[dict[str, Any]]]:
     """What each process has found, by their number."""
-    here = tmp_path_factory.mktemp("stages")
-    made = {}
-    for ranks, stages in JOBS:
-        done = run(ranks, SCRIPT, str(here), str(stages), cwd=here, GRAPHC_CACHE_DIR=str(here / "cache"))
-        assert done.returncode == 0, done.stderr[-3000:]
-        made[ranks] = [json.loads((here / f"{ranks}-{rank}.json").read_text()) for rank in range(ranks)]
-    return made
+    return found_by(SCRIPT, JOBS, tmp_path_factory.mktemp("stages"))
 
 
 def close(one: dict[str, Any], other: dict[str, Any]) -> None:

@@ -76,13 +76,18 @@ op(
 )
 
 
-def _sent(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    (x, request), (out,) = inputs, outputs
+def _until_sent(k: CallBuilder, inputs: Operands, attrs: Attrs) -> None:
+    x, request = inputs
     if attrs["size"] > 1 and x.type.size:
         nothing = k.temp(TensorType(x.type.dtype, (1,)))
         k.fill(nothing, 0)
         sizes = {"dtype": x.type.dtype, "count": x.type.size, "received": 1}
         k.call("collective_wait", (request, x), (nothing,), **sizes, in_place=True)
+
+
+def _sent(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    (x, _), (out,) = inputs, outputs
+    _until_sent(k, inputs, attrs)
     k.copy(x, out, (x.type.size,), 0, (1,), 0, (1,))
 
 
@@ -112,13 +117,8 @@ op(
 
 
 def _send_end(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    (x, request), (out,) = inputs, outputs
-    if attrs["size"] > 1 and x.type.size:
-        nothing = k.temp(TensorType(x.type.dtype, (1,)))
-        k.fill(nothing, 0)
-        sizes = {"dtype": x.type.dtype, "count": x.type.size, "received": 1}
-        k.call("collective_wait", (request, x), (nothing,), **sizes, in_place=True)
-    k.fill(out, 0)
+    _until_sent(k, inputs, attrs)
+    k.fill(outputs[0], 0)
 
 
 op(
