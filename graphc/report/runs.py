@@ -19,7 +19,18 @@ _LINE, _KEPT = 1 << 20, 1600
 #: Metrics of a run, numbers of one that is a list, learning rates of a step; characters of a name.
 _METRICS, _NUMBERS, _GROUPS, _NAME = 64, 8, 8, 200
 #: What the first line is, in words, and how these are shown.
-FACTS = ("network", "optimizer", "loss_fn", "parameters", "epochs", "steps_per_epoch", "sink", "graphc")
+FACTS = (
+    "network",
+    "optimizer",
+    "loss_fn",
+    "parameters",
+    "epochs",
+    "steps_per_epoch",
+    "sink",
+    "rank",
+    "ranks",
+    "graphc",
+)
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 

@@ -62,7 +62,7 @@ CALLBACKS = {
     "signal": lambda: [train.OnRequestExit(file_name="net", directory="files", save_mindir=False)],
     "stop": lambda: [],
     "raise": lambda: [files("CKP", 5, exception_save=True)],
-    "clock": lambda: [files("clock", 0, 1)],
+    "clock": lambda: [files("clock", 0, 1), train.SummaryCollector("files/summary", collect_freq=1)],
     "backup": lambda: [train.BackupAndRestore("files", delete_checkpoint=False)],
     "plateau": lambda: [
         train.ReduceLROnPlateau("loss", patience=1, min_delta=10.0),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from graphc.report import read_run
 from tests.parallel.launched import needs_mpi, run
 
 SCRIPT = str(Path(__file__).with_name("callbacks.py"))
@@ -44,6 +45,16 @@ def test_callbacks_of_one_process_act_in_all(acted: Any, shared: bool) -> None:
         if case != "stop":
             assert first["after"] == second["after"] == first["before"]
     assert len(list((here / "files").glob("clock*.ckpt"))) > 1
+
+
+@needs_mpi
+def test_each_process_records_its_own_steps(acted: Any) -> None:
+    """In files of their own, which say whose they are: the losses are those of different rows."""
+    here, _ = acted(False)
+    runs = [read_run(here / "files" / "summary" / f"run-rank{rank}.jsonl") for rank in range(2)]
+    assert [(run.facts["rank"], run.facts["ranks"]) for run in runs] == [("0", "2"), ("1", "2")]
+    assert [len(run.steps) for run in runs] == [12, 12]
+    assert [step.loss for step in runs[0].steps] != [step.loss for step in runs[1].steps]
 
 
 @needs_mpi

@@ -60,10 +60,10 @@ class ParameterExtras:
         self._parallel_optimizer = value
 
     def add_pipeline_stage(self, stage: int) -> None:
-        """Nothing, said once: there are no pipeline stages. ArgumentTypeError unless stage is an int >= 0."""
+        """Nothing, said once: a Cell has a stage, `cell.pipeline_stage`. ArgumentTypeError unless stage is an int >= 0."""
         if isinstance(stage, bool) or not isinstance(stage, int) or stage < 0:
             raise ArgumentTypeError(f"add_pipeline_stage: stage must be an int >= 0, got {stage!r}", loc=user_loc())
-        no_effect("Parameter", "add_pipeline_stage", "one process has no pipeline stages")
+        no_effect("Parameter", "add_pipeline_stage", "a stage is that of a Cell: set cell.pipeline_stage")
 
 
 def only_here(storage_format: str, device: str | None) -> None:

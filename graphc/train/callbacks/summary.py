@@ -14,6 +14,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from graphc import processes
 from graphc.arguments import only, refusal
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.files import make_directory
@@ -86,9 +87,12 @@ class SummaryCollector(Callback):
     def on_train_begin(self, run_context: Any) -> None:
         """Open a new file, and write what the run is."""
         params = run_context.original_args()
-        self._file, self.path = numbered(self._directory, "run")
+        rank, ranks = processes.rank(), processes.size()
+        self._file, self.path = numbered(self._directory, f"run-rank{rank}" if ranks > 1 else "run")
         self._seen = 0
         line: dict[str, Any] = {"kind": "run", "schema": SCHEMA, "time": time.time()}
+        if ranks > 1:
+            line |= {"rank": rank, "ranks": ranks}
         if self._collected["collect_train_lineage"]:
             network, optimizer, loss = params.network, params.get("optimizer"), params.get("loss_fn")
             line |= {
