@@ -7,7 +7,7 @@ joins the other processes: gradients are reduced. Peers are graphc (MPI), torch 
 First it says its version and the loss after some steps. Then it is asked for
 
 steps=N, reductions=True   the median seconds of N steps, and the least processor seconds of one; False: all but the
-                           reductions
+                           reductions; "wait", of graphc alone: a barrier behind each step in place of all of them
 blocking=N                 the median seconds of all reductions of a step one after the other, with nothing else to do
 facts=N                    of graphc alone: when its buckets are ready, from so many steps of a profiling build
 sweep=SIZES, turns=N       of MPI alone: the least seconds of an allreduce of so many bytes, for each size
@@ -105,6 +105,10 @@ class Graphc:
             yield
         finally:
             table[words["all_reduce"]], table[words["test"]] = kept[words["all_reduce"]], kept[words["test"]]
+
+    def step_and_barrier(self) -> None:
+        self.step()
+        self._world.steps.Barrier()
 
     def facts(self, steps: int) -> dict[str, Any]:
         """Of a profiling build: when each bucket is ready, and the first one waited for, as shares of the kernels' time.
@@ -242,9 +246,11 @@ def main(arguments: Sequence[str]) -> None:
     me.answer(version=peer.version, loss=losses[-1], step=seconds(peer.step, 3)[0])
     for question in me.questions():
         if "steps" in question:
-            with contextlib.nullcontext() if question.get("reductions", True) else peer.quiet():
-                peer.step()
-                wall, processor = seconds(peer.step, question["steps"])
+            reductions = question.get("reductions", True)
+            step = peer.step_and_barrier if reductions == "wait" else peer.step
+            with contextlib.nullcontext() if reductions is True else peer.quiet():
+                step()
+                wall, processor = seconds(step, question["steps"])
             me.answer(step=wall, processor=processor)
         elif "blocking" in question:
             me.answer(blocking=seconds(peer.reduce, question["blocking"])[0])

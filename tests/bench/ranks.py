@@ -14,10 +14,12 @@ t1        one process, the whole batch
 t2        two ranks, half the batch each
 half      one process, half the batch, the other CPU idle
 quiet     the two ranks, without reductions: MPI's functions replaced by ones that do nothing; DDP's no_sync
+lockstep  the same with a barrier behind each step: a step waits for the slower rank; graphc alone
 blocking  all reductions of a step with nothing else to do
 
-efficiency = t1 / (2 t2) = t1 / (2 half) * half / quiet * quiet / t2: what dividing the batch, sharing the machine and the
-reductions leave. hidden = 1 - (t2 - quiet) / blocking: the share of the reductions' time that the step does not take longer.
+efficiency = t1 / (2 t2) = t1 / (2 half) * half / quiet * quiet / lockstep * lockstep / t2: what dividing the batch, sharing the
+machine, waiting for the slower rank and the reductions leave. hidden = 1 - (t2 - lockstep) / blocking, for DDP
+1 - (t2 - quiet) / blocking: the share of the reductions' time that the step does not take longer.
 Processor time is the least of a step, of all threads of the busier rank: a rank that waits for others uses it, too, but
 another program on the machine hardly changes it.
 
@@ -159,6 +161,8 @@ class Bench:
         self._steps(found, key, job.ask(steps=steps))
         if name == "t2" and peer != "jax":
             self._steps(found, (peer, "quiet"), job.ask(steps=steps, reductions=False))
+            if peer != "torch":
+                self._steps(found, (peer, "lockstep"), job.ask(steps=steps, reductions="wait"))
             found[peer, "blocking"].append(slowest(job.ask(blocking=10), "blocking"))
 
     def _steps(self, found: dict[tuple[str, str], list[float]], key: tuple[str, str], answers: Any) -> None:
@@ -220,9 +224,12 @@ def efficiency(found: Mapping[tuple[str, str], Sequence[float]], peer: str, to: 
 
 
 def hidden(found: Mapping[tuple[str, str], Sequence[float]], peer: str) -> float | None:
-    """1 - (t2 - quiet) / blocking, of medians. None where the reductions take less than LEAST of the step."""
-    t2, quiet, blocking = (statistics.median(found[peer, name]) for name in ("t2", "quiet", "blocking"))
-    return None if blocking < LEAST * t2 else 1 - (t2 - quiet) / blocking
+    """1 - (t2 - lockstep) / blocking, of medians; with quiet where lockstep was not measured. None where the reductions take less
+    than LEAST of the step.
+    """
+    base = "lockstep" if found.get((peer, "lockstep")) else "quiet"
+    t2, alone, blocking = (statistics.median(found[peer, name]) for name in ("t2", base, "blocking"))
+    return None if blocking < LEAST * t2 else 1 - (t2 - alone) / blocking
 
 
 def steps_table(measured: Found) -> list[str]:
@@ -258,16 +265,28 @@ def shares_table(measured: Found) -> list[str]:
             if not found.get((peer, "blocking")):
                 continue
             t2, quiet, blocking = (found[peer, name] for name in ("t2", "quiet", "blocking"))
-            row = [f"{WORKLOADS[workload].title}: {title}", "", ""]
-            half = found.get(("graphc", "half"))
+            row = [f"{WORKLOADS[workload].title}: {title}", "", "", ""]
+            half, lockstep = found.get(("graphc", "half")), found.get((peer, "lockstep"))
             if peer == "graphc" and half:
-                row[1:] = [f"{ratio(found[peer, 't1'], half, 0.5):.2f}", f"{ratio(half, quiet):.2f}"]
+                row[1:3] = [f"{ratio(found[peer, 't1'], half, 0.5):.2f}", f"{ratio(half, quiet):.2f}"]
+            if lockstep:
+                row[3] = f"{ratio(quiet, lockstep):.2f}"
             share = hidden(found, peer)
             whole = efficiency(found, peer)
-            row += [f"{ratio(quiet, t2):.2f}", "" if whole is None else f"{whole:.2f}"]
+            row += [f"{ratio(lockstep or quiet, t2):.2f}", "" if whole is None else f"{whole:.2f}"]
             row += [milliseconds(statistics.median(blocking)), milliseconds(statistics.median(t2))]
             rows.append([*row, "(too little)" if share is None else f"{share:.0%}"])
-    heads = ["", "batch divided", "machine shared", "reductions", "efficiency", "blocking, ms", "step, ms", "hidden"]
+    heads = [
+        "",
+        "batch divided",
+        "machine shared",
+        "waiting",
+        "reductions",
+        "efficiency",
+        "blocking, ms",
+        "step, ms",
+        "hidden",
+    ]
     return table(heads, rows)
 
 

@@ -219,7 +219,9 @@ def test_two_ranks(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(out.read_text())["mlp_small"]
-    timed = [f"{name}{kind}" for name in ("t1", "half", "threads", "t2", "quiet") for kind in ("", ", processor")]
+    timed = [
+        f"{name}{kind}" for name in ("t1", "half", "threads", "t2", "quiet", "lockstep") for kind in ("", ", processor")
+    ]
     assert list(found) == [f"graphc {name}" for name in (*timed, "blocking")]
     assert all(seconds > 0 for (seconds,) in found.values())
     assert "- torch t1 left out for mlp_small: " in done.stdout
@@ -241,9 +243,11 @@ def test_what_efficiency_is_made_of(bench):
     assert ranks.efficiency(found, "jax") is None
     assert ranks.hidden(found, "graphc") == 1 - (9.0 - 8.0) / 2.0
     assert ranks.hidden(found | {("graphc", "blocking"): [0.1]}, "graphc") is None
-    (_, _, row) = ranks.shares_table({"gpt": found})
     title = "GPT, 4 layers, batch 12: graphc"
-    assert [cell.strip() for cell in row.split("|")[1:5]] == [title, "1.00", "1.00", "0.80"]
+    for more, shares in (({}, ["", "0.80"]), ({("graphc", "lockstep"): [4.5, 9.0, 8.5]}, ["0.89", "0.90"])):
+        (_, _, row) = ranks.shares_table({"gpt": found | more})
+        assert [cell.strip() for cell in row.split("|")[1:6]] == [title, "1.00", "1.00", *shares]
+    assert ranks.hidden(found | {("graphc", "lockstep"): [4.5, 9.0, 8.5]}, "graphc") == 1 - (9.0 - 8.5) / 2.0
     found |= {("graphc", f"{name}, processor"): [t, 3.0] for name, t in (("t1", 4.0), ("t2", 2.0))}
     (_, _, row) = ranks.processor_table({"gpt": found})
     assert [cell.strip() for cell in row.split("|")[1:-1]] == [title, "3000", "", "", "2000", "0.75"]
