@@ -277,7 +277,7 @@ class Graph:
         """Ids of the nodes that wait for this one."""
         return list(self._succ[id])
 
-    def edges_into(self, id: int) -> Mapping[int, Mapping[str, str]]:
+    def edges_into(self, id: int) -> Edges:
         """What networkx holds of the edges into a node: their attributes by predecessor."""
         return self._pred[id]
 
