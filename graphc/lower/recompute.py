@@ -42,13 +42,15 @@ def recompute(
     uniform: dict[Value, float],
     source: Callable[[Value], Value],
     keep: Callable[[Value], bool],
-) -> list[Step]:
-    """The steps, some groups with more members, some with fewer; those that have none left are gone.
+) -> tuple[list[Step], Callable[[Value], bool]]:
+    """The steps, some groups with more members, some with fewer; those that have none left are gone. And whether a value that a
+    group makes is read outside of it, by a step that does not compute it itself.
 
     `source` gives the value whose memory holds another one. `keep` tells values that must be stored, or that may not be read
     later than they are now.
     """
-    return _Recomputation(graph, steps, uniform, source, keep).run()
+    made = _Recomputation(graph, steps, uniform, source, keep)
+    return made.run(), made.is_stored
 
 
 @dataclass(slots=True)
@@ -209,7 +211,7 @@ class _Recomputation:
             seen.add(value)
             maker = self.graph.node(value.node)
             # A widening cast is there for whoever wants it.
-            there = self._is_stored(value) and not (touch == _FROM_HALVES and self._is_widened(maker))
+            there = self.is_stored(value) and not (touch == _FROM_HALVES and self._is_widened(maker))
             if value != wanted and (value.node not in home.members or not self._is_cheap(maker, touch) or there):
                 recipe.reads.add(value)
                 return
@@ -225,7 +227,7 @@ class _Recomputation:
     def _freed(self, value: Value, home: Group) -> float:
         """How many elements a group reads for nothing but a value."""
         for node in home.nodes:
-            if node.id != value.node and node.id not in home.again and self._is_stored(node.outputs[0]):
+            if node.id != value.node and node.id not in home.again and self.is_stored(node.outputs[0]):
                 return 0
         return sum(map(self._size, home.reads))
 
@@ -246,7 +248,7 @@ class _Recomputation:
                     found[g] = None
         return list(found)
 
-    def _is_stored(self, value: Value) -> bool:
+    def is_stored(self, value: Value) -> bool:
         stored = self._stored.get(value)
         if stored is None:
             stored = self._stored[value] = self._find_stored(value)
@@ -339,7 +341,7 @@ class _Recomputation:
         wanted: set[Value] = set()
         for node in sorted(group.nodes, key=lambda n: -self.position[n.id]):
             value = node.outputs[0]
-            if value in wanted or (node.id not in group.again and self._is_stored(value)):
+            if value in wanted or (node.id not in group.again and self.is_stored(value)):
                 kept.append(node)
                 wanted.update(node.inputs)
             else:
