@@ -51,21 +51,37 @@ ORIGINALS: dict[str, CodeType] = {}
 SKIPPED: set[str] = set()
 
 
-def user_loc(frame: FrameType | None = None) -> Loc | None:
-    """The innermost frame outside graphc, from `frame` (default: the caller) outwards."""
+#: Places of instructions, by code object and instruction, with that code; None for what is passed over.
+Places = dict[tuple[int, int], tuple[CodeType, Loc | None]]
+
+
+def user_loc(frame: FrameType | None = None, known: Places | None = None) -> Loc | None:
+    """The innermost frame outside graphc, from `frame` (default: the caller) outwards.
+
+    `known` keeps the places for who asks often, while the working directory, by which they are shown, stays what it is.
+    """
     frame = frame or sys._getframe(1)
     while frame is not None:
-        filename = frame.f_code.co_filename
-        if not _INTERNAL.get(filename):  # Most frames are graphc's own: no more calls for them.
-            mapped = SOURCE_MAPS.get(filename)
-            if mapped is not None and frame.f_lineno in mapped:
-                return mapped[frame.f_lineno]
-            if mapped is None and not _passed_over(filename):
-                break
+        code = frame.f_code
+        if not _INTERNAL.get(code.co_filename):  # Most frames are graphc's own: no more calls for them.
+            place = None if known is None else known.get((id(code), frame.f_lasti))
+            if place is None:
+                place = code, _place(frame)
+                if known is not None:
+                    known[id(code), frame.f_lasti] = place
+            if place[1] is not None:
+                return place[1]
         frame = frame.f_back
-    else:
-        return None
-    return loc_of(frame.f_code, frame.f_lasti, frame.f_lineno)
+    return None
+
+
+def _place(frame: FrameType) -> Loc | None:
+    """The user's line that a frame is at; None if the frame is none of the user's."""
+    filename = frame.f_code.co_filename
+    mapped = SOURCE_MAPS.get(filename)
+    if mapped is not None:
+        return mapped.get(frame.f_lineno)
+    return None if _passed_over(filename) else loc_of(frame.f_code, frame.f_lasti, frame.f_lineno)
 
 
 def maker_loc(instance: object) -> Loc | None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields
+from operator import attrgetter, itemgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import networkx as nx
 
@@ -22,9 +23,16 @@ from graphc.ir.data import Data as Data
 from graphc.ir.op import ByAttributes, Lowering, OpDef, get_op
 from graphc.ir.types import TensorType
 
-if TYPE_CHECKING:
-    pass
+#: What networkx holds of an edge; edges of a kind share it, so it cannot be changed.
+DATA: Mapping[str, str] = MappingProxyType({"kind": "data"})
+ORDER: Mapping[str, str] = MappingProxyType({"kind": "order"})
 
+#: Edges into a node as networkx holds them: their attributes by predecessor.
+Edges = dict[int, Mapping[str, str]]
+
+#: The record among a node's attributes.
+_RECORD = itemgetter("node")
+_NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
 _RANK = {region: rank for rank, region in enumerate(REGIONS)}
 
 
@@ -62,6 +70,7 @@ class Node:
     region    which part of a training step it belongs to
     fwd       the forward node whose gradient it helps to compute
     origin    the pass and rule that made it; None for the tracer
+    outputs   its results: derived, and read more often than anything else
     """
 
     id: int
@@ -76,6 +85,10 @@ class Node:
     region: Region = "forward"
     fwd: int | None = None
     origin: Origin | None = None
+    outputs: tuple[Value, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outputs", tuple([Value(self.id, i) for i in range(len(self.types))]))
 
     @property
     def type(self) -> TensorType:
@@ -88,22 +101,73 @@ class Node:
         lower = self.op.lower
         return lower.choose(self.attrs) if isinstance(lower, ByAttributes) else lower
 
-    @property
-    def outputs(self) -> tuple[Value, ...]:
-        if len(self.types) == 1:
-            return (Value(self.id),)
-        return tuple([Value(self.id, i) for i in range(len(self.types))])
-
     def predecessors(self) -> dict[int, str]:
         """The ids this node waits for, with the kind of edge."""
-        kinds = dict.fromkeys(self.after, "order")
+        return {id: edge["kind"] for id, edge in self.edges().items()}
+
+    def edges(self) -> Edges:
+        """The edges into this node."""
+        edges = dict.fromkeys(self.after, ORDER)
         for id, _ in self.inputs:
-            kinds[id] = "data"
-        return kinds
+            edges[id] = DATA
+        return edges
 
     def graphs(self) -> list[tuple[str, Graph]]:
         """The subgraphs among the attributes."""
-        return [(k, v) for k, v in self.attrs.items() if isinstance(v, Graph)]
+        return [(k, v) for k, v in self.attrs.items() if isinstance(v, Graph)] if self.attrs else []
+
+
+#: The fields of Node in the order in which `_frozen` takes them.
+_PLACES = {each.name: k for k, each in enumerate(each for each in fields(Node) if each.init)}
+_fields_of = attrgetter(*_PLACES)
+
+
+class _Draft:
+    """A Node that can still be written: setting the fields of a frozen record one by one takes four times as long."""
+
+    __slots__ = Node.__slots__
+
+
+def _frozen(
+    id: int,
+    op: OpDef,
+    inputs: tuple[Value, ...],
+    after: tuple[int, ...],
+    attrs: Mapping[str, Any],
+    types: tuple[TensorType, ...],
+    name: str,
+    scope: str,
+    loc: Loc | None,
+    region: Region,
+    fwd: int | None,
+    origin: Origin | None,
+) -> Node:
+    """Node(...), quicker."""
+    draft: Any = _Draft()
+    draft.id = id
+    draft.op = op
+    draft.inputs = inputs
+    draft.after = after
+    draft.attrs = attrs
+    draft.types = types
+    draft.name = name
+    draft.scope = scope
+    draft.loc = loc
+    draft.region = region
+    draft.fwd = fwd
+    draft.origin = origin
+    draft.outputs = (Value(id),) if len(types) == 1 else tuple([Value(id, i) for i in range(len(types))])
+    draft.__class__ = Node
+    node: Node = draft
+    return node
+
+
+def _replaced(node: Node, **changes: Any) -> Node:
+    """dataclasses.replace(node, **changes), quicker."""
+    values = list(_fields_of(node))
+    for name, value in changes.items():
+        values[_PLACES[name]] = value
+    return _frozen(*values)
 
 
 class Result(NamedTuple):
@@ -168,8 +232,8 @@ class Graph:
         # They are read all the time, so not through networkx's views.
         inside: Any = store
         self._data: dict[int, dict[str, Node]] = inside._node
-        self._succ: dict[int, dict[int, dict[str, str]]] = inside._succ
-        self._pred: dict[int, dict[int, dict[str, str]]] = inside._pred
+        self._succ: dict[int, Edges] = inside._succ
+        self._pred: dict[int, Edges] = inside._pred
 
     # ---- reading
 
@@ -213,7 +277,7 @@ class Graph:
         """Ids of the nodes that wait for this one."""
         return list(self._succ[id])
 
-    def edges_into(self, id: int) -> Mapping[int, Mapping[str, str]]:
+    def edges_into(self, id: int) -> Edges:
         """What networkx holds of the edges into a node: their attributes by predecessor."""
         return self._pred[id]
 
@@ -254,11 +318,11 @@ class Graph:
 
     def __iter__(self) -> Iterator[Node]:
         """The nodes in topological order."""
-        return map(self.node, self.order())
+        return map(_RECORD, map(self._data.__getitem__, self.order()))
 
     def nodes(self) -> Iterator[Node]:
         """The nodes as they were added: quicker than in topological order."""
-        return (data["node"] for data in self._data.values())
+        return map(_RECORD, self._data.values())
 
     def owners(self) -> list[Node]:
         """The nodes that have subgraphs, as they were added."""
@@ -311,7 +375,8 @@ class Graph:
             definition.check_arity(len(inputs))
             full = definition.complete(attrs or {})
             if definition.infer is not None:
-                types = tuple(definition.infer([self.type(v) for v in inputs], full))
+                data = self._data
+                types = definition.result_types(tuple([data[id]["node"].types[slot] for id, slot in inputs]), full)
             elif types is None:
                 raise VerifyError(f"{definition.name} needs declared types")
         except GraphcError as error:
@@ -320,21 +385,9 @@ class Graph:
         if id is not None and id in self:
             raise VerifyError(f"node id %{id} is used twice in graph @{self.name}")
         id = self._ids.take(id)
-        unique_after = tuple(dict.fromkeys(after))
-        node = Node(
-            id,
-            definition,
-            inputs,
-            unique_after,
-            MappingProxyType(full),
-            types,
-            name,
-            scope,
-            loc,
-            region,
-            fwd,
-            origin,
-        )
+        unique_after = tuple(dict.fromkeys(after)) if after else ()
+        attributes = MappingProxyType(full) if full else _NO_ATTRS
+        node = _frozen(id, definition, inputs, unique_after, attributes, types, name, scope, loc, region, fwd, origin)
         for subgraph in full.values():
             if isinstance(subgraph, Graph):
                 subgraph.freeze()
@@ -346,10 +399,10 @@ class Graph:
 
     def _put(self, node: Node) -> None:
         """Write a node's record and derive its incoming edges."""
-        id, predecessors, succ = node.id, node.predecessors(), self._succ
-        for p in predecessors:
-            if p not in self._data:
-                raise VerifyError(f"%{id} {node.op.name} uses %{p}, which is not in graph @{self.name}")
+        id, edges, succ = node.id, node.edges(), self._succ
+        if not edges.keys() <= self._data.keys():
+            missing = next(p for p in edges if p not in self._data)
+            raise VerifyError(f"%{id} {node.op.name} uses %{missing}, which is not in graph @{self.name}")
         # As networkx does, which looks at all that could be given to it.
         if id in self._data:
             for p in self._pred[id]:
@@ -357,9 +410,9 @@ class Graph:
         else:
             succ[id] = {}
         self._data[id] = {"node": node}
-        into = self._pred[id] = {}
-        for p, kind in predecessors.items():
-            into[p] = succ[p][id] = {"kind": kind}
+        self._pred[id] = edges
+        for p, edge in edges.items():
+            succ[p][id] = edge
 
     def set_node(
         self,
@@ -378,7 +431,7 @@ class Graph:
             fields["after"] = tuple(dict.fromkeys(after))
         if "attrs" in fields:
             fields["attrs"] = MappingProxyType(fields["attrs"])
-        node = replace(self.node(id), **fields)
+        node = _replaced(self.node(id), **fields)
         if node.graphs():
             self._owners[id] = None
         if rewired:

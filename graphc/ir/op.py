@@ -6,6 +6,7 @@ declaration: type rule, NumPy reference, gradient, lowering and the samples that
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -202,6 +203,25 @@ class OpDef:
                 f" ({', '.join(self.operands)}), got {count}"
             )
 
+    def result_types(self, operands: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
+        """What the type rule says of operands of these types; it must have one. Raises what the rule raises.
+
+        A rule sees nothing else, so what it said is remembered: equal layers ask the same again and again. Attributes are
+        told apart by their bytes, in which 1 is not True; those that have none, such as arrays, are asked about anew.
+        """
+        assert self.infer is not None
+        try:
+            key = (self, operands, marshal.dumps(tuple(attrs.values()), _PLAIN) if attrs else b"")
+        except ValueError:
+            return tuple(self.infer(operands, attrs))
+        known = _RULED.get(key)
+        if known is None:
+            known = tuple(self.infer(operands, attrs))
+            if len(_RULED) >= _MOST_RULED:
+                _RULED.clear()
+            _RULED[key] = known
+        return known
+
     def complete(self, attrs: Attrs) -> dict[str, Any]:
         """The attributes in declared order with defaults filled in; ArgumentTypeError for unknown or missing ones.
 
@@ -231,6 +251,12 @@ def _plain(value: Any) -> Any:
 
 
 _REGISTRY: dict[str, OpDef] = {}
+
+#: What type rules said, by op, types of operands and attributes.
+_RULED: dict[tuple[OpDef, tuple[TensorType, ...], bytes], tuple[TensorType, ...]] = {}
+_MOST_RULED = 4096
+#: A version of marshal's format in which equal values have equal bytes, whoever else holds them.
+_PLAIN = 2
 
 
 def op(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,6 +121,7 @@ def parse_type(text: str) -> TensorType:
     return TensorType(_LONG[match[1]], tuple(map(int, match[2].split(","))) if match[2] else ())
 
 
+@lru_cache(maxsize=4096)
 def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Row-major strides in elements."""
     strides = [1] * len(shape)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import networkx as nx
 
 from graphc.errors import GraphcError, VerifyError
-from graphc.ir.graph import Graph, Node, Value
+from graphc.ir.graph import Edges, Graph, Node, Value
 from graphc.ir.text import node_text
 from graphc.ir.types import TensorType
 
 Problem = tuple[Node | None, str | GraphcError]
-
-#: Edges into a node as networkx holds them: their attributes by predecessor.
-Edges = Mapping[int, Mapping[str, str]]
 
 
 class Proof(NamedTuple):
@@ -23,7 +20,7 @@ class Proof(NamedTuple):
 
     node: Node
     edges: Edges
-    operands: list[TensorType]
+    operands: tuple[TensorType, ...]
 
 
 #: By id, see `verify`.
@@ -108,11 +105,11 @@ def _graph_problems(graph: Graph, nodes: dict[int, Node], ordered_writes: bool, 
     for id in sorted(nodes):
         node, edges, proof = nodes[id], graph.edges_into(id), proven.get(id)
         agrees = proof is not None and _holds(proof, node, edges, nodes)
-        problems = [] if agrees else _node_problems(node, edges, nodes, proven)
+        problems = None if agrees else _node_problems(node, edges, nodes, proven)
         if acyclic and not problems and node.op.check is not None:
-            problems += node.op.check(graph, node)
-        for problem in problems:
-            yield node, problem
+            problems = list(node.op.check(graph, node))
+        if problems:
+            yield from ((node, problem) for problem in problems)
     yield from ((None, p) for p in _signature_problems(graph))
     if ordered_writes and acyclic:
         yield from _write_problems(graph)
@@ -127,12 +124,10 @@ def _is_ordered(graph: Graph) -> bool:
         order = graph.order()
     except VerifyError:
         return False
-    done: set[int] = set()
-    for id in order:
-        if id not in graph or not graph.edges_into(id).keys() <= done:
-            return False
-        done.add(id)
-    return len(done) == len(graph)
+    place = {id: k for k, id in enumerate(order)}
+    if len(order) != len(graph) or place.keys() != set(graph.nx):
+        return False
+    return all(place[p] < k for id, k in place.items() for p in graph.edges_into(id))
 
 
 def _holds(proof: Proof, node: Node, edges: Edges, nodes: dict[int, Node]) -> bool:
@@ -149,7 +144,7 @@ def _holds(proof: Proof, node: Node, edges: Edges, nodes: dict[int, Node]) -> bo
 def _node_problems(node: Node, edges: Edges, nodes: dict[int, Node], proven: Proven) -> list[str | GraphcError]:
     """What is wrong with one of a graph's `nodes`, the edges into which are `edges`."""
     problems: list[str | GraphcError] = []
-    asked = {p: {"kind": kind} for p, kind in node.predecessors().items()}
+    asked = node.edges()
     if edges != asked:
         problems.append("its edges differ from its operands")
     if node.after and node.op.name in ("Input", "Param"):
@@ -157,7 +152,7 @@ def _node_problems(node: Node, edges: Edges, nodes: dict[int, Node], proven: Pro
     if node.fwd is not None and node.fwd not in nodes:
         problems.append(f"it is the gradient of %{node.fwd}, which does not exist")
     try:
-        operands = [nodes[id].types[slot] for id, slot in node.inputs]
+        operands = tuple([nodes[id].types[slot] for id, slot in node.inputs])
     except LookupError:
         missing = next(v for v in node.inputs if v.node not in nodes or v.slot >= len(nodes[v.node].types))
         return [*problems, f"operand {missing} does not exist"]
@@ -169,7 +164,7 @@ def _node_problems(node: Node, edges: Edges, nodes: dict[int, Node], proven: Pro
     return problems
 
 
-def _declaration_problem(node: Node, operands: list[TensorType]) -> str | None:
+def _declaration_problem(node: Node, operands: tuple[TensorType, ...]) -> str | None:
     """What is wrong with a record by the declaration of its op: attributes, number of operands, types."""
     if node.attrs.keys() != node.op.attrs.keys():
         return f"its attributes are {sorted(node.attrs)}, declared are {sorted(node.op.attrs)}"
@@ -177,7 +172,7 @@ def _declaration_problem(node: Node, operands: list[TensorType]) -> str | None:
         return None
     try:
         node.op.check_arity(len(operands))
-        types = tuple(node.op.infer(operands, node.attrs))
+        types = node.op.result_types(operands, node.attrs)
     except GraphcError as error:
         return error.message
     except Exception as error:  # A type rule that meets attributes of another kind than it was written for.

@@ -8,6 +8,7 @@ already where it belongs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from graphc.errors import LoweringError
@@ -50,7 +51,6 @@ class Body:
     claimed: dict[Value, int] = field(default_factory=dict)
     step_of: dict[int, int] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
-    groups: dict[int, list[Group]] = field(default_factory=dict)
     leaving: set[Value] = field(default_factory=set)
     written: set[int] = field(default_factory=set)
     views: Views = field(init=False)
@@ -68,16 +68,14 @@ class Body:
         self.leaving |= {v for v, _ in self.targets}
         self.written = {buffer for _, buffer in self.targets}
         steps = [s for s in fuse(self.graph, self.uniform) if self._without_views(s)]
-        self.steps = recompute(self.graph, steps, self.uniform, self.source, self._stays)
+        self.steps, is_stored = recompute(self.graph, steps, self.uniform, self.source, self._stays)
         for index, step in enumerate(self.steps):
             for id in step.members if isinstance(step, Group) else (step.id,):
                 self.step_of[id] = index
-                if isinstance(step, Group):
-                    self.groups.setdefault(id, []).append(step)
         late = self._claim()
         for step in self.steps:
             if isinstance(step, Group):
-                self._group(step)
+                self._group(step, is_stored)
             elif step.op.name == "If":
                 self._if(step)
             elif step.op.name == "While":
@@ -247,8 +245,8 @@ class Body:
     def emit(self, statement: Stmt) -> None:
         self.statements.append(statement)
 
-    def _group(self, group: Group) -> None:
-        outputs = [n.outputs[0] for n in group.nodes if self._is_needed(n, group)]
+    def _group(self, group: Group, is_stored: Callable[[Value], bool]) -> None:
+        outputs = [n.outputs[0] for n in group.nodes if n.id not in group.again and is_stored(n.outputs[0])]
         for value in outputs:
             if not self.graph.type(value).size:
                 self.new(value)  # A place, though nothing is written to it.
@@ -263,18 +261,6 @@ class Body:
             error.loc = error.loc or group.nodes[0].loc
             raise
         self.emit(Call(kernel, operands, note_of(group.nodes), nodes=tuple([n.id for n in group.nodes])))
-
-    def _is_needed(self, node: Node, group: Group) -> bool:
-        """Whether a member's result is used outside its group, by a step that does not compute it itself."""
-        value = node.outputs[0]
-        if node.id in group.again:
-            return False
-        for user in self.graph.users(node.id):
-            if value in self.graph.node(user).inputs:
-                places = self.groups.get(user)
-                if places is None or any(node.id not in g.members for g in places):
-                    return True
-        return value in self.leaving
 
     def _kernel(self, node: Node) -> None:
         inputs = [Operand(self.of(v), self.graph.type(v), self.views.read(v)) for v in node.inputs]

@@ -23,12 +23,13 @@ class Held(NamedTuple):
 class Buffers:
     """Numbers buffers, and knows the type and the space of each, and what values fusion has put there.
 
-    `loops` has the loop kernels by all that they are made of: equal layers share theirs.
+    `loops` has the loop kernels by all that they are made of, with the numbers of the buffers that they read among the different
+    ones of their groups: equal layers share theirs.
     """
 
     made: list[tuple[TensorType, Space, int]] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
-    loops: dict[tuple[Any, ...], LoopKernel] = field(default_factory=dict)
+    loops: dict[tuple[Any, ...], tuple[LoopKernel, tuple[int, ...]]] = field(default_factory=dict)
 
     def new(self, type: TensorType, space: Space = "arena", index: int = 0) -> int:
         """A new buffer; `index` is its place among the arrays of a space other than the arena."""

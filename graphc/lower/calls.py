@@ -305,7 +305,7 @@ def _at_the_last_axes(shape: tuple[int, ...], rank: int) -> tuple[int, ...]:
 
 
 class _Read(NamedTuple):
-    """What a node of a loop reads: a "number" (its repr, it, its dtype), what node number k has "made", or "input" k."""
+    """What a node of a loop reads: a "number" (it, its dtype), what node number k has "made", or "input" k."""
 
     kind: str
     what: Any
@@ -334,19 +334,45 @@ class LoopBuilder:
         self._numbers = {n.outputs[0]: k for k, n in enumerate(group.nodes)}
 
     def build(self, outputs: Sequence[Value], targets: Sequence[int]) -> tuple[LoopKernel, tuple[int, ...]]:
-        """The kernel that computes the group and stores `outputs` in buffers `targets`, and the operands of its call."""
-        read = [self._read(node) for node in self.group.nodes]
-        stored = [(self._numbers[v], self.buffers.type(b).size) for v, b in zip(outputs, targets, strict=True)]
-        key = (self.group.domain, self.group.axes, *map(self._key, self.group.nodes, read), *self._accesses, *stored)
-        kernel = self.buffers.loops.get(key)
-        if kernel is None:
-            kernel = self.buffers.loops[key] = self._kernel(read, stored)
-        return kernel, (*self.operands, *targets)
+        """The kernel that computes the group and stores `outputs` in buffers `targets`, and the operands of its call.
 
-    def _key(self, node: Node, read: Sequence[_Read]) -> tuple[Any, ...]:
-        """All that the kernel depends on of a node. repr tells 0.0 from -0.0, which are equal but not the same."""
+        Groups that are alike, as those of equal layers, have one kernel, which is made for the first of them.
+        """
+        stored = tuple([(self._numbers[v], self.buffers.type(b).size) for v, b in zip(outputs, targets, strict=True)])
+        sources: dict[int, int] = {}
+        parts = tuple([self._likeness(node, sources) for node in self.group.nodes])
+        key = (self.group.domain, self.group.axes, parts, tuple([self.buffers.type(b).size for b in sources]), stored)
+        known = self.buffers.loops.get(key)
+        if known is None:
+            kernel = self._kernel([self._read(node) for node in self.group.nodes], stored)
+            known = self.buffers.loops[key] = kernel, tuple([sources[b] for b in self.operands])
+        kernel, order = known
+        read = tuple(sources)
+        return kernel, (*[read[k] for k in order], *targets)
+
+    def _likeness(self, node: Node, sources: dict[int, int]) -> tuple[Any, ...]:
+        """All that the kernel depends on of a node; the buffers that it reads are numbered in `sources`.
+
+        repr tells 0.0 from -0.0, which are equal but not the same.
+        """
+        read: list[Any] = []
+        for value in node.inputs[: self._count(node)]:
+            if value in self.uniform:
+                number = self.uniform[value]
+                read.append((repr(number), number))
+            elif value in self._numbers:
+                read.append(self._numbers[value])
+                continue  # Its type is that of its node.
+            else:
+                buffer = self.storage(value)
+                read.append((sources.setdefault(buffer, len(sources)),))
+            read.append(self.graph.type(value))
         attrs = (repr(dict(node.attrs)), *node.attrs.values()) if node.attrs else ()
         return node.op, attrs, node.types, *read
+
+    def _count(self, node: Node) -> int:
+        """How many operands a node reads: what a reduction may have behind the first is no part of the loop."""
+        return 1 if isinstance(node.lower, Reduce) else len(node.inputs)
 
     def _kernel(self, read: Sequence[Sequence[_Read]], stored: Sequence[tuple[int, int]]) -> LoopKernel:
         """The kernel of nodes that read so, which stores the results of those with such numbers in buffers of such sizes."""
@@ -381,7 +407,7 @@ class LoopBuilder:
 
     def _handle(self, read: _Read, results: Sequence[tuple[Handle, str | None, float]]) -> Handle:
         if read.kind == "number":
-            _, number, dtype = read.what
+            number, dtype = read.what
             return self.expression.number(number, dtype)
         return (
             results[read.what][0]
@@ -391,15 +417,13 @@ class LoopBuilder:
 
     def _read(self, node: Node) -> list[_Read]:
         """How a node reads its operands; those from outside the group get their places."""
-        count = 1 if isinstance(node.lower, Reduce) else len(node.inputs)
-        return [self._operand(node, i) for i in range(count)]
+        return [self._operand(node, i) for i in range(self._count(node))]
 
     def _operand(self, node: Node, index: int) -> _Read:
         value = node.inputs[index]
         type = self.graph.type(value)
         if value in self.uniform:
-            number = self.uniform[value]
-            return _Read("number", (repr(number), number, type.dtype))
+            return _Read("number", (self.uniform[value], type.dtype))
         made = self._numbers.get(value)
         if made is not None:
             return _Read("made", made)

@@ -76,13 +76,14 @@ class _Chains:
             if isinstance(stmt, Call) and isinstance(stmt.kernel, LoopKernel):
                 # What the call depends on stands at or before this place.
                 after = max((*(wrote.get(b, -1) for b in inputs), *(used.get(b, -1) for b in outputs)), default=-1)
-                beside = (used.get(b, -1) for b in inputs if self.buffers.type(b).size >= SMALLEST)
+                beside = [used.get(b, -1) for b in inputs if self.buffers.type(b).size >= SMALLEST]
+                begun = _begun(stmt, stmt.kernel)
                 for at in sorted({after, max((after, *beside))}, reverse=True):
-                    if at >= open_from and self._extended(done[at], stmt, stmt.kernel):
+                    if at >= open_from and self._extended(done[at], begun):
                         break
                 else:
                     at = len(done)
-                    done.append(_begun(stmt, stmt.kernel))
+                    done.append(begun)
             else:
                 at = len(done)
                 done.append(stmt)
@@ -93,12 +94,14 @@ class _Chains:
                 used[b] = max(used.get(b, -1), at)
         return tuple(_joined(each, self.count, self.buffers) if isinstance(each, _Chain) else each for each in done)
 
-    def _extended(self, chain: Stmt | _Chain, call: Call, loop: LoopKernel) -> bool:
-        """Add a call to a chain if it fits there."""
-        if not isinstance(chain, _Chain) or len(chain.calls) == _MOST_LOOPS:
+    def _extended(self, chain: Stmt | _Chain, begun: _Chain) -> bool:
+        """Add the only call of another chain to one if it fits there."""
+        if not isinstance(chain, _Chain) or len(chain.calls) == _MOST_LOOPS or not (chain.rows and begun.rows):
             return False
+        (call,) = begun.calls
+        loop = call.kernel
+        assert isinstance(loop, LoopKernel)
         _, domain = next(iter(chain.written.values()))
-        begun = _begun(call, loop)
         rows = min(chain.rows, begun.rows, _rows(loop, domain))
         read, turns = chain.read | begun.read, max(chain.turns, begun.turns)
         if not rows or not (read.isdisjoint(begun.written) and chain.written.keys().isdisjoint(begun.written)):

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from graphc.ir import Graph, Node, TensorType, Value
-from graphc.ir.op import Reduce, Scalar, Strided
+from graphc.ir.op import Lowering, Reduce, Scalar, Strided
 
 #: A loop body of more instructions or operands than this would spill registers.
 MAX_NODES = 48
@@ -64,13 +64,16 @@ class _Fuser:
 
     def run(self) -> list[Step]:
         for node in self.graph:
-            if node.op.name in ("Input", "Param", "Constant") or Value(node.id) in self.uniform:
+            if node.op.name in ("Input", "Param", "Constant") or node.outputs[0] in self.uniform:
                 # What a constant comes after is done then: a micro batch of a pipeline ends.
                 self._finish(node.after if node.op.name == "Constant" else (), None)
                 continue
-            domain = self._domain(node)
-            group = self._choose(node, domain) if domain is not None else None
-            self._finish((*node.after, *[v.node for v in node.inputs]), group)
+            lower = node.lower
+            domain = self._domain(node, lower)
+            reads = [v for v in node.inputs if v not in self.uniform]
+            group = self._choose(node, lower, domain, reads) if domain is not None else None
+            self._finish(node.after, group)
+            self._finish([v.node for v in reads], group)
             if domain is None:
                 self.steps.append(node)
                 continue
@@ -79,7 +82,7 @@ class _Fuser:
                 self.open.append(group)
                 if len(self.open) > MAX_OPEN:
                     self._close(self.open[0])
-            self._join(group, node)
+            self._join(group, node, lower, reads)
         for group in list(self.open):
             self._close(group)
         return self.steps
@@ -95,41 +98,41 @@ class _Fuser:
         self.open.remove(group)
         self.steps.append(group)
 
-    def _domain(self, node: Node) -> tuple[int, ...] | None:
-        if isinstance(node.lower, (Scalar, Strided)):
+    def _domain(self, node: Node, lower: Lowering | None) -> tuple[int, ...] | None:
+        if isinstance(lower, (Scalar, Strided)):
             return node.type.shape
-        if isinstance(node.lower, Reduce):
+        if isinstance(lower, Reduce):
             return self.graph.type(node.inputs[0]).shape
         return None
 
-    def _join(self, group: Group, node: Node) -> None:
+    def _join(self, group: Group, node: Node, lower: Lowering | None, reads: list[Value]) -> None:
         group.nodes.append(node)
         group.members.add(node.id)
-        group.reads.update(v for v in node.inputs if v.node not in group.members and v not in self.uniform)
+        group.reads.update([v for v in reads if v.node not in group.members])
         self.group_of[node.id] = group
-        if isinstance(node.lower, Reduce):
+        if isinstance(lower, Reduce):
             group.axes = node.attrs["axis"]
 
-    def _choose(self, node: Node, domain: tuple[int, ...]) -> Group | None:
+    def _choose(self, node: Node, lower: Lowering | None, domain: tuple[int, ...], reads: list[Value]) -> Group | None:
         """The open group that a node joins: rather one that makes an operand than one that shares one."""
-        fitting = [g for g in self.open if g.domain == domain and self._fits(g, node)]
-        makers = [g for g in fitting if any(v.node in g.members for v in node.inputs)]
+        fitting = [g for g in self.open if g.domain == domain and self._fits(g, node, lower, reads)]
+        if not fitting:
+            return None
+        makers = [g for g in fitting if any([v.node in g.members for v in node.inputs])]
         if makers:
-            return self._merged(makers, node)
-        operands = {v for v in node.inputs if v not in self.uniform}
-        sharers = [g for g in fitting if operands & g.reads or not domain]
+            return self._merged(makers, reads)
+        sharers = [g for g in fitting if not domain or not g.reads.isdisjoint(reads)]
         return sharers[-1] if sharers else None
 
-    def _merged(self, makers: list[Group], node: Node) -> Group:
-        """The groups that make operands of a node as one, as far as the limits allow.
+    def _merged(self, makers: list[Group], new: list[Value]) -> Group:
+        """The groups that make operands of a node that reads these, as one, as far as the limits allow.
 
         No open group needs another: whatever needed it would have closed it. So their order among each other is free.
         """
         last = makers[-1]
-        new = {v for v in node.inputs if v not in self.uniform}
         for other in makers[-2::-1]:
             members = last.members | other.members
-            reads = {v for v in last.reads | other.reads | new if v.node not in members}
+            reads = {v for v in last.reads.union(other.reads, new) if v.node not in members}
             if len(members) >= MAX_NODES or len(reads) > MAX_OPERANDS:
                 continue
             if other.axes is not None and last.axes is not None and other.axes != last.axes:
@@ -142,29 +145,28 @@ class _Fuser:
             self.open.remove(other)
         return last
 
-    def _fits(self, group: Group, node: Node) -> bool:
-        lower = node.lower
+    def _fits(self, group: Group, node: Node, lower: Lowering | None, reads: list[Value]) -> bool:
         if isinstance(lower, Reduce) and group.axes is not None and group.axes != node.attrs["axis"]:
             return False
         if len(group.nodes) >= MAX_NODES:
             return False
-        new = {v for v in node.inputs if v.node not in group.members and v not in self.uniform}
-        if len(group.reads) + len(new) > MAX_OPERANDS and len(group.reads | new) > MAX_OPERANDS:
+        members = group.members
+        new = [v for v in reads if v.node not in members]
+        if len(group.reads) + len(new) > MAX_OPERANDS and len(group.reads.union(new)) > MAX_OPERANDS:
             return False
-        if node.after and not group.members.isdisjoint(node.after):
+        if node.after and not members.isdisjoint(node.after):
             return False  # An order edge between two iterations of one loop cannot be kept.
         # Two open groups must not wait for each other: what this node needs from another group closes that one first,
         # which is possible unless it needs this group.
-        inside = [v for v in node.inputs if v.node in group.members]
-        return not inside or all(self._same_place(group, node, v) for v in inside)
+        return all([self._same_place(group, node, lower, v) for v in node.inputs if v.node in members])
 
-    def _same_place(self, group: Group, node: Node, value: Value) -> bool:
+    def _same_place(self, group: Group, node: Node, lower: Lowering | None, value: Value) -> bool:
         """Whether an operand made in the group is read at the very element that the loop has just made."""
         maker = self.graph.node(value.node)
-        if isinstance(maker.lower, Reduce) or isinstance(node.lower, Strided):
+        if isinstance(maker.lower, Reduce) or isinstance(lower, Strided):
             return False
-        if isinstance(node.lower, Scalar) and node.lower.align is not None:
+        if isinstance(lower, Scalar) and lower.align is not None:
             types: list[TensorType] = [self.graph.type(v) for v in node.inputs]
-            walk = node.lower.align(types, node.attrs)[node.inputs.index(value)]
+            walk = lower.align(types, node.attrs)[node.inputs.index(value)]
             return walk == tuple(range(len(group.domain)))
-        return self.graph.type(value).shape == group.domain
+        return maker.types[value.slot].shape == group.domain

@@ -10,18 +10,19 @@ its backward pass is like %5.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 from graphc.ir import Graph, Node, Value
-from graphc.ir.op import Scalar, Strided
-from graphc.ir.types import HALVES, contiguous_strides
+from graphc.ir.op import OpDef, Scalar, Strided
+from graphc.ir.types import HALVES
 from graphc.lower.calls import walk
 from graphc.lower.cost import price
 from graphc.lower.expression import Expression
 from graphc.lower.fuse import MAX_NODES, MAX_OPERANDS, Group, Step
+from graphc.lower.statements import row_major
 from graphc_codegen.program import Access
 
 #: Smaller loops find their operands in the first cache.
@@ -41,13 +42,15 @@ def recompute(
     uniform: dict[Value, float],
     source: Callable[[Value], Value],
     keep: Callable[[Value], bool],
-) -> list[Step]:
-    """The steps, some groups with more members, some with fewer; those that have none left are gone.
+) -> tuple[list[Step], Callable[[Value], bool]]:
+    """The steps, some groups with more members, some with fewer; those that have none left are gone. And whether a value that a
+    group makes is read outside of it, by a step that does not compute it itself.
 
     `source` gives the value whose memory holds another one. `keep` tells values that must be stored, or that may not be read
     later than they are now.
     """
-    return _Recomputation(graph, steps, uniform, source, keep).run()
+    made = _Recomputation(graph, steps, uniform, source, keep)
+    return made.run(), made.is_stored
 
 
 @dataclass(slots=True)
@@ -76,16 +79,18 @@ class _Recomputation:
         self.position = {id: i for i, id in enumerate(graph.order())}
         self.home: dict[int, Group] = {}
         self.groups: dict[int, list[Group]] = {}
-        self.users: dict[Value, list[int]] = {}
+        self.users: defaultdict[Value, list[int]] = defaultdict(list)
         for node in graph.nodes():
             for value in node.inputs if len(node.inputs) < 2 else dict.fromkeys(node.inputs):
-                self.users.setdefault(value, []).append(node.id)
+                self.users[value].append(node.id)
         self.index = {step: k for k, step in enumerate(steps) if isinstance(step, Group)}
         self.has_halves = any(t.dtype in HALVES for node in graph.nodes() for t in node.types)
         # Found once, until groups change: `_changed`.
         self._read_by: dict[Value, list[Group]] = {}
         self._stored: dict[Value, bool] = {}
         self._prices: dict[int, int] = {}
+        #: Of nodes without attributes, by op, rank and dtypes of operands.
+        self._priced_alike: dict[tuple[OpDef, int, tuple[str, ...]], int] = {}
         #: The last step that reads what is in the memory of a value.
         self.last: dict[Value, int] = {}
         for index, step in enumerate(steps):
@@ -114,8 +119,8 @@ class _Recomputation:
         """Have all readers compute what a group makes, where so less must be moved: it is neither stored nor kept then."""
         for value in [n.outputs[0] for n in home.nodes if n.id not in home.again]:
             readers = self._readers(value)
-            recipes = [r for r in (self._recipe(value, g) for g in readers) if r is not None]
-            if not readers or len(recipes) < len(readers):
+            recipes = self._recipes(value, readers)
+            if not recipes:
                 continue
             size, last = self._size(value), max(self.index[g] for g in readers)
             new = [v for g, r in zip(readers, recipes, strict=True) for v in r.reads - g.reads]
@@ -125,6 +130,16 @@ class _Recomputation:
             if (2 + len(readers)) * size + self._freed(value, home) > sum(map(self._size, new + kept)):
                 for group, recipe in zip(readers, recipes, strict=True):
                     self._add(group, recipe, self.index[group])
+
+    def _recipes(self, value: Value, readers: Sequence[Group]) -> list[_Recipe]:
+        """How each of the groups can compute a value; none if one of them cannot, or should not."""
+        recipes: list[_Recipe] = []
+        for reader in readers:
+            recipe = self._recipe(value, reader)
+            if recipe is None:
+                return []
+            recipes.append(recipe)
+        return recipes
 
     def _improve(self, reader: Group, index: int) -> None:
         """Have a group compute what it reads, as far as less must be kept and read for that."""
@@ -179,13 +194,13 @@ class _Recomputation:
         if home is None or self.keep(value) or not self._is_cheap(node, touch):
             return None
         others = self._readers(value)
-        if reader not in others:
+        if reader not in others or not self._is_in_step(value, reader):
             return None
         size, moved = self.graph.type(value).size, self._size(value)
         recipe = _Recipe(gain=moved + (moved + self._freed(value, home)) / len(others))
         self._collect(recipe, value, reader, home, touch)
-        fits = self._is_in_step(value, reader) and self._has_room(reader, recipe)
-        return recipe if fits and sum(map(self._price, recipe.nodes)) * size <= touch * recipe.gain else None
+        fits = sum(map(self._price, recipe.nodes)) * size <= touch * recipe.gain and self._has_room(reader, recipe)
+        return recipe if fits else None
 
     def _collect(self, recipe: _Recipe, wanted: Value, reader: Group, home: Group, touch: int) -> None:
         seen: set[Value] = set()
@@ -196,7 +211,7 @@ class _Recomputation:
             seen.add(value)
             maker = self.graph.node(value.node)
             # A widening cast is there for whoever wants it.
-            there = self._is_stored(value) and not (touch == _FROM_HALVES and self._is_widened(maker))
+            there = self.is_stored(value) and not (touch == _FROM_HALVES and self._is_widened(maker))
             if value != wanted and (value.node not in home.members or not self._is_cheap(maker, touch) or there):
                 recipe.reads.add(value)
                 return
@@ -211,8 +226,10 @@ class _Recomputation:
 
     def _freed(self, value: Value, home: Group) -> float:
         """How many elements a group reads for nothing but a value."""
-        others = (n.outputs[0] for n in home.nodes if n.id not in home.again and n.id != value.node)
-        return 0 if any(map(self._is_stored, others)) else sum(map(self._size, home.reads))
+        for node in home.nodes:
+            if node.id != value.node and node.id not in home.again and self.is_stored(node.outputs[0]):
+                return 0
+        return sum(map(self._size, home.reads))
 
     def _readers(self, value: Value) -> list[Group]:
         """The groups that read a value from memory; none if anything else does."""
@@ -231,7 +248,7 @@ class _Recomputation:
                     found[g] = None
         return list(found)
 
-    def _is_stored(self, value: Value) -> bool:
+    def is_stored(self, value: Value) -> bool:
         stored = self._stored.get(value)
         if stored is None:
             stored = self._stored[value] = self._find_stored(value)
@@ -260,14 +277,25 @@ class _Recomputation:
 
     def _price(self, node: Node) -> int:
         """Of one element, in additions."""
-        if not isinstance(node.lower, Scalar):
+        known = self._prices.get(node.id)
+        if known is None:
+            known = self._prices[node.id] = self._find_price(node)
+        return known
+
+    def _find_price(self, node: Node) -> int:
+        lower = node.lower
+        if not isinstance(lower, Scalar):
             return 0
-        if node.id not in self._prices:
+        dtypes = tuple([self.graph.type(v).dtype for v in node.inputs])
+        key = node.op, node.type.rank, dtypes
+        known = self._priced_alike.get(key) if not node.attrs else None
+        if known is None:
             e = Expression(max(node.type.rank, 1))
-            types = [self.graph.type(v) for v in node.inputs]
-            node.lower.fn(e, *(e.input(Access(t.dtype, (), 0, 1), i) for i, t in enumerate(types)), **node.attrs)
-            self._prices[node.id] = price(e.body)
-        return self._prices[node.id]
+            lower.fn(e, *(e.input(Access(dtype, (), 0, 1), i) for i, dtype in enumerate(dtypes)), **node.attrs)
+            known = price(e.body)
+            if not node.attrs:
+                self._priced_alike[key] = known
+        return known
 
     def _has_room(self, reader: Group, recipe: _Recipe) -> bool:
         """Whether a group has room for a recipe, and what that reads can still be read there."""
@@ -281,14 +309,16 @@ class _Recomputation:
 
     def _is_in_step(self, value: Value, reader: Group) -> bool:
         """Whether a group reads a value element by element."""
-        type = self.graph.type(value)
-        whole = (0, tuple(0 if n == 1 else s for n, s in zip(type.shape, contiguous_strides(type.shape), strict=True)))
-        return type.shape == reader.domain and all(
-            walk(self.graph, reader.domain, user, i) == whole
-            for user in reader.nodes
-            for i, v in enumerate(user.inputs)
-            if v == value
-        )
+        shape = self.graph.type(value).shape
+        if shape != reader.domain:
+            return False
+        whole = (0, row_major(shape))
+        for user in reader.nodes:
+            if value in user.inputs:
+                places = [i for i, v in enumerate(user.inputs) if v == value]
+                if any([walk(self.graph, shape, user, i) != whole for i in places]):
+                    return False
+        return True
 
     def _add(self, reader: Group, recipe: _Recipe, index: int) -> None:
         reader.nodes = sorted([*reader.nodes, *recipe.nodes], key=lambda n: self.position[n.id])
@@ -311,7 +341,7 @@ class _Recomputation:
         wanted: set[Value] = set()
         for node in sorted(group.nodes, key=lambda n: -self.position[n.id]):
             value = node.outputs[0]
-            if value in wanted or (node.id not in group.again and self._is_stored(value)):
+            if value in wanted or (node.id not in group.again and self.is_stored(value)):
                 kept.append(node)
                 wanted.update(node.inputs)
             else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from graphc_codegen.program import (
@@ -88,7 +89,8 @@ def with_blocks(stmt: Branching, transform: Callable[[tuple[Stmt, ...]], tuple[S
     return replace(stmt, condition=transform(stmt.condition), body=transform(stmt.body))
 
 
-def row_major(domain: Sequence[int]) -> tuple[int, ...]:
+@lru_cache(maxsize=4096)
+def row_major(domain: tuple[int, ...]) -> tuple[int, ...]:
     """The strides of a loop over a whole array: 0 for axes of size 1."""
     return tuple(0 if n == 1 else s for n, s in zip(domain, contiguous_strides(domain), strict=True))
 

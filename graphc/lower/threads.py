@@ -15,7 +15,7 @@ from typing import NamedTuple
 from graphc.lower.cost import NEAR, Cost, best_threads, is_shared, nanoseconds, stepped
 from graphc.lower.rewrite import Context, Layout, Statements
 from graphc.lower.statements import operands, params_of, turns
-from graphc_codegen.program import Call, For, If, Stmt, exchanges, is_custom, written
+from graphc_codegen.program import Call, For, If, Kernel, Stmt, exchanges, is_custom, written
 
 
 class _Touch(NamedTuple):
@@ -126,6 +126,7 @@ class _Sharer:
     def __init__(self, layout: Layout, sizes: dict[int, int], threads: int, distance: float) -> None:
         self.threads, self.distance = threads, distance
         self.sizes = sizes
+        self.divided: dict[tuple[int, tuple[int, ...]], tuple[Kernel, Kernel, bool]] = {}
         self.place: dict[int, tuple[int, int]] = {}
         end = layout.arena
         known = {b.id: b for b in layout.buffers}
@@ -177,15 +178,24 @@ class _Sharer:
         if is_custom(call.kernel):  # It may fail, which all threads must know before they go on.
             touched.forget()
             return replace(call, wait=True)
-        sizes = [self.sizes[b] for b in call.args]
-        shared = is_shared(call.kernel, nanoseconds(call.kernel, sizes), self.threads, self.distance)
-        kernel = replace(call.kernel, threads=self.threads if shared else 1)
+        kernel, shared = self._divided(call)
         read, written = operands(call)
         touches = [t for b in read for t in self._touch(b, False, shared)]
         touches += [t for b in written for t in self._touch(b, True, shared)]
         if shared and exchanges(call.kernel):
             touches.append(_Touch(*self.scratch, True, True))
-        return replace(call, kernel=kernel, wait=touched.meet(touches))
+        return Call(kernel, call.args, call.note, call.dead, touched.meet(touches), call.nodes)
+
+    def _divided(self, call: Call) -> tuple[Kernel, bool]:
+        """The kernel of a call on as many threads as it is worth, and whether it is shared; one for all calls of one kernel."""
+        sizes = tuple([self.sizes[b] for b in call.args])
+        known = self.divided.get((id(call.kernel), sizes))
+        if known is None:
+            shared = is_shared(call.kernel, nanoseconds(call.kernel, sizes), self.threads, self.distance)
+            made = replace(call.kernel, threads=self.threads if shared else 1)
+            # The kernel is kept, too: its id is no other one's meanwhile.
+            known = self.divided[id(call.kernel), sizes] = call.kernel, made, shared
+        return known[1:]
 
     def _touch(self, buffer: int, writes: bool, everybody: bool) -> list[_Touch]:
         """Inputs and constants, which nobody writes, do not count."""

@@ -11,6 +11,7 @@ transposed is written with the strides of the transposed tensor, and one that go
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.lowering import View
@@ -63,8 +64,8 @@ class Views:
         """Nodes that only rearrange the result of a taker, which writes it as they want it."""
         found: set[int] = set()
         for node in self.graph:
-            _, count = _TAKERS.get(node.op.name, (0, 0))
-            for value in node.outputs[:count]:
+            taken = _TAKERS.get(node.op.name)
+            for value in node.outputs[: taken[1]] if taken is not None else ():
                 if _plain(self.graph.type(value)):
                     found |= self._written_as(value, node, self._followers(value, leaving))
         return found
@@ -180,6 +181,7 @@ def _plain(type: TensorType) -> bool:
     return type.dtype in ("float32", *HALVES) and type.size > 0
 
 
+@lru_cache(maxsize=4096)
 def _whole(type: TensorType) -> View:
     return View(type.size, 0, _without_ones(type.shape, contiguous_strides(type.shape)))
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from graphc import dispatch
-from graphc.errors import GraphcError, Loc, TraceError, TraceTypeError, user_loc
+from graphc.errors import GraphcError, Loc, Places, TraceError, TraceTypeError, user_loc
 from graphc.ir import Data, Graph, Ids, Node, Region, TensorType, Value, get_op
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.parameter import Parameter
@@ -108,6 +108,7 @@ class GraphRecorder(dispatch.Recorder):
         self.scopes: list[str] = [parent.scopes[-1] if parent else ""]
         self.regions: list[Region] = [parent.regions[-1] if parent else "forward"]
         self.row_reads: set[Value] = set()  # rows read from tables whose gradients may be RowTensors
+        self._places: Places = parent._places if parent else {}
         self._constants: dict[Any, tuple[Value, Any]] = {}
 
     @property
@@ -139,15 +140,17 @@ class GraphRecorder(dispatch.Recorder):
     ) -> tuple[TracedTensor, ...]:
         """Add a node for an op call of the user's."""
         node = self.add_node(op, operands, attrs, after)
-        numbers = bool(operands) and all(x.is_number for x in operands)
-        return tuple(self.wrap(v, numbers) for v in node.outputs)
+        numbers = bool(operands) and all([x.is_number for x in operands])
+        return tuple([self.wrap(v, numbers) for v in node.outputs])
 
     def add_node(self, op: str, operands: Sequence[Tensor], attrs: dict[str, Any], after: Any = ()) -> Node:
         """The node alone; an error names the operands as the user knows them."""
-        executed = user_loc(sys._getframe(1))
+        executed = user_loc(sys._getframe(1), self._places)
         loc = self.line(executed)
         try:
-            values = [self.resolve(x) for x in operands]
+            values = [
+                x.handle[1] if type(x) is TracedTensor and x.handle[0] is self else self.resolve(x) for x in operands
+            ]
             return self.graph.add(
                 op,
                 values,
@@ -245,7 +248,7 @@ class GraphRecorder(dispatch.Recorder):
                 attrs={"value": Data(array, type=type)},
                 types=(type,),
                 scope=self.scopes[-1],
-                loc=self.line(user_loc(sys._getframe(1))),
+                loc=self.line(user_loc(sys._getframe(1), self._places)),
                 region=self.regions[-1],
             )
             self._constants[key] = (node.outputs[0], x)
@@ -340,7 +343,7 @@ class GraphRecorder(dispatch.Recorder):
             [value],
             after=[i for i in after if i != value.node],
             scope=self.scopes[-1],
-            loc=self.line(user_loc(sys._getframe(1))),
+            loc=self.line(user_loc(sys._getframe(1), self._places)),
             region=self.regions[-1],
         )
         return self.wrap(node.outputs[0])

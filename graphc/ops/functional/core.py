@@ -72,6 +72,8 @@ def in_range(x: Any, dtype: str) -> Any:
 
 def pair(op: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
     """Both operands as tensors of the dtype in which MindSpore computes them."""
+    if isinstance(x, Tensor) and isinstance(y, Tensor):
+        return _pair_of_tensors(op, x, y)
     if is_number(x) and is_number(y):
         x = as_tensor(x)
     if is_number(x):
@@ -82,15 +84,19 @@ def pair(op: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
         y = y.item() if isinstance(y, np.generic) else y
         dtype = promote_scalar(x.tensor_type.dtype, y)
         return cast_to(x, dtype), number(y, dtype)
-    y = as_tensor(y, f"{op}: y")
+    return _pair_of_tensors(op, x, as_tensor(y, f"{op}: y"))
+
+
+def _pair_of_tensors(op: str, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    one, other = x.tensor_type, y.tensor_type
     if x.is_number != y.is_number:
-        tensor, scalar = (y, x) if x.is_number else (x, y)
-        kind = True if scalar.tensor_type.dtype == "bool" else 1.0 if scalar.tensor_type.is_float else 1
-        dtype = promote_scalar(tensor.tensor_type.dtype, kind)
+        tensor, scalar = (other, one) if x.is_number else (one, other)
+        kind = True if scalar.dtype == "bool" else 1.0 if scalar.is_float else 1
+        dtype = promote_scalar(tensor.dtype, kind)
     elif op in ("Mul", "Div"):
-        dtype = promote_scaled(op, x.tensor_type.dtype, y.tensor_type.dtype, x.ndim, y.ndim)
+        dtype = promote_scaled(op, one.dtype, other.dtype, one.rank, other.rank)
     else:
-        dtype = promote(op, x.tensor_type.dtype, y.tensor_type.dtype)
+        dtype = promote(op, one.dtype, other.dtype)
     return cast_to(x, dtype), cast_to(y, dtype)
 
 

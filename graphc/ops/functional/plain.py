@@ -80,6 +80,8 @@ def pair_or_bools(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
 
 def pair_of_any(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
     """As `pair_or_bools`, and a tensor of bools beside a Python bool is one of two."""
+    if isinstance(x, Tensor) and isinstance(y, float):
+        return pair(op, x, y)
     a, b = as_tensor(x, f"{op}: x"), as_tensor(y, f"{op}: y")
     return (a, b) if a.tensor_type.dtype == b.tensor_type.dtype == "bool" else pair(op, x, y)
 
