@@ -190,12 +190,15 @@ def splat_tile(
     start: Sequence[str] | None = None,
     ahead: int = 0,
     blocks: Blocks | None = None,
+    *,
+    pairs: bool = False,
 ) -> list[str]:
     """Accumulators of C[row, vector], row-major; row i reads A at `rows[i]`.
 
     `start` are initial accumulators (zero by default); `ahead` prefetches B that many turns of a segment
-    ahead.
+    ahead. With `pairs` the elements of A and B are pairs of bfloat16.
     """
+    times = w.fma_pairs if pairs else w.fma
 
     def tap(pa: str, pb: str, at: tuple[int, int], step: int, acc: list[str]) -> list[str]:
         columns = [load_pieces(w, pb, pieces, at[1]) for pieces in vectors]
@@ -206,7 +209,7 @@ def splat_tile(
         for i, row in enumerate(rows):
             scalar = w.load_splat(w.at(pa, row + at[0]))
             for v, column in enumerate(columns):
-                out[i * len(columns) + v] = w.fma(scalar, column, out[i * len(columns) + v])
+                out[i * len(columns) + v] = times(scalar, column, out[i * len(columns) + v])
         return out
 
     initial = list(start) if start is not None else ["zeroinitializer"] * (len(rows) * len(vectors))

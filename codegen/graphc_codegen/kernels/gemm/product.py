@@ -19,7 +19,7 @@ from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.gemm import sweep
 from graphc_codegen.kernels.gemm.fetch import Rows, Strip, beside
-from graphc_codegen.kernels.gemm.panels import Matrices, emit_panels
+from graphc_codegen.kernels.gemm.panels import Matrices, Pairs, emit_panels
 from graphc_codegen.kernels.gemm.plan import (
     FINISHES,
     VECTORS,
@@ -159,7 +159,8 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         return left, right, c
 
     if memory and not few_rows(p, w.floats):
-        emit_panels(w, p, finish, lambda index: Matrices(*sides(index), seen[2].lead, index), memory)
+        pairs = _pairs(w, factors)
+        emit_panels(w, p, finish, lambda index: Matrices(*sides(index), seen[2].lead, index), memory, pairs)
         return
     way = choose(p, w.lanes)
     panel = w.op(f"alloca [{p['k'] * VECTORS * w.lanes} x {w.element}], align 64") if way.packs else ""
@@ -189,6 +190,13 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         w.share(batch, product, hand_out=True)
     else:
         w.repeat(batch, product)
+
+
+def _pairs(w: Writer, factors: Sequence[str]) -> Pairs | None:
+    """How to multiply pairs of bfloat16, where the processor does and both factors are."""
+    if not w.bfloat16 or any(w.holds(x) != "bfloat16" for x in factors):
+        return None
+    return Pairs((True, True))
 
 
 def _triangle(p: Params, way: Way) -> _Triangle | None:
