@@ -14,6 +14,8 @@ from graphc_codegen.kernels.microkernel import blocks, registers, strip_kinds
 VECTORS = 2
 #: Most elements of a panel: 64 KiB of stack.
 _PANEL = 1 << 14
+#: The most and the fewest pairs of bfloat16 of a sum, and the fewest rows, of products that copy them to the stack.
+_MOST_PAIRS, _LEAST_PAIRS, _LEAST_ROWS = 512, 8, 8
 #: The fewest bytes between vectors whose multiples fall into few sets of the first cache.
 _ALIAS = 512
 #: The most rows, or columns, with which a matrix of so many bytes is swept over.
@@ -175,6 +177,20 @@ def _cycles(p: Params, lanes: int, way: Way) -> float:
             total += count * times * (tile + (costs.turn * size * wide if way.swaps else 0))
         total += count * k * wide * into_panel if way.packs else 0
     return total
+
+
+def on_stack(p: Params, floats: int, threads: int) -> tuple[int, int, int, int] | None:
+    """`panels` of a product of pairs that is so small that they fit on the stack; None where it is too small to gain by them, or
+    has too many terms.
+    """
+    m, n, pairs = int(p["m"]), int(p["n"]), -(-int(p["k"]) // 2)
+    wide = VECTORS * floats
+    if pairs > _MOST_PAIRS or pairs < _LEAST_PAIRS or m < _LEAST_ROWS or n < floats:
+        return None
+    columns = max(_PANEL // pairs // wide * wide, wide)
+    batch = math.prod(axes_of(p))
+    rows = m if batch % threads == 0 or batch >= 4 * threads else -(-m // threads)
+    return pairs, rows, min(n, columns), max(_PANEL // 2 // pairs, _LEAST_ROWS)
 
 
 def few_rows(p: Params, floats: int) -> bool:

@@ -33,6 +33,7 @@ from graphc_codegen.kernels.gemm.plan import (
     dot_sizes,
     dtype_of,
     few_rows,
+    on_stack,
     shapes,
     steps,
     views,
@@ -158,9 +159,11 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         left, right = (Side(x, p[size], *strides) for x, size, strides in zip((a, b), "mn", steps(p), strict=True))
         return left, right, c
 
-    if memory and not few_rows(p, w.floats):
-        pairs = _pairs(w, factors)
-        emit_panels(w, p, finish, lambda index: Matrices(*sides(index), seen[2].lead, index), memory, pairs)
+    pairs = _pairs(w, factors)
+    panels = p.get("panels") or (on_stack(p, w.floats, w.threads) if pairs is not None else None)
+    if panels and not few_rows(p, w.floats):
+        told = {**p, "panels": panels}
+        emit_panels(w, told, finish, lambda index: Matrices(*sides(index), seen[2].lead, index), memory, pairs)
         return
     way = choose(p, w.lanes)
     panel = w.op(f"alloca [{p['k'] * VECTORS * w.lanes} x {w.element}], align 64") if way.packs else ""
