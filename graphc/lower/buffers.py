@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -23,12 +23,14 @@ class Held(NamedTuple):
 class Buffers:
     """Numbers buffers, and knows the type and the space of each, and what values fusion has put there.
 
-    `loops` has the loop kernels by all that they are made of: equal layers share theirs.
+    `loops` has the loop kernels by all that they are made of: equal layers share theirs. `bfloat16` says whether the processor
+    multiplies bfloat16.
     """
 
     made: list[tuple[TensorType, Space, int]] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
     loops: dict[tuple[Any, ...], LoopKernel] = field(default_factory=dict)
+    bfloat16: Callable[[], bool] = lambda: False
 
     def new(self, type: TensorType, space: Space = "arena", index: int = 0) -> int:
         """A new buffer; `index` is its place among the arrays of a space other than the arena."""
