@@ -13,13 +13,6 @@ from graphc_codegen.declarations import Declarations
 from graphc_codegen.literals import literal
 from graphc_codegen.thread_context import CONTEXT, SCRATCH, WORDS
 
-#: LLVM type of one element in a register, and in memory. `graphc_codegen.scalars.halves` converts the 16-bit floats.
-REGISTER = {
-    "float32": "float", "float64": "double", "float16": "float", "bfloat16": "float", "bool": "i1",
-    "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
-    "uint8": "i8", "uint16": "i16", "uint32": "i32", "uint64": "i64",
-}  # fmt: skip
-MEMORY = {**REGISTER, "bool": "i8", "float16": "i16", "bfloat16": "i16"}
 #: Suffix of overloaded intrinsics.
 MANGLED = {"float": "f32", "double": "f64", "i32": "i32", "i64": "i64", "i16": "i16", "i8": "i8", "i1": "i1"}
 #: A loop whose turns are handed out has at least so many per thread; a thread takes some of its own about so many times; so
@@ -51,25 +44,18 @@ class Writer:
     AVX2): so many floats, which are what everything is made of unless it says otherwise; see `elements`.
 
     `fused` says that the target has a fused multiply-add; without it `fma` is a product and a sum. `bfloat16` says that it
-    multiplies and rounds vectors of bfloat16. With `threads`
-    > 1 all of them run the function; the number of each is in `%thread`, and `share` divides a loop among them.
+    multiplies and rounds 16 pairs of bfloat16 at once. With `threads` > 1 all of them run the function; the number of each is in
+    `%thread`, and `share` divides a loop among them.
     """
 
     def __init__(
-        self,
-        declarations: Declarations,
-        lanes: int,
-        *,
-        fused: bool = True,
-        threads: int = 1,
-        bfloat16: bool = False,
+        self, declarations: Declarations, lanes: int, *, fused: bool = True, threads: int = 1, bfloat16: bool = False
     ) -> None:
         self.lanes = lanes
         self.element = "float"
         #: Whether AVX-512 or F16C convert between float and half; else LLVM would call functions that do not exist.
         self.converts = lanes >= 8
         self.fused = fused
-        #: With vectors of another size there is no such code.
         self.bfloat16 = bfloat16 and lanes == 16
         self.threads = threads
         self._divided = False
@@ -236,10 +222,6 @@ class Writer:
         """A vector with the element at an address in every lane."""
         return self.splat(self.load(pointer))
 
-    def holds(self, pointer: str) -> str | None:
-        """The half type behind an address, if this writer knows of one."""
-        return None
-
     def as_stored(self, value: str, pointer: str) -> str:
         """What a vector becomes when it is stored there."""
         return value
@@ -263,12 +245,6 @@ class Writer:
         if not self.fused:  # `llvm.fma` would become a call into libm
             return self.op(f"fadd contract {v} {self.op(f'fmul contract {v} {a}, {b}')}, {c}")
         return self.call(f"llvm.fma.v{self.lanes}{MANGLED[type]}", v, [(v, a), (v, b), (v, c)])
-
-    def fma_pairs(self, a: str, b: str, c: str) -> str:
-        """c + a[0] * b[0] + a[1] * b[1] in each lane, where those of a and b are pairs of bfloat16 in the bits of a float."""
-        v, pairs = vec("float", self.lanes), vec("bfloat", 2 * self.lanes)
-        factors = [(pairs, x if x == "zeroinitializer" else self.op(f"bitcast {v} {x} to {pairs}")) for x in (a, b)]
-        return self.call(f"llvm.x86.avx512bf16.dpbf16ps.{32 * self.lanes}", v, [(v, c), *factors])
 
     def unary(self, intrinsic: str, x: str, type: str | None = None) -> str:
         """A one-operand intrinsic on vectors, e.g. "floor", "fabs", "sqrt"."""

@@ -26,13 +26,7 @@ class NarrowWriter(Writer):
     """
 
     def __init__(
-        self,
-        declarations: Declarations,
-        lanes: int,
-        *,
-        fused: bool = True,
-        threads: int = 1,
-        bfloat16: bool = False,
+        self, declarations: Declarations, lanes: int, *, fused: bool = True, threads: int = 1, bfloat16: bool = False
     ) -> None:
         super().__init__(declarations, lanes, fused=fused, threads=threads, bfloat16=bfloat16)
         self._narrow: dict[str, str] = {}
@@ -45,6 +39,7 @@ class NarrowWriter(Writer):
             self._stored.add(pointer)
 
     def holds(self, pointer: str) -> str | None:
+        """The half type behind an address, if it is one."""
         return self._narrow.get(pointer)
 
     # ---- addresses

@@ -6,13 +6,14 @@ floats do: `dpbf16ps` multiplies those of two vectors and adds what they give to
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from graphc_codegen.kernels.base import LINE
 from graphc_codegen.kernels.gemm.pack import Tiles, filled, first_lanes
 from graphc_codegen.kernels.gemm.plan import Side
 from graphc_codegen.kernels.microkernel import prefetch
+from graphc_codegen.kernels.narrow import NarrowWriter
 from graphc_codegen.kernels.transposition import FOUR, turned
 from graphc_codegen.writer import Writer, vec
 
@@ -70,27 +71,68 @@ class _Source(NamedTuple):
         return w.op(f"bitcast {vec('bfloat', lanes)} {short} to {vec('i16', lanes)}")
 
 
+class Pairs(NamedTuple):
+    """That a product multiplies pairs of bfloat16, and which of its factors are `narrow`: of that in memory, not of float32."""
+
+    narrow: tuple[bool, bool]
+
+
+def pairs_of(w: Writer, factors: Sequence[str]) -> Pairs | None:
+    """How to multiply pairs of bfloat16, where the processor does and both factors are."""
+    if not w.bfloat16 or not isinstance(w, NarrowWriter) or any(w.holds(x) != "bfloat16" for x in factors):
+        return None
+    return Pairs((True, True))
+
+
+def as_scalars(w: Writer, x: Side, k: int, memory: str) -> Side:
+    """The pairs of a factor of bfloat16, read one by one: where they lie, or as they have been copied to `memory`."""
+    if not memory:
+        return Side(w.op(f"getelementptr i8, ptr {x.pointer}, i64 0"), x.size, x.along // 2, 1)
+    lead = places(w, x.size)
+    count = -(-k // 2)
+    pack_pairs(w, x, k, (0, 0), count, Tiles(memory, -(-x.size // w.lanes), w.lanes, lead, w.lanes), filled_up=False)
+    return Side(memory, x.size, 1, lead)
+
+
+def places(w: Writer, size: int) -> int:
+    """How many pairs of a turn are copied where there are so many: whole vectors."""
+    return -(-size // w.lanes) * w.lanes
+
+
 def pack_pairs(
-    w: Writer, x: Side, k: int, at: tuple[str | int, str | int], count: str | int, to: Tiles, *, narrow: bool
+    w: Writer,
+    x: Side,
+    k: int,
+    at: tuple[str | int, str | int],
+    count: str | int,
+    to: Tiles,
+    *,
+    narrow: bool = True,
+    filled_up: bool = True,
+    inside: bool = False,
 ) -> None:
     """`pack`, where a turn is two of x: `at` says the row or column and the number of the first pair. x has `k` turns, and the
-    last pair of an odd number has a zero.
+    last pair of an odd number has a zero. Behind the last turn there are zeros if it is to be `filled_up`; tiles that are all
+    `inside` of x have no rest.
     """
     source, (i, first) = _Source(w, x, k, narrow), at
     # Pairs that are whole: all, but for the last one of all.
     whole = w.smaller(count, w.subtracted(k // 2, first)) if k % 2 else count
     if x.along == 1:
-        _interleaved(source, (i, first), (whole, count), to)
+        _interleaved(source, (i, first), (whole, count), to, inside)
     else:
         _turned(source, (i, first), (whole, count), to)
-    filled(w, count, to)
+    if filled_up:
+        filled(w, count, to)
 
 
-def _interleaved(s: _Source, at: tuple[str | int, str | int], counts: tuple[str | int, str | int], to: Tiles) -> None:
+def _interleaved(
+    s: _Source, at: tuple[str | int, str | int], counts: tuple[str | int, str | int], to: Tiles, inside: bool
+) -> None:
     """Two turns after the other, each for all tiles: these lie behind each other in x."""
     w, x, (i, first), (whole_pairs, count) = s.w, s.x, at, counts
     left, source = w.subtracted(x.size, i), w.at(x.pointer, w.linear((i, 1), (first, 2 * x.deep)))
-    whole = w.smaller(w.divided(left, to.wide)[0], to.tiles)
+    whole = to.tiles if inside else w.smaller(w.divided(left, to.wide)[0], to.tiles)
     v, order = vec("i16", w.lanes), ", ".join(f"i32 {r}, i32 {w.lanes + r}" for r in range(w.lanes))
 
     def pair(a: str, b: str) -> str:
@@ -115,7 +157,8 @@ def _interleaved(s: _Source, at: tuple[str | int, str | int], counts: tuple[str 
             tile(t, lambda place, u: s.vector(place, lanes=first_lanes(w, w.add(rest, -u))))
 
         w.turns((0, whole), lambda t, _: tile(t, lambda place, u: s.vector(place, min(to.wide - u, w.lanes))))
-        w.turns((whole, to.tiles), partly)
+        if not inside:
+            w.turns((whole, to.tiles), partly)
 
     w.turns((0, whole_pairs), lambda z, _: turn(z, 2))
     if s.k % 2:

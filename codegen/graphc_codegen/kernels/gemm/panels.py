@@ -16,7 +16,7 @@ from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import LINE, Params
 from graphc_codegen.kernels.gemm.fetch import Rows, beside
 from graphc_codegen.kernels.gemm.pack import TOGETHER, Tiles, pack, rounded_up, spare
-from graphc_codegen.kernels.gemm.pairs import pack_pairs
+from graphc_codegen.kernels.gemm.pairs import Pairs, pack_pairs
 from graphc_codegen.kernels.gemm.plan import VECTORS, Side, domain, item_size
 from graphc_codegen.kernels.microkernel import Segment, contiguous, registers, splat_tile
 from graphc_codegen.writer import Writer
@@ -68,21 +68,13 @@ class _Part(NamedTuple):
     last: str
 
 
-class Pairs(NamedTuple):
-    """That a product multiplies pairs of bfloat16, and which of its factors are `narrow`: of that in memory, not of float32."""
-
-    narrow: tuple[bool, bool]
-
-
 class Panels:
     """How one kernel does it, told by its parameters `panels` the turns, rows and columns of a part, and how many rows of A are
     copied at a time; the columns are a multiple of a tile's, or all. `tall` and `wide` are the rows and columns of a tile, `lead`
-    those of a tile of A in memory. `own`: a thread has memory for itself, of `each` bytes."""
+    those of a tile of A in memory."""
 
-    def __init__(
-        self, w: Writer, p: Params, finish: epilogue.Finish | None, pairs: Pairs | None = None, *, own: bool = False
-    ) -> None:
-        self.w, self.p, self.finish, self.pairs, self.own = w, p, finish, pairs, own
+    def __init__(self, w: Writer, p: Params, finish: epilogue.Finish | None, pairs: Pairs | None = None) -> None:
+        self.w, self.p, self.finish, self.pairs = w, p, finish, pairs
         (self.depth, self.rows, self.columns, some), size = p["panels"], item_size(p)
         #: The turns of k.
         self.k = p["k"]
@@ -113,13 +105,13 @@ class Panels:
         self.at_zeros = self.at_b + _full(size * strips * self.strip)
         self.at_sums = self.at_zeros + _full(self.item * self.sums)
         self.each = self.at_sums + _full(self.item * self.sums * (1 if self.single else self.tiles * strips))
-        if not own and self.each * w.threads > size * p["scratch"]:
+        if self.each * w.threads > size * p["scratch"]:
             raise CodegenError(f"scratch memory of {p['scratch']} elements has no room for the panels of a product")
 
     def block(self, x: Matrices, memory: str, i: str | int, j: str | int) -> None:
-        """The block of C that begins at (i, j); `memory` is that of all threads, unless it is this one's."""
+        """The block of C that begins at (i, j); `memory` is that of all threads."""
         w, p = self.w, self.p
-        mine = w.at(memory, w.mul("%thread", self.each) if w.threads > 1 and not self.own else 0, "i8")
+        mine = w.at(memory, w.mul("%thread", self.each) if w.threads > 1 else 0, "i8")
         m = _Memory(mine, *(w.at(mine, at, "i8") for at in (self.at_b, self.at_sums, self.at_zeros)))
         for place in self._places(m.zeros):
             w.vstore("zeroinitializer", place, type=self.type)
@@ -171,15 +163,6 @@ class Panels:
     def _tile(self, x: Matrices, m: _Memory, block: _Block, at: tuple[str, str], part: _Part) -> None:
         """Multiply a tile of A by a strip, and add it to the sums; after the last part finish it."""
         w, (t, s) = self.w, at
-        if self.p.get("triangle") != "c":
-            self._seen_tile(x, m, block, at, part)
-            return
-        i, j = w.add(block.i, w.mul(t, self.tall)), w.add(block.j, w.mul(s, self.wide))
-        seen = w.op(f"icmp slt i64 {j}, {w.add(i, self.tall)}")
-        w.when(seen, lambda: self._seen_tile(x, m, block, at, part))
-
-    def _seen_tile(self, x: Matrices, m: _Memory, block: _Block, at: tuple[str, str], part: _Part) -> None:
-        w, (t, s) = self.w, at
         number = 0 if self.single else w.linear((s, self.tiles), (block.before, 1), (t, 1))
         sums = w.at(m.sums, w.mul(number, self.sums), self.type)
         fetch = self._fetch(x, m, block, at)
@@ -187,7 +170,7 @@ class Panels:
             self._in_blocks(m, at, part, sums, fetch)
             w.when(part.last, lambda: self._finished(x, sums, block, t, s))
             return
-        acc = self._multiplied(m, at, *self._counting(block, t, part), fetch)
+        acc = self._multiplied(m, at, 0, part.turns, fetch)
         if not self.single:
             first = w.op(f"icmp eq i64 {part.z}, 0")
             before = w.op(f"select i1 {first}, ptr {m.zeros}, ptr {sums}")
@@ -204,18 +187,6 @@ class Panels:
 
         w.when(at_once, lambda: self._finish_whole(x, acc, w.add(block.i, i), w.add(block.j, j)))
         w.when(w.op(f"xor i1 {at_once}, true"), store)
-
-    def _counting(self, block: _Block, t: str, part: _Part) -> tuple[str | int, str | int]:
-        """The first turn that counts for a tile, and how many do: not those of the zeros of a triangle, which has no parts."""
-        w, turns = self.w, part.turns
-        if self.p.get("triangle") != "a":
-            return 0, turns
-        each = 1 if self.pairs is None else 2
-        row = w.add(block.i, w.mul(t, self.tall))
-        if not self.p["ta"]:
-            return 0, w.smaller(turns, w.divided(w.add(row, self.tall + each - 1), each)[0])
-        first = w.mul(w.divided(row, each * TOGETHER)[0], TOGETHER)
-        return first, w.subtracted(turns, first)
 
     def _multiplied(
         self,
@@ -330,11 +301,8 @@ def emit_panels(
     memory: str,
     pairs: Pairs | None = None,
 ) -> None:
-    """Every block of every product; threads share them. `matrices` gives those of a batch index, `memory` is for all threads; if
-    there is none, it is on the stack.
-    """
-    made = Panels(w, p, finish, pairs, own=not memory)
-    memory = memory or w.op(f"alloca [{made.each} x i8], align 64")
+    """Every block of every product; threads share them. `matrices` gives those of a batch index, `memory` is for all threads."""
+    made = Panels(w, p, finish, pairs)
     down, across = -(-p["m"] // made.rows), -(-p["n"] // made.columns)
 
     def turn(index: str | int) -> None:
