@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from graphc import alike, context, passes, processes, watches
-from graphc.build import build, distance, kernel_error, notes_of, refuse_gradients, too_large
+from graphc.build import build, distance, kernel_error, multiplies_bfloat16, notes_of, refuse_gradients, too_large
 from graphc.debug import switches, threads
 from graphc.entry import Entry
 from graphc.errors import (
@@ -137,6 +137,7 @@ class CompiledStep(Shown):
                 profile=on.profile and on.jit,
                 threads=threads(),
                 distance=None if on.threads else distance,
+                bfloat16=multiplies_bfloat16,
             )
         lowered_at = time.perf_counter()
         program = self._lowered.program

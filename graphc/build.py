@@ -64,6 +64,13 @@ def distance(seconds: float = 0.04) -> float | None:
     return measure_distance(object_cache(), seconds)
 
 
+def multiplies_bfloat16() -> bool:
+    """Whether this processor has instructions for products of bfloat16 that are used."""
+    from graphc_codegen.target import host
+
+    return host().bfloat16
+
+
 def object_cache() -> Path | None:
     """The directory of the object cache; None where it is switched off."""
     from graphc_codegen.object_code.cache import default_directory

@@ -16,7 +16,8 @@ class Target:
     """CPU, its features, and what emitters need to know of them.
 
     `features` is LLVM's comma-separated list, `lanes` the number of floats in a vector of the emitters,
-    `fused` whether there is a fused multiply-add, `wide` whether 512-bit registers are preferred.
+    `fused` whether there is a fused multiply-add, `wide` whether 512-bit registers are preferred, `bfloat16` whether such
+    registers of bfloat16 are multiplied and rounded by instructions.
     """
 
     triple: str
@@ -25,6 +26,7 @@ class Target:
     lanes: int
     fused: bool
     wide: bool
+    bfloat16: bool = False
 
     @property
     def x86(self) -> bool:
@@ -54,7 +56,7 @@ class Target:
     @property
     def key(self) -> str:
         """Everything that the object code depends on."""
-        return f"{self.triple} {self.cpu} {self.features} {self.lanes}"
+        return f"{self.triple} {self.cpu} {self.features} {self.lanes} {self.bfloat16}"
 
 
 def describe(triple: str, cpu: str, features: dict[str, bool]) -> Target:
@@ -70,7 +72,7 @@ def describe(triple: str, cpu: str, features: dict[str, bool]) -> Target:
     fused = features.get("fma", False)
     wide = all(features.get(name) for name in _AVX512)
     lanes = 16 if wide else 8 if features.get("avx2") and features.get("f16c") and fused else 4
-    return Target(triple, cpu, text, lanes, fused, wide)
+    return Target(triple, cpu, text, lanes, fused, wide, wide and features.get("avx512bf16", False))
 
 
 @cache

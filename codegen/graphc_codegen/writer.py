@@ -13,13 +13,6 @@ from graphc_codegen.declarations import Declarations
 from graphc_codegen.literals import literal
 from graphc_codegen.thread_context import CONTEXT, SCRATCH, WORDS
 
-#: LLVM type of one element in a register, and in memory. `graphc_codegen.scalars.halves` converts the 16-bit floats.
-REGISTER = {
-    "float32": "float", "float64": "double", "float16": "float", "bfloat16": "float", "bool": "i1",
-    "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
-    "uint8": "i8", "uint16": "i16", "uint32": "i32", "uint64": "i64",
-}  # fmt: skip
-MEMORY = {**REGISTER, "bool": "i8", "float16": "i16", "bfloat16": "i16"}
 #: Suffix of overloaded intrinsics.
 MANGLED = {"float": "f32", "double": "f64", "i32": "i32", "i64": "i64", "i16": "i16", "i8": "i8", "i1": "i1"}
 #: A loop whose turns are handed out has at least so many per thread; a thread takes some of its own about so many times; so
@@ -50,16 +43,20 @@ class Writer:
     """Builds the body of one function. `lanes` is the vector width every emitter uses (16 for AVX-512, 8 for
     AVX2): so many floats, which are what everything is made of unless it says otherwise; see `elements`.
 
-    `fused` says that the target has a fused multiply-add; without it `fma` is a product and a sum. With `threads`
-    > 1 all of them run the function; the number of each is in `%thread`, and `share` divides a loop among them.
+    `fused` says that the target has a fused multiply-add; without it `fma` is a product and a sum. `bfloat16` says that it
+    multiplies and rounds 16 pairs of bfloat16 at once. With `threads` > 1 all of them run the function; the number of each is in
+    `%thread`, and `share` divides a loop among them.
     """
 
-    def __init__(self, declarations: Declarations, lanes: int, *, fused: bool = True, threads: int = 1) -> None:
+    def __init__(
+        self, declarations: Declarations, lanes: int, *, fused: bool = True, threads: int = 1, bfloat16: bool = False
+    ) -> None:
         self.lanes = lanes
         self.element = "float"
         #: Whether AVX-512 or F16C convert between float and half; else LLVM would call functions that do not exist.
         self.converts = lanes >= 8
         self.fused = fused
+        self.bfloat16 = bfloat16 and lanes == 16
         self.threads = threads
         self._divided = False
         self._handed = False

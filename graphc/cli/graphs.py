@@ -83,6 +83,7 @@ def lower(args: Namespace) -> int:
 
 def _lowered(graph: Graph, args: Namespace) -> Lowered:
     """What a graph is lowered to, as it stands. Raises LoweringError if gradients are left in it."""
+    from graphc.build import multiplies_bfloat16
     from graphc.lower import lower
 
     left = next((n for n in graph if n.op.name in REQUESTS), None)
@@ -98,6 +99,7 @@ def _lowered(graph: Graph, args: Namespace) -> Lowered:
         canary=on.canary,
         profile=on.profile and on.jit,
         threads=threads() if args.threads is None else args.threads,
+        bfloat16=multiplies_bfloat16,
     )
 
 

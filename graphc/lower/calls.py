@@ -70,7 +70,7 @@ class Calls:
             dtype = self._stored(x)
             if dtype == x.type.dtype:
                 continue
-            if k in taken and not (k == 0 and products.widens_scalars(kernel, x)):
+            if k in taken and not (k == 0 and products.widens_scalars(kernel, x, self._multiplies_pairs(given))):
                 halves.setdefault(dtype, []).append(k)
             else:
                 given[k] = self.temp(x.type)
@@ -83,6 +83,10 @@ class Calls:
         for x, made in zip(outputs, given[len(inputs) :], strict=True):
             if made is not x:
                 self.elementwise(lambda _, v: v, (made,), x)
+
+    def _multiplies_pairs(self, factors: Sequence[Operand]) -> bool:
+        """Whether the processor multiplies the first two operands as they are stored."""
+        return {self._stored(x) for x in factors[:2]} == {"bfloat16"} and self.buffers.bfloat16()
 
     def _stored(self, x: Operand) -> str:
         """The dtype of an operand's elements in memory: halves, where a kernel in float32 sees floats."""

@@ -57,13 +57,14 @@ def copy_panels(body: Statements, context: Context) -> Statements:
     )
 
 
-def widens_scalars(kernel: NamedKernel, a: Operand) -> bool:
+def widens_scalars(kernel: NamedKernel, a: Operand, pairs: bool) -> bool:
     """Whether to make float32 of the matrix of a product whose numbers are read one by one, for each strip of the other one.
 
-    So many conversions would take up to a third of the time of the product.
+    So many conversions would take up to a third of the time of the product. Not where `pairs` of numbers are multiplied as they
+    are.
     """
     p: dict[str, Any] = dict(kernel.params)
-    return kernel.name == "gemm" and a.view is None and p["n"] >= _WIDE and not _is_large(p)
+    return kernel.name == "gemm" and not pairs and a.view is None and p["n"] >= _WIDE and not _is_large(p)
 
 
 def _is_large(p: Mapping[str, Any]) -> bool:

@@ -184,8 +184,8 @@ class _Recomputation:
         recipe = self._priced(value, reader, _TOUCH)
         if recipe is None and self.has_halves and self.graph.type(value).dtype == "float32":
             recipe = self._priced(value, reader, _FROM_HALVES)
-            dtypes = {self.graph.type(v).dtype for v in recipe.reads} if recipe is not None else set()
-            return recipe if dtypes and dtypes <= {*HALVES} else None
+            if recipe is not None and any(self.graph.type(v).dtype not in HALVES for v in recipe.reads):
+                return None
         return recipe
 
     def _priced(self, value: Value, reader: Group, touch: int) -> _Recipe | None:

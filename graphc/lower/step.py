@@ -51,19 +51,21 @@ def lower(
     profile: bool = False,
     threads: int = 1,
     distance: Callable[[], float | None] | None = None,
+    bfloat16: Callable[[], bool] = lambda: False,
     rewrites: Sequence[Rewrite] = REWRITES,
 ) -> Lowered:
     """Lower a graph without Grad nodes, for at most so many threads.
 
     `canary` keeps buffers apart with 64 bytes between them, for the debug build; `profile` makes calls count their time.
     `distance` measures how many nanoseconds processors are apart, by which several threads pay or do not (None: not known).
+    `bfloat16` says whether the processor multiplies that.
     `rewrites` are applied in their order; `place_buffers` must be among them.
 
     Raises LoweringError GC181/GC182 with the user's line for what has no kernel; VerifyError as `pipeline.run` does.
     """
     start = time.perf_counter()
     _require_real(graph)
-    buffers, constants = Buffers(), Constants()
+    buffers, constants = Buffers(bfloat16=bfloat16), Constants()
     inputs = [n for n in map(graph.node, graph.inputs) if n.op.name == "Input"]
     params = [n for n in map(graph.node, graph.inputs) if n.op.name == "Param"]
     bound = {Value(n.id): buffers.new(n.type, "input", i) for i, n in enumerate(inputs)}

@@ -51,10 +51,10 @@ def _machine(lanes: int) -> llvm.TargetMachine:
     return target.create_target_machine(cpu=cpu, features=features, opt=1, reloc="pic", jit=True)
 
 
-def ir_text(body: Body, pointers: int, lanes: int) -> str:
+def ir_text(body: Body, pointers: int, lanes: int, *, bfloat16: bool = False) -> str:
     """The module text of `void f(ptr, ...)` whose lines `body` writes."""
     declarations = Declarations()
-    writer = NarrowWriter(declarations, lanes)
+    writer = NarrowWriter(declarations, lanes, bfloat16=bfloat16)
     names = [f"%p{i}" for i in range(pointers)]
     body(writer, names)
     arguments = ", ".join(f"ptr {n}" for n in names)
@@ -77,16 +77,17 @@ def compile_text(text: str, pointers: int, lanes: int) -> Compiled:
 
 
 @cache
-def _compiled(name: str, params: tuple[tuple[str, Any], ...], lanes: int) -> Compiled:
+def _compiled(name: str, params: tuple[tuple[str, Any], ...], lanes: int, bfloat16: bool) -> Compiled:
     values = dict(params)
     emitter = emitter_of(NamedKernel(name, params))
     count = len(emitter.operands(values))
-    return compile_text(ir_text(lambda w, p: emitter.emit(w, values, p), count, lanes), count, lanes)
+    text = ir_text(lambda w, p: emitter.emit(w, values, p), count, lanes, bfloat16=bfloat16)
+    return compile_text(text, count, lanes)
 
 
-def kernel(name: str, params: Mapping[str, Any], lanes: int = 16) -> Compiled:
-    """The named kernel compiled for `lanes`."""
-    return _compiled(name, tuple(sorted(params.items())), lanes)
+def kernel(name: str, params: Mapping[str, Any], lanes: int = 16, *, bfloat16: bool = False) -> Compiled:
+    """The named kernel compiled for `lanes`, and with `bfloat16` for a processor with instructions for that."""
+    return _compiled(name, tuple(sorted(params.items())), lanes, bfloat16)
 
 
 class Guarded:
@@ -126,11 +127,12 @@ def run_kernel(
     lanes: int = 16,
     before: Sequence[Array] = (),
     divided: bool = False,
+    bfloat16: bool = False,
 ) -> list[Array]:
     """Call a named kernel on copies of `inputs`; returns its outputs, flat.
 
     Checks that nothing outside the outputs changed. Outputs hold `before`, or else bytes 0xff (NaN, -1). With `divided`
-    several threads share the work.
+    several threads of this processor share the work; else `bfloat16` says that it has instructions for that.
     """
     operands = emitter_of(NamedKernel(name, tuple(params.items()))).operands(params)
     count = written(NamedKernel(name, tuple(params.items())))
@@ -154,7 +156,7 @@ def run_kernel(
         known = tuple(sorted(params.items()))
         _runner(name, known).call(NamedKernel(name, known), addresses)
     else:
-        kernel(name, params, lanes).call(*addresses)
+        kernel(name, params, lanes, bfloat16=bfloat16).call(*addresses)
     for o, g, bytes_before in zip(operands, guarded, old, strict=True):
         g.check()
         assert o.role == "out" or g.array.tobytes() == bytes_before, "an input was modified"

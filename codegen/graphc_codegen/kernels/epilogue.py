@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphc_codegen.dtypes import HALVES
+from graphc_codegen.dtypes import HALVES, REGISTER
 from graphc_codegen.kernels.base import Array, Operand, Params
 from graphc_codegen.loops.twin import twin as loop_twin
 from graphc_codegen.program import MARKS, Access, Instr, LoopKernel, Output, contiguous_strides
 from graphc_codegen.scalars import arithmetic, halves, operations
-from graphc_codegen.writer import REGISTER, Writer, mask, vec
+from graphc_codegen.writer import Writer, mask, vec
 
 
 def _size(strides: Sequence[int], domain: Sequence[int]) -> int:

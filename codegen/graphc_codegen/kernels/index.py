@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphc_codegen.dtypes import FLOATS, UNSIGNED
+from graphc_codegen.dtypes import FLOATS, MEMORY, REGISTER, UNSIGNED
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import each_tile, strip_kinds
 from graphc_codegen.kernels.vectors import along, fill_zero
-from graphc_codegen.writer import MEMORY, REGISTER, Writer, vec
+from graphc_codegen.writer import Writer, vec
 
 #: Accumulators of the overflow sweep, to hide the latency of its maximum.
 _UNROLL = 4

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from graphc_codegen.kernels.vectors import fma_pairs, splat_pair
 from graphc_codegen.writer import Writer, vec
 
 #: A vector gathered from contiguous runs: (offset, first lane, number of lanes); other lanes are zero.
@@ -190,11 +191,13 @@ def splat_tile(
     start: Sequence[str] | None = None,
     ahead: int = 0,
     blocks: Blocks | None = None,
+    *,
+    pairs: bool = False,
 ) -> list[str]:
     """Accumulators of C[row, vector], row-major; row i reads A at `rows[i]`.
 
     `start` are initial accumulators (zero by default); `ahead` prefetches B that many turns of a segment
-    ahead.
+    ahead. With `pairs` the elements of A and B are pairs of bfloat16.
     """
 
     def tap(pa: str, pb: str, at: tuple[int, int], step: int, acc: list[str]) -> list[str]:
@@ -204,9 +207,11 @@ def splat_tile(
                 prefetch(w, pb, pieces[0][0] + at[1] + ahead * step)
         out = list(acc)
         for i, row in enumerate(rows):
-            scalar = w.load_splat(w.at(pa, row + at[0]))
+            place = w.at(pa, row + at[0])
+            scalar = splat_pair(w, place) if pairs else w.load_splat(place)
             for v, column in enumerate(columns):
-                out[i * len(columns) + v] = w.fma(scalar, column, out[i * len(columns) + v])
+                n = i * len(columns) + v
+                out[n] = fma_pairs(w, scalar, column, out[n]) if pairs else w.fma(scalar, column, out[n])
         return out
 
     initial = list(start) if start is not None else ["zeroinitializer"] * (len(rows) * len(vectors))

@@ -25,8 +25,10 @@ class NarrowWriter(Writer):
     What is written there is not read again: it would be rounded more than once.
     """
 
-    def __init__(self, declarations: Declarations, lanes: int, *, fused: bool = True, threads: int = 1) -> None:
-        super().__init__(declarations, lanes, fused=fused, threads=threads)
+    def __init__(
+        self, declarations: Declarations, lanes: int, *, fused: bool = True, threads: int = 1, bfloat16: bool = False
+    ) -> None:
+        super().__init__(declarations, lanes, fused=fused, threads=threads, bfloat16=bfloat16)
         self._narrow: dict[str, str] = {}
         self._stored: set[str] = set()
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphc_codegen.dtypes import UNSIGNED
+from graphc_codegen.dtypes import MEMORY, REGISTER, UNSIGNED
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.vectors import along
-from graphc_codegen.writer import MEMORY, REGISTER, Writer, vec
+from graphc_codegen.writer import Writer, vec
 
 # ---- scatter
 

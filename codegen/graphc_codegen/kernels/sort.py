@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphc_codegen.dtypes import FLOATS, UNSIGNED
+from graphc_codegen.dtypes import FLOATS, REGISTER, UNSIGNED
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.vectors import along, iota
-from graphc_codegen.writer import REGISTER, Writer, vec
+from graphc_codegen.writer import Writer, vec
 
 #: Rows of at most so many elements are rank sorted.
 SHORT = 64

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from graphc_codegen.kernels.microkernel import blocks, prefetch
@@ -17,15 +17,15 @@ def together(w: Writer) -> int:
     return w.lanes if w.lanes >= 16 and w.element == "float" else 0
 
 
-def turned(w: Writer, rows: Sequence[str]) -> list[str]:
-    """Four columns of `together` rows, which are given by their addresses.
+def turned(w: Writer, rows: Sequence[str], load: Callable[[str], str] | None = None) -> list[str]:
+    """Four columns of `together` rows, which are given by their addresses; `load` makes vectors of four of these.
 
     Vectors are put together from four rows each as they are loaded, which leaves a transposition within each quarter.
     """
     quarters, order = range(0, w.lanes, FOUR), list(range(w.lanes))
     lines = []
     for r in range(FOUR):
-        four = [w.load_four(rows[q + r]) for q in quarters]
+        four = [(load or w.load_four)(rows[q + r]) for q in quarters]
         low, high = (_picked(w, FOUR, a, b, order[: 2 * FOUR]) for a, b in (four[:2], four[2:]))
         lines.append(_picked(w, 2 * FOUR, low, high, order))
     return square(w, lines, w.lanes)

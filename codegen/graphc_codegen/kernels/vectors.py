@@ -19,6 +19,18 @@ def shuffle(w: Writer, a: str, b: str, indices: Sequence[int], type: str = "floa
     return w.op(f"shufflevector {v} {a}, {v} {b}, {vec('i32', w.lanes)} <{chosen}>")
 
 
+def fma_pairs(w: Writer, a: str, b: str, c: str) -> str:
+    """c + a[0] * b[0] + a[1] * b[1] in each lane, where those of a and b are pairs of bfloat16 in the bits of a float."""
+    v, pairs = vec("float", w.lanes), vec("bfloat", 2 * w.lanes)
+    factors = [(pairs, x if x == "zeroinitializer" else w.op(f"bitcast {v} {x} to {pairs}")) for x in (a, b)]
+    return w.call(f"llvm.x86.avx512bf16.dpbf16ps.{32 * w.lanes}", v, [(v, c), *factors])
+
+
+def splat_pair(w: Writer, pointer: str) -> str:
+    """A vector with the pair of bfloat16 at an address in every lane."""
+    return w.splat(w.op(f"load float, ptr {pointer}, align 2"))
+
+
 def deinterleave(w: Writer, low: str, high: str, parity: int) -> str:
     """Every second lane of the double vector (low, high), from lane `parity`."""
     return shuffle(w, low, high, range(parity, 2 * w.lanes, 2))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from graphc_codegen.dtypes import FLOATS
+from graphc_codegen.dtypes import FLOATS, MEMORY
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.loops.check import check
 from graphc_codegen.loops.emit import emit
@@ -16,7 +16,7 @@ from graphc_codegen.loops.twin import twin
 from graphc_codegen.program import ALIGNMENT, Access, ChainKernel, LoopKernel, in_rows, reach, symbol
 from graphc_codegen.scalars.halves import numpy_dtype
 from graphc_codegen.scalars.twins import Array
-from graphc_codegen.writer import MEMORY, Writer
+from graphc_codegen.writer import Writer
 
 
 def check_chain(kernel: ChainKernel) -> None:

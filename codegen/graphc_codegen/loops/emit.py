@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from graphc_codegen.dtypes import HALVES
+from graphc_codegen.dtypes import HALVES, MEMORY, REGISTER
 from graphc_codegen.loops.by_rows import Split, by_rows
 from graphc_codegen.loops.check import check
 from graphc_codegen.loops.folds import Folds
@@ -16,7 +16,7 @@ from graphc_codegen.program import Instr, LoopKernel, Output
 from graphc_codegen.scalars import halves, operations
 from graphc_codegen.scalars.arithmetic import Operand
 from graphc_codegen.scalars.conversion import cast
-from graphc_codegen.writer import MEMORY, REGISTER, Writer, vec
+from graphc_codegen.writer import Writer, vec
 
 #: Turns of a loop for which it pays to see who is free.
 _LARGE = 1 << 16

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from graphc_codegen.dtypes import HALVES
+from graphc_codegen.dtypes import HALVES, REGISTER
 from graphc_codegen.loops.nest import Nest
 from graphc_codegen.program import Output
 from graphc_codegen.scalars import halves, operations
-from graphc_codegen.writer import REGISTER, Carry, Writer, mask, vec
+from graphc_codegen.writer import Carry, Writer, mask, vec
 
 #: Accumulators of a reduction whose loop is not the vectorised one.
 _CHAINS = 4

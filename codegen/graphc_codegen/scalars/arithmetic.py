@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from graphc_codegen.dtypes import REGISTER
 from graphc_codegen.scalars import power
 from graphc_codegen.scalars.conversion import truth
-from graphc_codegen.writer import REGISTER, Writer, vec
+from graphc_codegen.writer import Writer, vec
 
 
 @dataclass(frozen=True, slots=True)

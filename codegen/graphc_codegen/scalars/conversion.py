@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from graphc_codegen.dtypes import FLOATS, HALVES, UNSIGNED
+from graphc_codegen.dtypes import FLOATS, HALVES, REGISTER, UNSIGNED
 from graphc_codegen.scalars import halves, maths_float64
-from graphc_codegen.writer import MANGLED, REGISTER, Writer, vec
+from graphc_codegen.writer import MANGLED, Writer, vec
 
 
 def cast(w: Writer, x: str, source: str, target: str) -> str:

@@ -7,7 +7,8 @@ sign changes need no rounding, and no value is ever of LLVM's types `half` or `b
 
 Denormals: those of float16 are normal floats, and survive while the step flushes denormals: the conversion
 instructions ignore that mode when they write float16, and the integer ones never see a denormal float. Those of
-bfloat16 are denormals in float32 too: moved and rounded they stay, in arithmetic and comparisons they are zero.
+bfloat16 are denormals in float32 too: moved they stay, in arithmetic and comparisons they are zero; rounded they stay unless
+the processor has an instruction for it, which takes them for zero.
 NaN stays NaN with its sign; a signalling one may become quiet. Overflow gives infinity.
 """
 
@@ -94,6 +95,10 @@ def narrow(w: Writer, value: str, dtype: str) -> str:
     if dtype == "float16" and w.converts:
         _, short = w.halves.get(value, (dtype, ""))
         return w.convert("bitcast", short or w.convert("fptrunc", value, "float", "half"), "half", "i16")
+    if dtype == "bfloat16":
+        _, short = w.halves.get(value, (dtype, ""))
+        if short:
+            return w.convert("bitcast", short, "bfloat", "i16")
     bits = w.convert("bitcast", value, "float", "i32")
     if dtype == "bfloat16":
         return w.convert("trunc", w.binary("lshr", bits, w.constant(16, "i32"), "i32"), "i32", "i16")
@@ -120,6 +125,11 @@ def rounded(w: Writer, value: str, dtype: str) -> str:
     if dtype == "float16" and w.converts:
         short = w.convert("fptrunc", value, "float", "half")
         made = w.convert("fpext", short, "half", "float")
+        w.halves[made] = dtype, short
+        return made
+    if dtype == "bfloat16" and w.bfloat16:
+        short = w.convert("fptrunc", value, "float", "bfloat")
+        made = widen(w, w.convert("bitcast", short, "bfloat", "i16"), dtype)
         w.halves[made] = dtype, short
         return made
     made = _rounded_bits(w, value, 16) if dtype == "bfloat16" else _rounded_to_half(w, value)

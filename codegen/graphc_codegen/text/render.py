@@ -152,7 +152,7 @@ def _function(name: str, kernel: Kernel, declarations: Declarations, target: Tar
     from graphc_codegen.kernels.narrow import NarrowWriter
 
     made = Writer if isinstance(kernel, LoopKernel | ChainKernel) else NarrowWriter
-    writer = made(declarations, target.lanes, fused=target.fused, threads=kernel.threads)
+    writer = made(declarations, target.lanes, fused=target.fused, threads=kernel.threads, bfloat16=target.bfloat16)
     count = _emit(writer, kernel)
     return _Function(name, safe(kernel.family), range(count), writer.lines, kernel.threads)
 

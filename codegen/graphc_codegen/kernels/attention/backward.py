@@ -14,6 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
+from graphc_codegen.dtypes import REGISTER
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.attention import plan
 from graphc_codegen.kernels.attention.walk import Index, Walk
@@ -21,7 +22,7 @@ from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.gemm.plan import VECTORS
 from graphc_codegen.kernels.microkernel import Segment, contiguous, splat_tile, strip_kinds
 from graphc_codegen.kernels.vectors import fill_zero
-from graphc_codegen.writer import REGISTER, Writer, vec
+from graphc_codegen.writer import Writer, vec
 
 _REST = ("y", "top", "total", "dy", "dq", "dk", "dv")
 

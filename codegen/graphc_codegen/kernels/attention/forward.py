@@ -12,11 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from graphc_codegen.dtypes import REGISTER
 from graphc_codegen.kernels.attention import plan
 from graphc_codegen.kernels.attention.walk import Chance, Index, Scores, Walk
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.gemm.plan import VECTORS
-from graphc_codegen.writer import REGISTER, Writer, vec
+from graphc_codegen.writer import Writer, vec
 
 
 def operands(p: Params) -> tuple[Operand, ...]:

@@ -41,7 +41,7 @@ def pack(w: Writer, x: Side, at: tuple[str | int, str | int], count: str | int, 
         _copied(w, x, at, count, to)
     else:
         _transposed(w, x, at, count, to)
-    _filled(w, count, to)
+    filled(w, count, to)
 
 
 def spare(w: Writer) -> int:
@@ -72,7 +72,7 @@ def _copied(w: Writer, x: Side, at: tuple[str | int, str | int], count: str | in
 
         def partly(t: str, _: list[str]) -> None:
             rest = w.subtracted(left, w.mul(t, to.wide))
-            tile(t, lambda place, u: w.masked_load(place, _mask(w, w.add(rest, -u)), "zeroinitializer"))
+            tile(t, lambda place, u: w.masked_load(place, first_lanes(w, w.add(rest, -u)), "zeroinitializer"))
 
         w.turns((0, whole), lambda t, _: tile(t, lambda place, u: w.vload(place, min(to.wide - u, w.lanes))))
         w.turns((whole, to.tiles), partly)
@@ -80,7 +80,7 @@ def _copied(w: Writer, x: Side, at: tuple[str | int, str | int], count: str | in
     w.loop(count, row)
 
 
-def _mask(w: Writer, active: str | int) -> str:
+def first_lanes(w: Writer, active: str | int) -> str:
     """The first so many lanes; maybe none."""
     number = w.op(f"trunc i64 {active} to i32")
     return w.binary("icmp slt", iota(w), w.splat(number, "i32"), "i32")
@@ -129,7 +129,7 @@ def _transposed(w: Writer, x: Side, at: tuple[str | int, str | int], count: str 
     w.loop(to.tiles, tile)
 
 
-def _filled(w: Writer, count: str | int, to: Tiles) -> None:
+def filled(w: Writer, count: str | int, to: Tiles) -> None:
     """Zeros behind the last turn."""
     end = rounded_up(w, count)
 

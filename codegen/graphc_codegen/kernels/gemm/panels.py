@@ -16,6 +16,7 @@ from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import LINE, Params
 from graphc_codegen.kernels.gemm.fetch import Rows, beside
 from graphc_codegen.kernels.gemm.pack import TOGETHER, Tiles, pack, rounded_up, spare
+from graphc_codegen.kernels.gemm.pairs import Pairs, pack_pairs
 from graphc_codegen.kernels.gemm.plan import VECTORS, Side, domain, item_size
 from graphc_codegen.kernels.microkernel import Segment, contiguous, registers, splat_tile
 from graphc_codegen.writer import Writer
@@ -72,9 +73,15 @@ class Panels:
     copied at a time; the columns are a multiple of a tile's, or all. `tall` and `wide` are the rows and columns of a tile, `lead`
     those of a tile of A in memory."""
 
-    def __init__(self, w: Writer, p: Params, finish: epilogue.Finish | None) -> None:
-        self.w, self.p, self.finish = w, p, finish
+    def __init__(self, w: Writer, p: Params, finish: epilogue.Finish | None, pairs: Pairs | None = None) -> None:
+        self.w, self.p, self.finish, self.pairs = w, p, finish, pairs
         (self.depth, self.rows, self.columns, some), size = p["panels"], item_size(p)
+        #: The turns of k.
+        self.k = p["k"]
+        if pairs is not None:
+            # Pairs are as large as floats: a part may have as many.
+            self.k = -(-self.k // 2)
+            self.depth = -(-self.k // -(-self.k // self.depth))
         self.tall, self.wide = tile_rows(min(self.rows, some), registers(w.floats) // VECTORS), VECTORS * w.lanes
         self.lead = -(-self.tall // 4) * 4
         #: Tiles of all rows of a block, and of those that are copied at a time.
@@ -82,7 +89,7 @@ class Panels:
         strips = -(-self.columns // self.wide)
         #: Elements of a tile's sums. With a single part no tile needs its own any more when the next one comes.
         self.sums = self.tall * self.wide
-        self.single = self.depth >= p["k"]
+        self.single = self.depth >= self.k
         #: Elements of a tile of A and of a strip of B.
         full = -(-self.depth // TOGETHER) * TOGETHER
         self.tile, self.strip = self.lead * full + spare(w), self.wide * full + 2 * LINE
@@ -115,16 +122,16 @@ class Panels:
         strips = w.divided(w.add(width, self.wide - 1), self.wide)[0]
 
         def part(z: str, _: list[str]) -> None:
-            count = w.smaller(self.depth, w.subtracted(p["k"], z))
-            last = w.op(f"icmp sge i64 {w.add(z, self.depth)}, {p['k']}")
-            pack(w, x.b, (j, z), count, Tiles(m.b, strips, self.wide, self.wide, self.strip))
+            count = w.smaller(self.depth, w.subtracted(self.k, z))
+            last = w.op(f"icmp sge i64 {w.add(z, self.depth)}, {self.k}")
+            self._pack(1, x.b, (j, z), count, Tiles(m.b, strips, self.wide, self.wide, self.strip))
 
             def rows(r: str | int) -> None:
                 begin = w.mul(r, self.some * self.tall)
                 left = w.smaller(self.some * self.tall, w.subtracted(height, begin))
                 tiles = w.divided(w.add(left, self.tall - 1), self.tall)[0]
                 block = _Block(w.add(i, begin), j, left, width, tiles, strips, w.mul(r, self.some))
-                pack(w, x.a, (block.i, z), count, Tiles(m.a, tiles, self.tall, self.lead, self.tile))
+                self._pack(0, x.a, (block.i, z), count, Tiles(m.a, tiles, self.tall, self.lead, self.tile))
 
                 def tile(t: str, s: str) -> None:
                     self._tile(x, m, block, (t, s), _Part(z, count, last))
@@ -141,7 +148,13 @@ class Panels:
                     w.divided(w.add(height, self.some * self.tall - 1), self.some * self.tall)[0], lambda r, _: rows(r)
                 )
 
-        w.loop(p["k"], part, step=self.depth)
+        w.loop(self.k, part, step=self.depth)
+
+    def _pack(self, operand: int, x: Side, at: tuple[str | int, str | int], count: str | int, to: Tiles) -> None:
+        if self.pairs is None:
+            pack(self.w, x, at, count, to)
+        else:
+            pack_pairs(self.w, x, self.p["k"], at, count, to, narrow=self.pairs.narrow[operand])
 
     def _places(self, first: str) -> list[str]:
         """Where the vectors of a tile's sums lie."""
@@ -190,7 +203,8 @@ class Panels:
         loops = w.op(f"lshr exact i64 {rounded_up(w, turns)}, {TOGETHER.bit_length() - 1}")
         segment = Segment(loops, TOGETHER * self.lead, TOGETHER * self.wide, taps, beside=fetch)
         left, right = w.at(a, w.mul(begin, self.lead)), w.at(b, w.mul(begin, self.wide))
-        return splat_tile(w, left, right, range(self.tall), contiguous([w.lanes] * VECTORS, w.lanes), (), (segment,))
+        vectors, pairs = contiguous([w.lanes] * VECTORS, w.lanes), self.pairs is not None
+        return splat_tile(w, left, right, range(self.tall), vectors, (), (segment,), pairs=pairs)
 
     def _in_blocks(
         self, m: _Memory, at: tuple[str, str], part: _Part, sums: str, fetch: Callable[[str | int], None] | None
@@ -285,9 +299,10 @@ def emit_panels(
     finish: epilogue.Finish | None,
     matrices: Callable[[str | int], Matrices],
     memory: str,
+    pairs: Pairs | None = None,
 ) -> None:
     """Every block of every product; threads share them. `matrices` gives those of a batch index, `memory` is for all threads."""
-    made = Panels(w, p, finish)
+    made = Panels(w, p, finish, pairs)
     down, across = -(-p["m"] // made.rows), -(-p["n"] // made.columns)
 
     def turn(index: str | int) -> None:

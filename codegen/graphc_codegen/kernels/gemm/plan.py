@@ -14,6 +14,8 @@ from graphc_codegen.kernels.microkernel import blocks, registers, strip_kinds
 VECTORS = 2
 #: Most elements of a panel: 64 KiB of stack.
 _PANEL = 1 << 14
+#: The fewest rows and pairs of bfloat16 of a product that multiplies these.
+_LEAST_ROWS, _LEAST_PAIRS = 8, 8
 #: The fewest bytes between vectors whose multiples fall into few sets of the first cache.
 _ALIAS = 512
 #: The most rows, or columns, with which a matrix of so many bytes is swept over.
@@ -46,13 +48,14 @@ class Side(NamedTuple):
 
 class Way(NamedTuple):
     """How to compute a product: vectors are B's, or A's if it `swaps`; it `packs` them; or its lanes run along k; or it `sweeps`
-    over the rows of a large matrix.
+    over the rows of a large matrix. `pairs` of bfloat16 are multiplied at once, if they are packed.
     """
 
     swaps: bool = False
     packs: bool = False
     dots: bool = False
     sweeps: bool = False
+    pairs: bool = False
 
 
 def views(p: Params) -> tuple[View, ...]:
@@ -125,8 +128,12 @@ _WIDE, _NARROW = _Costs(8, 30, 1.3, 4, 7, 30, 1.0), _Costs(8, 30, 10, 4, 12, 4, 
 _WIDE_DOUBLES = _WIDE._replace(move=7)
 
 
-def choose(p: Params, lanes: int) -> Way:
-    """The way that takes the fewest cycles, roughly. A panel must not be too large for the stack."""
+def choose(p: Params, lanes: int, *, pairs: bool = False) -> Way:
+    """The way that takes the fewest cycles, roughly. A panel must not be too large for the stack. `pairs` says whether those of
+    bfloat16 can be multiplied: that is done where it gains.
+    """
+    if pairs and _gains_by_pairs(p, lanes):
+        return Way(packs=True, pairs=True)
     swept = _swept(p, lanes)
     if swept is not None:
         return swept
@@ -137,6 +144,19 @@ def choose(p: Params, lanes: int) -> Way:
     elif p["tb"] and lanes >= 4:
         ways.append(Way(dots=True))
     return min(ways, key=partial(_cycles, p, lanes))
+
+
+def _gains_by_pairs(p: Params, lanes: int) -> bool:
+    """Whether a product has so many rows, columns and terms that pairs are sooner multiplied than copied, and these fit."""
+    m, n, pairs = int(p["m"]), int(p["n"]), -(-int(p["k"]) // 2)
+    if "block" in p or m < _LEAST_ROWS or n < lanes or pairs < _LEAST_PAIRS:
+        return False
+    return pairs * VECTORS * lanes <= _PANEL and (pairs_lie(p) or pairs * (m + lanes) <= _PANEL)
+
+
+def pairs_lie(p: Params) -> bool:
+    """Whether the rows of A hold pairs of terms, each a word from the first one on."""
+    return not p["ta"] and p["k"] % 2 == 0 and views(p)[0].lead % 2 == 0
 
 
 def _swept(p: Params, lanes: int) -> Way | None:

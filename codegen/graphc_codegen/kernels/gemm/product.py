@@ -13,18 +13,18 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
-
+from graphc_codegen.dtypes import REGISTER
 from graphc_codegen.kernels import epilogue
-from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.base import Emitter, Operand, Params
 from graphc_codegen.kernels.gemm import sweep
 from graphc_codegen.kernels.gemm.fetch import Rows, Strip, beside
+from graphc_codegen.kernels.gemm.pack import Tiles
+from graphc_codegen.kernels.gemm.pairs import as_scalars, pack_pairs, pairs_of, places
 from graphc_codegen.kernels.gemm.panels import Matrices, emit_panels
 from graphc_codegen.kernels.gemm.plan import (
     FINISHES,
     VECTORS,
     Side,
-    View,
     Way,
     aliases,
     axes_of,
@@ -33,10 +33,12 @@ from graphc_codegen.kernels.gemm.plan import (
     dot_sizes,
     dtype_of,
     few_rows,
+    pairs_lie,
     shapes,
     steps,
     views,
 )
+from graphc_codegen.kernels.gemm.twin import twin
 from graphc_codegen.kernels.microkernel import (
     Blocks,
     Kind,
@@ -54,7 +56,7 @@ from graphc_codegen.kernels.microkernel import (
     widest,
 )
 from graphc_codegen.kernels.transposition import transpose_into
-from graphc_codegen.writer import REGISTER, Writer
+from graphc_codegen.writer import Writer
 
 #: The most rows of tiles with as many vectors as there are registers for.
 _LOW = 2
@@ -93,7 +95,8 @@ class _Product(NamedTuple):
     `finish` applies the epilogue and marks, if there is one to apply; `tile` is memory for tiles that are transposed; `at`
     is where this product begins: batch, i, j; `far` says that C is not near, and `coming` what is fetched for the next product.
     `source` is the operand of vectors that are fetched strip by strip while tiles of the strip before are computed.
-    `triangle` is what a product with that parameter can do less of.
+    `triangle` is what a product with that parameter can do less of. If S and V are of `pairs` of bfloat16, that is the number of
+    terms, and `k` that of pairs.
     """
 
     scalars: Side
@@ -111,6 +114,7 @@ class _Product(NamedTuple):
     source: Side | None = None
     triangle: _Triangle | None = None
     blocks: Blocks | None = None
+    pairs: int = 0
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
@@ -158,11 +162,15 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         left, right = (Side(x, p[size], *strides) for x, size, strides in zip((a, b), "mn", steps(p), strict=True))
         return left, right, c
 
+    pairs = pairs_of(w, factors)
     if memory and not few_rows(p, w.floats):
-        emit_panels(w, p, finish, lambda index: Matrices(*sides(index), seen[2].lead, index), memory)
+        emit_panels(w, p, finish, lambda index: Matrices(*sides(index), seen[2].lead, index), memory, pairs)
         return
-    way = choose(p, w.lanes)
-    panel = w.op(f"alloca [{p['k'] * VECTORS * w.lanes} x {w.element}], align 64") if way.packs else ""
+    way = choose(p, w.lanes, pairs=pairs is not None)
+    k = -(-p["k"] // 2) if way.pairs else p["k"]
+    panel = w.op(f"alloca [{k * VECTORS * w.lanes} x {w.element}], align 64") if way.packs else ""
+    copied = way.pairs and not pairs_lie(p)
+    scalars = w.op(f"alloca [{k * places(w, p['m'])} x {w.element}], align 64") if copied else ""
     sums = sweep.memory(w) if way.sweeps else ""
     tile = w.op(f"alloca [{registers(w.floats) * w.lanes} x {w.element}], align 64") if way.swaps else ""
     block = int(p.get("block", 0))
@@ -176,8 +184,9 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         if way.swaps:
             x = _Product(right, left, p["k"], c, 1, seen[2].lead, p["accumulate"], finish, tile, start, far, coming)
         else:
-            x = _Product(left, right, p["k"], c, seen[2].lead, 1, p["accumulate"], finish, tile, start, far, coming)
-        x = x._replace(triangle=_triangle(p, way), blocks=blocks)
+            left = as_scalars(w, left, p["k"], scalars) if way.pairs else left
+            x = _Product(left, right, k, c, seen[2].lead, 1, p["accumulate"], finish, tile, start, far, coming)
+        x = x._replace(pairs=p["k"] if way.pairs else 0, triangle=_triangle(p, way), blocks=blocks)
         if way.dots:
             _along_k(w, x)
         elif way.sweeps:
@@ -268,7 +277,10 @@ def _packed(w: Writer, x: _Product, kind: Kind, panel: str) -> None:
     def strip(index: str | int) -> None:
         j = w.linear((index, step), (start, 1))
         source = w.at(v.pointer, w.mul(j, v.along))
-        if v.along == 1:
+        if x.pairs:
+            to = Tiles(panel, 1, sum(widths), wide, 0)
+            pack_pairs(w, v, x.pairs, (j, 0), x.k, to, filled_up=False, inside=True)
+        elif v.along == 1:
             w.repeat(x.k, partial(row, source))
         else:
             transpose_into(w, source, v.along, sum(widths), x.k, panel, wide)
@@ -337,11 +349,11 @@ def _seen_tile(
         return
     strip = _next_strip(w, x, (i, j), size, columns)
     # A triangle's tiles have as many turns as rows at the least.
-    least = x.k if turns == (0, x.k) else size
+    least = x.k if turns == (0, x.k) else max(size // (2 if x.pairs else 1), 1)
     segments = _turns(x, turns, _from(w, turns[0], beside(w, _wanted(w, x, (i, j), columns), size, least, strip)))
     places = [(w.at(target, r * x.rows + u * w.lanes), n) for r in range(size) for u, n in enumerate(widths)]
     before = [w.vload(*place) for place in places] if x.accumulate else None
-    acc = splat_tile(w, a, b, rows, vectors, (), segments, before, ahead, x.blocks)
+    acc = splat_tile(w, a, b, rows, vectors, (), segments, before, ahead, x.blocks, pairs=bool(x.pairs))
     if x.finish is not None:
         _finish(w, x, acc, (i, j), widths)
         return
@@ -357,6 +369,8 @@ def _counting(
         return 0, x.k
     _, i, j = _place(w, x, at)
     start, count = (j, columns) if x.triangle.swapped else (i, size)
+    if x.pairs:
+        return (w.divided(start, 2)[0], x.k) if x.triangle.behind else (0, w.divided(w.add(start, count + 1), 2)[0])
     return (start, x.k) if x.triangle.behind else (0, w.add(start, count))
 
 
@@ -486,32 +500,6 @@ def _runs(k: int, lanes: int) -> tuple[Segment, ...]:
         tail = piece(full * lanes, rest)
         cut.append(Segment(1, 0, 0, ((tail, tail),)))
     return tuple(cut)
-
-
-@np.errstate(all="ignore")
-def twin(p: Params, a: Array, b: Array, *rest: Array) -> None:
-    at_a, at_b, at_c = (_elements(v, axes_of(p), shape) for v, shape in zip(views(p), shapes(p), strict=True))
-    stored = np.tril(a[at_a]) if p.get("triangle") == "a" else a[at_a]
-    left = stored.swapaxes(-1, -2) if p["ta"] else stored
-    right = b[at_b].swapaxes(-1, -2) if p["tb"] else b[at_b]
-    product = np.matmul(left, right)
-    if "panels" in p:
-        memory = len(p.get("extras", ()))
-        rest[memory][:] = 0
-        rest = (*rest[:memory], *rest[memory + 1 :])
-    if "c" in p or p["accumulate"]:
-        (c,) = rest
-        c[at_c] = c[at_c] + product if p["accumulate"] else product
-    else:
-        epilogue.twin(p, domain(p), product.reshape(-1), *rest)
-
-
-def _elements(view: View, axes: Sequence[int], shape: Sequence[int]) -> Array:
-    """The number of each element of an operand, per batch axis, row and column."""
-    index = np.full((), view.offset)
-    for count, stride in zip((*axes, *shape), (*view.strides, view.lead, 1), strict=True):
-        index = index[..., None] + stride * np.arange(count)
-    return index
 
 
 GEMM = Emitter(operands, emit, twin)

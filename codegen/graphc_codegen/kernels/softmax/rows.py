@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from graphc_codegen.dtypes import REGISTER
 from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.softmax import causal
@@ -18,7 +19,7 @@ from graphc_codegen.kernels.softmax.causal import row_memory
 from graphc_codegen.kernels.vectors import across_maximum, along, first, iota, maximum, sum_along
 from graphc_codegen.literals import float_literal
 from graphc_codegen.scalars import maths_float32
-from graphc_codegen.writer import REGISTER, Writer, mask, vec
+from graphc_codegen.writer import Writer, mask, vec
 
 
 def _row_maximum(w: Writer, x: str, cols: int) -> str:
