@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc import dispatch
 from graphc.ops import functional as F
 from graphc.ops.tensor.dtype import DType, promote_scalar
 from graphc.ops.tensor.rows import RowTensor
@@ -137,12 +138,15 @@ def _in(branch: GraphRecorder, make: Callable[[], Tensor]) -> Tensor:
 
 
 def as_number(x: Tensor, dtype: str) -> Tensor:
-    """A tensor of one element, in a dtype, that stands for a number."""
+    """A tensor of one element, in a dtype, as one that stands for a number."""
     made = F.reshape(F.cast(x, dtype), ())
-    if made is x:
-        return x
-    made.is_number = True
-    return made
+    if made.array is not None:
+        number = Tensor.wrap(made.array)
+        number.is_number = True
+        return number
+    active: Any = dispatch.recorder.get()
+    number = active.wrap(active.resolve(made), True)
+    return number
 
 
 def _beside(number: Any, tensor: Tensor) -> Tensor:

@@ -98,7 +98,7 @@ def any_(items: Iterable[Any]) -> Any:
         found = or_(partial(_itself, found), partial(truth, x))
         if not is_traced(found) and found:
             return True
-    return found if is_traced(found) else bool(found)
+    return as_number(found, "bool") if is_traced(found) else bool(found)
 
 
 def all_(items: Iterable[Any]) -> Any:
@@ -108,7 +108,7 @@ def all_(items: Iterable[Any]) -> Any:
         found = and_(partial(_itself, found), partial(truth, x))
         if not is_traced(found) and not found:
             return False
-    return found if is_traced(found) else bool(found)
+    return as_number(found, "bool") if is_traced(found) else bool(found)
 
 
 def _itself(x: Any) -> Any:
