@@ -329,6 +329,10 @@ class TraceTypeError(TraceError, TypeError, shown_as="TypeError"):
     """Python that cannot be traced because a traced tensor stands where a Python value is needed."""
 
 
+class TraceValueError(TraceError, ValueError, shown_as="ValueError"):
+    """Python that cannot be traced because a tensor has several elements where one is needed."""
+
+
 class NestingError(TraceError, RecursionError):
     """Calls inside construct that nest too deeply."""
 

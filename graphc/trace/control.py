@@ -11,7 +11,8 @@ from graphc.ir import Value
 from graphc.ops import functional as F
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
-from graphc.ops.tensor.tree import Fixed, Leaf, Nest, Structure, flatten, unflatten
+from graphc.ops.tensor.tree import Fixed, Leaf, Structure, flatten, unflatten
+from graphc.trace.alike import same_structure
 from graphc.trace.recorder import GraphRecorder
 
 #: A traced branch: its recorder, and the tensors and structure of what it returns.
@@ -38,7 +39,7 @@ def cond(
 def merge(recorder: GraphRecorder, pred: Tensor, then: Branch, orelse: Branch) -> Any:
     """The If of two traced branches, whose results must have one structure."""
     (first, leaves_a, structure_a), (second, leaves_b, structure_b) = then, orelse
-    if shape_of(structure_a) != shape_of(structure_b):
+    if not same_structure(structure_a, structure_b):
         raise TraceError(
             "the branches of ops.cond return different structures",
             code="GC122",
@@ -111,7 +112,7 @@ def while_loop(
     probe, _, _ = _trace_loop(recorder, "body", body, leaves, structure, [])
     written = [probe.known[k] for k in probe.known if k in probe.written]
     loop, results, result_structure = _trace_loop(recorder, "body", body, leaves, structure, written)
-    if shape_of(result_structure) != shape_of(structure):
+    if not same_structure(result_structure, structure):
         raise TraceError(
             "the values that a while loop carries change their structure",
             code="GC123",
@@ -191,13 +192,6 @@ def _align_captures(first: GraphRecorder, second: GraphRecorder) -> list[Value]:
             branch.capture(branch.parent, outer)
         branch.graph.inputs = tuple(branch.captures[outer].node for outer in union)
     return union
-
-
-def shape_of(structure: Structure) -> Any:
-    """What two structures must have in common to be merged: nesting, keys, Python values."""
-    if isinstance(structure, Nest):
-        return (structure.kind, structure.keys, tuple(map(shape_of, structure.items)))
-    return "tensor" if isinstance(structure, Leaf) else (type(structure.value), repr(structure.value))
 
 
 def _words(structure: Structure) -> str:

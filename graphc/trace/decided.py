@@ -52,6 +52,12 @@ _OTHERS = (
 )  # fmt: skip
 #: Built-in functions that tell something by which Python can decide, whatever they are given.
 _TELLING = ("isinstance", "issubclass", "callable", "hasattr", "len")
+#: Attributes of tensors that are known while a Cell is compiled.
+_KNOWN_OF_TENSORS = ("shape", "ndim", "dtype", "itemsize", "nbytes")
+#: Built-in functions that ask for the values of what they are given, which converted code answers for tensors.
+_ASKING = ("any", "all", "max", "min", "int", "float", "bool", "type")
+#: Built-in functions that give something plain for what is plain.
+_PLAINLY = (*_ASKING, "abs", "divmod", "list", "range", "round", "sorted", "str", "sum", "tuple")
 #: Built-in functions whose items are those of their arguments.
 _PASSING = ("enumerate", "reversed", "zip", "list", "tuple")
 #: Kinds of values that are no tensors and whose truth value and comparisons are none.
@@ -60,6 +66,8 @@ _PLAIN = (
     Cell,
 )  # fmt: skip
 _FUNCTIONS = (types.FunctionType, types.MethodType)
+#: Names in a function's code for which it is looked at, though it does not branch.
+_TOLD = frozenset(("super", "print", *_ASKING))
 #: Methods of these are all that may be called on values that are not known.
 _KNOWN = (Tensor, list, tuple, dict, set, str)
 
@@ -101,12 +109,12 @@ def is_users(function: types.FunctionType) -> bool:
 
 
 def _branches(function: types.FunctionType, instance: Any, seen: set[types.CodeType]) -> bool:
-    """Whether a function branches, loops, prints or uses super(), or calls a user's function that does."""
+    """Whether a function branches, loops, prints, uses super() or asks for values, or calls a user's function that does."""
     code = function.__code__
     if code in seen:
         return False
     seen.add(code)
-    if not {"super", "print"}.isdisjoint(code.co_names) or any(_jumps(c) for c in _codes(code)):
+    if not _TOLD.isdisjoint(code.co_names) or any(_jumps(c) for c in _codes(code)):
         return True
     return any(is_users(f) and _branches(f, owner, seen) for f, owner in called(function, instance))
 
@@ -272,6 +280,10 @@ class _Needs:
     walked: set[Path] = field(default_factory=set)
 
 
+def _names(target: ast.expr) -> Iterable[ast.Name]:
+    return (n for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+
+
 _found: dict[types.CodeType, _Needs | None] = {}
 
 
@@ -305,8 +317,45 @@ class _Reader:
         #: Local names that loops alone set, with what they loop over.
         self.items = {name: [p for paths in found for p in paths] for name, found in looped.items()
                       if name not in arguments and len(found) == stored.count(name)}  # fmt: skip
+        self.plain = self._plain_names(nodes, stored, arguments)
         for node in nodes:
             self._read(node)
+
+    def _plain_names(self, nodes: Iterable[ast.AST], stored: list[str], arguments: set[str]) -> set[str]:
+        """Local names that are only given what is plain, such as sizes: `b, c = x.shape`."""
+        given = [(t, n.value) for n in nodes if isinstance(n, ast.Assign) for t in n.targets]
+        self.plain = set(stored) - arguments
+        while True:
+            sure = [t for t, value in given if self._is_plain(value)]
+            names = [n.id for target in sure for n in _names(target)]
+            kept = {name for name in self.plain if names.count(name) == stored.count(name)}
+            if kept == self.plain:
+                return kept
+            self.plain = kept
+
+    def _is_plain(self, expression: ast.expr) -> bool:
+        """Whether an expression's value can be told to be no tensor, and to hold none."""
+        match expression:
+            case ast.Constant():
+                return True
+            case ast.Attribute(attr=name) if name in _KNOWN_OF_TENSORS:
+                return True
+            case ast.Call(func=ast.Name(id=name)) if name in _TELLING and name not in self.local:
+                return True
+            case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]) if name not in self.local:
+                return name in _PLAINLY and all(map(self._is_plain, parts))
+            case ast.Name(id=name):
+                return name in self.plain
+            case ast.Subscript(value=part) | ast.UnaryOp(operand=part):
+                return self._is_plain(part)
+            case ast.BinOp(left=left, right=right):
+                return self._is_plain(left) and self._is_plain(right)
+            case ast.Compare(left=left, comparators=others):
+                return all(map(self._is_plain, (left, *others)))
+            case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.BoolOp(values=parts):
+                return all(map(self._is_plain, parts))
+            case _:
+                return False
 
     def _looped(self, nodes: Iterable[ast.AST]) -> dict[str, list[list[Path]]]:
         """For each time that a loop sets a name: the containers whose items it may be."""
@@ -343,8 +392,10 @@ class _Reader:
                 self._decide(*tests)
             case ast.Compare(ops=[_, _, *_]):
                 self._decide(node)
-            case ast.Call(func=ast.Name(id="range"), args=arguments):
-                self._decide(*arguments)
+            case ast.Call(func=ast.Name(id=name), args=parts) if name == "range" or (
+                name in _ASKING and name not in self.local
+            ):
+                self._decide(*parts)
             case ast.Call(func=callee):
                 self._call(callee)
             case _ if isinstance(node, _OTHERS):
@@ -354,9 +405,9 @@ class _Reader:
         """Note by what expressions are true or false, or how long a loop is."""
         for test in tests:
             match test:
-                case ast.Constant() | ast.Compare(ops=[ast.Is() | ast.IsNot()]):
+                case ast.Compare(ops=[ast.Is() | ast.IsNot()]):
                     pass
-                case ast.Call(func=ast.Name(id=name)) if name in _TELLING and name not in self.local:
+                case _ if self._is_plain(test):
                     pass
                 case ast.BoolOp(values=values) | ast.Tuple(elts=values):
                     self._decide(*values)

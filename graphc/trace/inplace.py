@@ -32,19 +32,30 @@ def appended(target: Any, value: Any) -> Any:
 
 
 def own(state: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The values of names for one way: lists are copies."""
-    return tuple(list(x) if type(x) is list else x for x in state)
+    """The values of names for one way: lists and dicts are copies."""
+    return tuple(type(x)(x) if is_owned(x) else x for x in state)
+
+
+def is_owned(x: Any) -> bool:
+    """Whether each way through the program has its own copy of a container."""
+    return type(x) in (list, dict)
 
 
 def given_back(entry: tuple[Any, ...], results: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The values of names after both ways; a list stays the list that it was, for whoever else holds it. Where it is of
+    """The values of names after both ways; a list or dict stays the one that it was, for whoever else holds it. Where it is of
     several kinds now, it holds that alone.
     """
     made = list(results)
     for i, (before, after) in enumerate(zip(entry, results, strict=False)):
+        if not is_owned(before):
+            continue
+        whole = type(after) is type(before)
         if type(before) is list:
-            before[:] = after if type(after) is list else [after]
-            made[i] = before if type(after) is list else after
+            before[:] = after if whole else [after]
+        else:
+            before.clear()
+            before.update(after if whole else {"": after})
+        made[i] = before if whole else after
     return tuple(made)
 
 

@@ -12,38 +12,19 @@ waits for the token; nothing else can be done with it.
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 from graphc.errors import user_loc
 from graphc.ops.tensor.tensor import Tensor
-from graphc.ops.tensor.tree import Structure, fixed_values, flatten
-from graphc.trace.control import shape_of
+from graphc.ops.tensor.tree import fixed_values, flatten
+from graphc.trace.alike import NUMBERS
 from graphc.trace.recorder import GraphRecorder, Joined
 
-_NUMBERS = (bool, int, float)
 
-
-def apart(a: Any, b: Any) -> bool:
-    """Whether two values, made of tensors, None and numbers, cannot become one value."""
-    (leaves_a, one), (leaves_b, other) = flatten(a), flatten(b)
-    if not (_plain(one) and _plain(other)):
-        return False
-    if any(isinstance(x, Joined) for x in (*leaves_a, *leaves_b)):
-        return True
-    if _is_number(a) and _is_number(b):
-        return False
-    if isinstance(a, Tensor) and isinstance(b, Tensor):
-        return False
-    return bool(shape_of(one) != shape_of(other))
-
-
-def _plain(structure: Structure) -> bool:
-    return all(x is None or isinstance(x, _NUMBERS) for x in fixed_values(structure))
-
-
-def _is_number(x: Any) -> bool:
-    """A Python number, or a tensor that one can become."""
-    return isinstance(x, _NUMBERS) or (isinstance(x, Tensor) and not isinstance(x, Joined) and not x.shape)
+def can_wait(x: Any) -> bool:
+    """Whether a value is made of tensors, None and numbers, so that there is something to wait for."""
+    return all(v is None or isinstance(v, NUMBERS) for v in fixed_values(flatten(x)[1]))
 
 
 def tokens(first: GraphRecorder, a: Any, second: GraphRecorder, b: Any) -> tuple[Tensor, Tensor]:
@@ -65,7 +46,10 @@ def of(name: str, a: Any, b: Any, token: Tensor) -> Joined:
 def message(name: str, a: Any, b: Any) -> str:
     """What is wrong with a name that is a on one way and b on the other."""
     what = "the returned value" if name == "retval_" else repr(name)
-    return f"{what} is {_kind(a)} if the condition holds and {_kind(b)} if not"
+    kinds = [_kind(a), _kind(b)]
+    if kinds[0] == kinds[1]:
+        kinds = [f"{kind} {_items(x)}" for kind, x in zip(kinds, (a, b), strict=True)]
+    return f"{what} is {kinds[0]} if the condition holds and {kinds[1]} if not"
 
 
 def advice(name: str, a: Any = None, b: Any = None) -> str:
@@ -81,7 +65,20 @@ def _kind(x: Any) -> str:
     if isinstance(x, Joined):
         return "one of several kinds"
     if isinstance(x, Tensor):
-        return f"a tensor {x.tensor_type}"
+        return f"a number {x.tensor_type}" if x.is_number else f"a tensor {x.tensor_type}"
     if isinstance(x, (tuple, list, dict)) and (flatten(x)[0] or not x):
         return f"a {type(x).__name__} of {len(x)}"
+    if isinstance(x, FunctionType):
+        return f"the function {x.__name__}"
     return f"the Python value {x!r}"
+
+
+def _items(x: Any) -> str:
+    """The items of a container, in few words."""
+    if isinstance(x, Tensor):
+        return "?" if isinstance(x, Joined) else str(x.tensor_type)
+    if isinstance(x, dict):
+        return "{" + ", ".join(f"{k!r}: {_items(v)}" for k, v in list(x.items())[:6]) + "}"
+    if isinstance(x, (tuple, list)):
+        return "(" + ", ".join(map(_items, x[:6])) + ")"
+    return repr(x)

@@ -71,4 +71,7 @@ def _stand_ins(given: tuple[Any, ...], entry: tuple[Any, ...]) -> tuple[Any, ...
 def zeros_of(value: Any) -> Any:
     """Zeros in the structure of a value."""
     leaves, structure = flatten(value)
-    return unflatten(structure, [Tensor.wrap(np.zeros(x.shape, x.tensor_type.numpy)) for x in leaves])
+    zeros = [Tensor.wrap(np.zeros(x.shape, x.tensor_type.numpy)) for x in leaves]
+    for zero, x in zip(zeros, leaves, strict=True):
+        zero.is_number = x.is_number
+    return unflatten(structure, zeros)

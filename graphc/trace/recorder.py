@@ -40,6 +40,10 @@ class CallRecord:
     found: dict[int, Value] = field(default_factory=dict)
 
 
+#: The versions of parameters at one time, which were written by then, and how many accesses and calls there were.
+Mark = tuple[dict[int, Value], set[int], int, int]
+
+
 class DeferredDepend(Tensor):
     """`depend(parameter, ...)`: still a reference to the parameter, read when used, but not before the given nodes."""
 
@@ -296,6 +300,20 @@ class GraphRecorder(dispatch.Recorder):
         self.state[id(p)] = value
         self.written.add(id(p))
         self.touched.append((id(p), value, True))
+
+    def mark(self) -> Mark:
+        """The state as it is now."""
+        return dict(self.state), set(self.written), len(self.touched), len(self.calls)
+
+    def written_since(self, mark: Mark) -> bool:
+        """Whether a parameter was written since then; printing and raising are such writes."""
+        return any(written for _, _, written in self.touched[mark[2] :])
+
+    def rewind(self, mark: Mark) -> None:
+        """Forget what was written and called since then; nodes that nobody needs are pruned."""
+        found = {id(p): self.graph.node(node).outputs[0] for node, p in self.params.items()}
+        self.state, self.written = {**found, **mark[0]}, set(mark[1])
+        del self.touched[mark[2] :], self.calls[mark[3] :]
 
     def assign(self, variable: Parameter, value: Tensor) -> Tensor:
         old = self.read(variable)

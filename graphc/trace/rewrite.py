@@ -55,6 +55,14 @@ def raising(error: Any) -> Any:
     return made
 
 
+def lazy(function: ast.AST) -> ast.AST:
+    """The syntax tree of a function with ternaries, `and`, `or`, `not`, `in` and chains of comparisons as calls, which compute
+    an operand only where it counts. What malt has made of statements has such expressions, too.
+    """
+    made: ast.AST = _Lazy().visit(function)
+    return made
+
+
 def rewritten(function: ast.AST) -> ast.AST:
     """The syntax tree of a function with its stores to items, prints, raises and assertions replaced."""
     made: ast.AST = _Rewriter().visit(function)
@@ -69,7 +77,25 @@ class _Rewriter(ast.NodeTransformer):
         self.locals.append(_local_names(node))
         self.generic_visit(node)
         self.locals.pop()
+        return _with_outer_read(node)
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        return self._with_test(node)
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        return self._with_test(node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        return self._with_test(node)
+
+    def _with_test(self, node: ast.If | ast.While | ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        node.test = _tested(node.test)
         return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        return _tested(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
@@ -147,6 +173,73 @@ class _Rewriter(ast.NodeTransformer):
         return isinstance(base, ast.Name) and bool(self.locals) and base.id in self.locals[-1]
 
 
+#: How an operator is written.
+_SIGNS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+
+
+class _Lazy(ast.NodeTransformer):
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        text = ast.unparse(node.test)
+        self.generic_visit(node)
+        made = _hook("if_exp", node.test, _later(node.body), _later(node.orelse), ast.Constant(text))
+        return located(made, node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        self.generic_visit(node)
+        made = node.values[-1]
+        for operand in reversed(node.values[:-1]):
+            made = _hook("and_" if isinstance(node.op, ast.And) else "or_", _later(operand), _later(made))
+        return located(made, node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        return located(_hook("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.ops) == 1:
+            if not isinstance(node.ops[0], (ast.In, ast.NotIn)):
+                return node
+            made = _hook("in_", node.left, node.comparators[0])
+            return located(_hook("not_", made) if isinstance(node.ops[0], ast.NotIn) else made, node)
+        links = [
+            ast.Tuple([ast.Constant(_SIGNS[type(sign)]), _later(operand)], ast.Load())
+            for sign, operand in zip(node.ops, node.comparators, strict=True)
+        ]
+        return located(_hook("chained", node.left, *links), node)
+
+
+def _hook(name: str, *args: ast.expr) -> ast.Call:
+    """A call of one of the functions that converted code has."""
+    hook = ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr=name, ctx=ast.Load())
+    return ast.Call(func=hook, args=list(args), keywords=[])
+
+
+def _later(expression: ast.expr) -> ast.Lambda:
+    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.Lambda(args=nothing, body=expression)
+
+
+def _tested(test: ast.expr) -> ast.expr:
+    """A test, with the operands of `and` and `or` as truth values, of which `and` of two flags is an op."""
+    if isinstance(test, ast.BoolOp):
+        test.values = [_tested(v) if isinstance(v, ast.BoolOp) else _truth(v) for v in test.values]
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test.operand = _tested(test.operand)
+    return test
+
+
+def _truth(operand: ast.expr) -> ast.expr:
+    if isinstance(operand, (ast.Compare, ast.Constant)):
+        return operand
+    if isinstance(operand, ast.UnaryOp) and isinstance(operand.op, ast.Not):
+        return _tested(operand)
+    return located(_hook("truth", operand), operand)
+
+
 def _local_names(function: ast.FunctionDef) -> set[str]:
     """The parameters of a function and the names it assigns, without those of functions inside it."""
     names = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
@@ -162,6 +255,20 @@ def _local_names(function: ast.FunctionDef) -> set[str]:
             names.add(node.id)
         stack += ast.iter_child_nodes(node)
     return names - outer
+
+
+def _with_outer_read(function: ast.FunctionDef) -> ast.FunctionDef:
+    """A function that reads its `nonlocal` names at its end: to malt, what nobody reads afterwards is not changed by an `if`."""
+    names = [n for statement in function.body if isinstance(statement, ast.Nonlocal) for n in statement.names]
+    if names:
+        read = located(ast.Expr(_hook("read", *(ast.Name(id=n, ctx=ast.Load()) for n in names))), function.body[-1])
+        place = len(function.body) - isinstance(function.body[-1], ast.Return)
+        function.body.insert(place, read)
+    return function
+
+
+def read(*values: Any) -> None:
+    """What is given is read."""
 
 
 def _stored(target: ast.Subscript, value: ast.expr) -> ast.Assign:

@@ -10,7 +10,7 @@ from graphc.ir import TensorType
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import Structure, flatten, unflatten
-from graphc.trace.control import shape_of
+from graphc.trace.alike import same_structure
 from graphc.trace.recorder import GraphRecorder
 
 #: A traced turn: its recorder, what it carries on and what it makes, each with its structure.
@@ -30,7 +30,7 @@ def scan(
     rooms = (leaves, structure, slices, slice_structure)
     # A first look tells which parameters a turn writes, so that it can carry them.
     probe, after, after_structure, _, _ = _trace(recorder, turn, rooms, [])
-    if shape_of(after_structure) != shape_of(structure) or [x.tensor_type for x in after] != [
+    if not same_structure(after_structure, structure) or [x.tensor_type for x in after] != [
         x.tensor_type for x in leaves
     ]:
         return None

@@ -1,0 +1,153 @@
+"""Converted `if` statements and ternaries: what a tensor chooses becomes an If node, and names one value after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from graphc.errors import TraceError, TraceTypeError, user_loc
+from graphc.nn.cell.cell import Cell
+from graphc.ops import functional as F
+from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tree import flatten, unflatten
+from graphc.trace import alike, control, inplace, joined, raised
+from graphc.trace.recorder import GraphRecorder
+from graphc.trace.truth import active_recorder, is_traced, one_element
+
+
+class UnboundError(TraceError, UnboundLocalError):
+    """A name that only one branch sets is used after the conditional."""
+
+
+def undefined(x: Any) -> bool:
+    return type(x).__name__ in ("Undefined", "UndefinedReturnValue") and type(x).__module__.startswith("malt.")
+
+
+def if_stmt(
+    cond: Any,
+    body: Callable[[], Any],
+    orelse: Callable[[], Any],
+    get_state: Callable[[], tuple[Any, ...]],
+    set_state: Callable[[tuple[Any, ...]], None],
+    symbol_names: tuple[str, ...],
+    nouts: int,
+) -> None:
+    """An `if` statement. The first `nouts` symbols are used after it."""
+    if not is_traced(cond):
+        (body if cond else orelse)()
+        return
+    entry = get_state()
+
+    def run(part: Callable[[], Any]) -> Callable[[], Any]:
+        def traced() -> Any:
+            mine = inplace.own(entry)
+            set_state(mine)
+            inplace.unchanged(part, mine)()
+            return get_state()
+
+        return traced
+
+    joined_state = _joined(cond, run(body), run(orelse), symbol_names, nouts, entry)
+    set_state(inplace.given_back(entry, joined_state))
+
+
+def _joined(
+    cond: Tensor,
+    body: Callable[[], tuple[Any, ...]],
+    orelse: Callable[[], tuple[Any, ...]],
+    names: tuple[str, ...],
+    nouts: int,
+    entry: tuple[Any, ...],
+) -> tuple[Any, ...]:
+    """The symbols after both branches have been traced: equal Python values stay, tensors become results of an If."""
+    recorder = active_recorder()
+    pred = F.reshape(F.cast(one_element(cond), "bool"), ())
+    parts = (("then", body), ("else", orelse))
+    branches = [control.trace_branch(recorder, name, raised.caught(part, recorder)) for name, part in parts]
+    then, other = raised.settled([unflatten(structure, leaves) for _, leaves, structure in branches], entry)
+    results: list[Any] = []
+    moved: list[int] = []
+    for i, (a, b) in enumerate(zip(then, other, strict=True)):
+        # A list or dict may be read by another name that it has.
+        if i >= nouts and not (i < len(entry) and inplace.is_owned(entry[i])):
+            results.append(entry[i] if i < len(entry) else None)
+        elif same(a, b):
+            results.append(a)
+        elif callable(a) and callable(b):
+            results.append(_either(pred, a, b))
+        else:
+            results.append(None)
+            moved.append(i)
+    left = _returns(names, then), _returns(names, other)
+    recorders = branches[0][0], branches[1][0]
+    apart: set[int] = set()
+    pairs: list[tuple[Any, Any]] = []
+    for i in moved:
+        a, b = then[i], other[i]
+        pair = _one_sided(names[i], a, b, left) if undefined(a) or undefined(b) else _paired(names[i], recorders, a, b)
+        if pair is None:
+            apart.add(i)
+            pair = joined.tokens(recorders[0], a, recorders[1], b)
+        pairs.append(pair)
+    flat = [flatten(tuple(p[k] for p in pairs)) for k in (0, 1)]
+    merged = control.merge(recorder, pred, (recorders[0], *flat[0]), (recorders[1], *flat[1]))
+    for i, value in zip(moved, merged, strict=True):
+        results[i] = joined.of(names[i], then[i], other[i], value) if i in apart else value
+    return tuple(results)
+
+
+def _either(pred: Tensor, a: Callable[..., Any], b: Callable[..., Any]) -> Callable[..., Any]:
+    """What a name holds that is one function or Cell on one way and another one on the other: calling it chooses."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        active = active_recorder()
+        first, second = (partial(x if isinstance(x, Cell) else active.prepared(x), *args, **kwargs) for x in (a, b))
+        return if_exp(pred, first, second, "the result")
+
+    return call
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether a symbol has one and the same value on both ways."""
+    return a is b or (not undefined(a) and alike.same(a, b))
+
+
+def _returns(names: tuple[str, ...], values: tuple[Any, ...]) -> bool:
+    """Whether a way through an `if` always ends with `return`."""
+    return any(n == "do_return" and v is True for n, v in zip(names, values, strict=False))
+
+
+def _one_sided(name: str, a: Any, b: Any, left: tuple[bool, bool]) -> tuple[Any, Any]:
+    """Both values of a symbol that one way leaves undefined: a placeholder that nobody reads for the return value, and
+    for any symbol on a way that has `left` the function.
+    """
+    if name == "retval_" or (left[0] and undefined(a)) or (left[1] and undefined(b)):
+        given = b if undefined(a) else a
+        placeholder = raised.zeros_of(given)
+        return (placeholder, given) if given is b else (given, placeholder)
+    branch = "else" if undefined(b) else "if"
+    raise UnboundError(
+        f"{name!r} is not set in the `{branch}` branch",
+        code="GC121",
+        loc=user_loc(),
+        help=f"set {name} before the `if`, or in both branches",
+    )
+
+
+def _paired(name: str, recorders: tuple[GraphRecorder, GraphRecorder], a: Any, b: Any) -> tuple[Any, Any] | None:
+    """Both values of a symbol, made to fit each other; None for values of different kinds that can only be waited for.
+
+    TraceTypeError GC122 for others that do not fit, such as two strings.
+    """
+    made = alike.paired(recorders[0], a, recorders[1], b)
+    if made is None and not (joined.can_wait(a) and joined.can_wait(b)):
+        raise TraceTypeError(joined.message(name, a, b), code="GC122", loc=user_loc(), help=joined.advice(name, a, b))
+    return made
+
+
+def if_exp(cond: Any, if_true: Callable[[], Any], if_false: Callable[[], Any], name: str) -> Any:
+    """`a if cond else b`."""
+    if not is_traced(cond):
+        return if_true() if cond else if_false()
+    return _joined(cond, lambda: (if_true(),), lambda: (if_false(),), (name,), 1, ())[0]

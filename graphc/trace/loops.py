@@ -1,0 +1,134 @@
+"""Converted loops: `while` over tensors becomes a While node, `for` is unrolled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from graphc.errors import TraceError, user_loc
+from graphc.ops.tensor.tensor import as_tensor
+from graphc.ops.tensor.tree import flatten, map_leaves
+from graphc.trace import alike, control, inplace, raised
+from graphc.trace.branches import if_stmt, same, undefined
+from graphc.trace.truth import active_recorder, is_traced, one_element
+
+
+def while_stmt(
+    test: Callable[[], Any],
+    body: Callable[[], Any],
+    get_state: Callable[[], tuple[Any, ...]],
+    set_state: Callable[[tuple[Any, ...]], None],
+    symbol_names: tuple[str, ...],
+    opts: Any,
+) -> None:
+    """A `while` statement: Python's as long as its condition is a Python value, then a While node."""
+    while not is_traced(more := test()):
+        if not more:
+            return
+        body()
+    entry = get_state()
+    carried, initial, after = _carried(body, get_state, set_state, entry)
+    initial = tuple(_defined(symbol_names[i], a, after[i]) if i in carried else a for i, a in enumerate(initial))
+
+    def place(values: tuple[Any, ...]) -> None:
+        state = list(inplace.own(entry))
+        for i, value in zip(carried, values, strict=True):
+            state[i] = value
+        set_state(tuple(state))
+
+    def check(*values: Any) -> Any:
+        place(values)
+        return one_element(as_tensor(test()))
+
+    def turn(*values: Any) -> tuple[Any, ...]:
+        place(values)
+        body()
+        made = get_state()
+        return tuple(alike.lowered(made[i], initial[i]) for i in carried)
+
+    recorder = active_recorder()
+    place(recorder.while_loop(check, turn, tuple(initial[i] for i in carried)))
+
+
+def _carried(
+    body: Callable[[], Any],
+    get_state: Callable[[], tuple[Any, ...]],
+    set_state: Callable[[tuple[Any, ...]], None],
+    entry: tuple[Any, ...],
+) -> tuple[list[int], tuple[Any, ...], tuple[Any, ...]]:
+    """Which symbols a loop changes; all of them as it begins, with tensors for the numbers that it changes; and after a turn.
+
+    Turns are traced and thrown away until no further symbol changes: what a turn does with a number that is known at first
+    is decided by Python, what it does with one that an earlier turn has changed is not.
+    """
+    carried: set[int] = set()
+    initial = entry
+    while True:
+        turn: list[tuple[Any, ...]] = []
+
+        def probe(
+            turn: list[tuple[Any, ...]] = turn,
+            initial: tuple[Any, ...] = initial,
+            carried: frozenset[int] = frozenset(carried),
+        ) -> None:
+            active = active_recorder()
+            # Each tensor is its own in a turn, even where some begin as one.
+            state = tuple(map_leaves(active.carry, x) if i in carried else x for i, x in enumerate(initial))
+            mine = inplace.own(state)
+            set_state(mine)
+            inplace.unchanged(body, mine)()
+            turn.extend((state, get_state()))
+
+        control.trace_branch(active_recorder(), "probe", probe)
+        set_state(entry)
+        before, after = turn
+        changed = {i for i, (a, b) in enumerate(zip(before, after, strict=True)) if not same(a, b)}
+        begins = tuple(alike.lifted(x, after[i]) if i in changed else x for i, x in enumerate(initial))
+        if changed <= carried and all(map(_same_types, begins, initial)):
+            return sorted(carried), initial, after
+        carried |= changed
+        initial = begins
+
+
+def _same_types(a: Any, b: Any) -> bool:
+    """Whether a loop can carry either value."""
+    leaves, others = flatten(a)[0], flatten(b)[0]
+    return len(leaves) == len(others) and all(
+        x is y or (x.tensor_type == y.tensor_type and x.is_number == y.is_number)
+        for x, y in zip(leaves, others, strict=True)
+    )
+
+
+def _defined(name: str, value: Any, after: Any) -> Any:
+    """What a loop carries in at first for a symbol that it changes."""
+    if not undefined(value):
+        return value
+    if name == "retval_":
+        return raised.zeros_of(after)
+    raise TraceError(
+        f"{name!r} is first set inside a loop over tensors, and used after it",
+        code="GC124",
+        loc=user_loc(),
+        help=f"set {name} to a tensor of its shape and dtype before the loop",
+    )
+
+
+def for_stmt(
+    iter_: Any,
+    extra_test: Callable[[], Any] | None,
+    body: Callable[[Any], Any],
+    get_state: Callable[[], tuple[Any, ...]],
+    set_state: Callable[[tuple[Any, ...]], None],
+    symbol_names: tuple[str, ...],
+    opts: Any,
+) -> None:
+    """A `for` statement: unrolled. After a `break` that depends on a tensor the turns that follow stand in branches."""
+    for item in iter_:
+        go_on = True if extra_test is None else extra_test()
+        if is_traced(go_on):
+            if_stmt(go_on, partial(body, item), lambda: None, get_state, set_state, symbol_names, len(symbol_names))
+        elif go_on:
+            body(item)
+        else:
+            return
