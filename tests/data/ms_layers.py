@@ -88,6 +88,7 @@ LAYERS: list[tuple[str, dict[str, Any], tuple[int, ...], bool]] = [
     ("GLU", {}, (4, 8), True),
     ("Dropout", {"p": 0.5}, (4, 9), False),
     ("Dropout", {"p": 0.0}, (4, 9), True),
+    ("Dropout1d", {"p": 1.0}, (2, 3, 4), True),
 ]
 
 #: (class, arguments, shape of the logits, kind of the labels). Lists among the arguments become tensors.

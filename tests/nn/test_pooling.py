@@ -67,6 +67,13 @@ def test_pooling_defaults_do_nothing() -> None:
     assert nn.MaxPool2d(2).stride == (1, 1)
 
 
+def test_ceil_mode_holds_for_valid_averages_too() -> None:
+    x = Tensor(random(1, 2, 5, 7))
+    got = nn.AvgPool2d(2, 2, "valid", ceil_mode=True).construct(x).asnumpy()
+    assert got.shape == (1, 2, 3, 4)
+    assert np.array_equal(got, nn.AvgPool2d(2, 2, "pad", ceil_mode=True).construct(x).asnumpy())
+
+
 def test_pooling_refuses() -> None:
     with pytest.raises(graphc.ShapeError, match="MaxPool2d: x has 2 axes, expected 4"):
         nn.MaxPool2d(2).construct(Tensor(random(4, 4)))

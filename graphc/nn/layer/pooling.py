@@ -171,7 +171,7 @@ class _AvgPool(_Pool):
         batch, alone = self.batch(x)
         sizes = batch.shape[2:]
         kernel, ends = self._each(self.kernel_size), self.ends(sizes)
-        ceil = self.ceil_mode and self.pad_mode == "pad"
+        ceil = self.ceil_mode and self.pad_mode != "same"
         w = windows_over(type(self).__name__, sizes, kernel, self._each(self.stride), ends, None, ceil)
         special = self.ceil_mode or self.divisor_override is not None
         counts = self.count_include_pad and (self.pad_mode != "same" or self._same_counts or special)

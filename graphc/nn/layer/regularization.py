@@ -63,6 +63,8 @@ class Dropout(Cell):
         kept = self._kept()
         if not self.training or kept == 1:
             return tensor
+        if kept == 0:
+            return tensor * 0.0
         inner = held(self, "dropout")
         if inner is not None:  # It gives the mask, too.
             y: Tensor = inner(tensor)[0]
@@ -76,13 +78,21 @@ class Dropout(Cell):
         return f"keep_prob={self.keep_prob}" if self.p is None else f"p={self.p}"
 
 
-class _ChannelDropout(Dropout):
+class _ByShare(Dropout):
+    """Dropout by p alone, a number in [0, 1]: 1 leaves zeros."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        owner = type(self).__name__
+        if checks.real(owner, "p", p, least=0) > 1:
+            raise checks.wrong_value(owner, "p", "in [0, 1]", p)
+        super().__init__(p=0.0)
+        self.p = p
+
+
+class _ChannelDropout(_ByShare):
     """Whole channels are zero with probability p, the others divided by 1 - p, in training mode (Tompson et al., 2015)."""
 
     _ranks: tuple[int, ...] = (4,)
-
-    def __init__(self, p: float = 0.5) -> None:
-        super().__init__(p=p)
 
     def construct(self, x: Any) -> Tensor:
         tensor = as_tensor(x, f"{type(self).__name__}: x")
@@ -109,22 +119,19 @@ class Dropout3d(_ChannelDropout):
     _ranks = (5,)
 
 
-class DropoutExt(Dropout):
+class DropoutExt(_ByShare):
     """As Dropout, by p alone, a number in [0, 1] (MindSpore: nn.DropoutExt).
 
     inplace True is refused (GC112): x stays what it is.
     """
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        owner = type(self).__name__
-        if checks.real(owner, "p", p, least=0) > 1:
-            raise checks.wrong_value(owner, "p", "in [0, 1]", p)
-        only(owner, "inplace", inplace, False)
-        super().__init__(p=0.0)
-        self.p, self.inplace = p, False
+        only(type(self).__name__, "inplace", inplace, False)
+        super().__init__(p)
+        self.inplace = False
 
     def construct(self, input: Any) -> Tensor:
-        return super().construct(input) if self.p != 1 or not self.training else input * 0.0
+        return super().construct(input)
 
 
 class Dropout2dExt(DropoutExt):

@@ -13,7 +13,7 @@ from graphc.ops.tensor.tensor import Tensor
 
 
 class DiceLoss(LossBase):
-    """1 - (2 sum(p q) + smooth) / (sum(p^2) + sum(q^2) + smooth) of predictions p and labels q (Milletari et al., 2016)."""
+    """1 - 2 sum(p q) / (sum(p^2) + sum(q^2) + smooth) of predictions p and labels q (Milletari et al., 2016)."""
 
     def __init__(self, smooth: float = 1e-5) -> None:
         super().__init__()
@@ -26,13 +26,13 @@ class DiceLoss(LossBase):
             )
         both = ops.reduce_sum(logits * label)
         each = ops.reduce_sum(logits * logits) + ops.reduce_sum(label * label)
-        return 1 - (2 * both + self.smooth) / (each + self.smooth)
+        return 1 - 2 * both / (each + self.smooth)
 
 
 class MultiClassDiceLoss(LossBase):
     """The mean of DiceLoss over classes, which are axis 1 of predictions and labels.
 
-    weights: [N, classes], times each class's loss. ignore_indiex: a class that is left out of the sum. activation: a name,
+    weights: [classes, n]: n numbers for each class, times its loss, which makes n results. ignore_indiex: a class that is left out of the sum. activation: a name,
     applied to the predictions first, or None.
     """
 
@@ -55,7 +55,7 @@ class MultiClassDiceLoss(LossBase):
                 loss = self.dice(predictions[:, i], label[:, i])
                 total = total + (loss if self.weights is None else loss * self.weights[i])
         made: Tensor = total / label.shape[1]
-        return made if self.weights is None else ops.reduce_mean(made)
+        return made
 
 
 __all__ = ["DiceLoss", "MultiClassDiceLoss"]

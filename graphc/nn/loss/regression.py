@@ -8,7 +8,7 @@ from typing import Any
 from graphc import ops
 from graphc.nn import checks
 from graphc.nn.loss.base import LossBase
-from graphc.ops.tensor.tensor import Tensor, as_tensor
+from graphc.ops.tensor.tensor import Tensor
 
 
 class L1Loss(LossBase):
@@ -74,13 +74,7 @@ class GaussianNLLLoss(LossBase):
         self.eps = checks.exact_float("GaussianNLLLoss", "eps", eps, above=0)
 
     def construct(self, logits: Any, labels: Any, var: Any) -> Tensor:
-        var = as_tensor(var)
-        # The bound is no part of the function that is differentiated.
-        bounded = var + ops.stop_gradient(ops.maximum(var, self.eps) - var)
-        if var.ndim == logits.ndim - 1:
-            bounded = ops.expand_dims(bounded, -1)
-        loss = 0.5 * (ops.log(bounded) + ops.square(labels - logits) / bounded)
-        return self.get_loss(loss + 0.5 * math.log(2 * math.pi) if self.full else loss)
+        return ops.gaussian_nll_loss(logits, labels, var, self.full, self.eps, self.reduction)
 
 
 class PoissonNLLLoss(LossBase):

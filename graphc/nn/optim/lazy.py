@@ -10,7 +10,9 @@ from graphc.ops.tensor.tensor import Tensor
 
 
 class AdamOffload(Adam):
-    """Adam (MindSpore: nn.AdamOffload, which computes on the host; here everything does). See Adam."""
+    """Adam (MindSpore: nn.AdamOffload, which computes on the host; here everything does). See Adam; the powers of beta1 and
+    beta2 have shape (1,).
+    """
 
     def __init__(
         self,
@@ -25,18 +27,18 @@ class AdamOffload(Adam):
         loss_scale: float = 1.0,
     ) -> None:
         super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
+        self.beta1_power = Parameter(Tensor([1.0]), name="beta1_power", requires_grad=False)
+        self.beta2_power = Parameter(Tensor([1.0]), name="beta2_power", requires_grad=False)
 
 
 class LazyAdam(AdamOffload):
     """Adam that leaves alone what is not used (MindSpore: nn.LazyAdam): of a parameter whose gradient is a RowTensor only those
-    rows move, and the moments that belong to them; others as with Adam. See Adam; the powers of beta1 and beta2 have shape (1,).
+    rows move, and the moments that belong to them; others as with Adam. See AdamOffload.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.lazy = True
-        self.beta1_power = Parameter(Tensor([1.0]), name="beta1_power", requires_grad=False)
-        self.beta2_power = Parameter(Tensor([1.0]), name="beta2_power", requires_grad=False)
 
 
 __all__ = ["AdamOffload", "LazyAdam"]

@@ -148,14 +148,18 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-weight (pos_weight target log s + (1 - target) log(1 - s)), s = sigmoid(input), without overflow; reduced."""
+    """-weight (pos_weight target log s + (1 - target) log(1 - s)), s = sigmoid(input), without overflow; reduced.
+
+    The result has the dtype of input and target, whatever the weights'.
+    """
     _same_shape("binary_cross_entropy_with_logits", input, target)
     if pos_weight is None:
         loss = sub(softplus(input), mul(input, target))
     else:
         positive = add(mul(sub(pos_weight, 1.0), target), 1.0)
         loss = add(mul(sub(1.0, target), input), mul(positive, softplus(-input)))
-    return reduced("binary_cross_entropy_with_logits", _weighted(loss, weight), reduction)
+    made = reduced("binary_cross_entropy_with_logits", _weighted(loss, weight), reduction)
+    return cast_to(made, mul(input, target).tensor_type.dtype)
 
 
 def _same_shape(op: str, x: Tensor, y: Tensor) -> None:
@@ -268,7 +272,7 @@ def nll_loss(
     weights = full(target.shape, 1.0, dtype=inputs.dtype)
     scaled = inputs
     if weight is not None:
-        by_class = cast_to(_along(weight, axis, inputs.ndim), inputs.tensor_type.dtype)
+        by_class = _along(weight, axis, inputs.ndim)
         scaled = mul(inputs, by_class)
         weights = reduce_sum(select(hit, by_class, 0.0), axis)
     weights = select(ignored, 0.0, weights)
