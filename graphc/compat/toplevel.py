@@ -16,7 +16,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.ir.types import COMPLEX, FLOATS, numpy_dtype
 from graphc.nn.cell.cell import Cell
 from graphc.ops.functional.attributes import from_numpy as from_numpy
-from graphc.ops.tensor.dtype import DType, to_name
+from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
 from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor
 from graphc.suggest import nearest, question
@@ -241,10 +241,10 @@ def dtype_to_pytype(type_: Any) -> Any:
 def pytype_to_dtype(obj: Any) -> DType:
     """The dtype of a Python or NumPy type."""
     if obj is int:
-        return DType("int64")
+        return BY_NAME["int64"]
     if obj is float:
-        return DType("float64")
-    return DType(to_name(obj))
+        return BY_NAME["float64"]
+    return BY_NAME[to_name(obj)]
 
 
 def get_py_obj_dtype(obj: Any) -> Any:
@@ -254,7 +254,7 @@ def get_py_obj_dtype(obj: Any) -> Any:
     return pytype_to_dtype(type(obj)) if isinstance(obj, (bool, int, float)) else type(obj)
 
 
-int_, float_ = DType("int64"), DType("float32")
+int_, float_ = BY_NAME["int64"], BY_NAME["float32"]
 string, list_, tuple_, type_none, number = str, list, tuple, type(None), (int, float)
 Type, TensorType = DType, Tensor
 tensor_type = Tensor
@@ -263,7 +263,7 @@ tensor_type = Tensor
 def __getattr__(name: str) -> DType:
     """`bool`, the dtype: as a variable it would hide Python's from this module."""
     if name == "bool":
-        return DType("bool")
+        return BY_NAME["bool"]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ir.types import DTYPES
-from graphc.ops.tensor.dtype import DType
+from graphc.ops.tensor.dtype import BY_NAME, DType
 
 
 class _Kind(type):
@@ -20,9 +20,9 @@ class _Kind(type):
     def __call__(cls, bits: int) -> DType:
         name = f"{cls.prefix}{bits}"
         if name not in DTYPES:
-            known = ", ".join(d for d in DTYPES if _kind(DType(d)) == cls.prefix)
+            known = ", ".join(d for d in DTYPES if _kind(BY_NAME[d]) == cls.prefix)
             raise ArgumentValueError(f"there is no dtype {name}, only {known}", loc=user_loc())
-        return DType(name)
+        return BY_NAME[name]
 
 
 def _kind(dtype: DType) -> str:
@@ -54,7 +54,7 @@ class UInt(metaclass=_Kind):
 
 
 def _of(*kinds: str) -> tuple[DType, ...]:
-    return tuple(d for d in map(DType, DTYPES) if _kind(d) in kinds)
+    return tuple(d for d in BY_NAME.values() if _kind(d) in kinds)
 
 
 int_type, uint_type, float_type = _of("int"), _of("uint"), _of("float", "bfloat")

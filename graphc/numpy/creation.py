@@ -16,7 +16,7 @@ from graphc.ops.functional.core import cast_to
 from graphc.ops.tensor.dtype import BY_NAME, DType
 from graphc.ops.tensor.tensor import Tensor
 
-FLOAT, INT = DType("float32"), DType("int32")
+FLOAT, INT = BY_NAME["float32"], BY_NAME["int32"]
 
 # ---- of data
 

@@ -11,8 +11,9 @@ import numpy as np
 from graphc import dispatch
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ShapeError, TraceError, user_loc
+from graphc.ir.types import INTEGERS
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import IndexRangeError, Number, Operand, as_bool, call, cast, cast_to
+from graphc.ops.functional.core import IndexKindError, IndexRangeError, Number, Operand, as_bool, call, cast, cast_to
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.elementwise import add, floor_mod, greater, maximum, minimum, mul, neg
 from graphc.ops.functional.extrema import arange_along
@@ -45,8 +46,10 @@ def scattered(mode: str, x: Tensor, indices: Tensor, updates: Tensor, axis: int 
 
 
 def as_index(x: Any) -> Tensor:
-    """An index of any integer dtype in one that kernels know."""
+    """An index of any integer dtype in one that kernels know. IndexKindError for other dtypes."""
     index = as_tensor(x if isinstance(x, Tensor) else np.asarray(x))
+    if index.tensor_type.dtype not in INTEGERS:
+        raise IndexKindError(f"an index is {index.tensor_type}, expected integers", loc=user_loc())
     return index if index.tensor_type.dtype in ("int32", "int64") else cast_to(index, "int32")
 
 
@@ -56,15 +59,25 @@ def as_index(x: Any) -> Tensor:
 def index_(x: Tensor, index: Any) -> Tensor:
     """x[index] for integers, slices, `...`, None, bools, lists, integer tensors, and tuples of them, as in NumPy.
 
-    A bool tensor is an index only where its value is known, because the result's shape depends on it: TraceError GC101 in
+    A list that holds more than numbers is a tuple of indices, as in MindSpore: x[[[0, 1], [1, 0]]] is x[[0, 1], [1, 0]]. A bool tensor is an index only where its value is known, because the result's shape depends on it: TraceError GC101 in
     a compiled Cell.
     """
+    if isinstance(index, list) and not all(isinstance(i, (bool, int, float, np.generic)) for i in index):
+        index = tuple(index)
     items = [_plain(i) for i in (index if isinstance(index, tuple) else (index,))]
     if any(isinstance(i, Tensor) and i.tensor_type.dtype == "bool" for i in items):
         items = [part for i in items for part in _places_of(i)]
     if not any(isinstance(i, Tensor) for i in items):
-        return getitem(x, tuple(items))
+        return getitem(x, tuple(None if i is True else i for i in items))
+    if any(i is True for i in items):
+        # True walks a new axis of length 1, together with the tensors.
+        x = getitem(x, tuple(_around_new(i) for i in items if i is not None))
+        items = [Tensor.wrap(np.zeros(1, np.int32)) if i is True else i for i in items]
     return _advanced(x, items)
+
+
+def _around_new(item: Any) -> Any:
+    return None if item is True else item if item is Ellipsis else slice(None)
 
 
 def _plain(item: Any) -> Any:
@@ -75,8 +88,8 @@ def _plain(item: Any) -> Any:
         return Tensor.wrap(array if array.size else array.astype(np.int32))
     if isinstance(item, (bool, np.bool_)):
         if not item:
-            raise ArgumentTypeError("False is no index: it would take nothing", loc=user_loc())
-        return None
+            raise IndexKindError("False is no index: it would take nothing", loc=user_loc())
+        return True
     if isinstance(item, slice):
         return slice(*(_known(v) for v in (item.start, item.stop, item.step)))
     if isinstance(item, Tensor) and not item.shape and item.tensor_type.dtype != "bool" and type(item) is Tensor:

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import IndexRangeError, call, cast
+from graphc.ops.functional.core import IndexKindError, IndexRangeError, call, cast
 from graphc.ops.functional.elementwise import add, greater_equal, less, logical_and
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import reshape
@@ -24,7 +24,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
         return rows_at(x, index)
     items = list(index) if isinstance(index, tuple) else [index]
     if items.count(Ellipsis) > 1:
-        raise ArgumentValueError("an index may hold one `...` only", loc=user_loc())
+        raise IndexRangeError("an index may hold one `...` only", loc=user_loc())
     used = sum(1 for i in items if i is not None and i is not Ellipsis)
     if used > x.ndim:
         raise IndexRangeError(f"too many indices ({used}) for {x.tensor_type}", loc=user_loc())
@@ -48,7 +48,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
                 )
             start, count, by = int(item) % extent, 1, 1
         else:
-            raise ArgumentTypeError(f"cannot index a tensor with {type(item).__name__}", loc=user_loc())
+            raise IndexKindError(f"cannot index a tensor with {type(item).__name__}", loc=user_loc())
         begin.append(start if count else 0)
         size.append(count)
         step.append(by)

@@ -21,28 +21,37 @@ class DType:
                 return shown + self.name[2:]
         return self.name.capitalize()
 
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return _named, (self.name,)
+
     @property
     def itemsize(self) -> int:
         """Bytes of an element."""
         return numpy_dtype(self.name).itemsize
 
 
-bool_ = DType("bool")
+def _named(name: str) -> DType:
+    """The object of that name: copies and unpickled dtypes are the same objects."""
+    return BY_NAME[name]
 
-int8, int16, int32, int64 = DType("int8"), DType("int16"), DType("int32"), DType("int64")
 
-uint8, uint16, uint32, uint64 = DType("uint8"), DType("uint16"), DType("uint32"), DType("uint64")
+#: One object for each dtype, so that `x.dtype is graphc.float32` holds, too.
+BY_NAME = {name: DType(name) for name in DTYPES}
 
-float16, bfloat16, float32, float64 = DType("float16"), DType("bfloat16"), DType("float32"), DType("float64")
+bool_ = BY_NAME["bool"]
 
-complex64, complex128 = DType("complex64"), DType("complex128")
+int8, int16, int32, int64 = (BY_NAME[f"int{bits}"] for bits in (8, 16, 32, 64))
+
+uint8, uint16, uint32, uint64 = (BY_NAME[f"uint{bits}"] for bits in (8, 16, 32, 64))
+
+float16, bfloat16, float32, float64 = (BY_NAME[name] for name in ("float16", "bfloat16", "float32", "float64"))
+
+complex64, complex128 = BY_NAME["complex64"], BY_NAME["complex128"]
 
 #: C's and NumPy's names, as MindSpore has them.
 byte, short, intc, long, intp = int8, int16, int32, int64, int64
 ubyte, ushort, uintc, uintp = uint8, uint16, uint32, uint64
 half, single, double, cfloat, cdouble = float16, float32, float64, complex64, complex128
-
-BY_NAME = {name: DType(name) for name in DTYPES}
 
 
 def to_name(dtype: Any) -> str:
@@ -50,7 +59,7 @@ def to_name(dtype: Any) -> str:
     if isinstance(dtype, DType):
         return dtype.name
     if dtype in (bool, int, float, complex):
-        return {bool: "bool", int: "int64", float: "float32", complex: "complex128"}[dtype]
+        return {bool: "bool", int: "int64", float: "float64", complex: "complex128"}[dtype]
     # NumPy may not know bfloat16 by its name.
     name = dtype if isinstance(dtype, str) and dtype in DTYPES else dtype_name(dtype)
     if name is None:
