@@ -189,4 +189,9 @@ KERNEL_FACTS = {
     "custom": KernelFacts(divisible=False),
     "collective_start": KernelFacts(outputs=2, divisible=False),
     "collective_wait": KernelFacts(divisible=False),
+    "window_put": KernelFacts(),
+    "window_open": KernelFacts(divisible=False),
+    "window_fold": KernelFacts(),
+    "window_take": KernelFacts(),
+    "window_close": KernelFacts(divisible=False),
 }
