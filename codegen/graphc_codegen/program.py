@@ -315,10 +315,10 @@ def collective_groups(kernels: Iterable[Kernel]) -> set[int]:
 def windows(kernels: Iterable[Kernel]) -> dict[int, int]:
     """By group of processes, how many bytes of a window kernels use."""
     found: dict[int, int] = {}
-    for p in (dict(k.params) for k in kernels if isinstance(k, NamedKernel) and k.name == "window_put"):
-        group, at, room, dtype = p["group"], p["at"], p["room"], p["dtype"]
-        assert isinstance(group, int) and isinstance(at, int) and isinstance(room, int) and isinstance(dtype, str)
-        found[group] = max(found.get(group, 0), at + room * ITEMSIZE[dtype])
+    puts = [k for k in kernels if isinstance(k, NamedKernel) and k.name == "window_put"]
+    for p in (dict[str, Any](k.params) for k in puts):
+        end = int(p["at"]) + int(p["room"]) * ITEMSIZE[str(p["dtype"])]
+        found[int(p["group"])] = max(found.get(int(p["group"]), 0), end)
     return found
 
 

@@ -32,8 +32,8 @@ def bucket_reductions(graph: Graph) -> Graph:
     before:  %3 = AllReduce(%1)   %4 = AllReduce(%2) after(%3)
     after:   %5 = AllReduceStart(%1, %2)   %6 = AllReduceWait(%5, %5#1)   %3 = Slice(%6)   %4 = Slice(%6)
 
-    Where processes share memory they get places there (`place_in_windows`). Buckets are filled in the order in which their operands get ready, which is the same in every process: it is one graph. A
-    process with nobody to talk to has none.
+    Buckets are filled in the order in which their operands get ready, which is the same in every process: it is one graph. A
+    process with nobody to talk to has none. Where processes share memory, buckets get places there (`place_in_windows`).
     """
     return place_in_windows(_bucketed(graph))
 

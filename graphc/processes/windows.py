@@ -23,8 +23,8 @@ _kept: list[mmap.mmap] = []
 
 
 def windows_of(communicator: Any) -> tuple[int, ...]:
-    """The addresses of the windows of a communicator's processes, all of which call this, by rank; none, in all of them, where one
-    cannot read another's. Pages are taken when they are first written.
+    """The addresses of the windows of a communicator's processes, all of which call this, by rank; none, in all of them, where
+    one cannot read another's. Pages are taken when they are first written.
     """
     made = _made() if switches().shared_memory and communicator.Get_size() <= WINDOWS else None
     told = communicator.allgather(made and (os.getpid(), made[0], made[1]))

@@ -70,11 +70,15 @@ class Graphc:
 
     def __init__(self, workload: str, parts: int, joins: bool) -> None:
         import graphc
-        from graphc import Tensor, nn, parallel
+        from graphc import Tensor, nn, ops, parallel
         from graphc.debug import debug
 
         cells = importlib.import_module("cells")
         inputs = [Tensor(a) for a in part(workload, parts)]
+
+        class Reductions(nn.Cell):
+            def construct(self, *buckets: Any) -> tuple[Any, ...]:
+                return tuple(ops.AllReduce()(bucket) for bucket in buckets)
 
         def compiled() -> Any:
             cell = cells.training_cell(workload, "plain", workloads.weights(workload), nn.AdamW)
@@ -93,6 +97,10 @@ class Graphc:
         self._profiled = lambda: debug(profile=True)
         starts = [n for n in step.graph if n.op.name == "AllReduceStart"]
         self.buckets = [np.zeros(n.types[0].size, np.float32) for n in starts] if joins else []
+        if joins:
+            given = [Tensor(bucket) for bucket in self.buckets]
+            reductions = graphc.compile(Reductions(), *given)
+            self.reduce = lambda: reductions(*given)
         if joins:
             from graphc.processes import started
 
@@ -136,10 +144,6 @@ class Graphc:
         assert begins is not None
         sizes = [bucket.nbytes for bucket in self.buckets]
         return {"buckets": [[r / now, n] for r, n in zip(ready, sizes, strict=True)], "begins": begins / now}
-
-    def reduce(self) -> None:
-        for bucket in self.buckets:
-            self._world.steps.Allreduce(self._world.mpi.IN_PLACE, bucket)
 
     def allreduce_seconds(self, size: int, turns: int) -> float:
         """The slowest process of the quickest turn: other work on the machine only adds."""

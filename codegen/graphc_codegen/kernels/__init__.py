@@ -9,7 +9,7 @@ from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.attention.backward import ATTENTION_GRAD
 from graphc_codegen.kernels.attention.forward import ATTENTION
 from graphc_codegen.kernels.base import Emitter
-from graphc_codegen.kernels.collective import COLLECTIVE_START, COLLECTIVE_WAIT
+from graphc_codegen.kernels.collective import COLLECTIVE_MOVE, COLLECTIVE_START, COLLECTIVE_WAIT
 from graphc_codegen.kernels.conv.filter_grad import CONV2D_FILTER_GRAD
 from graphc_codegen.kernels.conv.forward import CONV2D
 from graphc_codegen.kernels.custom import CUSTOM
@@ -64,6 +64,7 @@ EMITTERS: dict[str, Emitter] = {
     "log": LOG,
     "custom": CUSTOM,
     "collective_start": COLLECTIVE_START,
+    "collective_move": COLLECTIVE_MOVE,
     "collective_wait": COLLECTIVE_WAIT,
     "window_put": WINDOW_PUT,
     "window_open": WINDOW_OPEN,

@@ -1,4 +1,5 @@
 """What processes do together: a collective is begun by one kernel and waited for by another, MPI's nonblocking calls.
+Between them MPI may be called to move data.
 
 The first thread calls MPI by the addresses in `graphc_codegen.links`; others go on until they need what is received.
 """
@@ -97,6 +98,21 @@ def wait_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     count(w, table, "done")
 
 
+def move_operands(p: Params) -> tuple[Operand, ...]:
+    """The request of what has begun, which may become that of nothing."""
+    return (Operand("int64", 1, "out"),)
+
+
+def move_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """Look once whether it is done: MPI moves messages, also others', when it is called."""
+    status, flag = w.op("alloca [32 x i64], align 16"), w.op("alloca i64, align 8")
+    w.op(f"call i32 {_pointer(w, links(w), 'test')}(ptr {pointers[0]}, ptr {flag}, ptr {status})")
+
+
+def move_twin(p: Params, request: Array) -> None:
+    """It is done already."""
+
+
 def wait_twin(p: Params, *arrays: Array) -> None:
     """It is done already."""
 
@@ -130,4 +146,5 @@ def count(w: Writer, table: str, name: str) -> None:
 
 
 COLLECTIVE_START = Emitter(start_operands, start_emit, start_twin)
+COLLECTIVE_MOVE = Emitter(move_operands, move_emit, move_twin)
 COLLECTIVE_WAIT = Emitter(wait_operands, wait_emit, wait_twin)

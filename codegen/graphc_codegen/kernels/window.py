@@ -14,7 +14,8 @@ stands in the table of `graphc_codegen.links`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -52,12 +53,8 @@ def put_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     _await(w, table, [_head(w, x, "read") for x in _all(w, windows, p["size"])], read)
     target, item = _data(w, _own(w, windows), p), ITEMSIZE[p["dtype"]]
     for operand, begin, place, elements in p["pieces"]:
-        to = w.at(target, place * item, "i8")
-        if operand < 0:
-            _bytes(w, elements, item, lambda at, n, to=to: _zero(w, w.at(to, at, "i8"), n))
-        else:
-            x = w.at(xs[operand], begin * item, "i8")
-            _bytes(w, elements, item, lambda at, n, to=to, x=x: _copy(w, w.at(to, at, "i8"), w.at(x, at, "i8"), n))
+        x = w.at(xs[operand], begin * item, "i8") if operand >= 0 else None
+        _move(w, w.at(target, place * item, "i8"), x, elements, item)
     w.by_one(lambda: w.store("0", token, "i64"))
 
 
@@ -145,8 +142,8 @@ def take_operands(p: Params) -> tuple[Operand, ...]:
 
 
 def take_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
-    """all_reduce: the sum, which with `folded` has been made, by parts; reduce_scatter: that of this process's part, which comes
-    first; all_gather: the parts of all; all_to_all: what all have for this process.
+    """all_reduce: the sum, which with `folded` has been made, by parts; reduce_scatter: that of this process's part, which
+    comes first; all_gather: the parts of all; all_to_all: what all have for this process.
     """
     request, out = pointers
     table, windows = _windows(w, p)
@@ -162,8 +159,8 @@ def take_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     for rank, window in enumerate(_all(w, windows, p["size"])):
         elements = max(0, min(part, p["received"] - rank * part))
         begin = {"all_reduce": rank * part, "all_gather": 0, "all_to_all": own}[p["call"]]
-        x, to = w.at(_data(w, window, p), w.mul(begin, item), "i8"), w.at(out, rank * part * item, "i8")
-        _bytes(w, elements, item, lambda at, n, to=to, x=x: _copy(w, w.at(to, at, "i8"), w.at(x, at, "i8"), n))
+        x = w.at(_data(w, window, p), w.mul(begin, item), "i8")
+        _move(w, w.at(out, rank * part * item, "i8"), x, elements, item)
 
 
 def take_twin(p: Params, request: Array, out: Array) -> None:
@@ -223,26 +220,23 @@ def _await(w: Writer, table: str, words: Sequence[str], least: str) -> None:
         w.by_one(lambda: w.store("0", waits, "i64"))
 
     for word in words:
-        w.when(missing(word), lambda word=word: wait(word))
+        w.when(missing(word), partial(wait, word))
 
 
 # ---- bytes and numbers
 
 
-def _bytes(w: Writer, elements: int, item: int, body: Callable[[str | int, str | int], None]) -> None:
-    """body(begin, bytes) of so many elements, of which each thread has its part."""
+def _move(w: Writer, to: str, x: str | None, elements: int, item: int) -> None:
+    """Copy so many elements of `item` bytes, of which each thread has its part; without x zeros."""
     if not elements:
         return
     begin, end = w.shared_range(elements)
-    body(w.mul(begin, item), w.mul(w.subtracted(end, begin), item))
-
-
-def _copy(w: Writer, to: str, x: str, nbytes: str | int) -> None:
-    w.call_void("llvm.memcpy.p0.p0.i64", [("ptr", to), ("ptr", x), ("i64", f"{nbytes}"), ("i1", "false")])
-
-
-def _zero(w: Writer, to: str, nbytes: str | int) -> None:
-    w.call_void("llvm.memset.p0.i64", [("ptr", to), ("i8", "0"), ("i64", f"{nbytes}"), ("i1", "false")])
+    at, nbytes = w.mul(begin, item), w.mul(w.subtracted(end, begin), item)
+    to, last = w.at(to, at, "i8"), [("i64", f"{nbytes}"), ("i1", "false")]
+    if x is None:
+        w.call_void("llvm.memset.p0.i64", [("ptr", to), ("i8", "0"), *last])
+    else:
+        w.call_void("llvm.memcpy.p0.p0.i64", [("ptr", to), ("ptr", w.at(x, at, "i8")), *last])
 
 
 def _add(w: Writer, p: Params, windows: str, base: str | int, size: int, out: str) -> None:

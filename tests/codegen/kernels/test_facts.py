@@ -55,6 +55,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "search": {"rows": 2, "size": 9, "count": 40, "dtype": "float32", "right": False},
     "collective_start": COLLECTIVE
     | {"call": "all_reduce", "reduction": "sum", "group": 0, "size": 2, "root": 0, "tag": 0},
+    "collective_move": {"in_place": True},
     "collective_wait": COLLECTIVE | {"in_place": True},
     "window_put": WINDOW | {"sizes": (40, 7), "pieces": ((0, 0, 0, 40), (1, 2, 40, 5), (-1, 0, 45, 3)), "room": 48},
     "window_open": WINDOW | {"word": "ready"},
