@@ -188,5 +188,11 @@ KERNEL_FACTS = {
     "log": KernelFacts(divisible=False),
     "custom": KernelFacts(divisible=False),
     "collective_start": KernelFacts(outputs=2, divisible=False),
+    "collective_move": KernelFacts(divisible=False),
     "collective_wait": KernelFacts(divisible=False),
+    "window_put": KernelFacts(),
+    "window_open": KernelFacts(divisible=False),
+    "window_fold": KernelFacts(),
+    "window_take": KernelFacts(),
+    "window_close": KernelFacts(divisible=False),
 }

@@ -7,7 +7,7 @@ is passed either way (an int is read from the lower half of a register or of a p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,22 @@ FUNCTIONS = {
 #: What is added up, by dtype; other data travel as bytes.
 DATATYPES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bytes")
 REDUCTIONS = ("sum", "max", "min", "prod")
-#: So many groups of processes there may be; their communicators stand at the end of the table.
+#: So many groups of processes there may be; their communicators, and what tells of their windows, stand at
+#: the end of the table.
 GROUPS = 256
+
+#: Bytes that a process may share with the others of a group, of which only those that are used are ever taken.
+WINDOW_BYTES = 256 << 20
+#: How many processes of a group may read each other's windows.
+WINDOWS = 64
+#: Where in a window its counters are, a line of the cache each: how many collectives the process has opened to the others, and
+#: parts of sums, and how many it has read. Data begin at WINDOW_DATA.
+WINDOW_WORDS = {"ready": 0, "folded": 64, "read": 128}
+WINDOW_DATA = 4096
+#: Parts of sums have a multiple of so many elements: whole vectors, and whole lines of the cache.
+FOLDED = 64
+#: What the words of a group's windows are: this process's number, and from WINDOWS_FROM on the addresses by rank.
+RANK, WINDOWS_FROM = 0, 1
 
 #: The words by name: "steps" counts steps that talk to others, "begun" and "done" the collectives of compiled steps; "waits" is 1
 #: while a step waits for others; "in_place" is what MPI takes for an operand that the result replaces.
@@ -36,9 +50,15 @@ WORDS = {
         ["steps", "begun", "done", "waits", "in_place", *FUNCTIONS, *DATATYPES, *REDUCTIONS, "groups"]
     )
 }
+WORDS["windows"] = WORDS["groups"] + GROUPS
 
 #: Zeros mean that there is nobody to talk to.
-table: Array = np.zeros(WORDS["groups"] + GROUPS, np.int64)
+table: Array = np.zeros(WORDS["windows"] + GROUPS, np.int64)
+
+#: The words that the table has the addresses of.
+_kept: list[Array] = []
+#: What stands for windows in the checked mode, by group and place.
+_held: dict[tuple[int, int], Array] = {}
 
 #: (call, operand, result): what the checked mode, which is Python, calls instead. Set by `connect`.
 _exchange: Callable[[Mapping[str, Any], Array | None, Array], None] | None = None
@@ -59,10 +79,33 @@ def add_group(number: int, communicator: int) -> None:
     table[WORDS["groups"] + number] = _signed(communicator)
 
 
+def add_windows(number: int, rank: int, addresses: Sequence[int]) -> None:
+    """Where the windows of a group's processes are, by rank; this one has the number `rank`."""
+    words = np.array([rank, *map(_signed, addresses)], np.int64)
+    _kept.append(words)
+    table[WORDS["windows"] + number] = words.ctypes.data
+
+
 def require_group(number: int) -> None:
     """CodegenError unless this process is connected with a group of that number."""
     if not 0 <= number < GROUPS or not table[WORDS["groups"] + number]:
         raise CodegenError(f"this process is in no group number {number}: the step was made for several processes")
+
+
+def require_window(number: int, end: int) -> None:
+    """CodegenError unless the processes of a group share so many bytes of memory each."""
+    if not table[WORDS["windows"] + number] or end > WINDOW_BYTES:
+        raise CodegenError(f"the processes of group number {number} do not share the memory that the step was made for")
+
+
+def hold(number: int, at: int, data: Array) -> None:
+    """What the checked mode has put into the window of a group, for `held`."""
+    _held[number, at] = data
+
+
+def held(number: int, at: int) -> Array:
+    """What lies there."""
+    return _held[number, at]
 
 
 def exchange(call: Mapping[str, Any], x: Array | None, out: Array) -> None:

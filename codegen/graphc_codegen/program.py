@@ -28,7 +28,7 @@ __all__ = [
     "Program", "Space", "Stmt", "While", "Window",
     "blocks", "collective_groups", "contiguous_strides", "divisible", "exchanges", "facts", "has_loops", "has_windows", "in_rows",
     "may_overwrite", "predicates", "reach", "result_domain",
-    "symbol", "watches", "written",
+    "symbol", "watches", "windows", "written",
 ]  # fmt: skip
 
 Space = Literal["input", "param", "const", "arena", "window"]
@@ -310,6 +310,16 @@ def collective_groups(kernels: Iterable[Kernel]) -> set[int]:
     """The numbers of the groups of processes in which kernels begin collectives."""
     begun = (dict(k.params) for k in kernels if isinstance(k, NamedKernel) and k.name == "collective_start")
     return {group for p in begun if isinstance(group := p["group"], int)}
+
+
+def windows(kernels: Iterable[Kernel]) -> dict[int, int]:
+    """By group of processes, how many bytes of a window kernels use."""
+    found: dict[int, int] = {}
+    puts = [k for k in kernels if isinstance(k, NamedKernel) and k.name == "window_put"]
+    for p in (dict[str, Any](k.params) for k in puts):
+        end = int(p["at"]) + int(p["room"]) * ITEMSIZE[str(p["dtype"])]
+        found[int(p["group"])] = max(found.get(int(p["group"]), 0), end)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from graphc.lower.overflow import watch_overflow
 from graphc.lower.places import place_buffers
 from graphc.lower.pooling import pool_convolutions
 from graphc.lower.products import copy_panels
+from graphc.lower.progress import keep_moving
 from graphc.lower.rewrite import Context, Layout, Rewrite, Statements
 from graphc.lower.sets import join_calls
 from graphc.lower.threads import share_calls
@@ -33,6 +34,8 @@ REWRITES: tuple[Rewrite, ...] = (
     chain_loops,
     join_calls,
     copy_panels,
+    # Kernels are what they will be.
+    keep_moving,
     # From here on no buffer is new.
     place_buffers,
     # Last: threads meet where bytes are shared.

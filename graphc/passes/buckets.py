@@ -17,6 +17,7 @@ from graphc.passes.uniform import (
     is_between_stages,
     is_collective,
 )
+from graphc.passes.windows import place_in_windows
 from graphc.processes import part_length
 
 #: What a bucket holds at least, unless the setting all_reduce_fusion_config says where buckets end. A message costs some tens of
@@ -32,9 +33,13 @@ def bucket_reductions(graph: Graph) -> Graph:
     after:   %5 = AllReduceStart(%1, %2)   %6 = AllReduceWait(%5, %5#1)   %3 = Slice(%6)   %4 = Slice(%6)
 
     Buckets are filled in the order in which their operands get ready, which is the same in every process: it is one graph. A
-    process with nobody to talk to has none.
+    process with nobody to talk to has none. Where processes share memory, buckets get places there (`place_in_windows`).
     """
-    graph = in_subgraphs(graph, bucket_reductions)
+    return place_in_windows(_bucketed(graph))
+
+
+def _bucketed(graph: Graph) -> Graph:
+    graph = in_subgraphs(graph, _bucketed)
     staged = parallel_settings().pipeline_stages > 1
     if not staged:
         graph = without_needless(graph)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
+from graphc.processes.windows import windows_of
 from graphc.processes.world import started, waiting
 from graphc.suggest import nearest, question
-from graphc_codegen.links import add_group
+from graphc_codegen.links import add_group, add_windows
 
 WORLD = "hccl_world_group"
 
@@ -28,6 +29,7 @@ class Group:
 
     number        its place in the table of compiled steps (`graphc_codegen.links`)
     communicator  mpi4py's; None for a process that is alone
+    windows       whether its processes read each other's memory, see `graphc.processes.windows`
     """
 
     name: str
@@ -35,6 +37,7 @@ class Group:
     ranks: tuple[int, ...]
     rank: int
     communicator: Any = None
+    windows: bool = False
 
     @property
     def size(self) -> int:
@@ -53,7 +56,7 @@ def group(name: str = WORLD) -> Group:
         return Group(name, 0, (0,), 0)
     if name in _WORLDS:
         if WORLD not in _groups:
-            _add(WORLD, 0, tuple(range(world.size)), world.rank, world.steps)
+            _add(WORLD, 0, tuple(range(world.size)), world.rank, world.steps, world.windows)
         return _groups[WORLD]
     if name not in _groups:
         near = question(nearest(name, [*_groups, WORLD], 3))
@@ -101,7 +104,8 @@ def create_group(name: str, ranks: Iterable[int]) -> None:
     # Groups that are made at the same time are told apart by their names.
     with waiting():
         made = world.everybody.Create_group(everyone.Incl(wanted), zlib.crc32(name.encode()) & 0x7FFF)
-    _add(name, _next, tuple(wanted), wanted.index(world.rank), made)
+        windows = windows_of(made)
+    _add(name, _next, tuple(wanted), wanted.index(world.rank), made, windows)
     _next += 1
 
 
@@ -127,13 +131,17 @@ def divide(parts: int, in_a_row: bool = True) -> None:
     create_group(DATA, far)
 
 
-def _add(name: str, number: int, ranks: tuple[int, ...], place: int, communicator: Any) -> None:
+def _add(
+    name: str, number: int, ranks: tuple[int, ...], place: int, communicator: Any, windows: tuple[int, ...]
+) -> None:
     world = started()
     assert world is not None
     # Compiled steps do not look at what MPI's functions return.
     communicator.Set_errhandler(world.mpi.ERRORS_ARE_FATAL)
     add_group(number, int(world.mpi._handleof(communicator)))
-    _groups[name] = Group(name, number, ranks, place, communicator)
+    if windows:
+        add_windows(number, place, windows)
+    _groups[name] = Group(name, number, ranks, place, communicator, bool(windows))
 
 
 def destroy_group(name: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from graphc.errors import MissingPackageError, user_loc
 from graphc.processes.exchange import exchange
 from graphc.processes.watch import watch
+from graphc.processes.windows import windows_of
 from graphc.processes.world import World, joined, started
 from graphc_codegen.links import DATATYPES, FUNCTIONS, REDUCTIONS, connect
 
@@ -42,16 +43,17 @@ def start() -> World | None:
     everyone = MPI.COMM_WORLD
     if everyone.Get_size() == 1:
         return None
-    near = everyone.Split_type(MPI.COMM_TYPE_SHARED)
+    near, everybody = everyone.Split_type(MPI.COMM_TYPE_SHARED), everyone.Dup()
     world = World(
         everyone.Get_rank(),
         everyone.Get_size(),
         near.Get_rank(),
         near.Get_size(),
         MPI,
+        everybody,
         everyone.Dup(),
         everyone.Dup(),
-        everyone.Dup(),
+        windows_of(everybody),
     )
     _connect(MPI)
     joined(world)

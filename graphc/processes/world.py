@@ -16,6 +16,7 @@ class World(NamedTuple):
     everybody    the communicator of graphc's own messages between all processes: nobody else uses it
     steps        that of the group of all, for the collectives of steps and of eager calls
     pulse        that of the watch, see `graphc.processes.watch`
+    windows      where the memory is that all share, see `graphc.processes.windows`
     """
 
     rank: int
@@ -26,6 +27,7 @@ class World(NamedTuple):
     everybody: Any
     steps: Any
     pulse: Any
+    windows: tuple[int, ...]
 
 
 _world: World | None = None

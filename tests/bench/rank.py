@@ -6,8 +6,8 @@ joins the other processes: gradients are reduced. Peers are graphc (MPI), torch 
 
 First it says its version and the loss after some steps. Then it is asked for
 
-steps=N, reductions=True   the median seconds of N steps, and the least processor seconds of one; False: all but the
-                           reductions; "wait", of graphc alone: a barrier behind each step in place of all of them
+steps=N, reductions=True   the median seconds of N steps, and the least processor seconds of one; False: of the same step made
+                           for one process, which reduces nothing; "wait", of graphc alone: a barrier behind each of these
 blocking=N                 the median seconds of all reductions of a step one after the other, with nothing else to do
 facts=N                    of graphc alone: when its buckets are ready, from so many steps of a profiling build
 sweep=SIZES, turns=N       of MPI alone: the least seconds of an allreduce of so many bytes, for each size
@@ -70,24 +70,37 @@ class Graphc:
 
     def __init__(self, workload: str, parts: int, joins: bool) -> None:
         import graphc
-        from graphc import Tensor, nn, parallel
+        from graphc import Tensor, nn, ops, parallel
         from graphc.debug import debug
-        from graphc_codegen import links
+
+        cells = importlib.import_module("cells")
+        inputs = [Tensor(a) for a in part(workload, parts)]
+
+        class Reductions(nn.Cell):
+            def construct(self, *buckets: Any) -> tuple[Any, ...]:
+                return tuple(ops.AllReduce()(bucket) for bucket in buckets)
+
+        def compiled() -> Any:
+            cell = cells.training_cell(workload, "plain", workloads.weights(workload), nn.AdamW)
+            return graphc.compile(cell, *inputs)
 
         if joins:
             parallel.init()
+            quiet = compiled()
             graphc.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
-        cells = importlib.import_module("cells")
-        cell = cells.training_cell(workload, "plain", workloads.weights(workload), nn.AdamW)
-        inputs = [Tensor(a) for a in part(workload, parts)]
-        compiled = graphc.compile(cell, *inputs)
+        step = compiled()
         self._inputs = inputs
-        self.version, self._links = f"graphc {graphc.__version__}", links
-        self.step = lambda: float(compiled(*inputs))
-        self._again = lambda: graphc.compile(cell, *inputs)
+        self.version = f"graphc {graphc.__version__}"
+        self._steps = [step]
+        self._quiet = quiet if joins else step
+        self._again = compiled
         self._profiled = lambda: debug(profile=True)
-        starts = [n for n in compiled.graph if n.op.name == "AllReduceStart"]
+        starts = [n for n in step.graph if n.op.name == "AllReduceStart"]
         self.buckets = [np.zeros(n.types[0].size, np.float32) for n in starts] if joins else []
+        if joins:
+            given = [Tensor(bucket) for bucket in self.buckets]
+            reductions = graphc.compile(Reductions(), *given)
+            self.reduce = lambda: reductions(*given)
         if joins:
             from graphc.processes import started
 
@@ -95,16 +108,17 @@ class Graphc:
             self.version += ", " + " ".join(world.mpi.Get_library_version().split(",")[0].split()[:3])
             self._world = world
 
+    def step(self) -> float:
+        return float(self._steps[-1](*self._inputs))
+
     @contextlib.contextmanager
     def quiet(self) -> Iterator[None]:
-        """MPI's functions in the table of compiled steps are replaced: what is reduced stays as it is."""
-        table, words, kept = self._links.table, self._links.WORDS, self._links.table.copy()
-        begin, test = nothing(int(table[words["in_place"]]))
-        table[words["all_reduce"]], table[words["test"]] = begin, test
+        """The step is one that was made for a process alone."""
+        self._steps.append(self._quiet)
         try:
             yield
         finally:
-            table[words["all_reduce"]], table[words["test"]] = kept[words["all_reduce"]], kept[words["test"]]
+            self._steps.pop()
 
     def step_and_barrier(self) -> None:
         self.step()
@@ -117,23 +131,19 @@ class Graphc:
         """
         with self._profiled():
             step = self._again()
-        with self.quiet():
-            for _ in range(steps):
-                step(*self._inputs)
+        for _ in range(steps):
+            step(*self._inputs)
         now, ready, begins = 0.0, [], None
         for timing in step.timings():
-            if timing.kernel.startswith("collective_start"):
+            if timing.kernel.startswith(("collective_start", "window_open")):
                 ready.append(now)
-            elif timing.kernel.startswith("collective_wait"):
+            elif timing.kernel.startswith(("collective_wait", "window_take")):
                 begins = now if begins is None else begins
-            now += timing.seconds
+            if not timing.kernel.startswith(("collective", "window")):
+                now += timing.seconds
         assert begins is not None
         sizes = [bucket.nbytes for bucket in self.buckets]
         return {"buckets": [[r / now, n] for r, n in zip(ready, sizes, strict=True)], "begins": begins / now}
-
-    def reduce(self) -> None:
-        for bucket in self.buckets:
-            self._world.steps.Allreduce(self._world.mpi.IN_PLACE, bucket)
 
     def allreduce_seconds(self, size: int, turns: int) -> float:
         """The slowest process of the quickest turn: other work on the machine only adds."""
@@ -208,30 +218,6 @@ class Jax:
         raise NotImplementedError("reductions are part of the compiled step")
 
 
-def nothing(in_place: int) -> tuple[int, int]:
-    """Addresses of functions in place of MPI_Iallreduce of float32, which at most copies, and of MPI_Test: it is done."""
-    import numba
-    from numba import types
-
-    memcpy = types.ExternalFunction("memcpy", types.int64(types.int64, types.int64, types.int64))
-    here = np.int64(in_place)
-
-    @numba.cfunc("int32(int64, int64, int64, int64, int64, int64, int64)")
-    def begin(x: int, out: int, n: int, kind: int, op: int, group: int, request: int) -> int:
-        if x != here:
-            memcpy(out, x, 4 * n)
-        return 0
-
-    @numba.cfunc("int32(int64, CPointer(int32), int64)")
-    def test(request: int, flag: Any, status: int) -> int:
-        flag[0] = 1
-        return 0
-
-    _kept.append((begin, test))
-    return begin.address, test.address
-
-
-_kept: list[Any] = []
 PEERS: dict[str, Callable[[str, int, bool], Any]] = {"graphc": Graphc, "torch": Torch, "jax": Jax}
 
 

@@ -393,7 +393,13 @@ def test_a_cut_network_ends_all(tmp_path: Path) -> None:
         pytest.skip("no MPICH, or no right to a network namespace: unshare -n")
     (tmp_path / "faulty.py").write_text(FAULTY)
     (tmp_path / "loopback.py").write_text(LOOPBACK)
-    own = {"MPIR_CVAR_CH4_NETMOD": "ofi", "MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo"}
+    own = {
+        "MPIR_CVAR_CH4_NETMOD": "ofi",
+        "MPIR_CVAR_NOLOCAL": "1",
+        "FI_PROVIDER": "tcp",
+        "FI_TCP_IFACE": "lo",
+        "GRAPHC_SHARED_MEMORY": "0",
+    }
     before = ("unshare", "-n", sys.executable, "loopback.py")
     done = run(2, "faulty.py", "cut", cwd=tmp_path, timeout=120, before=before, GRAPHC_RANK_TIMEOUT="3", **own)
     assert done.returncode != 0

@@ -27,6 +27,7 @@ NAMES = [
     "chain_loops",
     "join_calls",
     "copy_panels",
+    "keep_moving",
     "place_buffers",
     "share_calls",
 ]

@@ -9,7 +9,7 @@ from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.attention.backward import ATTENTION_GRAD
 from graphc_codegen.kernels.attention.forward import ATTENTION
 from graphc_codegen.kernels.base import Emitter
-from graphc_codegen.kernels.collective import COLLECTIVE_START, COLLECTIVE_WAIT
+from graphc_codegen.kernels.collective import COLLECTIVE_MOVE, COLLECTIVE_START, COLLECTIVE_WAIT
 from graphc_codegen.kernels.conv.filter_grad import CONV2D_FILTER_GRAD
 from graphc_codegen.kernels.conv.forward import CONV2D
 from graphc_codegen.kernels.custom import CUSTOM
@@ -27,6 +27,7 @@ from graphc_codegen.kernels.softmax.rows import (
     SOFTMAX_GRAD,
 )
 from graphc_codegen.kernels.sort import ARGSORT, SEARCH
+from graphc_codegen.kernels.window import WINDOW_CLOSE, WINDOW_FOLD, WINDOW_OPEN, WINDOW_PUT, WINDOW_TAKE
 from graphc_codegen.kernels.winograd.batch import CONV2D_BATCH_WINOGRAD
 from graphc_codegen.kernels.winograd.batch_filter_grad import CONV2D_FILTER_GRAD_BATCH_WINOGRAD
 from graphc_codegen.kernels.winograd.filter_grad import CONV2D_FILTER_GRAD_WINOGRAD
@@ -63,7 +64,13 @@ EMITTERS: dict[str, Emitter] = {
     "log": LOG,
     "custom": CUSTOM,
     "collective_start": COLLECTIVE_START,
+    "collective_move": COLLECTIVE_MOVE,
     "collective_wait": COLLECTIVE_WAIT,
+    "window_put": WINDOW_PUT,
+    "window_open": WINDOW_OPEN,
+    "window_fold": WINDOW_FOLD,
+    "window_take": WINDOW_TAKE,
+    "window_close": WINDOW_CLOSE,
 }
 
 

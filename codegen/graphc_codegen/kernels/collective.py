@@ -1,4 +1,5 @@
 """What processes do together: a collective is begun by one kernel and waited for by another, MPI's nonblocking calls.
+Between them MPI may be called to move data.
 
 The first thread calls MPI by the addresses in `graphc_codegen.links`; others go on until they need what is received.
 """
@@ -29,7 +30,7 @@ def start_operands(p: Params) -> tuple[Operand, ...]:
 
 def start_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """Begin the collective `call` in group number `group`, of `size` processes."""
-    table = _table(w)
+    table = links(w)
     *given, out, request = pointers
     x = given[0] if given else _pointer(w, table, "in_place")
     counted = p["received"] if p["call"] in ("reduce_scatter", "receive") and given else p["count"]
@@ -57,7 +58,7 @@ def start_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         "receive": [receive, root, f"i64 {p['tag']}"],
         "barrier": [],
     }[p["call"]]
-    _count(w, table, "begun")
+    count(w, table, "begun")
     group = _load(w, table, LINKS["groups"] + p["group"])
     function = _pointer(w, table, p["call"])
     w.op(f"call i32 {function}({', '.join([*arguments, f'i64 {group}', f'ptr {request}'])})")
@@ -78,33 +79,51 @@ def wait_operands(p: Params) -> tuple[Operand, ...]:
 
 def wait_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """Look until MPI says that the collective is done; others get the processor meanwhile."""
-    table = _table(w)
+    table = links(w)
     status, flag = w.op("alloca [32 x i64], align 16"), w.op("alloca i64, align 8")
     function = _pointer(w, table, "test")
     waits = w.at(table, LINKS["waits"], "i64")
     w.store("1", waits, "i64")
-
-    def others() -> None:
-        w.call("sched_yield", "i32", [])
 
     def look() -> str:
         w.store("0", flag, "i64")
         w.op(f"call i32 {function}(ptr {pointers[0]}, ptr {flag}, ptr {status})")
         done = w.op(f"icmp ne i32 {w.load(flag, 'i32')}, 0")
         # Elsewhere somebody may need this processor to get done.
-        w.when(w.op(f"xor i1 {done}, true"), others)
+        w.when(w.op(f"xor i1 {done}, true"), lambda: others_run(w))
         return done
 
     w.until(look)
     w.store("0", waits, "i64")
-    _count(w, table, "done")
+    count(w, table, "done")
+
+
+def move_operands(p: Params) -> tuple[Operand, ...]:
+    """The request of what has begun, which may become that of nothing."""
+    return (Operand("int64", 1, "out"),)
+
+
+def move_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """Look once whether it is done: MPI moves messages, also others', when it is called."""
+    status, flag = w.op("alloca [32 x i64], align 16"), w.op("alloca i64, align 8")
+    w.op(f"call i32 {_pointer(w, links(w), 'test')}(ptr {pointers[0]}, ptr {flag}, ptr {status})")
+
+
+def move_twin(p: Params, request: Array) -> None:
+    """It is done already."""
 
 
 def wait_twin(p: Params, *arrays: Array) -> None:
     """It is done already."""
 
 
-def _table(w: Writer) -> str:
+def others_run(w: Writer) -> None:
+    """Whoever else wants this processor gets it."""
+    w.call("sched_yield", "i32", [])
+
+
+def links(w: Writer) -> str:
+    """The address of the table of links."""
     return w.load(w.at("%context", WORDS["links"], "i64"), "ptr")
 
 
@@ -120,10 +139,12 @@ def _pointer(w: Writer, table: str, name: str) -> str:
     return w.load(w.at(table, LINKS[name], "i64"), "ptr")
 
 
-def _count(w: Writer, table: str, name: str) -> None:
+def count(w: Writer, table: str, name: str) -> None:
+    """Add one to a word of the table."""
     place = w.at(table, LINKS[name], "i64")
     w.store(w.op(f"add i64 {w.load(place, 'i64')}, 1"), place, "i64")
 
 
 COLLECTIVE_START = Emitter(start_operands, start_emit, start_twin)
+COLLECTIVE_MOVE = Emitter(move_operands, move_emit, move_twin)
 COLLECTIVE_WAIT = Emitter(wait_operands, wait_emit, wait_twin)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.forks import unforked
-from graphc_codegen.links import require_group
+from graphc_codegen.links import require_group, require_window
 from graphc_codegen.object_code.loading import Imported, Loaded, load
 from graphc_codegen.object_code.numba_step import ENTRY
-from graphc_codegen.program import Program, collective_groups, is_custom
+from graphc_codegen.program import Program, collective_groups, is_custom, windows
 from graphc_codegen.run.bound import Array, Bound
 from graphc_codegen.run.native import NativeBound
 from graphc_codegen.run.threads import Pool, pool, pool_objects
@@ -74,6 +74,8 @@ class Executable:
         """
         for group in collective_groups(self.program.kernels().values()):
             require_group(group)
+        for group, end in windows(self.program.kernels().values()).items():
+            require_window(group, end)
         if self.checked:
             from graphc_codegen.run.checked import CheckedBound
 

@@ -2,18 +2,22 @@
 
 Tensors that travel together lie together, `pending`, which the result replaces. What is cut into parts lies in it by process:
 the first one's parts of all tensors, then the second one's, with zeros where a part is shorter than the others.
+
+Where processes share memory (`at`, see `graphc.passes.windows`) tensors lie so in the process's window instead, and the result
+alone is made in `pending`, when it is waited for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from graphc import processes
 from graphc.errors import DTypeError
-from graphc.ir import NO_GRAD, REQUIRED, Sample, TensorType, op
+from graphc.ir import NO_GRAD, REQUIRED, Node, Sample, TensorType, op
 from graphc.ir.lowering import CallBuilder, Operand, Walk
 from graphc.ir.op import Attrs, Kernel, Operands, TypeRule, Types
 from graphc.ops.declared.collective import (
@@ -26,10 +30,13 @@ from graphc.ops.declared.collective import (
 )
 from graphc.ops.declared.rules import Array, check_dtype, floats
 from graphc.processes import part_length
+from graphc_codegen.links import FOLDED
 
 _BEGUN = ("float32", "float64")
 #: What only moves, moves as halves, too.
 _GATHERED = (*_BEGUN, HALF)
+#: Of what has begun: whose windows, and where in them. Without `at` MPI carries it.
+_PLACE: dict[str, Any] = {"group": WORLD, "at": None}
 #: Puts operands into `pending`: (k, operands, pending, attributes).
 Lay = Callable[[CallBuilder, Operands, Operand, Attrs], None]
 
@@ -51,12 +58,12 @@ def _by_process(k: CallBuilder, xs: Operands, pending: Operand, attrs: Attrs) ->
     for x in xs:
         length = part_length(x.type.size, count)
         whole = x.type.size // length if length else 0
-        _put(k, x, pending, (whole, length), 0, (length, 1), at, (step, 1))
-        _put(k, x, pending, (x.type.size - whole * length,), whole * length, (1,), whole * step + at, (1,))
+        _put_into(k, x, pending, (whole, length), 0, (length, 1), at, (step, 1))
+        _put_into(k, x, pending, (x.type.size - whole * length,), whole * length, (1,), whole * step + at, (1,))
         at += length
 
 
-def _put(
+def _put_into(
     k: CallBuilder,
     x: Operand,
     pending: Operand,
@@ -96,6 +103,85 @@ def _laid_by_process(xs: tuple[Array, ...], attrs: Attrs) -> Array:
     return np.concatenate(rows, 1).reshape(-1)
 
 
+# ---- in memory that processes share
+
+
+#: Which pieces of operands lie where: (the sizes of the operands, attributes) -> (operand, from, to, elements); operand -1 are
+#: zeros.
+Pieces = Callable[[Sequence[int], Attrs], list[tuple[int, int, int, int]]]
+_KINDS = {
+    "AllReduceStart": "all_reduce", "ReduceScatterStart": "reduce_scatter", "AllGatherStart": "all_gather",
+    "AllToAllStart": "all_to_all",
+}  # fmt: skip
+#: From so many processes on each adds up a part of a sum for all of them, instead of all of it.
+_FOLDS = 4
+
+
+def _row_of(sizes: Sequence[int], attrs: Attrs) -> list[tuple[int, int, int, int]]:
+    """Each behind the one before, as each process gives them."""
+    starts = accumulate(sizes, initial=0)
+    return [(k, 0, at, n) for k, (n, at) in enumerate(zip(sizes, starts, strict=False))]
+
+
+def _rows_by_process(sizes: Sequence[int], attrs: Attrs) -> list[tuple[int, int, int, int]]:
+    """One row for each process, of its parts of all, with zeros where there are no numbers any more."""
+    count, pieces, at = attrs["size"], [], 0
+    lengths = [part_length(n, count) for n in sizes]
+    for k, (n, length) in enumerate(zip(sizes, lengths, strict=True)):
+        for rank in range(count):
+            begin, to = rank * length, rank * sum(lengths) + at
+            held = max(0, min(length, n - begin))
+            pieces += [(k, begin, to, held), (-1, 0, to + held, length - held)]
+        at += length
+    return [piece for piece in pieces if piece[3]]
+
+
+def window_bytes(start: Node) -> int:
+    """How many bytes of each window what is begun by a node needs; 0 where there is nothing to carry."""
+    kind, held, size = _KINDS[start.op.name], start.types[0], start.attrs["size"]
+    elements = held.size // size if kind == "all_gather" else held.size
+    return _room(kind, elements, size) * held.nbytes // held.size if held.size else 0
+
+
+def _room(kind: str, elements: int, size: int) -> int:
+    """How many elements of a window a collective needs in which each process gives so many."""
+    if kind == "all_reduce" and size >= _FOLDS:
+        return -(-part_length(elements, size) // FOLDED) * FOLDED * size
+    return elements
+
+
+def _put(k: CallBuilder, kind: str, xs: Operands, request: Operand, attrs: Attrs, pieces: Pieces) -> None:
+    """Begin by way of the window: the others may read what this process gives."""
+    xs = tuple(x for x in xs if x.type.size)
+    laid = tuple(pieces([x.type.size for x in xs], attrs))
+    room = _room(kind, sum(n for *_, n in laid), attrs["size"])
+    common = _window(kind, attrs)
+    token = k.temp(REQUEST)
+    dtype, sizes = xs[0].type.dtype, tuple(x.type.size for x in xs)
+    k.call("window_put", xs, (token,), **common, dtype=dtype, sizes=sizes, pieces=laid, room=room)
+    k.call("window_open", (token,), (request,), **common, word="ready")
+
+
+def _take(k: CallBuilder, kind: str, request: Operand, out: Operand, attrs: Attrs) -> None:
+    """The result of all windows."""
+    held, size = out.type.size, attrs["size"]
+    folded = kind == "all_reduce" and size >= _FOLDS
+    part = _room(kind, held, size) // size if kind == "all_reduce" else held // size
+    common = {**_window(kind, attrs), "dtype": out.type.dtype}
+    if folded:
+        token, summed = k.temp(REQUEST), k.temp(REQUEST)
+        k.call("window_fold", (request,), (token,), **common, part=part, word="ready")
+        k.call("window_open", (token,), (summed,), **common, word="folded")
+        request = summed
+    word = "folded" if folded else "ready"
+    k.call("window_take", (request,), (out,), **common, received=held, part=part, folded=folded, word=word)
+    k.call("window_close", (request,), (out,), **common, received=held, in_place=True)
+
+
+def _window(kind: str, attrs: Attrs) -> dict[str, Any]:
+    return {**collective_call(kind, attrs), "at": attrs["at"]}
+
+
 # ---- begin
 
 
@@ -110,9 +196,14 @@ def _types(name: str, elements: Callable[[Types, int], int]) -> TypeRule:
     return infer
 
 
-def _start(name: str, kind: str, elements: Callable[[Types, int], int], lay: Lay, laid: Any, doc: str) -> None:
+def _start(name: str, elements: Callable[[Types, int], int], lay: Lay, laid: Any, pieces: Pieces, doc: str) -> None:
+    kind = _KINDS[name]
+
     def lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
         pending, request = outputs
+        if attrs["at"] is not None:
+            _put(k, kind, inputs, request, attrs, pieces)
+            return
         lay(k, inputs, pending, attrs)
         if attrs["size"] == 1:
             k.fill(request, 0)
@@ -134,7 +225,7 @@ def _start(name: str, kind: str, elements: Callable[[Types, int], int], lay: Lay
             made = np.concatenate([made, np.zeros(made.size * (count - 1), made.dtype)])
         return made, np.zeros(REQUEST.shape, np.int64)
 
-    attrs = {"group": REQUIRED, "size": REQUIRED}
+    attrs: dict[str, Any] = {"group": REQUIRED, "size": REQUIRED, "at": None}
     given: dict[str, Any] = {"group": WORLD, "size": 1}
     if kind != "all_gather":
         attrs, given = {"reduction": REQUIRED, **attrs}, {"reduction": "sum", **given}
@@ -155,28 +246,28 @@ def _start(name: str, kind: str, elements: Callable[[Types, int], int], lay: Lay
 
 _start(
     "AllReduceStart",
-    "all_reduce",
     lambda types, size: sum(t.size for t in types),
     _in_a_row,
     _laid_in_a_row,
+    _row_of,
     "begins the AllReduce of tensors that are joined, each flat: the place of the result, and MPI's request. Runs as soon as"
     " they are there",
 )
 _start(
     "ReduceScatterStart",
-    "reduce_scatter",
     lambda types, size: size * sum(part_length(t.size, size) for t in types),
     _by_process,
     _laid_by_process,
+    _rows_by_process,
     "begins the sum over processes of tensors of which each process gets its part: the place of the parts, which come first,"
     " and MPI's request. Runs as soon as the tensors are there",
 )
 _start(
     "AllGatherStart",
-    "all_gather",
     lambda types, size: size * sum(t.size for t in types),
     _at_own_place,
     _laid_in_a_row,
+    _row_of,
     "begins to send parts of tensors, each flat, to all processes: the place where all parts come, by process, and MPI's request."
     " Runs as soon as the parts are there",
 )
@@ -200,6 +291,9 @@ def _exchange(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs)
         k.duplicate(sent, received)
         k.fill(request, 0)
         return
+    if attrs["at"] is not None:
+        _put(k, "all_to_all", (sent,), request, attrs, _row_of)
+        return
     sizes = {"dtype": HALF, "count": sent.type.size, "received": received.type.size}
     k.call("collective_start", (sent,), (received, request), **collective_call("all_to_all", attrs), **sizes)
 
@@ -213,7 +307,7 @@ def _exchange_ref(*xs: Array, **attrs: Any) -> tuple[Array, Array, Array]:
 op(
     "AllToAllStart",
     "*xs",
-    attrs={"group": REQUIRED, "size": REQUIRED},
+    attrs={"group": REQUIRED, "size": REQUIRED, "at": None},
     infer=_exchanged,
     ref=_exchange_ref,
     grad=NO_GRAD,
@@ -234,7 +328,9 @@ def _received(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 def _receive(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     (_, sent, request), (out,) = inputs, outputs
-    if attrs["size"] > 1:
+    if attrs["at"] is not None:
+        _take(k, "all_to_all", request, out, attrs)
+    elif attrs["size"] > 1:
         sizes = {"dtype": HALF, "count": sent.type.size, "received": out.type.size}
         k.call("collective_wait", (request, sent), (out,), **sizes, in_place=True)
 
@@ -242,9 +338,9 @@ def _receive(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) 
 op(
     "AllToAllWait",
     "received sent request",
-    attrs={"size": REQUIRED},
+    attrs={"size": REQUIRED, **_PLACE},
     infer=_received,
-    ref=lambda received, sent, request, size: received,
+    ref=lambda received, sent, request, **attrs: received,
     grad=NO_GRAD,
     lower=Kernel(_receive, (HALF,), in_place=True),
     effect=True,
@@ -256,6 +352,7 @@ op(
 
 
 def _wait(name: str, started: str, doc: str) -> None:
+    kind = _KINDS[started]
     dtypes = _GATHERED if started == "AllGatherStart" else _BEGUN
 
     def infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
@@ -266,15 +363,17 @@ def _wait(name: str, started: str, doc: str) -> None:
 
     def lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
         out = outputs[0]
-        if attrs["size"] > 1:
+        if attrs["at"] is not None:
+            _take(k, kind, inputs[1], out, attrs)
+        elif attrs["size"] > 1:
             k.call("collective_wait", (inputs[1],), (out,), dtype=out.type.dtype, received=out.type.size, in_place=True)
 
     op(
         name,
         "pending request",
-        attrs={"size": REQUIRED},
+        attrs={"size": REQUIRED, **_PLACE},
         infer=infer,
-        ref=lambda pending, request, size: pending,
+        ref=lambda pending, request, **attrs: pending,
         grad=NO_GRAD,
         lower=Kernel(lower, dtypes, in_place=True),
         effect=True,

@@ -22,6 +22,7 @@ ROWS = {"rows": 40, "cols": 24}
 ATTENTION = {"axes": (40,), "l": 5, "s": 7, "d": 3, "e": 4, "scale": 0.5, "ahead": -1, "keep": 1.0, "masks": ()}
 INDEX = {"outer": 2, "size": 9, "inner": 40, "dtype": "float32"}
 COLLECTIVE = {"dtype": "float32", "count": 40, "received": 40}
+WINDOW = {"call": "all_reduce", "dtype": "float32", "group": 0, "size": 2, "at": 4096}
 INDEXED = INDEX | {"count": 4, "index_dtype": "int32"}
 SINGLE, BATCH = test_single_images.Case(1, 4, 5, 9, 9), test_batch.Case(16, 3, 4, 9, 9)
 
@@ -54,7 +55,13 @@ PARAMS: dict[str, dict[str, Any]] = {
     "search": {"rows": 2, "size": 9, "count": 40, "dtype": "float32", "right": False},
     "collective_start": COLLECTIVE
     | {"call": "all_reduce", "reduction": "sum", "group": 0, "size": 2, "root": 0, "tag": 0},
+    "collective_move": {"in_place": True},
     "collective_wait": COLLECTIVE | {"in_place": True},
+    "window_put": WINDOW | {"sizes": (40, 7), "pieces": ((0, 0, 0, 40), (1, 2, 40, 5), (-1, 0, 45, 3)), "room": 48},
+    "window_open": WINDOW | {"word": "ready"},
+    "window_fold": WINDOW | {"word": "ready", "part": 128},
+    "window_take": WINDOW | {"word": "ready", "part": 150, "received": 300, "folded": False},
+    "window_close": WINDOW | {"received": 300, "in_place": True},
     "log": {"site": 1, "capacity": 64, "dtypes": ("float32",), "sizes": (3,)},
     "custom": {
         "function": UserFunction("twice", lambda x: x + x, True, ()),
