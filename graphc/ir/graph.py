@@ -225,6 +225,7 @@ class Graph:
         self._hold(nx.DiGraph())
         self._ids = ids or Ids()
         self._order: tuple[int, ...] | None = None
+        self._ops: frozenset[str] | None = None
         self.frozen = False
 
     def _hold(self, store: nx.DiGraph[int]) -> None:
@@ -324,6 +325,13 @@ class Graph:
         """The nodes as they were added: quicker than in topological order."""
         return map(_RECORD, self._data.values())
 
+    def ops(self) -> frozenset[str]:
+        """The names of the ops in it and in its subgraphs: what a pass looks at first. Found once, until the graph changes."""
+        if self._ops is None:
+            inner = [sub.ops() for node in self.owners() for _, sub in node.graphs()]
+            self._ops = frozenset([node.op.name for node in self.nodes()]).union(*inner)
+        return self._ops
+
     def owners(self) -> list[Node]:
         """The nodes that have subgraphs, as they were added."""
         nodes = (self.node(id) for id in self._owners if id in self)
@@ -346,7 +354,7 @@ class Graph:
     def _changing(self) -> None:
         if self.frozen:
             raise VerifyError(f"graph @{self.name} is frozen and cannot be changed; change a copy()")
-        self._order = None
+        self._order = self._ops = None
 
     def add(
         self,
@@ -519,7 +527,7 @@ class Graph:
         other._hold(_copied(self._nx))
         other._ids = self._ids
         other._owners = dict(self._owners)
-        other._order = self._order
+        other._order, other._ops = self._order, self._ops
         return other
 
     def freeze(self) -> Graph:

@@ -11,6 +11,7 @@ from graphc.passes.tools import in_subgraphs
 from graphc.passes.uniform import (
     BETWEEN_DATA,
     BETWEEN_PARTS,
+    COLLECTIVES,
     NOWHERE,
     PEERS,
     differing,
@@ -34,6 +35,8 @@ def bucket_reductions(graph: Graph) -> Graph:
     Buckets are filled in the order in which their operands get ready, which is the same in every process: it is one graph. A
     process with nobody to talk to has none.
     """
+    if graph.ops().isdisjoint(COLLECTIVES):
+        return graph
     graph = in_subgraphs(graph, bucket_reductions)
     staged = parallel_settings().pipeline_stages > 1
     if not staged:

@@ -25,6 +25,8 @@ def roll_loops(graph: Graph) -> Graph:
     before:  %3 = Slice(%0) {row 0}   %4 = Tanh(%3 + %1)   %5 = Slice(%0) {row 1}   %6 = Tanh(%5 + %4)   ...
     after:   %9 = Scan(%1, %0) {body: (h, x) -> tanh(x + h)}
     """
+    if "Slice" not in graph.ops():
+        return graph
     original = graph = in_subgraphs(graph, roll_loops)
     while True:
         loop = next(_found(graph), None)
