@@ -99,7 +99,7 @@ class Node:
     def lower(self) -> Lowering | None:
         """How it becomes kernels."""
         lower = self.op.lower
-        return lower.choose(self.attrs) if isinstance(lower, ByAttributes) else lower
+        return lower if lower.__class__ is not ByAttributes else lower.choose(self.attrs)
 
     def predecessors(self) -> dict[int, str]:
         """The ids this node waits for, with the kind of edge."""

@@ -129,7 +129,11 @@ def _is_ordered(graph: Graph) -> bool:
     place = {id: k for k, id in enumerate(order)}
     if len(order) != len(graph) or place.keys() != set(graph.nx):
         return False
-    return all(place[p] < k for id, k in place.items() for p in graph.edges_into(id))
+    for id, k in place.items():
+        for p in graph.edges_into(id):
+            if place[p] >= k:
+                return False
+    return True
 
 
 def _holds(proof: Proof, node: Node, edges: Edges, nodes: dict[int, Node]) -> bool:
@@ -168,7 +172,7 @@ def _node_problems(node: Node, edges: Edges, nodes: dict[int, Node], proven: Pro
 
 def _declaration_problem(node: Node, operands: tuple[TensorType, ...]) -> str | None:
     """What is wrong with a record by the declaration of its op: attributes, number of operands, types."""
-    if node.attrs.keys() != node.op.attrs.keys():
+    if (node.attrs or node.op.attrs) and node.attrs.keys() != node.op.attrs.keys():
         return f"its attributes are {sorted(node.attrs)}, declared are {sorted(node.op.attrs)}"
     if node.op.infer is None:
         return None

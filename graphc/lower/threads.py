@@ -15,7 +15,7 @@ from typing import NamedTuple
 from graphc.lower.cost import NEAR, Cost, best_threads, is_shared, nanoseconds, stepped
 from graphc.lower.rewrite import Context, Layout, Statements
 from graphc.lower.statements import operands, params_of, turns
-from graphc_codegen.program import Call, For, If, Kernel, Stmt, exchanges, is_custom, written
+from graphc_codegen.program import ITEMSIZE, Call, For, If, Kernel, Stmt, exchanges, is_custom, written
 
 
 class _Touch(NamedTuple):
@@ -100,13 +100,16 @@ def share_calls(body: Statements, context: Context) -> Statements:
     How far processors are apart is asked only where several threads would pay if they were near.
     """
     layout = context.placed()
-    sizes, nbytes = {b.id: b.size for b in layout.buffers}, {b.id: b.nbytes for b in layout.buffers}
+    sizes = {b.id: b.size for b in layout.buffers}
+    nbytes = {b.id: sizes[b.id] * ITEMSIZE[b.dtype] for b in layout.buffers}
     # What products copy is each thread's own.
-    own = {c.args[-written(c.kernel)] for c, _ in turns(body) if "panels" in params_of(c)}
+    for call, _ in turns(body):
+        if "panels" in params_of(call):
+            nbytes[call.args[-written(call.kernel)]] = 0
 
     def cost(call: Call, times: int) -> Cost:
         alone = nanoseconds(call.kernel, [sizes[b] for b in call.args])
-        return Cost(call.kernel, alone, sum(nbytes[b] for b in call.args if b not in own), times)
+        return Cost(call.kernel, alone, sum([nbytes[b] for b in call.args]), times)
 
     most, distance = context.most_threads, NEAR
     costs = [cost(*turn) for turn in turns(body)] if most > 1 else []
@@ -180,8 +183,9 @@ class _Sharer:
             return replace(call, wait=True)
         kernel, shared = self._divided(call)
         read, written = operands(call)
-        touches = [t for b in read for t in self._touch(b, False, shared)]
-        touches += [t for b in written for t in self._touch(b, True, shared)]
+        place = self.place  # Inputs and constants, which nobody writes, do not count.
+        touches = [_Touch(*place[b], False, shared) for b in read if b in place]
+        touches += [_Touch(*place[b], True, shared) for b in written if b in place]
         if shared and exchanges(call.kernel):
             touches.append(_Touch(*self.scratch, True, True))
         return Call(kernel, call.args, call.note, call.dead, touched.meet(touches), call.nodes)
@@ -198,5 +202,4 @@ class _Sharer:
         return known[1:]
 
     def _touch(self, buffer: int, writes: bool, everybody: bool) -> list[_Touch]:
-        """Inputs and constants, which nobody writes, do not count."""
         return [_Touch(*self.place[buffer], writes, everybody)] if buffer in self.place else []
