@@ -96,16 +96,16 @@ class _Recomputation:
         #: The last step that reads what is in the memory of a value.
         self.last: dict[Value, int] = {}
         for index, step in enumerate(steps):
-            group = step if isinstance(step, Group) else None
-            nodes: list[Node] = step.nodes if isinstance(step, Group) else [step]
-            for node in nodes:
-                for value in node.inputs:
-                    self.last[source(value)] = index
-                if group is not None:
-                    self.home[node.id] = group
-                    self.groups[node.id] = [group]
+            if isinstance(step, Group):
+                for node in step.nodes:
+                    self.home[node.id] = step
+                    self.groups[node.id] = [step]
                     if node.outputs[0] not in self.users and not keep(node.outputs[0]):
-                        self._suspects.add(group)
+                        self._suspects.add(step)
+                read = {v for node in step.nodes for v in node.inputs}
+            else:
+                read = set(step.inputs)
+            self.last.update(dict.fromkeys(map(source, read), index))
 
     def run(self) -> list[Step]:
         for step in self.steps:

@@ -62,14 +62,18 @@ class _Touched:
         if wait:
             self.known, self.ranges = True, {}
         for start, end, writes, everybody in touches:
-            self.ranges.setdefault((writes, everybody), _Ranges()).add(start, end)
+            ranges = self.ranges.get((writes, everybody))
+            if ranges is None:
+                ranges = self.ranges[writes, everybody] = _Ranges()
+            ranges.add(start, end)
         return wait
 
     def _clashes(self, touch: _Touch) -> bool:
-        return any(
-            (touch.writes or writes) and (touch.everybody or everybody) and ranges.meets(touch.start, touch.end)
-            for (writes, everybody), ranges in self.ranges.items()
-        )
+        start, end, one_writes, one_everybody = touch
+        for (writes, everybody), ranges in self.ranges.items():
+            if (one_writes or writes) and (one_everybody or everybody) and ranges.meets(start, end):
+                return True
+        return False
 
     def forget(self) -> None:
         self.known, self.ranges = False, {}
@@ -112,7 +116,8 @@ def share_calls(body: Statements, context: Context) -> Statements:
         return Cost(call.kernel, alone, sum([nbytes[b] for b in call.args]), times)
 
     most, distance = context.most_threads, NEAR
-    costs = [cost(*turn) for turn in turns(body)] if most > 1 else []
+    counted = list(turns(body)) if most > 1 else []
+    costs = [cost(*turn) for turn in counted]
     context.threads = best_threads(costs, most) if most > 1 else 1
     if context.threads > 1 and context.distance is not None:
         distance = stepped(context.distance() or NEAR)
@@ -122,14 +127,17 @@ def share_calls(body: Statements, context: Context) -> Statements:
     # A step begins when all threads have met.
     touched = _Touched()
     touched.known = True
-    return _Sharer(layout, sizes, context.threads, distance).block(body, touched)
+    alone = {id(call): cost.alone for (call, _), cost in zip(counted, costs, strict=True)}
+    return _Sharer(layout, alone, context.threads, distance).block(body, touched)
 
 
 class _Sharer:
-    def __init__(self, layout: Layout, sizes: dict[int, int], threads: int, distance: float) -> None:
+    """`alone` is how long calls take on one thread, in nanoseconds, by their id."""
+
+    def __init__(self, layout: Layout, alone: dict[int, float], threads: int, distance: float) -> None:
         self.threads, self.distance = threads, distance
-        self.sizes = sizes
-        self.divided: dict[tuple[int, tuple[int, ...]], tuple[Kernel, Kernel, bool]] = {}
+        self.alone = alone
+        self.divided: dict[tuple[int, bool], Kernel] = {}
         self.place: dict[int, tuple[int, int]] = {}
         end = layout.arena
         known = {b.id: b for b in layout.buffers}
@@ -181,25 +189,22 @@ class _Sharer:
         if is_custom(call.kernel):  # It may fail, which all threads must know before they go on.
             touched.forget()
             return replace(call, wait=True)
-        kernel, shared = self._divided(call)
+        shared = is_shared(call.kernel, self.alone[id(call)], self.threads, self.distance)
         read, written = operands(call)
         place = self.place  # Inputs and constants, which nobody writes, do not count.
         touches = [_Touch(*place[b], False, shared) for b in read if b in place]
         touches += [_Touch(*place[b], True, shared) for b in written if b in place]
         if shared and exchanges(call.kernel):
             touches.append(_Touch(*self.scratch, True, True))
+        kernel = self._divided(call.kernel, shared)
         return Call(kernel, call.args, call.note, call.dead, touched.meet(touches), call.nodes)
 
-    def _divided(self, call: Call) -> tuple[Kernel, bool]:
-        """The kernel of a call on as many threads as it is worth, and whether it is shared; one for all calls of one kernel."""
-        sizes = tuple([self.sizes[b] for b in call.args])
-        known = self.divided.get((id(call.kernel), sizes))
-        if known is None:
-            shared = is_shared(call.kernel, nanoseconds(call.kernel, sizes), self.threads, self.distance)
-            made = replace(call.kernel, threads=self.threads if shared else 1)
-            # The kernel is kept, too: its id is no other one's meanwhile.
-            known = self.divided[id(call.kernel), sizes] = call.kernel, made, shared
-        return known[1:]
+    def _divided(self, kernel: Kernel, shared: bool) -> Kernel:
+        """A kernel on all threads or on one: the same for all its calls, which keep it alive meanwhile."""
+        made = self.divided.get((id(kernel), shared))
+        if made is None:
+            made = self.divided[id(kernel), shared] = replace(kernel, threads=self.threads if shared else 1)
+        return made
 
     def _touch(self, buffer: int, writes: bool, everybody: bool) -> list[_Touch]:
         return [_Touch(*self.place[buffer], writes, everybody)] if buffer in self.place else []
