@@ -99,7 +99,7 @@ class Node:
     def lower(self) -> Lowering | None:
         """How it becomes kernels."""
         lower = self.op.lower
-        return lower.choose(self.attrs) if isinstance(lower, ByAttributes) else lower
+        return lower if lower.__class__ is not ByAttributes else lower.choose(self.attrs)
 
     def predecessors(self) -> dict[int, str]:
         """The ids this node waits for, with the kind of edge."""
@@ -225,6 +225,7 @@ class Graph:
         self._hold(nx.DiGraph())
         self._ids = ids or Ids()
         self._order: tuple[int, ...] | None = None
+        self._ops: frozenset[str] | None = None
         self.frozen = False
 
     def _hold(self, store: nx.DiGraph[int]) -> None:
@@ -300,20 +301,26 @@ class Graph:
 
         networkx's lexicographical_topological_sort takes four times as long for the same order.
         """
-        bound, regions, rank = max(self._data, default=0) + 1, len(REGIONS), _RANK
-        nodes = [(id, data["node"]) for id, data in self._data.items()]
-        keys = {id: ((node.op.rush + 1) * regions + rank[node.region]) * bound + id for id, node in nodes}
+        data, succ, pop, push = self._data, self._succ, heapq.heappop, heapq.heappush
+        bound = max(data, default=0) + 1
+        first = {region: (len(REGIONS) + rank) * bound for region, rank in _RANK.items()}
+        rush = len(REGIONS) * bound
+
+        def key(id: int) -> int:
+            node = data[id]["node"]
+            return first[node.region] + node.op.rush * rush + id
+
         waits = {id: len(predecessors) for id, predecessors in self._pred.items()}
-        ready = [keys[id] for id, count in waits.items() if not count]
+        ready = [key(id) for id, count in waits.items() if not count]
         heapq.heapify(ready)
-        done, succ, pop, push = [], self._succ, heapq.heappop, heapq.heappush
+        done: list[int] = []
         while ready:
             id = pop(ready) % bound
             done.append(id)
             for user in succ[id]:
                 left = waits[user] = waits[user] - 1
                 if not left:
-                    push(ready, keys[user])
+                    push(ready, key(user))
         return done
 
     def __iter__(self) -> Iterator[Node]:
@@ -323,6 +330,13 @@ class Graph:
     def nodes(self) -> Iterator[Node]:
         """The nodes as they were added: quicker than in topological order."""
         return map(_RECORD, self._data.values())
+
+    def ops(self) -> frozenset[str]:
+        """The names of the ops in it and in its subgraphs: what a pass looks at first. Found once, until the graph changes."""
+        if self._ops is None:
+            inner = [sub.ops() for node in self.owners() for _, sub in node.graphs()]
+            self._ops = frozenset([node.op.name for node in self.nodes()]).union(*inner)
+        return self._ops
 
     def owners(self) -> list[Node]:
         """The nodes that have subgraphs, as they were added."""
@@ -346,7 +360,7 @@ class Graph:
     def _changing(self) -> None:
         if self.frozen:
             raise VerifyError(f"graph @{self.name} is frozen and cannot be changed; change a copy()")
-        self._order = None
+        self._order = self._ops = None
 
     def add(
         self,
@@ -519,7 +533,7 @@ class Graph:
         other._hold(_copied(self._nx))
         other._ids = self._ids
         other._owners = dict(self._owners)
-        other._order = self._order
+        other._order, other._ops = self._order, self._ops
         return other
 
     def freeze(self) -> Graph:

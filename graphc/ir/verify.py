@@ -104,12 +104,14 @@ def _graph_problems(graph: Graph, nodes: dict[int, Node], ordered_writes: bool, 
         yield None, f"graph @{graph.name} has a cycle: {cycle}"
     for id in sorted(nodes):
         node, edges, proof = nodes[id], graph.edges_into(id), proven.get(id)
-        agrees = proof is not None and _holds(proof, node, edges, nodes)
-        problems = None if agrees else _node_problems(node, edges, nodes, proven)
+        if proof is not None and _holds(proof, node, edges, nodes):
+            problems = []
+        else:
+            problems = _node_problems(node, edges, nodes, proven)
         if acyclic and not problems and node.op.check is not None:
             problems = list(node.op.check(graph, node))
         if problems:
-            yield from ((node, problem) for problem in problems)
+            yield from [(node, problem) for problem in problems]
     yield from ((None, p) for p in _signature_problems(graph))
     if ordered_writes and acyclic:
         yield from _write_problems(graph)
@@ -127,18 +129,22 @@ def _is_ordered(graph: Graph) -> bool:
     place = {id: k for k, id in enumerate(order)}
     if len(order) != len(graph) or place.keys() != set(graph.nx):
         return False
-    return all(place[p] < k for id, k in place.items() for p in graph.edges_into(id))
+    for id, k in place.items():
+        for p in graph.edges_into(id):
+            if place[p] >= k:
+                return False
+    return True
 
 
 def _holds(proof: Proof, node: Node, edges: Edges, nodes: dict[int, Node]) -> bool:
     """Whether a proof is one of this record, among `nodes` that leave it as it was."""
     if proof.node is not node or edges != proof.edges or (node.fwd is not None and node.fwd not in nodes):
         return False
-    for (id, slot), type in zip(node.inputs, proof.operands, strict=True):
-        maker = nodes.get(id)
-        if maker is None or slot >= len(maker.types) or maker.types[slot] != type:
-            return False
-    return True
+    try:
+        operands = tuple([nodes[id].types[slot] for id, slot in node.inputs])
+    except LookupError:
+        return False
+    return operands == proof.operands
 
 
 def _node_problems(node: Node, edges: Edges, nodes: dict[int, Node], proven: Proven) -> list[str | GraphcError]:
@@ -166,7 +172,7 @@ def _node_problems(node: Node, edges: Edges, nodes: dict[int, Node], proven: Pro
 
 def _declaration_problem(node: Node, operands: tuple[TensorType, ...]) -> str | None:
     """What is wrong with a record by the declaration of its op: attributes, number of operands, types."""
-    if node.attrs.keys() != node.op.attrs.keys():
+    if (node.attrs or node.op.attrs) and node.attrs.keys() != node.op.attrs.keys():
         return f"its attributes are {sorted(node.attrs)}, declared are {sorted(node.op.attrs)}"
     if node.op.infer is None:
         return None

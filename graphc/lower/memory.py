@@ -41,9 +41,9 @@ def plan(lifetimes: Mapping[int, Lifetime], *, gap: int = 0, reuse: bool = True)
         ends = end[:n][clash]
         taken = np.zeros(len(ends) + 1, np.int64)
         np.maximum.accumulate(ends, out=taken[1:])
-        wide = np.flatnonzero(start[:n][clash] - taken[:-1] >= room)
+        (wide,) = (start[:n][clash] - taken[:-1] >= room).nonzero()
         at = int(taken[wide[0] if len(wide) else -1])
-        place = int(np.searchsorted(start[:n], at))
+        place = int(start[:n].searchsorted(at))
         placed[:, place + 1 : n + 1] = placed[:, place:n]
         placed[:, place] = life.first, life.last, at, at + room
         offsets[id] = at

@@ -91,17 +91,21 @@ class _Recomputation:
         self._prices: dict[int, int] = {}
         #: Of nodes without attributes, by op, rank and dtypes of operands.
         self._priced_alike: dict[tuple[OpDef, int, tuple[str, ...]], int] = {}
+        #: The groups that may have nodes which nobody needs.
+        self._suspects: set[Group] = set()
         #: The last step that reads what is in the memory of a value.
         self.last: dict[Value, int] = {}
         for index, step in enumerate(steps):
-            group = step if isinstance(step, Group) else None
-            nodes: list[Node] = step.nodes if isinstance(step, Group) else [step]
-            for node in nodes:
-                for value in node.inputs:
-                    self.last[source(value)] = index
-                if group is not None:
-                    self.home[node.id] = group
-                    self.groups[node.id] = [group]
+            if isinstance(step, Group):
+                for node in step.nodes:
+                    self.home[node.id] = step
+                    self.groups[node.id] = [step]
+                    if node.outputs[0] not in self.users and not keep(node.outputs[0]):
+                        self._suspects.add(step)
+                read = {v for node in step.nodes for v in node.inputs}
+            else:
+                read = set(step.inputs)
+            self.last.update(dict.fromkeys(map(source, read), index))
 
     def run(self) -> list[Step]:
         for step in self.steps:
@@ -111,7 +115,7 @@ class _Recomputation:
             if isinstance(step, Group) and math.prod(step.domain) >= SMALLEST:
                 self._improve(step, index)
         for step in self.steps:
-            if isinstance(step, Group):
+            if isinstance(step, Group) and step in self._suspects:
                 self._drop_unneeded(step)
         return [s for s in self.steps if not isinstance(s, Group) or s.nodes]
 
@@ -324,8 +328,10 @@ class _Recomputation:
         reader.nodes = sorted([*reader.nodes, *recipe.nodes], key=lambda n: self.position[n.id])
         reader.members |= {n.id for n in recipe.nodes}
         reader.again |= {n.id for n in recipe.nodes}
+        self._suspects.add(reader)
         for node in recipe.nodes:
             self.groups[node.id].append(reader)
+            self._suspects.add(self.home[node.id])
             self._changed(node)
         for value in map(self.source, recipe.reads):
             self.last[value] = max(self.last.get(value, -1), index)

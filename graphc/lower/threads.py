@@ -15,7 +15,7 @@ from typing import NamedTuple
 from graphc.lower.cost import NEAR, Cost, best_threads, is_shared, nanoseconds, stepped
 from graphc.lower.rewrite import Context, Layout, Statements
 from graphc.lower.statements import operands, params_of, turns
-from graphc_codegen.program import Call, For, If, Kernel, Stmt, exchanges, is_custom, written
+from graphc_codegen.program import ITEMSIZE, Call, For, If, Kernel, Stmt, exchanges, is_custom, written
 
 
 class _Touch(NamedTuple):
@@ -62,14 +62,18 @@ class _Touched:
         if wait:
             self.known, self.ranges = True, {}
         for start, end, writes, everybody in touches:
-            self.ranges.setdefault((writes, everybody), _Ranges()).add(start, end)
+            ranges = self.ranges.get((writes, everybody))
+            if ranges is None:
+                ranges = self.ranges[writes, everybody] = _Ranges()
+            ranges.add(start, end)
         return wait
 
     def _clashes(self, touch: _Touch) -> bool:
-        return any(
-            (touch.writes or writes) and (touch.everybody or everybody) and ranges.meets(touch.start, touch.end)
-            for (writes, everybody), ranges in self.ranges.items()
-        )
+        start, end, one_writes, one_everybody = touch
+        for (writes, everybody), ranges in self.ranges.items():
+            if (one_writes or writes) and (one_everybody or everybody) and ranges.meets(start, end):
+                return True
+        return False
 
     def forget(self) -> None:
         self.known, self.ranges = False, {}
@@ -100,16 +104,20 @@ def share_calls(body: Statements, context: Context) -> Statements:
     How far processors are apart is asked only where several threads would pay if they were near.
     """
     layout = context.placed()
-    sizes, nbytes = {b.id: b.size for b in layout.buffers}, {b.id: b.nbytes for b in layout.buffers}
+    sizes = {b.id: b.size for b in layout.buffers}
+    nbytes = {b.id: sizes[b.id] * ITEMSIZE[b.dtype] for b in layout.buffers}
     # What products copy is each thread's own.
-    own = {c.args[-written(c.kernel)] for c, _ in turns(body) if "panels" in params_of(c)}
+    for call, _ in turns(body):
+        if "panels" in params_of(call):
+            nbytes[call.args[-written(call.kernel)]] = 0
 
     def cost(call: Call, times: int) -> Cost:
         alone = nanoseconds(call.kernel, [sizes[b] for b in call.args])
-        return Cost(call.kernel, alone, sum(nbytes[b] for b in call.args if b not in own), times)
+        return Cost(call.kernel, alone, sum([nbytes[b] for b in call.args]), times)
 
     most, distance = context.most_threads, NEAR
-    costs = [cost(*turn) for turn in turns(body)] if most > 1 else []
+    counted = list(turns(body)) if most > 1 else []
+    costs = [cost(*turn) for turn in counted]
     context.threads = best_threads(costs, most) if most > 1 else 1
     if context.threads > 1 and context.distance is not None:
         distance = stepped(context.distance() or NEAR)
@@ -119,14 +127,17 @@ def share_calls(body: Statements, context: Context) -> Statements:
     # A step begins when all threads have met.
     touched = _Touched()
     touched.known = True
-    return _Sharer(layout, sizes, context.threads, distance).block(body, touched)
+    alone = {id(call): cost.alone for (call, _), cost in zip(counted, costs, strict=True)}
+    return _Sharer(layout, alone, context.threads, distance).block(body, touched)
 
 
 class _Sharer:
-    def __init__(self, layout: Layout, sizes: dict[int, int], threads: int, distance: float) -> None:
+    """`alone` is how long calls take on one thread, in nanoseconds, by their id."""
+
+    def __init__(self, layout: Layout, alone: dict[int, float], threads: int, distance: float) -> None:
         self.threads, self.distance = threads, distance
-        self.sizes = sizes
-        self.divided: dict[tuple[int, tuple[int, ...]], tuple[Kernel, Kernel, bool]] = {}
+        self.alone = alone
+        self.divided: dict[tuple[int, bool], Kernel] = {}
         self.place: dict[int, tuple[int, int]] = {}
         end = layout.arena
         known = {b.id: b for b in layout.buffers}
@@ -178,25 +189,22 @@ class _Sharer:
         if is_custom(call.kernel):  # It may fail, which all threads must know before they go on.
             touched.forget()
             return replace(call, wait=True)
-        kernel, shared = self._divided(call)
+        shared = is_shared(call.kernel, self.alone[id(call)], self.threads, self.distance)
         read, written = operands(call)
-        touches = [t for b in read for t in self._touch(b, False, shared)]
-        touches += [t for b in written for t in self._touch(b, True, shared)]
+        place = self.place  # Inputs and constants, which nobody writes, do not count.
+        touches = [_Touch(*place[b], False, shared) for b in read if b in place]
+        touches += [_Touch(*place[b], True, shared) for b in written if b in place]
         if shared and exchanges(call.kernel):
             touches.append(_Touch(*self.scratch, True, True))
+        kernel = self._divided(call.kernel, shared)
         return Call(kernel, call.args, call.note, call.dead, touched.meet(touches), call.nodes)
 
-    def _divided(self, call: Call) -> tuple[Kernel, bool]:
-        """The kernel of a call on as many threads as it is worth, and whether it is shared; one for all calls of one kernel."""
-        sizes = tuple([self.sizes[b] for b in call.args])
-        known = self.divided.get((id(call.kernel), sizes))
-        if known is None:
-            shared = is_shared(call.kernel, nanoseconds(call.kernel, sizes), self.threads, self.distance)
-            made = replace(call.kernel, threads=self.threads if shared else 1)
-            # The kernel is kept, too: its id is no other one's meanwhile.
-            known = self.divided[id(call.kernel), sizes] = call.kernel, made, shared
-        return known[1:]
+    def _divided(self, kernel: Kernel, shared: bool) -> Kernel:
+        """A kernel on all threads or on one: the same for all its calls, which keep it alive meanwhile."""
+        made = self.divided.get((id(kernel), shared))
+        if made is None:
+            made = self.divided[id(kernel), shared] = replace(kernel, threads=self.threads if shared else 1)
+        return made
 
     def _touch(self, buffer: int, writes: bool, everybody: bool) -> list[_Touch]:
-        """Inputs and constants, which nobody writes, do not count."""
         return [_Touch(*self.place[buffer], writes, everybody)] if buffer in self.place else []

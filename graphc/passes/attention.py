@@ -35,6 +35,8 @@ def fuse_attention(graph: Graph) -> Graph:
     A mask may be added, or be what is put in the place of hidden scores, -1e9 or less: that is added, too. One that is known to
     hide what is ahead of each query is no operand, but `ahead`. What lies in between must have no other reader.
     """
+    if "Softmax" not in graph.ops():
+        return graph
     graph = in_subgraphs(graph, fuse_attention)
     copy: Graph | None = None
     dead: set[int] | None = None

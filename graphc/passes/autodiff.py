@@ -28,10 +28,12 @@ def autodiff(graph: Graph) -> Graph:
 
 
 def _expanded(graph: Graph) -> Graph:
-    graph = in_subgraphs(graph, _expanded)
-    if not _has(graph, *_EXPAND):
+    if graph.ops().isdisjoint(_EXPAND):
         return graph
+    graph = in_subgraphs(graph, _expanded)
     requests = [n.id for n in graph if n.op.name in _EXPAND]
+    if not requests:
+        return graph
     graph = graph.copy()
     for id in requests:
         node, first = graph.node(id), graph.ids.next
@@ -44,17 +46,15 @@ def _expanded(graph: Graph) -> Graph:
 
 def _drop_boundaries(graph: Graph) -> Graph:
     """Without CustomGrad nodes: once all gradients stand, they are nothing but their first operands."""
-    graph = in_subgraphs(graph, _drop_boundaries)
-    if not _has(graph, "CustomGrad"):
+    if "CustomGrad" not in graph.ops():
         return graph
+    graph = in_subgraphs(graph, _drop_boundaries)
     boundaries = [n.id for n in graph if n.op.name == "CustomGrad"]
+    if not boundaries:
+        return graph
     graph = graph.copy()
     for id in boundaries:
         node = graph.node(id)
         graph.replace_node(id, node.inputs[: node.attrs["outs"]], "CustomGrad")
     graph.prune()
     return graph
-
-
-def _has(graph: Graph, *ops: str) -> bool:
-    return any(node.op.name in ops for node in graph.nodes())

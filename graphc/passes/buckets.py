@@ -11,6 +11,7 @@ from graphc.passes.tools import in_subgraphs
 from graphc.passes.uniform import (
     BETWEEN_DATA,
     BETWEEN_PARTS,
+    COLLECTIVES,
     NOWHERE,
     PEERS,
     differing,
@@ -35,6 +36,8 @@ def bucket_reductions(graph: Graph) -> Graph:
     Buckets are filled in the order in which their operands get ready, which is the same in every process: it is one graph. A
     process with nobody to talk to has none. Where processes share memory, buckets get places there (`place_in_windows`).
     """
+    if graph.ops().isdisjoint(COLLECTIVES):
+        return graph
     return place_in_windows(_bucketed(graph))
 
 

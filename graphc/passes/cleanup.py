@@ -141,9 +141,11 @@ def _is_known(graph: Graph, node: Node) -> bool:
     """A small pure node all of whose operands are constants."""
     if node.op.ref is None or node.op.effect or node.after or not node.inputs or len(node.types) != 1:
         return False
-    # A part is another one in each process: all keep the same graph.
-    if node.op.name == "TakePart" or not all(_is_constant(graph.node(v.node)) for v in node.inputs):
-        return False
+    for v in node.inputs:
+        if not _is_constant(graph.node(v.node)):
+            return False
+    if node.op.name == "TakePart":
+        return False  # A part is another one in each process: all keep the same graph.
     if node.op.name == "Cast" and node.type.nbytes <= graph.type(node.inputs[0]).nbytes:
         return node.type.size <= CAST_LIMIT
     return node.type.size <= min(FOLD_LIMIT, max(graph.type(v).size for v in node.inputs))
@@ -189,7 +191,7 @@ def cse(graph: Graph) -> Graph:
         if node.op.effect or node.after or node.op.name in ("Input", "Param"):
             continue
         # repr tells 0.0 from -0.0, which are equal but not the same.
-        attrs = tuple((k, repr(v) if isinstance(v, float) else v) for k, v in node.attrs.items())
+        attrs = tuple([(k, repr(v) if isinstance(v, float) else v) for k, v in node.attrs.items()]) if node.attrs else ()
         key = (node.op.name, node.inputs, attrs, node.types)
         first = seen.setdefault(key, node)
         if first is not node:

@@ -15,6 +15,8 @@ def pool_before_relu(graph: Graph) -> Graph:
     Both are the same numbers. A window's maximum is positive in %2 if it is in %1, and stands at the same place then; else no
     gradient passes.
     """
+    if "MaxPool" not in graph.ops():
+        return graph
     graph = in_subgraphs(graph, pool_before_relu)
     copy: Graph | None = None
     for id in [n.id for n in graph.nodes() if n.op.name == "MaxPool"]:

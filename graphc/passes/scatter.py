@@ -25,6 +25,8 @@ def scatter_reductions(graph: Graph) -> Graph:
     global norm), and tests for infinities and NaNs, are made of parts and reduced. Where anything else uses such a value, whole
     gradients are reduced, and parts taken of them.
     """
+    if "TakePart" not in graph.ops():
+        return graph
     found = _Cuttable(graph)
     return _Cutting(found.sums, found.terms).cut(graph) if found.sums else graph
 

@@ -18,11 +18,12 @@ _SAME = ("AllReduce", "AllGather", "Broadcast", "JoinParts", "AllReduceStart", "
 _DIFFERENT = ("ReduceScatter", "AllToAll", "Reduce", "SumPart", "ReduceScatterStart", "AllToAllStart")
 #: Between two processes: others need not do the like.
 PEERS = ("Send", "Receive")
+COLLECTIVES = (*_SAME, *_DIFFERENT, *PEERS)
 
 
 def is_collective(node: Node) -> bool:
     """Whether a node, or one of its subgraphs, begins to talk to other processes."""
-    if node.op.name in (*_SAME, *_DIFFERENT, *PEERS):
+    if node.op.name in COLLECTIVES:
         return bool(node.attrs["size"] > 1)
     return any(is_collective(inner) for _, sub in node.graphs() for inner in sub.nodes())
 

@@ -194,7 +194,8 @@ class GraphRecorder(dispatch.Recorder):
 
     def wrap(self, value: Value, is_number: bool = False) -> TracedTensor:
         traced = TracedTensor(self.graph.type(value), (self, value))
-        traced.is_number = is_number
+        if is_number:
+            traced.is_number = True
         return traced
 
     def resolve(self, x: Tensor) -> Value:

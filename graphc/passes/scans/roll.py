@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,8 @@ def roll_loops(graph: Graph) -> Graph:
     before:  %3 = Slice(%0) {row 0}   %4 = Tanh(%3 + %1)   %5 = Slice(%0) {row 1}   %6 = Tanh(%5 + %4)   ...
     after:   %9 = Scan(%1, %0) {body: (h, x) -> tanh(x + h)}
     """
+    if "Slice" not in graph.ops():
+        return graph
     original = graph = in_subgraphs(graph, roll_loops)
     while True:
         loop = next(_found(graph), None)
@@ -81,6 +84,9 @@ def _program_order(graph: Graph, node: Node) -> tuple[int, int]:
 
 def _found(graph: Graph) -> Iterator[_Turns]:
     """Loops that can be rolled."""
+    rows = [row for node in graph.nodes() if (row := _row(graph, node)) is not None]
+    if not rows or max(Counter((row.source, row.axis) for row in rows).values()) < _LEAST_TURNS:
+        return
     sequence = sorted(graph.nodes(), key=lambda n: _program_order(graph, n))
     sequence = [n for n in sequence if n.op.name not in _FIXED and n.op.name not in ("Input", "Param")]
     places: dict[tuple[Value, int], dict[int, int]] = {}

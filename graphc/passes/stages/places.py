@@ -34,7 +34,8 @@ class Places:
 
 def is_staged(graph: Graph) -> bool:
     """Whether a graph is of several stages: it has marks, or parameters that are known to belong to one."""
-    return any(n.op.name == "ToStage" or (n.op.name == "Param" and n.attrs["stage"] is not None) for n in graph.nodes())
+    params = (n for n in map(graph.node, graph.inputs) if n.op.name == "Param")
+    return "ToStage" in graph.ops() or any(n.attrs["stage"] is not None for n in params)
 
 
 def places_of(graph: Graph) -> Places:
