@@ -91,7 +91,7 @@ def pair(op: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
         tensor, scalar = (y, x) if x.is_number else (x, y)
         kind = True if scalar.tensor_type.dtype == "bool" else 1.0 if scalar.tensor_type.is_float else 1
         dtype = promote_scalar(tensor.tensor_type.dtype, kind)
-    elif op in ("Mul", "Div"):
+    elif op in ("Mul", "Div", "fmod"):
         dtype = promote_scaled(op, x.tensor_type.dtype, y.tensor_type.dtype, x.ndim, y.ndim)
     else:
         dtype = promote(op, x.tensor_type.dtype, y.tensor_type.dtype)
