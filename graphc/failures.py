@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
 from graphc import dispatch
 from graphc.debug import switches
 from graphc.errors import (
@@ -20,6 +22,7 @@ from graphc.errors import (
     InternalError,
     Loc,
     NestingError,
+    ShapeError,
     StepMemoryError,
     display_path,
     user_loc,
@@ -125,9 +128,9 @@ class failing:
 
 
 def door(function: Callable[P, R], module: str) -> Callable[P, R]:
-    """A function of graphc's as users call it: arguments that are not those of its signature are an ArgumentTypeError, and
-    outside a trace, what it raises is in the house's form, with the user's frames alone. It says that it belongs to `module`,
-    where it is found by name.
+    """A function of graphc's as users call it: arguments that are not those of its signature are an ArgumentTypeError, those
+    of another kind than it says too, where they make it fail. Outside a trace, what it raises is in the house's form, with
+    the user's frames alone. It says that it belongs to `module`, where it is found by name.
     """
 
     @functools.wraps(function)
@@ -135,15 +138,15 @@ def door(function: Callable[P, R], module: str) -> Callable[P, R]:
         if dispatch.recorder.get() is not None:
             try:
                 return function(*args, **kwargs)
-            except TypeError as error:
-                refuse_call(function, error)
+            except Exception as error:
+                _refuse(function, error, args, kwargs)
                 raise
         try:
             with failing(function.__name__, outermost=True, tracing=True):
                 try:
                     return function(*args, **kwargs)
-                except TypeError as error:
-                    refuse_call(function, error)
+                except Exception as error:
+                    _refuse(function, error, args, kwargs)
                     raise
         except BaseException as error:
             clean(error)
@@ -165,6 +168,74 @@ def refuse_call(function: Callable[..., Any], error: TypeError) -> None:
     raise ArgumentTypeError(
         f"{name}: {str(error).partition('() ')[2]}; its arguments are {accepted}", loc=user_loc()
     ) from None
+
+
+def _refuse(function: Callable[..., Any], error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise ArgumentTypeError (GC100) in place of an exception that nobody expects, if an argument is of another kind than the
+    function's signature says, or is what lacks the attribute that was missed; ShapeError where a shape has ended too early.
+    """
+    if isinstance(error, TypeError):
+        refuse_call(function, error)
+    if isinstance(error, (GraphcError, RecursionError, MemoryError)) or is_own(error):
+        return
+    name = function.__name__.strip("_")
+    signature = inspect.signature(function)
+    try:
+        given = signature.bind(*args, **kwargs).arguments
+    except TypeError:
+        return
+    for parameter, value in given.items():
+        wanted = _other_kind(signature.parameters[parameter].annotation, value)
+        if not wanted and isinstance(error, AttributeError):
+            items = value if isinstance(value, (tuple, list)) else ()
+            wanted = "a Tensor" if error.obj is value else "Tensors" if any(x is error.obj for x in items) else ""
+            value = error.obj if wanted else value
+        if wanted:
+            raise ArgumentTypeError(
+                f"{name}: {parameter} must be {wanted}, got {type(value).__name__}",
+                loc=user_loc(),
+                help="Tensor(array) makes a tensor of a NumPy array" if isinstance(value, np.ndarray) else None,
+            ) from None
+    types = ", ".join(str(x.tensor_type) for x in given.values() if _is_tensor(x))
+    if isinstance(error, IndexError) and types:
+        raise ShapeError(f"{name} of {types}: an axis is needed that is not there", loc=user_loc()) from None
+
+
+def _is_tensor(value: Any) -> bool:
+    return hasattr(value, "tensor_type")
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, (int, np.integer))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number))
+
+
+#: What annotations of parameters say, as a test and in words.
+_ANNOTATED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "Tensor": (_is_tensor, "a Tensor"),
+    "Operand": (lambda value: _is_tensor(value) or _is_number(value), "a Tensor or a number"),
+    "bool": (lambda value: isinstance(value, bool), "a bool"),
+    "int": (_is_int, "an int"),
+    "float": (_is_number, "a number"),
+    "str": (lambda value: isinstance(value, str), "a str"),
+    "Sequence[int]": (
+        lambda value: isinstance(value, Sequence) and all(map(_is_int, value)),
+        "a tuple or list of ints",
+    ),
+    "None": (lambda value: value is None, "None"),
+}
+_SHORT = {"Axis": "int | Sequence[int] | None"}
+
+
+def _other_kind(annotation: Any, value: Any) -> str:
+    """In words what an annotation wants, if the value is something else; "" where it is not, or where that is not known."""
+    kinds = _SHORT.get(annotation, annotation).split(" | ") if isinstance(annotation, str) else []
+    if not kinds or any(kind not in _ANNOTATED or _ANNOTATED[kind][0](value) for kind in kinds):
+        return ""
+    return " or ".join(_ANNOTATED[kind][1] for kind in kinds)
 
 
 class _Depth:

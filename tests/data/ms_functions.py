@@ -59,6 +59,9 @@ OPERANDS = {
     "s": np.array(1.5, np.float32),
     "p": np.array([0, 2], np.int32),
     "e": np.zeros((0, 2), np.float32),
+    "u": np.array([1, 5, 2], np.uint8),
+    "v": np.array([2, 3, 2], np.uint8),
+    "m": np.array([1.0, 1.0], np.float32),
 }
 #: Calls as texts, in which a method, or a function of integers, of a tensor without axes or without elements, has its own form.
 CALLS = """
@@ -215,7 +218,70 @@ grad(lambda x: ops.nextafter(x, x + 1.0).sum())(x)
 grad(lambda x: (ops.gather_elements(x, 1, Tensor([[-1, 0], [3, -4]])) * Tensor([[1.0, 2], [3, 4]])).sum())(x)
 grad(lambda x: ops.softmax(x, 0)[0].sum())(x)
 grad(lambda x: ops.hardtanh(x, -2.0, 2.0).sum())(x)
+x[[[0, 1], [1, 0]]]
+x[[[0, 1], [1, 0]], 0]
+x[[Tensor(0), Tensor(1)]]
+x[[None, 0]]
+x[True, [0, 1]]
+x[[0, 1], True, 0]
+x.dtype is float32
+x.astype(float)
+Tensor(shape=(2, 3), dtype=int32)
+ops.isclose(u, v, 0.1, 1.0)
+ops.isclose(b, b)
+ops.mse_loss(u, v)
+ops.trapz(u, v)
+ops.vander(u)
+ops.vecdot(u, v)
+ops.nll_loss(i, p, label_smoothing=0.1)
+ops.clamp(x.astype(float16), s, None)
+ops.clamp(u, n[0], None)
+ops.copysign(x.astype(float16), x)
+ops.fmod(x.astype(float16), s)
+ops.fmod(i, n[0])
+ops.truncate_mod(x.astype(float16), s)
+ops.tensor_div(i, 2)
+ops.amax(i, initial=1.5)
+i.max(axis=0, initial=1.5)
+ops.nanmean(x, dtype=int32)
+ops.flatten(n)
+ops.flatten(s)
+ops.Flatten()(n)
+ops.cartesian_prod(n)
+ops.tile(x, (0, 2))
+x.max(None, False, return_indices=True)
+x.min(return_indices=True)
+ops.logaddexp2(x.astype(float16), x)
+ops.gather(x, Tensor([[0, 1], [1, 2], [0, 0]]), 1, -1)
+ops.gather(x, Tensor([[0, 1], [1, 2], [0, 0]]), 1, -2)
+ops.sum(x, Tensor(0))
+ops.mean(x, Tensor([0, 1]))
+ops.cumsum(x, Tensor(1))
+x.argmax(axis=Tensor(0))
+ops.cosine_similarity(x * 0.1, x, 1, 5.0)
+grad(lambda m: m.max(axis=0))(m)
+grad(lambda m: ops.aminmax(m)[1])(m)
+grad(lambda m: ops.amax(m, 0))(m)
+raised(IndexError, lambda: x["a"])
+raised(IndexError, lambda: x[1.5])
+raised(IndexError, lambda: x[False])
+raised(IndexError, lambda: x[..., ..., p])
+raised(TypeError, lambda: ops.median(np.ones(3)))
+raised(TypeError, lambda: ops.lgamma(True))
+raised(TypeError, lambda: ops.Median()([1.0]))
+raised(TypeError, lambda: ops.arcsin())
+raised(TypeError, lambda: ops.dot(x, 2))
+raised(ValueError, lambda: ops.tril(s))
 """.strip().split("\n")
+
+
+def raised(kind: type[Exception], call: Any) -> bool:
+    """Whether a call raises an exception of a class."""
+    try:
+        call()
+    except kind:
+        return True
+    return False
 
 
 def of_call(framework: Any, text: str) -> Any:
@@ -226,6 +292,7 @@ def of_call(framework: Any, text: str) -> Any:
         "Tensor": framework.Tensor,
         "np": np,
         "grad": framework.grad,
+        "raised": raised,
         "__name__": "calls",
         **{n: getattr(framework, n) for n in names},
     }

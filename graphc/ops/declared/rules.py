@@ -97,11 +97,17 @@ def elementwise(op: str, allowed: Sequence[str] = NUMERIC, result: str | None = 
 
 
 def normalize_axes(op: str, axis: Any, rank: int) -> tuple[int, ...]:
-    """Axes as sorted non-negative numbers; None or () means all. ArgumentValueError if out of range or repeated."""
-    if axis is None or axis == ():
+    """Axes as sorted non-negative numbers; None or () means all. They may be in a tensor whose values are known.
+
+    DTypeError for what is no integer, ArgumentValueError for an axis out of range or repeated.
+    """
+    axis = axis.tolist() if hasattr(axis, "tolist") else axis
+    axes = () if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    if not axes:
         return tuple(range(rank))
-    axes = (axis,) if isinstance(axis, (int, np.integer)) else tuple(axis)
     for a in axes:
+        if not isinstance(a, (int, np.integer)):
+            raise DTypeError(f"{op}: axis must be integers, got {type(a).__name__}")
         if not -rank <= a < rank:
             raise ArgumentValueError(f"{op}: axis {a} is out of range for a tensor of rank {rank}")
     normal = sorted(int(a) % rank for a in axes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 
@@ -287,9 +288,10 @@ op(
 
 
 def check_axis(op_name: str, axis: int, rank: int) -> int:
-    """A single axis as a non-negative number."""
-    if not isinstance(axis, int) or isinstance(axis, bool):
+    """A single axis as a non-negative number: any integer, also one in a tensor whose value is known."""
+    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
         raise DTypeError(f"{op_name}: axis must be an integer, got {type(axis).__name__}")
-    if not -rank <= axis < rank:
-        raise ArgumentValueError(f"{op_name}: axis {axis} is out of range for a tensor of rank {rank}")
-    return axis % rank
+    place = operator.index(axis)
+    if not -rank <= place < rank:
+        raise ArgumentValueError(f"{op_name}: axis {place} is out of range for a tensor of rank {rank}")
+    return place % rank

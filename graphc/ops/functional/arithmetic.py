@@ -172,8 +172,16 @@ def truncate_div(x: Operand, y: Operand) -> Tensor:
 
 @method()
 def fmod(input: Operand, other: Operand) -> Tensor:
+    """x - trunc(x / y) y: the remainder with the sign of x. A y without axes takes x's dtype, as in a quotient."""
+    return _remainder(*pair("fmod", input, other))
+
+
+def truncate_mod(x: Operand, y: Operand) -> Tensor:
     """x - trunc(x / y) y: the remainder with the sign of x."""
-    a, b = pair("fmod", input, other)
+    return _remainder(*pair("TruncateMod", x, y))
+
+
+def _remainder(a: Tensor, b: Tensor) -> Tensor:
     if not a.tensor_type.is_float:
         rest = floor_mod(a, b)
         return select(logical_and(not_equal(rest, 0), not_equal(less(a, 0), less(b, 0))), sub(rest, b), rest)
@@ -255,10 +263,9 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Operand = 1)
 
 @method()
 def copysign(x: Operand, other: Operand) -> Tensor:
-    """|x| with the sign of other."""
-    a, b = pair("copysign", x, other)
-    magnitude = abs_(as_float(a))
-    return select(signbit(b), neg(magnitude), magnitude)
+    """|x| with the sign of other, in x's dtype; of integers in float32."""
+    magnitude = abs_(as_float(x))
+    return select(signbit(as_tensor(other)), neg(magnitude), magnitude)
 
 
 @method()
@@ -309,4 +316,5 @@ __all__ = [
     "true_divide",
     "trunc",
     "truncate_div",
+    "truncate_mod",
 ]

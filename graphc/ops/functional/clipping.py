@@ -10,8 +10,7 @@ import numpy as np
 
 from graphc import dispatch
 from graphc.errors import ArgumentTypeError, ArgumentValueError, GraphcError, user_loc
-from graphc.ir.types import INTEGERS
-from graphc.ops.functional.core import Operand, cast, real_only
+from graphc.ops.functional.core import Operand, cast, pair, real_only
 from graphc.ops.functional.elementwise import abs_, greater, less, maximum, minimum, pow_, sqrt, square
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
@@ -156,16 +155,16 @@ def clip_by_norm(x: Tensors, max_norm: float, norm_type: float = 2.0, error_if_n
 
 @method("clamp", "clip")
 def clamp(input: Any, min: Operand | None = None, max: Operand | None = None) -> Any:
-    """x held between two bounds, of which one may be missing; tuples and lists item by item. Integers beside a bound that is a
-    float become float32.
+    """x held between two bounds, of which one may be missing; tuples and lists item by item. The dtype is the common one of all;
+    integers beside a number that is a float become float32.
     """
     if isinstance(input, (tuple, list)):
         return type(input)(clamp(x, min, max) for x in input)
     if min is None and max is None:
         raise ArgumentValueError("clamp needs a lower or an upper bound", loc=user_loc())
-    real = (isinstance(b, float) or (isinstance(b, Tensor) and b.tensor_type.is_float) for b in (min, max))
-    if input.tensor_type.dtype in INTEGERS and any(real):
-        input = cast(input, "float32")
+    for bound in (min, max):
+        if bound is not None:
+            input = pair("clamp", input, bound)[0]
     # On a tie with a bound the whole gradient goes to x, with clip_by_value half of it: as in MindSpore.
     if min is not None:
         low = cast(min, input.dtype)

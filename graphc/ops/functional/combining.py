@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ir.types import INTEGERS
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import call
+from graphc.ops.functional.core import call, cast_to
 from graphc.ops.functional.create import ones_like
 from graphc.ops.functional.elementwise import abs_, add, mul, sub
 from graphc.ops.functional.joining import meshgrid, stack, vstack
@@ -32,10 +33,8 @@ def _vector(owner: str, x: Tensor) -> Tensor:
 
 
 def cartesian_prod(*inputs: Tensor) -> Tensor:
-    """[count, number of vectors]: every choice of an element of each vector; of one vector the vector itself."""
+    """[count, number of vectors]: every choice of an element of each vector."""
     vectors = [_vector("cartesian_prod", x) for x in inputs]
-    if len(vectors) == 1:
-        return vectors[0].value()
     return stack([ravel(x) for x in meshgrid(*vectors, indexing="ij")], -1)
 
 
@@ -52,12 +51,13 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 
 def vander(x: Tensor, N: int | None = None) -> Tensor:
-    """[n, N]: powers of the elements of a vector, N - 1 first, down to 0; N is n by default."""
+    """[n, N]: powers of the elements of a vector, N - 1 first, down to 0; N is n by default. Those of integers are int64."""
     if N is not None and (isinstance(N, bool) or not isinstance(N, int)):
         raise ArgumentTypeError(f"vander: N must be an int, got {type(N).__name__}", loc=user_loc())
     count = _vector("vander", x).size if N is None else N
     if count < 0:
         raise ArgumentValueError(f"vander: N must be at least 0, got {count}", loc=user_loc())
+    x = cast_to(x, "int64") if x.tensor_type.dtype in (*INTEGERS, "bool") else x
     powers = [ones_like(x)]
     while len(powers) < count:
         powers.append(mul(powers[-1], x))

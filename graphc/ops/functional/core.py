@@ -97,7 +97,7 @@ def _pair_of_tensors(op: str, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         tensor, scalar = (other, one) if x.is_number else (one, other)
         kind = True if scalar.dtype == "bool" else 1.0 if scalar.is_float else 1
         dtype = promote_scalar(tensor.dtype, kind)
-    elif op in ("Mul", "Div"):
+    elif op in ("Mul", "Div", "fmod"):
         dtype = promote_scaled(op, one.dtype, other.dtype, one.rank, other.rank)
     else:
         dtype = promote(op, one.dtype, other.dtype)

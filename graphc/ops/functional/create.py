@@ -159,7 +159,7 @@ def tuple_to_array(input_x: Sequence[Number]) -> Tensor:
 def logspace(start: float, end: float, steps: int, base: int = 10, *, dtype: Any = float32) -> Tensor:
     """base to the power of `steps` numbers at equal distances."""
     _require_count("logspace", "steps", steps)
-    return cast(Tensor(np.float32(base) ** np.linspace(start, end, steps).astype(np.float32)), dtype)
+    return cast(Tensor(np.float64(base) ** np.linspace(start, end, steps)), dtype)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = int64) -> Tensor:

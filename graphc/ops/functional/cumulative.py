@@ -9,7 +9,7 @@ import numpy as np
 
 from graphc.errors import DTypeError, user_loc
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import Operand, call, cast, real_only
+from graphc.ops.functional.core import Operand, as_float, call, cast, real_only
 from graphc.ops.functional.create import arange, fill
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.elementwise import (
@@ -136,7 +136,8 @@ def diff(x: Tensor, n: int = 1, axis: int = -1, prepend: Tensor | None = None, a
 
 
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:
-    """The integral over an axis by the trapezoidal rule, at distances dx or places x."""
+    """The integral over an axis by the trapezoidal rule, at distances dx or places x; of integers in float32."""
+    y, x = as_float(y), x if x is None else as_float(x)
     at = check_axis("trapz", dim, y.ndim)
     before = (slice(None),) * at
     means = mul(add(getitem(y, (*before, slice(1, None))), getitem(y, (*before, slice(0, -1)))), 0.5)

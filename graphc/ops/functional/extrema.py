@@ -6,7 +6,7 @@ from typing import Any
 
 from graphc.errors import ArgumentValueError, user_loc
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import Axis, call, cast_to
+from graphc.ops.functional.core import Axis, call, cast, cast_to
 from graphc.ops.functional.create import arange, zeros_like
 from graphc.ops.functional.elementwise import equal, maximum, minimum, neg, sub
 from graphc.ops.functional.integers import bitwise_not
@@ -33,9 +33,9 @@ def _extremum(x: Tensor, axis: Axis, keep: bool, initial: Any, where: Any, large
     if where is not None:
         if initial is None:
             raise ArgumentValueError("an extremum with `where` needs `initial`", loc=user_loc())
-        x = select(where, x, initial)
+        x = select(where, x, cast(initial, x.dtype))
     made = (reduce_max if largest else reduce_min)(x, axis, keep)
-    return made if initial is None else (maximum if largest else minimum)(made, initial)
+    return made if initial is None else (maximum if largest else minimum)(made, cast(initial, x.dtype))
 
 
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
@@ -100,6 +100,7 @@ def _with_places(x: Tensor, axis: int | None, keep: bool, initial: Any, where: A
     if axis is None:
         return _extremum(x, None, False, initial, where, largest), Tensor(0)
     if initial is not None:
+        initial = cast(initial, x.dtype)
         x = (maximum if largest else minimum)(x, initial)
     if where is not None:
         x = select(where, x, initial)
@@ -109,8 +110,10 @@ def _with_places(x: Tensor, axis: int | None, keep: bool, initial: Any, where: A
 
 @method()
 def aminmax(input: Tensor, *, axis: int | None = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
-    """The smallest and the largest element along an axis."""
-    return amin(input, axis, keepdims), amax(input, axis, keepdims)
+    """The smallest and the largest element along an axis; the gradient of each goes to the first of equal ones."""
+    if axis is None:
+        return amin(input, None, keepdims), amax(input, None, keepdims)
+    return min_(input, axis, keepdims)[0], max_(input, axis, keepdims)[0]
 
 
 @method()

@@ -20,7 +20,7 @@ from graphc.ops.functional.extrema import arange_along
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
-from graphc.ops.functional.slicing import getitem, wrapped
+from graphc.ops.functional.slicing import getitem, one_ellipsis, wrapped
 from graphc.ops.functional.state import assign
 from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.methods import method
@@ -59,8 +59,9 @@ def as_index(x: Any) -> Tensor:
 def index_(x: Tensor, index: Any) -> Tensor:
     """x[index] for integers, slices, `...`, None, bools, lists, integer tensors, and tuples of them, as in NumPy.
 
-    A list that holds more than numbers is a tuple of indices, as in MindSpore: x[[[0, 1], [1, 0]]] is x[[0, 1], [1, 0]]. A bool tensor is an index only where its value is known, because the result's shape depends on it: TraceError GC101 in
-    a compiled Cell.
+    A list that holds more than numbers is a tuple of indices, as in MindSpore: x[[[0, 1], [1, 0]]] is x[[0, 1], [1, 0]]. A
+    bool tensor is an index only where its value is known, because the result's shape depends on it: TraceError GC101 in a
+    compiled Cell.
     """
     if isinstance(index, list) and not all(isinstance(i, (bool, int, float, np.generic)) for i in index):
         index = tuple(index)
@@ -132,6 +133,7 @@ def _advanced(x: Tensor, items: list[Any]) -> Tensor:
     used = sum(1 for i in items if i is not None and i is not Ellipsis)
     if used > x.ndim:
         raise IndexRangeError(f"too many indices ({used}) for {x.tensor_type}", loc=user_loc())
+    one_ellipsis(items)
     at = next((k for k, i in enumerate(items) if i is Ellipsis), len(items))
     kinds = (Tensor, int, np.integer)
     # As in NumPy: what stands between two such indices sends their axes to the front, even `...` for no axes.

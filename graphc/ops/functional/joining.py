@@ -77,8 +77,8 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     """input repeated `dims[i]` times along axis i; leading axes of size 1 are added where `dims` is longer."""
     times = as_shape(dims if isinstance(dims, (tuple, list)) else (dims,))
-    if any(t < 1 for t in times):
-        raise ArgumentValueError(f"tile: repetitions must be positive, got {times}", loc=user_loc())
+    if any(t < 0 for t in times):
+        raise ArgumentValueError(f"tile: repetitions must not be negative, got {times}", loc=user_loc())
     rank = max(len(times), input.ndim)
     sizes = (1,) * (rank - input.ndim) + input.shape
     times = (1,) * (rank - len(times)) + times

@@ -15,6 +15,8 @@ from graphc.ops.functional.elementwise import (
     less_equal,
     logical_and,
     logical_or,
+    maximum,
+    minimum,
     mul,
     reciprocal,
     sub,
@@ -41,11 +43,18 @@ def masked_fill(input_x: Tensor, mask: Tensor, value: Operand) -> Tensor:
     return call("Select", as_bool(mask), cast_to(filled, input_x.tensor_type.dtype), input_x)
 
 
+def _distance(x: Tensor, y: Tensor) -> Tensor:
+    """|x - y|, also where unsigned integers would wrap around and bools have no difference."""
+    if x.tensor_type.is_float or y.tensor_type.is_float:
+        return abs_(sub(x, y))
+    return sub(cast_to(maximum(x, y), "int64"), cast_to(minimum(x, y), "int64"))
+
+
 @method()
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     """|x - y| <= atol + rtol |y|, or both the same infinity, or both NaN if `equal_nan`."""
     real_only("isclose", input, other)
-    near = less_equal(abs_(sub(input, other)), add(mul(abs_(other), rtol), atol))
+    near = less_equal(_distance(input, other), add(mul(abs_(other), rtol), atol))
     if input.tensor_type.is_float:
         near = logical_or(equal(input, other), logical_and(near, logical_and(isfinite(input), isfinite(other))))
         if equal_nan:
@@ -76,7 +85,7 @@ def signbit(input: Tensor) -> Tensor:
 
 def approximate_equal(x: Tensor, y: Tensor, tolerance: float = 1e-5) -> Tensor:
     """|x - y| < tolerance."""
-    return less(abs_(sub(x, y)), tolerance)
+    return less(_distance(x, y), tolerance)
 
 
 def bool_(x: Operand) -> Tensor:

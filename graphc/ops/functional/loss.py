@@ -48,7 +48,7 @@ def reduced(op: str, x: Tensor, reduction: str) -> Tensor:
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """(input - target)^2, reduced; of integers in float32."""
     real_only("mse_loss", input, target)
-    return reduced("mse_loss", square(as_float(sub(input, target))), reduction)
+    return reduced("mse_loss", square(sub(as_float(input), as_float(target))), reduction)
 
 
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
@@ -264,6 +264,7 @@ def nll_loss(
     numbers.
     """
     _check_classes("nll_loss", inputs, target, weight)
+    inputs = as_float(inputs)
     axis = 0 if inputs.ndim == 1 else 1
     classes = inputs.shape[axis]
     ignored = equal(target, ignore_index)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphc.ops.functional.activation import softshrink
-from graphc.ops.functional.arithmetic import addn, div, float_power, fmod, inv, round_, subtract, trunc
+from graphc.ops.functional.arithmetic import addn, div, float_power, inv, real_div, round_, subtract, trunc
 from graphc.ops.functional.arithmetic import floor_div as rounded_down
 from graphc.ops.functional.clipping import clamp
 from graphc.ops.functional.core import Operand
@@ -69,7 +69,7 @@ tensor_exp, tensor_expm1 = exp, expm1
 
 arctan2 = atan2
 divide = div
-tensor_div = renamed("tensor_div", div, "x", "y")
+tensor_div = renamed("tensor_div", real_div, "x", "y")
 floor_divide = floordiv = tensor_floordiv = rounded_down
 floor_div = renamed("floor_div", rounded_down, "x", "y")
 mod = floor_mod
@@ -79,7 +79,6 @@ multiply = tensor_mul = mul
 pows = tensor_pow = pow_
 tensor_sub = sub
 tensor_add = add
-truncate_mod = renamed("truncate_mod", fmod, "x", "y")
 
 
 eq = tensor_eq = equal
@@ -144,5 +143,5 @@ __all__ = [
     "relu", "remainder", "reshape_", "round", "scalar_to_array", "shape_", "slice", "soft_shrink", "subtract",
     "sum", "swapdims", "tensor_add", "tensor_div", "tensor_eq", "tensor_exp", "tensor_expm1", "tensor_floordiv",
     "tensor_ge", "tensor_gt", "tensor_le", "tensor_lt", "tensor_mod", "tensor_mul", "tensor_muls", "tensor_pow",
-    "tensor_range", "tensor_slice", "tensor_sub", "top_k", "truncate_mod", "unbind", "view_as",
+    "tensor_range", "tensor_slice", "tensor_sub", "top_k", "unbind", "view_as",
 ]  # fmt: skip

@@ -41,7 +41,10 @@ def _extremum(x: Tensor, largest: bool, given: tuple[Any, ...], named: dict[str,
         axis, keep = given[0], given[1] if len(given) > 1 else keep
         places = places or isinstance(axis, int)
     both, alone = (max_, amax) if largest else (min_, amin)
-    return (both if places and axis is not None else alone)(x, axis, keep, **named)
+    if places:
+        return both(x, axis, keep, **named)
+    # Along an axis the first of equal ones has all the gradient.
+    return both(x, axis, keep, **named)[0] if isinstance(axis, int) else alone(x, axis, keep, **named)
 
 
 def _with_places_last(x: Tensor, axis: int | None, keep_dims: bool, largest: bool) -> tuple[Tensor, Tensor]:

@@ -11,7 +11,7 @@ from graphc.errors import ShapeError, user_loc
 from graphc.ir.types import INTEGERS
 from graphc.ops.declared.rules import broadcast_shape
 from graphc.ops.declared.shape import check_axis
-from graphc.ops.functional.core import Number, call
+from graphc.ops.functional.core import Number, call, cast_to
 from graphc.ops.functional.elementwise import add, mul, sub
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.reduce import reduce_sum
@@ -188,8 +188,9 @@ def ger(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 def vecdot(x: Tensor, y: Tensor, *, axis: int = -1) -> Tensor:
-    """Products summed over an axis."""
-    return reduce_sum(mul(x, y), axis)
+    """Products summed over an axis; those of integers in int64."""
+    products = mul(x, y) if x.tensor_type.is_float or y.tensor_type.is_float else mul(cast_to(x, "int64"), y)
+    return reduce_sum(products, axis)
 
 
 def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -216,11 +216,14 @@ def median_of(
 def nanmean(input: Tensor, axis: Axis = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of the elements that are not NaN over axes, NaN where there are none (MindSpore: ops.nanmean).
 
-    input: floats, else DTypeError. dtype: in which it is computed and returned, by default that of the input.
+    input: floats, else DTypeError. dtype: in which it is computed and returned, by default that of the input; a mean in an
+    integer dtype has no fraction.
     """
     if not input.tensor_type.is_float:
         raise DTypeError(f"nanmean: input is {input.tensor_type}, expected floats", loc=user_loc())
     x = input if dtype is None else cast(input, dtype)
+    if not x.tensor_type.is_float:
+        return cast(nanmean(input, axis, keepdims), dtype)
     there = reduce_sum(cast_to(logical_not(isnan(x)), "int32"), axis, keepdims)
     mean = div(nansum(x, axis, keepdims), cast(maximum(there, 1), x.dtype))
     return select(greater(there, 0), mean, math.nan)

@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from graphc.failures import refuse_call
+
 
 def renamed(name: str, function: Callable[..., Any], *parameters: str) -> Callable[..., Any]:
     """`function` as one called `name`, whose first parameters have these names; the others keep theirs."""
@@ -14,7 +16,14 @@ def renamed(name: str, function: Callable[..., Any], *parameters: str) -> Callab
     names = dict(zip(parameters, (p.name for p in own), strict=False))
 
     def made(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **{names.get(key, key): value for key, value in kwargs.items()})
+        try:
+            return function(*args, **{names.get(key, key): value for key, value in kwargs.items()})
+        except TypeError as error:
+            text = str(error)
+            for given, key in names.items():
+                text = text.replace(repr(key), repr(given))
+            refuse_call(made, TypeError(text).with_traceback(error.__traceback__))
+            raise
 
     made.__name__ = made.__qualname__ = name
     made.__doc__ = function.__doc__

@@ -92,7 +92,7 @@ def squeeze(input: Tensor, axis: Axis = None) -> Tensor:
 
 
 def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
-    """Axes from start_dim to end_dim as one; the first axis is kept by default.
+    """Axes from start_dim to end_dim as one; the first axis is kept by default. What has fewer than two axes becomes a vector.
 
     order: "C", or "F" for elements of the other order, which is that of the transposed tensor (as in MindSpore).
     """
@@ -100,6 +100,8 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
         raise ArgumentValueError(f"flatten: order must be 'C' or 'F', got {order!r}", loc=user_loc())
     x = input if order == "C" else transpose(input)
     a, b = check_axis("flatten", start_dim, max(x.ndim, 2)), check_axis("flatten", end_dim, max(x.ndim, 2))
+    if x.ndim < 2:
+        return reshape(x, (-1,))
     return reshape(x, (*x.shape[:a], math.prod(x.shape[a : b + 1]), *x.shape[b + 1 :]))
 
 

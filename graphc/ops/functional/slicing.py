@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import IndexKindError, IndexRangeError, call, cast
 from graphc.ops.functional.elementwise import add, greater_equal, less, logical_and
@@ -23,8 +23,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     if isinstance(index, Tensor):
         return rows_at(x, index)
     items = list(index) if isinstance(index, tuple) else [index]
-    if items.count(Ellipsis) > 1:
-        raise IndexRangeError("an index may hold one `...` only", loc=user_loc())
+    one_ellipsis(items)
     used = sum(1 for i in items if i is not None and i is not Ellipsis)
     if used > x.ndim:
         raise IndexRangeError(f"too many indices ({used}) for {x.tensor_type}", loc=user_loc())
@@ -56,6 +55,12 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     if tuple(size) != x.shape or any(s != 1 for s in step):
         x = call("Slice", x, begin=tuple(begin), size=tuple(size), step=tuple(step))
     return reshape(x, tuple(shape))
+
+
+def one_ellipsis(items: Sequence[Any]) -> None:
+    """IndexRangeError for an index with several `...`."""
+    if sum(item is Ellipsis for item in items) > 1:
+        raise IndexRangeError("an index may hold one `...` only", loc=user_loc())
 
 
 @method()
@@ -121,14 +126,19 @@ def rows_at(x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
 def gather(input_params: Tensor, input_indices: Tensor, axis: int = 0, batch_dims: int = 0) -> Tensor:
     """Rows at the indices along an axis; a negative index counts from its end, one out of range gives zeros.
 
-    With batch_dims the leading axes of both go together: the result is the rows of each entry of these axes.
+    With batch_dims the leading axes of both go together: the result is the rows of each entry of these axes. A negative number
+    of them counts from the number of axes of the indices.
     """
     x, indices = input_params, as_tensor(input_indices)
     at = check_axis("gather", axis, x.ndim)
     indices = wrapped(indices, x.shape[at])
-    if not batch_dims:
+    lead = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
+    if not 0 <= lead <= indices.ndim:
+        raise ArgumentValueError(
+            f"gather: batch_dims is {batch_dims}, the indices are {indices.tensor_type}", loc=user_loc()
+        )
+    if not lead:
         return rows_at(x, indices, at)
-    lead = check_axis("gather", batch_dims, indices.ndim + 1)
     if x.shape[:lead] != indices.shape[:lead] or at < lead:
         raise ShapeError(
             f"gather: {lead} leading axes of {x.tensor_type} and {indices.tensor_type} do not go together, or axis"

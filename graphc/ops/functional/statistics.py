@@ -10,7 +10,7 @@ from graphc.ops.declared.rules import normalize_axes
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div
 from graphc.ops.functional.core import Axis, as_float, call, cast, real_only
-from graphc.ops.functional.elementwise import add, greater, maximum, mul, sqrt, square, sub
+from graphc.ops.functional.elementwise import add, equal, greater, maximum, mul, sqrt, square, sub
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.norms import norm, vector_norm
 from graphc.ops.functional.products import matmul
@@ -92,13 +92,15 @@ def renorm(input: Tensor, p: float, axis: int, maxnorm: float) -> Tensor:
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """x1 x2 / (|x1| |x2|) over an axis; the lengths are at least eps."""
+    """x1 x2 / (|x1| |x2|) over an axis; the product of the lengths is at least eps."""
 
     def length(x: Tensor) -> Tensor:
-        # The bound under the root: the gradient of the root is infinite at 0.
-        return sqrt(maximum(reduce_sum(square(x), dim), eps * eps))
+        squares = reduce_sum(square(x), dim)
+        # The gradient of the root is infinite at 0.
+        none = equal(squares, 0.0)
+        return select(none, 0.0, sqrt(select(none, 1.0, squares)))
 
-    return div(reduce_sum(mul(x1, x2), dim), mul(length(x1), length(x2)))
+    return div(reduce_sum(mul(x1, x2), dim), maximum(mul(length(x1), length(x2)), eps))
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:

@@ -87,8 +87,9 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
 @method()
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     """log2(2^x + 2^y), without overflow."""
+    x, y = pair("logaddexp2", input, other)
     scale = math.log(2)
-    return mul(logaddexp(mul(input, scale), mul(other, scale)), 1 / scale)
+    return mul(logaddexp(mul(x, scale), mul(y, scale)), 1 / scale)
 
 
 @method()

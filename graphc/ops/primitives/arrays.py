@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,13 @@ ConjugateTranspose = declare("ConjugateTranspose", _conjugate_transpose)
 
 Squeeze = declare("Squeeze", lambda x, axis: F.squeeze(x, None if axis == () else axis), F.squeeze.__doc__, axis=())
 
-Flatten, Tile = declare("Flatten", F.flatten), declare("Tile", F.tile)
+
+def _rows(input_x: Tensor) -> Tensor:
+    """All axes but the first as one; a vector becomes a column."""
+    return F.reshape(input_x, (input_x.shape[0], math.prod(input_x.shape[1:])))
+
+
+Flatten, Tile = declare("Flatten", _rows), declare("Tile", F.tile)
 
 BroadcastTo = declare("BroadcastTo", F.broadcast_to, shape=REQUIRED)
 

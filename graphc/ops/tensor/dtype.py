@@ -54,12 +54,16 @@ ubyte, ushort, uintc, uintp = uint8, uint16, uint32, uint64
 half, single, double, cfloat, cdouble = float16, float32, float64, complex64, complex128
 
 
+#: Python's types as dtypes. (A Python float, without a dtype, becomes a float32 tensor.)
+_OF_PYTHON = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+
+
 def to_name(dtype: Any) -> str:
     """The IR's name of a dtype given as DType, NumPy dtype, Python type or string; DTypeError if it is none."""
     if isinstance(dtype, DType):
         return dtype.name
-    if dtype in (bool, int, float, complex):
-        return {bool: "bool", int: "int64", float: "float64", complex: "complex128"}[dtype]
+    if isinstance(dtype, type) and dtype in _OF_PYTHON:
+        return _OF_PYTHON[dtype]
     # NumPy may not know bfloat16 by its name.
     name = dtype if isinstance(dtype, str) and dtype in DTYPES else dtype_name(dtype)
     if name is None:

@@ -63,7 +63,8 @@ class Tensor(Operators, Methods):
 
     input_data: array, number, nested list or Tensor. Python floats become float32 and ints int64; NumPy arrays keep their
     dtype. Instead of data, shape and init: an initializer that is called with the array to fill. const_arg has no meaning
-    here. Neither, but a shape with None and a dtype: a description for `Cell.set_inputs`, which holds nothing.
+    here. Neither, but a shape and a dtype: zeros; with None in the shape a description for `Cell.set_inputs`, which holds
+    nothing.
     Raises ArgumentTypeError or DTypeError where no supported dtype holds the data.
     """
 
@@ -88,10 +89,13 @@ class Tensor(Operators, Methods):
             array = np.zeros(shape, np.float32)
             init(array)
             input_data = array
-        elif input_data is None and shape is not None and dtype is not None and None in shape:
-            self._hold(None)
-            self.open_shape, self.open_dtype = tuple(shape), to_name(dtype)
-            return
+        elif input_data is None and shape is not None and dtype is not None:
+            sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+            if None in sizes:
+                self._hold(None)
+                self.open_shape, self.open_dtype = sizes, to_name(dtype)
+                return
+            input_data = np.zeros(sizes, np.float32)
         elif input_data is None:
             raise ArgumentTypeError("Tensor: input_data must be given, or shape and init", loc=user_loc())
         try:
