@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from graphc.ir import TensorType
 from graphc.ir.lowering import CallBuilder, Operand
 from graphc.ir.types import contiguous_strides
+
+#: Along rows of an image, and along columns.
+Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +48,23 @@ def _runs(size: int, before: int, stride: int, phases: int) -> list[_Run]:
     return [run for run in runs if run.length]
 
 
-def split(
-    k: CallBuilder, x: Operand, pad: tuple[int, ...], stride: int, kernel: tuple[int, int]
-) -> tuple[Operand, int, int, int]:
-    """The padded input split by phase, [N, C, s, s, H/s, W/s], with s and the size of one phase plane.
+def split(k: CallBuilder, x: Operand, pad: tuple[int, ...], stride: Pair, kernel: Pair) -> tuple[Operand, Pair, Pair]:
+    """The padded input split by phase, [N, C, sh, sw, H/sh, W/sw], with (sh, sw) and the size of one phase plane.
 
-    A strided convolution over it walks unit strides. Without padding and stride it is x itself; a kernel of one pixel
-    sees one phase only, whatever the stride, and s is 1.
+    A strided convolution over it walks unit strides. Without padding and stride it is x itself; a kernel of one row sees
+    one phase of rows only, whatever the stride, and sh is 1, and one of one column likewise.
     """
     n, c, h, w = x.type.shape
     top, bottom, left, right = pad
-    if stride == 1 and not any(pad):
-        return x, 1, h, w
-    count = 1 if kernel == (1, 1) else stride
-    hs, ws = -(-(h + top + bottom) // stride), -(-(w + left + right) // stride)
-    shape = (n, c, count, count, hs, ws)
+    if stride == (1, 1) and not any(pad):
+        return x, stride, (h, w)
+    (sh, sw), count = stride, (1 if kernel[0] == 1 else stride[0], 1 if kernel[1] == 1 else stride[1])
+    hs, ws = -(-(h + top + bottom) // sh), -(-(w + left + right) // sw)
+    shape = (n, c, *count, hs, ws)
     made = k.temp(TensorType(x.type.dtype, shape))
-    down, across = _runs(h, top, stride, count), _runs(w, left, stride, count)
-    if sum(run.count * run.length for run in down) * sum(run.count * run.length for run in across) < count**2 * hs * ws:
+    down, across = _runs(h, top, sh, count[0]), _runs(w, left, sw, count[1])
+    found = [sum(run.count * run.length for run in runs) for runs in (down, across)]
+    if math.prod(found) < math.prod(shape[2:]):
         k.fill(made, 0.0)
     image, channel, plane_y, plane_x, row, _ = contiguous_strides(shape)
     for y in down:
@@ -71,8 +74,8 @@ def split(
                 made,
                 (n, c, y.count, z.count, y.length, z.length),
                 y.start * w + z.start,
-                (c * h * w, h * w, y.start_step * w, z.start_step, stride * w, stride),
+                (c * h * w, h * w, y.start_step * w, z.start_step, sh * w, sw),
                 y.first * plane_y + z.first * plane_x + y.place * row + z.place,
                 (image, channel, plane_y + y.place_step * row, plane_x + z.place_step, row, 1),
             )
-    return made, count, hs, ws
+    return made, count, (hs, ws)

@@ -50,15 +50,14 @@ class Sizes:
 
     @classmethod
     def backward(cls, dy: TensorType, weight: TensorType, dx: TensorType, geometry: Geometry) -> Sizes:
-        """Of the convolution of dy, its neighbours set apart by the stride, with the flipped weight that makes dx.
+        """Of the convolution of dy with the flipped weight that makes dx, of stride 1.
 
         A negative `top` or `left` cuts off so many rows or columns.
         """
         (n, co, oh, ow), (_, ci, kh, kw), (_, _, h, w) = dy.shape, weight.shape, dx.shape
-        (stride, _), (dilation, _) = geometry.stride, geometry.dilation
-        top, left = (kh - 1) * dilation - geometry.pad[0], (kw - 1) * dilation - geometry.pad[2]
+        top, left = (kh - 1) * geometry.dilation[0] - geometry.pad[0], (kw - 1) * geometry.dilation[1] - geometry.pad[2]
         parts = geometry.groups
-        return cls(n, co // parts, ci, (oh - 1) * stride + 1, (ow - 1) * stride + 1, kh, kw, h, w, top, left, parts)
+        return cls(n, co // parts, ci, oh, ow, kh, kw, h, w, top, left, parts)
 
     @classmethod
     def of_kernel(cls, params: Mapping[str, Any]) -> Sizes:

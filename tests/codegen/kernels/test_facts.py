@@ -16,7 +16,8 @@ from graphc_codegen.writer import Writer
 from tests.codegen.kernel_harness import kernel, random
 from tests.codegen.kernels.winograd import test_batch, test_single_images
 
-CONV = {"n": 2, "ci": 3, "co": 5, "h": 10, "w": 10, "kh": 3, "kw": 3, "oh": 8, "ow": 8, "stride": 1, "dilation": 1}
+STEPS = {"stride": (1, 1), "dilation": (1, 1)}
+CONV = {"n": 2, "ci": 3, "co": 5, "h": 10, "w": 10, "kh": 3, "kw": 3, "oh": 8, "ow": 8, **STEPS}
 POOL = {"planes": 40, "h": 8, "w": 8, "oh": 4, "ow": 4, "kh": 2, "kw": 2, "sh": 2, "sw": 2, "pt": 0, "pl": 0}
 ROWS = {"rows": 40, "cols": 24}
 ATTENTION = {"axes": (40,), "l": 5, "s": 7, "d": 3, "e": 4, "scale": 0.5, "ahead": -1, "keep": 1.0, "masks": ()}

@@ -44,7 +44,7 @@ class _Columns:
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
-    """x [n, ci, s, s, h, w] (padded, in phases, see `CONV2D`), dy [n, co, oh, ow] -> dw [co, ci, kh, kw].
+    """x [n, ci, sh, sw, h, w] (padded, in phases, see `CONV2D`), dy [n, co, oh, ow] -> dw [co, ci, kh, kw].
 
     With a `block` accumulators take about so many terms, and dw is float64. With `groups` see `CONV2D`.
     """
