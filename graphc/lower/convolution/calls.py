@@ -10,17 +10,15 @@ from graphc.ir import TensorType
 from graphc.ir.lowering import CallBuilder, Geometry, Operand
 from graphc.ir.types import contiguous_strides
 from graphc.lower.convolution import choice
-from graphc.lower.convolution.phases import split
-from graphc.lower.convolution.sizes import Sizes
+from graphc.lower.convolution.phases import join_images, split, split_images
+from graphc.lower.convolution.sizes import Pair, Sizes
 
 
 def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry: Geometry) -> None:
     """out = the convolution of x."""
     geometry = _seen(geometry, weight.type)
     z = Sizes.forward(x.type, weight.type, out.type, geometry)
-    if _plain(geometry) and (name := choice.kernel(z, transposed=False)) != "conv2d":
-        scratch, params = _scratch(k, choice.params(name, z, transposed=False))
-        k.call(name, (x, weight), (scratch, out), **z.params(), **params, transposed=False)
+    if geometry.stride == (1, 1) and _winograd(k, (x, weight), out, z, geometry.dilation, transposed=False):
         return
     image, params = _image(k, x, z, geometry)
     k.call("conv2d", (image, weight), (out,), **params, transposed=False)
@@ -29,11 +27,17 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
 def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geometry: Geometry) -> None:
     """dw = the gradient for the weights."""
     geometry = _seen(geometry, dw.type)
-    z = Sizes.forward(x.type, dw.type, dy.type, geometry)
-    if _plain(geometry) and (name := choice.gradient_kernel(z)) != "conv2d_filter_grad":
-        scratch, params = _scratch(k, choice.gradient_params(name, z))
-        k.call(name, (x, dy), (scratch, dw), **z.params(), **params)
-        return
+    z, dilation = Sizes.forward(x.type, dw.type, dy.type, geometry), geometry.dilation
+    if geometry.stride == (1, 1):
+        if name := choice.gradient_phases(z, dilation):
+            x, dy = split_images(k, x, z.before(dilation), dilation), split_images(k, dy, (0, 0), dilation)
+            z, dilation = z.phases(dilation), (1, 1)
+        else:
+            name = choice.gradient_kernel(z, dilation)
+        if name != "conv2d_filter_grad":
+            scratch, params = _scratch(k, choice.gradient_params(name, z, dilation))
+            k.call(name, (x, dy), (scratch, dw), **params)
+            return
     image, params = _image(k, x, z, geometry)
     k.call("conv2d_filter_grad", (image, dy), (dw,), **params)
 
@@ -48,9 +52,7 @@ def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, ge
         _by_phase(k, dy, weight, dx, geometry)
         return
     z, dilation = Sizes.backward(dy.type, weight.type, dx.type, geometry), geometry.dilation
-    if _plain(geometry) and (name := choice.kernel(z, transposed=True)) != "conv2d":
-        scratch, params = _scratch(k, choice.params(name, z, transposed=True))
-        k.call(name, (dy, weight), (scratch, dx), **z.params(), **params, transposed=True)
+    if _winograd(k, (dy, weight), dx, z, dilation, transposed=True):
         return
     h, w = z.oh + (z.kh - 1) * dilation[0], z.ow + (z.kw - 1) * dilation[1]
     source = _bordered(k, dy, (h, w), z)
@@ -60,14 +62,34 @@ def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, ge
     k.call("conv2d", (source, weight), (dx,), **sizes, stride=(1, 1), dilation=dilation, transposed=True, border=border)
 
 
+def _winograd(
+    k: CallBuilder, operands: tuple[Operand, Operand], out: Operand, z: Sizes, dilation: Pair, *, transposed: bool
+) -> bool:
+    """Make a convolution of stride 1 by one of Winograd's kernels, with a dilation perhaps from images of its phases; False, and
+    nothing, if none is worth it.
+    """
+    x, weight = operands
+    name, made = choice.phases(z, dilation, transposed=transposed), out
+    if name:
+        x, phases = split_images(k, x, z.before(dilation), dilation), z.phases(dilation)
+        made = k.temp(TensorType("float32", (phases.n, phases.co, phases.oh, phases.ow)))
+        params = choice.params(name, phases, transposed=transposed)
+    else:
+        name = choice.kernel(z, dilation, transposed=transposed)
+        if name == "conv2d":
+            return False
+        params = choice.params(name, z, dilation, transposed=transposed)
+    scratch, params = _scratch(k, params)
+    k.call(name, (x, weight), (scratch, made), **params, transposed=transposed)
+    if made is not out:
+        join_images(k, made, out, dilation)
+    return True
+
+
 def _seen(geometry: Geometry, weight: TensorType) -> Geometry:
     """The geometry with a dilation of 1 along an axis along which the window has one tap."""
     down, across = (1 if size == 1 else step for size, step in zip(weight.shape[2:], geometry.dilation, strict=True))
     return geometry._replace(dilation=(down, across))
-
-
-def _plain(geometry: Geometry) -> bool:
-    return geometry.stride == geometry.dilation == (1, 1)
 
 
 def _patches(weight: TensorType, geometry: Geometry) -> bool:

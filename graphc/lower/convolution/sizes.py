@@ -7,17 +7,19 @@ their own, from the parameters that they get: the code generator imports nothing
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from graphc.ir import TensorType
 from graphc.ir.lowering import Geometry
 
+#: Along rows of an image, and along columns.
+Pair = tuple[int, int]
 #: Rows and columns of what max pooling takes the maximum of.
 Window = tuple[int, int]
 
 #: Cycles of the direct kernel for each vector of multiply-adds, and of that of the weights' gradient.
-DIRECT, _GRADIENT = 1.2, 1.5
+DIRECT, GRADIENT = 1.2, 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,24 @@ class Sizes:
         parts = geometry.groups
         return cls(n, co // parts, ci, oh, ow, kh, kw, h, w, top, left, parts)
 
+    def phases(self, dilation: Pair) -> Sizes:
+        """Of the convolution without dilation that has every phase of these images as an image."""
+        (dh, dw), (top, left) = dilation, self.before(dilation)
+        return replace(
+            self,
+            n=self.n * dh * dw,
+            h=-(-(self.h + top) // dh),
+            w=-(-(self.w + left) // dw),
+            oh=-(-self.oh // dh),
+            ow=-(-self.ow // dw),
+            top=self.top // dh,
+            left=self.left // dw,
+        )
+
+    def before(self, dilation: Pair) -> Pair:
+        """Rows and columns of zeros before such images: those of the padding that are no whole step."""
+        return self.top % dilation[0], self.left % dilation[1]
+
     @classmethod
     def of_kernel(cls, params: Mapping[str, Any]) -> Sizes:
         """From a kernel's parameters; the direct kernel's images are padded already."""
@@ -86,7 +106,7 @@ class Sizes:
 
     def direct_gradient(self) -> float:
         """The same for the gradient with respect to the weights."""
-        return _GRADIENT * self.n * self.ci * self.co * self.oh * self.kh * self.ow * self.kw
+        return GRADIENT * self.n * self.ci * self.co * self.oh * self.kh * self.ow * self.kw
 
 
 def meetings(size: int, out: int, kernel: int, before: int) -> int:

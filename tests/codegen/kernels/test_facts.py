@@ -14,7 +14,7 @@ from graphc_codegen.kernels import EMITTERS
 from graphc_codegen.program import Instr, NamedKernel, UserFunction, result_domain, written
 from graphc_codegen.writer import Writer
 from tests.codegen.kernel_harness import kernel, random
-from tests.codegen.kernels.winograd import test_batch, test_single_images
+from tests.codegen.kernels.winograd import test_batch, test_lines, test_single_images
 
 STEPS = {"stride": (1, 1), "dilation": (1, 1)}
 CONV = {"n": 2, "ci": 3, "co": 5, "h": 10, "w": 10, "kh": 3, "kw": 3, "oh": 8, "ow": 8, **STEPS}
@@ -25,12 +25,15 @@ INDEX = {"outer": 2, "size": 9, "inner": 40, "dtype": "float32"}
 COLLECTIVE = {"dtype": "float32", "count": 40, "received": 40}
 INDEXED = INDEX | {"count": 4, "index_dtype": "int32"}
 SINGLE, BATCH = test_single_images.Case(1, 4, 5, 9, 9), test_batch.Case(16, 3, 4, 9, 9)
+LINES = test_lines.Case(2, 3, 5, 1, 40, 4, 4, 4)
 
 #: Params of a kernel of each name.
 PARAMS: dict[str, dict[str, Any]] = {
     "gemm": {"m": 40, "n": 40, "k": 8, "ta": False, "tb": False, "accumulate": False},
     "conv2d": CONV | {"transposed": False},
     "conv2d_filter_grad": CONV,
+    "conv2d_line_winograd": LINES.params(False),
+    "conv2d_filter_grad_line_winograd": LINES.filter_params(),
     "conv2d_winograd": SINGLE.params(False),
     "conv2d_filter_grad_winograd": SINGLE.filter_params(),
     "conv2d_batch_winograd": BATCH.params(False),
