@@ -104,9 +104,9 @@ def _conv_work(p: Params) -> Work:
 
 
 def _winograd_work(p: Params) -> Work:
-    """A quarter of the products, but transforms of both images."""
+    """A quarter of the products, along one axis half of them, but transforms of both images."""
     pixels = _product(p, "n", "ci", "oh", "ow") + _product(p, "n", "co", "oh", "ow")
-    return Work(_conv_work(p).products / 4, pixels)
+    return Work(_conv_work(p).products / (2 if "step" in p else 4), pixels)
 
 
 def _attention_work(p: Params, products: int) -> Work:
@@ -167,6 +167,8 @@ KERNEL_FACTS = {
     "conv2d_batch_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work, halves=_batch_halves),
     "conv2d_filter_grad_winograd": KernelFacts(scratch=True, work=_winograd_work, halves=_always(0, 1, 3)),
     "conv2d_filter_grad_batch_winograd": KernelFacts(scratch=True, work=_winograd_work, halves=_batch_halves),
+    "conv2d_line_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work, halves=_always(0, 1, 3)),
+    "conv2d_filter_grad_line_winograd": KernelFacts(scratch=True, work=_winograd_work, halves=_always(0, 1, 3)),
     "max_pool": KernelFacts(_max_pool_result, halves=_pool_halves),
     "max_pool_grad": KernelFacts(_max_pool_grad_result, halves=_pool_grad_halves),
     "avg_pool": KernelFacts(terms=lambda p: _product(p, "kh", "kw")),

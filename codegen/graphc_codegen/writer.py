@@ -34,8 +34,10 @@ def vec(type: str, lanes: int) -> str:
     return f"<{lanes} x {type}>"
 
 
-def mask(active: int, lanes: int) -> str:
-    """Constant lane mask whose first `active` lanes are on."""
+def mask(active: int | str, lanes: int) -> str:
+    """Constant lane mask whose first `active` lanes are on; a mask is one already."""
+    if isinstance(active, str):
+        return active
     return "<" + ", ".join(f"i1 {'true' if i < active else 'false'}" for i in range(lanes)) + ">"
 
 
@@ -179,7 +181,7 @@ class Writer:
         type = type or self.element
         self.do(f"store {type} {value}, ptr {pointer}, align {_BYTES[type]}")
 
-    def vload(self, pointer: str, active: int | None = None, type: str | None = None) -> str:
+    def vload(self, pointer: str, active: int | str | None = None, type: str | None = None) -> str:
         """Load `active` lanes (all by default); the others are zero and their memory is not touched."""
         type = type or self.element
         v = vec(type, self.lanes)
@@ -195,8 +197,8 @@ class Writer:
         arguments = [("ptr", pointer), ("i32", str(_BYTES[type])), (vec("i1", self.lanes), lanes), (v, other)]
         return self.call(name, v, arguments)
 
-    def vstore(self, value: str, pointer: str, active: int | None = None, type: str | None = None) -> None:
-        """Store the first `active` lanes (all by default); other memory is not touched."""
+    def vstore(self, value: str, pointer: str, active: int | str | None = None, type: str | None = None) -> None:
+        """Store the first `active` lanes (all by default), or those that are on in a mask; other memory is not touched."""
         type = type or self.element
         v = vec(type, self.lanes)
         if active is None or active == self.lanes:

@@ -232,7 +232,7 @@ def _sizes(stmt: Stmt | None) -> Sizes | None:
     name, p = _name(stmt), params_of(stmt)
     if name not in ("conv2d", "conv2d_batch_winograd") or p["transposed"] or "pool" in p or "groups" in p:
         return None
-    if name == "conv2d" and not p["stride"] == p["dilation"] == 1:
+    if name == "conv2d" and not p["stride"] == p["dilation"] == (1, 1):
         return None
     return Sizes.of_kernel(p)
 

@@ -28,6 +28,39 @@ BLOCK = """graph @g {
   return a=%7, b=%8, c=%9, d=%10
 }"""
 
+#: Along rows with a dilation, of an image of several rows, and along columns; all their gradients.
+LINES = """graph @g {
+  forward:
+    %0 x: f32[2,64,1,127] = Input()
+    %1 w: f32[64,64,1,3] = Input()
+    %2 z: f32[2,48,20,16] = Input()
+    %3 v: f32[48,48,3,1] = Input()
+    %4: f32[2,64,1,128] = Conv2D(%0, %1) {pad=(0, 0, 4, 5), dilation=(2, 4)}
+    %5: f32[2,64,1,128] = ReLU(%4)
+    %6: f32[64,64,1,3] = Conv2DBackpropFilter(%5, %0) {pad=(0, 0, 4, 5), shape=(64, 64, 1, 3), dilation=(2, 4)}
+    %7: f32[2,64,1,127] = Conv2DBackpropInput(%5, %1) {pad=(0, 0, 4, 5), shape=(2, 64, 1, 127), dilation=(2, 4)}
+    %8: f32[2,48,20,16] = Conv2D(%2, %3) {pad=(1, 1, 0, 0)}
+    %9: f32[2,48,20,16] = Add(%8, %2)
+    %10: f32[48,48,3,1] = Conv2DBackpropFilter(%9, %2) {pad=(1, 1, 0, 0), shape=(48, 48, 3, 1)}
+    %11: f32[2,48,20,16] = Conv2DBackpropInput(%9, %3) {pad=(1, 1, 0, 0), shape=(2, 48, 20, 16)}
+    %12 u: f32[2,64,4,64] = Input()
+    %13: f32[2,64,4,64] = Conv2D(%12, %1) {pad=(0, 0, 1, 1)}
+  return a=%6, b=%7, c=%10, d=%11, e=%13
+}"""
+
+#: Along both axes, with all gradients; pads and sizes are no multiples of the dilations.
+DILATED = """graph @g {
+  forward:
+    %0 x: f32[2,32,29,31] = Input()
+    %1 w: f32[32,32,3,3] = Input()
+    %2: f32[2,32,28,29] = Conv2D(%0, %1) {pad=(2, 1, 1, 3), dilation=(2, 3)}
+    %3: f32[2,32,28,29] = ReLU(%2)
+    %4: f32[32,32,3,3] = Conv2DBackpropFilter(%3, %0) {pad=(2, 1, 1, 3), shape=(32, 32, 3, 3), dilation=(2, 3)}
+    %5: f32[2,32,29,31] = Conv2DBackpropInput(%3, %1) {pad=(2, 1, 1, 3), shape=(2, 32, 29, 31), dilation=(2, 3)}
+    %6: f32[2,32,29,31] = Conv2D(%5, %1) {pad=(2, 2, 2, 2), dilation=(2, 2)}
+  return a=%4, b=%6
+}"""
+
 
 def names(graph: Graph) -> list[str]:
     return [c.kernel.name for c in calls(lower(graph)) if isinstance(c.kernel, NamedKernel)]
@@ -51,16 +84,48 @@ def test_programs_agree_with_the_interpreter(threads: int) -> None:
     close_to_reference(graph, lowered)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_convolutions_along_one_axis_agree_with_the_interpreter(threads: int) -> None:
+    graph = graph_of(LINES)
+    made = sorted(names(graph))
+    assert made == ["conv2d_filter_grad_line_winograd"] * 2 + ["conv2d_line_winograd"] * 5
+    lowered = lower(graph, canary=threads == 1, threads=threads)
+    assert lowered.program.threads == threads
+    assert races(lowered.program) == []
+    close_to_reference(graph, lowered)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_convolutions_with_dilations_agree_with_the_interpreter(threads: int) -> None:
+    graph = graph_of(DILATED)
+    assert sorted(names(graph)) == ["conv2d_filter_grad_winograd"] + ["conv2d_winograd"] * 3
+    lowered = lower(graph, canary=threads == 1, threads=threads)
+    assert races(lowered.program) == []
+    close_to_reference(graph, lowered)
+
+
 @pytest.mark.parametrize(
     ("x", "w", "y", "attrs"),
     [
         ("2,16,32,32", "16,16,5,5", "2,16,32,32", "pad=(2, 2, 2, 2)"),
         ("2,16,32,32", "16,16,3,3", "2,16,16,16", "pad=(0, 1, 0, 1), stride=(2, 2)"),
-        ("2,16,32,32", "16,16,3,3", "2,16,30,30", "pad=(1, 1, 1, 1), dilation=(2, 2)"),
+        ("2,16,14,14", "16,16,3,3", "2,16,8,8", "pad=(1, 1, 1, 1), dilation=(4, 4)"),
+        ("2,32,8,96", "32,32,1,3", "2,32,10,96", "pad=(1, 1, 1, 1)"),
+        ("2,32,1,96", "32,32,1,3", "2,32,1,48", "pad=(0, 0, 1, 1), stride=(1, 2)"),
+        ("2,3,1,96", "32,3,1,3", "2,32,1,96", "pad=(0, 0, 1, 1)"),
         ("2,4,32,32", "64,4,3,3", "2,64,32,32", "pad=(1, 1, 1, 1)"),
         ("1,64,4,4", "64,64,3,3", "1,64,4,4", "pad=(1, 1, 1, 1)"),
     ],
-    ids=["window", "stride", "dilation", "few channels", "few tiles"],
+    ids=[
+        "window",
+        "stride",
+        "dilation",
+        "line and border",
+        "line and stride",
+        "line of few channels",
+        "few channels",
+        "few tiles",
+    ],
 )
 def test_others_stay_direct(x: str, w: str, y: str, attrs: str) -> None:
     assert names(conv(x, w, y, attrs)) == ["conv2d"]

@@ -32,6 +32,8 @@ from graphc_codegen.kernels.winograd.batch import CONV2D_BATCH_WINOGRAD
 from graphc_codegen.kernels.winograd.batch_filter_grad import CONV2D_FILTER_GRAD_BATCH_WINOGRAD
 from graphc_codegen.kernels.winograd.filter_grad import CONV2D_FILTER_GRAD_WINOGRAD
 from graphc_codegen.kernels.winograd.forward import CONV2D_WINOGRAD
+from graphc_codegen.kernels.winograd.line_filter_grad import CONV2D_FILTER_GRAD_LINE_WINOGRAD
+from graphc_codegen.kernels.winograd.line_forward import CONV2D_LINE_WINOGRAD
 from graphc_codegen.program import NamedKernel
 
 #: By name; `kernel_facts` has a row for each.
@@ -43,6 +45,8 @@ EMITTERS: dict[str, Emitter] = {
     "conv2d_batch_winograd": CONV2D_BATCH_WINOGRAD,
     "conv2d_filter_grad_batch_winograd": CONV2D_FILTER_GRAD_BATCH_WINOGRAD,
     "conv2d_filter_grad_winograd": CONV2D_FILTER_GRAD_WINOGRAD,
+    "conv2d_line_winograd": CONV2D_LINE_WINOGRAD,
+    "conv2d_filter_grad_line_winograd": CONV2D_FILTER_GRAD_LINE_WINOGRAD,
     "max_pool": MAX_POOL,
     "max_pool_grad": MAX_POOL_GRAD,
     "avg_pool": AVG_POOL,

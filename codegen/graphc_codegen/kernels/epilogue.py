@@ -57,8 +57,10 @@ class Finish:
     domain: tuple[int, ...]
     pointers: Sequence[str]
 
-    def store(self, value: str, at: Sequence[str | int], active: int | None = None) -> None:
-        """Store a vector that begins at these indices and goes along the last axis; only its first `active` lanes."""
+    def store(self, value: str, at: Sequence[str | int], active: int | str | None = None) -> None:
+        """Store a vector that begins at these indices and goes along the last axis; only its first `active` lanes, or those that
+        are on in a mask.
+        """
         self._stored(value, at, active)
 
     def watch(self, value: str, at: Sequence[str | int], active: int) -> str:
@@ -73,7 +75,7 @@ class Finish:
         v = vec("float", w.lanes)
         return w.op(f"select {vec('i1', w.lanes)} {mask(active, w.lanes)}, {v} {difference}, {v} zeroinitializer")
 
-    def _stored(self, value: str, at: Sequence[str | int], active: int | None) -> list[str]:
+    def _stored(self, value: str, at: Sequence[str | int], active: int | str | None) -> list[str]:
         """Store what belongs to a vector of the result; returns that."""
         w = self.w
         place = w.linear(*zip(at, contiguous_strides(self.domain), strict=True))
@@ -116,7 +118,7 @@ class Finish:
         w = self.w
         return w.at(self.pointers[-1], w.mul("%thread", MARKS) if w.threads > 1 else 0)
 
-    def _evaluate(self, value: str, at: Sequence[str | int], active: int | None) -> list[str]:
+    def _evaluate(self, value: str, at: Sequence[str | int], active: int | str | None) -> list[str]:
         w, body = self.w, self.p["epilogue"]
         values: list[str] = []
         for instr in body:
@@ -133,7 +135,7 @@ class Finish:
                 values.append(operations.emit(w, instr.op, args, instr.dtype))
         return values
 
-    def _load(self, k: int, at: Sequence[str | int], active: int | None) -> str:
+    def _load(self, k: int, at: Sequence[str | int], active: int | str | None) -> str:
         w, strides = self.w, self.p["extras"][k]
         pointer = w.at(self.pointers[k], w.linear(*zip(at, strides, strict=True)))
         return w.vload(pointer, active) if strides[-1] else w.load_splat(pointer)

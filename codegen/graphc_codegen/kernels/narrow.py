@@ -97,7 +97,7 @@ class NarrowWriter(Writer):
         words = self.op(f"bitcast {pairs} {both} to {vec('i32', self.lanes)}")
         return self.convert("bitcast", self.binary("shl", words, self.constant(16, "i32"), "i32"), "i32", "float")
 
-    def vload(self, pointer: str, active: int | None = None, type: str | None = None) -> str:
+    def vload(self, pointer: str, active: int | str | None = None, type: str | None = None) -> str:
         if self._plain(pointer, type):
             return super().vload(pointer, active, type)
         dtype = self._read(pointer, type)
@@ -127,7 +127,7 @@ class NarrowWriter(Writer):
         first = self.op(f"insertelement {vec('float', self.lanes)} zeroinitializer, float {value}, i64 0")
         self.vstore(first, pointer, 1, type)
 
-    def vstore(self, value: str, pointer: str, active: int | None = None, type: str | None = None) -> None:
+    def vstore(self, value: str, pointer: str, active: int | str | None = None, type: str | None = None) -> None:
         if self._plain(pointer, type):
             super().vstore(value, pointer, active, type)
             return

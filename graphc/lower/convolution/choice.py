@@ -1,7 +1,7 @@
 """Which kernel makes a convolution: the direct one or one of Winograd's; and what the latter are told.
 
 F(4x4, 3x3) makes 4 x 4 outputs with 36 products for a pair of channels instead of 144, but transforms images and weights. For few
-channels and many images see `batch`.
+channels and many images see `batch`, for windows of one row or column `lines`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from graphc.debug import threads
 from graphc.lower.convolution import batch
-from graphc.lower.convolution.sizes import DIRECT, Sizes, Window
+from graphc.lower.convolution.lines import Lines
+from graphc.lower.convolution.sizes import DIRECT, Pair, Sizes, Window
 
 #: Multiply-adds that take as long as the transforms of a tile of one channel, and of the weights of one pair of channels; the
 #: latter with up to so many pairs, which stay in the second-level cache, and with more.
@@ -26,6 +27,8 @@ _CACHE, _LEAST_TILES = 128 * 1024, 48
 #: Cycles for a vector of pixels that are pooled by a kernel of its own, and of their gradients. Windows have so many pixels at
 #: most: there is code for each.
 _POOL, _POOL_GRADIENT, _MOST_POOLED = 4, 10, 16
+#: Multiply-adds that take as long as an image's element on its way to its phase, or back.
+_MOVE = 15
 #: Tiles are counted in full vectors; channels too where they are lanes.
 _LANES = 16
 
@@ -38,30 +41,74 @@ class _Candidate(NamedTuple):
     worth: float
 
 
-def kernel(z: Sizes, *, transposed: bool) -> str:
+def kernel(z: Sizes, dilation: Pair = (1, 1), *, transposed: bool) -> str:
     """The kernel that should make the convolution, which is an input gradient if `transposed`."""
+    candidates = _along_lines(z, dilation) + (_plain(z, transposed) if dilation == (1, 1) else [])
+    return _fastest("conv2d", z.direct(skips=transposed and dilation == (1, 1)), candidates)
+
+
+def gradient_kernel(z: Sizes, dilation: Pair = (1, 1)) -> str:
+    """The kernel that should make the gradient of such a convolution with respect to its weights."""
+    candidates = _along_lines_gradient(z, dilation) + (_plain_gradient(z) if dilation == (1, 1) else [])
+    return _fastest("conv2d_filter_grad", z.direct_gradient(), candidates)
+
+
+def phases(z: Sizes, dilation: Pair, *, transposed: bool) -> str:
+    """The kernel that should make a convolution with a dilation from images of its phases; "" if none is worth it."""
+    if dilation == (1, 1) or _along_lines(z, dilation):
+        return ""
+    candidates = [c._replace(cost=c.cost + _moves(z)) for c in _plain(z.phases(dilation), transposed)]
+    return _fastest("", z.direct(skips=False), candidates)
+
+
+def gradient_phases(z: Sizes, dilation: Pair) -> str:
+    """The same for the gradient with respect to the weights."""
+    if dilation == (1, 1) or _along_lines_gradient(z, dilation):
+        return ""
+    candidates = [c._replace(cost=c.cost + _moves(z)) for c in _plain_gradient(z.phases(dilation))]
+    return _fastest("", z.direct_gradient(), candidates)
+
+
+def _along_lines(z: Sizes, dilation: Pair) -> list[_Candidate]:
+    line = Lines.of(z, dilation)
+    return [] if line is None else [_Candidate("conv2d_line_winograd", line.cost(), _WORTH)]
+
+
+def _along_lines_gradient(z: Sizes, dilation: Pair) -> list[_Candidate]:
+    line = Lines.of(z, dilation)
+    if line is None or line.tiles() < _LEAST_SUMMED:
+        return []
+    return [_Candidate("conv2d_filter_grad_line_winograd", line.gradient_cost(), _WORTH)]
+
+
+def _plain(z: Sizes, transposed: bool) -> list[_Candidate]:
+    """The kernels for convolutions without dilation."""
+    candidates: list[_Candidate] = []
     if z.groups > 1:
-        return "conv2d"
-    candidates = []
+        return candidates
     if (z.kh, z.kw) == (3, 3) and min(z.top, z.left) >= 0 and z.ci >= _LEAST_CHANNELS:
         candidates.append(_Candidate("conv2d_winograd", _cost(z, z.ci), _WORTH))
     if points := batch.points(z, transposed=transposed):
         cost = batch.cost(z, points, transposed=transposed)
         candidates.append(_Candidate("conv2d_batch_winograd", cost, _WORTH_BATCH))
-    return _fastest("conv2d", z.direct(skips=transposed), candidates)
+    return candidates
 
 
-def gradient_kernel(z: Sizes) -> str:
-    """The kernel that should make the gradient of such a convolution with respect to its weights."""
+def _plain_gradient(z: Sizes) -> list[_Candidate]:
+    candidates: list[_Candidate] = []
     if z.groups > 1:
-        return "conv2d_filter_grad"
-    candidates = []
+        return candidates
     if (z.kh, z.kw) == (3, 3) and z.n * _tiles(z.oh) * _tiles(z.ow) >= _LEAST_SUMMED:
         candidates.append(_Candidate("conv2d_filter_grad_winograd", _cost(z, _full(z.ci)), _WORTH))
     if points := batch.gradient_points(z):
         cost = batch.gradient_cost(z, points)
         candidates.append(_Candidate("conv2d_filter_grad_batch_winograd", cost, _WORTH_BATCH))
-    return _fastest("conv2d_filter_grad", z.direct_gradient(), candidates)
+    return candidates
+
+
+def _moves(z: Sizes) -> float:
+    """What it costs to split images by phase and to join them."""
+    return _MOVE * z.n * (z.ci * z.h * z.w + z.co * z.oh * z.ow)
 
 
 def pools(z: Sizes, window: Window, gradients: int) -> bool:
@@ -80,17 +127,21 @@ def _fastest(direct: str, cost: float, candidates: list[_Candidate]) -> str:
     return min(worth, key=lambda c: c.cost).name if worth else direct
 
 
-def params(name: str, z: Sizes, *, transposed: bool) -> dict[str, int]:
-    """What one of Winograd's kernels is told besides the sizes: scratch memory above all."""
+def params(name: str, z: Sizes, dilation: Pair = (1, 1), *, transposed: bool) -> dict[str, int]:
+    """What one of Winograd's kernels is told: sizes and scratch memory above all."""
+    if name == "conv2d_line_winograd" and (line := Lines.of(z, dilation)):
+        return line.params()
     if name == "conv2d_batch_winograd":
-        return batch.params(z, transposed=transposed)
+        return {**z.params(), **batch.params(z, transposed=transposed)}
     return _memory(z, 36 * (z.ci * z.co + 32), 0, 0)
 
 
-def gradient_params(name: str, z: Sizes) -> dict[str, int]:
+def gradient_params(name: str, z: Sizes, dilation: Pair = (1, 1)) -> dict[str, int]:
     """The same for the gradient with respect to the weights."""
+    if name == "conv2d_filter_grad_line_winograd" and (line := Lines.of(z, dilation)):
+        return line.gradient_params()
     if name == "conv2d_filter_grad_batch_winograd":
-        return batch.gradient_params(z)
+        return {**z.params(), **batch.gradient_params(z)}
     channels = _full(z.ci)
     return _memory(z, 0, channels, 36 * (z.co * channels + 16))
 
@@ -109,7 +160,7 @@ def _memory(z: Sizes, common: int, per_tile: int, fixed: int) -> dict[str, int]:
     parts = min(threads(), rows)
     tiles = _full(min(max(_CACHE // (36 * channels), _LEAST_TILES, across), -(-rows // parts) * across))
     each = tiles * (36 * channels + 24 + per_tile) + fixed + max(z.w, z.ow) + 1360
-    return {"parts": parts, "scratch": common + parts * each}
+    return {**z.params(), "parts": parts, "scratch": common + parts * each}
 
 
 def _tiles(size: int) -> int:

@@ -7,17 +7,19 @@ their own, from the parameters that they get: the code generator imports nothing
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from graphc.ir import TensorType
 from graphc.ir.lowering import Geometry
 
+#: Along rows of an image, and along columns.
+Pair = tuple[int, int]
 #: Rows and columns of what max pooling takes the maximum of.
 Window = tuple[int, int]
 
 #: Cycles of the direct kernel for each vector of multiply-adds, and of that of the weights' gradient.
-DIRECT, _GRADIENT = 1.2, 1.5
+DIRECT, GRADIENT = 1.2, 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +52,32 @@ class Sizes:
 
     @classmethod
     def backward(cls, dy: TensorType, weight: TensorType, dx: TensorType, geometry: Geometry) -> Sizes:
-        """Of the convolution of dy, its neighbours set apart by the stride, with the flipped weight that makes dx.
+        """Of the convolution of dy with the flipped weight that makes dx, of stride 1.
 
         A negative `top` or `left` cuts off so many rows or columns.
         """
         (n, co, oh, ow), (_, ci, kh, kw), (_, _, h, w) = dy.shape, weight.shape, dx.shape
-        (stride, _), (dilation, _) = geometry.stride, geometry.dilation
-        top, left = (kh - 1) * dilation - geometry.pad[0], (kw - 1) * dilation - geometry.pad[2]
+        top, left = (kh - 1) * geometry.dilation[0] - geometry.pad[0], (kw - 1) * geometry.dilation[1] - geometry.pad[2]
         parts = geometry.groups
-        return cls(n, co // parts, ci, (oh - 1) * stride + 1, (ow - 1) * stride + 1, kh, kw, h, w, top, left, parts)
+        return cls(n, co // parts, ci, oh, ow, kh, kw, h, w, top, left, parts)
+
+    def phases(self, dilation: Pair) -> Sizes:
+        """Of the convolution without dilation that has every phase of these images as an image."""
+        (dh, dw), (top, left) = dilation, self.before(dilation)
+        return replace(
+            self,
+            n=self.n * dh * dw,
+            h=-(-(self.h + top) // dh),
+            w=-(-(self.w + left) // dw),
+            oh=-(-self.oh // dh),
+            ow=-(-self.ow // dw),
+            top=self.top // dh,
+            left=self.left // dw,
+        )
+
+    def before(self, dilation: Pair) -> Pair:
+        """Rows and columns of zeros before such images: those of the padding that are no whole step."""
+        return self.top % dilation[0], self.left % dilation[1]
 
     @classmethod
     def of_kernel(cls, params: Mapping[str, Any]) -> Sizes:
@@ -87,7 +106,7 @@ class Sizes:
 
     def direct_gradient(self) -> float:
         """The same for the gradient with respect to the weights."""
-        return _GRADIENT * self.n * self.ci * self.co * self.oh * self.kh * self.ow * self.kw
+        return GRADIENT * self.n * self.ci * self.co * self.oh * self.kh * self.ow * self.kw
 
 
 def meetings(size: int, out: int, kernel: int, before: int) -> int:

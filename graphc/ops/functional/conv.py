@@ -44,10 +44,9 @@ def convolution(
     Output channels are divided into groups as the input channels are, and see those of their own group only. Raises
     ShapeError where channels and groups do not fit, or the window does not fit the image.
     """
-    top, bottom, left, right = pads
-    (sh, sw), (dh, dw) = stride, dilation
+    geometry = {"pad": tuple(pads), "stride": tuple(stride), "dilation": tuple(dilation)}
     if groups == 1:
-        return _stepped("Conv2D", x, weight, (top, bottom, left, right), (sh, sw), (dh, dw))
+        return call("Conv2D", x, weight, **geometry)
     channels, out = x.shape[1], weight.shape[0]
     if channels % groups or out % groups or weight.shape[1] * groups != channels:
         raise ShapeError(
@@ -55,32 +54,7 @@ def convolution(
             code="GC101",
             loc=user_loc(),
         )
-    return _stepped("GroupedConv2D", x, weight, (top, bottom, left, right), (sh, sw), (dh, dw), groups=groups)
-
-
-def _stepped(op: str, x: Tensor, weight: Tensor, pads: Pad, stride: Pair, dilation: Pair, **attrs: int) -> Tensor:
-    """The kernels have equal strides and dilations: others are made of their greatest common divisor, by zeros between
-    the weights and by leaving out windows.
-    """
-    if dilation[0] != dilation[1]:
-        step = math.gcd(*dilation)
-        weight = spread(weight, dilation[0] // step, dilation[1] // step)
-        dilation = (step, step)
-    if stride[0] == stride[1]:
-        return call(op, x, weight, pad=pads, stride=stride, dilation=dilation, **attrs)
-    step = math.gcd(*stride)
-    y = call(op, x, weight, pad=pads, stride=(step, step), dilation=dilation, **attrs)
-    every = tuple(slice(None, None, s // step) for s in stride)
-    return getitem(y, (slice(None), slice(None), *every))
-
-
-def spread(weight: Tensor, vertical: int, horizontal: int) -> Tensor:
-    """A weight or image with zeros between its elements, so that neighbours are so many pixels apart."""
-    out, channels, kh, kw = weight.shape
-    w = reshape(weight, (out * channels, kh, 1, kw, 1))
-    w = bordered(w, [(0, 0), (0, 0), (0, vertical - 1), (0, 0), (0, horizontal - 1)])
-    w = reshape(w, (out, channels, kh * vertical, kw * horizontal))
-    return getitem(w, (..., slice((kh - 1) * vertical + 1), slice((kw - 1) * horizontal + 1)))
+    return call("GroupedConv2D", x, weight, **geometry, groups=groups)
 
 
 def _pair(name: str, value: int | Sequence[int]) -> Pair:

@@ -8,7 +8,7 @@ from typing import Any
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import bias_add
 from graphc.ops.functional.blocks import apart
-from graphc.ops.functional.conv import same_pad, spread
+from graphc.ops.functional.conv import same_pad
 from graphc.ops.functional.core import call
 from graphc.ops.functional.elementwise import add
 from graphc.ops.functional.padding import bordered
@@ -27,18 +27,7 @@ def conv2d_transpose(
     dilation: Sequence[int],
     groups: int = 1,
 ) -> Tensor:
-    """The gradient for the images, of this shape, of a convolution whose results have the gradient dy.
-
-    The kernel has equal strides and dilations: others become zeros between the elements of dy and of the weight.
-    """
-    if dilation[0] != dilation[1]:
-        weight, dilation = spread(weight, dilation[0], dilation[1]), (1, 1)
-    if stride[0] != stride[1]:
-        dy = spread(dy, stride[0], stride[1])
-        reach = [d * (k - 1) + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
-        wanted = [n + sum(p) - r + 1 for n, p, r in zip(shape[2:], (pads[:2], pads[2:]), reach, strict=True)]
-        ends = [(0, w - n) for w, n in zip(wanted, dy.shape[2:], strict=True)]
-        dy, stride = bordered(dy, [(0, 0), (0, 0), *ends]), (1, 1)
+    """The gradient for the images, of this shape, of a convolution whose results have the gradient dy."""
     attrs = {"pad": tuple(pads), "stride": tuple(stride), "dilation": tuple(dilation)}
     if groups > 1:
         return call("GroupedConv2DBackpropInput", dy, weight, shape=tuple(shape), **attrs, groups=groups)

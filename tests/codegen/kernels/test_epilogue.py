@@ -30,7 +30,7 @@ def conv(n: int, ci: int, co: int, size: int, k: int) -> dict[str, Any]:
     out = size - k + 1
     return {
         "n": n, "ci": ci, "co": co, "h": size, "w": size, "kh": k, "kw": k, "oh": out, "ow": out,
-        "stride": 1, "dilation": 1, "transposed": False,
+        "stride": (1, 1), "dilation": (1, 1), "transposed": False,
     }  # fmt: skip
 
 

@@ -14,9 +14,10 @@ from graphc_codegen.kernels import EMITTERS
 from graphc_codegen.program import Instr, NamedKernel, UserFunction, result_domain, written
 from graphc_codegen.writer import Writer
 from tests.codegen.kernel_harness import kernel, random
-from tests.codegen.kernels.winograd import test_batch, test_single_images
+from tests.codegen.kernels.winograd import test_batch, test_lines, test_single_images
 
-CONV = {"n": 2, "ci": 3, "co": 5, "h": 10, "w": 10, "kh": 3, "kw": 3, "oh": 8, "ow": 8, "stride": 1, "dilation": 1}
+STEPS = {"stride": (1, 1), "dilation": (1, 1)}
+CONV = {"n": 2, "ci": 3, "co": 5, "h": 10, "w": 10, "kh": 3, "kw": 3, "oh": 8, "ow": 8, **STEPS}
 POOL = {"planes": 40, "h": 8, "w": 8, "oh": 4, "ow": 4, "kh": 2, "kw": 2, "sh": 2, "sw": 2, "pt": 0, "pl": 0}
 ROWS = {"rows": 40, "cols": 24}
 ATTENTION = {"axes": (40,), "l": 5, "s": 7, "d": 3, "e": 4, "scale": 0.5, "ahead": -1, "keep": 1.0, "masks": ()}
@@ -25,12 +26,15 @@ COLLECTIVE = {"dtype": "float32", "count": 40, "received": 40}
 WINDOW = {"call": "all_reduce", "dtype": "float32", "group": 0, "size": 2, "at": 4096}
 INDEXED = INDEX | {"count": 4, "index_dtype": "int32"}
 SINGLE, BATCH = test_single_images.Case(1, 4, 5, 9, 9), test_batch.Case(16, 3, 4, 9, 9)
+LINES = test_lines.Case(2, 3, 5, 1, 40, 4, 4, 4)
 
 #: Params of a kernel of each name.
 PARAMS: dict[str, dict[str, Any]] = {
     "gemm": {"m": 40, "n": 40, "k": 8, "ta": False, "tb": False, "accumulate": False},
     "conv2d": CONV | {"transposed": False},
     "conv2d_filter_grad": CONV,
+    "conv2d_line_winograd": LINES.params(False),
+    "conv2d_filter_grad_line_winograd": LINES.filter_params(),
     "conv2d_winograd": SINGLE.params(False),
     "conv2d_filter_grad_winograd": SINGLE.filter_params(),
     "conv2d_batch_winograd": BATCH.params(False),

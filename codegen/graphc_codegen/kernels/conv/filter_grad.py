@@ -44,7 +44,7 @@ class _Columns:
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
-    """x [n, ci, s, s, h, w] (padded, in phases, see `CONV2D`), dy [n, co, oh, ow] -> dw [co, ci, kh, kw].
+    """x [n, ci, sh, sw, h, w] (padded, in phases, see `CONV2D`), dy [n, co, oh, ow] -> dw [co, ci, kh, kw].
 
     With a `block` accumulators take about so many terms, and dw is float64. With `groups` see `CONV2D`.
     """
@@ -128,8 +128,14 @@ class _Wide(NamedTuple):
 
 
 def _columns(z: Sizes, limit: int) -> list[_Columns]:
-    """The taps of one input channel: a part of a kernel row each, looped over kernel rows of equal phase."""
+    """The taps of an input channel: a part of a kernel row each, looped over kernel rows of a phase; of short rows several."""
     cut = []
+    if 2 * z.kw <= limit:
+        for start, number, size in blocks(z.taps, limit):
+            for tap in range(start, start + number * size, size):
+                offsets = tuple(z.tap(*divmod(tap + j, z.kw)) for j in range(size))
+                cut.append(_Columns(1, offsets, tap, 0, 0))
+        return cut
     for first, count in z.kernel_rows():
         for start, number, size in blocks(z.kw, limit):
             for kx in range(start, start + number * size, size):

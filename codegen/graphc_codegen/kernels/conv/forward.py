@@ -1,7 +1,7 @@
 """Direct convolution over NCHW images, forward and input gradient (the same kernel, transposed).
 
-Input images are padded beforehand and split into phases: pixel (iy, ix) stands in plane (iy % s, ix % s) at
-(iy // s, ix // s), where s is the stride. Every tap then reads pixels one apart, whatever the stride.
+Input images are padded beforehand and split into phases: pixel (iy, ix) stands in plane (iy % sh, ix % sw) at
+(iy // sh, ix // sw), where (sh, sw) is the stride. Every tap then reads pixels one apart, whatever the stride.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Problem:
     def of(cls, p: Params) -> _Problem:
         z = Sizes.of(p)
         top, bottom = p.get("border", (0, 0))
-        if z.stride != 1 or z.dilation != 1:
+        if z.stride != (1, 1) or z.dilation != (1, 1):
             top = bottom = 0
         return cls(z, p["transposed"], (top, bottom))
 
@@ -61,9 +61,9 @@ class _Problem:
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
-    """x [n, ci, s, s, h, w], weight [co, ci, kh, kw] ([ci, co, kh, kw] if `transposed`) -> y [n, co, oh, ow].
+    """x [n, ci, sh, sw, h, w], weight [co, ci, kh, kw] ([ci, co, kh, kw] if `transposed`) -> y [n, co, oh, ow].
 
-    y[n, o, oy, ox] = sum of x_padded[n, i, oy * s + ky * d, ox * s + kx * d] * weight[o, i, ky, kx], with the
+    y[n, o, oy, ox] = sum of x_padded[n, i, oy * sh + ky * dh, ox * sw + kx * dw] * weight[o, i, ky, kx], with the
     taps of the kernel flipped if `transposed`. `border` = (top, bottom), optional, promises that so many
     first and last rows of x are zero; taps there are left out (at stride and dilation 1). May have an epilogue. With a `block`
     accumulators take about so many terms: those of whole input channels. With `groups` the channels of x and y, and the first

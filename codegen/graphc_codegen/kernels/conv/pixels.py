@@ -14,6 +14,8 @@ from functools import cached_property
 from graphc_codegen.kernels.base import Array, Params
 from graphc_codegen.kernels.microkernel import Pieces, strips
 
+#: Along rows of an image, and along columns.
+Pair = tuple[int, int]
 #: Accumulators that must be in flight to hide the latency of a multiply-add (two units, four cycles).
 IN_FLIGHT = 8
 
@@ -22,7 +24,7 @@ IN_FLIGHT = 8
 class Sizes:
     """Static sizes of a convolution, see `CONV2D`; `plane` is one phase plane, `image` a channel's phases.
 
-    With `groups` of channels ci and co are those of one group.
+    Strides and dilations are (vertical, horizontal). With `groups` of channels ci and co are those of one group.
     """
 
     n: int
@@ -34,8 +36,8 @@ class Sizes:
     kw: int
     oh: int
     ow: int
-    stride: int
-    dilation: int
+    stride: Pair
+    dilation: Pair
     groups: int = 1
 
     @classmethod
@@ -48,7 +50,7 @@ class Sizes:
 
     @cached_property
     def image(self) -> int:
-        return self.stride**2 * self.plane
+        return math.prod(self.stride) * self.plane
 
     @cached_property
     def taps(self) -> int:
@@ -60,18 +62,18 @@ class Sizes:
 
     def tap(self, ky: int, kx: int) -> int:
         """Offset of a tap's pixel from the output pixel's own."""
-        s, y, x = self.stride, ky * self.dilation, kx * self.dilation
-        return (y % s * s + x % s) * self.plane + y // s * self.w + x // s
+        (sh, sw), y, x = self.stride, ky * self.dilation[0], kx * self.dilation[1]
+        return (y % sh * sw + x % sw) * self.plane + y // sh * self.w + x // sw
 
     @cached_property
     def period(self) -> int:
         """Kernel rows this far apart lie in the same phase."""
-        return self.stride // math.gcd(self.stride, self.dilation)
+        return self.stride[0] // math.gcd(self.stride[0], self.dilation[0])
 
     @cached_property
     def row_step(self) -> int:
         """Distance in x between such rows."""
-        return self.period * self.dilation // self.stride * self.w
+        return self.period * self.dilation[0] // self.stride[0] * self.w
 
     def kernel_rows(self) -> list[tuple[int, int]]:
         """(first row, number of rows) of every run of kernel rows in the same phase."""
@@ -79,9 +81,9 @@ class Sizes:
 
     def window(self, x: Array, ky: int, kx: int) -> Array:
         """The pixels that a tap multiplies: a view [n, groups, ci, oh, ow] of an array of the size of x."""
-        s, y, x0 = self.stride, ky * self.dilation, kx * self.dilation
-        plane = x.reshape(self.n, self.groups, self.ci, s, s, self.h, self.w)[:, :, :, y % s, x0 % s]
-        return plane[:, :, :, y // s : y // s + self.oh, x0 // s : x0 // s + self.ow]
+        (sh, sw), y, x0 = self.stride, ky * self.dilation[0], kx * self.dilation[1]
+        plane = x.reshape(self.n, self.groups, self.ci, sh, sw, self.h, self.w)[:, :, :, y % sh, x0 % sw]
+        return plane[:, :, :, y // sh : y // sh + self.oh, x0 // sw : x0 // sw + self.ow]
 
 
 @dataclass(frozen=True, slots=True)

@@ -317,7 +317,7 @@ def twin(p: Params, x: Array, *operands: Array) -> None:
     bias = rest.pop(0)[:, None, None] if p.get("bias") else np.float32(0)
     rest.pop(extras)
     padded = z.padded(x)
-    sizes = dict(h=padded.shape[2], w=padded.shape[3], stride=1, dilation=1, transposed=z.transposed)
+    sizes = dict(h=padded.shape[2], w=padded.shape[3], stride=(1, 1), dilation=(1, 1), transposed=z.transposed)
     plain = {k: v for k, v in p.items() if k not in ("epilogue", "extras", "stores")}
     direct.twin(plain | sizes, padded.reshape(-1), weight, y.reshape(-1))
     if "pool" in p:

@@ -247,7 +247,7 @@ def twin(p: Params, x: Array, dy: Array, *rest: Array) -> None:
     if winners:
         dy = unpool_twin(dy, winners[0], (z.n, z.co, z.oh, z.ow), z.unpool)
     padded = z.padded(x)
-    sizes = dict(h=padded.shape[2], w=padded.shape[3], stride=1, dilation=1)
+    sizes = dict(h=padded.shape[2], w=padded.shape[3], stride=(1, 1), dilation=(1, 1))
     direct.twin({**p, **sizes}, padded.reshape(-1), dy, dw)
 
 

@@ -21,9 +21,9 @@ from graphc_codegen.kernels.winograd.plan import (
     Memory,
     Plan,
     Rows,
+    Sums,
     part,
     register_tile,
-    whole_lines,
 )
 from graphc_codegen.kernels.winograd.points import SIX
 from graphc_codegen.kernels.winograd.transforms import (
@@ -39,22 +39,9 @@ from graphc_codegen.writer import Writer, vec
 _SHORT = 16
 
 
-@dataclass(frozen=True)
-class _Plan(Plan):
+@dataclass(frozen=True, kw_only=True)
+class _Plan(Sums, Plan):
     """V and dy's tiles (in the place of M) of a block; besides, V of one point with channels as lanes, and the bracket."""
-
-    @cached_property
-    def channels(self) -> int:
-        """Input channels, in whole vectors."""
-        return whole_lines(self.ci)
-
-    @cached_property
-    def u(self) -> int:
-        return self.co * self.channels + LINE
-
-    @cached_property
-    def common(self) -> int:
-        return 0
 
     @cached_property
     def per_tile(self) -> int:
@@ -65,9 +52,7 @@ class _Plan(Plan):
         return super().fixed + PRODUCTS * self.u
 
     def cycles(self, vectors: int) -> float:
-        sums = self.channels // LINE
-        products = register_tile(self.co, sums, LINE, 2)[0] * vectors * LINE + 3 * self.co * sums
-        return PRODUCTS * (products + 6 * sums * vectors * LINE) + TRANSFORM * vectors * (self.ci + self.co)
+        return self.sum_cycles(vectors) + TRANSFORM * vectors * (self.ci + self.co)
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
@@ -104,7 +89,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             clear(w, w.at(memory.s, -LINE), POINTS * z.s)
         transform_image(w, z, Image.input(z), x, memory, rows, memory.v)
         transform_image(w, z, Image.gradient(z), dy, memory, rows, memory.m)
-        w.repeat(PRODUCTS, partial(_product, w, z, memory, bracket))
+        add_products(w, z, memory.m, memory.v, memory.end, bracket)
 
     def results(r: str | int) -> None:
         temporary = Memory.of(w, z, scratch, r).v
@@ -116,15 +101,26 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     w.share(z.regions, results)
 
 
-def _product(w: Writer, z: _Plan, memory: Memory, bracket: str, e: str | int) -> None:
-    """bracket[e, o, i] += sum over tiles t of M[e, o, t] * V[e, i, t]: V is transposed, so that lanes are channels."""
+def add_products(w: Writer, z: Sums, dy: str, v: str, temporary: str, bracket: str) -> None:
+    """bracket[e, o, i] += sum over tiles t of dy[e, o, t] * V[e, i, t], for every point e.
+
+    V is transposed into `temporary`, so that lanes are channels. A block has whole lines of tiles.
+    """
+
+    def product(e: str | int) -> None:
+        at = w.at(dy, w.mul(e, z.m)), w.at(v, w.mul(e, z.v)), w.at(bracket, w.mul(e, z.u))
+        _product(w, z, *at, temporary)
+
+    w.repeat(z.products, product)
+
+
+def _product(w: Writer, z: Sums, a: str, b: str, c: str, temporary: str) -> None:
     lanes = w.lanes
-    a, b, c = w.at(memory.m, w.mul(e, z.m)), w.at(memory.v, w.mul(e, z.v)), w.at(bracket, w.mul(e, z.u))
 
     def transpose(channel: str | int, count: int, t: str | int) -> None:
         """Four tiles of a vector of channels."""
         source = w.at(b, w.linear((channel, z.tiles), (t, 4)))
-        target = w.at(memory.end, w.linear((t, 4 * z.channels), (channel, 1)))
+        target = w.at(temporary, w.linear((t, 4 * z.channels), (channel, 1)))
         for k, value in enumerate(load_columns(w, [w.at(source, k * z.tiles) for k in range(count)])):
             w.vstore(value, w.at(target, k * z.channels))
 
@@ -142,7 +138,7 @@ def _product(w: Writer, z: _Plan, memory: Memory, bracket: str, e: str | int) ->
         i = w.linear((k, count), (first, 1))
         target = w.at(c, w.linear((i, z.channels), (j, wide * lanes)))
         places = [w.at(target, r * z.channels + v * lanes) for r in range(count) for v in range(wide)]
-        at_a, at_b = w.at(a, w.mul(i, z.tiles)), w.at(memory.end, w.mul(j, wide * lanes))
+        at_a, at_b = w.at(a, w.mul(i, z.tiles)), w.at(temporary, w.mul(j, wide * lanes))
 
         def short(t: str, totals: list[str]) -> list[str]:
             at = w.at(at_a, t), w.at(at_b, w.mul(t, z.channels))

@@ -23,12 +23,11 @@ from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import Kind, Segment, block_kinds, contiguous, splat_tile, strip_kinds
 from graphc_codegen.kernels.winograd.images import Image, prefetch, transform_image
-from graphc_codegen.kernels.winograd.plan import Memory, Plan, Rows, part, register_tile, runs
+from graphc_codegen.kernels.winograd.plan import Blocks, Memory, Plan, Rows, part, register_tile, runs
 from graphc_codegen.kernels.winograd.points import SIX
 from graphc_codegen.kernels.winograd.transforms import (
     OUT,
     POINTS,
-    PRODUCTS,
     clear,
     transform_weights,
     transpose_quads,
@@ -79,7 +78,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     def block(memory: Memory, b: str | int) -> None:
         rows = Rows.of(w, z, b)
         transform_image(w, z, Image.input(z), x, memory, rows, memory.v)
-        _products(w, z, scratch, memory, bool(p["transposed"]))
+        products(w, z, scratch, memory.v, memory.m, transposed=bool(p["transposed"]))
         _transform_output(w, z, memory, finish, rows)
 
     w.share(z.regions, weights)
@@ -87,15 +86,14 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     w.share(z.regions, images)
 
 
-def _products(w: Writer, z: Plan, u: str, memory: Memory, transposed: bool) -> None:
-    """M[e] = U[e] V[e]."""
+def products(w: Writer, z: Blocks, u: str, v: str, m: str, *, transposed: bool) -> None:
+    """M[e] = U[e] V[e], with U[e] [co, ci] ([ci, co] if `transposed`)."""
     row, step = (1, z.co) if transposed else (z.ci, 1)
     _, size, vectors = register_tile(z.co, z.tiles // w.lanes, w.lanes)
     segment = Segment(z.ci, step, z.tiles, ((0, 0),))
 
     def product(e: str | int) -> None:
-        a, b = w.at(u, w.mul(e, z.u)), w.at(memory.v, w.mul(e, z.v))
-        c = w.at(memory.m, w.mul(e, z.m))
+        a, b, c = w.at(u, w.mul(e, z.u)), w.at(v, w.mul(e, z.v)), w.at(m, w.mul(e, z.m))
 
         def tile(j: str | int, widths: tuple[int, ...], i: str | int, count: int) -> None:
             rows = [r * row for r in range(count)]
@@ -109,7 +107,7 @@ def _products(w: Writer, z: Plan, u: str, memory: Memory, transposed: bool) -> N
             for kind in block_kinds(z.co, size):
                 w.repeat(strip[1], partial(_pair, w, strip, kind, tile))
 
-    w.repeat(PRODUCTS, product)
+    w.repeat(z.products, product)
 
 
 def _pair(w: Writer, strip: Kind, kind: Kind, tile: Callable[..., None], j: str | int) -> None:

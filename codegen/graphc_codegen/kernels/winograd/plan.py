@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -30,9 +30,13 @@ def whole_lines(size: int) -> int:
     return -(-size // LINE) * LINE
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Sizes of a call, and how it is cut into `blocks` of `rows` rows of tiles each; the last block may have fewer."""
+@dataclass(frozen=True, kw_only=True)
+class Blocks:
+    """Images of n x ci channels to n x co, in blocks of tiles: V and M of a block, and U, have an array for each of `products`.
+
+    Sizes are in elements. No distance is a power of two: all these arrays are written at once, which would share sets of the
+    cache.
+    """
 
     n: int
     ci: int
@@ -47,10 +51,69 @@ class Plan:
     scratch: int
     threads: int = 1
 
+    products: ClassVar[int] = PRODUCTS
+
     @classmethod
     def of(cls, p: Params, threads: int = 1) -> Self:
         names = ("n", "ci", "co", "h", "w", "oh", "ow", "top", "left", "parts", "scratch")
         return cls(**{name: p[name] for name in names}, threads=threads)
+
+    @property
+    def tiles(self) -> int:
+        """Tiles in a block, with those that only fill the last vector."""
+        raise NotImplementedError
+
+    @cached_property
+    def regions(self) -> int:
+        """Threads that work."""
+        return min(self.parts, self.threads)
+
+    @cached_property
+    def u(self) -> int:
+        """Distance of the matrices U."""
+        return whole_lines(self.ci * self.co) + LINE
+
+    @cached_property
+    def v(self) -> int:
+        return self.ci * self.tiles + LINE
+
+    @cached_property
+    def m(self) -> int:
+        return self.co * self.tiles + LINE
+
+    @cached_property
+    def common(self) -> int:
+        """What all threads share: U."""
+        return self.products * self.u
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sums(Blocks):
+    """Of a gradient of weights: U, the sums over tiles, is each thread's own, with input channels as lanes."""
+
+    @cached_property
+    def channels(self) -> int:
+        """Input channels, in whole vectors."""
+        return whole_lines(self.ci)
+
+    @cached_property
+    def u(self) -> int:
+        return self.co * self.channels + LINE
+
+    @cached_property
+    def common(self) -> int:
+        return 0
+
+    def sum_cycles(self, vectors: int) -> float:
+        """Estimated cycles of the sums over so many vectors of tiles."""
+        wide = self.channels // LINE
+        products = register_tile(self.co, wide, LINE, 2)[0] * vectors * LINE + 3 * self.co * wide
+        return self.products * (products + 6 * wide * vectors * LINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(Blocks):
+    """How a call is cut into `blocks` of `rows` rows of tiles each; the last block may have fewer."""
 
     # ---- tiles
 
@@ -83,11 +146,6 @@ class Plan:
         return self.n * self.down
 
     @cached_property
-    def regions(self) -> int:
-        """Threads that work."""
-        return min(self.parts, self.threads)
-
-    @cached_property
     def rows(self) -> int:
         """Rows of tiles in a block, as many as scratch memory allows: least estimated cycles."""
         most = ((self.scratch - self.common) // self.parts - self.fixed) // self.per_tile // LINE
@@ -112,7 +170,6 @@ class Plan:
 
     @cached_property
     def tiles(self) -> int:
-        """Tiles in a block, with those that only fill the last vector."""
         return whole_lines(self.rows * self.across)
 
     def padded(self, x: Array) -> Array:
@@ -125,20 +182,6 @@ class Plan:
         return wide
 
     # ---- scratch memory, in elements
-    # No distance is a power of two: 36 arrays are written at once, which would share sets of the cache.
-
-    @cached_property
-    def u(self) -> int:
-        """Distance of the matrices U."""
-        return whole_lines(self.ci * self.co) + LINE
-
-    @cached_property
-    def v(self) -> int:
-        return self.ci * self.tiles + LINE
-
-    @cached_property
-    def m(self) -> int:
-        return self.co * self.tiles + LINE
 
     @cached_property
     def s(self) -> int:
@@ -149,11 +192,6 @@ class Plan:
     def zeros(self) -> int:
         """A row of an image."""
         return whole_lines(max(self.w, self.ow))
-
-    @cached_property
-    def common(self) -> int:
-        """What all threads share: U."""
-        return PRODUCTS * self.u
 
     @cached_property
     def per_tile(self) -> int:

@@ -15,7 +15,7 @@ from tests.codegen.kernel_harness import Array, random, run_all
 
 @dataclass(frozen=True)
 class Case:
-    """A convolution of a padded image of `height` x `width`."""
+    """A convolution of a padded image of `height` x `width`; strides and dilations are (vertical, horizontal)."""
 
     n: int
     ci: int
@@ -24,34 +24,34 @@ class Case:
     width: int
     kh: int
     kw: int
-    stride: int = 1
-    dilation: int = 1
+    stride: tuple[int, int] = (1, 1)
+    dilation: tuple[int, int] = (1, 1)
 
     @property
     def out(self) -> tuple[int, int]:
-        span = [(k - 1) * self.dilation + 1 for k in (self.kh, self.kw)]
-        return (self.height - span[0]) // self.stride + 1, (self.width - span[1]) // self.stride + 1
+        span = [(k - 1) * d + 1 for k, d in zip((self.kh, self.kw), self.dilation, strict=True)]
+        return (self.height - span[0]) // self.stride[0] + 1, (self.width - span[1]) // self.stride[1] + 1
 
     def params(self) -> dict[str, Any]:
         oh, ow = self.out
-        h, w = -(-self.height // self.stride), -(-self.width // self.stride)
+        h, w = -(-self.height // self.stride[0]), -(-self.width // self.stride[1])
         return {
             "n": self.n, "ci": self.ci, "co": self.co, "h": h, "w": w, "kh": self.kh, "kw": self.kw,
             "oh": oh, "ow": ow, "stride": self.stride, "dilation": self.dilation,
         }  # fmt: skip
 
     def phases(self, x: Array) -> Array:
-        """[n, ci, s, s, h, w]; cells beyond the image are NaN: no output may depend on them."""
-        s, p = self.stride, self.params()
-        whole = np.full((self.n, self.ci, p["h"] * s, p["w"] * s), np.nan, np.float32)
+        """[n, ci, sh, sw, h, w]; cells beyond the image are NaN: no output may depend on them."""
+        (sh, sw), p = self.stride, self.params()
+        whole = np.full((self.n, self.ci, p["h"] * sh, p["w"] * sw), np.nan, np.float32)
         whole[:, :, : self.height, : self.width] = x
-        split = whole.reshape(self.n, self.ci, p["h"], s, p["w"], s).transpose(0, 1, 3, 5, 2, 4)
+        split = whole.reshape(self.n, self.ci, p["h"], sh, p["w"], sw).transpose(0, 1, 3, 5, 2, 4)
         return np.ascontiguousarray(split)
 
     def window(self, x: Array, ky: int, kx: int) -> Array:
-        (oh, ow), s = self.out, self.stride
-        y0, x0 = ky * self.dilation, kx * self.dilation
-        return x[:, :, y0 : y0 + (oh - 1) * s + 1 : s, x0 : x0 + (ow - 1) * s + 1 : s].astype(np.float64)
+        (oh, ow), (sh, sw) = self.out, self.stride
+        y0, x0 = ky * self.dilation[0], kx * self.dilation[1]
+        return x[:, :, y0 : y0 + (oh - 1) * sh + 1 : sh, x0 : x0 + (ow - 1) * sw + 1 : sw].astype(np.float64)
 
     def forward(self, x: Array, weight: Array) -> Array:
         y = np.zeros((self.n, self.co, *self.out))
@@ -73,19 +73,22 @@ CASES = [
     Case(2, 6, 16, 14, 14, 5, 5),
     Case(2, 16, 6, 18, 18, 5, 5),
     Case(1, 3, 9, 18, 34, 3, 3),
-    Case(2, 3, 5, 17, 17, 3, 3, stride=2),
-    Case(1, 3, 8, 30, 31, 7, 7, stride=2),
+    Case(2, 3, 5, 17, 17, 3, 3, stride=(2, 2)),
+    Case(1, 3, 8, 30, 31, 7, 7, stride=(2, 2)),
     Case(2, 9, 7, 8, 8, 1, 1),
-    Case(1, 5, 4, 9, 9, 1, 1, stride=2),
-    Case(1, 2, 3, 20, 20, 3, 3, dilation=3),
-    Case(1, 2, 3, 21, 19, 3, 2, stride=2, dilation=2),
-    Case(1, 2, 3, 13, 14, 3, 3, stride=3, dilation=2),
+    Case(1, 5, 4, 9, 9, 1, 1, stride=(2, 2)),
+    Case(1, 2, 3, 20, 20, 3, 3, dilation=(3, 3)),
+    Case(1, 2, 3, 21, 19, 3, 2, stride=(2, 2), dilation=(2, 2)),
+    Case(1, 2, 3, 13, 14, 3, 3, stride=(3, 3), dilation=(2, 2)),
+    Case(2, 5, 6, 1, 70, 1, 3, dilation=(1, 8)),
+    Case(1, 2, 3, 13, 17, 3, 3, stride=(3, 2), dilation=(2, 3)),
+    Case(1, 2, 3, 13, 17, 3, 3, stride=(4, 1), dilation=(2, 4)),
     Case(1, 1, 1, 5, 150, 2, 3),
     Case(2, 2, 8, 5, 75, 2, 3),
     Case(1, 1, 1, 1, 1, 1, 1),
     # Several chunks of images.
     Case(5, 2, 1, 128, 128, 3, 3),
-    Case(4, 2, 1, 128, 128, 3, 5, stride=2),
+    Case(4, 2, 1, 128, 128, 3, 5, stride=(2, 2)),
     Case(3, 2, 2, 160, 161, 1, 1),
 ]
 
@@ -114,7 +117,7 @@ def test_known_shapes(case: Case) -> None:
 
 
 @pytest.mark.parametrize("block", [1, 7, 60, 700])
-@pytest.mark.parametrize("case", [CASES[k] for k in (1, 4, 11, 14, 15, 16)], ids=str)
+@pytest.mark.parametrize("case", [CASES[k] for k in (1, 4, 11, 14, 17, 18, 19)], ids=str)
 def test_blocks_of_terms(case: Case, block: int) -> None:
     """Within rows, of rows, and of images."""
     _check(case, {"block": block})
@@ -123,11 +126,19 @@ def test_blocks_of_terms(case: Case, block: int) -> None:
 @settings(max_examples=25, deadline=None)
 @given(
     n=st.integers(1, 2), ci=st.integers(1, 4), co=st.integers(1, 9), height=st.integers(1, 20),
-    width=st.integers(1, 40), kh=st.integers(1, 4), kw=st.integers(1, 6), stride=st.integers(1, 3),
-    dilation=st.integers(1, 2),
+    width=st.integers(1, 40), kh=st.integers(1, 4), kw=st.integers(1, 6),
+    stride=st.tuples(st.integers(1, 4), st.integers(1, 3)), dilation=st.tuples(st.integers(1, 3), st.integers(1, 4)),
 )  # fmt: skip
 def test_random_shapes(
-    n: int, ci: int, co: int, height: int, width: int, kh: int, kw: int, stride: int, dilation: int
+    n: int,
+    ci: int,
+    co: int,
+    height: int,
+    width: int,
+    kh: int,
+    kw: int,
+    stride: tuple[int, int],
+    dilation: tuple[int, int],
 ) -> None:
     case = Case(n, ci, co, height, width, kh, kw, stride, dilation)
     assume(min(case.out) > 0)
@@ -137,10 +148,10 @@ def test_random_shapes(
 @settings(max_examples=20, deadline=None)
 @given(
     n=st.integers(1, 3), groups=st.integers(2, 5), ci=st.integers(1, 2), co=st.integers(1, 3), size=st.integers(3, 20),
-    kernel=st.integers(1, 3), stride=st.integers(1, 2), block=st.sampled_from([None, 7]),
+    kernel=st.integers(1, 3), stride=st.tuples(st.integers(1, 2), st.integers(1, 2)), block=st.sampled_from([None, 7]),
 )  # fmt: skip
 def test_groups_are_convolutions_of_their_own(
-    n: int, groups: int, ci: int, co: int, size: int, kernel: int, stride: int, block: int | None
+    n: int, groups: int, ci: int, co: int, size: int, kernel: int, stride: tuple[int, int], block: int | None
 ) -> None:
     case = Case(n, ci, co, size, size + 1, kernel, kernel, stride)
     xs = [random(10 + g, n, ci, size, size + 1) for g in range(groups)]

@@ -151,7 +151,7 @@ def test_errors_are_few_times_the_direct_kernels(case: Case, positive: bool) -> 
     if positive:
         x = np.maximum(x, 0)
     image = padded(x, case.pad)
-    sizes = case._params() | {"h": image.shape[2], "w": image.shape[3], "stride": 1, "dilation": 1}
+    sizes = case._params() | {"h": image.shape[2], "w": image.shape[3], "stride": (1, 1), "dilation": (1, 1)}
     exact = case.forward(x, weight)
     direct = run_kernel("conv2d", sizes | {"transposed": False}, image, weight)[0]
     for transposed, given_weight in ((False, weight), (True, turned(weight))):

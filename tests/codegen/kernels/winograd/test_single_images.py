@@ -134,7 +134,7 @@ def test_errors_are_few_times_the_direct_kernels(channels: int, positive: bool) 
         x = np.maximum(x, 0)
     exact = case.forward(x, weight)
     sizes = {"n": 2, "ci": channels, "co": 8, "h": 34, "w": 34, "kh": 3, "kw": 3, "oh": 32, "ow": 32}
-    sizes |= {"stride": 1, "dilation": 1}
+    sizes |= {"stride": (1, 1), "dilation": (1, 1)}
     direct = run_kernel("conv2d", sizes | {"transposed": False}, padded(x, case.pad), weight)[0]
     for where, y in case.run(x, weight).items():
         assert where == "twin" or (_errors(y, exact) <= limit * _errors(direct, exact)).all(), where

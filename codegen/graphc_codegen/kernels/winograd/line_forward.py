@@ -1,0 +1,127 @@
+"""Winograd convolution F(4, 3) along one axis, forward and input gradient (the same kernel, transposed); see `lines`.
+
+Four outputs take six multiply-adds for a pair of channels instead of twelve. All threads transform the weights,
+U[6][channel pairs], once per call; a block of tiles is transformed to V[6][ci][tiles], then six matrix products M = U V, then
+back. A pixel that is not finite makes the outputs so that it is multiplied for, and often the others of its tiles, as in
+`forward`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from graphc_codegen.kernels import epilogue
+from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.winograd.forward import products
+from graphc_codegen.kernels.winograd.lines import OUT, POINTS, TAPS, Lines, Place, Stretch, each_vector, to_points
+from graphc_codegen.kernels.winograd.plan import part
+from graphc_codegen.kernels.winograd.points import SIX
+from graphc_codegen.kernels.winograd.transforms import every_third
+from graphc_codegen.writer import Writer
+
+
+def operands(p: Params) -> tuple[Operand, ...]:
+    """x [n, ci, h, w], weight [co, ci, 3] ([ci, co, 3] if `transposed`) -> scratch, y [n, co, h, ow].
+
+    y[n, o, l, q] = sum of x[n, i, l, q - left + k * step] * weight[o, i, k], where x is zero outside, with the taps flipped if
+    `transposed`. Other sizes are those of a window of one row, without rows of padding. At most `parts` threads share the work;
+    `scratch` is the size of their memory, with which blocks grow: 6 ci co for the weights, and for each thread 6 (ci + co) for
+    each tile of a block, and some more. May have an epilogue, whose further inputs come before scratch memory.
+    """
+    z, extras = Lines.of_lines(p), len(p.get("extras", ()))
+    rest = epilogue.operands(p, _domain(z))
+    return (
+        Operand("float32", z.n * z.ci * z.h * z.w, "in"),
+        Operand("float32", z.co * z.ci * TAPS, "in"),
+        *rest[:extras],
+        Operand("float32", z.scratch, "out"),
+        *rest[extras:],
+    )
+
+
+def _domain(z: Lines) -> tuple[int, int, int]:
+    """The axes of the result as an epilogue sees them."""
+    return z.n, z.co, z.h * z.ow
+
+
+def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """The weights; then blocks, an equal part of them for each thread."""
+    z = Lines.of_lines(p, w.threads, w.lanes)
+    x, weight, *rest = pointers
+    scratch = rest.pop(len(p.get("extras", ())))
+    finish = epilogue.Finish(w, p, _domain(z), rest)
+
+    def weights(r: str | int) -> None:
+        part(
+            w, r, z.regions, -(-z.ci * z.co // w.lanes), partial(_weights, w, z, weight, scratch, bool(p["transposed"]))
+        )
+
+    def lines(r: str | int) -> None:
+        part(w, r, z.regions, z.blocks, partial(block, w.at(scratch, w.linear((r, z.region), (z.common, 1)))))
+
+    def block(v: str, b: str | int) -> None:
+        m = w.at(v, POINTS * z.v)
+        to_points(w, z, b, x, v, gradient=False, distance=z.v)
+        products(w, z, scratch, v, m, transposed=bool(p["transposed"]))
+        each_vector(w, z, b, partial(_store, w, z, m, finish))
+
+    w.share(z.regions, weights)
+    w.meet()
+    w.share(z.regions, lines)
+
+
+def _weights(w: Writer, z: Lines, weight: str, u: str, flipped: bool, j: str | int) -> None:
+    """U of a vector of channel pairs."""
+    lanes, pairs = w.lanes, z.ci * z.co
+    first = w.mul(j, lanes)
+    # The last vector may do pairs of the one before again.
+    if pairs > lanes and pairs % lanes:
+        first = w.smaller(first, pairs - lanes)
+    source, width = w.at(weight, w.mul(first, TAPS)), min(lanes, pairs)
+    left = [max(0, min(lanes, TAPS * width - k * lanes)) for k in range(TAPS)]
+    loaded = [w.vload(w.at(source, k * lanes), n) if n else "zeroinitializer" for k, n in enumerate(left)]
+    taps = every_third(w, loaded)
+    target = w.at(u, first)
+    for e, value in enumerate(SIX.weights(w, taps[::-1] if flipped else taps)):
+        w.vstore(value, w.at(target, e * z.u), width)
+
+
+def _store(w: Writer, z: Lines, m: str, finish: epilogue.Finish, i: str | int, place: Place) -> None:
+    """The outputs of a vector of tiles, all channels."""
+    stretch = Stretch(w, z, place, 0, z.ow, OUT)
+
+    def channel(o: str | int) -> None:
+        source = w.at(m, w.linear((o, z.tiles), (i, z.lanes)))
+        rows = SIX.output(w, [w.vload(w.at(source, e * z.m)) for e in range(POINTS)], OUT)
+        line = w.mul(place.line, z.ow)
+        stretch.store(rows, lambda value, pixel, mask: finish.store(value, (place.image, o, w.add(line, pixel)), mask))
+
+    w.repeat(z.co, channel)
+
+
+def line_windows(z: Lines, x: Array, k: int) -> Array:
+    """The pixels that tap k multiplies: [n, ci, h, ow]."""
+    places = np.arange(z.ow) - z.left + k * z.step
+    inside = (places >= 0) & (places < z.w)
+    seen = x.reshape(z.n, z.ci, z.h, z.w)[..., np.where(inside, places, 0)]
+    return np.asarray(np.where(inside, seen, np.float32(0)))
+
+
+@np.errstate(all="ignore")
+def twin(p: Params, x: Array, weight: Array, *rest: Array) -> None:
+    z = Lines.of_lines(p)
+    if p["transposed"]:
+        kernel = weight.reshape(z.ci, z.co, TAPS)[:, :, ::-1].transpose(1, 0, 2)
+    else:
+        kernel = weight.reshape(z.co, z.ci, TAPS)
+    out = np.zeros((z.n, z.co, z.h, z.ow), np.float32)
+    for k in range(TAPS):
+        out += np.einsum("nihw,oi->nohw", line_windows(z, x, k), kernel[:, :, k], optimize=True)
+    extras = len(p.get("extras", ()))
+    epilogue.twin(p, _domain(z), out.reshape(-1), *rest[:extras], *rest[extras + 1 :])
+
+
+CONV2D_LINE_WINOGRAD = Emitter(operands, emit, twin)

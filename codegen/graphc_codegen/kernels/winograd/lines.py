@@ -1,0 +1,279 @@
+"""Lines of pixels to points of Winograd's F(4, 3) along one axis, and back.
+
+Output q of a line sums over the taps k of pixel q + k step - left. A tile is four outputs that are a step apart; so a dilation
+makes no difference, and the columns of an image are lines with the step of a row. Lanes are tiles: with a step below the vector's
+lanes, those of `stacked` stretches of four steps, one after the other in memory; else neighbours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Self
+
+from graphc_codegen.errors import CodegenError
+from graphc_codegen.kernels.base import LINE, Params
+from graphc_codegen.kernels.vectors import iota, shuffle
+from graphc_codegen.kernels.winograd.plan import Blocks, register_tile
+from graphc_codegen.kernels.winograd.points import SIX
+from graphc_codegen.writer import Writer, vec
+
+#: Outputs of a tile, products for it, and taps.
+OUT, POINTS, TAPS = 4, SIX.count, SIX.count - 3
+#: Estimated cycles to transform a vector of tiles of one channel.
+_TRANSFORM = 25
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lines(Blocks):
+    """`h` lines of `w` pixels in an image, `ow` outputs each. A block is so many vectors of tiles, of any lines."""
+
+    step: int
+    lanes: int = LINE
+
+    products: ClassVar[int] = POINTS
+
+    @classmethod
+    def of_lines(cls, p: Params, threads: int = 1, lanes: int = LINE) -> Self:
+        names = ("n", "ci", "co", "h", "w", "oh", "ow", "top", "left", "parts", "scratch", "step")
+        return cls(**{name: p[name] for name in names}, threads=threads, lanes=lanes)
+
+    # ---- tiles
+
+    @cached_property
+    def narrow(self) -> bool:
+        return self.step < self.lanes
+
+    @cached_property
+    def stacked(self) -> int:
+        """Tiles of one line and one remainder by the step that are in a vector."""
+        return max(1, self.lanes // self.step)
+
+    @cached_property
+    def strips(self) -> int:
+        """Vectors beside each other."""
+        return -(-self.step // self.lanes)
+
+    @cached_property
+    def per_line(self) -> int:
+        """Vectors of a line."""
+        down = -(-self.ow // (OUT * self.step))
+        return -(-down // self.stacked) * self.strips
+
+    @cached_property
+    def total(self) -> int:
+        """Vectors of all lines."""
+        return self.n * self.h * self.per_line
+
+    # ---- blocks
+
+    @cached_property
+    def vectors(self) -> int:
+        """Vectors of a block, in whole lines of tiles, as many as scratch memory allows: least estimated cycles."""
+        most = ((self.scratch - self.common) // self.parts - self.fixed) // self.per_tile // LINE
+        each = LINE // self.lanes
+        choices = range(1, min(most, -(-self.total // each)) + 1)
+        if not choices:
+            raise CodegenError(f"scratch memory of {self.scratch} elements has no room for a vector of Winograd tiles")
+
+        def cost(lines: int) -> tuple[float, int]:
+            turns = math.ceil(math.ceil(self.total / (each * lines)) / self.regions) * self.regions
+            return turns * self.cycles(lines), -lines
+
+        return each * min(choices, key=cost)
+
+    def cycles(self, vectors: int) -> float:
+        """Estimated cycles for a block of so many whole lines of tiles."""
+        return POINTS * self.ci * register_tile(self.co, vectors, LINE)[0] + self.transform_cycles(vectors)
+
+    def transform_cycles(self, vectors: int) -> float:
+        return _TRANSFORM * vectors * (self.ci + self.co)
+
+    @cached_property
+    def blocks(self) -> int:
+        return -(-self.total // self.vectors)
+
+    @cached_property
+    def tiles(self) -> int:
+        return self.vectors * self.lanes
+
+    # ---- scratch memory, in elements
+
+    @cached_property
+    def per_tile(self) -> int:
+        """What a tile of a block needs in V and M."""
+        return POINTS * (self.ci + self.co)
+
+    @cached_property
+    def fixed(self) -> int:
+        """What a thread needs besides."""
+        return 2 * POINTS * LINE
+
+    @cached_property
+    def region(self) -> int:
+        """Distance of the memory of two threads."""
+        return self.tiles * self.per_tile + self.fixed
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A vector of tiles: image, line in the image, the output in the first lane, and which lanes are tiles, if not all."""
+
+    image: str | int
+    line: str | int
+    output: str | int
+    columns: str
+
+
+def each_vector(w: Writer, z: Lines, b: str | int, body: Callable[[str | int, Place], None]) -> None:
+    """`body(number in the block, place)` for the vectors of block b."""
+    first = w.mul(b, z.vectors)
+    count = w.smaller(w.subtracted(z.total, first), z.vectors) if z.total % z.vectors else z.vectors
+
+    def turn(i: str | int, _: object = None) -> None:
+        line, j = w.divided(w.add(first, i), z.per_line)
+        down, strip = (j, 0) if z.strips == 1 else w.divided(j, z.strips)
+        column = w.mul(strip, z.lanes)
+        output = w.linear((down, z.stacked * OUT * z.step), (column, 1))
+        columns = "" if z.narrow or z.step % z.lanes == 0 else _below(w, [(column, 0)], z.step)[0]
+        body(i, Place(*w.divided(line, z.h), output, columns))
+
+    if isinstance(count, int):
+        w.repeat(count, turn)
+    else:
+        w.loop(count, turn)
+
+
+def _below(w: Writer, starts: Sequence[tuple[str | int, int]], size: int) -> list[str]:
+    """For each start and offset, which lanes are in [0, size)."""
+    integers, made = vec("i32", w.lanes), []
+    for start, offset in starts:
+        first = w.add(start, offset)
+        scalar = w.op(f"trunc i64 {first} to i32")
+        places = w.binary("add", w.splat(scalar, "i32"), iota(w), "i32")
+        made.append(w.op(f"icmp ult {integers} {places}, splat (i32 {size})"))
+    return made
+
+
+class Stretch:
+    """Rows of a vector of tiles: row r has the pixels that are r steps behind the first. Masks keep to the line."""
+
+    def __init__(self, w: Writer, z: Lines, place: Place, shift: int, size: int, count: int) -> None:
+        """Of `count` rows from pixel `shift` behind the place's output, in a line of `size` pixels."""
+        self.w, self.z, self.count, self.first = w, z, count, w.add(place.output, shift)
+        self._groups = [list(range(min(OUT, count - r))) for r in range(0, count, OUT)]
+        if z.narrow:
+            self._offsets = [
+                g * OUT * z.step + k * w.lanes
+                for g, rows in enumerate(self._groups)
+                for k in sorted({k for r in rows for k, _ in self._where(r)})
+            ]
+        else:
+            self._offsets = [r * z.step for r in range(count)]
+        masks = _below(w, [(self.first, offset) for offset in self._offsets], size)
+        if place.columns:
+            masks = [w.op(f"and {vec('i1', w.lanes)} {m}, {place.columns}") for m in masks]
+        self._masks = dict(zip(self._offsets, masks, strict=True))
+
+    def _where(self, row: int) -> list[tuple[int, int]]:
+        """Vector and lane of each tile's element in a stretch; lanes without a tile have the first one's."""
+        z, tiles = self.z, self.z.stacked * self.z.step
+        at = [(t // z.step * OUT + row) * z.step + t % z.step for t in (t if t < tiles else 0 for t in range(z.lanes))]
+        return [divmod(a, z.lanes) for a in at]
+
+    def load(self, line: str) -> list[str]:
+        """The rows of the line at an address; zeros beyond its ends."""
+        w, z = self.w, self.z
+        loaded = {
+            offset: w.vload(w.at(line, w.add(self.first, offset), inside=False), mask)
+            for offset, mask in self._masks.items()
+        }
+        if not z.narrow:
+            return list(loaded.values())
+        made = []
+        for g, rows in enumerate(self._groups):
+            start = g * OUT * z.step
+            sources = {k: loaded[start + k * w.lanes] for k in range(OUT) if start + k * w.lanes in loaded}
+            made += _picked(w, sources, [self._where(r) for r in rows])
+        return made
+
+    def store(self, rows: Sequence[str], store: Callable[[str, str | int, str], None]) -> None:
+        """`store(vector, its first pixel, mask)` for the pixels of OUT rows."""
+        w, z, masks = self.w, self.z, list(self._masks.values())
+        if z.narrow:
+            places = {at: (r, lane) for r in range(OUT) for lane, at in reversed(list(enumerate(self._where(r))))}
+            vectors = sorted({k for k, _ in places})
+            back = [[places.get((k, e), (0, 0)) for e in range(w.lanes)] for k in vectors]
+            values = _picked(w, dict(enumerate(rows)), back)
+            masks = [
+                self._of_tiles(m, [(k, e) in places for e in range(w.lanes)])
+                for k, m in zip(vectors, masks, strict=True)
+            ]
+        else:
+            values = list(rows)
+        for value, offset, mask in zip(values, self._masks, masks, strict=True):
+            store(value, w.add(self.first, offset), mask)
+
+    def _of_tiles(self, mask: str, inside: Sequence[bool]) -> str:
+        if all(inside):
+            return mask
+        kept = ", ".join(f"i1 {'true' if lane else 'false'}" for lane in inside)
+        return self.w.op(f"and {vec('i1', self.w.lanes)} {mask}, <{kept}>")
+
+
+def _picked(w: Writer, sources: Mapping[int, str], places: Sequence[Sequence[tuple[int, int]]]) -> list[str]:
+    """Vectors whose lanes are (source, lane) each, of four sources at most; two share their first shuffles if those fit."""
+    made: list[str] = []
+    for k in range(0, len(places), 2):
+        pair = places[k : k + 2]
+        used = sorted({s for vector in pair for s, _ in vector})
+        halves = [sorted({at for vector in pair for at in vector if at[0] in used[i : i + 2]}) for i in (0, 2)]
+        if max(len({s for s, _ in vector}) for vector in pair) <= 2:
+            made += [_of_two(w, sources, vector) for vector in pair]
+        elif max(map(len, halves)) <= w.lanes:
+            first = [_of_two(w, sources, half + half[:1] * (w.lanes - len(half))) for half in halves]
+            for vector in pair:
+                lanes = [halves[0].index(at) if at in halves[0] else w.lanes + halves[1].index(at) for at in vector]
+                made.append(shuffle(w, first[0], first[1], lanes))
+        else:
+            made += [_picked(w, sources, [vector])[0] for vector in pair]
+    return made
+
+
+def _of_two(w: Writer, sources: Mapping[int, str], vector: Sequence[tuple[int, int]]) -> str:
+    """A vector of lanes of two sources at most."""
+    used = sorted({s for s, _ in vector})
+    indices = [used.index(s) * w.lanes + lane for s, lane in vector]
+    if indices == list(range(w.lanes)):
+        return sources[used[0]]
+    return shuffle(w, sources[used[0]], sources[used[-1]] if len(used) > 1 else "poison", indices)
+
+
+def to_points(w: Writer, z: Lines, b: str | int, pixels: str, target: str, *, gradient: bool, distance: int) -> None:
+    """V [points][channels][tiles] of a block's lines of x, or with `gradient` of those of dy, whose tiles are OUT rows.
+
+    `distance` is that of two points. Lanes of dy without a tile are zero.
+    """
+    channels, size, shift = (z.co, z.ow, 0) if gradient else (z.ci, z.w, -z.left)
+    count, axis = (OUT, SIX.gradient) if gradient else (POINTS, SIX.input)
+    plane, tiles = z.h * size, z.stacked * z.step
+    spare = gradient and z.narrow and tiles < z.lanes
+
+    def vector(i: str | int, place: Place) -> None:
+        stretch = Stretch(w, z, place, shift, size, count)
+        image = w.at(pixels, w.linear((place.image, channels * plane), (place.line, size)))
+        at = w.at(target, w.mul(i, z.lanes))
+
+        def channel(c: str | int) -> None:
+            rows = stretch.load(w.at(image, w.mul(c, plane)))
+            if spare:
+                inside = ", ".join(f"i1 {'true' if t < tiles else 'false'}" for t in range(z.lanes))
+                rows = [w.select(f"<{inside}>", row, "zeroinitializer") for row in rows]
+            for e, value in enumerate(axis(w, rows)):
+                w.vstore(value, w.at(at, w.linear((c, z.tiles), (e * distance, 1))))
+
+        w.repeat(channels, channel)
+
+    each_vector(w, z, b, vector)
