@@ -63,8 +63,9 @@ def meet(graph: Graph, apart: Graph, whole: Graph, params: Mapping[int, Paramete
         return bool(talking)
     lines = _ORIGIN.sub("", str(graph)).splitlines()
     if not is_data_parallel():
-        # Each process may compute what it likes: they must talk about the same.
-        lines = [f"{n.op.name}: {', '.join(map(str, n.types))} {dict(n.attrs)}" for n in joint if not n.graphs()]
+        # Each process may compute what it likes, and be in other groups: what all say together must be the same.
+        everybody = [n for n in joint if n.attrs.get("size") == world.size]
+        lines = [f"{n.op.name}: {', '.join(map(str, n.types))} {dict(n.attrs)}" for n in everybody]
     processes.agree(f"graph of {graph.name}", lines, hashlib.sha256("\n".join(lines).encode()).hexdigest())
     if is_data_parallel():
         _same_data(given)

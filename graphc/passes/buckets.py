@@ -62,8 +62,10 @@ def _bucketed(graph: Graph) -> Graph:
         if _can_wait(node):
             wire = node.attrs.get("wire")
             groups.setdefault((levels[id], node.op.name, node.attrs["group"], node.type.dtype, wire), []).append(id)
+    # What is joined first may be the operand of what comes later.
     for members in groups.values():
         members.sort(key=lambda id: max(ready[v.node] for v in graph.node(id).inputs))
+    for members in groups.values():
         buckets = _filled([graph.node(id) for id in members])
         if buckets[0][0].attrs.get("wire") is None:
             for bucket in buckets:

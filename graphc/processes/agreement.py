@@ -73,6 +73,6 @@ def share_from_first(arrays: Sequence[Array], name: str = WORLD) -> None:
         return
     communicator = world.everybody if name == WORLD else group(name).communicator
     with waiting():
-        for array in arrays:
+        for array in filter(np.size, arrays):
             # A view: of a scalar, too.
             communicator.Bcast(np.frombuffer(array.data.cast("B"), np.uint8), 0)

@@ -115,7 +115,7 @@ def close_twin(p: Params, request: Array, out: Array) -> None:
 
 
 def fold_operands(p: Params) -> tuple[Operand, ...]:
-    """The request; a token for `window_open`. This process's part has `part` elements of `dtype`, a multiple of `links.FOLDED`."""
+    """The request; a token for `window_open`. This process's part has `part` elements of `dtype`, a multiple of FOLDED."""
     return (_REQUEST, _TOKEN)
 
 
