@@ -274,7 +274,11 @@ def unique_consecutive(
 
 
 def unique(
-    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
 ) -> Any:
     """The distinct elements, or entries of an axis, in order; with the int64 place of each of the input's, and how many there
     were of it, if asked for. In order whatever sorted says; NaN differs from NaN. No gradient. Eager calls only.

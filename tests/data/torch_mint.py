@@ -320,8 +320,8 @@ def differentiable(name: str) -> bool:
     first = args[0] if args else None
     return (
         isinstance(first, np.ndarray) and first.dtype == np.float32 and name not in CONSTANT and first is not ODD
-        and CASES[name][0] not in ("unique", "unique_consecutive", "fix", "histc", "bincount", "ceil", "floor", "sign", "round", "special.round")
-        and CASES[name][0] not in ("floor_divide", "full_like")
+        and CASES[name][0] not in ("unique_consecutive", "histc", "bincount", "ceil", "floor", "sign", "round", "special.round")
+        and CASES[name][0] not in ("floor_divide", "full_like", "unique", "fix")
         and "floor" not in name and "trunc" not in name
     )  # fmt: skip
 
