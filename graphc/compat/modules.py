@@ -85,7 +85,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.dataset.core.config": ("graphc.dataset.config",),
     "mindspore.dataset.core": ("graphc.dataset",),
     "mindspore.dataset.transforms": ("graphc.dataset.transforms",),
-    "mindspore.dataset.transforms.transforms": _TRANSFORMS,
+    **_within("mindspore.dataset.transforms", "transforms py_transforms", _TRANSFORMS),
     **_within("mindspore.dataset.vision", "transforms utils", _VISION),
     "mindspore.dataset.vision": ("graphc.dataset.vision",),
     # The names before MindSpore 2: those that are there mean the same.

@@ -15,6 +15,7 @@ from graphc.ops import (
     acos,
     acosh,
     addcdiv,
+    addcmul,
     arccos,
     arccosh,
     arcsinh,
@@ -73,11 +74,13 @@ from graphc.ops import (
     sinh,
     square,
     tan,
+    trunc,
     xlogy,
 )
 from graphc.ops.functional.core import as_float
 from graphc.ops.tensor.tensor import Tensor
 
+clip, fix = clamp, trunc
 eq, ne, gt, ge, lt, le = ops.equal, not_equal, greater, greater_equal, less, less_equal
 
 
@@ -186,13 +189,13 @@ def where(condition: Tensor, input: Any, other: Any) -> Tensor:
 
 
 __all__ = [
-    "abs", "acos", "acosh", "add", "addcdiv", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
+    "abs", "acos", "acosh", "add", "addcdiv", "addcmul", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
     "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "ceil",
-    "clamp", "cos", "cosh", "div", "divide", "eq", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "float_power",
+    "clamp", "clip", "cos", "cosh", "div", "divide", "eq", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "fix", "float_power",
     "floor", "floor_divide", "fmod", "frac", "gcd", "ge", "greater", "greater_equal", "gt", "imag", "isclose",
     "isfinite", "isinf", "isnan", "isneginf", "le", "lerp", "less", "less_equal", "log", "log1p", "log2", "log10",
     "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "lt", "maximum", "minimum",
     "mul", "nan_to_num", "ne", "neg", "negative", "not_equal", "npu_gelu", "polar", "pow", "real", "reciprocal",
     "remainder", "round", "rsqrt", "sigmoid", "sign", "sin", "sinc", "sinh", "softmax", "sqrt", "square", "sub", "tan",
-    "tanh", "where", "xlogy",
+    "tanh", "trunc", "where", "xlogy",
 ]  # fmt: skip

@@ -49,6 +49,11 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     return bool(ops.all(ops.isclose(input, other, rtol, atol, equal_nan)))
 
 
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape and equal elements. Eager calls only."""
+    return input.shape == other.shape and bool(ops.all(ops.equal(input, other)))
+
+
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """(the k-th least along an axis, counted from 1, int64 where it is)."""
     values, indices = ops.kthvalue(input, k, dim, keepdim)
@@ -172,6 +177,6 @@ def diff(
 
 __all__ = [
     "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "bincount", "count_nonzero", "cummax", "cummin",
-    "cumprod", "cumsum", "diff", "histc", "kthvalue", "logsumexp", "max", "mean", "median", "min", "nansum", "prod",
+    "cumprod", "cumsum", "diff", "equal", "histc", "kthvalue", "logsumexp", "max", "mean", "median", "min", "nansum", "prod",
     "std", "std_mean", "sum", "var", "var_mean",
 ]  # fmt: skip

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from graphc import ops
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops import eye, hstack, masked_select, ravel, t, trace, tril, triu
+from graphc.ops.functional.dynamic import known_values
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- making
@@ -16,6 +19,11 @@ from graphc.ops.tensor.tensor import Tensor
 def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Tensor:
     """Numbers from start, step by step, below end; one argument alone is end. int64, or float32 if one of them is a float."""
     return ops.arange(start, end, step, dtype=dtype)
+
+
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Tensor:
+    """`steps` numbers at equal distances from start to end, float32 by default."""
+    return ops.linspace(start, end, steps, dtype="float32" if dtype is None else dtype)
 
 
 def zeros(size: Any, *, dtype: Any = None) -> Tensor:
@@ -265,6 +273,26 @@ def unique_consecutive(
     return ops.unique_consecutive(input, return_inverse, return_counts, dim)
 
 
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The distinct elements, or entries of an axis, in order; with the int64 place of each of the input's, and how many there
+    were of it, if asked for. In order whatever sorted says; NaN differs from NaN. No gradient. Eager calls only.
+    """
+    only("unique", "sorted", sorted, False, True)
+    array = known_values("unique", input)
+    distinct, inverse, counts = np.unique(array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
+    # NumPy's releases differ in the shape of the places.
+    places = inverse.reshape(array.shape if dim is None else (-1,))
+    chosen = ((distinct, True), (places.astype(np.int64), return_inverse), (counts.astype(np.int64), return_counts))
+    results = tuple(Tensor(part) for part, wanted in chosen if wanted)
+    return results if len(results) > 1 else results[0]
+
+
 # ---- sorting
 
 
@@ -289,9 +317,9 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 __all__ = [
     "arange", "argsort", "broadcast_to", "cat", "chunk", "clone", "concat", "diag", "dstack", "empty", "empty_like",
-    "eye", "flatten", "flip", "full", "full_like", "gather", "hstack", "index_add", "index_select", "masked_select",
+    "eye", "flatten", "flip", "full", "full_like", "gather", "hstack", "index_add", "index_select", "linspace", "masked_select",
     "meshgrid", "narrow", "nonzero", "ones", "ones_like", "permute", "ravel", "repeat_interleave", "reshape", "roll",
     "scatter", "scatter_add", "searchsorted", "select", "sort", "split", "squeeze", "stack", "swapaxes", "t", "take",
-    "tile", "topk", "trace", "transpose", "tril", "triu", "unbind", "unique_consecutive", "unsqueeze", "zeros",
+    "tile", "topk", "trace", "transpose", "tril", "triu", "unbind", "unique", "unique_consecutive", "unsqueeze", "zeros",
     "zeros_like",
 ]  # fmt: skip

@@ -21,6 +21,8 @@ from mindspore._checkparam import args_type_check, check_subclass, check_type_na
 from mindspore._extends import cell_attr_register
 from mindspore import Profiler, Symbol
 from mindspore._c_expression import swap_cache
+from mindspore.dataset.transforms import py_transforms
+from mindspore.dataset.transforms.py_transforms import PyTensorOperation
 from mindspore.dataset import MappableDataset, MindDataset, SourceDataset, TFRecordDataset, VisionBaseDataset
 from mindspore.profiler import Profiler as _, ProfilerActivity, ProfilerLevel
 from mindspore.train.callback._callback import set_cur_net

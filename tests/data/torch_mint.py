@@ -82,6 +82,11 @@ CASES: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
     "addcdiv": ("addcdiv", (X, Y, POSITIVE), {"value": 0.5}),
     "clamp": ("clamp", (X, -0.5, 1.0), {}),
     "clamp_min": ("clamp", (X,), {"min": 0.0}),
+    "clip": ("clip", (X, -1.0, 0.5), {}),
+    "trunc": ("trunc", (3 * X,), {}),
+    "fix": ("fix", (3 * X,), {}),
+    "trunc_ints": ("trunc", (INTS,), {}),
+    "addcmul": ("addcmul", (X, Y, POSITIVE), {"value": 0.5}),
     "lerp": ("lerp", (X, Y, 0.3), {}),
     "round_decimals": ("round", (X,), {"decimals": 2}),
     "softmax": ("softmax", (X, -1), {}),
@@ -135,6 +140,10 @@ CASES: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
     "bincount": ("bincount", (PLACES.ravel(),), {"weights": X.ravel(), "minlength": 5}),
     "gcd": ("gcd", (INTS, BITS), {}),
     "unique_consecutive": ("unique_consecutive", (TIES[1],), {"return_inverse": True, "return_counts": True}),
+    "unique": ("unique", (TIES,), {}),
+    "unique_places": ("unique", (PLACES,), {"return_inverse": True, "return_counts": True}),
+    "unique_rows": ("unique", (TIES[[0, 1, 0, 2]],), {"return_inverse": True, "return_counts": True, "dim": 0}),
+    "unique_nan": ("unique", (ODD[[6, 0, 6, 4]],), {"return_counts": True}),
     "triangular_solve": ("triangular_solve", (SQUARE, SQUARE.T.copy()), {"upper": False}),
     "addbmm": ("addbmm", (X[:, :3].copy(), CUBE[:, :, :2].copy(), CUBE[:, :2, :3].copy()), {"beta": 0.5, "alpha": 2}),
     "addmm": ("addmm", (SQUARE, X, X.T.copy()), {"beta": 0.5, "alpha": 2}),
@@ -149,6 +158,8 @@ CASES: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
     "einsum": ("einsum", ("bij,j->bi", CUBE, V), {}),
     "arange": ("arange", (1, 10, 3), {}),
     "arange_end": ("arange", (4,), {}),
+    "linspace": ("linspace", (-1, 2.5, 6), {}),
+    "linspace_one": ("linspace", (3, 5, 1), {}),
     "full": ("full", ((2, 3), 1.5), {}),
     "full_like": ("full_like", (X, 2.0), {}),
     "eye": ("eye", (3, 4), {}),
@@ -215,6 +226,13 @@ FUNCTIONAL: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "gelu_tanh": ((X,), {"approximate": "tanh"}),
     "glu": ((X, 1), {}),
     "hardtanh": ((X, -0.5, 1.0), {}),
+    "hardshrink": ((X, 0.6), {}),
+    "hardsigmoid": ((3 * X,), {}),
+    "hardswish": ((3 * X,), {}),
+    "mish": ((X,), {}),
+    "selu": ((X,), {}),
+    "softplus": ((X, 2, 1.5), {}),
+    "softshrink": ((X, 0.6), {}),
     "leaky_relu": ((X,), {}),
     "leaky_relu_slope": ((X, 0.3), {}),
     "logsigmoid": ((20 * X,), {}),
@@ -235,6 +253,9 @@ FUNCTIONAL: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "cross_entropy": ((X, CLASSES), {"label_smoothing": 0.1, "ignore_index": 3}),
     "cosine_embedding_loss": ((X, Y, SIGNS), {"margin": 0.2}),
     "mse_loss": ((X, Y), {"reduction": "sum"}),
+    "l1_loss": ((X, Y), {}),
+    "smooth_l1_loss": ((X, Y), {"beta": 0.5}),
+    "smooth_l1_loss_sum": ((X, Y), {"reduction": "sum"}),
     "soft_margin_loss": ((X, np.sign(Y)), {}),
     "linear": ((CUBE, array(5, 4)), {"bias": array(5)}),
     "linear_vector": ((X, V), {}),
@@ -300,7 +321,7 @@ def differentiable(name: str) -> bool:
     return (
         isinstance(first, np.ndarray) and first.dtype == np.float32 and name not in CONSTANT and first is not ODD
         and CASES[name][0] not in ("unique_consecutive", "histc", "bincount", "ceil", "floor", "sign", "round", "special.round")
-        and CASES[name][0] not in ("floor_divide", "full_like")
+        and CASES[name][0] not in ("floor_divide", "full_like", "unique", "fix")
         and "floor" not in name and "trunc" not in name
     )  # fmt: skip
 

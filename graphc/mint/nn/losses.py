@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphc import ops
 from graphc.mint.nn import functional
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
@@ -79,9 +78,7 @@ class SmoothL1Loss(Cell):
         self.beta = checks.real("SmoothL1Loss", "beta", beta, least=0)
 
     def construct(self, input: Any, target: Any) -> Tensor:
-        if self.beta == 0:
-            return ops.l1_loss(input, target, self.reduction)
-        return ops.smooth_l1_loss(input, target, self.beta, self.reduction)
+        return functional.smooth_l1_loss(input, target, self.reduction, self.beta)
 
 
 __all__ = [

@@ -48,6 +48,21 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return ops.glu(input, dim)
 
 
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """input where it lies outside -lambd to lambd, else 0."""
+    return ops.hardshrink(input, lambd)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """input / 6 + 1 / 2, held between 0 and 1."""
+    return _result("hardsigmoid", input, ops.hardsigmoid(input), inplace)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """input times `hardsigmoid`."""
+    return _result("hardswish", input, ops.hardswish(input), inplace)
+
+
 def hardtanh(input: Tensor, min_val: Any = -1.0, max_val: Any = 1.0, inplace: bool = False) -> Tensor:
     """input held between two bounds."""
     return _result("hardtanh", input, ops.hardtanh(input, min_val, max_val), inplace)
@@ -63,9 +78,29 @@ def logsigmoid(input: Tensor) -> Tensor:
     return _logsigmoid(input)
 
 
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """input * tanh(log(1 + exp(input)))."""
+    return _result("mish", input, ops.mish(input), inplace)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """1.0507 input where positive, else 1.0507 * 1.67326 (exp(input) - 1) (Klambauer et al., 2017)."""
+    return _result("selu", input, ops.selu(input), inplace)
+
+
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """input * sigmoid(input)."""
     return _result("silu", input, ops.silu(input), inplace)
+
+
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
+    """log(1 + exp(beta input)) / beta; input itself where beta input is greater than threshold."""
+    return ops.softplus(input, beta, threshold)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """input moved toward 0 by lambd, and 0 where it would pass it."""
+    return ops.softshrink(input, lambd)
 
 
 def threshold(input: Tensor, threshold: Any, value: Any, inplace: bool = False) -> Tensor:
@@ -92,6 +127,6 @@ def _axis(input: Tensor, dim: int | None) -> int:
 
 
 __all__ = [
-    "elu", "gelu", "glu", "hardtanh", "leaky_relu", "log_softmax", "logsigmoid", "prelu", "relu", "relu6", "sigmoid",
-    "silu", "softmax", "tanh", "threshold",
+    "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "log_softmax", "logsigmoid",
+    "mish", "prelu", "relu", "relu6", "selu", "sigmoid", "silu", "softmax", "softplus", "softshrink", "tanh", "threshold",
 ]  # fmt: skip

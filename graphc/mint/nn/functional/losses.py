@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphc import ops
-from graphc.ops import cosine_embedding_loss, cross_entropy, mse_loss, soft_margin_loss
+from graphc.ops import cosine_embedding_loss, cross_entropy, l1_loss, mse_loss, soft_margin_loss
 from graphc.ops.functional.loss import reduced
 from graphc.ops.tensor.tensor import Tensor
 
@@ -36,6 +36,11 @@ def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: b
     return reduced("kl_div", loss, reduction)
 
 
+def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
+    """d**2 / (2 beta) where the distance d of input and target is below beta, else d - beta / 2; reduced."""
+    return l1_loss(input, target, reduction) if beta == 0 else ops.smooth_l1_loss(input, target, beta, reduction)
+
+
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Tensor:
@@ -45,5 +50,5 @@ def nll_loss(
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy", "kl_div",
-    "mse_loss", "nll_loss", "soft_margin_loss",
+    "l1_loss", "mse_loss", "nll_loss", "smooth_l1_loss", "soft_margin_loss",
 ]  # fmt: skip
