@@ -114,7 +114,6 @@ def test_convolutions_with_dilations_agree_with_the_interpreter(threads: int) ->
         ("2,32,1,96", "32,32,1,3", "2,32,1,48", "pad=(0, 0, 1, 1), stride=(1, 2)"),
         ("2,3,1,96", "32,3,1,3", "2,32,1,96", "pad=(0, 0, 1, 1)"),
         ("2,4,32,32", "64,4,3,3", "2,64,32,32", "pad=(1, 1, 1, 1)"),
-        ("1,64,4,4", "64,64,3,3", "1,64,4,4", "pad=(1, 1, 1, 1)"),
     ],
     ids=[
         "window",
@@ -124,11 +123,34 @@ def test_convolutions_with_dilations_agree_with_the_interpreter(threads: int) ->
         "line and stride",
         "line of few channels",
         "few channels",
-        "few tiles",
     ],
 )
 def test_others_stay_direct(x: str, w: str, y: str, attrs: str) -> None:
     assert names(conv(x, w, y, attrs)) == ["conv2d"]
+
+
+#: Few pixels, some of them beside steps; all gradients.
+FEW = """graph @g {
+  forward:
+    %0 x: f32[3,48,5,4] = Input()
+    %1 w: f32[40,48,3,2] = Input()
+    %2: f32[3,40,2,2] = Conv2D(%0, %1) {pad=(2, 0, 1, 0), stride=(3, 2), dilation=(1, 2)}
+    %3: f32[3,40,2,2] = ReLU(%2)
+    %4: f32[40,48,3,2] = Conv2DBackpropFilter(%3, %0) {pad=(2, 0, 1, 0), shape=(40, 48, 3, 2), stride=(3, 2), dilation=(1, 2)}
+    %5: f32[3,48,5,4] = Conv2DBackpropInput(%3, %1) {pad=(2, 0, 1, 0), shape=(3, 48, 5, 4), stride=(3, 2), dilation=(1, 2)}
+    %6 z: f32[8,48,2,2] = Input()
+    %7: f32[8,40,2,1] = Conv2D(%6, %1) {pad=(1, 1, 1, 1), dilation=(1, 3)}
+  return a=%4, b=%5, c=%7
+}"""
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_convolutions_of_few_pixels_are_products(threads: int) -> None:
+    graph = graph_of(FEW)
+    assert names(graph) == ["gemm"] * 4
+    lowered = lower(graph, canary=threads == 1, threads=threads)
+    assert races(lowered.program) == []
+    close_to_reference(graph, lowered)
 
 
 def test_gradients_of_few_pixels_stay_direct() -> None:

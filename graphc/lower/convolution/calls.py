@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from graphc.ir import TensorType
 from graphc.ir.lowering import CallBuilder, Geometry, Operand
 from graphc.ir.types import contiguous_strides
-from graphc.lower.convolution import choice
+from graphc.lower.convolution import choice, columns
 from graphc.lower.convolution.phases import join_images, split, split_images
 from graphc.lower.convolution.sizes import Pair, Sizes
 
@@ -18,6 +18,9 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
     """out = the convolution of x."""
     geometry = _seen(geometry, weight.type)
     z = Sizes.forward(x.type, weight.type, out.type, geometry)
+    if choice.columns(z, geometry):
+        columns.convolve(k, x, weight, out, geometry)
+        return
     if geometry.stride == (1, 1) and _winograd(k, (x, weight), out, z, geometry.dilation, transposed=False):
         return
     image, params = _image(k, x, z, geometry)
@@ -28,6 +31,9 @@ def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geomet
     """dw = the gradient for the weights."""
     geometry = _seen(geometry, dw.type)
     z, dilation = Sizes.forward(x.type, dw.type, dy.type, geometry), geometry.dilation
+    if choice.gradient_columns(z, geometry):
+        columns.weight_gradient(k, dy, x, dw, geometry)
+        return
     if geometry.stride == (1, 1):
         if name := choice.gradient_phases(z, dilation):
             x, dy = split_images(k, x, z.before(dilation), dilation), split_images(k, dy, (0, 0), dilation)
@@ -45,6 +51,9 @@ def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geomet
 def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, geometry: Geometry) -> None:
     """dx is a convolution of dy, inside a zero border, with the flipped weight; with a stride, one for each phase of dx."""
     geometry = _seen(geometry, weight.type)
+    if choice.input_columns(Sizes.forward(dx.type, weight.type, dy.type, geometry), geometry):
+        columns.convolve_input(k, dy, weight, dx, geometry)
+        return
     if _patches(weight.type, geometry) and not any(geometry.pad):
         _patches_input(k, dy, weight, dx, geometry)
         return

@@ -1,21 +1,23 @@
 """Which kernel makes a convolution: the direct one or one of Winograd's; and what the latter are told.
 
 F(4x4, 3x3) makes 4 x 4 outputs with 36 products for a pair of channels instead of 144, but transforms images and weights. For few
-channels and many images see `batch`, for windows of one row or column `lines`.
+channels and many images see `batch`, for windows of one row or column `lines`, for few pixels `columns`.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from graphc.debug import threads
+from graphc.ir.lowering import Geometry
 from graphc.lower.convolution import batch
 from graphc.lower.convolution.lines import Lines
 from graphc.lower.convolution.sizes import DIRECT, Pair, Sizes, Window
 
-#: Multiply-adds that take as long as the transforms of a tile of one channel, and of the weights of one pair of channels; the
-#: latter with up to so many pairs, which stay in the second-level cache, and with more.
-_TILE, _WEIGHTS, _NEAR, _FAR_WEIGHTS = 250, 500, 8192, 1500
+#: Multiply-adds that take as long as the transforms of a tile of one channel, and of the weights of one pair of channels: with up
+#: to so many pairs, which stay in the second-level cache or in the third, and with more.
+_TILE, _WEIGHTS, _FAR_WEIGHTS = 250, ((8192, 500), (65536, 800)), 1500
 #: It must be so many times as fast as the direct kernel: its rounding errors are larger. With images as lanes they are less so.
 _WORTH, _WORTH_BATCH = 1.25, 1.1
 #: Sums of fewer channels have errors of more than four times the direct kernel's, up to six times with a single one; with more
@@ -27,8 +29,11 @@ _CACHE, _LEAST_TILES = 128 * 1024, 48
 #: Cycles for a vector of pixels that are pooled by a kernel of its own, and of their gradients. Windows have so many pixels at
 #: most: there is code for each.
 _POOL, _POOL_GRADIENT, _MOST_POOLED = 4, 10, 16
-#: Multiply-adds that take as long as an image's element on its way to its phase, or back.
+#: Multiply-adds that take as long as moving an element of an image to its phase or column, or back.
 _MOVE = 15
+#: Cycles for each vector of multiply-adds of a product of columns, which must be so many times as fast as the direct kernel; the
+#: most elements that columns have.
+_PRODUCT, _WORTH_COLUMNS, _MOST = 1.3, 1.1, 1 << 24
 #: Tiles are counted in full vectors; channels too where they are lanes.
 _LANES = 16
 
@@ -44,7 +49,7 @@ class _Candidate(NamedTuple):
 def kernel(z: Sizes, dilation: Pair = (1, 1), *, transposed: bool) -> str:
     """The kernel that should make the convolution, which is an input gradient if `transposed`."""
     candidates = _along_lines(z, dilation) + (_plain(z, transposed) if dilation == (1, 1) else [])
-    return _fastest("conv2d", z.direct(skips=transposed and dilation == (1, 1)), candidates)
+    return _fastest("conv2d", z.direct(skips=transposed and dilation == (1, 1), transposed=transposed), candidates)
 
 
 def gradient_kernel(z: Sizes, dilation: Pair = (1, 1)) -> str:
@@ -58,7 +63,7 @@ def phases(z: Sizes, dilation: Pair, *, transposed: bool) -> str:
     if dilation == (1, 1) or _along_lines(z, dilation):
         return ""
     candidates = [c._replace(cost=c.cost + _moves(z)) for c in _plain(z.phases(dilation), transposed)]
-    return _fastest("", z.direct(skips=False), candidates)
+    return _fastest("", z.direct(skips=False, transposed=transposed), candidates)
 
 
 def gradient_phases(z: Sizes, dilation: Pair) -> str:
@@ -67,6 +72,44 @@ def gradient_phases(z: Sizes, dilation: Pair) -> str:
         return ""
     candidates = [c._replace(cost=c.cost + _moves(z)) for c in _plain_gradient(z.phases(dilation))]
     return _fastest("", z.direct_gradient(), candidates)
+
+
+def columns(z: Sizes, geometry: Geometry) -> bool:
+    """Whether a convolution should be a product of columns; z may have a stride."""
+    others = _plain(z, False) if _is_plain(geometry) else []
+    return _fewest(z, _columns_cost(z, 1), z.direct(skips=False), others)
+
+
+def input_columns(z: Sizes, geometry: Geometry) -> bool:
+    """The same for the gradient with respect to the images of the convolution z."""
+    others = []
+    if _is_plain(geometry):
+        top, left = z.kh - 1 - z.top, z.kw - 1 - z.left
+        back = replace(z, ci=z.co, co=z.ci, h=z.oh, w=z.ow, oh=z.h, ow=z.w, top=top, left=left)
+        others = _plain(back, True)
+    return _fewest(z, _columns_cost(z, 3), z.direct(skips=False, transposed=True), others)
+
+
+def gradient_columns(z: Sizes, geometry: Geometry) -> bool:
+    """The same for the gradient with respect to the weights."""
+    others = _plain_gradient(z) if _is_plain(geometry) else []
+    return _fewest(z, _columns_cost(z, 1), z.direct_gradient(), others)
+
+
+def _is_plain(geometry: Geometry) -> bool:
+    return geometry.stride == geometry.dilation == (1, 1)
+
+
+def _fewest(z: Sizes, cost: float, direct: float, others: list[_Candidate]) -> bool:
+    """Whether columns of a convolution, which take so long, have room and are the fastest."""
+    size = z.ci * z.kh * z.kw * z.n * z.oh * z.ow
+    return z.groups == 1 and 0 < size <= _MOST and cost * _WORTH_COLUMNS < direct and cost < _least(direct, others)
+
+
+def _columns_cost(z: Sizes, moves: int) -> float:
+    """Cycles of a product of columns, for a vector of one lane, if each element moves so often."""
+    pixels, seen = z.n * z.oh * z.ow, z.ci * z.kh * z.kw
+    return _PRODUCT * z.co * seen * _full(pixels) + _MOVE * pixels * (moves * seen + z.co)
 
 
 def _along_lines(z: Sizes, dilation: Pair) -> list[_Candidate]:
@@ -123,8 +166,17 @@ def pools(z: Sizes, window: Window, gradients: int) -> bool:
 
 def _fastest(direct: str, cost: float, candidates: list[_Candidate]) -> str:
     """The candidate of the least cost among those that are worth it; else the direct kernel, which has that cost."""
-    worth = [c for c in candidates if c.cost * c.worth < cost]
+    worth = _worth(cost, candidates)
     return min(worth, key=lambda c: c.cost).name if worth else direct
+
+
+def _worth(cost: float, candidates: list[_Candidate]) -> list[_Candidate]:
+    return [c for c in candidates if c.cost * c.worth < cost]
+
+
+def _least(cost: float, candidates: list[_Candidate]) -> float:
+    """What the fastest of a direct kernel of this cost and of candidates takes."""
+    return min((c.cost for c in _worth(cost, candidates)), default=cost)
 
 
 def params(name: str, z: Sizes, dilation: Pair = (1, 1), *, transposed: bool) -> dict[str, int]:
@@ -148,7 +200,7 @@ def gradient_params(name: str, z: Sizes, dilation: Pair = (1, 1)) -> dict[str, i
 
 def _cost(z: Sizes, ci: int) -> float:
     """Cycles of F(4x4, 3x3), for a vector of one lane."""
-    weights = (_WEIGHTS if ci * z.co <= _NEAR else _FAR_WEIGHTS) * ci * z.co
+    weights = next((each for most, each in _WEIGHTS if ci * z.co <= most), _FAR_WEIGHTS) * ci * z.co
     tiles = _full(z.n * _tiles(z.oh) * _tiles(z.ow))
     return DIRECT * (tiles * (36 * ci * z.co + _TILE * (ci + z.co)) + weights)
 

@@ -20,6 +20,11 @@ Window = tuple[int, int]
 
 #: Cycles of the direct kernel for each vector of multiply-adds, and of that of the weights' gradient.
 DIRECT, GRADIENT = 1.2, 1.5
+#: Cycles of the latter for each weight and chunk of images, for a vector of one lane, if weights are so many; a chunk's elements;
+#: how many times as long an input gradient takes with so many weights.
+_SUM, _FAR, _CHUNK, _FAR_INPUT = 150, 128 * 1024, 96 * 1024, 2
+#: Lanes of a vector, and what each further piece adds to the time it takes.
+_LANES, _PIECE = 16, 0.17
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +104,36 @@ class Sizes:
         """Rows and columns of the result after pooling."""
         return self.oh // window[0], self.ow // window[1]
 
-    def direct(self, *, skips: bool) -> float:
-        """Cycles of the direct kernel, for a vector of one lane; it `skips` rows of the kernel that only meet zeros."""
+    def direct(self, *, skips: bool, transposed: bool = False) -> float:
+        """Cycles of the direct kernel, for a vector of one lane; it `skips` rows of the kernel that only meet zeros.
+
+        Of an input gradient if `transposed`, which reads many weights in an unlucky order.
+        """
         rows = meetings(self.h, self.oh, self.kh, self.top) if skips else self.oh * self.kh
-        return DIRECT * self.n * self.ci * self.co * rows * self.ow * self.kw
+        far = _FAR_INPUT if transposed and self.far else 1
+        return far * DIRECT * self._packing() * self.n * self.ci * self.co * rows * self.ow * self.kw
 
     def direct_gradient(self) -> float:
-        """The same for the gradient with respect to the weights."""
-        return GRADIENT * self.n * self.ci * self.co * self.oh * self.kh * self.ow * self.kw
+        """The same for the gradient with respect to the weights, which are read and written again for every chunk of images."""
+        products = self.n * self.ci * self.co * self.oh * self.kh * self.ow * self.kw
+        chunk = max(1, _CHUNK // (self.ci * self.h * self.w + self.co * self.oh * self.ow))
+        again = _SUM * self.weights * -(-self.n // chunk) if self.far else 0
+        return GRADIENT * self._packing() * products + again
+
+    @property
+    def weights(self) -> int:
+        return self.ci * self.co * self.kh * self.kw
+
+    @property
+    def far(self) -> bool:
+        """Whether the weights have no place in the second-level cache."""
+        return self.weights > _FAR
+
+    def _packing(self) -> float:
+        """How many times as long it takes as with full vectors: lanes for each pixel, loaded in pieces of short rows."""
+        pixels = max(1, self.oh * self.ow)
+        pieces = 1 if self.kh == self.kw == 1 else max(1, min(self.oh, _LANES // max(1, self.ow)))
+        return -(-pixels // _LANES) * _LANES / pixels * (1 + _PIECE * (pieces - 1))
 
 
 def meetings(size: int, out: int, kernel: int, before: int) -> int:

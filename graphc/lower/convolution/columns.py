@@ -1,0 +1,113 @@
+"""Convolutions of few pixels as matrix products: what a tap sees of all images, side by side, is a row of columns.
+
+Lanes are then pixels of all images; the direct kernel's are those of one, which a few do not fill.
+"""
+
+from __future__ import annotations
+
+import math
+
+from graphc.ir import TensorType
+from graphc.ir.lowering import CallBuilder, Geometry, Operand, Walk
+from graphc.ir.types import contiguous_strides
+from graphc.lower.convolution.sizes import Pair
+
+
+def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry: Geometry) -> None:
+    """out = weight [out, in kh kw] times columns [in kh kw, images and pixels]."""
+    (n, co, *plane), (_, ci, kh, kw) = out.type.shape, weight.type.shape
+    columns = _columns(k, x, (kh, kw), (plane[0], plane[1]), geometry)
+    pixels = math.prod(plane)
+    made = out if n == 1 else k.temp(TensorType("float32", (co, n, pixels)))
+    sizes = {"m": co, "n": n * pixels, "k": ci * kh * kw}
+    k.call("gemm", (weight, columns), (made,), **sizes, ta=False, tb=False, accumulate=False)
+    if made is not out:
+        k.copy(made, out, (n, co, pixels), 0, (pixels, n * pixels, 1), 0, (co * pixels, pixels, 1))
+
+
+def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geometry: Geometry) -> None:
+    """dw = dy [out, images and pixels] times the transposed columns."""
+    (n, co, *plane), (_, ci, kh, kw) = dy.type.shape, dw.type.shape
+    columns = _columns(k, x, (kh, kw), (plane[0], plane[1]), geometry)
+    sizes = {"m": co, "n": ci * kh * kw, "k": n * math.prod(plane)}
+    k.call("gemm", (_rows(k, dy), columns), (dw,), **sizes, ta=False, tb=True, accumulate=False)
+
+
+def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, geometry: Geometry) -> None:
+    """The columns' gradient is the transposed weight times dy; each pixel sums over the taps that see it."""
+    (n, co, oh, ow), (_, ci, kh, kw) = dy.type.shape, weight.type.shape
+    _, _, h, w = dx.type.shape
+    columns = k.temp(TensorType("float32", (ci, kh, kw, n, oh, ow)))
+    sizes = {"m": ci * kh * kw, "n": n * oh * ow, "k": co}
+    k.call("gemm", (weight, _rows(k, dy)), (columns,), **sizes, ta=True, tb=False, accumulate=False)
+    shares = k.temp(TensorType("float32", (kh, kw, n, ci, h, w)))
+    k.fill(shares, 0.0)
+    from_columns, to_shares = contiguous_strides(columns.type.shape), contiguous_strides(shares.type.shape)
+    tap, image, pixel = from_columns[1:3], from_columns[3], from_columns[4:]
+    (sh, sw), places = geometry.stride, to_shares[:2]
+    for i in range(kh):
+        for j in range(kw):
+            (y, rows, y0), (z, across, x0) = _met((h, w), (oh, ow), (i, j), geometry)
+            k.copy(
+                columns,
+                shares,
+                (n, ci, rows, across),
+                i * tap[0] + j * tap[1] + y * pixel[0] + z,
+                (image, from_columns[0], *pixel),
+                i * places[0] + j * places[1] + y0 * w + x0,
+                (*to_shares[2:4], sh * w, sw),
+            )
+    size = n * ci * h * w
+    k.loop(
+        lambda e, v: v,
+        (Walk(shares, 0, (size, 1)),),
+        Walk(dx, 0, (0, 1)),
+        (kh * kw, size),
+        combine="sum",
+        axes=(0,),
+    )
+
+
+def _rows(k: CallBuilder, dy: Operand) -> Operand:
+    """[N, out, OH, OW] as [out, N, OH, OW]."""
+    n, co, oh, ow = dy.type.shape
+    if n == 1:
+        return dy
+    pixels, made = oh * ow, k.temp(TensorType("float32", (co, n, oh, ow)))
+    k.copy(dy, made, (co, n, pixels), 0, (pixels, co * pixels, 1), 0, (n * pixels, pixels, 1))
+    return made
+
+
+def _columns(k: CallBuilder, x: Operand, kernel: Pair, plane: Pair, geometry: Geometry) -> Operand:
+    """[in, kh, kw, N, OH, OW]: the pixel that a tap meets for an output, or zero."""
+    (n, ci, h, w), (kh, kw), (oh, ow), (sh, sw) = x.type.shape, kernel, plane, geometry.stride
+    made = k.temp(TensorType("float32", (ci, kh, kw, n, oh, ow)))
+    met = [[_met((h, w), plane, (i, j), geometry) for j in range(kw)] for i in range(kh)]
+    if any(down[1] < oh or across[1] < ow for row in met for down, across in row):
+        k.fill(made, 0.0)
+    strides = contiguous_strides(made.type.shape)
+    for i, row in enumerate(met):
+        for j, ((y, rows, y0), (z, across, x0)) in enumerate(row):
+            k.copy(
+                x,
+                made,
+                (ci, n, rows, across),
+                y0 * w + x0,
+                (h * w, ci * h * w, sh * w, sw),
+                i * strides[1] + j * strides[2] + y * strides[4] + z,
+                (strides[0], strides[3], *strides[4:]),
+            )
+    return made
+
+
+def _met(size: Pair, plane: Pair, tap: Pair, geometry: Geometry) -> list[tuple[int, int, int]]:
+    """Along each axis the first output whose tap meets a pixel, how many do, and the first pixel."""
+    found = []
+    for n, out, k, d, s, before in zip(
+        size, plane, tap, geometry.dilation, geometry.stride, geometry.pad[::2], strict=True
+    ):
+        shift = k * d - before
+        first = min(out, max(0, -(shift // s)))
+        end = max(first, min(out, (n - 1 - shift) // s + 1))
+        found.append((first, end - first, first * s + shift))
+    return found
