@@ -111,7 +111,15 @@ class Output:
 
 
 class _Named:
-    """Kernels are named by their content."""
+    """Kernels are named by their content. Its hash is kept: equal layers have one kernel, which is looked up again and again."""
+
+    @cached_property
+    def _hash(self) -> int:
+        fields: Any = self
+        return hash(tuple([getattr(self, each) for each in fields.__dataclass_fields__]))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     @cached_property
     def digest(self) -> str:
@@ -136,6 +144,8 @@ class LoopKernel(_Named):
     outputs: tuple[Output, ...]
     threads: int = 1
     times: int = 1
+
+    __hash__ = _Named.__hash__
 
     @property
     def family(self) -> str:
@@ -181,6 +191,8 @@ class NamedKernel(_Named):
     params: tuple[tuple[str, Param], ...]
     threads: int = 1
 
+    __hash__ = _Named.__hash__
+
     @property
     def family(self) -> str:
         return self.name
@@ -204,6 +216,8 @@ class ChainKernel(_Named):
     places: tuple[tuple[int, ...], ...]
     private: int = 0
     threads: int = 1
+
+    __hash__ = _Named.__hash__
 
     @property
     def family(self) -> str:

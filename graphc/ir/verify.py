@@ -46,16 +46,16 @@ def verify(graph: Graph, *, ordered_writes: bool = False, proven: Proven | None 
     seen: set[int] = set()
     graphs = [graph]
     for owner in graphs:  # Grows by the subgraphs found.
-        stored = list(_storage_problems(owner))
-        problems += stored
-        if stored:
+        nodes, misplaced = _stored(owner)
+        problems += misplaced
+        if misplaced:
             continue  # Nothing else can be read.
-        nodes = {node.id: node for node in owner.nodes()}
         problems += _graph_problems(owner, nodes, ordered_writes, proven)
         problems += ((nodes[id], "its id is used twice in the program") for id in sorted(seen & nodes.keys()))
         seen.update(nodes)
         # What has a proof has no subgraphs.
-        for node in (nodes[id] for id in sorted(nodes) if id not in proven or proven[id].node is not nodes[id]):
+        others = [n for n in nodes.values() if n.attrs and (n.id not in proven or proven[n.id].node is not n)]
+        for node in sorted(others, key=lambda n: n.id):
             for name, sub in node.graphs():
                 if not sub.frozen:
                     problems.append((node, f"its subgraph {name} is not frozen"))
@@ -89,11 +89,18 @@ def _error(graph: Graph, problems: list[Problem]) -> VerifyError:
     )
 
 
-def _storage_problems(graph: Graph) -> Iterator[Problem]:
+def _stored(graph: Graph) -> tuple[dict[int, Node], list[Problem]]:
+    """The records by id, and what networkx holds beside them or in their place."""
+    nodes: dict[int, Node] = {}
+    problems: list[Problem] = []
     for id, data in graph.nx.nodes(data=True):
         record = data.get("node")
-        if len(data) != 1 or not isinstance(record, Node) or record.id != id:
-            yield None, f"graph @{graph.name}: networkx node {id} does not hold the record of %{id} and that alone"
+        if len(data) == 1 and isinstance(record, Node) and record.id == id:
+            nodes[id] = record
+        else:
+            said = f"graph @{graph.name}: networkx node {id} does not hold the record of %{id} and that alone"
+            problems.append((None, said))
+    return nodes, problems
 
 
 def _graph_problems(graph: Graph, nodes: dict[int, Node], ordered_writes: bool, proven: Proven) -> Iterator[Problem]:
@@ -112,7 +119,7 @@ def _graph_problems(graph: Graph, nodes: dict[int, Node], ordered_writes: bool, 
             problems = list(node.op.check(graph, node))
         if problems:
             yield from [(node, problem) for problem in problems]
-    yield from ((None, p) for p in _signature_problems(graph))
+    yield from ((None, p) for p in _signature_problems(graph, nodes))
     if ordered_writes and acyclic:
         yield from _write_problems(graph)
 
@@ -188,8 +195,8 @@ def _declaration_problem(node: Node, operands: tuple[TensorType, ...]) -> str | 
     return None
 
 
-def _signature_problems(graph: Graph) -> Iterator[str]:
-    declared = {node.id for node in graph.nodes() if node.op.name in ("Input", "Param")}
+def _signature_problems(graph: Graph, nodes: dict[int, Node]) -> Iterator[str]:
+    declared = {id for id, node in nodes.items() if node.op.name in ("Input", "Param")}
     if set(graph.inputs) != declared or len(graph.inputs) != len(declared):
         yield f"graph @{graph.name}: the signature differs from its Input and Param nodes"
     for name, value in graph.results:

@@ -75,7 +75,7 @@ class _Chains:
             inputs, outputs = operands(stmt) if isinstance(stmt, Call) else (touched(stmt), touched(stmt))
             if isinstance(stmt, Call) and isinstance(stmt.kernel, LoopKernel):
                 # What the call depends on stands at or before this place.
-                after = max((*(wrote.get(b, -1) for b in inputs), *(used.get(b, -1) for b in outputs)), default=-1)
+                after = max([wrote.get(b, -1) for b in inputs] + [used.get(b, -1) for b in outputs], default=-1)
                 beside = [used.get(b, -1) for b in inputs if self.buffers.type(b).size >= SMALLEST]
                 begun = _begun(stmt, stmt.kernel)
                 for at in sorted({after, max((after, *beside))}, reverse=True):

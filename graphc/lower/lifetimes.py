@@ -101,7 +101,9 @@ def mark_dead(body: Sequence[Stmt], found: Lives, arena: set[int]) -> tuple[Stmt
             dead = ends.get(position, [])
             if isinstance(stmt, Call):
                 gone = tuple(dead)
-                marked.append(stmt if gone == stmt.dead else Call(stmt.kernel, stmt.args, stmt.note, gone, stmt.wait, stmt.nodes))
+                marked.append(
+                    stmt if gone == stmt.dead else Call(stmt.kernel, stmt.args, stmt.note, gone, stmt.wait, stmt.nodes)
+                )
                 continue
             inner = [mark(block) for block in blocks(stmt)]
             position += 1

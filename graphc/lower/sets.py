@@ -51,10 +51,8 @@ def join_calls(body: Statements, context: Context) -> Statements:
             continue
         inputs, outputs = operands(stmt)
         # Everything that this call depends on stands at or before this place.
-        after = max(
-            (*(writes.get(b, -1) for b in inputs), *(max(reads.get(b, -1), writes.get(b, -1)) for b in outputs)),
-            default=-1,
-        )
+        known = [writes.get(b, -1) for b in (*inputs, *outputs)] + [reads.get(b, -1) for b in outputs]
+        after = max(known, default=-1)
         group = sets.get(stmt.kernel) if isinstance(stmt.kernel, LoopKernel) else None
         if group is not None and after < group.at and _apart(group, stmt):
             at = group.at

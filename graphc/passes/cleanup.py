@@ -191,7 +191,9 @@ def cse(graph: Graph) -> Graph:
         if node.op.effect or node.after or node.op.name in ("Input", "Param"):
             continue
         # repr tells 0.0 from -0.0, which are equal but not the same.
-        attrs = tuple([(k, repr(v) if isinstance(v, float) else v) for k, v in node.attrs.items()]) if node.attrs else ()
+        attrs = (
+            tuple([(k, repr(v) if isinstance(v, float) else v) for k, v in node.attrs.items()]) if node.attrs else ()
+        )
         key = (node.op.name, node.inputs, attrs, node.types)
         first = seen.setdefault(key, node)
         if first is not node:

@@ -114,7 +114,11 @@ def refuse_leaks(cell: Cell, recorder: GraphRecorder) -> None:
     for path, each in cell.cells_and_names():
         name = f"self.{path}" if path else "self"
         for attribute, value in vars(each).items():
-            if type(value) not in _ATOMS and not isinstance(value, (Tensor, Cell)) and attribute not in ("_params", "_cells", "_hooks"):
+            if (
+                type(value) not in _ATOMS
+                and not isinstance(value, (Tensor, Cell))
+                and attribute not in ("_params", "_cells", "_hooks")
+            ):
                 found = _leak(f"{name}.{attribute}", value, recorder, _DEPTH, set())
                 if found is not None:
                     place, (made_in, made) = found
