@@ -39,7 +39,7 @@ from graphc.trace import control, frozen, inplace, joined, raised
 from graphc.trace.decided import bound_call, needs_conversion
 from graphc.trace.inplace import appended
 from graphc.trace.recorder import GraphRecorder
-from graphc.trace.rewrite import is_, print_, raising, rewritten, set_item
+from graphc.trace.rewrite import is_, print_, raising, rewritten, set_item, set_nested
 from graphc.trace.simplify import simplified
 from graphc.trace.suspended import is_suspended
 
@@ -119,6 +119,7 @@ def _malt() -> Any:
                     not_,
                     converted_call,
                     set_item,
+                    set_nested,
                     print_,
                     raising,
                     is_,
