@@ -3,9 +3,10 @@
 
 `x[i] = v`, `x[i][j] = v`, `x[i] += v` of local names become `x = ag__.set_item(x, i, v)`: a name that holds a tensor is given
 the changed tensor, so that malt finds it among the names that a branch or loop changes. What is no tensor is written in
-place, as Python does. `self.table[i][j] = v` writes to the item of the item. `x.append(v)` as a statement becomes `x = ag__.appended(x, v)` for the same reason. `x is None` looks
-whether that is known. `print` becomes a function that prints at every run of the step. `raise` marks the exception, so that
-a branch that a tensor chooses raises it when the step runs; `assert` becomes such a branch.
+place, as Python does. `self.table[i][j] = v` writes to the item of the item. `x.append(v)` as a statement becomes
+`x = ag__.appended(x, v)` for the same reason. `x is None` looks whether that is known. `print` becomes a function that prints at
+every run of the step. `raise` marks the exception, so that a branch that a tensor chooses raises it when the step runs; `assert`
+becomes such a branch.
 """
 
 from __future__ import annotations
@@ -199,7 +200,8 @@ def _is_nested(target: ast.expr) -> TypeGuard[ast.Subscript]:
 
 def _stored_nested(target: ast.Subscript, value: ast.expr) -> ast.Expr:
     """The write to an item of an item of what is no local name."""
-    base, indices = target.value, [_index(target.slice)]
+    base: ast.expr = target
+    indices: list[ast.expr] = []
     while isinstance(base, ast.Subscript):
         base, indices = base.value, [_index(base.slice), *indices]
     made = ast.Call(
