@@ -36,7 +36,7 @@ from graphc.trace.decided import bound_call, needs_conversion
 from graphc.trace.expressions import BUILT_IN, and_, chained, in_, or_
 from graphc.trace.inplace import appended
 from graphc.trace.loops import for_stmt, while_stmt
-from graphc.trace.rewrite import is_, lazy, print_, raising, read, rewritten, set_item
+from graphc.trace.rewrite import is_, lazy, print_, raising, read, rewritten, set_item, set_nested
 from graphc.trace.simplify import simplified
 from graphc.trace.suspended import is_suspended
 from graphc.trace.truth import is_traced, not_, truth
@@ -204,6 +204,6 @@ def converted_call(
 
 #: What converted code calls, besides malt's own.
 _HOOKS = (
-    if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, in_, chained, truth, converted_call, set_item, appended, print_,
-    raising, is_, read,
+    if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, in_, chained, truth, converted_call, set_item, set_nested, appended,
+    print_, raising, is_, read,
 )  # fmt: skip

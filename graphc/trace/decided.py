@@ -109,12 +109,14 @@ def is_users(function: types.FunctionType) -> bool:
 
 
 def _branches(function: types.FunctionType, instance: Any, seen: set[types.CodeType]) -> bool:
-    """Whether a function branches, loops, prints, uses super() or asks for values, or calls a user's function that does."""
+    """Whether a function branches, loops, prints, uses super(), asks for values or writes to items of items, or calls a user's
+    function that does.
+    """
     code = function.__code__
     if code in seen:
         return False
     seen.add(code)
-    if not _TOLD.isdisjoint(code.co_names) or any(_jumps(c) for c in _codes(code)):
+    if not _TOLD.isdisjoint(code.co_names) or any(_jumps(c) or _stores_nested(c) for c in _codes(code)):
         return True
     return any(is_users(f) and _branches(f, owner, seen) for f, owner in called(function, instance))
 
@@ -132,6 +134,24 @@ def _jumps(code: types.CodeType) -> bool:
         return ("JUMP" in name and "IF" in name) or name in ("FOR_ITER", "UNARY_NOT")
 
     return any(decides(i.opname) for i in dis.get_instructions(code))
+
+
+@cache
+def _stores_nested(code: types.CodeType) -> bool:
+    """Whether there is an `x[i][j] = v`: of a tensor x[i] is a value, and the write is one to x."""
+    names = {i.opname for i in dis.get_instructions(code)}
+    if names.isdisjoint({"STORE_SUBSCR", "STORE_SLICE"}) or names.isdisjoint(
+        {"BINARY_SUBSCR", "BINARY_SLICE", "BINARY_OP"}
+    ):
+        return False
+    try:
+        tree = definition(code)
+    except (SyntaxError, tokenize.TokenError):
+        return False
+    return tree is not None and any(
+        isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) and isinstance(n.value, ast.Subscript)
+        for n in ast.walk(tree)
+    )
 
 
 def called(function: types.FunctionType, instance: Any) -> Iterable[tuple[types.FunctionType, Any]]:

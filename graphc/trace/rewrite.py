@@ -3,9 +3,10 @@
 
 `x[i] = v`, `x[i][j] = v`, `x[i] += v` of local names become `x = ag__.set_item(x, i, v)`: a name that holds a tensor is given
 the changed tensor, so that malt finds it among the names that a branch or loop changes. What is no tensor is written in
-place, as Python does. `x.append(v)` as a statement becomes `x = ag__.appended(x, v)` for the same reason. `x is None` looks
-whether that is known. `print` becomes a function that prints at every run of the step. `raise` marks the exception, so that
-a branch that a tensor chooses raises it when the step runs; `assert` becomes such a branch.
+place, as Python does. `self.table[i][j] = v` writes to the item of the item. `x.append(v)` as a statement becomes
+`x = ag__.appended(x, v)` for the same reason. `x is None` looks whether that is known. `print` becomes a function that prints at
+every run of the step. `raise` marks the exception, so that a branch that a tensor chooses raises it when the step runs; `assert`
+becomes such a branch.
 """
 
 from __future__ import annotations
@@ -29,6 +30,19 @@ def set_item(target: Any, index: Any, value: Any) -> Any:
         return updated(target, index, value)
     target[index] = value
     return target
+
+
+def set_nested(target: Any, indices: tuple[Any, ...], value: Any) -> None:
+    """`target[i][j] = value`: of a tensor the part at i is written, of a container the item at i."""
+    first, *rest = indices
+    if not rest:
+        target[first] = value
+    elif isinstance(target, Tensor):
+        part = target[first]
+        set_nested(part, tuple(rest), value)
+        target[first] = part
+    else:
+        set_nested(target[first], tuple(rest), value)
 
 
 def print_(*items: Any, **options: Any) -> None:
@@ -152,17 +166,19 @@ class _Rewriter(ast.NodeTransformer):
         return made
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        if len(node.targets) != 1 or not self._is_store(node.targets[0]):
+        if len(node.targets) != 1 or not (self._is_store(node.targets[0]) or _is_nested(node.targets[0])):
             return self.generic_visit(node)
+        stored = _stored if self._is_store(node.targets[0]) else _stored_nested
         self.generic_visit(node)
-        return located(_stored(node.targets[0], node.value), node)
+        return located(stored(node.targets[0], node.value), node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        if not self._is_store(node.target):
+        if not (self._is_store(node.target) or _is_nested(node.target)):
             return self.generic_visit(node)
+        stored = _stored if self._is_store(node.target) else _stored_nested
         self.generic_visit(node)
         value = ast.BinOp(left=_loaded(node.target), op=node.op, right=node.value)
-        return located(_stored(node.target, value), node)
+        return located(stored(node.target, value), node)
 
     def _is_store(self, target: ast.expr) -> TypeGuard[ast.Subscript]:
         if not isinstance(target, ast.Subscript):
@@ -285,13 +301,30 @@ def _stored(target: ast.Subscript, value: ast.expr) -> ast.Assign:
     return ast.Assign(targets=[ast.Name(id=base.id, ctx=ast.Store())], value=made, type_comment=None)
 
 
+def _is_nested(target: ast.expr) -> TypeGuard[ast.Subscript]:
+    return isinstance(target, ast.Subscript) and isinstance(target.value, ast.Subscript)
+
+
+def _stored_nested(target: ast.Subscript, value: ast.expr) -> ast.Expr:
+    """The write to an item of an item of what is no local name."""
+    base: ast.expr = target
+    indices: list[ast.expr] = []
+    while isinstance(base, ast.Subscript):
+        base, indices = base.value, [_index(base.slice), *indices]
+    made = ast.Call(
+        func=ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="set_nested", ctx=ast.Load()),
+        args=[_loaded(base), ast.Tuple(elts=indices, ctx=ast.Load()), value],
+        keywords=[],
+    )
+    return ast.Expr(value=made)
+
+
 def _loaded(target: ast.expr) -> ast.expr:
     """The same target, as an expression that reads it."""
     if isinstance(target, ast.Subscript):
         # A copy: malt notes on each node what it finds out about it.
         return ast.Subscript(value=_loaded(target.value), slice=copy.deepcopy(target.slice), ctx=ast.Load())
-    assert isinstance(target, ast.Name)
-    return ast.Name(id=target.id, ctx=ast.Load())
+    return ast.Name(id=target.id, ctx=ast.Load()) if isinstance(target, ast.Name) else copy.deepcopy(target)
 
 
 def _index(index: ast.expr) -> ast.expr:

@@ -87,7 +87,7 @@ def test_batch_norm_with_plain_tensors_changes_nothing(training: bool) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: ops.tile(Tensor(X), (0, 1)), ValueError, "repetitions must be positive"),
+        (lambda: ops.tile(Tensor(X), (0, -1)), ValueError, "repetitions must not be negative"),
         (lambda: ops.chunk(Tensor(X), 0), ValueError, "chunks must be positive, got 0"),
         (lambda: ops.cumsum(Tensor(X), 2), ValueError, "axis 2 is out of range"),
         (lambda: ops.addn(()), TypeError, "must be a tuple or list of at least one tensor"),

@@ -65,16 +65,31 @@ def test_items_set_in_branches_and_loops(mode, limit):
     np.testing.assert_array_equal(given.asnumpy(), x)
 
 
-def test_items_of_items():
-    class Net(nn.Cell):
+def test_items_of_items(mode):
+    class Branching(nn.Cell):
         def construct(self, x):
             if x.sum() > 0:
                 x[0][1] = 5.0
                 x[1][0] += 1.0
             return x
 
-    x = np.ones((2, 2), np.float32)
-    np.testing.assert_array_equal(Net()(Tensor(x)).asnumpy(), [[1, 5], [2, 1]])
+    class Straight(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = Parameter(np.zeros((2, 2), np.float32), name="w")
+
+        def construct(self, x):
+            x = x + 0
+            x[0][1] = 5.0
+            x[1:][0][0] += 1.0
+            self.w[1][0] = x[0, 1]
+            self.w[0][:1] += x[1, 0]
+            return x
+
+    x, straight = np.ones((2, 2), np.float32), Straight()
+    for net in (Branching(), straight):
+        np.testing.assert_array_equal(net(Tensor(x)).asnumpy(), [[1, 5], [2, 1]])
+    np.testing.assert_array_equal(straight.w.asnumpy(), [[2, 0], [5, 0]])
 
 
 def test_items_of_a_parameter(mode):

@@ -69,7 +69,11 @@ def index_(x: Tensor, index: Any) -> Tensor:
     if any(isinstance(i, Tensor) and i.tensor_type.dtype == "bool" for i in items):
         items = [part for i in items for part in _places_of(i)]
     if not any(isinstance(i, Tensor) for i in items):
-        return getitem(x, tuple(None if i is True else i for i in items))
+        made = getitem(x, tuple(None if i is True else i for i in items))
+        active: Any = dispatch.recorder.get()
+        if active is not None and active.immediate and made is not x:
+            made.view_of = x, index
+        return made
     if any(i is True for i in items):
         # True walks a new axis of length 1, together with the tensors.
         x = getitem(x, tuple(_around_new(i) for i in items if i is not None))
@@ -204,7 +208,7 @@ def write(x: Tensor, index: Any, value: Any) -> None:
 
 
 def replace(x: Tensor, made: Tensor) -> None:
-    """Let the object x stand for another tensor of its type."""
+    """Let the object x stand for another tensor of its type. In PYNATIVE_MODE what it is a part of is written, too."""
     active: Any = dispatch.recorder.get()
     if not hasattr(made, "handle"):
         made = active.wrap(active.resolve(made))
@@ -217,6 +221,8 @@ def replace(x: Tensor, made: Tensor) -> None:
         )
     x.handle = made.handle  # type: ignore[attr-defined]
     x._array = made.array
+    if x.view_of is not None:
+        write(*x.view_of, x)
 
 
 # ---- along an axis

@@ -72,6 +72,8 @@ class Tensor(Operators, Methods):
 
     #: Whether it stands for a Python number: weak in promotion, and a Python number again where a step returns it.
     is_number = False
+    #: In PYNATIVE_MODE inside a Cell: the tensor that it is a part of, and the index of that part.
+    view_of: tuple[Tensor, Any] | None = None
     #: Whether it is a RowTensor.
     is_rows = False
     #: How often it was written in place: it may be a constant of compiled steps.
