@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,22 +35,28 @@ from graphc.nn import (
     checks,
 )
 from graphc.ops.tensor.dtype import to_name
+from graphc.ops.tensor.primitive import Primitive
 from graphc.ops.tensor.tensor import Tensor
 from graphc.ops.tensor.tree import map_tensors
 
 LEVELS = ("O0", "O1", "O2", "O3")
 HALVES = ("float16", "bfloat16")
 
-#: MindSpore's, but for primitives: PReLU and ReLU are the layers that hold one of those in its list.
-WHITE_LIST: tuple[type[Cell], ...] = (
+#: Classes of Cells, and of primitives that a Cell holds.
+Kind = type[Cell] | type[Primitive]
+
+#: MindSpore's, and the layers PReLU and ReLU, which there hold one of these primitives.
+WHITE_LIST: tuple[Kind, ...] = (
     Conv1d, Conv2d, Conv3d, Conv1dTranspose, Conv2dTranspose, Conv3dTranspose, Dense, LSTMCell, RNNCell, GRUCell,
     PReLU, ReLU,
+    ops.Conv2D, ops.Conv3D, ops.Conv2DTranspose, ops.Conv3DTranspose, ops.Conv2DBackpropInput, ops.MatMul,
+    ops.BatchMatMul, ops.PReLU, ops.ReLU, ops.Ger,
 )  # fmt: skip
 BLACK_LIST: tuple[type[Cell], ...] = (BatchNorm1d, BatchNorm2d, BatchNorm3d, LayerNorm)
 
 
-def get_white_list() -> list[type[Cell]]:
-    """The Cells that level O1 casts."""
+def get_white_list() -> list[Kind]:
+    """The Cells, and the primitives in attributes of Cells, that level O1 casts."""
     return list(WHITE_LIST)
 
 
@@ -69,11 +77,16 @@ def _cast_results(cell: Cell, dtype: str) -> None:
     cell.result_dtype = dtype
 
 
-def _by_white_list(network: Cell, white: tuple[type[Cell], ...], dtype: str) -> None:
+def _by_white_list(network: Cell, white: tuple[Kind, ...], dtype: str) -> None:
+    cast: set[int] = set()
     for _, cell in network.cells_and_names():
         if isinstance(cell, white):
             cell.to_float(dtype)
             _cast_results(cell, "float32")
+            cast.update(id(below) for _, below in cell.cells_and_names())
+    for _, cell in network.cells_and_names():
+        if id(cell) not in cast:
+            _cast_primitives(cell, white, dtype)
 
 
 def _by_black_list(network: Cell, black: tuple[type[Cell], ...], dtype: str) -> None:
@@ -84,11 +97,38 @@ def _by_black_list(network: Cell, black: tuple[type[Cell], ...], dtype: str) -> 
             _cast_results(cell, dtype)
 
 
+def _cast_primitives(cell: Cell, kinds: tuple[Kind, ...], dtype: str) -> None:
+    """Let primitives in a cell's attributes compute in dtype, and give their float results in float32."""
+    for name, held in list(vars(cell).items()):
+        if isinstance(held, Primitive) and isinstance(held, kinds):
+            made = copy.copy(held)
+            made.__class__ = _casting(getattr(type(held), "_kind", type(held)))
+            made._dtype = dtype  # type: ignore[attr-defined]
+            setattr(cell, name, made)
+
+
+@functools.cache
+def _casting(kind: type[Primitive]) -> type[Primitive]:
+    """The kind of primitive that does what another does, in its `_dtype`, with results in float32."""
+
+    class Casting(kind):  # type: ignore[misc, valid-type]
+        _kind = kind
+        _dtype: str
+
+        def __call__(self, *operands: Any) -> Any:
+            given = map_tensors(lambda x: ops.cast(x, self._dtype) if x.tensor_type.is_float else x, operands)
+            return map_tensors(_as_float32, super().__call__(*given))
+
+    Casting.__name__ = Casting.__qualname__ = kind.__name__
+    return Casting
+
+
 def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: Any = "float16") -> Cell:
     """The network, set to compute in dtype by level; parameters stay float32 (MindSpore: amp.auto_mixed_precision).
 
-    O0: as it is. O1: the Cells of `get_white_list()` in dtype, their results in float32. O2: everything in dtype but the
-    Cells of `get_black_list()`; O3: everything. The network's own results are float32. Level "auto" does not exist here.
+    O0: as it is. O1: the Cells of `get_white_list()` in dtype, and its primitives in attributes of other Cells, their
+    results in float32. O2: everything in dtype but the Cells of `get_black_list()`; O3: everything. The network's own
+    results are float32. Level "auto" does not exist here.
     network is changed and returned. dtype: float16 or bfloat16.
     Raises ArgumentTypeError unless network is a Cell, ArgumentValueError for another level or dtype.
     """
@@ -108,28 +148,29 @@ def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: Any = "flo
 def custom_mixed_precision(
     network: Cell,
     *,
-    white_list: Sequence[type[Cell]] | None = None,
+    white_list: Sequence[Kind] | None = None,
     black_list: Sequence[type[Cell]] | None = None,
     dtype: Any = "float16",
 ) -> Cell:
-    """As level O1 with one's own white list, or O2 with one's own black list: lists of Cell classes (MindSpore).
+    """As level O1 with one's own white list, or O2 with one's own black list: lists of classes of Cells, the white
+    one of primitives that Cells hold as well (MindSpore).
 
-    Raises ArgumentTypeError or ArgumentValueError unless exactly one list of Cell classes is given.
+    Raises ArgumentTypeError or ArgumentValueError unless exactly one list of such classes is given.
     """
     owner = "custom_mixed_precision"
     if not isinstance(network, Cell):
         raise checks.wrong_type(owner, "network", "a Cell", network)
     if (white_list is None) == (black_list is None):
         raise ArgumentValueError(f"{owner} takes either white_list or black_list", loc=user_loc())
-    classes = tuple(white_list if white_list is not None else black_list or ())
-    for c in classes:
-        if not isinstance(c, type) or not issubclass(c, Cell):
-            raise ArgumentTypeError(f"{owner}: the lists hold Cell classes, got {c!r}", loc=user_loc())
+    kinds, words = ((Cell, Primitive), "Cells and primitives") if black_list is None else (Cell, "Cells")
+    for c in white_list if black_list is None else black_list:  # type: ignore[union-attr]
+        if not isinstance(c, type) or not issubclass(c, kinds):
+            raise ArgumentTypeError(f"{owner}: the list holds classes of {words}, got {c!r}", loc=user_loc())
     half = _half(owner, dtype)
     if white_list is not None:
-        _by_white_list(network, classes, half)
+        _by_white_list(network, tuple(white_list), half)
     else:
-        _by_black_list(network, classes, half)
+        _by_black_list(network, tuple(black_list or ()), half)
         _cast_results(network, "float32")
     return network
 

@@ -190,6 +190,7 @@ TRANSFORMS = [
     "V.Equalize()(FROMDIM)",
     *(f"V.RandomSolarize({a})(IMAGE)" for a in ("(128, 128)", "(0, 0)", "(200, 200)")),
     *(f"V.RandomPosterize({a})(IMAGE)" for a in ("(1, 1)", "3", "(8, 8)")),
+    *(f"V.{a}(GRAY)" for a in ("AutoContrast(10.0)", "Equalize()", "RandomSolarize((99, 99))", "RandomPosterize(3)")),
     *(f"V.RandomColor(({a}, {a}))({x})" for a in (0.3, 1.0, 1.7) for x in ("IMAGE", "PIL")),
     *(f"V.RandomSharpness(({a}, {a}))({x})" for a in (0.3, 1.0, 1.9) for x in ("IMAGE", "PIL")),
     *(f"V.GaussianBlur({a})(IMAGE)" for a in ("3", "(3, 5)", "5, 1.5", "(5, 3), (0.7, 2.0)")),

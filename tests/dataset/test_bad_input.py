@@ -57,6 +57,11 @@ def breaks_off():
         (lambda: X.rename("a", "b"), "two columns 'b'"),
         (lambda: X.zip(X), "two data sets have a column 'a'"),
         (lambda: X.concat(X.project("a")), "different columns"),
+        (
+            lambda: read(X.concat(X.map(lambda a: a * 0.5, "a"))),
+            "column 'a' is int64 with 0 axes in one data set and float64 with 0 axes in the next",
+        ),
+        (lambda: read(X.concat(X.batch(2))), "int64 with 0 axes in one data set and int64 with 1 axes in the next"),
         (lambda: X.project(["c"]), "no column 'c'"),
         (lambda: X.create_tuple_iterator(columns=["c"]), "no column 'c'"),
         (lambda: X.create_tuple_iterator().blocks(["c"], 1), "no column 'c'"),

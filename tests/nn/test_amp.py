@@ -129,8 +129,42 @@ def test_own_lists() -> None:
     made = dtypes(black, Tensor(X))
     assert (made["fc1"], made["relu"], made[""]) == ({"float32"}, {"bfloat16"}, {"bfloat16"})
     kinds = "Conv1d Conv2d Conv3d Conv1dTranspose Conv2dTranspose Conv3dTranspose Dense LSTMCell RNNCell GRUCell"
-    assert [kind.__name__ for kind in amp.get_white_list()] == [*kinds.split(), "PReLU", "ReLU"]
+    assert [kind.__name__ for kind in amp.get_white_list()][:12] == [*kinds.split(), "PReLU", "ReLU"]
     assert nn.BatchNorm2d in amp.get_black_list()
+
+
+class Products(nn.Cell):
+    """Primitives in attributes, by themselves and beside a function."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.product, self.shares = ops.MatMul(transpose_b=True), ops.Softmax()
+        self.weight = graphc.Parameter(Tensor(np.array([[1.2, 0.3], [0.7, 3.1]], np.float32)))
+
+    def construct(self, x):
+        return self.product(x, self.weight), ops.matmul(x, self.weight), self.shares(x)
+
+
+@pytest.mark.parametrize("mode", [graphc.GRAPH_MODE, graphc.PYNATIVE_MODE])
+def test_primitives_of_the_white_list(mode: int) -> None:
+    """As MindSpore 2.10 does it: float16 within the primitive, float32 around it, functions as they are."""
+    x = Tensor(np.array([[1.2345, 2.3456]], np.float32))
+    held = Products()
+    primitive = held.product
+    graphc.set_context(mode=mode)
+    try:
+        half, plain, shares = amp.auto_mixed_precision(held, "O1")(x)
+        own = amp.custom_mixed_precision(Products(), white_list=[ops.Softmax])(x)
+    finally:
+        graphc.set_context(mode=graphc.GRAPH_MODE)
+    assert [t.dtype for t in (half, plain, shares)] == [graphc.float32] * 3
+    weight = held.weight.asnumpy()
+    wanted = x.asnumpy().astype(np.float16).astype(np.float32) @ weight.T.astype(np.float16).astype(np.float32)
+    np.testing.assert_array_equal(half.asnumpy(), wanted.astype(np.float16).astype(np.float32))
+    np.testing.assert_allclose(plain.asnumpy(), x.asnumpy() @ weight, rtol=1e-6)
+    assert isinstance(held.product, ops.MatMul) and held.product.transpose_b and primitive is not held.product
+    np.testing.assert_allclose(own[0].asnumpy(), x.asnumpy() @ weight.T, rtol=1e-6)
+    assert np.array_equal(own[2].asnumpy(), own[2].asnumpy().astype(np.float16))
 
 
 # ---- training networks
@@ -214,7 +248,11 @@ def test_keyword_arguments_overrule_the_level() -> None:
         (lambda n: amp.auto_mixed_precision(n, 1), TypeError, "level must be a string, got int"),
         (lambda n: amp.auto_mixed_precision(n, "O1", "float32"), ValueError, "dtype must be one of float16, bfloat16"),
         (lambda n: amp.custom_mixed_precision(n), ValueError, "either white_list or black_list"),
-        (lambda n: amp.custom_mixed_precision(n, white_list=[n]), TypeError, "the lists hold Cell classes"),
+        (
+            lambda n: amp.custom_mixed_precision(n, white_list=[n]),
+            TypeError,
+            "the list holds classes of Cells and primitives",
+        ),
         (lambda n: amp.build_train_network(n, 3), TypeError, "optimizer must be an Optimizer, got int"),
         (lambda n: amp.build_train_network(3, optimizer(n)), TypeError, "network must be a Cell, got int"),
         (lambda n: amp.build_train_network(n, optimizer(n), 3), TypeError, "loss_fn must be a Cell, got int"),

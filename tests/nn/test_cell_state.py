@@ -274,6 +274,12 @@ def test_marks():
     assert net.second.param_prefix == "second"
     net.update_cell_type("quant")
     assert net.cell_type == "quant"
+    assert (net.phase, net.set_train(False).phase, net.first.phase, net.set_train().phase) == (
+        "train",
+        "predict",
+        "train",
+        "train",
+    )
     net.first.w.name = net.second.w.name = "w"
     net.check_names_and_refresh_name()
     assert [p.name for p in net.get_parameters()] == ["first.w", "second.w"]

@@ -85,6 +85,9 @@ def test_what_groups_look_like() -> None:
     assert [p.name for p in fixed.parameters] == ["fc.bias", "fc.weight"]
     assert fixed.get_lr_parameter(b).name == "learning_rate_group_1"
     assert [float(r) for r in fixed.get_lr_parameter([w, b])] == [0.25, 0.5]
+    # MindSpore's order: rates as they are first used, before the rest of the state.
+    rates = ["global_step", "learning_rate_group_1", "learning_rate"]
+    assert [p.name for p in fixed.get_parameters() if p.name not in ("fc.weight", "fc.bias")][:3] == rates
 
     w, b = make_params()
     schedule = nn.WarmUpLR(0.5, 2)

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphc.dataset.checks import INT32_MAX, integer
 from graphc.dataset.core.dataset import Dataset, node
-from graphc.dataset.core.rows import Rows, joined
+from graphc.dataset.core.rows import Column, Rows, joined
 from graphc.dataset.core.streams import ALL, Run, Stream, fill
 from graphc.dataset.orders.mersenne import Mt19937_64
 from graphc.errors import ArgumentTypeError, ArgumentValueError, DataError, user_loc
@@ -283,10 +283,19 @@ class TakeDataset(Dataset):
 # ---- concat
 
 
+def _kind(column: Column) -> str:
+    """Dtype and number of axes of a column's first value."""
+    value = np.asarray(column[0])
+    return f"{'text' if value.dtype.kind in 'SU' else value.dtype} with {value.ndim} axes"
+
+
 class _ConcatStream(Stream):
-    def __init__(self, children: list[Stream], orders: list[list[int]]) -> None:
-        self._children, self._orders = children, orders
+    def __init__(self, children: list[Stream], orders: list[list[int]], names: list[str]) -> None:
+        self._children, self._orders, self._names = children, orders, names
         self._turn = 0
+        #: Of each column in the first rows there were, and the children that agree with it.
+        self._kinds: list[str] | None = None
+        self._checked: set[int] = set()
 
     def begin(self) -> None:
         self._turn = 0
@@ -303,9 +312,21 @@ class _ConcatStream(Stream):
         while self._turn < len(self._children):
             rows = self._children[self._turn].read(count)
             if rows is not None:
-                return Rows(rows.count, [rows.columns[k] for k in self._orders[self._turn]], rows.ids)
+                columns = [rows.columns[k] for k in self._orders[self._turn]]
+                if self._turn not in self._checked:
+                    self._check(columns)
+                return Rows(rows.count, columns, rows.ids)
             self._next_child()
         return None
+
+    def _check(self, columns: list[Column]) -> None:
+        kinds = [_kind(column) for column in columns]
+        if self._kinds is None:
+            self._kinds = kinds
+        for name, wanted, got in zip(self._names, self._kinds, kinds, strict=True):
+            if wanted != got:
+                raise DataError(f"concat: column '{name}' is {wanted} in one data set and {got} in the next")
+        self._checked.add(self._turn)
 
     def skip(self, count: int) -> int:
         left = count
@@ -324,7 +345,10 @@ class _ConcatStream(Stream):
 
 @node("concat")
 class ConcatDataset(Dataset):
-    """Data sets one after the other (MindSpore: ConcatDataset)."""
+    """Data sets one after the other (MindSpore: ConcatDataset).
+
+    Each column has one dtype and one number of axes in all of them: DataError, when the first rows are read.
+    """
 
     def __init__(self, datasets: list[Dataset]) -> None:
         for other in datasets:
@@ -342,7 +366,7 @@ class ConcatDataset(Dataset):
 
     def open(self, run: Run) -> Stream:
         orders = [[d.get_col_names().index(c) for c in self._columns] for d in self.children]
-        return _ConcatStream([c.open(run) for c in self.children], orders)
+        return _ConcatStream([c.open(run) for c in self.children], orders, self.get_col_names())
 
     def count(self) -> int | None:
         counts = [c.count() for c in self.children]

@@ -19,11 +19,14 @@ _GRAY = np.array([0.299, 0.587, 0.114], np.float32)
 
 
 class OnBytes(ImageTransform):
-    """A transform of uint8 images [H, W, 3]; with `channels`, of other numbers of channels too."""
+    """A transform of uint8 images [H, W, 3]; with `channels`, of other numbers of channels too, with `gray` of [H, W]."""
 
     channels: tuple[int, ...] = (3,)
+    gray = False
 
     def on_array(self, image: Array) -> Array:
+        if self.gray and image.ndim == 2 and image.dtype == np.uint8:
+            return self.on_bytes(image[..., None])[..., 0]
         if image.ndim != 3 or image.shape[2] not in self.channels or image.dtype != np.uint8:
             raise DataError(
                 f"{type(self).__name__}: an image must be uint8 [H, W, {' or '.join(map(str, self.channels))}], got"
@@ -52,6 +55,8 @@ class AutoContrast(OnBytes):
     cutoff: percents of the pixels that are left out at either end, from 0 to below 50. ignore: a value, or values, from 0 to 255
     that do not count as pixels.
     """
+
+    gray = True
 
     def __init__(self, cutoff: float = 0.0, ignore: Any = None) -> None:
         self.cutoff = number("AutoContrast", "cutoff", cutoff, 0, 50)
@@ -91,6 +96,8 @@ def _cut_off(counts: Array, cut: int) -> int:
 class Equalize(OnBytes):
     """Each channel with its values spread so that about as many pixels have each: arrays as OpenCV does it."""
 
+    gray = True
+
     def on_bytes(self, image: Array) -> Array:
         return np.stack([_equalized(image[..., c])[image[..., c]] for c in range(image.shape[2])], 2)
 
@@ -113,6 +120,7 @@ class RandomSolarize(OnBytes):
     """Values between two random ones of (min, max) inverted, both ends with them; of min = max, that value and above."""
 
     channels = (3, 1)
+    gray = True
 
     def __init__(self, threshold: tuple[int, int] = (0, 255)) -> None:
         if not isinstance(threshold, tuple) or len(threshold) != 2:
@@ -134,6 +142,7 @@ class RandomPosterize(OnBytes):
     """Values with only their highest bits left, a random number of (min, max) of them, or `bits`, from 1 to 8."""
 
     channels = (3, 1)
+    gray = True
 
     def __init__(self, bits: Any = (8, 8)) -> None:
         given = bits if isinstance(bits, (list, tuple)) else (bits, bits)

@@ -39,9 +39,9 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
     result_dtype: str | None = None
     #: What `set_grad` has set; it changes nothing.
     requires_grad = False
-    #: What MindSpore keeps beside a cell: prefix of its parameters' names in a checkpoint, phase and options of compilation.
+    #: What MindSpore keeps beside a cell: prefix of its parameters' names in a checkpoint, and its phase.
     param_prefix = ""
-    phase = ""
+    phase = "train"
     #: MindSpore's Cells before 2.5 have it, and scripts use it.
     cast = Cast()
 
@@ -174,7 +174,11 @@ class Cell(Hooks["Cell"], Marks["Cell"], Conversion["Cell"]):
     # ---- modes
 
     def set_train(self, mode: bool = True) -> Self:
-        """Set training (or evaluation) mode for this cell and all below it. Returns self."""
+        """Set training (or evaluation) mode for this cell and all below it, and the phase of this one, "train" or "predict".
+
+        Returns self.
+        """
+        object.__setattr__(self, "phase", "train" if mode else "predict")
         for _, cell in self.cells_and_names():
             object.__setattr__(cell, "training", bool(mode))
         dispatch.touch()

@@ -32,8 +32,8 @@ class DiceLoss(LossBase):
 class MultiClassDiceLoss(LossBase):
     """The mean of DiceLoss over classes, which are axis 1 of predictions and labels.
 
-    weights: [classes, n]: n numbers for each class, times its loss, which makes n results. ignore_indiex: a class that is left out of the sum. activation: a name,
-    applied to the predictions first, or None.
+    weights: [classes, n], n numbers for each class that its loss is multiplied by; the result is [n] then. ignore_indiex: a
+    class that is left out of the sum. activation: a name, applied to the predictions first, or None.
     """
 
     def __init__(self, weights: Any = None, ignore_indiex: int | None = None, activation: Any = "softmax") -> None:

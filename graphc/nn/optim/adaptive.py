@@ -140,9 +140,9 @@ class RMSProp(Optimizer):
         self.epsilon = checks.exact_float("RMSProp", "epsilon", epsilon, above=0)
         self.use_locking = checks.boolean("RMSProp", "use_locking", use_locking)
         self.centered = checks.boolean("RMSProp", "centered", centered)
+        self.mg = self.state("mean_grad") if self.centered else None
         self.ms = self.state("mean_square", "ones")
         self.moment = self.state("moment")
-        self.mg = self.state("mean_grad") if self.centered else None
 
     @by_element
     def update(self, index: int, gradient: Tensor, lr: Tensor) -> tuple[Tensor, ...]:

@@ -71,9 +71,11 @@ class Optimizer(MindSporeBase, Cell):
         self.global_step = Parameter(Tensor([0], "int32"), name="global_step", requires_grad=False)
         self.is_group_lr = any(m.rate is not None for m in made)
         self.dynamic_lr = any(not isinstance(r, float) for r in (rate, *(m.rate for m in made)) if r is not None)
-        self.learning_rate = self._rates(rate, made)
-        if isinstance(self.learning_rate, tuple):
-            self._own(self.learning_rate)
+        rates = self._rates(rate, made)
+        if isinstance(rates, tuple):
+            # Where they come among the optimizer's parameters: before its state, in the order of their first use.
+            self.group_rates = ParameterTuple(dict.fromkeys(rates))
+        self.learning_rate = rates
         self._hold_decays(weight_decay, made)
         self._prepare_base()
 
