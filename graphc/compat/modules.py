@@ -97,6 +97,9 @@ MODULES: dict[str, tuple[str, ...]] = {
         _DATASETS,
     ),
     "mindspore.dataset.engine": _DATASETS,
+    # Left out, and yet imported at the top of files that seldom use them: what is asked of them says what to use instead.
+    **dict.fromkeys(("mindspore.dataset.text", "mindspore.mindrecord"), ()),
+    **dict.fromkeys(("mindspore.dataset.audio", "mindspore.dataset.audio.utils"), ("graphc.compat.audio",)),
     **_within("mindspore.dataset", "samplers", _DATASETS),
     # ---- networks
     "mindspore.nn": _NN,
@@ -266,7 +269,9 @@ def _module_hint(name: str) -> str:
 
 
 def _nearest(module: str, name: str) -> str:
-    if use := _use(module, name):
+    parent, _, child = module.rpartition(".")
+    # What a module lacks that is itself left out has the same reason.
+    if use := _use(module, name) or (parent and _use(parent, child)):
         return f"; {use}"
     known = [n for provider in _providers(module) for n in dir(provider) if not n.startswith("_")]
     near = nearest(name, known, 3)

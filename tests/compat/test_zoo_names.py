@@ -55,6 +55,38 @@ def test_import_lines(ms):
     exec(IMPORTS, {})
 
 
+def test_modules_left_out_are_imported_and_say_what_to_use(ms):
+    exec("import mindspore.dataset.audio as audio, mindspore.dataset.text; from mindspore import mindrecord", {})
+    with pytest.raises(AttributeError, match="no mindspore.dataset.audio.Spectrogram; use NumPy or SciPy"):
+        ms.dataset.audio.Spectrogram  # noqa: B018
+    with pytest.raises(ImportError, match="no mindspore.mindrecord.FileWriter; use GeneratorDataset"):
+        exec("from mindspore.mindrecord import FileWriter", {})
+
+
+#: (function, arguments, the sum of the squares, the element in the middle) of MindSpore 2.10.
+BANKS = [
+    ("create_dct", (5, 8), 96.0, -0.3901806),
+    ("create_dct", (5, 8, ("NormMode", "ORTHO")), 5.0, -0.09754516),
+    ("linear_fbanks", (9, 50.0, 400.0, 4, 1000), 3.33801, 0.0),
+    ("melscale_fbanks", (17, 20.0, 4000.0, 6, 8000, ("NormType", "NONE"), ("MelType", "HTK")), 9.0347, 0.9229035),
+    ("melscale_fbanks", (17, 20.0, 4000.0, 6, 8000, ("NormType", "SLANEY"), ("MelType", "HTK")), 3.988225e-05, 0.001237405),
+    ("melscale_fbanks", (17, 20.0, 4000.0, 6, 8000, ("NormType", "NONE"), ("MelType", "SLANEY")), 8.63054, 0.9714737),
+    ("melscale_fbanks", (17, 20.0, 4000.0, 6, 8000, ("NormType", "SLANEY"), ("MelType", "SLANEY")), 3.469391e-05, 0.001379684),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "arguments", "squares", "middle"), BANKS)
+def test_matrices_of_features_of_sounds_are_mindspores(ms, name, arguments, squares, middle):
+    audio = importlib.import_module("mindspore.dataset.audio")
+    kinds = importlib.import_module("mindspore.dataset.audio.utils")
+    found = getattr(audio, name)(
+        *[getattr(getattr(kinds, a[0]), a[1]) if isinstance(a, tuple) else a for a in arguments]
+    )
+    assert found.dtype == np.float32
+    flat = found.astype(np.float64).ravel()
+    np.testing.assert_allclose([(flat**2).sum(), flat[flat.size // 2 + 1]], [squares, middle], rtol=1e-5, atol=1e-8)
+
+
 def names(module, *wanted):
     found = importlib.import_module(f"mindspore.{module}")
     return [getattr(found, name) for name in wanted]
