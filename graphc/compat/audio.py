@@ -5,7 +5,7 @@ The transforms themselves are left out (`graphc.instead` says what to use).
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 _FREQUENCY, _INT32 = 16777216.0, 2**31 - 1
 
 
-class BorderType(str, Enum):
+class BorderType(StrEnum):
     """How a sound goes on beyond its ends."""
 
     CONSTANT = "constant"
@@ -27,7 +27,7 @@ class BorderType(str, Enum):
     SYMMETRIC = "symmetric"
 
 
-class DensityFunction(str, Enum):
+class DensityFunction(StrEnum):
     """Densities of the noise of dither."""
 
     TPDF = "TPDF"
@@ -35,7 +35,7 @@ class DensityFunction(str, Enum):
     GPDF = "GPDF"
 
 
-class FadeShape(str, Enum):
+class FadeShape(StrEnum):
     """How a sound fades."""
 
     QUARTER_SINE = "quarter_sine"
@@ -45,7 +45,7 @@ class FadeShape(str, Enum):
     EXPONENTIAL = "exponential"
 
 
-class GainType(str, Enum):
+class GainType(StrEnum):
     """How a gain is measured."""
 
     AMPLITUDE = "amplitude"
@@ -53,56 +53,56 @@ class GainType(str, Enum):
     DB = "db"
 
 
-class Interpolation(str, Enum):
+class Interpolation(StrEnum):
     """How a delay between two samples is made."""
 
     LINEAR = "linear"
     QUADRATIC = "quadratic"
 
 
-class MelType(str, Enum):
+class MelType(StrEnum):
     """Scales of mel."""
 
     HTK = "htk"
     SLANEY = "slaney"
 
 
-class Modulation(str, Enum):
+class Modulation(StrEnum):
     """Waves that modulate a delay."""
 
     SINUSOIDAL = "sinusoidal"
     TRIANGULAR = "triangular"
 
 
-class NormMode(str, Enum):
+class NormMode(StrEnum):
     """Norms of a cosine transform."""
 
     ORTHO = "ortho"
     NONE = "none"
 
 
-class NormType(str, Enum):
+class NormType(StrEnum):
     """Norms of a bank of filters."""
 
     SLANEY = "slaney"
     NONE = "none"
 
 
-class ResampleMethod(str, Enum):
+class ResampleMethod(StrEnum):
     """Windows of resampling."""
 
     SINC_INTERPOLATION = "sinc_interpolation"
     KAISER_WINDOW = "kaiser_window"
 
 
-class ScaleType(str, Enum):
+class ScaleType(StrEnum):
     """Scales of a spectrogram."""
 
     POWER = "power"
     MAGNITUDE = "magnitude"
 
 
-class WindowType(str, Enum):
+class WindowType(StrEnum):
     """Windows of a spectrogram."""
 
     BARTLETT = "bartlett"
@@ -129,9 +129,11 @@ def create_dct(n_mfcc: int, n_mels: int, norm: NormMode = NormMode.NONE) -> npt.
     _kind("create_dct", "norm", norm, NormMode)
     waves: npt.NDArray[Any] = np.cos(np.pi / n_mels * np.outer(np.arange(n_mels) + 0.5, np.arange(n_mfcc)))
     if norm is NormMode.NONE:
-        return (2 * waves).astype(np.float32)
-    waves[:, 0] *= np.sqrt(0.5)
-    return (np.sqrt(2 / n_mels) * waves).astype(np.float32)
+        waves *= 2
+    else:
+        waves *= np.sqrt(2 / n_mels)
+        waves[:, 0] *= np.sqrt(0.5)
+    return waves.astype(np.float32)
 
 
 def _triangles(points: npt.NDArray[Any], n_freqs: int, sample_rate: int) -> npt.NDArray[Any]:

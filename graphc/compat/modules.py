@@ -115,6 +115,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "basic activation container conv normalization pooling embedding math combined padding image rnns channel_shuffle",
         _NN,
     ),
+    "mindspore.nn.layer.rnn_cells": (*_NN, "graphc.compat.recurrent"),
     **_within("mindspore.nn.loss", "loss", _NN),
     "mindspore.nn.optim": ("graphc.nn.optim",),
     "mindspore.nn.optim.optimizer": ("graphc.nn.optim", "graphc.nn.optim.mindspore_base"),
@@ -167,6 +168,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.common.initializer": (
         "graphc.nn.initializer",
         "graphc.nn.initializer.distributions",
+        "graphc.compat.initializers",
         "graphc.ops.tensor.tensor",
     ),
     **_within(
