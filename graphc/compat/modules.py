@@ -97,6 +97,9 @@ MODULES: dict[str, tuple[str, ...]] = {
         _DATASETS,
     ),
     "mindspore.dataset.engine": _DATASETS,
+    # Left out, and yet imported at the top of files that seldom use them: what is asked of them says what to use instead.
+    **dict.fromkeys(("mindspore.dataset.text", "mindspore.mindrecord"), ()),
+    **dict.fromkeys(("mindspore.dataset.audio", "mindspore.dataset.audio.utils"), ("graphc.compat.audio",)),
     **_within("mindspore.dataset", "samplers", _DATASETS),
     # ---- networks
     "mindspore.nn": _NN,
@@ -112,6 +115,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "basic activation container conv normalization pooling embedding math combined padding image rnns channel_shuffle",
         _NN,
     ),
+    "mindspore.nn.layer.rnn_cells": (*_NN, "graphc.compat.recurrent"),
     **_within("mindspore.nn.loss", "loss", _NN),
     "mindspore.nn.optim": ("graphc.nn.optim",),
     "mindspore.nn.optim.optimizer": ("graphc.nn.optim", "graphc.nn.optim.mindspore_base"),
@@ -164,6 +168,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "mindspore.common.initializer": (
         "graphc.nn.initializer",
         "graphc.nn.initializer.distributions",
+        "graphc.compat.initializers",
         "graphc.ops.tensor.tensor",
     ),
     **_within(
@@ -266,7 +271,9 @@ def _module_hint(name: str) -> str:
 
 
 def _nearest(module: str, name: str) -> str:
-    if use := _use(module, name):
+    parent, _, child = module.rpartition(".")
+    # What a module lacks that is itself left out has the same reason.
+    if use := _use(module, name) or (parent and _use(parent, child)):
         return f"; {use}"
     known = [n for provider in _providers(module) for n in dir(provider) if not n.startswith("_")]
     near = nearest(name, known, 3)

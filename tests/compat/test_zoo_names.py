@@ -30,6 +30,10 @@ from mindspore.train.serialization import _get_merged_param_data
 from mindspore.boost.grad_accumulation import gradient_accumulation_op, gradient_clear_op
 from mindspore.common.dtype import Float as _, all_types, number_type
 from mindspore.common.initializer import Tensor as _, initializer
+from mindspore.common.initializer import _INITIALIZER_ALIAS, _assignment, _calculate_correct_fan, _init_random_uniform, _register
+from mindspore.log import _LogActionOnce, _get_logger
+from mindspore.nn.layer.rnn_cells import RNNCellBase, _gru_cell, _lstm_cell, _rnn_relu_cell, _rnn_tanh_cell
+from mindspore.train.callback._callback import _handle_loss
 from mindspore.common.seed import _get_graph_seed, get_seed
 from mindspore.nn import Top1CategoricalAccuracy, Top5CategoricalAccuracy
 from mindspore.nn.optim.optimizer import Optimizer, opt_init_args_register
@@ -53,6 +57,80 @@ def ms():
 
 def test_import_lines(ms):
     exec(IMPORTS, {})
+
+
+def test_modules_left_out_are_imported_and_say_what_to_use(ms):
+    exec("import mindspore.dataset.audio as audio, mindspore.dataset.text; from mindspore import mindrecord", {})
+    with pytest.raises(AttributeError, match=r"no mindspore\.dataset\.audio\.Spectrogram; use NumPy or SciPy"):
+        ms.dataset.audio.Spectrogram  # noqa: B018
+    with pytest.raises(ImportError, match=r"no mindspore\.mindrecord\.FileWriter; use GeneratorDataset"):
+        exec("from mindspore.mindrecord import FileWriter", {})
+
+
+#: (function, arguments, the sum of the squares, the element in the middle) of MindSpore 2.10.
+BANKS = [
+    ("create_dct", (5, 8), 96.0, -0.3901806),
+    ("create_dct", (5, 8, ("NormMode", "ORTHO")), 5.0, -0.09754516),
+    ("linear_fbanks", (9, 50.0, 400.0, 4, 1000), 3.33801, 0.0),
+    ("melscale_fbanks", (17, 20.0, 4000.0, 6, 8000, ("NormType", "NONE"), ("MelType", "HTK")), 9.0347, 0.9229035),
+    ("melscale_fbanks", (17, 20.0, 4000.0, 6, 8000, ("NormType", "SLANEY"), ("MelType", "HTK")), 3.988225e-05, 0.001237405),
+    ("melscale_fbanks", (17, 20.0, 4000.0, 6, 8000, ("NormType", "NONE"), ("MelType", "SLANEY")), 8.63054, 0.9714737),
+    ("melscale_fbanks", (17, 20.0, 4000.0, 6, 8000, ("NormType", "SLANEY"), ("MelType", "SLANEY")), 3.469391e-05, 0.001379684),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "arguments", "squares", "middle"), BANKS)
+def test_matrices_of_features_of_sounds_are_mindspores(ms, name, arguments, squares, middle):
+    audio = importlib.import_module("mindspore.dataset.audio")
+    kinds = importlib.import_module("mindspore.dataset.audio.utils")
+    found = getattr(audio, name)(
+        *[getattr(getattr(kinds, a[0]), a[1]) if isinstance(a, tuple) else a for a in arguments]
+    )
+    assert found.dtype == np.float32
+    flat = found.astype(np.float64).ravel()
+    np.testing.assert_allclose([(flat**2).sum(), flat[flat.size // 2 + 1]], [squares, middle], rtol=1e-5, atol=1e-8)
+
+
+def test_initializers_of_ones_own(ms):
+    module = importlib.import_module("mindspore.common.initializer")
+    assert module._calculate_correct_fan((4, 3, 5, 5), "fan_out") == 100
+    assert module._calculate_gain("leaky_relu", 1) == 1.0
+
+    @module._register("mine")
+    class Mine(module.Initializer):
+        def _initialize(self, array):
+            module._assignment(array, module._init_random_uniform(2.0, 3.0, array.shape))
+
+    made = module.initializer("mine", (3, 4)).asnumpy()
+    assert module._INITIALIZER_ALIAS.pop("mine") is Mine
+    assert ((made >= 2) & (made < 3)).all()
+
+
+def test_steps_of_recurrent_layers_are_those_of_cells(ms):
+    cells = importlib.import_module("mindspore.nn.layer.rnn_cells")
+    x, h = ms.Tensor(np.ones((2, 3), np.float32)), ms.Tensor(np.full((2, 4), 0.5, np.float32))
+    for kind, step, state in (
+        ("RNNCell", cells._rnn_tanh_cell, h), ("GRUCell", cells._gru_cell, h), ("LSTMCell", cells._lstm_cell, (h, h)),
+    ):  # fmt: skip
+        cell = getattr(ms.nn, kind)(3, 4)
+        assert isinstance(cell, cells.RNNCellBase)
+        want, got = cell(x, state), step(x, state, *cell.weights())
+        for a, b in zip(*(r if isinstance(r, tuple) else (r,) for r in (want, got)), strict=True):
+            np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_the_same_warnings_once(ms, caplog):
+    logger = ms.log._get_logger()
+
+    @ms.log._LogActionOnce(logger, key="the same")
+    def warned():
+        logger.warning("careful")
+
+    with caplog.at_level(logging.WARNING, logger="graphc"):
+        warned(), warned()
+    assert [r.message for r in caplog.records] == ["careful"]
+    callback = importlib.import_module("mindspore.train.callback._callback")
+    assert callback._handle_loss(ms.Tensor([1.0, 2.0])) == 1.5
 
 
 def names(module, *wanted):

@@ -22,7 +22,7 @@ def fans(shape: Shape) -> tuple[int, int]:
     return shape[1] * window, shape[0] * window
 
 
-def _gain(nonlinearity: str, negative_slope: float) -> float:
+def gain(nonlinearity: str, negative_slope: float) -> float:
     """Gain of a nonlinearity for He's initialization (He et al., 2015)."""
     gains = {
         "linear": 1.0,
@@ -118,11 +118,11 @@ class _He(Initializer):
         self.negative_slope = checks.real(owner, "negative_slope", negative_slope)
         self.mode = checks.one_of(owner, "mode", mode, ("fan_in", "fan_out"))
         self.nonlinearity = nonlinearity
-        _gain(nonlinearity, self.negative_slope)
+        gain(nonlinearity, self.negative_slope)
 
     def deviation(self, shape: Shape) -> float:
         """Standard deviation: gain / sqrt(fan)."""
-        return _gain(self.nonlinearity, self.negative_slope) / math.sqrt(fans(shape)[self.mode == "fan_out"])
+        return gain(self.nonlinearity, self.negative_slope) / math.sqrt(fans(shape)[self.mode == "fan_out"])
 
 
 @named("he_uniform", "heuniform")

@@ -60,35 +60,41 @@ def _linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return y if bias is None else ops.bias_add(y, bias)
 
 
-class _RecurrentCell(Cell):
-    """One step. Weights weight_ih [gates hidden_size, input_size], weight_hh [gates hidden_size, hidden_size], and biases
-    bias_ih, bias_hh if has_bias, uniform within 1 / sqrt(hidden_size).
+class RNNCellBase(Cell):
+    """Base of a step. Weights weight_ih [num_chunks hidden_size, input_size], weight_hh [num_chunks hidden_size, hidden_size],
+    and biases bias_ih, bias_hh if has_bias (else None), uniform within 1 / sqrt(hidden_size). num_chunks: how many gates.
     """
 
-    _gates = 1
-
-    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, dtype: Any = "float32") -> None:
+    def __init__(
+        self, input_size: int, hidden_size: int, has_bias: bool, num_chunks: int, dtype: Any = "float32"
+    ) -> None:
         super().__init__()
         owner = type(self).__name__
         self.input_size = checks.integer(owner, "input_size", input_size)
         self.hidden_size = checks.integer(owner, "hidden_size", hidden_size)
         self.has_bias = checks.boolean(owner, "has_bias", has_bias)
-        init, rows = Uniform(1 / math.sqrt(hidden_size)), self._gates * hidden_size
-        # MindSpore draws all weights twice, and keeps the second: a seed gives its numbers only behind those of the first.
-        np.random.standard_normal(rows * (input_size + hidden_size + 2 * has_bias))
-        self.weight_ih = Parameter(initializer(init, (rows, input_size), dtype), name="weight_ih")
-        self.weight_hh = Parameter(initializer(init, (rows, hidden_size), dtype), name="weight_hh")
+        rows = num_chunks * hidden_size
+        # Drawn twice, as in MindSpore: a seed gives its numbers.
+        self.weight_ih = Parameter(Tensor(np.random.standard_normal((rows, input_size)), dtype), name="weight_ih")
+        self.weight_hh = Parameter(Tensor(np.random.standard_normal((rows, hidden_size)), dtype), name="weight_hh")
         self.bias_ih: Parameter | None = None
         self.bias_hh: Parameter | None = None
         if has_bias:
-            self.bias_ih = Parameter(initializer(init, (rows,), dtype), name="bias_ih")
-            self.bias_hh = Parameter(initializer(init, (rows,), dtype), name="bias_hh")
+            self.bias_ih = Parameter(Tensor(np.random.standard_normal(rows), dtype), name="bias_ih")
+            self.bias_hh = Parameter(Tensor(np.random.standard_normal(rows), dtype), name="bias_hh")
+        self.reset_parameters(dtype)
+
+    def reset_parameters(self, dtype: Any = "float32") -> None:
+        """Draw all weights anew."""
+        init = Uniform(1 / math.sqrt(self.hidden_size))
+        for weight in self.get_parameters():
+            weight.set_data(initializer(init, weight.shape, dtype))
 
     def weights(self) -> tuple[Any, ...]:
         return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
 
-class RNNCell(_RecurrentCell):
+class RNNCell(RNNCellBase):
     """h = tanh(W x + b + U h + c), or with relu, of x [N, input_size] and h [N, hidden_size] (MindSpore: nn.RNNCell)."""
 
     def __init__(
@@ -99,26 +105,28 @@ class RNNCell(_RecurrentCell):
         nonlinearity: str = "tanh",
         dtype: Any = "float32",
     ) -> None:
-        super().__init__(input_size, hidden_size, has_bias, dtype)
+        super().__init__(input_size, hidden_size, has_bias, 1, dtype)
         self.nonlinearity = checks.one_of("RNNCell", "nonlinearity", nonlinearity, ("tanh", "relu"))
 
     def construct(self, x: Any, hx: Any) -> Tensor:
         return rnn_step(x, hx, self.weights(), ops.tanh if self.nonlinearity == "tanh" else ops.relu)
 
 
-class LSTMCell(_RecurrentCell):
+class LSTMCell(RNNCellBase):
     """(h, c) after a step of a long short-term memory, from x [N, input_size] and hx = (h, c) (MindSpore: nn.LSTMCell)."""
 
-    _gates = 4
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, dtype: Any = "float32") -> None:
+        super().__init__(input_size, hidden_size, has_bias, 4, dtype)
 
     def construct(self, x: Any, hx: Any) -> tuple[Tensor, Tensor]:
         return lstm_step(x, hx, self.weights())
 
 
-class GRUCell(_RecurrentCell):
+class GRUCell(RNNCellBase):
     """h after a step of a gated recurrent unit, from x [N, input_size] and h [N, hidden_size] (MindSpore: nn.GRUCell)."""
 
-    _gates = 3
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, dtype: Any = "float32") -> None:
+        super().__init__(input_size, hidden_size, has_bias, 3, dtype)
 
     def construct(self, x: Any, hx: Any) -> Tensor:
         return gru_step(x, hx, self.weights())
@@ -250,6 +258,7 @@ class LSTM(_Recurrent):
 
 class GRU(_Recurrent):
     __doc__ = f"Gated recurrent unit (MindSpore: nn.GRU). {_Recurrent.__doc__}"
+
     _gates = 3
 
     def step(self, x: Tensor, state: State, weights: tuple[Any, ...]) -> State:
