@@ -7,7 +7,7 @@ from graphc.context import is_data_parallel, parallel_settings
 from graphc.ir import Graph, Node
 from graphc.ops.declared.begun import window_bytes
 from graphc.passes.tools import in_subgraphs
-from graphc_codegen.links import WINDOW_BYTES
+from graphc.processes import WINDOW_BYTES
 
 #: Each begins at a multiple of so many bytes: pages of memory are not divided between two.
 _ALIGNED = 4096

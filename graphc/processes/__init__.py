@@ -10,12 +10,15 @@ from graphc.processes.exchange import REDUCTIONS, exchange
 from graphc.processes.groups import DATA, MODEL, WORLD, Group, create_group, destroy_group, divide, group, rank, size
 from graphc.processes.launch import is_launched, start
 from graphc.processes.watch import count_steps
+from graphc.processes.windows import FOLDED, WINDOW_BYTES
 from graphc.processes.world import local, started, waiting
 
 __all__ = [
     "DATA",
+    "FOLDED",
     "MODEL",
     "REDUCTIONS",
+    "WINDOW_BYTES",
     "WORLD",
     "AxisCut",
     "Cut",

@@ -13,7 +13,9 @@ import os
 from typing import Any
 
 from graphc.debug import switches
-from graphc_codegen.links import WINDOW_BYTES, WINDOW_DATA, WINDOWS
+from graphc_codegen.links import FOLDED, WINDOW_BYTES, WINDOW_DATA, WINDOWS
+
+__all__ = ["FOLDED", "WINDOW_BYTES", "windows_of"]
 
 _logger = logging.getLogger("graphc")
 _TOKEN = 16

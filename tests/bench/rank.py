@@ -78,7 +78,7 @@ class Graphc:
 
         class Reductions(nn.Cell):
             def construct(self, *buckets: Any) -> tuple[Any, ...]:
-                return tuple(ops.AllReduce()(bucket) for bucket in buckets)
+                return tuple(ops.AllReduce()(bucket)[:1] for bucket in buckets)
 
         def compiled() -> Any:
             cell = cells.training_cell(workload, "plain", workloads.weights(workload), nn.AdamW)

@@ -13,7 +13,7 @@ several ranks is the slowest one's. What is measured of graphc and of DDP:
 t1        one process, the whole batch
 t2        two ranks, half the batch each
 half      one process, half the batch, the other CPU idle
-quiet     the two ranks, without reductions: MPI's functions replaced by ones that do nothing; DDP's no_sync
+quiet     the two ranks, without reductions: each with the step of a process alone; DDP's no_sync
 lockstep  the same with a barrier behind each step: a step waits for the slower rank; graphc alone
 blocking  all reductions of a step with nothing else to do
 

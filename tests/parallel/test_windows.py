@@ -41,7 +41,7 @@ def test_sums_in_shared_memory_are_those_of_mpi(found: Any, ranks: int) -> None:
         taken = [at for at in places if at is not None]
         assert len({*taken}) == len(taken) > 0
         # A tensor without elements needs no place, where it is a bucket of its own.
-        assert None not in places or way in ("buckets", "shared", "both")
+        assert None not in places or way in ("buckets", "shared", "both", "little")
         for each in memory:
             assert each[way]["beside"], way
             assert each[way]["weights"] == memory[0][way]["weights"], way
@@ -49,4 +49,5 @@ def test_sums_in_shared_memory_are_those_of_mpi(found: Any, ranks: int) -> None:
                 assert each[way]["weights"] == want, way
             apart = {"float64": 1e-14, "wire": 0.05, "both": 0.05}.get(way, 1e-4)
             np.testing.assert_allclose(each[way]["weights"], want, atol=apart, err_msg=way)
+    assert memory[0]["little"]["places"] == [0, None, None, None]
     assert memory[0]["threads"]["weights"] == memory[0]["plain"]["weights"]

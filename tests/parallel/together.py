@@ -123,10 +123,31 @@ def groups(rank: int, size: int) -> None:
         joined = collective.all_gather(Tensor([float(rank)]), "pair")
         assert joined.asnumpy().tolist() == [1.0, 0.0]
         destroy_group("pair")
+    if size == 3:
+        chain(rank)
     for name in ("pair", "nobody's"):
         with pytest.raises(graphc.ArgumentValueError, match="is in no group"):
             get_rank(name)
     assert get_local_rank() == rank
+
+
+def chain(rank: int) -> None:
+    """Sums of sums over groups that overlap, of which no process is in all."""
+    for name, ranks in (("left", [0, 1]), ("right", [1, 2])):
+        if rank in ranks:
+            create_group(name, ranks)
+
+    class Chain(nn.Cell):
+        def construct(self, x: Tensor) -> Tensor:
+            if rank < 2:
+                x = collective.all_reduce(x, group="left")
+            if rank > 0:
+                x = collective.all_reduce(x, group="right")
+            return collective.all_reduce(x)
+
+    x = Tensor(np.ones(5, np.float32))
+    # 2, 2 + 1 and as much: 2 + 3 + 3.
+    assert graphc.compile(Chain(), x)(x).asnumpy().tolist() == [8.0] * 5
 
 
 def peers(rank: int, size: int) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import graphc
 from graphc import Tensor, nn, ops
@@ -75,6 +76,13 @@ def added(rank: int, size: int) -> dict[str, Any]:
     return {"weights": made.tolist(), "places": places, "beside": True}
 
 
+def in_little_room(rank: int) -> dict[str, Any]:
+    """Where not all buckets fit into the windows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("graphc.passes.windows.WINDOW_BYTES", 4096)
+        return trained(rank, all_reduce_fusion_config=[1, 2, 3])
+
+
 def _window(rank: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """What this process's window begins with, now."""
     return np.frombuffer(windows._kept[rank] if windows._kept else b"", np.uint8)[: WINDOW_DATA + (1 << 16)].copy()
@@ -99,6 +107,7 @@ def main(here: str) -> None:
         "plain": trained(rank),
         "buckets": trained(rank, all_reduce_fusion_config=[1, 2, 3]),
         "float64": added(rank, size),
+        "little": in_little_room(rank),
         "threads": trained(rank, threads=2),
         "checked": trained(rank, checked=True),
         "wire": trained(rank, wire_dtype="bfloat16"),

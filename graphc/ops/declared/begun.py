@@ -29,8 +29,7 @@ from graphc.ops.declared.collective import (
     collective_reference,
 )
 from graphc.ops.declared.rules import Array, check_dtype, floats
-from graphc.processes import part_length
-from graphc_codegen.links import FOLDED
+from graphc.processes import FOLDED, part_length
 
 _BEGUN = ("float32", "float64")
 #: What only moves, moves as halves, too.
