@@ -31,9 +31,13 @@ _CACHE, _LEAST_TILES = 128 * 1024, 48
 _POOL, _POOL_GRADIENT, _MOST_POOLED = 4, 10, 16
 #: Multiply-adds that take as long as moving an element of an image to its phase or column, or back.
 _MOVE = 15
+#: The same on its way back from one of so many phases of a row or more: the row is gathered from as many images.
+_GATHER, _PHASES = 700, 8
 #: Cycles for each vector of multiply-adds of a product of columns, which must be so many times as fast as the direct kernel; the
 #: most elements that columns have.
 _PRODUCT, _WORTH_COLUMNS, _MOST = 1.3, 1.1, 1 << 24
+#: Elements of an image in the second-level cache; how many times as long a larger one takes.
+_NEAR_IMAGE, _FAR_IMAGE = 256 * 1024, 1.5
 #: Tiles are counted in full vectors; channels too where they are lanes.
 _LANES = 16
 
@@ -62,7 +66,9 @@ def phases(z: Sizes, dilation: Pair, *, transposed: bool) -> str:
     """The kernel that should make a convolution with a dilation from images of its phases; "" if none is worth it."""
     if dilation == (1, 1) or _along_lines(z, dilation):
         return ""
-    candidates = [c._replace(cost=c.cost + _moves(z)) for c in _plain(z.phases(dilation), transposed)]
+    results = (_GATHER if dilation[1] >= _PHASES else _MOVE) * z.n * z.co * z.oh * z.ow
+    moves = _MOVE * z.n * z.ci * z.h * z.w + results
+    candidates = [c._replace(cost=c.cost + moves) for c in _plain(z.phases(dilation), transposed)]
     return _fastest("", z.direct(skips=False, transposed=transposed), candidates)
 
 
@@ -70,14 +76,15 @@ def gradient_phases(z: Sizes, dilation: Pair) -> str:
     """The same for the gradient with respect to the weights."""
     if dilation == (1, 1) or _along_lines_gradient(z, dilation):
         return ""
-    candidates = [c._replace(cost=c.cost + _moves(z)) for c in _plain_gradient(z.phases(dilation))]
+    moves = _MOVE * z.n * (z.ci * z.h * z.w + z.co * z.oh * z.ow)
+    candidates = [c._replace(cost=c.cost + moves) for c in _plain_gradient(z.phases(dilation))]
     return _fastest("", z.direct_gradient(), candidates)
 
 
 def columns(z: Sizes, geometry: Geometry) -> bool:
     """Whether a convolution should be a product of columns; z may have a stride."""
     others = _plain(z, False) if _is_plain(geometry) else []
-    return _fewest(z, _columns_cost(z, 1), z.direct(skips=False), others)
+    return _fewest(z, _columns_cost(z, 1), _wide(z, geometry) * z.direct(skips=False), others)
 
 
 def input_columns(z: Sizes, geometry: Geometry) -> bool:
@@ -87,13 +94,20 @@ def input_columns(z: Sizes, geometry: Geometry) -> bool:
         top, left = z.kh - 1 - z.top, z.kw - 1 - z.left
         back = replace(z, ci=z.co, co=z.ci, h=z.oh, w=z.ow, oh=z.h, ow=z.w, top=top, left=left)
         others = _plain(back, True)
-    return _fewest(z, _columns_cost(z, 3), z.direct(skips=False, transposed=True), others)
+    return _fewest(z, _columns_cost(z, 3), _wide(z, geometry) * z.direct(skips=False, transposed=True), others)
 
 
 def gradient_columns(z: Sizes, geometry: Geometry) -> bool:
     """The same for the gradient with respect to the weights."""
     others = _plain_gradient(z) if _is_plain(geometry) else []
-    return _fewest(z, _columns_cost(z, 1), z.direct_gradient(), others)
+    return _fewest(z, _columns_cost(z, 1), _wide(z, geometry) * z.direct_gradient(), others)
+
+
+def _wide(z: Sizes, geometry: Geometry) -> float:
+    """How many times as long the direct kernel takes whose image, for a dilation in a wide border, has left the cache."""
+    (dh, dw), channels = geometry.dilation, max(z.ci, z.co)
+    far = channels * (z.h + dh * (z.kh - 1)) * (z.w + dw * (z.kw - 1)) > _NEAR_IMAGE
+    return _FAR_IMAGE if far and geometry.dilation != (1, 1) else 1
 
 
 def _is_plain(geometry: Geometry) -> bool:
@@ -147,11 +161,6 @@ def _plain_gradient(z: Sizes) -> list[_Candidate]:
         cost = batch.gradient_cost(z, points)
         candidates.append(_Candidate("conv2d_filter_grad_batch_winograd", cost, _WORTH_BATCH))
     return candidates
-
-
-def _moves(z: Sizes) -> float:
-    """What it costs to split images by phase and to join them."""
-    return _MOVE * z.n * (z.ci * z.h * z.w + z.co * z.oh * z.ow)
 
 
 def pools(z: Sizes, window: Window, gradients: int) -> bool:
