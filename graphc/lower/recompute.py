@@ -81,7 +81,7 @@ class _Recomputation:
         self.groups: dict[int, list[Group]] = {}
         self.users: defaultdict[Value, list[int]] = defaultdict(list)
         for node in graph.nodes():
-            for value in node.inputs if len(node.inputs) < 2 else dict.fromkeys(node.inputs):
+            for value in node.inputs if len(set(node.inputs)) == len(node.inputs) else dict.fromkeys(node.inputs):
                 self.users[value].append(node.id)
         self.index = {step: k for k, step in enumerate(steps) if isinstance(step, Group)}
         self.has_halves = any(t.dtype in HALVES for node in graph.nodes() for t in node.types)

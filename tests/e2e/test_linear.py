@@ -25,6 +25,21 @@ from tests.counting import calls
 #: Layers of the smaller program, and how much more the one of twice as many may cost. What is constant makes it less than 2.
 SMALL, MOST = 4, 2.2
 
+#: How many functions are called for each node more, by program and part; and how many times as many may be. Who looks at every
+#: node twice as often as before sees it here.
+CALLS = {
+    "training": {"key": 16, "trace": 103, "verify": 29, "passes": 54, "fuse": 91, "rewrites": 82, "text": 22},
+    "layers": {"key": 22, "trace": 114, "verify": 21, "passes": 68, "fuse": 91, "rewrites": 66, "text": 14},
+    "parameters": {"key": 15, "trace": 96, "verify": 21, "passes": 74, "fuse": 84, "rewrites": 33, "text": 4},
+    "branches": {"key": 0, "trace": 128, "verify": 33, "passes": 39, "fuse": 90, "rewrites": 206, "text": 65},
+}
+ALLOWED = 1.4
+PARTS = {
+    **{transform.__name__: "passes" for transform in passes.PIPELINE},
+    **{rewrite.__name__: "rewrites" for rewrite in REWRITES},
+    **dict.fromkeys(("render", "source", "validate"), "text"),
+}
+
 
 class Block(nn.Cell):
     """What nets are made of: products, grouped convolutions, pooling, norms, activations, a residual sum."""
@@ -118,8 +133,8 @@ PROGRAMS: dict[str, tuple[Callable[[int], Cell], tuple[int, ...]]] = {
 }
 
 
-def counted(make: Callable[[int], Cell], size: int, shape: tuple[int, ...]) -> dict[str, int]:
-    """The calls of functions by stage."""
+def counted(make: Callable[[int], Cell], size: int, shape: tuple[int, ...]) -> tuple[dict[str, int], int]:
+    """The calls of functions by stage, and how many nodes the graph has in the end."""
     cell, x = make(size), Tensor(np.ones(shape, np.float32))
     count: dict[str, int] = {}
     made: dict[str, object] = {}
@@ -150,16 +165,20 @@ def counted(make: Callable[[int], Cell], size: int, shape: tuple[int, ...]) -> d
     rendered = stage("render", lambda: render(program, host()))
     stage("source", lambda: rendered.source)
     stage("validate", lambda: validate(program))
-    return count
+    return count, graph.count()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_twice_the_size_takes_twice_the_work(name, monkeypatch):
+def test_twice_the_size_takes_twice_the_work_and_a_node_more_a_few_calls(name, monkeypatch):
     # However little there is to share.
     monkeypatch.setattr("graphc.lower.threads.best_threads", lambda calls, most, distance=0: most)
     make, shape = PROGRAMS[name]
     with debug(verify=0):
         counted(make, 1, shape)  # What is only done once in a process.
-        small, large = (counted(make, size, shape) for size in (SMALL, 2 * SMALL))
+        (small, few), (large, many) = (counted(make, size, shape) for size in (SMALL, 2 * SMALL))
     ratios = {stage: large[stage] / small[stage] for stage in small}
     assert {stage: ratio for stage, ratio in ratios.items() if ratio > MOST} == {}
+    more = dict.fromkeys(CALLS[name], 0.0)
+    for stage in small:
+        more[PARTS.get(stage, stage)] += (large[stage] - small[stage]) / (many - few)
+    assert {part: calls for part, calls in more.items() if calls > ALLOWED * CALLS[name][part]} == {}
