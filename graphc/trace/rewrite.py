@@ -310,7 +310,8 @@ def _stored_nested(target: ast.Subscript, value: ast.expr) -> ast.Expr:
     base: ast.expr = target
     indices: list[ast.expr] = []
     while isinstance(base, ast.Subscript):
-        base, indices = base.value, [_index(base.slice), *indices]
+        indices = [_index(base.slice), *indices]
+        base = base.value
     made = ast.Call(
         func=ast.Attribute(value=ast.Name(id="ag__", ctx=ast.Load()), attr="set_nested", ctx=ast.Load()),
         args=[_loaded(base), ast.Tuple(elts=indices, ctx=ast.Load()), value],

@@ -120,6 +120,13 @@ def test_reading_and_writing_by_index(index):
     np.testing.assert_array_equal(outside.asnumpy(), written)
 
 
+def test_what_is_broadcast_is_written_without_its_origin():
+    x = Tensor(np.ones((2, 3), np.float32))
+    y = ops.broadcast_to(x, (2, 2, 3))
+    y[0] = 5.0
+    assert (x.asnumpy().sum(), y.asnumpy().sum()) == (6, 36)
+
+
 def test_indices_known_only_when_the_step_runs():
     class Net(nn.Cell):
         def construct(self, x, i, j, mask):

@@ -200,7 +200,10 @@ def write(x: Tensor, index: Any, value: Any) -> None:
         assign(x, made)
     elif dispatch.recorder.get() is None:
         array = require_array(x)
-        array[...] = made.asnumpy()
+        if array.flags.writeable:
+            array[...] = made.asnumpy()
+        else:  # Elements that stand for several, as those of a broadcast.
+            x._array = made.asnumpy()
         x.writes += 1
         dispatch.touch()  # It may be a constant of a compiled step.
     else:
