@@ -14,9 +14,9 @@ from graphc.debug import cpus, switches
 _PACKAGES = ("graphc", "numpy", "networkx", "jinja2", "numba", "llvmlite")
 
 #: The features that decide which code is generated.
-_FEATURES = ("avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "f16c", "neon", "sve")
+_FEATURES = ("avx512f", "avx512vl", "avx512dq", "avx512bw", "avx512bf16", "avx2", "fma", "f16c", "neon", "sve")
 #: Products of halves in hardware: no code is generated for them.
-_UNUSED = ("avx512bf16", "avx512fp16", "amx-bf16", "amx-fp16")
+_UNUSED = ("avx512fp16", "amx-bf16", "amx-fp16")
 
 
 def report() -> dict[str, Any]:
@@ -66,11 +66,16 @@ def _distance() -> dict[str, Any]:
 def _halves(have: Mapping[str, bool]) -> dict[str, Any]:
     """How float16 and bfloat16 become float32 and back, and what is there for them besides, which is not used."""
     wide = have.get("avx2") and have.get("f16c") and have.get("fma")
+    pairs = have.get("avx512bf16") and all(have.get(f) for f in _FEATURES[:4])
     return {
         "float16": "instructions" if wide else "integers",
-        "bfloat16": "shifts",
-        "products": "float32",
-        "unused": [f for f in _UNUSED if have.get(f)],
+        "bfloat16": "instructions" if pairs else "shifts",
+        "products": {
+            "float16": "multiply-adds of float32",
+            "bfloat16": "vdpbf16ps" if pairs else "multiply-adds of float32",
+        },
+        "unused": [f for f in _UNUSED if have.get(f)]
+        + (["avx512bf16"] if have.get("avx512bf16") and not pairs else []),
     }
 
 
@@ -116,7 +121,6 @@ def _distance_text(cpu: dict[str, Any]) -> str:
 
 
 def _halves_text(halves: Mapping[str, Any]) -> str:
-    how = f"float16 by {halves['float16']}, bfloat16 by {halves['bfloat16']}; products add up in {halves['products']}"
-    return how + (
-        f"; {' '.join(halves['unused'])} not used" if halves["unused"] else "; no products of halves in hardware"
-    )
+    how = [f"{t} converted by {halves[t]}, multiplied by {halves['products'][t]}" for t in ("float16", "bfloat16")]
+    unused = f"{' '.join(halves['unused'])} not used" if halves["unused"] else "no other products of halves in hardware"
+    return "; ".join([*how, unused])
