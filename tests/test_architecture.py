@@ -112,6 +112,7 @@ LATE = {
         "graphc_codegen.object_code.cache",
     ): "the generator is loaded when there is something to generate",
     ("graphc/build.py", "graphc_codegen.run.peak"): "the generator is loaded when there is something to generate",
+    ("graphc/build.py", "graphc_codegen.target"): "the generator is loaded when there is something to generate",
     ("graphc/cli/commands.py", "graphc.cli.graphs"): "only commands on graphs need the compiler",
     ("graphc/cli/graphs.py", "graphc.build"): "only `run` generates code",
     ("graphc/cli/graphs.py", "graphc.lower"): "only `lower` and `run` lower",

@@ -15,7 +15,7 @@ _PACKAGES = ("graphc", "numpy", "networkx", "jinja2", "numba", "llvmlite")
 
 #: The features that decide which code is generated.
 _FEATURES = ("avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "f16c", "neon", "sve")
-#: Products of halves in hardware: no code is generated for them.
+#: Products of halves in hardware: no code is generated for them, but for those of bfloat16 where these are faster.
 _UNUSED = ("avx512bf16", "avx512fp16", "amx-bf16", "amx-fp16")
 
 
@@ -48,7 +48,7 @@ def _cpu() -> dict[str, Any]:
     about |= {
         "name": binding.get_host_cpu_name(),
         "features": [f for f in _FEATURES if have.get(f)],
-        "halves": _halves(have),
+        "halves": _halves(have, _multiplies_pairs()),
     }
     return about | _distance()
 
@@ -63,14 +63,27 @@ def _distance() -> dict[str, Any]:
         return {"distance_ns": None, "distance_error": str(error)}
 
 
-def _halves(have: Mapping[str, bool]) -> dict[str, Any]:
+def _multiplies_pairs() -> bool:
+    """Whether code is generated for products of bfloat16; a processor for which there is none has no such code either."""
+    try:
+        from graphc.build import multiplies_bfloat16
+
+        return multiplies_bfloat16()
+    except (ImportError, RuntimeError):  # A CodegenError is one.
+        return False
+
+
+def _halves(have: Mapping[str, bool], pairs: bool) -> dict[str, Any]:
     """How float16 and bfloat16 become float32 and back, and what is there for them besides, which is not used."""
     wide = have.get("avx2") and have.get("f16c") and have.get("fma")
     return {
         "float16": "instructions" if wide else "integers",
-        "bfloat16": "shifts",
-        "products": "float32",
-        "unused": [f for f in _UNUSED if have.get(f)],
+        "bfloat16": "instructions" if pairs else "shifts",
+        "products": {
+            "float16": "multiply-adds of float32",
+            "bfloat16": "vdpbf16ps" if pairs else "multiply-adds of float32",
+        },
+        "unused": [f for f in _UNUSED if have.get(f) and not (pairs and f == "avx512bf16")],
     }
 
 
@@ -116,7 +129,6 @@ def _distance_text(cpu: dict[str, Any]) -> str:
 
 
 def _halves_text(halves: Mapping[str, Any]) -> str:
-    how = f"float16 by {halves['float16']}, bfloat16 by {halves['bfloat16']}; products add up in {halves['products']}"
-    return how + (
-        f"; {' '.join(halves['unused'])} not used" if halves["unused"] else "; no products of halves in hardware"
-    )
+    how = [f"{t} converted by {halves[t]}, multiplied by {halves['products'][t]}" for t in ("float16", "bfloat16")]
+    unused = f"{' '.join(halves['unused'])} not used" if halves["unused"] else "no other products of halves in hardware"
+    return "; ".join([*how, unused])

@@ -22,6 +22,7 @@ from graphc.lower.pooling import pool_convolutions
 from graphc.lower.products import copy_panels
 from graphc.lower.progress import keep_moving
 from graphc.lower.rewrite import Context, Layout, Rewrite, Statements
+from graphc.lower.rounding import round_factors
 from graphc.lower.sets import join_calls
 from graphc.lower.threads import share_calls
 
@@ -32,6 +33,7 @@ REWRITES: tuple[Rewrite, ...] = (
     mark_causal,
     watch_overflow,
     chain_loops,
+    round_factors,
     join_calls,
     copy_panels,
     # Kernels are what they will be.

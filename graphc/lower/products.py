@@ -35,7 +35,7 @@ def copy_panels(body: Statements, context: Context) -> Statements:
     """
 
     def told(call: Call) -> Call:
-        if call.kernel.family != "gemm" or not _is_large(params_of(call)):
+        if call.kernel.family != "gemm" or not is_large(params_of(call)):
             return call
         assert isinstance(call.kernel, NamedKernel)
         p = params_of(call)
@@ -64,10 +64,11 @@ def widens_scalars(kernel: NamedKernel, a: Operand, pairs: bool) -> bool:
     are.
     """
     p: dict[str, Any] = dict(kernel.params)
-    return kernel.name == "gemm" and not pairs and a.view is None and p["n"] >= _WIDE and not _is_large(p)
+    return kernel.name == "gemm" and not pairs and a.view is None and p["n"] >= _WIDE and not is_large(p)
 
 
-def _is_large(p: Mapping[str, Any]) -> bool:
+def is_large(p: Mapping[str, Any]) -> bool:
+    """Whether a product copies what it multiplies."""
     m, n, k = (int(p[name]) for name in "mnk")
     if "triangle" in p or m < _LEAST_ROWS or n < _LEAST_COLUMNS:
         return False
@@ -92,7 +93,8 @@ def _panels(p: Mapping[str, Any], threads: int) -> tuple[tuple[int, int, int, in
     some = _even(rows, _NEAR_ROWS // item, 1)
     # Tiles of A may have 12 rows and take the memory of 16; those of 5 that of 8.
     tall, wide = rows + _TALL, -(-columns // _WIDE) * _WIDE
-    sums = (8 if p["block"] else item) * tall * wide
+    # With a single part a tile's sums are only needed until the next one.
+    sums = (8 if p["block"] else item) * (_TALL * _WIDE if depth >= k and not p["block"] else tall * wide)
     each = item * (8 * (some + _TALL) // 5 + wide) * (depth + 4) + sums + 64 * (tall + columns) + 4096
     return (depth, rows, columns, some), -(-each // (64 * item)) * 64
 

@@ -9,6 +9,7 @@ import pytest
 
 import graphc
 from graphc import Parameter, Tensor, nn, ops
+from graphc.build import multiplies_bfloat16
 from graphc.debug import debug
 from graphc.lower import lower
 from graphc.ops.declared import reference
@@ -166,8 +167,12 @@ def test_networks_on_halves(network, dtype):
     values = {"x": x.array, "weight": weight.array}
     params = {i: p.array for i, p in step.state.items()}
     feed = {i: params[i] if i in params else values[step.graph.node(i).name] for i in step.graph.inputs}
+    tolerance = 2.0 ** (-7 if dtype == graphc.bfloat16 else -10)
+    if multiplies_bfloat16() and dtype == graphc.bfloat16:
+        for threads in (1, 3):
+            _agree(step.graph, feed, tolerance, threads, False, pairs=True)
     for threads, checked in ((1, False), (3, False), (1, True)):
-        lowered = _agree(step.graph, feed, 2.0 ** (-7 if dtype == graphc.bfloat16 else -10), threads, checked)
+        lowered = _agree(step.graph, feed, tolerance, threads, checked)
     kernels = [c.kernel for c in calls(lowered) if isinstance(c.kernel, NamedKernel)]
     told = {k.name for k in kernels if "halves" in dict(k.params)}
     wanted = {"images": {"conv2d_batch_winograd", "gemm"}, "attention": {"gemm", "softmax", "softmax_grad"}}[network]
@@ -178,13 +183,13 @@ def test_networks_on_halves(network, dtype):
         assert sum("causal" in dict(k.params) for k in kernels) == 2
 
 
-def _agree(graph, feed, tolerance, threads, checked):
+def _agree(graph, feed, tolerance, threads, checked, pairs=False):
     """Run a step: its results are as near to float64 as those of the interpreter, which rounds after each op.
 
     Both may be far from it: where two pixels of a window become equal, its gradient goes elsewhere.
     """
     with patch("graphc.lower.convolution.choice._WORTH_BATCH", 0.1):
-        lowered = lower(graph, canary=not checked, threads=threads)
+        lowered = lower(graph, canary=not checked, threads=threads, bfloat16=lambda: pairs)
     assert not races(lowered.program)
     params = [feed[i].copy() for i in lowered.params]
     bound = compile_program(lowered.program, cache_dir=None, checked=checked).bind(params, list(lowered.constants))

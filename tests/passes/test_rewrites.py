@@ -17,7 +17,10 @@ from graphc.lower import REWRITES, Context, Lowered, Rewrite, Statements, lower,
 from graphc.lower.check import check
 from graphc.lower.cost import NEAR, stepped
 from graphc.testing import graph_of
+from graphc_codegen import compile_program
 from graphc_codegen.program import Call, If, LoopKernel, NamedKernel, While
+from graphc_codegen.scalars.halves import numpy_dtype
+from graphc_codegen.target import host
 
 NAMES = [
     "pool_convolutions",
@@ -25,6 +28,7 @@ NAMES = [
     "mark_causal",
     "watch_overflow",
     "chain_loops",
+    "round_factors",
     "join_calls",
     "copy_panels",
     "keep_moving",
@@ -316,3 +320,43 @@ def test_large_products_copy_their_operands() -> None:
     assert "panels=(240, 48, 64, 48), scratch=" in line
     assert "gemm" in stages["join_calls"]
     assert "panels" not in stages["join_calls"]
+
+
+#: Products of a parameter in bfloat16, one of them before and maybe one behind the parameter's update.
+ROUNDED = """graph @rounded {{
+  state:
+    %0 w: f32[96,700] = Param()
+  forward:
+    %1 x: bf16[48,700] = Input()
+    %2 v: f32[96,700] = Input()
+    %3: bf16[96,700] = Cast(%0) {{dtype="bfloat16"}}
+    %4: bf16[48,96] = MatMul(%1, %3) {{transpose_b=True}}
+    %5: f32[96,700] = Mul(%2, %2)
+    {behind}
+  return y={result}
+  update %0 = %5  ; w
+}}"""
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.parametrize("written", [False, True])
+def test_products_round_parameters_while_they_copy_them(pairs: bool, written: bool) -> None:
+    """Where the processor multiplies pairs of bfloat16, and not if the parameter has another value by then."""
+    behind = "%6: bf16[48,700] = MatMul(%4, %3) after(%5)" if written else ""
+    graph = graph_of(ROUNDED.format(behind=behind, result="%6" if written else "%4"))
+    lowered = lower(graph, bfloat16=lambda: pairs)
+    found = [c for c in lowered.program.calls() if isinstance(c.kernel, NamedKernel) and c.kernel.name == "gemm"]
+    rounds = [dict(c.kernel.params).get("rounds") for c in found if isinstance(c.kernel, NamedKernel)]
+    assert rounds == [(1,) if pairs and not written else None] * len(found)
+    if not pairs or host().bfloat16:
+        rng = np.random.default_rng(0)
+        x, w = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((48, 700), (96, 700)))
+        values = {1: x.astype(numpy_dtype("bfloat16")), 2: w + 1, 0: w.copy()}
+        for checked in (False, True):
+            bound = compile_program(lowered.program, cache_dir=None, checked=checked).bind([w.copy()], [])
+            bound.run([values[i] for i in lowered.inputs])
+            (buffer, type), *_ = lowered.results
+            want = x @ w.T if not written else None
+            if want is not None:
+                got = bound.read(buffer).reshape(type.shape)
+                np.testing.assert_array_equal(got, want.astype(got.dtype))

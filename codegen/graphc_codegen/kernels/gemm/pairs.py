@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.base import LINE
 from graphc_codegen.kernels.gemm.pack import Tiles, filled, first_lanes
 from graphc_codegen.kernels.gemm.plan import Side
@@ -77,11 +78,17 @@ class Pairs(NamedTuple):
     narrow: tuple[bool, bool]
 
 
-def pairs_of(w: Writer, factors: Sequence[str]) -> Pairs | None:
-    """How to multiply pairs of bfloat16, where the processor does and both factors are."""
-    if not w.bfloat16 or not isinstance(w, NarrowWriter) or any(w.holds(x) != "bfloat16" for x in factors):
+def pairs_of(w: Writer, factors: Sequence[str], rounds: Sequence[int]) -> Pairs | None:
+    """How to multiply pairs of bfloat16, where the processor does and both factors are that, or rounded: those that `rounds` has.
+
+    Raises CodegenError if they are to be rounded and the processor has no pairs.
+    """
+    if not w.bfloat16 or not isinstance(w, NarrowWriter):
+        if rounds:
+            raise CodegenError("a product rounds its factors to bfloat16, for which this processor has no instructions")
         return None
-    return Pairs((True, True))
+    narrow = [w.holds(x) == "bfloat16" for x in factors]
+    return Pairs((narrow[0], narrow[1])) if all(n or k in rounds for k, n in enumerate(narrow)) else None
 
 
 def as_scalars(w: Writer, x: Side, k: int, memory: str) -> Side:

@@ -97,7 +97,8 @@ class Panels:
         self.by_rows = self.single and self.depth <= _SHORT and size * self.columns * self.depth <= _NEAR
         #: Whether a part is too long for one sum, the turns of one, and what the sums are made of.
         self.blocks = "block" in p
-        self.turns = min(-(-int(p.get("block", full)) // TOGETHER) * TOGETHER, full)
+        block = -(-int(p.get("block", full)) // (1 if pairs is None else 2))
+        self.turns = min(-(-block // TOGETHER) * TOGETHER, full) if self.blocks else full
         self.type = "double" if self.blocks else w.element
         # In a thread's memory, counted in bytes.
         self.item = 8 if self.blocks else size

@@ -202,7 +202,7 @@ def few_rows(p: Params, floats: int) -> bool:
     times only. Its terms must be few enough for one sum; halves are better converted once.
     """
     few = p["m"] <= _FEW_ROWS and _SOME < p["k"] <= _ONE_SUM
-    return floats >= 16 and few and not p.keys() & {"block", "halves"}
+    return floats >= 16 and few and not p.keys() & {"block", "halves", "rounds"}
 
 
 def aliases(step: int) -> bool:

@@ -126,6 +126,9 @@ def operands(p: Params) -> tuple[Operand, ...]:
 
     With `triangle` = "a" the matrices of a, as it is stored, are square and hold zeros above their diagonal, which need not be
     multiplied. With "c" those of c are square, and what is above their diagonal does not count: it may be anything.
+
+    `rounds` has the numbers of factors of float32 that are rounded to bfloat16 as they are read; the others are that in memory.
+    Only products with panels can.
     """
     (a, b, c), dtype = views(p), dtype_of(p)
     plain = "c" in p or dtype != "float32"
@@ -162,7 +165,7 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         left, right = (Side(x, p[size], *strides) for x, size, strides in zip((a, b), "mn", steps(p), strict=True))
         return left, right, c
 
-    pairs = pairs_of(w, factors)
+    pairs = pairs_of(w, factors, p.get("rounds", ()))
     if memory and not few_rows(p, w.floats):
         emit_panels(w, p, finish, lambda index: Matrices(*sides(index), seen[2].lead, index), memory, pairs)
         return

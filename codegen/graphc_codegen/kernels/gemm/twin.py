@@ -9,10 +9,15 @@ import numpy as np
 from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Params
 from graphc_codegen.kernels.gemm.plan import View, axes_of, domain, shapes, views
+from graphc_codegen.scalars.halves import numpy_dtype
 
 
 @np.errstate(all="ignore")
 def twin(p: Params, a: Array, b: Array, *rest: Array) -> None:
+    a, b = (
+        x.astype(numpy_dtype("bfloat16")).astype(x.dtype) if k in p.get("rounds", ()) else x
+        for k, x in enumerate((a, b))
+    )
     at_a, at_b, at_c = (_elements(v, axes_of(p), shape) for v, shape in zip(views(p), shapes(p), strict=True))
     stored = np.tril(a[at_a]) if p.get("triangle") == "a" else a[at_a]
     left = stored.swapaxes(-1, -2) if p["ta"] else stored
