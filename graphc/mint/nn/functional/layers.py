@@ -160,7 +160,10 @@ def conv3d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Cross-correlation of volumes [N, C, D, H, W], or of one, with windows [out, C / groups, kd, kh, kw]. padding: see `conv2d`."""
+    """Cross-correlation of volumes [N, C, D, H, W], or of one, with windows [out, C / groups, kd, kh, kw].
+
+    padding: see `conv2d`.
+    """
     batch, alone = _batched(input, 5)
     made = ops.conv3d(batch, weight, bias, stride, *_border(padding), dilation, groups)
     return ops.squeeze(made, 0) if alone else made
