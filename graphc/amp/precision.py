@@ -101,9 +101,10 @@ def _cast_primitives(cell: Cell, kinds: tuple[Kind, ...], dtype: str) -> None:
     """Let primitives in a cell's attributes compute in dtype, and give their float results in float32."""
     for name, held in list(vars(cell).items()):
         if isinstance(held, Primitive) and isinstance(held, kinds):
-            made = copy.copy(held)
-            made.__class__ = _casting(getattr(type(held), "_kind", type(held)))
-            made._dtype = dtype  # type: ignore[attr-defined]
+            made: Any = copy.copy(held)
+            kind: Any = getattr(type(held), "_kind", type(held))
+            made.__class__ = _casting(kind)
+            made._dtype = dtype
             setattr(cell, name, made)
 
 

@@ -162,7 +162,9 @@ def test_primitives_of_the_white_list(mode: int) -> None:
     wanted = x.asnumpy().astype(np.float16).astype(np.float32) @ weight.T.astype(np.float16).astype(np.float32)
     np.testing.assert_array_equal(half.asnumpy(), wanted.astype(np.float16).astype(np.float32))
     np.testing.assert_allclose(plain.asnumpy(), x.asnumpy() @ weight, rtol=1e-6)
-    assert isinstance(held.product, ops.MatMul) and held.product.transpose_b and primitive is not held.product
+    assert isinstance(held.product, ops.MatMul)
+    assert held.product.transpose_b
+    assert primitive is not held.product
     np.testing.assert_allclose(own[0].asnumpy(), x.asnumpy() @ weight.T, rtol=1e-6)
     assert np.array_equal(own[2].asnumpy(), own[2].asnumpy().astype(np.float16))
 

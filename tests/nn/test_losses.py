@@ -73,6 +73,19 @@ def test_own_loss_with_weights() -> None:
 
 
 @pytest.mark.usefixtures("eager")
+def test_weights_of_another_dtype() -> None:
+    """MindSpore's dtypes: a float32 weight widens nll_loss, and leaves binary cross entropy in that of its operands."""
+    logits, weight = Tensor(np.zeros((2, 3), np.float16)), Tensor(np.array([1, 2, 3], np.float32))
+    labels, shares = Tensor(np.array([2, 0], np.int32)), Tensor(np.full((2, 3), 0.5, np.float16))
+    for reduction in ("none", "mean", "sum"):
+        assert ops.nll_loss(logits, labels, weight, reduction=reduction).dtype == graphc.float32
+        assert ops.nll_loss(logits, labels, reduction=reduction).dtype == graphc.float16
+        both = ops.binary_cross_entropy_with_logits(logits, shares, weight, weight, reduction)
+        assert both.dtype == graphc.float16
+        wide = ops.binary_cross_entropy_with_logits(logits, shares.astype(graphc.float32), weight, weight, reduction)
+        assert wide.dtype == graphc.float32
+
+
 def test_errors() -> None:
     sparse = nn.SoftmaxCrossEntropyWithLogits(sparse=True)
     with pytest.raises(graphc.DTypeError, match="labels are f32") as caught:

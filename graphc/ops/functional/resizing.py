@@ -158,10 +158,16 @@ def resize_bilinear(
 
 
 def resize_cubic(
-    x: Tensor, size: Sequence[int], corners: bool = False, centers: bool = False, scales: Scales | None = None
+    x: Tensor,
+    size: Sequence[int],
+    corners: bool = False,
+    centers: bool = False,
+    scales: Scales | None = None,
+    repeated: bool = False,
 ) -> Tensor:
     """Images [N, C, H, W] in another height and width, by cubic convolution, as MindSpore does it: with `centers` the
-    derivative at distance 1 is -0.5 and entries beyond the ends are left out, else it is -0.75 and the ends are repeated.
+    derivative at distance 1 is -0.5 and entries beyond the ends are left out, else, or if `repeated`, it is -0.75 and the
+    ends are repeated, which is what torch does in any case.
     """
 
     def axis_of(x: Tensor, axis: int, wanted: int) -> Tensor:
@@ -170,7 +176,7 @@ def resize_cubic(
             places = _corner_places(have, wanted)
         else:
             places = (_center_places if centers else _left_places)(have, wanted, scale)
-        halves = centers and not corners
+        halves = centers and not corners and not repeated
         return _weighted(x, axis, _cubic_weights(have, places, -0.5 if halves else -0.75, halves))
 
     return _resized(x, wanted_plane(size), axis_of)
@@ -269,6 +275,19 @@ def interpolate(
     places is the inverse of scale_factor, or with recompute_scale_factor that of the sizes.
     Raises ArgumentTypeError, ArgumentValueError and ShapeError.
     """
+    return resized(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
+
+
+def resized(
+    input: Tensor,
+    size: Any,
+    scale_factor: Any,
+    mode: str,
+    align_corners: bool | None,
+    recompute_scale_factor: bool | None,
+    repeated: bool = False,
+) -> Tensor:
+    """`interpolate`; repeated: see `resize_cubic`."""
     if mode not in MODES:
         raise ArgumentValueError(
             f"interpolate: mode must be one of {', '.join(map(repr, MODES))}, got {mode!r}", loc=user_loc()
@@ -295,8 +314,9 @@ def interpolate(
         return resize_nearest(input, sizes, False, mode == "nearest-exact", scales)
     if mode == "linear" and sizes == (1,):
         return resize_linear1d(input, 1)
-    resize = resize_cubic if mode == "bicubic" else resize_linear
-    return resize(input, sizes, bool(align_corners), not align_corners, scales)
+    if mode == "bicubic":
+        return resize_cubic(input, sizes, bool(align_corners), not align_corners, scales, repeated)
+    return resize_linear(input, sizes, bool(align_corners), not align_corners, scales)
 
 
 def _wanted(x: Tensor, size: Any, scale_factor: Any) -> tuple[tuple[int, ...], Scales | None]:

@@ -105,16 +105,18 @@ def conv1d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Cross-correlation of sequences [N, C, L] with windows [out, C / groups, k]. padding: see `conv2d`."""
-    if input.ndim != 3 or weight.ndim != 3:
+    """Cross-correlation of sequences [N, C, L], or of one [C, L], with windows [out, C / groups, k]. padding: see `conv2d`."""
+    batch, alone = _batched(input, 3)
+    if batch.ndim != 3 or weight.ndim != 3:
         raise ShapeError(
-            f"conv1d: input is {input.tensor_type}, weight {weight.tensor_type}, expected three axes each",
+            f"conv1d: input is {input.tensor_type}, weight {weight.tensor_type}, expected [N, C, L] or [C, L] and"
+            " [out, C / groups, k]",
             loc=user_loc(),
         )
     along = padding if isinstance(padding, str) else (0, *_one(padding))
-    wide, windows = ops.expand_dims(input, 2), ops.expand_dims(weight, 2)
+    wide, windows = ops.expand_dims(batch, 2), ops.expand_dims(weight, 2)
     made = conv2d(wide, windows, bias, (1, *_one(stride)), along, (1, *_one(dilation)), groups)
-    return ops.squeeze(made, 2)
+    return ops.squeeze(made, (0, 2) if alone else 2)
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
@@ -141,8 +143,12 @@ def conv2d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Cross-correlation of images [N, C, H, W] with windows [out, C / groups, kh, kw]. padding: numbers, "valid" or "same"."""
-    return ops.conv2d(input, weight, bias, stride, *_border(padding), dilation, groups)
+    """Cross-correlation of images [N, C, H, W], or of one [C, H, W], with windows [out, C / groups, kh, kw]. padding: numbers,
+    "valid" or "same".
+    """
+    batch, alone = _batched(input, 4)
+    made = ops.conv2d(batch, weight, bias, stride, *_border(padding), dilation, groups)
+    return ops.squeeze(made, 0) if alone else made
 
 
 def conv3d(
@@ -154,8 +160,19 @@ def conv3d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Cross-correlation of volumes [N, C, D, H, W] with windows [out, C / groups, kd, kh, kw]. padding: see `conv2d`."""
-    return ops.conv3d(input, weight, bias, stride, *_border(padding), dilation, groups)
+    """Cross-correlation of volumes [N, C, D, H, W], or of one, with windows [out, C / groups, kd, kh, kw].
+
+    padding: see `conv2d`.
+    """
+    batch, alone = _batched(input, 5)
+    made = ops.conv3d(batch, weight, bias, stride, *_border(padding), dilation, groups)
+    return ops.squeeze(made, 0) if alone else made
+
+
+def _batched(input: Tensor, axes: int) -> tuple[Tensor, bool]:
+    """A batch of so many axes, and whether it stands for one sample that was given alone."""
+    alone = input.ndim == axes - 1
+    return (ops.expand_dims(input, 0), True) if alone else (input, False)
 
 
 def _border(padding: Any) -> tuple[str, Any]:

@@ -12,12 +12,12 @@ from graphc.ops import (
     adaptive_avg_pool3d,
     conv_transpose2d,
     grid_sample,
-    interpolate,
 )
 from graphc.ops.functional.extended import avg_pool1d_ext as avg_pool1d
 from graphc.ops.functional.extended import avg_pool2d_ext as avg_pool2d
 from graphc.ops.functional.extended import avg_pool3d_ext as avg_pool3d
 from graphc.ops.functional.extended import max_pool2d_ext as max_pool2d
+from graphc.ops.functional.resizing import resized
 from graphc.ops.tensor.tensor import Tensor
 
 
@@ -39,6 +39,18 @@ def max_unpool2d(
 ) -> Tensor:
     """The reverse of `max_pool2d`: maxima at their places in planes of zeros."""
     return ops.max_unpool2d(input, indices, kernel_size, stride, padding, output_size)
+
+
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+) -> Tensor:
+    """As `ops.interpolate`, but for "bicubic", which is torch's: derivative -0.75, ends repeated, wherever the places lie."""
+    return resized(input, size, scale_factor, mode, align_corners, recompute_scale_factor, repeated=True)
 
 
 def upsample(

@@ -164,7 +164,8 @@ class Categorical(Distribution):
             raise ShapeError("Categorical: probs needs an axis for the classes", loc=user_loc())
         require("Categorical", "probs", given, "in (0, 1)")
         sums = given.asnumpy().astype(np.float64).sum(-1)
-        if not np.allclose(sums, 1, atol=1e-6 * given.shape[-1] + 1e-5):
+        rounding = {"float16": 2**-11, "bfloat16": 2**-8}.get(given.tensor_type.dtype, 1e-6)
+        if not np.allclose(sums, 1, atol=rounding * given.shape[-1] + 1e-5):
             raise ArgumentValueError(f"Categorical: probs must add up to 1, not {sums.flat[0]:g}", loc=user_loc())
 
     def _mean(self, p: tuple[Tensor, ...]) -> Tensor:
