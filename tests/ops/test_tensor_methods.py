@@ -306,3 +306,11 @@ def test_the_methods_that_give_places_and_values_give_values_first():
     values, places = Tensor(ROWS).argmin_with_value(0, keep_dims=True)
     assert (values.asnumpy() == ROWS.min(0, keepdims=True)).all()
     assert places.shape == (1, 4)
+
+
+def test_an_axis_by_position_gives_places_unless_a_name_says_that_it_is_axis():
+    x = Tensor(ROWS)
+    for names in ({"keepdims": True}, {"keepdims": False}, {"initial": 0.5}):
+        np.testing.assert_array_equal(x.max(-2, **names).asnumpy(), ROWS.max(-2, **names))
+    for args, names in (((-2,), {}), ((-2, True), {}), ((-2,), {"keepdim": True}), ((-2,), {"return_indices": True})):
+        assert isinstance(x.min(*args, **names), tuple)

@@ -30,7 +30,11 @@ from graphc.ops.tensor.tensor import Tensor
 
 
 def _extremum(x: Tensor, largest: bool, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """By `axis` the elements alone; by position or by `dim`, and with `return_indices`, their places, too."""
+    """By `axis` the elements alone; by position or by `dim`, and with `return_indices`, their places, too.
+
+    An axis by position beside a name of the form with `axis` is that form's.
+    """
+    by_axis = not named.keys().isdisjoint(("axis", "keepdims", "initial", "where"))
     if "dim" in named:
         given = (named.pop("dim"), *given)
     if "keepdim" in named:
@@ -39,7 +43,7 @@ def _extremum(x: Tensor, largest: bool, given: tuple[Any, ...], named: dict[str,
     keep = named.pop("keepdims", False)
     if given:
         axis, keep = given[0], given[1] if len(given) > 1 else keep
-        places = places or isinstance(axis, int)
+        places = places or (isinstance(axis, int) and not by_axis)
     both, alone = (max_, amax) if largest else (min_, amin)
     if places:
         return both(x, axis, keep, **named)
