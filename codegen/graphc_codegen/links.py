@@ -104,8 +104,8 @@ def hold(number: int, at: int, data: Array) -> None:
 
 
 def held(number: int, at: int) -> Array:
-    """What lies there."""
-    return _held[number, at]
+    """What lies there, once."""
+    return _held.pop((number, at))
 
 
 def exchange(call: Mapping[str, Any], x: Array | None, out: Array) -> None:

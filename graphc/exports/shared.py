@@ -20,6 +20,7 @@ from graphc.ir import Graph
 from graphc.lower import Lowered
 from graphc.ops.functional.printing import PrintLog
 from graphc.ops.tensor.parameter import Parameter
+from graphc.passes.uniform import is_collective
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.program import is_custom
 from graphc_codegen.shared_object.library import Array, Exported, identifier, link
@@ -120,6 +121,11 @@ def _refuse_what_needs_python(
         reason, help = f"was compiled with {switch}", "compile it without, then export it"
     elif any(isinstance(p, PrintLog) for p in params):
         reason, help = "prints, which only Python does", "leave out ops.print_"
+    elif any(is_collective(n) for n in graph):
+        reason, help = (
+            "talks to other processes",
+            "compile it in a process that mpiexec has not started, then export it",
+        )
     if reason:
         raise ExportError(f"the step {graph.name} {reason}", loc=user_loc(), help=help)
 

@@ -13,6 +13,7 @@ import pytest
 import graphc
 from graphc import Tensor, nn, ops
 from graphc.debug import debug, switches
+from graphc.errors import ExportError
 from graphc.parallel import get_group_size, get_rank, init
 from graphc.processes import windows
 from graphc_codegen.links import WINDOW_DATA, WINDOW_WORDS
@@ -72,6 +73,8 @@ def added(rank: int, size: int) -> dict[str, Any]:
     places = [n.attrs["at"] for n in sums.graph if n.op.name == "AllReduceStart"]
     wanted = np.concatenate([sum(each).ravel() for each in zip(*given, strict=True)])
     assert made.dtype == np.float64
+    with pytest.raises(ExportError, match="talks to other processes"):
+        sums.export("sums")
     assert np.abs(made - wanted).max() < 1e-14
     return {"weights": made.tolist(), "places": places, "beside": True}
 
