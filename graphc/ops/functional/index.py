@@ -200,8 +200,7 @@ def replace(x: Tensor, made: Tensor) -> None:
             loc=user_loc(),
             help="make a copy first, x = x + 0, or hold the state in a Parameter",
         )
-    x.handle = made.handle  # type: ignore[attr-defined]
-    x._array = made.array
+    active.overwrite(x, made)
 
 
 # ---- along an axis
