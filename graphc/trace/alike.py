@@ -143,9 +143,9 @@ def as_number(x: Tensor, dtype: str) -> Tensor:
     if made.array is not None:
         number = Tensor.wrap(made.array)
         number.is_number = True
-        return number
-    active: Any = dispatch.recorder.get()
-    number = active.wrap(active.resolve(made), True)
+    else:
+        active: Any = dispatch.recorder.get()
+        number = active.wrap(active.resolve(made), True)
     return number
 
 

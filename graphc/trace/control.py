@@ -10,7 +10,7 @@ from graphc.errors import DTypeError, ShapeError, TraceError, user_loc
 from graphc.ir import Value
 from graphc.ops import functional as F
 from graphc.ops.tensor.parameter import Parameter
-from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.ops.tensor.tree import Fixed, Leaf, Structure, flatten, unflatten
 from graphc.trace.alike import same_structure
 from graphc.trace.recorder import GraphRecorder
@@ -49,9 +49,11 @@ def merge(recorder: GraphRecorder, pred: Tensor, then: Branch, orelse: Branch) -
         )
     leaves_a, leaves_b = _with_axis(first, leaves_a, leaves_b), _with_axis(second, leaves_b, leaves_a)
     written = {k: p for b in (first, second) for k, p in b.known.items() if k in first.written | second.written}
+    objects = {k: x for branch in (first, second) for k, (x, _) in branch.overwritten.items()}
     for branch, leaves in ((first, leaves_a), (second, leaves_b)):
-        results = [(str(i), branch.resolve(x)) for i, x in enumerate(leaves)]
+        results = [(str(i), branch.final(x)) for i, x in enumerate(leaves)]
         results += [(p.name, branch.read(p)) for p in written.values()]
+        results += [("", branch.final(x)) for x in objects.values()]
         branch.graph.set_results(results)
     _check_types(first, second, len(leaves_a))
     captures = _align_captures(first, second)
@@ -68,9 +70,11 @@ def merge(recorder: GraphRecorder, pred: Tensor, then: Branch, orelse: Branch) -
     )
     numbers = [a.is_number and b.is_number for a, b in zip(leaves_a, leaves_b, strict=True)]
     outputs = [recorder.wrap(v, k < len(numbers) and numbers[k]) for k, v in enumerate(node.outputs)]
-    for p, new in zip(written.values(), outputs[len(leaves_a) :], strict=True):
+    for p, new in zip(written.values(), outputs[len(leaves_a) :], strict=False):
         recorder.read(p)
         recorder.write(p, new.handle[1])
+    for x, new in zip(objects.values(), outputs[len(leaves_a) + len(written) :], strict=True):
+        recorder.overwrite(x, new)
     return unflatten(structure_a, outputs[: len(leaves_a)])
 
 
@@ -108,10 +112,11 @@ def while_loop(
     ShapeError GC123 when it changes its type.
     """
     leaves, structure = flatten(carried)
-    # A first look at the body tells which parameters it writes, so that both subgraphs can carry them.
-    probe, _, _ = _trace_loop(recorder, "body", body, leaves, structure, [])
+    # A first look at the body tells which parameters and tensors it writes, so that both subgraphs can carry them.
+    probe, _, _ = _trace_loop(recorder, "body", body, leaves, structure, [], [])
     written = [probe.known[k] for k in probe.known if k in probe.written]
-    loop, results, result_structure = _trace_loop(recorder, "body", body, leaves, structure, written)
+    objects = [x for x, _ in probe.overwritten.values()]
+    loop, results, result_structure = _trace_loop(recorder, "body", body, leaves, structure, written, objects)
     if not same_structure(result_structure, structure):
         raise TraceError(
             "the values that a while loop carries change their structure",
@@ -120,11 +125,13 @@ def while_loop(
             details=[f"before a turn: {_words(structure)}", f"after it:      {_words(result_structure)}"],
             help="give every name that the loop changes a tensor of its final kind before the loop",
         )
-    check, flags, _ = _trace_loop(recorder, "cond", test, leaves, structure, written)
-    finals = [(str(i), loop.resolve(x)) for i, x in enumerate(results)]
-    loop.graph.set_results(finals + [(p.name, loop.read(p)) for p in written])
+    check, flags, _ = _trace_loop(recorder, "cond", test, leaves, structure, written, objects)
+    finals = [(str(i), loop.final(x)) for i, x in enumerate(results)]
+    finals += [(p.name, loop.read(p)) for p in written]
+    loop.graph.set_results(finals + [("", loop.final(x)) for x in objects])
     check.graph.set_results([("more", check.resolve(flags[0]))])
     initial = [recorder.resolve(x) for x in leaves] + [recorder.read(p) for p in written]
+    initial += [recorder.resolve(x) for x in objects]
     captures = _align_loop(loop, check, len(initial))
     for sub in (loop, check):
         sub.graph.prune()
@@ -137,8 +144,10 @@ def while_loop(
         region=recorder.regions[-1],
     )
     outputs = [recorder.wrap(v, k < len(leaves) and leaves[k].is_number) for k, v in enumerate(node.outputs)]
-    for p, new in zip(written, outputs[len(leaves) :], strict=True):
+    for p, new in zip(written, outputs[len(leaves) :], strict=False):
         recorder.write(p, new.handle[1])
+    for x, new in zip(objects, outputs[len(leaves) + len(written) :], strict=True):
+        recorder.overwrite(x, new)
     final: tuple[Any, ...] = unflatten(structure, outputs[: len(leaves)])
     return final
 
@@ -150,13 +159,16 @@ def _trace_loop(
     leaves: list[Tensor],
     structure: Structure,
     written: list[Parameter],
+    objects: list[TracedTensor],
 ) -> Branch:
-    """Trace one part of a loop with Input nodes for the carried tensors and parameters, in this order."""
+    """Trace one part of a loop with Input nodes for the carried tensors, parameters and overwritten tensors, in this order."""
     inner = recorder.branch(name)
     symbols = [inner.carry(x) for x in leaves]
     for p in written:
         inner.carry_parameter(p)
-    with inner.active():
+    for x in objects:
+        inner.overwrite(x, inner.carry(x))
+    with inner.active(), inner.ending():
         made, made_structure = flatten(fn(*unflatten(structure, symbols)))
         if name == "cond":
             made = [F.reshape(F.cast(x, "bool"), ()) for x in made]
@@ -178,7 +190,7 @@ def _align_loop(loop: GraphRecorder, check: GraphRecorder, carried: int) -> list
 def trace_branch(recorder: GraphRecorder, name: str, fn: Callable[[], Any]) -> Branch:
     """Trace fn() into a subgraph."""
     branch = recorder.branch(name)
-    with branch.active():
+    with branch.active(), branch.ending():
         leaves, structure = flatten(fn())
     return branch, leaves, structure
 

@@ -131,7 +131,7 @@ def _codes(code: types.CodeType) -> Iterable[types.CodeType]:
 @cache
 def _jumps(code: types.CodeType) -> bool:
     def decides(name: str) -> bool:
-        return ("JUMP" in name and "IF" in name) or name in ("FOR_ITER", "UNARY_NOT")
+        return ("JUMP" in name and "IF" in name) or name in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP")
 
     return any(decides(i.opname) for i in dis.get_instructions(code))
 
@@ -410,7 +410,7 @@ class _Reader:
                 self._decide(test)
             case ast.comprehension(ifs=tests) | ast.BoolOp(values=[*tests, _]):
                 self._decide(*tests)
-            case ast.Compare(ops=[_, _, *_]):
+            case ast.Compare(ops=[_, _, *_] | [ast.In() | ast.NotIn()]):
                 self._decide(node)
             case ast.Call(func=ast.Name(id=name), args=parts) if name == "range" or (
                 name in _ASKING and name not in self.local

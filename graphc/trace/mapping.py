@@ -31,7 +31,7 @@ def vmap(recorder: GraphRecorder, fn: Callable[..., Any], args: tuple[Any, ...],
         return _ensemble(fn, moved, structure, [a is not None for a in axes], size, options.out_axes)
     body = recorder.branch("vmap")
     symbols = [x if a is None else _symbol(body, x) for x, a in zip(moved, axes, strict=True)]
-    with body.active():
+    with body.active(), body.unshared():
         inner = unflatten(structure, symbols)
         made_inside = fn(*inner) if isinstance(fn, Cell) else body.prepared(fn)(*inner)
         result = map_tensors(_whole, _as_tensors(made_inside))

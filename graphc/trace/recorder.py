@@ -40,8 +40,9 @@ class CallRecord:
     found: dict[int, Value] = field(default_factory=dict)
 
 
-#: The versions of parameters at one time, which were written by then, and how many accesses and calls there were.
-Mark = tuple[dict[int, Value], set[int], int, int]
+#: The versions of parameters at one time, which were written by then, and how many accesses, calls and overwritten tensors
+#: there were.
+Mark = tuple[dict[int, Value], set[int], int, int, int]
 
 
 class DeferredDepend(Tensor):
@@ -111,6 +112,10 @@ class GraphRecorder(dispatch.Recorder):
         self.requests: list[Request] = []  # gradients for parameters, root only
         self.scopes: list[str] = [parent.scopes[-1] if parent else ""]
         self.regions: list[Region] = [parent.regions[-1] if parent else "forward"]
+        #: Tensors that were written in place, in order, with what they stood for before.
+        self.overwrites: list[tuple[TracedTensor, Any, Any]] = []
+        #: By id, tensors of the graph around this one that were overwritten here, and what they are at its end.
+        self.overwritten: dict[int, tuple[TracedTensor, Value]] = {}
         self.row_reads: set[Value] = set()  # rows read from tables whose gradients may be RowTensors
         self._places: Places = parent._places if parent else {}
         self._constants: dict[Any, tuple[Value, Any]] = {}
@@ -304,17 +309,55 @@ class GraphRecorder(dispatch.Recorder):
 
     def mark(self) -> Mark:
         """The state as it is now."""
-        return dict(self.state), set(self.written), len(self.touched), len(self.calls)
+        return dict(self.state), set(self.written), len(self.touched), len(self.calls), len(self.overwrites)
 
     def written_since(self, mark: Mark) -> bool:
-        """Whether a parameter was written since then; printing and raising are such writes."""
-        return any(written for _, _, written in self.touched[mark[2] :])
+        """Whether a parameter or tensor was written since then; printing and raising are such writes."""
+        return len(self.overwrites) > mark[4] or any(written for _, _, written in self.touched[mark[2] :])
 
     def rewind(self, mark: Mark) -> None:
         """Forget what was written and called since then; nodes that nobody needs are pruned."""
         found = {id(p): self.graph.node(node).outputs[0] for node, p in self.params.items()}
         self.state, self.written = {**found, **mark[0]}, set(mark[1])
         del self.touched[mark[2] :], self.calls[mark[3] :]
+        for x, handle, array in reversed(self.overwrites[mark[4] :]):
+            x.handle, x._array = handle, array
+        del self.overwrites[mark[4] :]
+
+    # ---- tensors that are written in place
+
+    def overwrite(self, x: TracedTensor, made: TracedTensor) -> None:
+        """Let the object x stand for another tensor of its type, for all who hold it."""
+        self.overwrites.append((x, x.handle, x.array))
+        x.handle, x._array = made.handle, made.array
+
+    @contextmanager
+    def ending(self) -> Iterator[None]:
+        """At the end of a subgraph: note what tensors of the graph around it are there, and let them be what they were."""
+        yield
+        first = {id(x): (x, handle, array) for x, handle, array in reversed(self.overwrites)}
+        self.overwrites.clear()
+        for x, handle, array in first.values():
+            if handle[0] is not self:
+                self.overwritten[id(x)] = (x, self.capture(*x.handle))
+                x.handle, x._array = handle, array
+
+    @contextmanager
+    def unshared(self) -> Iterator[None]:
+        """The same where such a change has no meaning. TraceError GC124."""
+        with self.ending():
+            yield
+        for x, _ in self.overwritten.values():
+            raise TraceError(
+                f"a tensor {x.tensor_type} from outside is changed in place inside a function of ops.scan or vmap",
+                code="GC124",
+                loc=user_loc(),
+                help="make a copy first, x = x + 0, and return it",
+            )
+
+    def final(self, x: Tensor) -> Value:
+        """What a tensor is when the subgraph ends."""
+        return self.overwritten[id(x)][1] if id(x) in self.overwritten else self.resolve(x)
 
     def assign(self, variable: Parameter, value: Tensor) -> Tensor:
         old = self.read(variable)

@@ -1,9 +1,9 @@
 """What is rewritten in users' functions before malt converts them: stores to items, `append`, `is`, `print`,
-`raise` and `assert`.
+`raise` and `assert`; and expressions, after it.
 
-`x[i] = v`, `x[i][j] = v`, `x[i] += v` of local names become `x = ag__.set_item(x, i, v)`: a name that holds a tensor is given
-the changed tensor, so that malt finds it among the names that a branch or loop changes. What is no tensor is written in
-place, as Python does. `self.table[i][j] = v` writes to the item of the item. `x.append(v)` as a statement becomes
+`x[i] = v`, `x[i][j] = v`, `x[i] += v` of local names become `x = ag__.set_item(x, i, v)`, so that malt finds the name among
+those that a branch or loop changes. Tensors, lists and dicts are written in place, as Python does; a name that holds a constant
+tensor is given the changed one. `self.table[i][j] = v` writes to the item of the item. `x.append(v)` as a statement becomes
 `x = ag__.appended(x, v)` for the same reason. `x is None` looks whether that is known. `print` becomes a function that prints at
 every run of the step. `raise` marks the exception, so that a branch that a tensor chooses raises it when the step runs; `assert`
 becomes such a branch.
@@ -18,7 +18,7 @@ from typing import Any, TypeGuard, TypeVar
 from graphc.ops import functional as F
 from graphc.ops.functional.index import updated
 from graphc.ops.tensor.parameter import Parameter
-from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tensor import Tensor, TracedTensor
 from graphc.trace.recorder import Joined
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -26,8 +26,8 @@ Node = TypeVar("Node", bound=ast.AST)
 
 def set_item(target: Any, index: Any, value: Any) -> Any:
     """`target[index] = value` as an expression: what the name holds afterwards."""
-    if isinstance(target, Tensor) and not isinstance(target, Parameter):
-        return updated(target, index, value)
+    if isinstance(target, Tensor) and not isinstance(target, (Parameter, TracedTensor)):
+        return updated(target, index, value)  # A constant.
     target[index] = value
     return target
 

@@ -77,7 +77,7 @@ def _trace(
     for p in written:
         inner.carry_parameter(p)
     rows = [_row(inner, x) for x in slices]
-    with inner.active():
+    with inner.active(), inner.unshared():
         after, made = turn(unflatten(structure, carried), unflatten(slice_structure, rows))
     after_leaves, after_structure = flatten(after)
     made_leaves, made_structure = flatten(made)

@@ -222,8 +222,7 @@ def replace(x: Tensor, made: Tensor) -> None:
             loc=user_loc(),
             help="make a copy first, x = x + 0, or hold the state in a Parameter",
         )
-    x.handle = made.handle  # type: ignore[attr-defined]
-    x._array = made.array
+    active.overwrite(x, made)
     if x.view_of is not None:
         write(*x.view_of, x)
 

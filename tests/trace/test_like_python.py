@@ -1,0 +1,268 @@
+"""What stands in compiled functions gives what Python gives in PYNATIVE_MODE: values, dtypes, containers, kinds of numbers, how
+often something is written."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphc
+from graphc import GRAPH_MODE, PYNATIVE_MODE, Parameter, Tensor, nn, ops
+
+SAMPLES = ([1.0, 2.0], [-3.0, 1.0], [0.0, 0.0])
+
+
+class Holder(nn.Cell):
+    def __init__(self, body):
+        super().__init__()
+        self.body = body
+        self.p = Parameter(Tensor([1.0, 1.0]), name="p")
+        self.n = Parameter(Tensor(0), name="n", requires_grad=False)
+        self.relu, self.tanh = nn.ReLU(), nn.Tanh()
+        # Of one text, and of different weights.
+        self.first, self.second = (nn.Dense(2, 2, weight_init=w, has_bias=False) for w in ("ones", "zeros"))
+
+    def counted(self, x):
+        ops.assign_add(self.n, 1)
+        return x.max() > 0
+
+    def construct(self, x):
+        return self.body(self, x)
+
+
+def and_or(self, x):
+    a = x.sum() and x.max()
+    b = x.sum() or x.max() + 7
+    return a, b, x.sum() > 0 and x.max() > 1.5, not x.sum()
+
+
+def written_only_where_it_counts(self, x):
+    a = x.sum() > 0 and self.counted(x)
+    if x.sum() > 0 or self.counted(x):
+        x = x + 1
+    if -2 < x.sum() < 10 and self.counted(x):
+        x = x * 2
+    return x, a
+
+
+def chain(self, x):
+    def once():
+        self.counted(x)
+        return x.sum()
+
+    return x + 1 if 0 < once() < 10 else x
+
+
+def ternaries(self, x):
+    k = 1 if x.sum() > 2 else 2 if x.sum() > -1 else 3
+    return (x if x.max() > 1 else -x if x.min() < 0 else x + 5) * k, k
+
+
+def numbers(self, x):
+    k, t, flag, d = 1, (1, 2), False, {"a": x, "k": 1}
+    if x.sum() > 0:
+        t, d = (3, 4), {"a": x * 2, "k": 3}
+        if x.max() > 1:
+            k, flag = 2, True
+    elif x.sum() < -100:
+        k = 3
+    i = ops.cast(x, "int32")
+    return x * t[0] + t[1], i * k, k / 2, k // 2, k**2, not flag, max(k, 1), int(k), float(k), isinstance(k, int), d
+
+
+def returns(self, x):
+    if x.sum() > 0:
+        if x.max() > 1:
+            return x * 2, 1, 0.5
+        x = x + 100
+    for i in range(3):
+        for j in range(2):
+            x = x + 1
+            if x.sum() > 5:
+                return x, i, j * 0.5
+    return -x, 5, 1.5
+
+
+def after_a_break(self, x):
+    k = 8
+    for i in range(5):  # noqa: B007
+        x = x + 1
+        if x.sum() > 6:
+            break
+    while x.sum() < 50:
+        x, k = x + 10, k / 2
+    return x * i, i, k
+
+
+def a_tensor_counts_from_a_number(self, x):
+    k, t = 0, (0, 1)
+    while k < 3 + x.sum() * 0:
+        k, t = k + Tensor(1, "int32"), (t[1], t[0] + t[1])
+    return k, t
+
+
+def built_in(self, x):
+    y, z = x.sum(), x.max()
+    return any([y > 0, z > 100]), all(v > 0 for v in (y, z)), max(y, z), min(x), max(0.5, z), int(y), float(z), bool(y)
+
+
+def within(self, x):
+    return x.sum() in [1.0, 3.0], 2.0 in x, x.sum() not in (0, 1)
+
+
+def chosen(self, x):
+    if x.sum() > 0:
+        act, layer = self.relu, self.first
+    else:
+        act, layer = self.tanh, self.second
+    scale = (lambda v: v * 2) if x.max() > 1.5 else (lambda v: v * 3)
+    return act(scale(x)), layer(ops.reshape(x, (1, 2)))
+
+
+def aliases(self, x):
+    a = x + 1
+    b, held, d = a, [a], {"a": x}
+    if x.sum() > 0:
+        a[0] = 9
+        d["a"] = x * 2
+        if x.max() > 1.5:
+            b[1] = x.sum()
+    i = 0
+    while i < 2 + x.sum() * 0:
+        a[1] = a[1] + 1
+        i += 1
+    return a, b, held, d
+
+
+def fill(t, value):
+    t[0] = value
+    if value > 0:
+        t[1] = 5
+    return t.sum() > 0
+
+
+def writes_of_helpers(self, x):
+    a = x + 1
+    fill(a, x[0])
+    return a, x.sum() > 0 and fill(a, -x[0])
+
+
+def own_in_a_branch(self, x):
+    b = x
+    if x.sum() > 0:
+        b = b + 0
+        b[0] = 1.5
+    return b
+
+
+def outer_name(self, x):
+    k = 1
+
+    def grow():
+        nonlocal k
+        if x.sum() > 0:
+            k = k + 1
+
+    grow()
+    return x * k
+
+
+def outcome(body, sample, mode):
+    graphc.set_context(mode=mode)
+    try:
+        cell = Holder(body)
+        result = cell(Tensor(np.asarray(sample, np.float32)))
+        return plain(result), plain(cell.n), plain(cell.p)
+    finally:
+        graphc.set_context(mode=GRAPH_MODE)
+
+
+def plain(x):
+    if isinstance(x, Tensor):
+        return str(x.dtype), x.asnumpy().tolist()
+    if isinstance(x, (tuple, list)):
+        return type(x)(map(plain, x))
+    return {k: plain(v) for k, v in x.items()} if isinstance(x, dict) else (type(x).__name__, x)
+
+
+BODIES = [
+    written_only_where_it_counts, chain, ternaries, numbers, returns, after_a_break, a_tensor_counts_from_a_number, built_in,
+    chosen, aliases, writes_of_helpers, own_in_a_branch, outer_name,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__)
+def test_as_without_a_compiler(body, monkeypatch):
+    monkeypatch.setenv("GRAPHC_JIT", "0")
+    for sample in SAMPLES:
+        assert outcome(body, sample, GRAPH_MODE) == outcome(body, sample, PYNATIVE_MODE), sample
+
+
+@pytest.mark.parametrize("body", [and_or, within], ids=lambda body: body.__name__)
+def test_truth_values_of_tensors_stay_tensors(body, monkeypatch):
+    """As in MindSpore's graph mode; Python's `not` gives a bool."""
+    monkeypatch.setenv("GRAPHC_JIT", "0")
+    for sample in SAMPLES[:2]:
+        (first, *_), (second, *_) = (outcome(body, sample, mode) for mode in (GRAPH_MODE, PYNATIVE_MODE))
+        for a, b in zip(first, second, strict=True):
+            assert a[1] == b[1], sample
+
+
+def test_what_is_traced_has_the_type_tensor():
+    def f(x):
+        return x * 2 if type(x) in (list, Tensor) and type(x) is Tensor else x
+
+    assert graphc.jit(f)(Tensor([1.0])).asnumpy().tolist() == [2.0]
+
+
+def test_a_gradient_sees_what_was_written_for_all_names():
+    def f(x):
+        a = x * x
+        b = a
+        if x.sum() > 0:
+            a[0] = x[1] * 3
+        else:
+            b[1] = x[0] * 2
+        return (a * b).sum()
+
+    found = [graphc.jit(ops.grad(f))(Tensor(np.asarray(s, np.float32))).asnumpy().tolist() for s in SAMPLES[:2]]
+    assert found == [[0.0, 68.0], [-132.0, 0.0]]
+
+
+def strings(self, x):
+    return "positive" if x.sum() > 0 else "negative"
+
+
+def loses(self, x):
+    k = 2.5
+    if x.sum() > 0:
+        k = ops.cast(x.sum(), "int32")
+    return x * k
+
+
+def several(self, x):
+    return not x
+
+
+def flag_and_sum(self, x):
+    k = True
+    while x.sum() > 0:
+        k, x = k + 1, x - 1
+    return k
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "message"),
+    [
+        (strings, TypeError, "'positive' if the condition holds and the Python value 'negative' if not"),
+        (loses, TypeError, "different shapes or dtypes"),
+        (several, ValueError, "a condition must be one element, this one is f32[2]"),
+        (flag_and_sum, ValueError, "the loop carries"),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_what_cannot_be_one_value_is_refused(body, error, message):
+    with pytest.raises(error) as caught:
+        outcome(body, SAMPLES[0], GRAPH_MODE)
+    assert isinstance(caught.value, graphc.GraphcError)
+    assert message in str(caught.value)
