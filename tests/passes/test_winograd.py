@@ -132,14 +132,14 @@ def test_others_stay_direct(x: str, w: str, y: str, attrs: str) -> None:
 #: Few pixels, some of them beside steps; all gradients.
 FEW = """graph @g {
   forward:
-    %0 x: f32[3,48,5,4] = Input()
-    %1 w: f32[40,48,3,2] = Input()
-    %2: f32[3,40,2,2] = Conv2D(%0, %1) {pad=(2, 0, 1, 0), stride=(3, 2), dilation=(1, 2)}
-    %3: f32[3,40,2,2] = ReLU(%2)
-    %4: f32[40,48,3,2] = Conv2DBackpropFilter(%3, %0) {pad=(2, 0, 1, 0), shape=(40, 48, 3, 2), stride=(3, 2), dilation=(1, 2)}
-    %5: f32[3,48,5,4] = Conv2DBackpropInput(%3, %1) {pad=(2, 0, 1, 0), shape=(3, 48, 5, 4), stride=(3, 2), dilation=(1, 2)}
-    %6 z: f32[8,48,2,2] = Input()
-    %7: f32[8,40,2,1] = Conv2D(%6, %1) {pad=(1, 1, 1, 1), dilation=(1, 3)}
+    %0 x: f32[3,96,5,4] = Input()
+    %1 w: f32[80,96,3,2] = Input()
+    %2: f32[3,80,2,2] = Conv2D(%0, %1) {pad=(2, 0, 1, 0), stride=(3, 2), dilation=(1, 2)}
+    %3: f32[3,80,2,2] = ReLU(%2)
+    %4: f32[80,96,3,2] = Conv2DBackpropFilter(%3, %0) {pad=(2, 0, 1, 0), shape=(80, 96, 3, 2), stride=(3, 2), dilation=(1, 2)}
+    %5: f32[3,96,5,4] = Conv2DBackpropInput(%3, %1) {pad=(2, 0, 1, 0), shape=(3, 96, 5, 4), stride=(3, 2), dilation=(1, 2)}
+    %6 z: f32[8,96,2,2] = Input()
+    %7: f32[8,80,2,1] = Conv2D(%6, %1) {pad=(1, 1, 1, 1), dilation=(1, 3)}
   return a=%4, b=%5, c=%7
 }"""
 

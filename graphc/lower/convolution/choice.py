@@ -33,9 +33,9 @@ _POOL, _POOL_GRADIENT, _MOST_POOLED = 4, 10, 16
 _MOVE = 15
 #: The same on its way back from one of so many phases of a row or more: the row is gathered from as many images.
 _GATHER, _PHASES = 700, 8
-#: Cycles for each vector of multiply-adds of a product of columns, which must be so many times as fast as the direct kernel; the
-#: most elements that columns have.
-_PRODUCT, _WORTH_COLUMNS, _MOST = 1.3, 1.1, 1 << 24
+#: Cycles for each vector of multiply-adds of a product of columns, and for each element of these; how many times as fast as the
+#: direct kernel it must be. The most elements that columns have.
+_PRODUCT, _COLUMN, _WORTH_COLUMNS, _MOST = 1.3, 40, 1.1, 1 << 24
 #: Elements of an image in the second-level cache; how many times as long a larger one takes.
 _NEAR_IMAGE, _FAR_IMAGE = 256 * 1024, 1.5
 #: Tiles are counted in full vectors; channels too where they are lanes.
@@ -123,7 +123,7 @@ def _fewest(z: Sizes, cost: float, direct: float, others: list[_Candidate]) -> b
 def _columns_cost(z: Sizes, moves: int) -> float:
     """Cycles of a product of columns, for a vector of one lane, if each element moves so often."""
     pixels, seen = z.n * z.oh * z.ow, z.ci * z.kh * z.kw
-    return _PRODUCT * z.co * seen * _full(pixels) + _MOVE * pixels * (moves * seen + z.co)
+    return _PRODUCT * z.co * seen * _full(pixels) + pixels * (_COLUMN * moves * seen + _MOVE * z.co)
 
 
 def _along_lines(z: Sizes, dilation: Pair) -> list[_Candidate]:

@@ -42,7 +42,7 @@ def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, ge
     k.call("gemm", (weight, _rows(k, dy)), (columns,), **sizes, ta=True, tb=False, accumulate=False)
     shares = k.temp(TensorType("float32", (kh, kw, n, ci, h, w)))
     k.fill(shares, 0.0)
-    from_columns, to_shares = contiguous_strides(columns.type.shape), contiguous_strides(shares.type.shape)
+    from_columns, to_shares = _strides(columns), _strides(shares)
     tap, image, pixel = from_columns[1:3], from_columns[3], from_columns[4:]
     (sh, sw), places = geometry.stride, to_shares[:2]
     for i in range(kh):
@@ -80,24 +80,22 @@ def _rows(k: CallBuilder, dy: Operand) -> Operand:
 
 def _columns(k: CallBuilder, x: Operand, kernel: Pair, plane: Pair, geometry: Geometry) -> Operand:
     """[in, kh, kw, N, OH, OW]: the pixel that a tap meets for an output, or zero."""
-    (n, ci, h, w), (kh, kw), (oh, ow), (sh, sw) = x.type.shape, kernel, plane, geometry.stride
-    made = k.temp(TensorType("float32", (ci, kh, kw, n, oh, ow)))
-    met = [[_met((h, w), plane, (i, j), geometry) for j in range(kw)] for i in range(kh)]
-    if any(down[1] < oh or across[1] < ow for row in met for down, across in row):
-        k.fill(made, 0.0)
-    strides = contiguous_strides(made.type.shape)
-    for i, row in enumerate(met):
-        for j, ((y, rows, y0), (z, across, x0)) in enumerate(row):
-            k.copy(
-                x,
-                made,
-                (ci, n, rows, across),
-                y0 * w + x0,
-                (h * w, ci * h * w, sh * w, sw),
-                i * strides[1] + j * strides[2] + y * strides[4] + z,
-                (strides[0], strides[3], *strides[4:]),
-            )
+    (n, ci, h, w), (top, bottom, left, right) = x.type.shape, geometry.pad
+    (sh, sw), (dh, dw) = geometry.stride, geometry.dilation
+    height, width = h + top + bottom, w + left + right
+    image = x
+    if any(geometry.pad):
+        image = k.temp(TensorType("float32", (n, ci, height, width)))
+        k.fill(image, 0.0)
+        k.copy(x, image, x.type.shape, 0, _strides(x), top * width + left, _strides(image))
+    made = k.temp(TensorType("float32", (ci, *kernel, n, *plane)))
+    channels, each = height * width, ci * height * width
+    k.copy(image, made, made.type.shape, 0, (channels, dh * width, dw, each, sh * width, sw), 0, _strides(made))
     return made
+
+
+def _strides(x: Operand) -> tuple[int, ...]:
+    return contiguous_strides(x.type.shape)
 
 
 def _met(size: Pair, plane: Pair, tap: Pair, geometry: Geometry) -> list[tuple[int, int, int]]:

@@ -23,8 +23,8 @@ DIRECT, GRADIENT = 1.2, 1.5
 #: Cycles of the latter for each weight and chunk of images, for a vector of one lane, if weights are so many; a chunk's elements;
 #: how many times as long an input gradient takes with so many weights.
 _SUM, _FAR, _CHUNK, _FAR_INPUT = 150, 128 * 1024, 96 * 1024, 2
-#: Lanes of a vector, and what each further piece adds to the time it takes.
-_LANES, _PIECE = 16, 0.17
+#: Lanes of a vector, and what each piece beyond two adds to the time it takes.
+_LANES, _PIECE = 16, 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Sizes:
         """How many times as long it takes as with full vectors: lanes for each pixel, loaded in pieces of short rows."""
         pixels = max(1, self.oh * self.ow)
         pieces = 1 if self.kh == self.kw == 1 else max(1, min(self.oh, _LANES // max(1, self.ow)))
-        return -(-pixels // _LANES) * _LANES / pixels * (1 + _PIECE * (pieces - 1))
+        return -(-pixels // _LANES) * _LANES / pixels * (1 + _PIECE * max(0, pieces - 2))
 
 
 def meetings(size: int, out: int, kernel: int, before: int) -> int:
