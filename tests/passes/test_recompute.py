@@ -153,3 +153,22 @@ def test_large_loops_only() -> None:
     nodes, results, _ = CASES["a cheap value"]
     with patch.object(recompute, "SMALLEST", 65):
         assert loops(graph(nodes, results)) == [(1, 2), (3, 1)]
+
+
+def test_float32_of_halves_alone_is_made_again_beside_what_is_read_anyway() -> None:
+    """The second loop reads the half operand for the cast; the tanh of it costs no more reading, and is not kept either."""
+    of = graph_of("""graph @halves {
+  forward:
+    %0 x: bf16[64,64] = Input()
+    %1: f32[64,64] = Cast(%0) {dtype="float32"}
+    %2: f32[64,64] = Tanh(%1)
+    %3: f32[64,64] = Mul(%1, %2)
+    %4: bf16[64,64] = Cast(%3) {dtype="bfloat16"}
+    %5: bf16[64,64] = MatMul(%4, %4) {transpose_a=True, transpose_b=True}
+    %6: f32[64,64] = Cast(%5) {dtype="float32"}
+    %7: f32[64,64] = Mul(%6, %2)
+    %8: f32[64,64] = Mul(%7, %1)
+  return y=%8
+}""")
+    first, *_ = [c.kernel for c in calls(lower(of)) if isinstance(c.kernel, LoopKernel) and "Tanh" in c.note]
+    assert [o.access.dtype for o in first.outputs] == ["bfloat16"]
