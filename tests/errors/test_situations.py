@@ -159,8 +159,29 @@ def test_wrong_arguments_of_functions_outside_a_cell():
 
 def test_what_nobody_has_tried_keeps_its_class():
     """A function that fails in its own insides: with the user's line, and still caught as what it is."""
-    error = check(lambda: ops.tril_indices(None, 3), "GC185", "tril_indices failed: TypeError", TypeError)
+    error = check(lambda: ops.softplus(Tensor(X), 1, (0, 0)), "GC185", "softplus failed: TypeError", TypeError)
     assert error.help.startswith("look at the arguments in this line")
+
+
+def test_arguments_that_make_a_function_fail():
+    """Where an argument is of another kind than the signature says, or has too few axes, eagerly and compiled."""
+    for call, code, words, kind in (
+        (lambda x: ops.tril_indices(None, 3), "GC100", "tril_indices: row must be an int, got NoneType", TypeError),
+        (lambda x: ops.median(X), "GC100", "median: input must be a Tensor, got ndarray", TypeError),
+        (lambda x: x.narrow(0, 1.5, 2), "GC100", "narrow: start must be an int, got float", TypeError),
+        (lambda x: ops.Median()([1.0]), "GC100", "Median: x must be a Tensor, got list", TypeError),
+        (
+            lambda x: ops.sum(x, 1.5),
+            "GC100",
+            "dim must be an int or a tuple or list of ints or None, got float",
+            TypeError,
+        ),
+        (lambda x: ops.stack((x, 2)), "GC100", "stack: tensors must be Tensors, got int", TypeError),
+        (lambda x: ops.tril(x.sum()), "GC101", "tril of f32[]: an axis is needed that is not there", ValueError),
+        (lambda x: ops.arcsin(), "GC100", "arcsin: missing 1 required positional argument: 'x'", TypeError),
+    ):
+        check(lambda call=call: call(Tensor(X)), code, words, kind)
+        check(lambda call=call: cell(lambda self, x: call(x))(X), code, words, kind)
 
 
 def test_arguments_that_a_function_has_not():
