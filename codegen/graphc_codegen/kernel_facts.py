@@ -115,6 +115,11 @@ def _attention_work(p: Params, products: int) -> Work:
     return Work(math.prod(p["axes"]) * p["l"] * seen * products * (p["d"] + p["e"]) / 2)
 
 
+def _fold_work(p: Params) -> Work:
+    """No products: numbers that are read from memory, as when images are transformed."""
+    return Work(0, _product(p, "part", "size"))
+
+
 def _columns(p: Params) -> int:
     return int(p["cols"])
 
@@ -194,7 +199,7 @@ KERNEL_FACTS = {
     "collective_wait": KernelFacts(divisible=False),
     "window_put": KernelFacts(),
     "window_open": KernelFacts(divisible=False),
-    "window_fold": KernelFacts(),
+    "window_fold": KernelFacts(work=_fold_work),
     "window_take": KernelFacts(),
     "window_close": KernelFacts(divisible=False),
 }
