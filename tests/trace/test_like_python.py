@@ -103,7 +103,7 @@ def a_tensor_counts_from_a_number(self, x):
 
 def built_in(self, x):
     y, z = x.sum(), x.max()
-    return any([y > 0, z > 100]), all(v > 0 for v in (y, z)), max(y, z), min(x), max(0.5, z), int(y), float(z), bool(y)
+    return any([y > 0, z > 100]), all(v > 0 for v in (y, z)), max(y, z), min(x), max(y * 0.5, z), int(y), float(z), bool(y)
 
 
 def within(self, x):
