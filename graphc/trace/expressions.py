@@ -133,9 +133,8 @@ def _extreme(plain: Callable[..., Any], before: Callable[[Any, Any], Any]) -> Ca
 
 def _chosen(cond: Any, a: Any, b: Any) -> Any:
     """`a if cond else b` of two numbers or tensors of one element."""
-    a, b = as_tensor(a), as_tensor(b)
-    if is_traced(cond) and a.tensor_type == b.tensor_type:
-        return F.select(cond, a, b)
+    if is_traced(cond) and as_tensor(a).tensor_type == as_tensor(b).tensor_type:
+        return F.select(cond, as_tensor(a), as_tensor(b))
     return if_exp(cond, partial(_itself, a), partial(_itself, b), "the result")
 
 

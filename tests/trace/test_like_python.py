@@ -103,7 +103,16 @@ def a_tensor_counts_from_a_number(self, x):
 
 def built_in(self, x):
     y, z = x.sum(), x.max()
-    return any([y > 0, z > 100]), all(v > 0 for v in (y, z)), max(y, z), min(x), max(0.5, z), int(y), float(z), bool(y)
+    return (
+        any([y > 0, z > 100]),
+        all(v > 0 for v in (y, z)),
+        max(y, z),
+        min(x),
+        max(y * 0.5, z),
+        int(y),
+        float(z),
+        bool(y),
+    )
 
 
 def within(self, x):
@@ -206,6 +215,12 @@ def test_truth_values_of_tensors_stay_tensors(body, monkeypatch):
         (first, *_), (second, *_) = (outcome(body, sample, mode) for mode in (GRAPH_MODE, PYNATIVE_MODE))
         for a, b in zip(first, second, strict=True):
             assert a[1] == b[1], sample
+
+
+def test_a_number_beside_a_tensor_takes_its_dtype():
+    for dtype in ("float16", "float64"):
+        made = graphc.jit(lambda x: max(x.mean(), 0.25))(Tensor([1.0], dtype))
+        assert (str(made.dtype).lower(), made.asnumpy().tolist()) == (dtype, 1.0)
 
 
 def test_what_is_traced_has_the_type_tensor():
