@@ -36,6 +36,8 @@ _GATHER, _PHASES = 700, 8
 #: Cycles for each vector of multiply-adds of a product of columns, and for each element of these; how many times as fast as the
 #: direct kernel it must be. The most elements that columns have.
 _PRODUCT, _COLUMN, _WORTH_COLUMNS, _MOST = 1.3, 40, 1.1, 1 << 24
+#: Pixels of all images that a product sums up for a weight.
+_MOST_SUMMED = 1024
 #: Elements of an image in the second-level cache; how many times as long a larger one takes.
 _NEAR_IMAGE, _FAR_IMAGE = 256 * 1024, 1.5
 #: Tiles are counted in full vectors; channels too where they are lanes.
@@ -98,9 +100,11 @@ def input_columns(z: Sizes, geometry: Geometry) -> bool:
 
 
 def gradient_columns(z: Sizes, geometry: Geometry) -> bool:
-    """The same for the gradient with respect to the weights."""
-    others = _plain_gradient(z) if _is_plain(geometry) else []
-    return _fewest(z, _columns_cost(z, 1), _wide(z, geometry) * z.direct_gradient(), others)
+    """The same for the gradient with respect to the weights. Longer sums over pixels are left to kernels that are exacter."""
+    if z.n * z.oh * z.ow > _MOST_SUMMED:
+        return False
+    others = _worth(z.direct_gradient(), _plain_gradient(z)) if _is_plain(geometry) else []
+    return _fewest(z, _columns_cost(z, 1), _wide(z, geometry) * z.few_gradient(), others)
 
 
 def _wide(z: Sizes, geometry: Geometry) -> float:

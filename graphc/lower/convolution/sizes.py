@@ -114,11 +114,14 @@ class Sizes:
         return far * DIRECT * self._packing() * self.n * self.ci * self.co * rows * self.ow * self.kw
 
     def direct_gradient(self) -> float:
-        """The same for the gradient with respect to the weights, which are read and written again for every chunk of images."""
-        products = self.n * self.ci * self.co * self.oh * self.kh * self.ow * self.kw
+        """The same for the gradient with respect to the weights, with full vectors."""
+        return GRADIENT * self.n * self.ci * self.co * self.oh * self.kh * self.ow * self.kw
+
+    def few_gradient(self) -> float:
+        """The same with vectors as they are; many weights are read and written again for every chunk of images."""
         chunk = max(1, _CHUNK // (self.ci * self.h * self.w + self.co * self.oh * self.ow))
         again = _SUM * self.weights * -(-self.n // chunk) if self.far else 0
-        return GRADIENT * self._packing() * products + again
+        return self._packing() * self.direct_gradient() + again
 
     @property
     def weights(self) -> int:

@@ -71,7 +71,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
                 one = _Columns(1, tuple(j * z.image for j in range(size)), 0, 0, 0)
                 _tiles(w, z, chunk, at, one, (start, count, step, (z.image, 1)), wide)
             return
-        for columns in _columns(z, limit):
+        for columns in _columns(z, limit, joined=wide is None):
             _tiles(w, z, chunk, at, columns, (0, z.ci, 1, (z.image, z.taps)), wide)
 
     size = min(z.n, max(1, _NEAR // (z.ci * z.image + z.co * z.pixels)))
@@ -127,10 +127,11 @@ class _Wide(NamedTuple):
         return Blocks(1, self.terms // row, self.totals) if image > 2 * self.terms else None
 
 
-def _columns(z: Sizes, limit: int) -> list[_Columns]:
-    """The taps of an input channel: a part of a kernel row each, looped over kernel rows of a phase; of short rows several."""
+def _columns(z: Sizes, limit: int, *, joined: bool) -> list[_Columns]:
+    """The taps of an input channel: a part of a kernel row each, looped over kernel rows of a phase; `joined` several short rows."""
     cut = []
-    if 2 * z.kw <= limit:
+    # Sums in blocks count on the groups of pixels that narrower tiles have.
+    if joined and 2 * z.kw <= limit:
         for start, number, size in blocks(z.taps, limit):
             for tap in range(start, start + number * size, size):
                 offsets = tuple(z.tap(*divmod(tap + j, z.kw)) for j in range(size))
