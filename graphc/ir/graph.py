@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter, itemgetter
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import networkx as nx
 
@@ -21,37 +21,20 @@ from graphc.grammar import REGIONS as REGIONS
 from graphc.grammar import Region as Region
 from graphc.ir.data import Data as Data
 from graphc.ir.op import ByAttributes, Lowering, OpDef, get_op
+from graphc.ir.parts import DATA, ORDER
+from graphc.ir.parts import Edges as Edges
+from graphc.ir.parts import Ids as Ids
+from graphc.ir.parts import Origin as Origin
+from graphc.ir.parts import Replaced as Replaced
+from graphc.ir.parts import Result as Result
+from graphc.ir.parts import Update as Update
+from graphc.ir.parts import Value as Value
 from graphc.ir.types import TensorType
-
-#: What networkx holds of an edge; edges of a kind share it, so it cannot be changed.
-DATA: Mapping[str, str] = MappingProxyType({"kind": "data"})
-ORDER: Mapping[str, str] = MappingProxyType({"kind": "order"})
-
-#: Edges into a node as networkx holds them: their attributes by predecessor.
-Edges = dict[int, Mapping[str, str]]
 
 #: The record among a node's attributes.
 _RECORD = itemgetter("node")
 _NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
 _RANK = {region: rank for rank, region in enumerate(REGIONS)}
-
-
-class Value(NamedTuple):
-    """Result `slot` of node `node`. Printed as `%3` or `%3#1`."""
-
-    node: int
-    slot: int = 0
-
-    def __str__(self) -> str:
-        return f"%{self.node}#{self.slot}" if self.slot else f"%{self.node}"
-
-
-class Origin(NamedTuple):
-    """Which pass and rule made a node, and from which nodes."""
-
-    made_by: str
-    rule: str = ""
-    sources: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,41 +151,6 @@ def _replaced(node: Node, **changes: Any) -> Node:
     for name, value in changes.items():
         values[_PLACES[name]] = value
     return _frozen(*values)
-
-
-class Result(NamedTuple):
-    """A named result of a graph."""
-
-    name: str
-    value: Value
-
-
-class Update(NamedTuple):
-    """The final version of a parameter: what Param node `param` holds after the step."""
-
-    param: int
-    value: Value
-
-
-class Replaced(NamedTuple):
-    """What one application of a rule did: nodes `made` stand for the nodes `sources`, or were made from them."""
-
-    rule: str
-    sources: Sequence[int]
-    made: Sequence[int]
-
-
-class Ids:
-    """Hands out node ids, never the same twice, and remembers what became of nodes, in the order in which it happened."""
-
-    def __init__(self) -> None:
-        self.next = 0
-        self.log: list[Replaced] = []
-
-    def take(self, wanted: int | None = None) -> int:
-        id = self.next if wanted is None else wanted
-        self.next = max(self.next, id + 1)
-        return id
 
 
 class Graph:

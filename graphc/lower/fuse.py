@@ -64,7 +64,7 @@ class _Fuser:
 
     def run(self) -> list[Step]:
         for node in self.graph:
-            if node.op.name in ("Input", "Param", "Constant") or node.outputs[0] in self.uniform:
+            if node.op.name in ("Input", "Param", "Constant") or Value(node.id) in self.uniform:
                 # What a constant comes after is done then: a micro batch of a pipeline ends.
                 self._finish(node.after if node.op.name == "Constant" else (), None)
                 continue
