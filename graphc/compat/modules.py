@@ -98,7 +98,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "mindspore.dataset.engine": _DATASETS,
     # Left out, and yet imported at the top of files that seldom use them: what is asked of them says what to use instead.
-    **dict.fromkeys(("mindspore.dataset.text", "mindspore.mindrecord"), ()),
+    "mindspore.mindrecord": (),
     **dict.fromkeys(("mindspore.dataset.audio", "mindspore.dataset.audio.utils"), ("graphc.compat.audio",)),
     **_within("mindspore.dataset", "samplers", _DATASETS),
     # ---- networks
