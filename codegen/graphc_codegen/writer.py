@@ -36,14 +36,13 @@ def vec(type: str, lanes: int) -> str:
 
 def mask(active: int | str, lanes: int) -> str:
     """Constant lane mask whose first `active` lanes are on; a mask is one already."""
-    if isinstance(active, str):
-        return active
-    return "<" + ", ".join(f"i1 {'true' if i < active else 'false'}" for i in range(lanes)) + ">"
+    on = "" if isinstance(active, str) else ", ".join(f"i1 {'true' if i < active else 'false'}" for i in range(lanes))
+    return f"<{on}>" if on else str(active)
 
 
 class Writer:
-    """Builds the body of one function. `lanes` is the vector width every emitter uses (16 for AVX-512, 8 for
-    AVX2): so many floats, which are what everything is made of unless it says otherwise; see `elements`.
+    """Builds the body of one function. `lanes` is the vector width every emitter uses (16 for AVX-512, 8 for AVX2): so many
+    floats, which are what everything is made of unless it says otherwise; see `elements`.
 
     `fused` says that the target has a fused multiply-add; without it `fma` is a product and a sum. `bfloat16` says that it
     multiplies and rounds 16 pairs of bfloat16 at once. With `threads` > 1 all of them run the function; the number of each is in
@@ -278,8 +277,7 @@ class Writer:
         step: int = 1,
         start: int | str = 0,
     ) -> list[str]:
-        """`for i in range(start, count, step)`, at least one turn; returns the carried values after the last
-        turn.
+        """`for i in range(start, count, step)`, at least one turn; returns the carried values after the last turn.
 
         `carry` lists (type, initial value); `body(i, values)` returns the next values.
         """

@@ -128,7 +128,7 @@ class _Wide(NamedTuple):
 
 
 def _columns(z: Sizes, limit: int, *, joined: bool) -> list[_Columns]:
-    """The taps of an input channel: a part of a kernel row each, over kernel rows of a phase; `joined` several short rows."""
+    """The taps of an input channel: a part of a kernel row each, looped over rows of a phase; `joined` several short rows."""
     cut = []
     # Sums in blocks count on the groups of pixels that narrower tiles have.
     if joined and 2 * z.kw <= limit:
