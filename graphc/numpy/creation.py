@@ -290,7 +290,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
     given = tensor("vander", x)
     if given.ndim != 1:
         raise ShapeError(f"vander: x is {given.tensor_type}, expected a vector", loc=user_loc())
-    made = ops.vander(given, given.size if N is None else count("vander", "N", N, 1))
+    made = ops.cast(ops.vander(given, given.size if N is None else count("vander", "N", N, 1)), given.dtype)
     return ops.flip(made, (1,)) if flag("vander", "increasing", increasing) else made
 
 

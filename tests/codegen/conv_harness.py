@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,6 +19,34 @@ BODY = (
     Instr("const", (), "float32", 0.0),
     Instr("max", (4, 5)),
 )
+
+
+class Convolution(Protocol):
+    """A convolution: exact results in float64, and those of its kernels by where they ran."""
+
+    def forward(self, x: Array, weight: Array) -> Array: ...
+    def filter_grad(self, x: Array, dy: Array) -> Array: ...
+    def run(self, x: Array, weight: Array, transposed: bool) -> dict[str, Array]: ...
+    def run_filter_grad(self, x: Array, dy: Array) -> dict[str, Array]: ...
+
+
+def turned(weight: Array) -> Array:
+    """Weights [co, ci, ...] as those of the convolution that is this one's input gradient."""
+    return np.ascontiguousarray(np.flip(weight, tuple(range(2, weight.ndim))).swapaxes(0, 1))
+
+
+def check_convolution(case: Convolution, x: Array, weight: Array, dy: Array) -> None:
+    """All that a convolution's kernels make is within 1e-6 of the largest sum of sizes."""
+    exact = case.forward(x, weight)
+    # An output has the rounding errors of its whole tile.
+    scale = 1 + case.forward(np.abs(x), np.abs(weight)).max()
+    for transposed, given_weight in ((False, weight), (True, turned(weight))):
+        for where, y in case.run(x, given_weight, transposed).items():
+            assert np.abs(y - exact).max() <= 1e-6 * scale, (where, transposed)
+    exact = case.filter_grad(x, dy)
+    scale = 1 + case.filter_grad(np.abs(x), np.abs(dy)).max()
+    for where, dw in case.run_filter_grad(x, dy).items():
+        assert np.abs(dw - exact).max() <= 1e-6 * scale, where
 
 
 def run_everywhere(name: str, params: dict[str, Any], shape: tuple[int, ...], *inputs: Array) -> dict[str, Array]:

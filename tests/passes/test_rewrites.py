@@ -190,6 +190,9 @@ def lies_on_top(body: Statements, context: Context) -> Statements:
     return body
 
 
+#: Where buffers have their places.
+PLACED = NAMES.index("place_buffers") + 1
+
 BROKEN = [
     (forgets, 0, "is read .* but nothing has been written to it"),
     (repeats_an_operand, 0, r"has \d operands .* it takes \d"),
@@ -198,9 +201,9 @@ BROKEN = [
     (writes_nowhere, 0, "softmax has 0 operands .* it writes 1"),
     (invents_a_buffer, 0, "b999 is used .* but there is no such buffer"),
     (decides_alone, 3, "is read after the end, but nothing has been written to it"),
-    (runs_late, 9, "where it is dead"),
-    (adds_memory, 9, "has no place in the arena"),
-    (lies_on_top, 9, "is written .* over b.*, which is still needed"),
+    (runs_late, PLACED, "where it is dead"),
+    (adds_memory, PLACED, "has no place in the arena"),
+    (lies_on_top, PLACED, "is written .* over b.*, which is still needed"),
 ]
 
 
@@ -217,7 +220,7 @@ def test_when_statements_are_checked(on: dict[str, object], checked: bool, monke
     monkeypatch.setattr(pipeline, "check", lambda body, context: seen.append(check(body, context)))
     with debug(jit=True, verify=1), debug(**on):
         lower(graph_of(TEXT))
-    assert len(seen) == (11 if checked else 0)
+    assert len(seen) == (1 + len(NAMES) if checked else 0)
 
 
 def test_errors_name_the_rewrite() -> None:

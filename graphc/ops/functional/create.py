@@ -12,7 +12,7 @@ from graphc.ops.functional.core import Number, Operand, call, cast, in_range, is
 from graphc.ops.functional.shapes import as_shape, broadcast_to, reshape
 from graphc.ops.tensor.dtype import float32, int64, to_name
 from graphc.ops.tensor.methods import method
-from graphc.ops.tensor.tensor import Tensor
+from graphc.ops.tensor.tensor import Tensor, as_tensor
 from graphc.ops.tensor.tree import map_tensors
 
 #: Sizes, one of them, or a tensor of them.
@@ -35,7 +35,7 @@ def _filled(owner: str, name: str, dtype: str, shape: tuple[int, ...], value: An
 
 def full(size: Shape, fill_value: Operand, *, dtype: Any = None) -> Tensor:
     """A tensor filled with one number; its dtype is the number's unless given. Errors as for `fill`."""
-    known = fill_value.dtype if isinstance(fill_value, Tensor) else type(fill_value) if is_number(fill_value) else None
+    known = as_tensor(fill_value).dtype if isinstance(fill_value, Tensor) or is_number(fill_value) else None
     # What is neither is refused, whatever the dtype.
     return _filled("full", "fill_value", to_name(dtype or known or "float32"), as_shape((size,)), fill_value)
 

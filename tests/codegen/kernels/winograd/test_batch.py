@@ -14,7 +14,7 @@ from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.winograd.batch import Plan
 from graphc_codegen.kernels.winograd.batch_filter_grad import GradientPlan
 from graphc_codegen.program import NamedKernel, result_domain, written
-from tests.codegen.conv_harness import check_epilogue, padded, run_everywhere
+from tests.codegen.conv_harness import check_convolution, check_epilogue, padded, run_everywhere, turned
 from tests.codegen.kernel_harness import Array, random, run_kernel
 
 
@@ -78,10 +78,6 @@ class Case:
         return x, weight, random(3, self.n, self.co, *self.out)
 
 
-def turned(weight: Array) -> Array:
-    return np.ascontiguousarray(weight[:, :, ::-1, ::-1].transpose(1, 0, 2, 3))
-
-
 CASES = [
     Case(32, 6, 16, 14, 14, rows=5),
     Case(48, 16, 6, 10, 10, pad=(4, 4, 4, 4)),
@@ -101,17 +97,7 @@ CASES = [
 
 
 def _check(case: Case) -> None:
-    x, weight, dy = case.operands()
-    exact = case.forward(x, weight)
-    # An output has the rounding errors of its whole tile.
-    scale = 1 + case.forward(np.abs(x), np.abs(weight)).max()
-    for transposed, given_weight in ((False, weight), (True, turned(weight))):
-        for where, y in case.run(x, given_weight, transposed).items():
-            assert np.abs(y - exact).max() <= 1e-6 * scale, (where, transposed)
-    exact = case.filter_grad(x, dy)
-    scale = 1 + case.filter_grad(np.abs(x), np.abs(dy)).max()
-    for where, dw in case.run_filter_grad(x, dy).items():
-        assert np.abs(dw - exact).max() <= 1e-6 * scale, where
+    check_convolution(case, *case.operands())
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

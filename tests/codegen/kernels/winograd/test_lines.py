@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.program import NamedKernel, written
-from tests.codegen.conv_harness import check_epilogue, run_everywhere
+from tests.codegen.conv_harness import check_convolution, check_epilogue, run_everywhere
 from tests.codegen.kernel_harness import Array, random, run_kernel
 
 
@@ -90,18 +90,7 @@ CASES = [
 
 def _check(case: Case) -> None:
     x, weight = random(1, case.n, case.ci, case.h, case.w), random(2, case.co, case.ci, 3)
-    exact = case.forward(x, weight)
-    # An output has the rounding errors of its whole tile.
-    scale = 1 + case.forward(np.abs(x), np.abs(weight)).max()
-    turned = np.ascontiguousarray(weight[:, :, ::-1].transpose(1, 0, 2))
-    for transposed, given_weight in ((False, weight), (True, turned)):
-        for where, y in case.run(x, given_weight, transposed).items():
-            assert np.abs(y - exact).max() <= 1e-6 * scale, (where, transposed)
-    dy = random(3, case.n, case.co, case.h, case.out)
-    exact = case.filter_grad(x, dy)
-    scale = 1 + case.filter_grad(np.abs(x), np.abs(dy)).max()
-    for where, dw in case.run_filter_grad(x, dy).items():
-        assert np.abs(dw - exact).max() <= 1e-6 * scale, where
+    check_convolution(case, x, weight, random(3, case.n, case.co, case.h, case.out))
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
