@@ -49,13 +49,13 @@ def same_structure(a: Structure, b: Structure) -> bool:
         return isinstance(a, Fixed) and isinstance(b, Fixed) and same_object(a.value, b.value)
     return (
         (a.kind, a.keys, len(a.items)) == (b.kind, b.keys, len(b.items))
-        and all(map(type_of_key, a.keys, b.keys))
+        and all(map(same_type, a.keys, b.keys))
         and all(map(same_structure, a.items, b.items))
     )
 
 
-def type_of_key(a: Any, b: Any) -> bool:
-    """Whether two equal keys are of one type, as 1 and True are not."""
+def same_type(a: Any, b: Any) -> bool:
+    """Whether two equal keys are of one type, which 1 and True are not."""
     return type(a) is type(b)
 
 
@@ -175,6 +175,9 @@ def rebuilt(container: Any, items: list[Any]) -> Any:
 
 # ---- what loops carry
 
+#: Kinds of numbers, and of those that take them without a loss.
+_FITS = frozenset({("int", "int"), ("bool", "int"), ("int", "float"), ("float", "float")})
+
 
 def lifted(before: Any, after: Any) -> Any:
     """What a loop carries in, `before`, with tensors in place of the Python numbers that a turn changes.
@@ -200,12 +203,7 @@ def lowered(made: Any, carried: Any) -> Any:
             return _beside(made, carried)
         if not is_number(made) or not carried.is_number:
             return made
-        wider = (kind_of(made), kind_of(carried)) in (
-            ("int", "int"),
-            ("bool", "int"),
-            ("int", "float"),
-            ("float", "float"),
-        )
-        return as_number(as_tensor(made), carried.tensor_type.dtype) if wider else as_tensor(made)
+        fits = (kind_of(made), kind_of(carried)) in _FITS
+        return as_number(as_tensor(made), carried.tensor_type.dtype) if fits else as_tensor(made)
     items = _pairs(made, carried)
     return made if items is None else rebuilt(made, [lowered(x, y) for x, y in items])
