@@ -274,7 +274,7 @@ class COOTensor:
         raise ArgumentTypeError(
             f"graphc has no {type(self).__name__}",
             loc=user_loc(),
-            help="a Tensor holds its zeros, too; for some rows of one there is RowTensor(indices, values, dense_shape)",
+            help="a Tensor holds its zeros, too; for some rows of one there is RowTensor(indices, values, shape)",
         )
 
 

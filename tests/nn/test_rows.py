@@ -236,6 +236,18 @@ def test_functions_for_rows_are_found_before_those_for_tensors():
     np.testing.assert_allclose(rows[0].asnumpy(), 2 * only_tensors[0].asnumpy())
 
 
+def test_rows_are_made_of_parts_by_name_or_of_other_rows():
+    rows = RowTensor(indices=Tensor(FIRST), values=Tensor(SIDES), shape=(8, 3))
+    again = RowTensor(row_tensor=rows)
+    assert again.dense_shape == (8, 3)
+    assert again.indices is rows.indices
+    assert again.values is rows.values
+    with pytest.raises(GraphcError, match="without other parts"):
+        RowTensor(Tensor(FIRST), row_tensor=rows)
+    with pytest.raises(GraphcError, match="row_tensor must be a RowTensor"):
+        RowTensor(row_tensor=Tensor(SIDES))
+
+
 def test_rows_that_do_not_fit_are_refused():
     ids = Tensor(FIRST)
     for parts in (

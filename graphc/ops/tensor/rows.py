@@ -17,22 +17,28 @@ class RowTensor(Tensor):
     """A tensor that is zero but for some of its rows (MindSpore: RowTensor).
 
     indices: int32 or int64 [n], the rows; equal ones are added up, and those out of range are left out. values: [n, ...], one
-    per index. dense_shape: (rows, ...). The gradient of a table that only `nn.EmbeddingLookup(sparse=True)` reads is one, in the
-    order of the rows; optimizers that move only what is used (LazyAdam, FTRL, ProximalAdagrad) then read and write these rows
-    alone. Everything else may use it as the Tensor that it stands for: that is made where it is needed.
+    per index. shape: (rows, ...), kept as `dense_shape`. Or row_tensor alone, whose parts are taken.
+    The gradient of a table that only `nn.EmbeddingLookup(sparse=True)` reads is one, in the order of the rows; optimizers that
+    move only what is used (LazyAdam, FTRL, ProximalAdagrad) then read and write these rows alone. Everything else may use it as
+    the Tensor that it stands for: that is made where it is needed.
     Products with one number keep the rows. ArgumentTypeError or ShapeError for parts that do not fit.
     """
 
     is_rows = True
 
-    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
+    def __init__(self, indices: Any = None, values: Any = None, shape: Any = None, row_tensor: Any = None) -> None:
         self._array = None
-        self.indices, self.values = as_tensor(indices, "RowTensor: indices"), as_tensor(values, "RowTensor: values")
-        if not isinstance(dense_shape, (tuple, list)) or not all(type(n) is int and n >= 0 for n in dense_shape):
-            raise ArgumentTypeError(
-                f"RowTensor: dense_shape must be a tuple of sizes, got {dense_shape!r}", loc=user_loc()
-            )
-        self.dense_shape = tuple(dense_shape)
+        if row_tensor is not None:
+            if not isinstance(row_tensor, RowTensor) or any(part is not None for part in (indices, values, shape)):
+                raise ArgumentTypeError(
+                    "RowTensor: row_tensor must be a RowTensor, without other parts", loc=user_loc()
+                )
+            indices, values, shape = row_tensor.indices, row_tensor.values, row_tensor.dense_shape
+        self.indices: Tensor = as_tensor(indices, "RowTensor: indices")
+        self.values: Tensor = as_tensor(values, "RowTensor: values")
+        if not isinstance(shape, (tuple, list)) or not all(type(n) is int and n >= 0 for n in shape):
+            raise ArgumentTypeError(f"RowTensor: shape must be a tuple of sizes, got {shape!r}", loc=user_loc())
+        self.dense_shape: tuple[int, ...] = tuple(shape)
         index = self.indices.tensor_type
         if index.dtype not in ("int32", "int64") or index.rank != 1:
             raise ShapeError(f"RowTensor: indices are {index}, expected int32 or int64 with one axis", loc=user_loc())
@@ -84,7 +90,7 @@ class RowTensor(Tensor):
         return made
 
     def __repr__(self) -> str:
-        return f"RowTensor(indices={self.indices!r}, values={self.values!r}, dense_shape={self.dense_shape})"
+        return f"RowTensor(indices={self.indices!r}, values={self.values!r}, shape={self.dense_shape})"
 
     __hash__ = Tensor.__hash__
 
