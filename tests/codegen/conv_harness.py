@@ -49,6 +49,19 @@ def check_convolution(case: Convolution, x: Array, weight: Array, dy: Array) -> 
         assert np.abs(dw - exact).max() <= 1e-6 * scale, where
 
 
+def check_errors(found: dict[str, Array], exact: Array, direct: Array, limit: Any) -> None:
+    """What kernels have made is off by at most `limit` times as much as what the direct one has: the largest error and the root
+    of the mean square. The twin, which is exact, is not asked.
+    """
+    for where, made in found.items():
+        assert where == "twin" or (_errors(made, exact) <= limit * _errors(direct, exact)).all(), where
+
+
+def _errors(made: Array, exact: Array) -> Array:
+    error = np.abs(made.reshape(exact.shape) - exact)
+    return np.array([error.max(), np.sqrt(np.square(error).mean())])
+
+
 def run_everywhere(name: str, params: dict[str, Any], shape: tuple[int, ...], *inputs: Array) -> dict[str, Array]:
     """The result of the kernel with 16, 8 and 4 lanes, by three threads, and of its twin, without scratch memory."""
     results = {

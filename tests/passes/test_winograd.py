@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphc.ir import Graph
-from graphc.lower import lower
+from graphc.lower import Lowered, lower
 from graphc.lower.convolution import choice
 from graphc.lower.convolution.sizes import Sizes
 from graphc.testing import calls, close_to_reference, graph_of, races
@@ -73,15 +73,20 @@ def conv(x: str, w: str, y: str, attrs: str) -> Graph:
     )
 
 
+def agreeing(graph: Graph, threads: int) -> Lowered:
+    """The graph lowered for so many threads, if it has no races and gives the interpreter's results."""
+    lowered = lower(graph, canary=threads == 1, threads=threads)
+    assert races(lowered.program) == []
+    close_to_reference(graph, lowered)
+    return lowered
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_programs_agree_with_the_interpreter(threads: int) -> None:
     graph = graph_of(BLOCK)
     # The phases of the strided one are four small convolutions.
     assert sorted(names(graph)) == ["conv2d"] * 4 + ["conv2d_filter_grad_winograd"] + ["conv2d_winograd"] * 3
-    lowered = lower(graph, canary=threads == 1, threads=threads)
-    assert lowered.program.threads == threads
-    assert races(lowered.program) == []
-    close_to_reference(graph, lowered)
+    assert agreeing(graph, threads).program.threads == threads
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -89,19 +94,14 @@ def test_convolutions_along_one_axis_agree_with_the_interpreter(threads: int) ->
     graph = graph_of(LINES)
     made = sorted(names(graph))
     assert made == ["conv2d_filter_grad_line_winograd"] * 2 + ["conv2d_line_winograd"] * 5
-    lowered = lower(graph, canary=threads == 1, threads=threads)
-    assert lowered.program.threads == threads
-    assert races(lowered.program) == []
-    close_to_reference(graph, lowered)
+    assert agreeing(graph, threads).program.threads == threads
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_convolutions_with_dilations_agree_with_the_interpreter(threads: int) -> None:
     graph = graph_of(DILATED)
     assert sorted(names(graph)) == ["conv2d_filter_grad_winograd"] + ["conv2d_winograd"] * 3
-    lowered = lower(graph, canary=threads == 1, threads=threads)
-    assert races(lowered.program) == []
-    close_to_reference(graph, lowered)
+    agreeing(graph, threads)
 
 
 @pytest.mark.parametrize(
@@ -148,9 +148,7 @@ FEW = """graph @g {
 def test_convolutions_of_few_pixels_are_products(threads: int) -> None:
     graph = graph_of(FEW)
     assert names(graph) == ["gemm"] * 4
-    lowered = lower(graph, canary=threads == 1, threads=threads)
-    assert races(lowered.program) == []
-    close_to_reference(graph, lowered)
+    agreeing(graph, threads)
 
 
 def test_gradients_of_few_pixels_stay_direct() -> None:

@@ -14,7 +14,7 @@ from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.winograd.batch import Plan
 from graphc_codegen.kernels.winograd.batch_filter_grad import GradientPlan
 from graphc_codegen.program import NamedKernel, result_domain, written
-from tests.codegen.conv_harness import check_convolution, check_epilogue, padded, run_everywhere, turned
+from tests.codegen.conv_harness import check_convolution, check_epilogue, check_errors, padded, run_everywhere, turned
 from tests.codegen.kernel_harness import Array, random, run_kernel
 
 
@@ -141,18 +141,10 @@ def test_errors_are_few_times_the_direct_kernels(case: Case, positive: bool) -> 
     exact = case.forward(x, weight)
     direct = run_kernel("conv2d", sizes | {"transposed": False}, image, weight)[0]
     for transposed, given_weight in ((False, weight), (True, turned(weight))):
-        for where, y in case.run(x, given_weight, transposed).items():
-            assert where == "twin" or (_errors(y, exact) <= limit * _errors(direct, exact)).all(), where
+        check_errors(case.run(x, given_weight, transposed), exact, direct, limit)
     exact = case.filter_grad(x, dy)
     direct = run_kernel("conv2d_filter_grad", sizes, image, dy)[0]
-    for where, dw in case.run_filter_grad(x, dy).items():
-        assert where == "twin" or (_errors(dw, exact) <= limit * _errors(direct, exact)).all(), where
-
-
-def _errors(made: Array, exact: Array) -> Array:
-    """The largest and the root of the mean square."""
-    error = np.abs(made.reshape(exact.shape) - exact)
-    return np.array([error.max(), np.sqrt(np.square(error).mean())])
+    check_errors(case.run_filter_grad(x, dy), exact, direct, limit)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.program import NamedKernel, written
-from tests.codegen.conv_harness import check_convolution, check_epilogue, run_everywhere
+from tests.codegen.conv_harness import check_convolution, check_epilogue, check_errors, run_everywhere
 from tests.codegen.kernel_harness import Array, random, run_kernel
 
 
@@ -124,19 +124,11 @@ def test_errors_are_few_times_the_direct_kernels(channels: int, positive: bool) 
     sizes = {"n": 4, "ci": channels, "co": 8, "h": 1, "w": 520, "kh": 1, "kw": 3, "oh": 1, "ow": 512}
     sizes |= {"stride": (1, 1), "dilation": (1, 4)}
     direct = run_kernel("conv2d", sizes | {"transposed": False}, wide, weight)[0]
-    for where, y in case.run(x, weight).items():
-        assert where == "twin" or (_errors(y, exact) <= limit * _errors(direct, exact)).all(), where
+    check_errors(case.run(x, weight), exact, direct, limit)
     dy = random(3, 4, 8, 1, 512)
     exact = case.filter_grad(x, dy)
     direct = run_kernel("conv2d_filter_grad", sizes, wide, dy)[0]
-    for where, dw in case.run_filter_grad(x, dy).items():
-        assert where == "twin" or (_errors(dw, exact) <= limit * _errors(direct, exact)).all(), where
-
-
-def _errors(made: Array, exact: Array) -> Array:
-    """The largest and the root of the mean square."""
-    error = np.abs(made.reshape(exact.shape) - exact)
-    return np.array([error.max(), np.sqrt(np.square(error).mean())])
+    check_errors(case.run_filter_grad(x, dy), exact, direct, limit)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
