@@ -46,8 +46,10 @@ class Writer:
 
     `fused` says that the target has a fused multiply-add; without it `fma` is a product and a sum. `bfloat16` says that it
     multiplies and rounds 16 pairs of bfloat16 at once. With `threads` > 1 all of them run the function; the number of each is in
-    `%thread`, and `share` divides a loop among them.
+    `%thread`, and `share` divides a loop among them. `tiles` says that there are AMX' registers.
     """
+
+    tiles = False
 
     def __init__(
         self, declarations: Declarations, lanes: int, *, fused: bool = True, threads: int = 1, bfloat16: bool = False

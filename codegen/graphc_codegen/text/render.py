@@ -153,6 +153,7 @@ def _function(name: str, kernel: Kernel, declarations: Declarations, target: Tar
 
     made = Writer if isinstance(kernel, LoopKernel | ChainKernel) else NarrowWriter
     writer = made(declarations, target.lanes, fused=target.fused, threads=kernel.threads, bfloat16=target.bfloat16)
+    writer.tiles = target.tiles
     count = _emit(writer, kernel)
     return _Function(name, safe(kernel.family), range(count), writer.lines, kernel.threads)
 
