@@ -15,12 +15,14 @@ import numpy as np
 from graphc_codegen.dtypes import FLOATS, REGISTER, UNSIGNED
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.vectors import along, iota
-from graphc_codegen.writer import Writer, vec
+from graphc_codegen.writer import MANGLED, Writer, vec
 
 #: Rows of at most so many elements are rank sorted.
 SHORT = 64
 #: Values of a byte; bytes that are counted at once.
 _BINS, _DIGITS = 256, 4
+#: Values that a row is searched for at once.
+_SEARCHES = 8
 
 
 def _bits(dtype: str) -> int:
@@ -232,29 +234,38 @@ def search_operands(p: Params) -> tuple[Operand, ...]:
 
 def search_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """How many elements of an ascending row are less than each value, with `right` not greater; none for NaN. The row is halved
-    again and again.
+    again and again, for some values at once: in vectors nothing branches.
     """
+    rows, count = p["rows"], p["count"]
+    whole, rest = divmod(count, _SEARCHES)
+    w.share_pairs(rows, whole, lambda r, k: _search(w, p, pointers, (r, w.mul(k, _SEARCHES)), _SEARCHES))
+    w.share_pairs(rows, rest, lambda r, k: _search(w, p, pointers, (r, w.add(k, whole * _SEARCHES)), 1))
+
+
+def _search(w: Writer, p: Params, pointers: Sequence[str], at: tuple[str | int, str | int], lanes: int) -> None:
+    """Search a row for so many values."""
     table, values, out = pointers
-    size, type = p["size"], REGISTER[p["dtype"]]
+    size, type, align = p["size"], REGISTER[p["dtype"]], _bits(p["dtype"]) // 8
+    v, numbers, on = vec(type, lanes), vec("i64", lanes), vec("i1", lanes)
     if p["dtype"] in FLOATS:
-        test = f"fcmp {'ole' if p['right'] else 'olt'} {type}"
+        test = f"fcmp {'ole' if p['right'] else 'olt'} {v}"
     else:
-        test = f"icmp {'u' if p['dtype'] in UNSIGNED else 's'}{'le' if p['right'] else 'lt'} {type}"
-
-    def one(r: str | int, k: str | int) -> None:
-        row = w.at(table, w.mul(r, size), type)
-        place = w.linear((r, p["count"]), (k, 1))
-        value = w.load(w.at(values, place, type), type)
-        found: str | int = 0
-        for step in (1 << b for b in reversed(range(size.bit_length()))):
-            more = w.add(found, step)
-            inside = "true" if isinstance(more, int) else w.op(f"icmp sle i64 {more}, {size}")
-            last = more - 1 if isinstance(more, int) else w.add(w.smaller(more, size), -1)
-            before = w.op(f"{test} {w.load(w.at(row, last, type), type)}, {value}")
-            found = w.op(f"select i1 {w.op(f'and i1 {inside}, {before}')}, i64 {more}, i64 {found}")
-        w.store(_int32(w, found), w.at(out, place, "i32"), "i32")
-
-    w.share_pairs(p["rows"], p["count"], one)
+        test = f"icmp {'u' if p['dtype'] in UNSIGNED else 's'}{'le' if p['right'] else 'lt'} {v}"
+    row, place = w.at(table, w.mul(at[0], size), type), w.linear((at[0], p["count"]), (at[1], 1))
+    wanted = w.op(f"load {v}, ptr {w.at(values, place, type)}, align {align}")
+    found = "zeroinitializer"
+    for step in (1 << b for b in reversed(range(size.bit_length()))):
+        more = w.op(f"add nsw {numbers} {found}, splat (i64 {step})")
+        inside = w.op(f"icmp sle {numbers} {more}, splat (i64 {size})")
+        clipped = w.op(f"select {on} {inside}, {numbers} {more}, {numbers} splat (i64 {size})")
+        last = w.op(f"add nsw {numbers} {clipped}, splat (i64 -1)")
+        places = w.op(f"getelementptr {type}, ptr {row}, {numbers} {last}")
+        arguments = [(vec("ptr", lanes), places), ("i32", str(align)), (on, "splat (i1 true)"), (v, "poison")]
+        read = w.call(f"llvm.masked.gather.v{lanes}{MANGLED[type]}.v{lanes}p0", v, arguments)
+        before = w.op(f"and {on} {inside}, {w.op(f'{test} {read}, {wanted}')}")
+        found = w.op(f"select {on} {before}, {numbers} {more}, {numbers} {found}")
+    places32 = vec("i32", lanes)
+    w.do(f"store {places32} {w.op(f'trunc {numbers} {found} to {places32}')}, ptr {w.at(out, place, 'i32')}, align 4")
 
 
 @np.errstate(all="ignore")

@@ -47,7 +47,7 @@ def test_argsort(rows: int, size: int, dtype: str, descending: bool, parts: int,
 
 @settings(max_examples=40, deadline=None)
 @given(
-    rows=st.integers(1, 3), size=st.sampled_from([1, 2, 3, 7, 8, 9, 64, 100]), count=st.integers(1, 9),
+    rows=st.integers(1, 3), size=st.sampled_from([1, 2, 3, 7, 8, 9, 64, 100]), count=st.integers(1, 19),
     dtype=st.sampled_from(DTYPES), right=st.booleans(), seed=st.integers(0, 99),
 )  # fmt: skip
 def test_search(rows: int, size: int, count: int, dtype: str, right: bool, seed: int) -> None:
