@@ -108,7 +108,7 @@ def share_calls(body: Statements, context: Context) -> Statements:
     nbytes = {b.id: sizes[b.id] * ITEMSIZE[b.dtype] for b in layout.buffers}
     # What products copy is each thread's own.
     for call, _ in turns(body):
-        if "panels" in params_of(call):
+        if params_of(call).keys() & {"panels", "tiles"}:
             nbytes[call.args[-written(call.kernel)]] = 0
 
     def cost(call: Call, times: int) -> Cost:

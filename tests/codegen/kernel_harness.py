@@ -51,10 +51,11 @@ def _machine(lanes: int) -> llvm.TargetMachine:
     return target.create_target_machine(cpu=cpu, features=features, opt=1, reloc="pic", jit=True)
 
 
-def ir_text(body: Body, pointers: int, lanes: int, *, bfloat16: bool = False) -> str:
+def ir_text(body: Body, pointers: int, lanes: int, *, bfloat16: bool = False, tiles: bool = False) -> str:
     """The module text of `void f(ptr, ...)` whose lines `body` writes."""
     declarations = Declarations()
     writer = NarrowWriter(declarations, lanes, bfloat16=bfloat16)
+    writer.tiles = tiles
     names = [f"%p{i}" for i in range(pointers)]
     body(writer, names)
     arguments = ", ".join(f"ptr {n}" for n in names)
@@ -81,7 +82,8 @@ def _compiled(name: str, params: tuple[tuple[str, Any], ...], lanes: int, bfloat
     values = dict(params)
     emitter = emitter_of(NamedKernel(name, params))
     count = len(emitter.operands(values))
-    text = ir_text(lambda w, p: emitter.emit(w, values, p), count, lanes, bfloat16=bfloat16)
+    tiles = lanes == 16 and host().tiles
+    text = ir_text(lambda w, p: emitter.emit(w, values, p), count, lanes, bfloat16=bfloat16, tiles=tiles)
     return compile_text(text, count, lanes)
 
 

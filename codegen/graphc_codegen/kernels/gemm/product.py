@@ -21,6 +21,7 @@ from graphc_codegen.kernels.gemm.fetch import Rows, Strip, beside
 from graphc_codegen.kernels.gemm.pack import Tiles
 from graphc_codegen.kernels.gemm.pairs import as_scalars, pack_pairs, pairs_of, places
 from graphc_codegen.kernels.gemm.panels import Matrices, emit_panels
+from graphc_codegen.kernels.gemm.tiled import emit_tiled
 from graphc_codegen.kernels.gemm.plan import (
     FINISHES,
     VECTORS,
@@ -133,7 +134,7 @@ def operands(p: Params) -> tuple[Operand, ...]:
     (a, b, c), dtype = views(p), dtype_of(p)
     plain = "c" in p or dtype != "float32"
     results = [Operand(dtype, c.size, "out")] if plain else list(epilogue.operands(p, domain(p)))
-    if "panels" in p:
+    if "scratch" in p:
         results.insert(len(p.get("extras", ())), Operand(dtype, p["scratch"], "out"))
     return Operand(dtype, a.size, "in"), Operand(dtype, b.size, "in"), *results
 
@@ -148,7 +149,7 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     seen, axes, extras = views(p), axes_of(p), len(p.get("extras", ()))
     batch = math.prod(axes)
     factors, rest = pointers[:2], list(pointers[2:])
-    memory = rest.pop(extras) if "panels" in p else ""
+    memory = rest.pop(extras) if "scratch" in p else ""
     finish = epilogue.Finish(w, p, domain(p), rest) if p.keys() & FINISHES else None
     if finish is not None:
         finish.begin()
@@ -165,6 +166,10 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         left, right = (Side(x, p[size], *strides) for x, size, strides in zip((a, b), "mn", steps(p), strict=True))
         return left, right, c
 
+    if "tiles" in p:
+        kinds = [(w.holds(x) or "float32", k in p.get("rounds", ())) for k, x in enumerate(factors)]
+        emit_tiled(w, p, finish, lambda index: Matrices(*sides(index), seen[2].lead, index), memory, kinds)
+        return
     pairs = pairs_of(w, factors, p.get("rounds", ()))
     if memory and not few_rows(p, w.floats):
         emit_panels(w, p, finish, lambda index: Matrices(*sides(index), seen[2].lead, index), memory, pairs)

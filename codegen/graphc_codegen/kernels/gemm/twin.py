@@ -23,7 +23,7 @@ def twin(p: Params, a: Array, b: Array, *rest: Array) -> None:
     left = stored.swapaxes(-1, -2) if p["ta"] else stored
     right = b[at_b].swapaxes(-1, -2) if p["tb"] else b[at_b]
     product = np.matmul(left, right)
-    if "panels" in p:
+    if "scratch" in p:
         memory = len(p.get("extras", ()))
         rest[memory][:] = 0
         rest = (*rest[:memory], *rest[memory + 1 :])
