@@ -64,11 +64,17 @@ def distance(seconds: float = 0.04) -> float | None:
     return measure_distance(object_cache(), seconds)
 
 
-def multiplies_bfloat16() -> bool:
-    """Whether this processor has instructions for products of bfloat16 that are used."""
+def multiplies_bfloat16() -> str:
+    """By which instructions of this processor products of bfloat16 are made: "pairs", AMX' "tiles", or none ("").
+
+    Switches: tiles.
+    """
     from graphc_codegen.target import host
 
-    return host().bfloat16
+    target = host()
+    if target.tiles and switches().tiles:
+        return "tiles"
+    return "pairs" if target.bfloat16 else ""
 
 
 def object_cache() -> Path | None:

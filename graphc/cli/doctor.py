@@ -48,7 +48,7 @@ def _cpu() -> dict[str, Any]:
     about |= {
         "name": binding.get_host_cpu_name(),
         "features": [f for f in _FEATURES if have.get(f)],
-        "halves": _halves(have, _multiplies_pairs()),
+        "halves": _halves(have, _how_multiplied()),
     }
     return about | _distance()
 
@@ -63,27 +63,30 @@ def _distance() -> dict[str, Any]:
         return {"distance_ns": None, "distance_error": str(error)}
 
 
-def _multiplies_pairs() -> bool:
-    """Whether code is generated for products of bfloat16; a processor for which there is none has no such code either."""
+def _how_multiplied() -> str:
+    """By what products of bfloat16 are made; a processor for which no code is generated has none of it."""
     try:
         from graphc.build import multiplies_bfloat16
 
         return multiplies_bfloat16()
     except (ImportError, RuntimeError):  # A CodegenError is one.
-        return False
+        return ""
 
 
-def _halves(have: Mapping[str, bool], pairs: bool) -> dict[str, Any]:
+def _halves(have: Mapping[str, bool], how: str) -> dict[str, Any]:
     """How float16 and bfloat16 become float32 and back, and what is there for them besides, which is not used."""
     wide = have.get("avx2") and have.get("f16c") and have.get("fma")
+    by_tiles = how == "tiles"
+    used = {"pairs": ("avx512bf16",), "tiles": ("amx-bf16", "avx512bf16")}.get(how, ())
     return {
         "float16": "instructions" if wide else "integers",
-        "bfloat16": "instructions" if pairs else "shifts",
+        "bfloat16": "instructions" if how == "pairs" else "shifts",
         "products": {
-            "float16": "multiply-adds of float32",
-            "bfloat16": "vdpbf16ps" if pairs else "multiply-adds of float32",
+            "float16": "AMX tiles, in two pieces of bfloat16" if by_tiles else "multiply-adds of float32",
+            "bfloat16": {"pairs": "vdpbf16ps", "tiles": "AMX tiles"}.get(how, "multiply-adds of float32"),
+            "float32": "AMX tiles, in three pieces of bfloat16" if by_tiles else "multiply-adds",
         },
-        "unused": [f for f in _UNUSED if have.get(f) and not (pairs and f == "avx512bf16")],
+        "unused": [f for f in _UNUSED if have.get(f) and f not in used],
     }
 
 
@@ -131,4 +134,4 @@ def _distance_text(cpu: dict[str, Any]) -> str:
 def _halves_text(halves: Mapping[str, Any]) -> str:
     how = [f"{t} converted by {halves[t]}, multiplied by {halves['products'][t]}" for t in ("float16", "bfloat16")]
     unused = f"{' '.join(halves['unused'])} not used" if halves["unused"] else "no other products of halves in hardware"
-    return "; ".join([*how, unused])
+    return "; ".join([*how, f"float32 multiplied by {halves['products']['float32']}", unused])

@@ -24,13 +24,13 @@ class Buffers:
     """Numbers buffers, and knows the type and the space of each, and what values fusion has put there.
 
     `loops` has the loop kernels by all that they are made of, with the numbers of the buffers that they read among the different
-    ones of their groups: equal layers share theirs. `bfloat16` says whether the processor multiplies bfloat16.
+    ones of their groups: equal layers share theirs. `bfloat16` says how the processor multiplies bfloat16: by "pairs", by AMX' "tiles", or not ("").
     """
 
     made: list[tuple[TensorType, Space, int]] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
     loops: dict[tuple[Any, ...], tuple[LoopKernel, tuple[int, ...]]] = field(default_factory=dict)
-    bfloat16: Callable[[], bool] = lambda: False
+    bfloat16: Callable[[], str] = str
 
     def new(self, type: TensorType, space: Space = "arena", index: int = 0) -> int:
         """A new buffer; `index` is its place among the arrays of a space other than the arena."""

@@ -70,7 +70,7 @@ class Calls:
             dtype = self._stored(x)
             if dtype == x.type.dtype:
                 continue
-            if k in taken and not (k == 0 and products.widens_scalars(kernel, x, self._multiplies_pairs(given))):
+            if k in taken and not (k == 0 and self._widens_scalars(kernel, given)):
                 halves.setdefault(dtype, []).append(k)
             else:
                 given[k] = self.temp(x.type)
@@ -84,9 +84,10 @@ class Calls:
             if made is not x:
                 self.elementwise(lambda _, v: v, (made,), x)
 
-    def _multiplies_pairs(self, factors: Sequence[Operand]) -> bool:
-        """Whether the processor multiplies the first two operands as they are stored."""
-        return {self._stored(x) for x in factors[:2]} == {"bfloat16"} and self.buffers.bfloat16()
+    def _widens_scalars(self, kernel: NamedKernel, given: Sequence[Operand]) -> bool:
+        """Whether the first operand is made float32 before the call."""
+        dtypes = tuple(self._stored(x) for x in given[:2])
+        return products.widens_scalars(kernel, given[0], dtypes, self.buffers.bfloat16())
 
     def _stored(self, x: Operand) -> str:
         """The dtype of an operand's elements in memory: halves, where a kernel in float32 sees floats."""

@@ -1,4 +1,4 @@
-"""Large matrix products get memory into which they copy what they multiply, part by part: see `kernels.gemm.panels`."""
+"""Large matrix products get memory into which they copy what they multiply, part by part: see `kernels.gemm.panels` and `.tiled`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from graphc.ir import TensorType
+from graphc.ir.types import HALVES
 from graphc.ir.lowering import Operand
-from graphc.lower import precision
+from graphc.lower import precision, tiles
 from graphc.lower.rewrite import Context, Statements
 from graphc.lower.statements import params_of, with_blocks
 from graphc_codegen.program import ITEMSIZE, Call, NamedKernel, written
@@ -32,15 +33,25 @@ def copy_panels(body: Statements, context: Context) -> Statements:
 
     before:  b2 = gemm(b0, b1) {m=4096, n=4096, k=4096}
     after:   b3, b2 = gemm(b0, b1) {m=4096, n=4096, k=4096, panels=(320, 204, 512), scratch=...}
+
+    or with `tiles` where the processor has AMX' and these gain.
     """
+    has_tiles = context.buffers.bfloat16() == "tiles"
 
     def told(call: Call) -> Call:
-        if call.kernel.family != "gemm" or not is_large(params_of(call)):
+        if call.kernel.family != "gemm":
             return call
         assert isinstance(call.kernel, NamedKernel)
         p = params_of(call)
+        by_tiles = has_tiles and tiles.gains(p, tiles.pieces(p))
+        if not by_tiles and not is_large(p):
+            return call
         p["block"] = precision.in_parts(p.pop("block", 0), p["k"])
-        panels, each = _panels(p, context.most_threads)
+        if by_tiles:
+            parts, each = tiles.sizes(p, tiles.pieces(p), context.most_threads)
+            each = -(-each // _item(p))
+        else:
+            parts, each = _panels(p, context.most_threads)
         scratch = each * context.most_threads
         made = context.buffers.new(TensorType(p.get("dtype", "float32"), (scratch,)))
         first = len(call.args) - written(call.kernel)
@@ -48,7 +59,7 @@ def copy_panels(body: Statements, context: Context) -> Statements:
         params = {name: value for name, value in p.items() if name != "halves" and (name != "block" or value)}
         if "halves" in p:
             params["halves"] = tuple((dtype, tuple(k + (k >= first) for k in places)) for dtype, places in p["halves"])
-        kernel = NamedKernel("gemm", (*params.items(), ("panels", panels), ("scratch", scratch)))
+        kernel = NamedKernel("gemm", (*params.items(), ("tiles" if by_tiles else "panels", parts), ("scratch", scratch)))
         return replace(call, kernel=kernel, args=(*call.args[:first], made, *call.args[first:]))
 
     return tuple(
@@ -57,14 +68,24 @@ def copy_panels(body: Statements, context: Context) -> Statements:
     )
 
 
-def widens_scalars(kernel: NamedKernel, a: Operand, pairs: bool) -> bool:
+def widens_scalars(kernel: NamedKernel, a: Operand, dtypes: tuple[str, ...], how: str) -> bool:
     """Whether to make float32 of the matrix of a product whose numbers are read one by one, for each strip of the other one.
 
-    So many conversions would take up to a third of the time of the product. Not where `pairs` of numbers are multiplied as they
-    are.
+    So many conversions would take up to a third of the time of the product. Not where numbers are multiplied as they lie: the
+    factors have these `dtypes` in memory, and `how` says of bfloat16 what `Buffers` does.
     """
     p: dict[str, Any] = dict(kernel.params)
-    return kernel.name == "gemm" and not pairs and a.view is None and p["n"] >= _WIDE and not is_large(p)
+    if kernel.name != "gemm" or a.view is not None or p["n"] < _WIDE or is_large(p):
+        return False
+    if how == "pairs":
+        return set(dtypes) != {"bfloat16"}
+    halves = tuple((dtype, (k,)) for k, dtype in enumerate(dtypes) if dtype in HALVES)
+    return how != "tiles" or not tiles.gains(p, tiles.pieces({"halves": halves}))
+
+
+def reads_rounded(p: Mapping[str, Any], how: str) -> bool:
+    """Whether a product rounds factors of float32 to bfloat16 as it copies them, `how` that is multiplied."""
+    return how == "pairs" and is_large(p) or how == "tiles" and tiles.gains(p, (1, 1))
 
 
 def is_large(p: Mapping[str, Any]) -> bool:

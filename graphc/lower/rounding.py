@@ -6,14 +6,14 @@ from collections import Counter
 from dataclasses import replace
 
 from graphc.lower.buffers import Buffers
-from graphc.lower.products import is_large
+from graphc.lower.products import reads_rounded
 from graphc.lower.rewrite import Context, Statements
 from graphc.lower.statements import operands, params_of, touched, uses, with_blocks
 from graphc_codegen.program import Call, LoopKernel, NamedKernel
 
 
 def round_factors(body: Statements, context: Context) -> Statements:
-    """Let large products read parameters of float32, where they multiply pairs of bfloat16: they copy their factors in any case.
+    """Let products read parameters of float32 where they multiply bfloat16 that they copy in any case.
 
     before:  b3 = map(b0)  ; to bfloat16   b4 = gemm(b1, b3) {halves=(('bfloat16', (0, 1)),)}
     after:   b4 = gemm(b1, b0) {halves=(('bfloat16', (0,)),), rounds=(1,)}
@@ -31,8 +31,8 @@ def _rounded(body: Statements, count: Counter[int], buffers: Buffers) -> Stateme
             continue
         source, made = cast.args
         readers = [k for k in range(at + 1, len(done)) if made in touched(done[k])]
-        calls = {k: stmt for k in readers if isinstance(stmt := done[k], Call) and _reads_factor(stmt, made)}
-        if not calls or len(calls) < count[made] - 1 or not buffers.bfloat16():
+        calls = {k: stmt for k in readers if isinstance(stmt := done[k], Call) and _reads_factor(stmt, made, buffers)}
+        if not calls or len(calls) < count[made] - 1:
             continue
         if any(_writes(done[k], source) for k in range(at + 1, readers[-1])):
             continue
@@ -58,12 +58,12 @@ def _is_cast_of_parameter(call: Call, buffers: Buffers) -> bool:
     )
 
 
-def _reads_factor(call: Call, buffer: int) -> bool:
-    """Whether a call is a large product of bfloat16 of which a buffer is one factor, and nothing else."""
+def _reads_factor(call: Call, buffer: int, buffers: Buffers) -> bool:
+    """Whether a call is a product of bfloat16 that rounds what it copies, of which a buffer is one factor, and nothing else."""
     if call.kernel.family != "gemm" or call.args.count(buffer) != 1 or buffer not in call.args[:2]:
         return False
     p = params_of(call)
-    return is_large(p) and {0, 1} <= {*dict(p.get("halves", ())).get("bfloat16", ()), *p.get("rounds", ())}
+    return reads_rounded(p, buffers.bfloat16()) and {0, 1} <= {*dict(p.get("halves", ())).get("bfloat16", ()), *p.get("rounds", ())}
 
 
 def _writes(stmt: object, buffer: int) -> bool:

@@ -51,14 +51,14 @@ def lower(
     profile: bool = False,
     threads: int = 1,
     distance: Callable[[], float | None] | None = None,
-    bfloat16: Callable[[], bool] = lambda: False,
+    bfloat16: Callable[[], str] = str,
     rewrites: Sequence[Rewrite] = REWRITES,
 ) -> Lowered:
     """Lower a graph without Grad nodes, for at most so many threads.
 
     `canary` keeps buffers apart with 64 bytes between them, for the debug build; `profile` makes calls count their time.
     `distance` measures how many nanoseconds processors are apart, by which several threads pay or do not (None: not known).
-    `bfloat16` says whether the processor multiplies that.
+    `bfloat16` says how the processor multiplies that: by "pairs", by AMX' "tiles", or not ("").
     `rewrites` are applied in their order; `place_buffers` must be among them.
 
     Raises LoweringError GC181/GC182 with the user's line for what has no kernel; VerifyError as `pipeline.run` does.

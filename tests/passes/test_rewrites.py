@@ -20,7 +20,7 @@ from graphc.testing import graph_of
 from graphc_codegen import compile_program
 from graphc_codegen.program import Call, If, LoopKernel, NamedKernel, While
 from graphc_codegen.scalars.halves import numpy_dtype
-from graphc_codegen.target import host
+from graphc.build import multiplies_bfloat16
 
 NAMES = [
     "pool_convolutions",
@@ -341,17 +341,17 @@ ROUNDED = """graph @rounded {{
 }}"""
 
 
-@pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.parametrize("how", ["", "pairs", "tiles"])
 @pytest.mark.parametrize("written", [False, True])
-def test_products_round_parameters_while_they_copy_them(pairs: bool, written: bool) -> None:
-    """Where the processor multiplies pairs of bfloat16, and not if the parameter has another value by then."""
+def test_products_round_parameters_while_they_copy_them(how: str, written: bool) -> None:
+    """Where the processor multiplies bfloat16, and not if the parameter has another value by then."""
     behind = "%6: bf16[48,700] = MatMul(%4, %3) after(%5)" if written else ""
     graph = graph_of(ROUNDED.format(behind=behind, result="%6" if written else "%4"))
-    lowered = lower(graph, bfloat16=lambda: pairs)
+    lowered = lower(graph, bfloat16=lambda: how)
     found = [c for c in lowered.program.calls() if isinstance(c.kernel, NamedKernel) and c.kernel.name == "gemm"]
     rounds = [dict(c.kernel.params).get("rounds") for c in found if isinstance(c.kernel, NamedKernel)]
-    assert rounds == [(1,) if pairs and not written else None] * len(found)
-    if not pairs or host().bfloat16:
+    assert rounds == [(1,) if how and not written else None] * len(found)
+    if how in ("", multiplies_bfloat16()):
         rng = np.random.default_rng(0)
         x, w = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((48, 700), (96, 700)))
         values = {1: x.astype(numpy_dtype("bfloat16")), 2: w + 1, 0: w.copy()}

@@ -1,0 +1,83 @@
+"""Which matrix products are made by AMX' registers, and what of them at a time: see `kernels.gemm.tiled`.
+
+Those that gain by what was measured on an Emerald Rapids. Its registers multiply 16 times what multiply-adds do, but a product of
+float32 is six of bfloat16, all is copied before, and results come by way of memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+#: Rows and columns of a register, and terms of one; bytes of it.
+_SIDE, _TERMS, _TILE = 16, 32, 1024
+#: Pieces of bfloat16 that a number is split into; of two factors' pieces those count whose numbers are no more than this.
+_PIECES, _LAST = {"float32": 3, "float16": 2, "bfloat16": 1}, 2
+#: Products with more terms would add up too many at a time.
+_MOST_TERMS = 1 << 14
+#: Terms of a part of one piece, bytes of what is copied of A, and the fewest rows or columns of a block.
+_DEPTH, _NEAR, _LEAST = 1536, 800 << 10, 64
+#: Blocks for each thread, so that all have about as much to do.
+_BLOCKS = 4
+
+
+class _Costs(NamedTuple):
+    """Nanoseconds: of a product of registers, a piece of an element that is copied, an element of C, a call, and of a
+    multiply-add of float32 in a product without registers."""
+
+    multiply: float = 6.5
+    copy: float = 0.075
+    finish: float = 0.2
+    call: float = 600.0
+    fma: float = 0.0133
+
+
+_COSTS, _GAIN = _Costs(), 0.9
+
+
+def pieces(p: Mapping[str, Any]) -> tuple[int, int]:
+    """How many pieces of bfloat16 the numbers of each factor of a product are, by its parameters."""
+    stored = {k: dtype for dtype, places in p.get("halves", ()) for k in places}
+    first, second = (1 if k in p.get("rounds", ()) else _PIECES[stored.get(k, "float32")] for k in (0, 1))
+    return first, second
+
+
+def gains(p: Mapping[str, Any], of: tuple[int, int]) -> bool:
+    """Whether a product whose factors have so many pieces takes less time by registers."""
+    m, n, k = (int(p[name]) for name in "mnk")
+    if "triangle" in p or str(p.get("dtype", "float32")) != "float32" or not 0 < k <= _MOST_TERMS:
+        return False
+    products = sum(i + j <= _LAST for i in range(of[0]) for j in range(of[1]))
+    blocks = math.ceil(m / _SIDE) * math.ceil(n / _SIDE) * math.ceil(k / _TERMS)
+    copied = k * (of[0] * m + of[1] * n)
+    batch = math.prod(p.get("axes", (p.get("batch", 1),)))
+    each = _COSTS.multiply * products * blocks + _COSTS.copy * copied + _COSTS.finish * m * n
+    return each * batch + _COSTS.call < _GAIN * _COSTS.fma * m * n * k * batch
+
+
+def sizes(p: Mapping[str, Any], of: tuple[int, int], threads: int) -> tuple[tuple[int, int, int], int]:
+    """Terms of a part, rows and columns of a block; and the bytes of memory of a thread."""
+    m, n, k = (int(p[name]) for name in "mnk")
+    depth = _even(k, _DEPTH // max(of), _TERMS)
+    rows, columns = _even(m, _NEAR // (2 * of[0] * depth), 2 * _SIDE), n
+
+    def blocks() -> int:
+        batch = math.prod(p.get("axes", (p.get("batch", 1),)))
+        return batch * math.ceil(m / rows) * math.ceil(n / columns)
+
+    while threads > 1 and blocks() % threads and blocks() < _BLOCKS * threads and max(rows, columns) > _LEAST:
+        if rows >= columns:
+            rows = _even(m, rows - 2 * _SIDE, 2 * _SIDE)
+        else:
+            columns = _even(n, columns - 2 * _SIDE, 2 * _SIDE)
+    units = [math.ceil(size / (2 * _SIDE)) for size in (rows, columns)]
+    copied = 2 * math.ceil(depth / _TERMS) * (units[0] * of[0] + of[1])
+    # Two units, what is copied, and sums where k has several parts.
+    return (depth, rows, columns), _TILE * (8 + copied + (4 * units[0] * units[1] if depth < k else 0))
+
+
+def _even(size: int, most: int, step: int) -> int:
+    """The size of equal parts, a multiple of `step` where that is not more than all; at least one step."""
+    each = math.ceil(size / math.ceil(size / max(most, step)))
+    return min(size, -(-each // step) * step)
