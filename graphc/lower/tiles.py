@@ -16,8 +16,8 @@ _SIDE, _TERMS, _TILE = 16, 32, 1024
 _PIECES, _LAST = {"float32": 3, "float16": 2, "bfloat16": 1}, 2
 #: Products with more terms would add up too many at a time.
 _MOST_TERMS = 1 << 14
-#: Terms of a part of one piece, bytes of what is copied of A, and the fewest rows or columns of a block.
-_DEPTH, _NEAR, _LEAST = 1536, 800 << 10, 64
+#: Terms of a part, bytes of what is copied of B, and the fewest rows or columns of a block.
+_DEPTH, _NEAR, _LEAST = 512, 800 << 10, 64
 #: Blocks for each thread, so that all have about as much to do.
 _BLOCKS = 4
 
@@ -59,8 +59,8 @@ def gains(p: Mapping[str, Any], of: tuple[int, int]) -> bool:
 def sizes(p: Mapping[str, Any], of: tuple[int, int], threads: int) -> tuple[tuple[int, int, int], int]:
     """Terms of a part, rows and columns of a block; and the bytes of memory of a thread."""
     m, n, k = (int(p[name]) for name in "mnk")
-    depth = _even(k, _DEPTH // max(of), _TERMS)
-    rows, columns = _even(m, _NEAR // (2 * of[0] * depth), 2 * _SIDE), n
+    depth = _even(k, _DEPTH, _TERMS)
+    rows, columns = m, _even(n, _NEAR // (2 * of[1] * depth), 2 * _SIDE)
 
     def blocks() -> int:
         batch = math.prod(p.get("axes", (p.get("batch", 1),)))
@@ -72,7 +72,7 @@ def sizes(p: Mapping[str, Any], of: tuple[int, int], threads: int) -> tuple[tupl
         else:
             columns = _even(n, columns - 2 * _SIDE, 2 * _SIDE)
     units = [math.ceil(size / (2 * _SIDE)) for size in (rows, columns)]
-    copied = 2 * math.ceil(depth / _TERMS) * (units[0] * of[0] + of[1])
+    copied = 2 * math.ceil(depth / _TERMS) * (of[0] + units[1] * of[1])
     # Two units, what is copied, and sums where k has several parts.
     return (depth, rows, columns), _TILE * (8 + copied + (4 * units[0] * units[1] if depth < k else 0))
 

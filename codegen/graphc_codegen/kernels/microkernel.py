@@ -281,11 +281,11 @@ def _fold(w: Writer, x: str, y: str | None, indices: Sequence[int], distance: in
     return w.binary("fadd", pick(0), pick(distance))
 
 
-def prefetch(w: Writer, pointer: str, offset: int | str, *, write: bool = False) -> None:
-    """Ask for the line of an element that will be read, or written."""
+def prefetch(w: Writer, pointer: str, offset: int | str, *, write: bool = False, cache: int = 1) -> None:
+    """Ask for the line of an element that will be read, or written, in the first cache or the second."""
     # Not `inbounds`: the last turns name addresses beyond the array, which a prefetch never faults on.
     address = w.at(pointer, offset, inside=False)
-    w.call_void("llvm.prefetch.p0", [("ptr", address), ("i32", str(int(write))), ("i32", "3"), ("i32", "1")])
+    w.call_void("llvm.prefetch.p0", [("ptr", address), ("i32", str(int(write))), ("i32", str(4 - cache)), ("i32", "1")])
 
 
 def _walk(

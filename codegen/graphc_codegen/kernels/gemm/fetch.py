@@ -10,9 +10,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import LINE
 from graphc_codegen.kernels.microkernel import prefetch
 from graphc_codegen.writer import Writer
+
+#: Bytes of a result or operand of an epilogue that may not be near.
+FAR_AWAY = 1 << 17
 
 
 class Rows(NamedTuple):
@@ -86,3 +90,15 @@ def _strip(w: Writer, x: Strip, number: str | int, turns: int) -> None:
         else:
             line, row = w.divided(piece, x.columns)
             prefetch(w, x.pointer, w.linear((x.first, 1), (line, LINE), (row, x.along)))
+
+
+def far_extras(finish: epilogue.Finish | None) -> list[tuple[str, tuple[int, ...]]]:
+    """Operands of an epilogue that may not be near, with their strides."""
+    if finish is None:
+        return []
+
+    def size(strides: Sequence[int]) -> int:
+        return math.prod(n for n, s in zip(finish.domain, strides, strict=True) if s)
+
+    operands = zip(finish.pointers, finish.p.get("extras", ()), strict=False)
+    return [(pointer, strides) for pointer, strides in operands if 4 * size(strides) >= FAR_AWAY]

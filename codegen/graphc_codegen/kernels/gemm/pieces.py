@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from graphc_codegen.dtypes import ITEMSIZE
 from graphc_codegen.kernels import tiles
+from graphc_codegen.kernels.base import LINE
 from graphc_codegen.kernels.gemm.pack import first_lanes
 from graphc_codegen.kernels.gemm.plan import Side
+from graphc_codegen.kernels.microkernel import prefetch
 from graphc_codegen.kernels.transposition import FOUR, square
 from graphc_codegen.writer import Writer, vec
 
@@ -21,6 +24,8 @@ from graphc_codegen.writer import Writer, vec
 TILE = tiles.ROWS * tiles.WIDTH
 #: The pieces of a number in memory.
 PIECES = {"float32": 3, "float16": 2, "bfloat16": 1}
+#: Bytes of a matrix that may not be in the second cache.
+_FAR = 1 << 20
 #: The upper halves of words.
 _UPPER = "splat (i32 -65536)"
 #: Pieces whose numbers are together more than this give products that are left out.
@@ -41,6 +46,11 @@ class Factor(NamedTuple):
     rounds: bool
     rows: bool
     apart: bool
+
+    @property
+    def far(self) -> bool:
+        """Whether it may not be near: it is larger than what is copied of it at a time."""
+        return ITEMSIZE[self.dtype] * self.x.size * self.k >= _FAR
 
     @property
     def pieces(self) -> int:
@@ -108,6 +118,8 @@ def pack(
 
 def _pack_tile(w: Writer, f: Factor, at: tuple[str | int, str | int], active: int, to: Sequence[str]) -> None:
     """Copy a tile of `active` terms: a vector of words, which are pairs of terms, for each of its rows and pieces."""
+    if f.far:
+        _fetch(w, f, at)
     pairs = _pairs(w, f, at, active)
     if f.turned and f.apart:
         pairs = list(zip(*(_transposed(w, vectors) for vectors in zip(*pairs, strict=True)), strict=True))
@@ -116,6 +128,16 @@ def _pack_tile(w: Writer, f: Factor, at: tuple[str | int, str | int], active: in
         words = [row[p] for row in rows]
         for r, word in enumerate(_transposed(w, words) if f.turned and not f.apart else words):
             w.vstore(word, w.at(place, r * tiles.WIDTH, "i8"))
+
+
+def _fetch(w: Writer, f: Factor, at: tuple[str | int, str | int]) -> None:
+    """Ask for the tile behind this one along the axis that is walked last: the rows there are many lines apart."""
+    x, (i, z) = f.x, at
+    ahead = tiles.TERMS * x.deep if x.along == 1 else tiles.ROWS * x.along
+    first = w.at(x.pointer, w.linear((i, x.along), (z, x.deep)))
+    for r in range(tiles.TERMS if x.along == 1 else tiles.ROWS):
+        for u in range(0, tiles.ROWS if x.along == 1 else tiles.TERMS, LINE):
+            prefetch(w, first, r * (x.deep if x.along == 1 else x.along) + u + ahead, cache=2)
 
 
 def _pairs(w: Writer, f: Factor, at: tuple[str | int, str | int], active: int) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from graphc_codegen.dtypes import REGISTER
 from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Emitter, Operand, Params
 from graphc_codegen.kernels.gemm import sweep
-from graphc_codegen.kernels.gemm.fetch import Rows, Strip, beside
+from graphc_codegen.kernels.gemm.fetch import FAR_AWAY, Rows, Strip, beside, far_extras
 from graphc_codegen.kernels.gemm.pack import Tiles
 from graphc_codegen.kernels.gemm.pairs import as_scalars, pack_pairs, pairs_of, places
 from graphc_codegen.kernels.gemm.panels import Matrices, emit_panels
@@ -67,8 +67,6 @@ _AHEAD, _FAR = 8, 128
 _LARGE = 1 << 20
 #: The most elements of a matrix that is fetched while another one is multiplied.
 _SMALL = 1 << 13
-#: Bytes of a result or operand of an epilogue that may not be near.
-_FAR_AWAY = 1 << 17
 
 
 class _Coming(NamedTuple):
@@ -187,7 +185,7 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     def product(index: str | int) -> None:
         left, right, c = sides(index)
         start = (index, 0, 0)
-        far = batch == 1 and not p["accumulate"] and 4 * p["m"] * p["n"] >= _FAR_AWAY
+        far = batch == 1 and not p["accumulate"] and 4 * p["m"] * p["n"] >= FAR_AWAY
         coming = _coming(w, p, matrices(w.divided(w.add(index, 1), batch)[1])) if batch > 1 else ()
         if way.swaps:
             x = _Product(right, left, p["k"], c, 1, seen[2].lead, p["accumulate"], finish, tile, start, far, coming)
@@ -239,7 +237,7 @@ def _splat(w: Writer, x: _Product, panel: str) -> None:
         _tiles_by_rows(w, x, kinds)
         return
     v = x.vectors
-    if v.size > VECTORS * w.lanes and 4 * x.k * v.size >= _FAR_AWAY:
+    if v.size > VECTORS * w.lanes and 4 * x.k * v.size >= FAR_AWAY:
         x = x._replace(source=v)
     for kind in kinds:
         if panel:
@@ -412,7 +410,7 @@ def _wanted(w: Writer, x: _Product, at: tuple[str | int, str | int], columns: in
     batch, i, j = _place(w, x, at)
     wanted = [
         Rows(pointer, w.linear((batch, outer), (i, lead), (j, step)), lead, columns)
-        for pointer, (outer, lead, step) in _far_extras(x.finish)
+        for pointer, (outer, lead, step) in far_extras(x.finish)
     ]
     if x.far:
         wanted.append(Rows(x.c, w.linear((at[0], x.rows), (at[1], 1)), x.rows, columns))
@@ -429,18 +427,6 @@ def _next_strip(w: Writer, x: _Product, at: tuple[str | int, str | int], size: i
     v, (_, i, j) = x.source, _place(w, x, at)
     first = w.mul(w.add(j, columns), v.along)
     return Strip(v.pointer, first, x.k, columns, v.deep, v.along, i, size, x.scalars.size)
-
-
-def _far_extras(finish: epilogue.Finish | None) -> list[tuple[str, tuple[int, ...]]]:
-    """Operands of an epilogue that may not be near, with their strides."""
-    if finish is None:
-        return []
-
-    def size(strides: Sequence[int]) -> int:
-        return math.prod(n for n, s in zip(finish.domain, strides, strict=True) if s)
-
-    operands = zip(finish.pointers, finish.p.get("extras", ()), strict=False)
-    return [(pointer, strides) for pointer, strides in operands if 4 * size(strides) >= _FAR_AWAY]
 
 
 def _place(w: Writer, x: _Product, at: tuple[str | int, str | int]) -> tuple[str | int, str | int, str | int]:

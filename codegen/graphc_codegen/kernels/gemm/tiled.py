@@ -1,6 +1,7 @@
 """Products by AMX' registers, block by block of C: a thread copies what it reads of A and B as pieces of bfloat16 (`pieces`).
 
-For each part of k the part of A is copied once for a block, that of B a strip at a time, which is then multiplied by all of A.
+For each part of k the part of B is copied once for a block, that of A a few rows at a time, which are then multiplied by all of
+B: results are written along the rows of C.
 A unit of C has 32 x 32 elements in four registers, fewer at the edges; A and B have two registers each. What a unit has added up
 goes to the thread's memory, where parts of k come together in float32, and from there to the epilogue.
 
@@ -16,6 +17,7 @@ from typing import NamedTuple
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels import epilogue, tiles
 from graphc_codegen.kernels.base import LINE, Params
+from graphc_codegen.kernels.gemm.fetch import far_extras
 from graphc_codegen.kernels.gemm.panels import Matrices
 from graphc_codegen.kernels.gemm.pieces import TILE, Factor, Place, pack, pieces_of, terms
 from graphc_codegen.kernels.gemm.plan import domain, item_size
@@ -42,7 +44,7 @@ def memory(p: Params, sizes: Sizes, pieces: tuple[int, int]) -> tuple[int, int, 
     blocks = -(-sizes.depth // tiles.TERMS)
     unit = MOST * MOST * TILE
     at = [2 * unit]
-    for size, count in zip((sizes.rows, 1), pieces, strict=True):
+    for size, count in zip((1, sizes.columns), pieces, strict=True):
         at.append(at[-1] + -(-size // (MOST * tiles.ROWS)) * MOST * blocks * count * TILE)
     several = sizes.depth < p["k"]
     units = -(-sizes.rows // (MOST * tiles.ROWS)) * -(-sizes.columns // (MOST * tiles.COLUMNS))
@@ -50,15 +52,15 @@ def memory(p: Params, sizes: Sizes, pieces: tuple[int, int]) -> tuple[int, int, 
 
 
 class _Unit(NamedTuple):
-    """A unit of C: its first row and column, how many are left from there on, its number in the block, and that of its rows in
-    what has been copied of A."""
+    """A unit of C: its first row and column, how many are left from there on, its number in the block, and that of its columns
+    in what has been copied of B."""
 
     i: str | int
     j: str | int
     height: str | int
     width: str | int
     number: str | int
-    row: str | int
+    strip: str | int
 
 
 class Tiled:
@@ -104,21 +106,21 @@ class Tiled:
             count = whole
             if p["k"] % tiles.TERMS:
                 count = w.add(whole, 1 if self.single else w.op(f"zext i1 {last} to i64"))
-            pack(w, a, (i, z), whole, self._units(height, 1), last, to_a)
+            pack(w, b, (j, z), whole, self._units(width, 1), last, to_b)
 
-            def strip(s: str, _: list[str]) -> None:
-                column = w.mul(s, wide)
-                left = w.smaller(wide, w.subtracted(width, column))
-                pack(w, b, (w.add(j, column), z), whole, self._units(left, 1), last, to_b)
+            def rows(t: str, _: list[str]) -> None:
+                row = w.mul(t, tall)
+                left = w.smaller(tall, w.subtracted(height, row))
+                pack(w, a, (w.add(i, row), z), whole, self._units(left, 1), last, to_a)
 
-                def unit(t: str, _: list[str]) -> None:
-                    row, number = w.mul(t, tall), w.linear((s, -(-sizes.rows // tall)), (t, 1))
-                    u = _Unit(w.add(i, row), w.add(j, column), w.subtracted(height, row), left, number, t)
+                def unit(s: str, _: list[str]) -> None:
+                    column, number = w.mul(s, wide), w.linear((t, -(-sizes.columns // wide)), (s, 1))
+                    u = _Unit(w.add(i, row), w.add(j, column), left, w.subtracted(width, column), number, s)
                     self._one(x, mine, u, (to_a, to_b), (z, count, last))
 
-                w.loop(self._units(height, self.tall), unit)
+                w.loop(self._units(width, self.wide), unit)
 
-            w.loop(self._units(width, self.wide), strip)
+            w.loop(self._units(height, self.tall), rows)
 
         if self.single:
             part(0)
@@ -139,15 +141,11 @@ class Tiled:
         widths = [self.wide] + ([1] if self.wide > 1 and 0 < p["n"] % (2 * tiles.COLUMNS) <= tiles.COLUMNS else [])
 
         def sized(tall: int, wide: int) -> None:
-            self._multiply(mine, u, places, part, (tall, wide))
+            self._multiply(x, mine, u, places, part, (tall, wide))
 
         def across(tall: int) -> None:
             self._either(u.width, widths, lambda wide: sized(tall, wide))
 
-        for r in range(self.tall * tiles.ROWS):
-            row = w.at(x.c, w.linear((w.smaller(w.add(u.i, r), p["m"] - 1), x.rows), (u.j, 1)))
-            for v in range(0, self.wide * tiles.COLUMNS, LINE):
-                prefetch(w, row, v, write=True)
         self._either(u.height, heights, across)
         if self.single:
             self._finished(x, mine, "", u)
@@ -158,6 +156,18 @@ class Tiled:
         not_last = w.op(f"xor i1 {last}, true")
         w.when(w.op(f"and i1 {not_last}, {w.op(f'icmp sgt i64 {z}, 0')}"), lambda: self._added(mine, sums, first=False))
         w.when(last, lambda: self._finished(x, mine, sums, u))
+
+    def _fetch(self, x: Matrices, u: _Unit, q: str | int) -> None:
+        """Ask for what the next unit reads and writes at its end: it lies behind this one's rows. Some rows beside each block."""
+        w, some = self.w, -(-self.tall * tiles.ROWS // self.blocks)
+        far = [(x.c, (0, x.rows, 1)), *far_extras(self.finish)]
+        for r in range(some):
+            row = w.smaller(w.linear((u.i, 1), (q, some), (r, 1)), self.p["m"] - 1)
+            at = (x.batch, row, w.add(u.j, self.wide * tiles.COLUMNS))
+            for pointer, strides in far:
+                place = w.at(pointer, w.linear(*zip(at, strides, strict=True)), inside=False)
+                for v in range(0, self.wide * tiles.COLUMNS, LINE) if strides[-1] else (0,):
+                    prefetch(w, place, v, write=pointer is x.c)
 
     def _either(self, left: str | int, sizes: Sequence[int], body: Callable[[int], None]) -> None:
         """`body` of the first size, or of the second one where no more is left than that has."""
@@ -170,11 +180,12 @@ class Tiled:
         w.when(w.op(f"xor i1 {few}, true"), lambda: body(sizes[0]))
 
     def _multiply(
-        self, mine: str, u: _Unit, places: tuple[Place, Place], part: tuple[str | int, str | int, str], size: tuple[int, int]
-    ) -> None:
+        self, x: Matrices, mine: str, u: _Unit, places: tuple[Place, Place], part: tuple[str | int, str | int, str],
+        size: tuple[int, int],
+    ) -> None:  # fmt: skip
         """The product of a unit, which is left in the thread's memory."""
         w = self.w
-        self._product(mine, u, places, part[1], size, self.terms)
+        self._product(mine, u, places, part[1], size, self.terms, lambda q: self._fetch(x, u, q))
         if max(self.pieces) > 1:
             rows = size[0] * tiles.ROWS
             vectors = [v * tiles.COLUMNS for v in range(size[1])]
@@ -207,9 +218,9 @@ class Tiled:
 
     def _product(
         self, to: str, u: _Unit, places: tuple[Place, Place], count: str | int, size: tuple[int, int],
-        which: Sequence[tuple[int, int]],
+        which: Sequence[tuple[int, int]], beside: Callable[[str | int], None] | None = None,
     ) -> None:  # fmt: skip
-        """Some products of pieces of a unit, added up in registers and stored."""
+        """Some products of pieces of a unit, added up in registers and stored; what is to be done `beside` each block of terms."""
         w, (a, b), (tall, wide) = self.w, places, size
         units = [(r, s) for r in range(tall) for s in range(wide)]
         for r, s in units:
@@ -217,6 +228,8 @@ class Tiled:
 
         def block(q: str, _: list[str]) -> None:
             there: dict[int, int] = {}
+            if beside is not None:
+                beside(q)
 
             def loaded(place: Place, unit: str | int, first: int, piece: int, number: int) -> None:
                 if there.get(first) != piece:
@@ -225,8 +238,8 @@ class Tiled:
                         tiles.load(w, first + n, place.at(w, unit, q, piece, n))
 
             for i, j in which:
-                loaded(a, u.row, _A, i, tall)
-                loaded(b, 0, _B, j, wide)
+                loaded(a, 0, _A, i, tall)
+                loaded(b, u.strip, _B, j, wide)
                 for r, s in units:
                     tiles.multiply(w, MOST * r + s, _A + r, _B + s)
 
