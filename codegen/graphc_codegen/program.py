@@ -300,7 +300,12 @@ def written(kernel: Kernel) -> int:
     if is_custom(kernel):
         return len(p["outputs"])
     stored = len(p["stores"]) if "stores" in p else facts(kernel).outputs
-    return stored + (facts(kernel).scratch or bool(p.keys() & {"panels", "tiles"})) + bool(p.get("indexed")) + ("marks" in p)
+    return (
+        stored
+        + (facts(kernel).scratch or bool(p.keys() & {"panels", "tiles"}))
+        + bool(p.get("indexed"))
+        + ("marks" in p)
+    )
 
 
 def divisible(kernel: Kernel) -> bool:

@@ -59,7 +59,9 @@ def copy_panels(body: Statements, context: Context) -> Statements:
         params = {name: value for name, value in p.items() if name != "halves" and (name != "block" or value)}
         if "halves" in p:
             params["halves"] = tuple((dtype, tuple(k + (k >= first) for k in places)) for dtype, places in p["halves"])
-        kernel = NamedKernel("gemm", (*params.items(), ("tiles" if by_tiles else "panels", parts), ("scratch", scratch)))
+        kernel = NamedKernel(
+            "gemm", (*params.items(), ("tiles" if by_tiles else "panels", parts), ("scratch", scratch))
+        )
         return replace(call, kernel=kernel, args=(*call.args[:first], made, *call.args[first:]))
 
     return tuple(

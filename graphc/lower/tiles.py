@@ -26,14 +26,17 @@ class _Costs(NamedTuple):
     """Nanoseconds: of a product of registers, a piece of an element that is copied, an element of C, a call, and of a
     multiply-add of float32 in a product without registers."""
 
-    multiply: float = 6.5
+    multiply: float = 8.0
     copy: float = 0.075
     finish: float = 0.2
     call: float = 600.0
     fma: float = 0.0133
 
 
-_COSTS, _GAIN = _Costs(), 0.9
+#: Registers are shared with whoever else has threads on a core, more so than what multiplies and adds: they are to gain that much.
+_COSTS, _GAIN = _Costs(), 0.75
+#: What a product with a triangle multiplies, where it does without registers.
+_TRIANGLE = 0.6
 
 
 def pieces(p: Mapping[str, Any]) -> tuple[int, int]:
@@ -46,14 +49,15 @@ def pieces(p: Mapping[str, Any]) -> tuple[int, int]:
 def gains(p: Mapping[str, Any], of: tuple[int, int]) -> bool:
     """Whether a product whose factors have so many pieces takes less time by registers."""
     m, n, k = (int(p[name]) for name in "mnk")
-    if "triangle" in p or str(p.get("dtype", "float32")) != "float32" or not 0 < k <= _MOST_TERMS:
+    if str(p.get("dtype", "float32")) != "float32" or not 0 < k <= _MOST_TERMS:
         return False
     products = sum(i + j <= _LAST for i in range(of[0]) for j in range(of[1]))
     blocks = math.ceil(m / _SIDE) * math.ceil(n / _SIDE) * math.ceil(k / _TERMS)
     copied = k * (of[0] * m + of[1] * n)
     batch = math.prod(p.get("axes", (p.get("batch", 1),)))
     each = _COSTS.multiply * products * blocks + _COSTS.copy * copied + _COSTS.finish * m * n
-    return each * batch + _COSTS.call < _GAIN * _COSTS.fma * m * n * k * batch
+    alone = _COSTS.fma * m * n * k * batch * (_TRIANGLE if "triangle" in p else 1)
+    return each * batch + _COSTS.call < _GAIN * alone
 
 
 def sizes(p: Mapping[str, Any], of: tuple[int, int], threads: int) -> tuple[tuple[int, int, int], int]:

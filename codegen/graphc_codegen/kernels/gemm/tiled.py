@@ -200,9 +200,7 @@ class Tiled:
             bits = w.op(f"bitcast {vec('i1', w.lanes)} {w.binary('fcmp uno', total, total)} to i{w.lanes}")
             w.when(w.op(f"icmp ne i{w.lanes} {bits}, 0"), lambda: self._again(mine, u, places, part[1], size))
 
-    def _again(
-        self, mine: str, u: _Unit, places: tuple[Place, Place], count: str | int, size: tuple[int, int]
-    ) -> None:
+    def _again(self, mine: str, u: _Unit, places: tuple[Place, Place], count: str | int, size: tuple[int, int]) -> None:
         """Put products of first pieces where a unit's are NaN."""
         w = self.w
         other = w.at(mine, self.unit, "i8")
