@@ -24,7 +24,8 @@ class Buffers:
     """Numbers buffers, and knows the type and the space of each, and what values fusion has put there.
 
     `loops` has the loop kernels by all that they are made of, with the numbers of the buffers that they read among the different
-    ones of their groups: equal layers share theirs. `bfloat16` says how the processor multiplies bfloat16: by "pairs", by AMX' "tiles", or not ("").
+    ones of their groups: equal layers share theirs. `bfloat16` says how the processor multiplies bfloat16: by
+    "pairs", by AMX' "tiles", or not ("").
     """
 
     made: list[tuple[TensorType, Space, int]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Large matrix products get memory into which they copy what they multiply, part by part: see `kernels.gemm.panels` and `.tiled`."""
+"""Large matrix products get memory into which they copy what they multiply: see `kernels.gemm.panels` and `gemm.tiled`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from graphc.ir import TensorType
-from graphc.ir.types import HALVES
 from graphc.ir.lowering import Operand
+from graphc.ir.types import HALVES
 from graphc.lower import precision, tiles
 from graphc.lower.rewrite import Context, Statements
 from graphc.lower.statements import params_of, with_blocks
@@ -47,11 +47,8 @@ def copy_panels(body: Statements, context: Context) -> Statements:
         if not by_tiles and not is_large(p):
             return call
         p["block"] = precision.in_parts(p.pop("block", 0), p["k"])
-        if by_tiles:
-            parts, each = tiles.sizes(p, tiles.pieces(p), context.most_threads)
-            each = -(-each // _item(p))
-        else:
-            parts, each = _panels(p, context.most_threads)
+        size = tiles.sizes(p, tiles.pieces(p), context.most_threads) if by_tiles else _panels(p, context.most_threads)
+        parts, each = size
         scratch = each * context.most_threads
         made = context.buffers.new(TensorType(p.get("dtype", "float32"), (scratch,)))
         first = len(call.args) - written(call.kernel)
@@ -87,7 +84,7 @@ def widens_scalars(kernel: NamedKernel, a: Operand, dtypes: tuple[str, ...], how
 
 def reads_rounded(p: Mapping[str, Any], how: str) -> bool:
     """Whether a product rounds factors of float32 to bfloat16 as it copies them, `how` that is multiplied."""
-    return how == "pairs" and is_large(p) or how == "tiles" and tiles.gains(p, (1, 1))
+    return is_large(p) if how == "pairs" else how == "tiles" and tiles.gains(p, (1, 1))
 
 
 def is_large(p: Mapping[str, Any]) -> bool:

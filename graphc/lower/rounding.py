@@ -63,10 +63,8 @@ def _reads_factor(call: Call, buffer: int, buffers: Buffers) -> bool:
     if call.kernel.family != "gemm" or call.args.count(buffer) != 1 or buffer not in call.args[:2]:
         return False
     p = params_of(call)
-    return reads_rounded(p, buffers.bfloat16()) and {0, 1} <= {
-        *dict(p.get("halves", ())).get("bfloat16", ()),
-        *p.get("rounds", ()),
-    }
+    short = {*dict(p.get("halves", ())).get("bfloat16", ()), *p.get("rounds", ())}
+    return {0, 1} <= short and reads_rounded(p, buffers.bfloat16())
 
 
 def _writes(stmt: object, buffer: int) -> bool:

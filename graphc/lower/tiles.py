@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 #: Rows and columns of a register, and terms of one; bytes of it.
 _SIDE, _TERMS, _TILE = 16, 32, 1024
+#: Bytes of an element of memory.
+_ITEM = 4
 #: Pieces of bfloat16 that a number is split into; of two factors' pieces those count whose numbers are no more than this.
 _PIECES, _LAST = {"float32": 3, "float16": 2, "bfloat16": 1}, 2
 #: Products with more terms would add up too many at a time.
@@ -33,7 +35,7 @@ class _Costs(NamedTuple):
     fma: float = 0.0133
 
 
-#: Registers are shared with whoever else has threads on a core, more so than what multiplies and adds: they are to gain that much.
+#: Who else has threads on a core slows registers more than multiply-adds: they are to gain that much.
 _COSTS, _GAIN = _Costs(), 0.75
 #: What a product with a triangle multiplies, where it does without registers.
 _TRIANGLE = 0.6
@@ -54,21 +56,20 @@ def gains(p: Mapping[str, Any], of: tuple[int, int]) -> bool:
     products = sum(i + j <= _LAST for i in range(of[0]) for j in range(of[1]))
     blocks = math.ceil(m / _SIDE) * math.ceil(n / _SIDE) * math.ceil(k / _TERMS)
     copied = k * (of[0] * m + of[1] * n)
-    batch = math.prod(p.get("axes", (p.get("batch", 1),)))
+    batch = _batch(p)
     each = _COSTS.multiply * products * blocks + _COSTS.copy * copied + _COSTS.finish * m * n
     alone = _COSTS.fma * m * n * k * batch * (_TRIANGLE if "triangle" in p else 1)
-    return each * batch + _COSTS.call < _GAIN * alone
+    return bool(each * batch + _COSTS.call < _GAIN * alone)
 
 
 def sizes(p: Mapping[str, Any], of: tuple[int, int], threads: int) -> tuple[tuple[int, int, int], int]:
-    """Terms of a part, rows and columns of a block; and the bytes of memory of a thread."""
+    """Terms of a part, rows and columns of a block; and the elements of memory of a thread."""
     m, n, k = (int(p[name]) for name in "mnk")
     depth = _even(k, _DEPTH, _TERMS)
     rows, columns = m, _even(n, _NEAR // (2 * of[1] * depth), 2 * _SIDE)
 
     def blocks() -> int:
-        batch = math.prod(p.get("axes", (p.get("batch", 1),)))
-        return batch * math.ceil(m / rows) * math.ceil(n / columns)
+        return _batch(p) * math.ceil(m / rows) * math.ceil(n / columns)
 
     while threads > 1 and blocks() % threads and blocks() < _BLOCKS * threads and max(rows, columns) > _LEAST:
         if rows >= columns:
@@ -78,7 +79,13 @@ def sizes(p: Mapping[str, Any], of: tuple[int, int], threads: int) -> tuple[tupl
     units = [math.ceil(size / (2 * _SIDE)) for size in (rows, columns)]
     copied = 2 * math.ceil(depth / _TERMS) * (of[0] + units[1] * of[1])
     # Two units, what is copied, and sums where k has several parts.
-    return (depth, rows, columns), _TILE * (8 + copied + (4 * units[0] * units[1] if depth < k else 0))
+    registers = 8 + copied + (4 * units[0] * units[1] if depth < k else 0)
+    return (depth, rows, columns), registers * _TILE // _ITEM
+
+
+def _batch(p: Mapping[str, Any]) -> int:
+    """How many products there are."""
+    return math.prod(int(n) for n in p.get("axes", (p.get("batch", 1),)))
 
 
 def _even(size: int, most: int, step: int) -> int:

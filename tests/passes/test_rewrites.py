@@ -11,6 +11,7 @@ import pytest
 
 import graphc
 from graphc import nn, ops
+from graphc.build import multiplies_bfloat16
 from graphc.debug import debug
 from graphc.errors import LoweringError, VerifyError
 from graphc.lower import REWRITES, Context, Lowered, Rewrite, Statements, lower, pipeline
@@ -20,7 +21,6 @@ from graphc.testing import graph_of
 from graphc_codegen import compile_program
 from graphc_codegen.program import Call, If, LoopKernel, NamedKernel, While
 from graphc_codegen.scalars.halves import numpy_dtype
-from graphc.build import multiplies_bfloat16
 
 NAMES = [
     "pool_convolutions",

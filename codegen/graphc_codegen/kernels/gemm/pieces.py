@@ -1,9 +1,9 @@
 """Factors of a product as pieces of bfloat16, copied as AMX' registers want them.
 
-A float32 is the sum of three numbers of bfloat16, exactly: the upper half of its bits, the upper half of what is left, and what is
-left then; a float16 is that of two. A product is so the sum of products of pieces (`terms`), of which those that are less than
-2^-21 of it are left out, on average 2^-24. Infinity has a second piece that is NaN. The split goes back to Dekker, A floating-point
-technique for extending the available precision, Numerische Mathematik 18 (1971).
+A float32 is the sum of three numbers of bfloat16, exactly: the upper half of its bits, the upper half of what is left, and what
+is left then; a float16 is that of two. A product is so the sum of products of pieces (`terms`), of which those that are less than
+2^-21 of it are left out, on average 2^-24. Infinity has a second piece that is NaN. The split goes back to Dekker, A
+floating-point technique for extending the available precision, Numerische Mathematik 18 (1971).
 """
 
 from __future__ import annotations
@@ -164,11 +164,11 @@ def _words(w: Writer, f: Factor, a: str, b: str) -> list[str]:
     by_lane = f.apart or f.x.along == 1
     if f.pieces == 1:
         order = [n for lane in range(lanes) for n in (lane, lane + lanes)] if by_lane else list(range(2 * lanes))
-        return [_picked(w, lanes, a, b, order)]
+        return [_picked(w, lanes, (a, b), order)]
     both = zip(_split(w, a, f.pieces), _split(w, b, f.pieces), strict=True)
     if by_lane:
         return [_joined(w, *pair) for pair in both]
-    return [_picked(w, 2 * lanes, *(_bits(w, x) for x in pair), range(1, 4 * lanes, 2)) for pair in both]
+    return [_picked(w, 2 * lanes, (_bits(w, x), _bits(w, y)), range(1, 4 * lanes, 2)) for x, y in both]
 
 
 def _joined(w: Writer, a: str, b: str) -> str:
@@ -206,10 +206,10 @@ def _bits(w: Writer, x: str) -> str:
     return x if x == "zeroinitializer" else w.op(f"bitcast {vec('float', w.lanes)} {x} to {vec('i16', 2 * w.lanes)}")
 
 
-def _picked(w: Writer, lanes: int, a: str, b: str, order: Sequence[int]) -> str:
+def _picked(w: Writer, lanes: int, pair: tuple[str, str], order: Sequence[int]) -> str:
     """Words of floats made of elements of 16 bits of two vectors of so many."""
     v, indices = vec("i16", lanes), ", ".join(f"i32 {n}" for n in order)
-    both = w.op(f"shufflevector {v} {a}, {v} {b}, {vec('i32', len(order))} <{indices}>")
+    both = w.op(f"shufflevector {v} {pair[0]}, {v} {pair[1]}, {vec('i32', len(order))} <{indices}>")
     return w.op(f"bitcast {vec('i16', len(order))} {both} to {vec('float', w.lanes)}")
 
 
@@ -218,16 +218,16 @@ def _transposed(w: Writer, rows: Sequence[str]) -> list[str]:
     v = vec("float", w.lanes)
     squares = [square(w, rows[n : n + FOUR], w.lanes) for n in range(0, w.lanes, FOUR)]
 
-    def picked(a: str, b: str, quarters: Sequence[int]) -> str:
+    def picked(pair: Sequence[str], quarters: Sequence[int]) -> str:
         indices = ", ".join(f"i32 {FOUR * q + n}" for q in quarters for n in range(FOUR))
-        return w.op(f"shufflevector {v} {a}, {v} {b}, {vec('i32', w.lanes)} <{indices}>")
+        return w.op(f"shufflevector {v} {pair[0]}, {v} {pair[1]}, {vec('i32', w.lanes)} <{indices}>")
 
     columns = [""] * w.lanes
     for c in range(FOUR):
         four = [s[c] for s in squares]
-        low = [picked(four[n], four[n + 1], (0, 4, 1, 5)) for n in (0, 2)]
-        high = [picked(four[n], four[n + 1], (2, 6, 3, 7)) for n in (0, 2)]
+        low = [picked(four[n : n + 2], (0, 4, 1, 5)) for n in (0, 2)]
+        high = [picked(four[n : n + 2], (2, 6, 3, 7)) for n in (0, 2)]
         for half, pair in enumerate((low, high)):
             for q, order in enumerate(((0, 1, 4, 5), (2, 3, 6, 7))):
-                columns[FOUR * (2 * half + q) + c] = picked(*pair, order)
+                columns[FOUR * (2 * half + q) + c] = picked(pair, order)
     return columns

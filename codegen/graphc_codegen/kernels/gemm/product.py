@@ -21,7 +21,6 @@ from graphc_codegen.kernels.gemm.fetch import FAR_AWAY, Rows, Strip, beside, far
 from graphc_codegen.kernels.gemm.pack import Tiles
 from graphc_codegen.kernels.gemm.pairs import as_scalars, pack_pairs, pairs_of, places
 from graphc_codegen.kernels.gemm.panels import Matrices, emit_panels
-from graphc_codegen.kernels.gemm.tiled import emit_tiled
 from graphc_codegen.kernels.gemm.plan import (
     FINISHES,
     VECTORS,
@@ -39,6 +38,7 @@ from graphc_codegen.kernels.gemm.plan import (
     steps,
     views,
 )
+from graphc_codegen.kernels.gemm.tiled import emit_tiled, kinds_of
 from graphc_codegen.kernels.gemm.twin import twin
 from graphc_codegen.kernels.microkernel import (
     Blocks,
@@ -165,8 +165,9 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         return left, right, c
 
     if "tiles" in p:
-        kinds = [(w.holds(x) or "float32", k in p.get("rounds", ())) for k, x in enumerate(factors)]
-        emit_tiled(w, p, finish, lambda index: Matrices(*sides(index), seen[2].lead, index), memory, kinds)
+        emit_tiled(
+            w, p, finish, lambda index: Matrices(*sides(index), seen[2].lead, index), memory, kinds_of(w, p, factors)
+        )
         return
     pairs = pairs_of(w, factors, p.get("rounds", ()))
     if memory and not few_rows(p, w.floats):

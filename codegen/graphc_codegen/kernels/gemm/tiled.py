@@ -22,6 +22,7 @@ from graphc_codegen.kernels.gemm.panels import Matrices
 from graphc_codegen.kernels.gemm.pieces import TILE, Factor, Place, pack, pieces_of, terms
 from graphc_codegen.kernels.gemm.plan import domain, item_size
 from graphc_codegen.kernels.microkernel import prefetch
+from graphc_codegen.kernels.narrow import NarrowWriter
 from graphc_codegen.writer import Writer, vec
 
 #: Registers of a unit's rows and columns at most.
@@ -218,7 +219,7 @@ class Tiled:
         self, to: str, u: _Unit, places: tuple[Place, Place], count: str | int, size: tuple[int, int],
         which: Sequence[tuple[int, int]], beside: Callable[[str | int], None] | None = None,
     ) -> None:  # fmt: skip
-        """Some products of pieces of a unit, added up in registers and stored; what is to be done `beside` each block of terms."""
+        """Some products of pieces of a unit, added up in registers and stored; with each block of terms what is `beside` it."""
         w, (a, b), (tall, wide) = self.w, places, size
         units = [(r, s) for r in range(tall) for s in range(wide)]
         for r, s in units:
@@ -302,6 +303,12 @@ class Tiled:
             full = w.op(f"icmp sge i64 {u.width}, {most}")
             w.when(full, lambda: all_of(self.wide))
             w.when(w.op(f"xor i1 {full}, true"), edge)
+
+
+def kinds_of(w: Writer, p: Params, factors: Sequence[str]) -> list[tuple[str, bool]]:
+    """What lies in memory of each factor, and whether it is rounded to bfloat16."""
+    stored = [w.holds(x) if isinstance(w, NarrowWriter) else None for x in factors]
+    return [(dtype or "float32", k in p.get("rounds", ())) for k, dtype in enumerate(stored)]
 
 
 def emit_tiled(
