@@ -6,6 +6,7 @@ import ctypes
 import dataclasses
 import shutil
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from unittest.mock import patch
@@ -176,6 +177,33 @@ def test_a_c_program_trains_lenet_as_python_does(threads, tmp_path):
     assert {p.name: p.asnumpy().tobytes() for p in step.parameters} == {
         k: p.asnumpy().tobytes() for k, p in after.items()
     }
+
+
+FRESH = """
+import ctypes, pathlib, sys
+import numpy as np
+
+library = ctypes.CDLL(sys.argv[1])
+signature = pathlib.Path(sys.argv[1]).with_suffix(".h").read_text().partition("_SIGNATURE UINT64_C(")[2].partition(")")[0]
+made, x, y = ctypes.c_void_p(), np.load(sys.argv[2]), np.empty((256, 384), np.float32)
+assert library.dense_create_checked(ctypes.byref(made), None, 1, ctypes.c_uint64(int(signature, 16))) == 0
+pointers = [(ctypes.c_void_p * 1)(a.ctypes.data) for a in (x, y)]
+assert library.dense_run_arrays(made, *pointers) == 0
+np.save(sys.argv[2], y)
+"""
+
+
+@needs_compiler
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_process_without_graphc_multiplies_large_matrices(threads, tmp_path):
+    """Where products use registers that a process must ask Linux for, the library does."""
+    cell, x = nn.Dense(512, 384), np.random.default_rng(0).standard_normal((256, 512)).astype(np.float32)
+    with debug(threads=threads):
+        step = graphc.compile(cell, graphc.Tensor(x))
+    step.export(tmp_path / "dense")
+    np.save(tmp_path / "x.npy", x)
+    subprocess.run([sys.executable, "-c", FRESH, str(tmp_path / "dense.so"), str(tmp_path / "x.npy")], check=True)
+    assert np.load(tmp_path / "x.npy").tobytes() == step(graphc.Tensor(x)).asnumpy().tobytes()
 
 
 @needs_compiler

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from graphc_codegen.dtypes import ITEMSIZE
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.program import ALIGNMENT, Buffer
+from graphc_codegen.program import ALIGNMENT, Buffer, NamedKernel
 from graphc_codegen.run.threads import WORDS as POOL
 from graphc_codegen.shared_object.processor import needed
 from graphc_codegen.text.render import Rendered, template, version
@@ -178,6 +178,7 @@ def _laid_out(exported: Exported, rendered: Rendered, header: str) -> tuple[byte
         "loops": rendered.loops,
         "tables": program.threads if rendered.loops else 1,
         "features": needed(target),
+        "tiles": any("tiles" in dict(k.params) for k in program.kernels().values() if isinstance(k, NamedKernel)),
         "alignment": ALIGNMENT,
         "context": CONTEXT,
         "scratch": SCRATCH,
