@@ -29,8 +29,8 @@ class _Costs(NamedTuple):
     multiply-add of float32 in a product without registers."""
 
     multiply: float = 8.0
-    copy: float = 0.075
-    finish: float = 0.2
+    copy: float = 0.05
+    finish: float = 0.1
     call: float = 600.0
     fma: float = 0.0133
 
