@@ -126,6 +126,11 @@ class _Named:
         """SHA-256 of the whole content; two kernels that compare equal may differ, as 0.0 and -0.0 do."""
         return hashlib.sha256(repr(self).encode()).hexdigest()
 
+    @cached_property
+    def _written(self) -> int:
+        kernel: Any = self
+        return _count_written(kernel)
+
 
 @dataclass(frozen=True)
 class LoopKernel(_Named):
@@ -292,6 +297,10 @@ def may_overwrite(kernel: NamedKernel) -> bool:
 
 def written(kernel: Kernel) -> int:
     """How many of a call's operands, the last ones, are written. Scratch memory counts."""
+    return kernel._written  # Counted once: it is asked for each call, again and again.
+
+
+def _count_written(kernel: Kernel) -> int:
     if isinstance(kernel, LoopKernel):
         return kernel.times * len(kernel.outputs)
     if isinstance(kernel, ChainKernel):

@@ -133,13 +133,13 @@ def _is_ordered(graph: Graph) -> bool:
         order = graph.order()
     except VerifyError:
         return False
-    place = {id: k for k, id in enumerate(order)}
-    if len(order) != len(graph) or place.keys() != set(graph.nx):
+    if len(order) != len(graph) or set(order) != set(graph.nx):
         return False
-    for id, k in place.items():
-        for p in graph.edges_into(id):
-            if place[p] >= k:
-                return False
+    done: set[int] = set()
+    for id in order:
+        if not done.issuperset(graph.edges_into(id)):
+            return False
+        done.add(id)
     return True
 
 

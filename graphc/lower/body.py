@@ -106,7 +106,9 @@ class Body:
 
     def _is_alias(self, node: Node) -> bool:
         """Whether a node's result is, perhaps with other strides, operand 0's memory."""
-        return isinstance(node.lower, Alias) or _is_in_place(node) or node.id in self.views.nodes
+        lower = node.lower
+        in_place = isinstance(lower, Kernel) and lower.in_place
+        return isinstance(lower, Alias) or in_place or node.id in self.views.nodes
 
     def source(self, value: Value) -> Value:
         """The value whose memory holds this one: behind aliases and views, and behind Assign the assigned value."""

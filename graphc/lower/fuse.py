@@ -63,8 +63,9 @@ class _Fuser:
         self.steps: list[Step] = []
 
     def run(self) -> list[Step]:
+        uniform = {value.node for value in self.uniform}
         for node in self.graph:
-            if node.op.name in ("Input", "Param", "Constant") or Value(node.id) in self.uniform:
+            if node.op.name in ("Input", "Param", "Constant") or node.id in uniform:
                 # What a constant comes after is done then: a micro batch of a pipeline ends.
                 self._finish(node.after if node.op.name == "Constant" else (), None)
                 continue
@@ -115,14 +116,18 @@ class _Fuser:
 
     def _choose(self, node: Node, lower: Lowering | None, domain: tuple[int, ...], reads: list[Value]) -> Group | None:
         """The open group that a node joins: rather one that makes an operand than one that shares one."""
-        fitting = [g for g in self.open if g.domain == domain and self._fits(g, node, lower, reads)]
-        if not fitting:
+        alike = [g for g in self.open if g.domain == domain]
+        if not alike:
             return None
-        makers = [g for g in fitting if any([v.node in g.members for v in node.inputs])]
+        # Most have nothing to do with the node, and need not be asked whether it fits.
+        made = {v.node for v in node.inputs}
+        makers = [g for g in alike if not g.members.isdisjoint(made) and self._fits(g, node, lower, reads)]
         if makers:
             return self._merged(makers, reads)
-        sharers = [g for g in fitting if not domain or not g.reads.isdisjoint(reads)]
-        return sharers[-1] if sharers else None
+        for group in reversed(alike):
+            if (not domain or not group.reads.isdisjoint(reads)) and self._fits(group, node, lower, reads):
+                return group
+        return None
 
     def _merged(self, makers: list[Group], new: list[Value]) -> Group:
         """The groups that make operands of a node that reads these, as one, as far as the limits allow.

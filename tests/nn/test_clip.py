@@ -105,19 +105,20 @@ def test_gradient_of_clipped_values_is_zero_outside() -> None:
     assert grad(Tensor([-1.0, 0.5, 2.0])).asnumpy().tolist() == [0.0, 3.0, 0.0]
 
 
-def test_norms_are_held_and_directions_kept() -> None:
+@pytest.mark.parametrize("limit", [1.0, 2.0])
+def test_norms_are_held_and_directions_kept(limit: float) -> None:
     rng = np.random.default_rng(3)
     x = [rng.normal(size=s).astype(np.float32) * 5 for s in ((3, 4), (7,), ())]
     norm = math.sqrt(sum(float((v.astype(np.float64) ** 2).sum()) for v in x))
     tensors = tuple(map(Tensor, x))
     for made in (
-        ops.clip_by_global_norm(tensors, 2.0),
-        ops.clip_by_norm(tensors, 2.0),
-        nn.ClipGradNorm(2.0)(tensors)[0],
+        ops.clip_by_global_norm(tensors, limit),
+        ops.clip_by_norm(tensors, limit),
+        nn.ClipGradNorm(limit)(tensors)[0],
     ):
         for got, v in zip(made, x, strict=True):
-            np.testing.assert_allclose(got.asnumpy(), v * 2.0 / norm, rtol=1e-5)
-    assert float(nn.ClipGradNorm(2.0)(tensors)[1]) == pytest.approx(norm, rel=1e-6)
+            np.testing.assert_allclose(got.asnumpy(), v * limit / norm, rtol=1e-5)
+    assert float(nn.ClipGradNorm(limit)(tensors)[1]) == pytest.approx(norm, rel=1e-6)
 
 
 def test_a_training_step_with_clipping() -> None:

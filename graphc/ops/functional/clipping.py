@@ -109,7 +109,10 @@ def clip_by_global_norm(x: Tensors, clip_norm: float = 1.0, use_norm: None = Non
     tensors = _tensors("clip_by_global_norm", x)
     norm = global_norm(tensors)
     norm = select(norm >= limit, norm, limit)
-    return _like(x, [cast(cast(t, "float32") * limit / norm, t.dtype) for t in tensors])
+    whole = [cast(t, "float32") for t in tensors]
+    # Once for each parameter: what changes no bit is not even traced.
+    scaled = whole if limit == 1 else [t * limit for t in whole]
+    return _like(x, [cast(s / norm, t.dtype) for s, t in zip(scaled, tensors, strict=True)])
 
 
 def _norm(x: Tensor, order: float) -> Tensor:
