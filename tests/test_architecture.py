@@ -295,6 +295,12 @@ def test_the_generator_never_imports_graphc(path):
     assert not [d for d, *_ in imports(path) if d.split(".")[0] == "graphc"]
 
 
+def test_nothing_lies_beside_the_project() -> None:
+    """The top level is fixed; what installing and building leave there is none of it."""
+    left = {p.name for p in ROOT.iterdir() if not p.name.startswith(".") and p.suffix != ".egg-info"}
+    assert left - {"build", "dist"} <= {"LICENSE", "README.md", "codegen", "docs", "graphc", "pyproject.toml", "tests"}
+
+
 @pytest.mark.parametrize("path", CODEGEN, ids=name)
 def test_rooms_of_the_generator_import_one_way(path):
     order = {room: k for k, room in enumerate(ROOMS)}
