@@ -36,7 +36,7 @@ class KernelFacts:
     result      from its params the axes of its only result as an epilogue sees them (`kernels.epilogue`), None where it takes
                 none; elements follow each other as in an array of this shape
     outputs     how many operands it writes, unless params say it (`stores`) or add to them (`indexed`, `marks`)
-    scratch     whether it writes one more, which nobody reads; so does a product with `panels`
+    scratch     whether it writes one more, which nobody reads; so does a product with `panels` or `tiles`
     divisible   whether threads can share the work. Where the order of writes is the meaning, they cannot
     exchanges   whether threads that share it exchange partial results, in memory that the step has once for that
     watches     whether it can mark what is not finite as it stores its result (`marks` in `kernels.epilogue`)
@@ -192,6 +192,7 @@ KERNEL_FACTS = {
     "scatter": KernelFacts(divisible=False, terms=_scattered, float64=True),
     "argsort": KernelFacts(scratch=True),
     "search": KernelFacts(),
+    "pack_factor": KernelFacts(),
     "log": KernelFacts(divisible=False),
     "custom": KernelFacts(divisible=False),
     "collective_start": KernelFacts(outputs=2, divisible=False),

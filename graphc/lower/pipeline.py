@@ -17,6 +17,7 @@ from graphc.lower.check import check
 from graphc.lower.epilogue import absorb_loops
 from graphc.lower.listing import listing
 from graphc.lower.overflow import watch_overflow
+from graphc.lower.packed import pack_factors
 from graphc.lower.places import place_buffers
 from graphc.lower.pooling import pool_convolutions
 from graphc.lower.products import copy_panels
@@ -35,6 +36,7 @@ REWRITES: tuple[Rewrite, ...] = (
     chain_loops,
     round_factors,
     join_calls,
+    pack_factors,
     copy_panels,
     # Kernels are what they will be.
     keep_moving,

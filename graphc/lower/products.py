@@ -39,32 +39,39 @@ def copy_panels(body: Statements, context: Context) -> Statements:
     has_tiles = context.buffers.bfloat16() == "tiles"
 
     def told(call: Call) -> Call:
-        if call.kernel.family != "gemm":
-            return call
-        assert isinstance(call.kernel, NamedKernel)
         p = params_of(call)
+        if call.kernel.family != "gemm" or "tiles" in p:
+            return call
         by_tiles = has_tiles and tiles.gains(p, tiles.pieces(p))
         if not by_tiles and not is_large(p):
             return call
         p["block"] = precision.in_parts(p.pop("block", 0), p["k"])
-        size = tiles.sizes(p, tiles.pieces(p), context.most_threads) if by_tiles else _panels(p, context.most_threads)
-        parts, each = size
-        scratch = each * context.most_threads
-        made = context.buffers.new(TensorType(p.get("dtype", "float32"), (scratch,)))
-        first = len(call.args) - written(call.kernel)
-        # The copies come in before the outputs: places of halves behind them move by one.
-        params = {name: value for name, value in p.items() if name != "halves" and (name != "block" or value)}
-        if "halves" in p:
-            params["halves"] = tuple((dtype, tuple(k + (k >= first) for k in places)) for dtype, places in p["halves"])
-        kernel = NamedKernel(
-            "gemm", (*params.items(), ("tiles" if by_tiles else "panels", parts), ("scratch", scratch))
-        )
-        return replace(call, kernel=kernel, args=(*call.args[:first], made, *call.args[first:]))
+        size: tuple[tuple[int, ...], int] = _panels(p, context.most_threads)
+        if by_tiles:
+            size = tiles.sizes(p, tiles.pieces(p), context.most_threads)
+        return with_memory(call, "tiles" if by_tiles else "panels", size, context)
 
     return tuple(
         told(stmt) if isinstance(stmt, Call) else with_blocks(stmt, lambda block: copy_panels(block, context))
         for stmt in body
     )
+
+
+def with_memory(call: Call, name: str, size: tuple[tuple[int, ...], int], context: Context) -> Call:
+    """A product that is told its parts by a parameter of that name, with memory of so many elements for each thread."""
+    parts, each = size
+    assert isinstance(call.kernel, NamedKernel)
+    p = params_of(call)
+    p["block"] = precision.in_parts(p.pop("block", 0), p["k"])
+    scratch = each * context.most_threads
+    made = context.buffers.new(TensorType(p.get("dtype", "float32"), (scratch,)))
+    first = len(call.args) - written(call.kernel)
+    # The copies come in before the outputs: places of halves behind them move by one.
+    params = {key: value for key, value in p.items() if key != "halves" and (key != "block" or value)}
+    if "halves" in p:
+        params["halves"] = tuple((dtype, tuple(k + (k >= first) for k in places)) for dtype, places in p["halves"])
+    kernel = NamedKernel("gemm", (*params.items(), (name, parts), ("scratch", scratch)))
+    return replace(call, kernel=kernel, args=(*call.args[:first], made, *call.args[first:]))
 
 
 def widens_scalars(kernel: NamedKernel, a: Operand, dtypes: tuple[str, ...], how: str) -> bool:

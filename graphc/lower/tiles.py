@@ -48,18 +48,18 @@ def pieces(p: Mapping[str, Any]) -> tuple[int, int]:
     return first, second
 
 
-def gains(p: Mapping[str, Any], of: tuple[int, int]) -> bool:
-    """Whether a product whose factors have so many pieces takes less time by registers."""
+def gains(p: Mapping[str, Any], of: tuple[int, int], *, packed: bool = False) -> bool:
+    """Whether a product whose factors have so many pieces takes less time by registers; of a `packed` one only A is copied."""
     m, n, k = (int(p[name]) for name in "mnk")
     if str(p.get("dtype", "float32")) != "float32" or not 0 < k <= _MOST_TERMS:
         return False
     products = sum(i + j <= _LAST for i in range(of[0]) for j in range(of[1]))
     blocks = math.ceil(m / _SIDE) * math.ceil(n / _SIDE) * math.ceil(k / _TERMS)
-    copied = k * (of[0] * m + of[1] * n)
-    batch = _batch(p)
+    copied = k * (of[0] * m + (0 if packed else of[1] * n))
+    count = batch(p)
     each = _COSTS.multiply * products * blocks + _COSTS.copy * copied + _COSTS.finish * m * n
-    alone = _COSTS.fma * m * n * k * batch * (_TRIANGLE if "triangle" in p else 1)
-    return bool(each * batch + _COSTS.call < _GAIN * alone)
+    alone = _COSTS.fma * m * n * k * count * (_TRIANGLE if "triangle" in p else 1)
+    return bool(each * count + _COSTS.call < _GAIN * alone)
 
 
 def sizes(p: Mapping[str, Any], of: tuple[int, int], threads: int) -> tuple[tuple[int, int, int], int]:
@@ -69,7 +69,7 @@ def sizes(p: Mapping[str, Any], of: tuple[int, int], threads: int) -> tuple[tupl
     rows, columns = m, _even(n, _NEAR // (2 * of[1] * depth), 2 * _SIDE)
 
     def blocks() -> int:
-        return _batch(p) * math.ceil(m / rows) * math.ceil(n / columns)
+        return batch(p) * math.ceil(m / rows) * math.ceil(n / columns)
 
     while threads > 1 and blocks() % threads and blocks() < _BLOCKS * threads and max(rows, columns) > _LEAST:
         if rows >= columns:
@@ -83,7 +83,22 @@ def sizes(p: Mapping[str, Any], of: tuple[int, int], threads: int) -> tuple[tupl
     return (depth, rows, columns), registers * _TILE // _ITEM
 
 
-def _batch(p: Mapping[str, Any]) -> int:
+def packed_sizes(p: Mapping[str, Any], of: tuple[int, int], threads: int) -> tuple[tuple[int, int, int], int]:
+    """The same where B is there as a whole: a single part. Threads share columns."""
+    m, n, k = (int(p[name]) for name in "mnk")
+    columns = _even(n, max(math.ceil(n / threads), _LEAST), 2 * _SIDE)
+    return (k, m, columns), _TILE * (8 + 2 * math.ceil(k / _TERMS) * of[0]) // _ITEM
+
+
+def packed_elements(p: Mapping[str, Any], pieces: int) -> int:
+    """Elements of float32 that B takes as tiles."""
+    n, k = int(p["n"]), int(p["k"])
+    each = min(2, math.ceil(n / _SIDE))
+    units = math.ceil(n / (each * _SIDE))
+    return units * each * math.ceil(k / _TERMS) * pieces * _TILE // _ITEM
+
+
+def batch(p: Mapping[str, Any]) -> int:
     """How many products there are."""
     return math.prod(int(n) for n in p.get("axes", (p.get("batch", 1),)))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import graphc
-from graphc import nn, ops
+from graphc import Tensor, nn, ops
 from graphc.build import multiplies_bfloat16
 from graphc.debug import debug
 from graphc.errors import LoweringError, VerifyError
@@ -30,6 +30,7 @@ NAMES = [
     "chain_loops",
     "round_factors",
     "join_calls",
+    "pack_factors",
     "copy_panels",
     "keep_moving",
     "place_buffers",
@@ -363,3 +364,25 @@ def test_products_round_parameters_while_they_copy_them(how: str, written: bool)
             if want is not None:
                 got = bound.read(buffer).reshape(type.shape)
                 np.testing.assert_array_equal(got, want.astype(got.dtype))
+
+
+@pytest.mark.parametrize("how", ["", "tiles"])
+def test_loops_multiply_by_what_was_packed_before(how: str) -> None:
+    """Once for all turns; not what the loop writes itself."""
+    rng = np.random.default_rng(0)
+    w, v = (Tensor(rng.standard_normal(shape).astype(np.float32)) for shape in ((64, 256), (256, 64)))
+
+    class Net(nn.Cell):
+        def construct(self, x: Tensor) -> Tensor:
+            def turn(h: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+                h = ops.tanh(ops.matmul(ops.matmul(h, w) + y, v))
+                return h, ops.matmul(ops.transpose(h, (1, 0)), h)
+
+            return ops.scan(turn, ops.zeros((32, 64), graphc.float32), x, 6)[1]
+
+    x = Tensor(rng.standard_normal((6, 32, 256)).astype(np.float32))
+    step = graphc.compile(Net(), x)
+    program = lower(step.graph, bfloat16=lambda: how).program
+    kernels = [c.kernel for c in program.calls() if isinstance(c.kernel, NamedKernel)]
+    assert [k.name for k in kernels].count("pack_factor") == (2 if how else 0)
+    assert sum(k.name == "gemm" and "packed" in dict(k.params) for k in kernels) == (2 if how else 0)

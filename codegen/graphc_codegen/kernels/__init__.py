@@ -13,6 +13,7 @@ from graphc_codegen.kernels.collective import COLLECTIVE_MOVE, COLLECTIVE_START,
 from graphc_codegen.kernels.conv.filter_grad import CONV2D_FILTER_GRAD
 from graphc_codegen.kernels.conv.forward import CONV2D
 from graphc_codegen.kernels.custom import CUSTOM
+from graphc_codegen.kernels.gemm.packed import PACK_FACTOR
 from graphc_codegen.kernels.gemm.product import GEMM
 from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
 from graphc_codegen.kernels.narrow import has_halves, on_halves
@@ -39,6 +40,7 @@ from graphc_codegen.program import NamedKernel
 #: By name; `kernel_facts` has a row for each.
 EMITTERS: dict[str, Emitter] = {
     "gemm": GEMM,
+    "pack_factor": PACK_FACTOR,
     "conv2d": CONV2D,
     "conv2d_filter_grad": CONV2D_FILTER_GRAD,
     "conv2d_winograd": CONV2D_WINOGRAD,

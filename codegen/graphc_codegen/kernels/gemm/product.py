@@ -38,7 +38,7 @@ from graphc_codegen.kernels.gemm.plan import (
     steps,
     views,
 )
-from graphc_codegen.kernels.gemm.tiled import emit_tiled, kinds_of
+from graphc_codegen.kernels.gemm.tiled import emit_tiled, kinds_of, packed_elements
 from graphc_codegen.kernels.gemm.twin import twin
 from graphc_codegen.kernels.microkernel import (
     Blocks,
@@ -126,6 +126,8 @@ def operands(p: Params) -> tuple[Operand, ...]:
     With `triangle` = "a" the matrices of a, as it is stored, are square and hold zeros above their diagonal, which need not be
     multiplied. With "c" those of c are square, and what is above their diagonal does not count: it may be anything.
 
+    With `tiles` the second factor may be `packed`: what `pack_factor` has made of numbers of that dtype.
+
     `rounds` has the numbers of factors of float32 that are rounded to bfloat16 as they are read; the others are that in memory.
     Only products with panels can.
     """
@@ -134,7 +136,8 @@ def operands(p: Params) -> tuple[Operand, ...]:
     results = [Operand(dtype, c.size, "out")] if plain else list(epilogue.operands(p, domain(p)))
     if "scratch" in p:
         results.insert(len(p.get("extras", ())), Operand(dtype, p["scratch"], "out"))
-    return Operand(dtype, a.size, "in"), Operand(dtype, b.size, "in"), *results
+    second = packed_elements(p) if "packed" in p else b.size
+    return Operand(dtype, a.size, "in"), Operand(dtype, second, "in"), *results
 
 
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:

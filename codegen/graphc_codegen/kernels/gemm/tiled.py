@@ -19,7 +19,7 @@ from graphc_codegen.kernels import epilogue, tiles
 from graphc_codegen.kernels.base import LINE, Params
 from graphc_codegen.kernels.gemm.fetch import far_extras
 from graphc_codegen.kernels.gemm.panels import Matrices
-from graphc_codegen.kernels.gemm.pieces import TILE, Factor, Place, pack, pieces_of, terms
+from graphc_codegen.kernels.gemm.pieces import PIECES, TILE, Factor, Place, pack, pieces_of, terms
 from graphc_codegen.kernels.gemm.plan import domain, item_size
 from graphc_codegen.kernels.microkernel import prefetch
 from graphc_codegen.kernels.narrow import NarrowWriter
@@ -40,12 +40,24 @@ class Sizes(NamedTuple):
     columns: int
 
 
+def beside_each_other(n: int) -> int:
+    """How many tiles of a factor with so many rows or columns are in a unit."""
+    return min(MOST, -(-n // tiles.ROWS))
+
+
+def packed_elements(p: Params) -> int:
+    """Elements of float32 of the second factor of a product as tiles, all of it."""
+    each = beside_each_other(p["n"])
+    units, blocks = -(-p["n"] // (each * tiles.COLUMNS)), -(-p["k"] // tiles.TERMS)
+    return int(units * each * blocks * PIECES[p["packed"]] * TILE // 4)
+
+
 def memory(p: Params, sizes: Sizes, pieces: tuple[int, int]) -> tuple[int, int, int, int]:
     """Where in a thread's memory A, B and sums end, in bytes, behind the unit that comes first; and how much it is in all."""
     blocks = -(-sizes.depth // tiles.TERMS)
     unit = MOST * MOST * TILE
     at = [2 * unit]
-    for size, count in zip((1, sizes.columns), pieces, strict=True):
+    for size, count in zip((1, 0 if "packed" in p else sizes.columns), pieces, strict=True):
         at.append(at[-1] + -(-size // (MOST * tiles.ROWS)) * MOST * blocks * count * TILE)
     several = sizes.depth < p["k"]
     units = -(-sizes.rows // (MOST * tiles.ROWS)) * -(-sizes.columns // (MOST * tiles.COLUMNS))
@@ -73,7 +85,7 @@ class Tiled:
         self.w, self.p, self.finish, self.kinds = w, p, finish, kinds
         self.sizes = Sizes(*p["tiles"])
         #: Registers of the rows and of the columns of a unit.
-        self.tall, self.wide = (min(MOST, -(-p[size] // tiles.ROWS)) for size in "mn")
+        self.tall, self.wide = (beside_each_other(p[size]) for size in "mn")
         self.pieces = (pieces_of(*kinds[0]), pieces_of(*kinds[1]))
         #: Pairs of bfloat16 are loaded as they lie.
         self.apart = "bfloat16" not in {dtype for dtype, _ in kinds}
@@ -81,6 +93,10 @@ class Tiled:
         self.blocks = -(-self.sizes.depth // tiles.TERMS)
         self.single = self.sizes.depth >= p["k"]
         self.unit = MOST * MOST * TILE
+        if "packed" in p and not self.single:
+            raise CodegenError(
+                f"a factor that is packed has {p['k']} terms in one part, not parts of {self.sizes.depth}"
+            )
         self.at_a, self.at_b, self.at_sums, self.each = memory(p, self.sizes, self.pieces)
         if self.each * w.threads > item_size(p) * p["scratch"]:
             raise CodegenError(f"scratch memory of {p['scratch']} elements has no room for the tiles of a product")
@@ -100,6 +116,9 @@ class Tiled:
         to_a = Place(w.at(mine, self.at_a, "i8"), self.tall, self.blocks, a.pieces)
         to_b = Place(w.at(mine, self.at_b, "i8"), self.wide, self.blocks, b.pieces)
         tall, wide = self.tall * tiles.ROWS, self.wide * tiles.COLUMNS
+        if "packed" in p:  # As a whole, by `packed`.
+            to_b = to_b._replace(pointer=x.b.pointer, blocks=-(-p["k"] // tiles.TERMS))
+            to_b = to_b._replace(pointer=to_b.at(w, w.divided(j, wide)[0], 0))
 
         def part(z: str | int) -> None:
             whole = w.divided(w.smaller(sizes.depth, w.subtracted(p["k"], z)), tiles.TERMS)[0]
@@ -107,7 +126,8 @@ class Tiled:
             count = whole
             if p["k"] % tiles.TERMS:
                 count = w.add(whole, 1 if self.single else w.op(f"zext i1 {last} to i64"))
-            pack(w, b, (j, z), whole, self._units(width, 1), last, to_b)
+            if "packed" not in p:
+                pack(w, b, (j, z), whole, self._units(width, 1), last, to_b)
 
             def rows(t: str, _: list[str]) -> None:
                 row = w.mul(t, tall)
@@ -308,6 +328,7 @@ class Tiled:
 def kinds_of(w: Writer, p: Params, factors: Sequence[str]) -> list[tuple[str, bool]]:
     """What lies in memory of each factor, and whether it is rounded to bfloat16."""
     stored = [w.holds(x) if isinstance(w, NarrowWriter) else None for x in factors]
+    stored[1] = p.get("packed", stored[1])
     return [(dtype or "float32", k in p.get("rounds", ())) for k, dtype in enumerate(stored)]
 
 

@@ -18,6 +18,9 @@ def twin(p: Params, a: Array, b: Array, *rest: Array) -> None:
         x.astype(numpy_dtype("bfloat16")).astype(x.dtype) if k in p.get("rounds", ()) else x
         for k, x in enumerate((a, b))
     )
+    if "packed" in p:
+        stored = b.view(numpy_dtype("bfloat16")) if p["packed"] == "bfloat16" else b
+        b = stored[: p["n"] * p["k"]].astype(np.float32)
     at_a, at_b, at_c = (_elements(v, axes_of(p), shape) for v, shape in zip(views(p), shapes(p), strict=True))
     stored = np.tril(a[at_a]) if p.get("triangle") == "a" else a[at_a]
     left = stored.swapaxes(-1, -2) if p["ta"] else stored

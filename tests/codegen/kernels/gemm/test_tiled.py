@@ -195,6 +195,37 @@ def test_parts_of_larger_matrices() -> None:
         same(got, before)
 
 
+@has_tiles
+@settings(max_examples=20, deadline=None, phases=(Phase.generate,))
+@given(
+    m=SIZE, n=SIZE, k=SIZE, tb=st.booleans(), columns=st.sampled_from([32, 64, 128]), dtypes=st.tuples(DTYPE, DTYPE),
+    rounds=st.booleans(),
+)  # fmt: skip
+def test_a_factor_that_is_packed_before(
+    m: int, n: int, k: int, tb: bool, columns: int, dtypes: tuple[str, str], rounds: bool
+) -> None:
+    """The same bits as that of a product that copies it itself."""
+    if rounds:
+        dtypes = ("bfloat16", "float32")
+    told: dict[str, Any] = {"rounds": (1,)} if rounds else {}
+    p = _params(m, n, k, False, tb, (512, m, columns), dtypes, **told)
+    a = random(1, 1, m, k).astype(numpy_dtype(dtypes[0]))
+    b = random(2, 1, k, n).astype(numpy_dtype(dtypes[1]))
+    left, right = _laid(p, a, b)
+    packed = "bfloat16" if rounds else dtypes[1]
+    how = {"n": n, "k": k, "tb": tb, "packed": packed, "rounds": rounds, "apart": "bfloat16" not in (dtypes[0], packed)}
+    if dtypes[1] != "float32":
+        how["halves"] = ((dtypes[1], (0,)),)
+    for divided in (False, True):
+        (made,) = run_kernel("pack_factor", how, right, divided=divided)
+        q = {**p, "packed": packed, "halves": ((dtypes[0], (0,)),) if dtypes[0] != "float32" else ()}
+        q.pop("rounds", None)
+        got, want = run_kernel("gemm", q, left, made, divided=divided)[1], run_kernel("gemm", p, left, right)[1]
+        np.testing.assert_array_equal(got, want)
+        (plain,) = run_twin("pack_factor", how, right)
+        same(run_twin("gemm", q, left, plain)[1], want)
+
+
 def test_which_pieces_are_multiplied() -> None:
     """Those that make at least 2^-21 of the product; those of one piece after the other."""
     assert terms(1, 1) == [(0, 0)]

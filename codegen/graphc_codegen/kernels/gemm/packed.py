@@ -1,0 +1,48 @@
+"""The second factor of products of a loop, copied once before it as their tiles want it: see `tiled`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graphc_codegen.kernels import tiles
+from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.gemm.pieces import PIECES, Factor, Place, pack
+from graphc_codegen.kernels.gemm.plan import Side
+from graphc_codegen.kernels.gemm.tiled import beside_each_other, packed_elements
+from graphc_codegen.kernels.narrow import NarrowWriter
+from graphc_codegen.scalars.halves import numpy_dtype
+from graphc_codegen.writer import Writer
+
+
+def operands(p: Params) -> tuple[Operand, ...]:
+    """b [k, n] ([n, k] if `tb`) in float32 or a half -> its tiles, for products that are told it is `packed` as
+    numbers of that dtype; rounded to bfloat16 if it `rounds`.
+    """
+    return Operand("float32", p["n"] * p["k"], "in"), Operand("float32", packed_elements(p), "out")
+
+
+def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
+    """Threads share what lies beside each other in a unit of a product."""
+    n, k, each = p["n"], p["k"], beside_each_other(p["n"])
+    dtype = (w.holds(pointers[0]) if isinstance(w, NarrowWriter) else None) or "float32"
+    b = Side(pointers[0], n, *((k, 1) if p["tb"] else (1, n)))
+    factor = Factor(b, k, dtype, p["rounds"], rows=False, apart=p["apart"])
+    whole = Place(pointers[1], each, -(-k // tiles.TERMS), PIECES[p["packed"]])
+
+    def unit(u: str | int) -> None:
+        first = w.mul(u, each * tiles.COLUMNS)
+        left = w.divided(w.add(w.subtracted(n, first), tiles.COLUMNS - 1), tiles.COLUMNS)[0]
+        to = whole._replace(pointer=whole.at(w, u, 0))
+        pack(w, factor, (first, 0), k // tiles.TERMS, w.smaller(each, left), "true", to)
+
+    w.share(-(-n // (each * tiles.COLUMNS)), unit)
+
+
+def twin(p: Params, b: Array, out: Array) -> None:
+    """The numbers as they are, in front."""
+    out[:] = 0
+    stored = out.view(numpy_dtype("bfloat16")) if p["packed"] == "bfloat16" else out
+    stored[: b.size] = b.astype(stored.dtype)
+
+
+PACK_FACTOR = Emitter(operands, emit, twin)
