@@ -9,6 +9,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from graphc.debug import switches
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels import emitter
 from graphc_codegen.kernels.gemm.pieces import pieces_of, terms
@@ -19,7 +20,9 @@ from graphc_codegen.target import host
 from tests.codegen.kernel_harness import Array, ir_text, random, run_kernel, run_twin
 from tests.codegen.threaded import THREADS, same
 
-has_tiles = pytest.mark.skipif(not host().tiles, reason="this processor has no AMX")
+has_tiles = pytest.mark.skipif(
+    not (host().tiles and switches().tiles), reason="this processor has no AMX, or GRAPHC_TILES=1 is not set"
+)
 SIZE = st.one_of(st.integers(1, 20), st.sampled_from([31, 32, 33, 48, 64, 65, 97]))
 DTYPE = st.sampled_from(["float32", "float32", "float16", "bfloat16"])
 #: Terms, rows and columns of a part: of one unit, of some, and more than there is of anything.
