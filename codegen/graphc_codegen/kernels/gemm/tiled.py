@@ -60,7 +60,9 @@ def memory(p: Params, sizes: Sizes, pieces: tuple[int, int]) -> tuple[int, int, 
     for size, count in zip((1, 0 if "packed" in p else sizes.columns), pieces, strict=True):
         at.append(at[-1] + -(-size // (MOST * tiles.ROWS)) * MOST * blocks * count * TILE)
     several = sizes.depth < p["k"]
-    units = -(-sizes.rows // (MOST * tiles.ROWS)) * -(-sizes.columns // (MOST * tiles.COLUMNS))
+    # With few rows or columns units are smaller, and a block has room for more of them.
+    tall, wide = (beside_each_other(p[size]) for size in "mn")
+    units = -(-sizes.rows // (tall * tiles.ROWS)) * -(-sizes.columns // (wide * tiles.COLUMNS))
     return at[0], at[1], at[2], at[2] + (units * unit if several else 0)
 
 

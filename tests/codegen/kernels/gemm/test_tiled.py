@@ -184,6 +184,17 @@ def test_epilogue_and_marks(parts: tuple[int, int, int], dtype: str) -> None:
 
 
 @has_tiles
+@pytest.mark.parametrize(("m", "n"), [(33, 15), (97, 14), (15, 33), (14, 97), (5, 9)])
+def test_sums_of_smaller_units(m: int, n: int) -> None:
+    """Units of up to 16 rows or columns are smaller; blocks that have room for more of them keep all their sums apart."""
+    p = _params(m, n, 65, True, True, (32, 64, 96))
+    a, b = random(1, 1, m, 65), random(2, 1, 65, n)
+    exact, scale = _exact(p, a, b)
+    for where, (c,) in _run(p, *_laid(p, a, b)).items():
+        assert (np.abs(c.reshape(exact.shape) - exact) <= 4e-7 * scale).all(), where
+
+
+@has_tiles
 def test_parts_of_larger_matrices() -> None:
     whole, m, n, k = random(1, 60, 70), 33, 41, 29
     strides = {"a": (4200, 72, 70), "b": (4200, 5, 70), "c": (4200, 143, 70)}
