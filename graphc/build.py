@@ -69,10 +69,11 @@ def multiplies_bfloat16() -> str:
 
     Switches: tiles.
     """
+    from graphc_codegen.permission import may_use_tiles
     from graphc_codegen.target import host
 
     target = host()
-    if target.tiles and switches().tiles:
+    if switches().tiles and target.tiles and may_use_tiles():
         return "tiles"
     return "pairs" if target.bfloat16 else ""
 

@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 from graphc_codegen.errors import CodegenError
-from graphc_codegen.permission import may_use_tiles
 
 #: The beginnings of the names of processors whose dot products of bfloat16 make more multiply-adds than instructions for float32:
 #: twice as many on Zen 5. On an Emerald Rapids they make less than half.
@@ -23,7 +22,7 @@ class Target:
     `features` is LLVM's comma-separated list, `lanes` the number of floats in a vector of the emitters,
     `fused` whether there is a fused multiply-add, `wide` whether 512-bit registers are preferred, `bfloat16` whether such
     registers of bfloat16 are multiplied and rounded by instructions, which not all do that have them. `tiles` says whether there
-    are AMX' registers for products of bfloat16, and code may use them.
+    are AMX' registers for products of bfloat16, for which a process must ask (`permission`).
     """
 
     triple: str
@@ -66,8 +65,8 @@ class Target:
         return f"{self.triple} {self.cpu} {self.features} {self.lanes} {self.bfloat16} {self.tiles}"
 
 
-def describe(triple: str, cpu: str, features: dict[str, bool], *, tiles: bool = False) -> Target:
-    """The target for a CPU with the given features (LLVM's names); `tiles` says whether it may use those of AMX, if it has them.
+def describe(triple: str, cpu: str, features: dict[str, bool]) -> Target:
+    """The target for a CPU with the given features (LLVM's names).
 
     Raises CodegenError for an x86 processor without SSE4.1: rounding would become calls into the C library.
     """
@@ -80,7 +79,7 @@ def describe(triple: str, cpu: str, features: dict[str, bool], *, tiles: bool = 
     wide = all(features.get(name) for name in _AVX512)
     lanes = 16 if wide else 8 if features.get("avx2") and features.get("f16c") and fused else 4
     pairs = wide and features.get("avx512bf16", False) and cpu.startswith(_MULTIPLY_BFLOAT16)
-    tiles = tiles and wide and all(features.get(name) for name in _TILES)
+    tiles = wide and all(features.get(name) for name in _TILES)
     return Target(triple, cpu, text, lanes, fused, wide, pairs, tiles)
 
 
@@ -90,9 +89,7 @@ def host() -> Target:
     import llvmlite.binding as llvm
 
     triple = llvm.get_process_triple()
-    features = dict(llvm.get_host_cpu_features())
-    tiles = all(features.get(name) for name in _TILES) and may_use_tiles()
-    return describe(triple, llvm.get_host_cpu_name(), features, tiles=tiles)
+    return describe(triple, llvm.get_host_cpu_name(), dict(llvm.get_host_cpu_features()))
 
 
 def machine(target: Target, *, jit: bool = True) -> Any:

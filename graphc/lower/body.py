@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from graphc.errors import LoweringError
 from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.lowering import Operand
-from graphc.ir.op import Alias, Kernel
+from graphc.ir.op import Alias, Kernel, Lowering
 from graphc.lower.buffers import Buffers, Held
 from graphc.lower.calls import Calls, LoopBuilder, kernel_node, note_of, walk
 from graphc.lower.fuse import Group, Step, fuse, uniform_values
@@ -107,8 +107,7 @@ class Body:
     def _is_alias(self, node: Node) -> bool:
         """Whether a node's result is, perhaps with other strides, operand 0's memory."""
         lower = node.lower
-        in_place = isinstance(lower, Kernel) and lower.in_place
-        return isinstance(lower, Alias) or in_place or node.id in self.views.nodes
+        return isinstance(lower, Alias) or _is_in_place(lower) or node.id in self.views.nodes
 
     def source(self, value: Value) -> Value:
         """The value whose memory holds this one: behind aliases and views, and behind Assign the assigned value."""
@@ -266,7 +265,7 @@ class Body:
 
     def _kernel(self, node: Node) -> None:
         inputs = [Operand(self.of(v), self.graph.type(v), self.views.read(v)) for v in node.inputs]
-        place = self.of if _is_in_place(node) else self.new
+        place = self.of if _is_in_place(node.lower) else self.new
         outputs = [Operand(place(v), self.graph.type(v), self.views.written(v)) for v in node.outputs]
         kernel_node(node, inputs, outputs, self.builder(node))
 
@@ -322,6 +321,6 @@ class Body:
         return copy
 
 
-def _is_in_place(node: Node) -> bool:
-    """Whether a node's calls write operand 0's memory."""
-    return isinstance(node.lower, Kernel) and node.lower.in_place
+def _is_in_place(lower: Lowering | None) -> bool:
+    """Whether calls of a node with this lowering write operand 0's memory."""
+    return isinstance(lower, Kernel) and lower.in_place

@@ -9,7 +9,7 @@ from graphc.ir.types import HALVES
 from graphc.lower import tiles
 from graphc.lower.products import with_memory
 from graphc.lower.rewrite import Context, Statements
-from graphc.lower.statements import calls, operands, params_of, with_blocks
+from graphc.lower.statements import calls, operands, params_of, with_blocks, without_half
 from graphc_codegen.program import Call, For, NamedKernel
 
 #: Turns of a loop for which a copy pays.
@@ -60,12 +60,11 @@ def _before(loop: For, context: Context) -> Statements:
         if key not in made:
             buffer = context.buffers.new(TensorType("float32", (tiles.packed_elements(p, of[1]),)))
             made[key] = Call(kernel, (call.args[1], buffer), nodes=call.nodes)
-        assert isinstance(call.kernel, NamedKernel)
-        halves = tuple((t, tuple(k for k in places if k != 1)) for t, places in p.get("halves", ()))
-        kept = {**p, "halves": tuple((t, places) for t, places in halves if places), "packed": packed}
-        kept["rounds"] = tuple(k for k in p.get("rounds", ()) if k != 1)
-        left = NamedKernel("gemm", tuple((k, v) for k, v in kept.items() if v != () or k not in ("halves", "rounds")))
-        changed = replace(call, kernel=left, args=(call.args[0], made[key].args[1], *call.args[2:]))
+        kept = {**without_half(p, 1), "packed": packed}
+        if rounds:
+            kept["rounds"] = tuple(k for k in p["rounds"] if k != 1)
+        args = (call.args[0], made[key].args[1], *call.args[2:])
+        changed = replace(call, kernel=NamedKernel("gemm", tuple(kept.items())), args=args)
         return with_memory(changed, "tiles", tiles.packed_sizes(p, of, context.most_threads), context)
 
     turn = tuple(told(stmt) if isinstance(stmt, Call) else stmt for stmt in loop.body)

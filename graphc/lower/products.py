@@ -45,11 +45,9 @@ def copy_panels(body: Statements, context: Context) -> Statements:
         by_tiles = has_tiles and tiles.gains(p, tiles.pieces(p))
         if not by_tiles and not is_large(p):
             return call
-        p["block"] = precision.in_parts(p.pop("block", 0), p["k"])
-        size: tuple[tuple[int, ...], int] = _panels(p, context.most_threads)
         if by_tiles:
-            size = tiles.sizes(p, tiles.pieces(p), context.most_threads)
-        return with_memory(call, "tiles" if by_tiles else "panels", size, context)
+            return with_memory(call, "tiles", tiles.sizes(p, tiles.pieces(p), context.most_threads), context)
+        return with_memory(call, "panels", _panels(p, context.most_threads), context)
 
     return tuple(
         told(stmt) if isinstance(stmt, Call) else with_blocks(stmt, lambda block: copy_panels(block, context))
@@ -109,7 +107,7 @@ def _item(p: Mapping[str, Any]) -> int:
 def _panels(p: Mapping[str, Any], threads: int) -> tuple[tuple[int, int, int, int], int]:
     """Terms, rows and columns of a part, how many rows of A are copied at a time, and the elements of memory of a thread."""
     m, n, k, item = *(int(p[name]) for name in "mnk"), _item(p)
-    depth = _even(k, _DEPTH, 8)
+    depth, block = _even(k, _DEPTH, 8), precision.in_parts(p.get("block", 0), k)
     rows, columns = _even(m, _ROWS // item, 1), _even(n, _COLUMNS // item, _WIDE)
 
     def blocks() -> int:
@@ -121,7 +119,7 @@ def _panels(p: Mapping[str, Any], threads: int) -> tuple[tuple[int, int, int, in
     # Tiles of A may have 12 rows and take the memory of 16; those of 5 that of 8.
     tall, wide = rows + _TALL, -(-columns // _WIDE) * _WIDE
     # With a single part a tile's sums are only needed until the next one.
-    sums = (8 if p["block"] else item) * (_TALL * _WIDE if depth >= k and not p["block"] else tall * wide)
+    sums = (8 if block else item) * (_TALL * _WIDE if depth >= k and not block else tall * wide)
     each = item * (8 * (some + _TALL) // 5 + wide) * (depth + 4) + sums + 64 * (tall + columns) + 4096
     return (depth, rows, columns, some), -(-each // (64 * item)) * 64
 

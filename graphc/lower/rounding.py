@@ -8,7 +8,7 @@ from dataclasses import replace
 from graphc.lower.buffers import Buffers
 from graphc.lower.products import reads_rounded
 from graphc.lower.rewrite import Context, Statements
-from graphc.lower.statements import operands, params_of, touched, uses, with_blocks
+from graphc.lower.statements import operands, params_of, touched, uses, with_blocks, without_half
 from graphc_codegen.program import Call, LoopKernel, NamedKernel
 
 
@@ -74,8 +74,6 @@ def _writes(stmt: object, buffer: int) -> bool:
 def _reading(call: Call, made: int, source: int) -> Call:
     """The product that rounds what it reads of `source`."""
     place, p = call.args.index(made), params_of(call)
-    halves = [(dtype, tuple(k for k in places if k != place)) for dtype, places in p.pop("halves")]
-    kept = tuple((dtype, places) for dtype, places in halves if places)
     rounds = (*p.pop("rounds", ()), place)
-    kernel = NamedKernel("gemm", (*p.items(), *((("halves", kept),) if kept else ()), ("rounds", rounds)))
+    kernel = NamedKernel("gemm", (*without_half(p, place).items(), ("rounds", rounds)))
     return replace(call, kernel=kernel, args=(*call.args[:place], source, *call.args[place + 1 :]))

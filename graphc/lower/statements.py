@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -98,3 +98,10 @@ def row_major(domain: tuple[int, ...]) -> tuple[int, ...]:
 def params_of(stmt: Stmt | None) -> dict[str, Any]:
     """The parameters of a named kernel that is called; empty for anything else."""
     return dict(stmt.kernel.params) if isinstance(stmt, Call) and isinstance(stmt.kernel, NamedKernel) else {}
+
+
+def without_half(p: Mapping[str, Any], place: int) -> dict[str, Any]:
+    """The parameters of a kernel of which an operand lies in memory as float32 from now on."""
+    kept = ((dtype, tuple(k for k in places if k != place)) for dtype, places in p.get("halves", ()))
+    halves = tuple((dtype, places) for dtype, places in kept if places)
+    return {**{key: value for key, value in p.items() if key != "halves"}, **({"halves": halves} if halves else {})}

@@ -15,7 +15,7 @@ import numpy as np
 from graphc_codegen.declarations import Declarations
 from graphc_codegen.kernels import emitter as emitter_of
 from graphc_codegen.kernels.narrow import NarrowWriter
-from graphc_codegen.program import NamedKernel, divisible, written
+from graphc_codegen.program import Instr, NamedKernel, divisible, written
 from graphc_codegen.scalars.halves import numpy_dtype
 from graphc_codegen.target import host
 from graphc_codegen.writer import Writer
@@ -24,6 +24,16 @@ from tests.codegen.threaded import Runner, same
 Array = np.ndarray[Any, np.dtype[Any]]
 Body = Callable[[Writer, Sequence[str]], None]
 
+#: An epilogue: the larger of 0 and the result times operand 1 plus operand 2; value 6 is that, value 0 the result.
+AFFINE_RELU = (
+    Instr("input", (), "float32", 0),
+    Instr("input", (), "float32", 1),
+    Instr("mul", (0, 1)),
+    Instr("input", (), "float32", 2),
+    Instr("add", (2, 3)),
+    Instr("const", (), "float32", 0.0),
+    Instr("max", (4, 5)),
+)
 _CANARY = 0xA5
 _GUARD = 256
 _names = itertools.count()

@@ -162,6 +162,11 @@ class NarrowWriter(Writer):
         return self.op(f"shufflevector {v} {value}, {v} zeroinitializer, {vec('i32', wanted)} <{order}>")
 
 
+def dtype_behind(w: Writer, pointer: str) -> str:
+    """What lies in memory where a kernel sees floats: a half type, or float32."""
+    return (w.holds(pointer) if isinstance(w, NarrowWriter) else None) or "float32"
+
+
 def has_halves(p: Params) -> bool:
     """Whether a kernel of float32 with these params has operands that hold halves."""
     return "halves" in p or any(instr.dtype in HALVES for instr in p.get("epilogue", ()))

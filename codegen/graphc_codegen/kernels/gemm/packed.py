@@ -9,7 +9,7 @@ from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.gemm.pieces import PIECES, Factor, Place, pack
 from graphc_codegen.kernels.gemm.plan import Side
 from graphc_codegen.kernels.gemm.tiled import beside_each_other, packed_elements
-from graphc_codegen.kernels.narrow import NarrowWriter
+from graphc_codegen.kernels.narrow import dtype_behind
 from graphc_codegen.scalars.halves import numpy_dtype
 from graphc_codegen.writer import Writer
 
@@ -24,9 +24,8 @@ def operands(p: Params) -> tuple[Operand, ...]:
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """Threads share what lies beside each other in a unit of a product."""
     n, k, each = p["n"], p["k"], beside_each_other(p["n"])
-    dtype = (w.holds(pointers[0]) if isinstance(w, NarrowWriter) else None) or "float32"
     b = Side(pointers[0], n, *((k, 1) if p["tb"] else (1, n)))
-    factor = Factor(b, k, dtype, p["rounds"], rows=False, apart=p["apart"])
+    factor = Factor(b, k, dtype_behind(w, pointers[0]), p["rounds"], rows=False, apart=p["apart"])
     whole = Place(pointers[1], each, -(-k // tiles.TERMS), PIECES[p["packed"]])
 
     def unit(u: str | int) -> None:

@@ -244,20 +244,9 @@ class Panels:
         for index, value in enumerate(acc):
             r, u = divmod(index, VECTORS)
             row, column = w.add(i, r), w.add(j, u * w.lanes)
-            watched += self._stored(x, value, row, column, w.lanes)
+            watched += stored(w, self.p, self.finish, x, value, row, column, w.lanes)
         if self.finish is not None:
             self.finish.mark(watched)
-
-    def _stored(self, x: Matrices, value: str, row: str | int, column: str | int, active: int) -> list[str]:
-        """Store a vector of C, or what the epilogue makes of it; what there is to mark."""
-        w = self.w
-        if self.finish is not None:
-            return [self.finish.watch(value, (x.batch, row, column), active)]
-        place = w.at(x.c, w.linear((row, x.rows), (column, 1)))
-        if self.p["accumulate"]:
-            value = w.binary("fadd", value, w.vload(place, active))
-        w.vstore(value, place, active)
-        return []
 
     def _finished(self, x: Matrices, sums: str, block: _Block, t: str, s: str) -> None:
         """Round the sums of a tile, apply the epilogue, and store what belongs to C."""
@@ -271,7 +260,7 @@ class Panels:
             value = w.vload(w.at(sums, w.linear((r, self.wide), (e, 1)), self.type), type=self.type)
             if self.type != w.element:
                 value = w.convert("fptrunc", value, self.type, w.element)
-            watched = self._stored(x, value, w.add(i, r), w.add(j, e), active)
+            watched = stored(w, self.p, self.finish, x, value, w.add(i, r), w.add(j, e), active)
             if self.finish is not None:
                 self.finish.mark(watched)
 
@@ -283,6 +272,20 @@ class Panels:
                 w.when(w.op(f"icmp eq i64 {w.add(j, width)}, {n}"), lambda: vector(r, full, n % w.lanes))
 
         w.loop(rows, row)
+
+
+def stored(
+    w: Writer, p: Params, finish: epilogue.Finish | None, x: Matrices, value: str, row: str | int, column: str | int,
+    active: int,
+) -> list[str]:  # fmt: skip
+    """Store a vector of C, or what the epilogue makes of it; what there is to mark."""
+    if finish is not None:
+        return [finish.watch(value, (x.batch, row, column), active)]
+    place = w.at(x.c, w.linear((row, x.rows), (column, 1)))
+    if p["accumulate"]:
+        value = w.binary("fadd", value, w.vload(place, active))
+    w.vstore(value, place, active)
+    return []
 
 
 def tile_rows(rows: int, limit: int) -> int:

@@ -18,6 +18,7 @@ from graphc_codegen.kernels.gemm.pack import first_lanes
 from graphc_codegen.kernels.gemm.plan import Side
 from graphc_codegen.kernels.microkernel import prefetch
 from graphc_codegen.kernels.transposition import FOUR, square
+from graphc_codegen.kernels.vectors import shuffle
 from graphc_codegen.writer import Writer, vec
 
 #: Bytes of a register.
@@ -215,12 +216,10 @@ def _picked(w: Writer, lanes: int, pair: tuple[str, str], order: Sequence[int]) 
 
 def _transposed(w: Writer, rows: Sequence[str]) -> list[str]:
     """Sixteen vectors of sixteen words: their squares of 4 x 4, then quarters of vectors."""
-    v = vec("float", w.lanes)
     squares = [square(w, rows[n : n + FOUR], w.lanes) for n in range(0, w.lanes, FOUR)]
 
     def picked(pair: Sequence[str], quarters: Sequence[int]) -> str:
-        indices = ", ".join(f"i32 {FOUR * q + n}" for q in quarters for n in range(FOUR))
-        return w.op(f"shufflevector {v} {pair[0]}, {v} {pair[1]}, {vec('i32', w.lanes)} <{indices}>")
+        return shuffle(w, pair[0], pair[1], [FOUR * q + n for q in quarters for n in range(FOUR)])
 
     columns = [""] * w.lanes
     for c in range(FOUR):

@@ -18,11 +18,11 @@ from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels import epilogue, tiles
 from graphc_codegen.kernels.base import LINE, Params
 from graphc_codegen.kernels.gemm.fetch import far_extras
-from graphc_codegen.kernels.gemm.panels import Matrices
+from graphc_codegen.kernels.gemm.panels import Matrices, stored
 from graphc_codegen.kernels.gemm.pieces import PIECES, TILE, Factor, Place, pack, pieces_of, terms
 from graphc_codegen.kernels.gemm.plan import domain, item_size
 from graphc_codegen.kernels.microkernel import prefetch
-from graphc_codegen.kernels.narrow import NarrowWriter
+from graphc_codegen.kernels.narrow import dtype_behind
 from graphc_codegen.writer import Writer, vec
 
 #: Registers of a unit's rows and columns at most.
@@ -294,28 +294,21 @@ class Tiled:
             value = w.vload(w.at(self._row(mine, r), v))
             if sums:
                 value = w.binary("fadd", w.vload(w.at(self._row(sums, r), v)), value)
-            row, column = w.add(u.i, r), w.add(u.j, v)
-            if self.finish is not None:
-                return [self.finish.watch(value, (x.batch, row, column), active)]
-            place = w.at(x.c, w.linear((row, x.rows), (column, 1)))
-            if self.p["accumulate"]:
-                value = w.binary("fadd", value, w.vload(place, active))
-            w.vstore(value, place, active)
-            return []
+            return stored(w, self.p, self.finish, x, value, w.add(u.i, r), w.add(u.j, v), active)
 
-        def stored(r: str, vectors: Sequence[tuple[str | int, int]]) -> None:
+        def row(r: str, vectors: Sequence[tuple[str | int, int]]) -> None:
             watched = [value for v, active in vectors for value in vector(r, v, active)]
             if self.finish is not None:
                 self.finish.mark(watched)
 
         def all_of(count: int) -> None:
-            w.loop(rows, lambda r, _: stored(r, [(v, lanes) for v in range(0, count * lanes, lanes)]))
+            w.loop(rows, lambda r, _: row(r, [(v, lanes) for v in range(0, count * lanes, lanes)]))
 
         def edge() -> None:
             """Fewer columns than a unit has: those that are left of n."""
             whole, rest = divmod(n % most, lanes)
             vectors = [(v * lanes, lanes) for v in range(whole)] + ([(whole * lanes, rest)] if rest else [])
-            w.loop(rows, lambda r, _: stored(r, vectors))
+            w.loop(rows, lambda r, _: row(r, vectors))
 
         if n % most == 0:
             all_of(self.wide)
@@ -329,9 +322,8 @@ class Tiled:
 
 def kinds_of(w: Writer, p: Params, factors: Sequence[str]) -> list[tuple[str, bool]]:
     """What lies in memory of each factor, and whether it is rounded to bfloat16."""
-    stored = [w.holds(x) if isinstance(w, NarrowWriter) else None for x in factors]
-    stored[1] = p.get("packed", stored[1])
-    return [(dtype or "float32", k in p.get("rounds", ())) for k, dtype in enumerate(stored)]
+    a, b = (dtype_behind(w, x) for x in factors)
+    return [(dtype, k in p.get("rounds", ())) for k, dtype in enumerate((a, p.get("packed", b)))]
 
 
 def emit_tiled(

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.gemm.panels import tile_rows
 from graphc_codegen.kernels.gemm.product import GEMM
-from graphc_codegen.program import Instr
-from tests.codegen.kernel_harness import Array, ir_text, random, run_kernel, run_twin
+from tests.codegen.kernel_harness import AFFINE_RELU, Array, ir_text, random, run_kernel, run_twin
 from tests.codegen.threaded import THREADS, same
 
 SIZE = st.one_of(st.integers(1, 20), st.sampled_from([31, 32, 33, 48, 65, 97]))
@@ -93,17 +92,14 @@ def test_sizes_as_they_are_chosen(ta: bool, tb: bool) -> None:
 @pytest.mark.parametrize("panels", [(16, 28, 64, 14), (64, 64, 96, 64)])
 def test_epilogue_and_marks(panels: tuple[int, int, int, int]) -> None:
     """The larger of 0 and the result times a row, plus a column; and the result. Each element once, when all terms are in it."""
-    body = (
-        Instr("input", (), "float32", 0),
-        Instr("input", (), "float32", 1),
-        Instr("mul", (0, 1)),
-        Instr("input", (), "float32", 2),
-        Instr("add", (2, 3)),
-        Instr("const", (), "float32", 0.0),
-        Instr("max", (4, 5)),
-    )
     m, n, k = 37, 75, 50
-    more = {"epilogue": body, "extras": ((0, 1, 0), (0, 0, 1)), "stores": (6, 0), "marks": (THREADS, 1), "batch": 2}
+    more = {
+        "epilogue": AFFINE_RELU,
+        "extras": ((0, 1, 0), (0, 0, 1)),
+        "stores": (6, 0),
+        "marks": (THREADS, 1),
+        "batch": 2,
+    }
     params = _params(m, n, k, False, True, panels, **more)
     a, b, exact, scale = _operands(params)
     row, column = random(7, m), random(8, n)

@@ -9,19 +9,18 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from graphc.debug import switches
+from graphc.build import multiplies_bfloat16
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels import emitter
 from graphc_codegen.kernels.gemm.pieces import pieces_of, terms
 from graphc_codegen.kernels.gemm.tiled import Sizes, memory
-from graphc_codegen.program import Instr, NamedKernel
+from graphc_codegen.program import NamedKernel
 from graphc_codegen.scalars.halves import numpy_dtype
-from graphc_codegen.target import host
-from tests.codegen.kernel_harness import Array, ir_text, random, run_kernel, run_twin
+from tests.codegen.kernel_harness import AFFINE_RELU, Array, ir_text, random, run_kernel, run_twin
 from tests.codegen.threaded import THREADS, same
 
 has_tiles = pytest.mark.skipif(
-    not (host().tiles and switches().tiles), reason="this processor has no AMX, or GRAPHC_TILES=1 is not set"
+    multiplies_bfloat16() != "tiles", reason="this processor has no AMX, or GRAPHC_TILES=1 is not set"
 )
 SIZE = st.one_of(st.integers(1, 20), st.sampled_from([31, 32, 33, 48, 64, 65, 97]))
 DTYPE = st.sampled_from(["float32", "float32", "float16", "bfloat16"])
@@ -156,17 +155,8 @@ def test_small_numbers_keep_their_first_piece() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_epilogue_and_marks(parts: tuple[int, int, int], dtype: str) -> None:
     """The larger of 0 and the result times a row, plus a column; and the result. Each element once, when all terms are in it."""
-    body = (
-        Instr("input", (), "float32", 0),
-        Instr("input", (), "float32", 1),
-        Instr("mul", (0, 1)),
-        Instr("input", (), "float32", 2),
-        Instr("add", (2, 3)),
-        Instr("const", (), "float32", 0.0),
-        Instr("max", (4, 5)),
-    )
     m, n, k = 37, 75, 50
-    more = {"epilogue": body, "extras": ((0, 1, 0), (0, 0, 1)), "stores": (6, 0), "marks": (THREADS, 1)}
+    more = {"epilogue": AFFINE_RELU, "extras": ((0, 1, 0), (0, 0, 1)), "stores": (6, 0), "marks": (THREADS, 1)}
     p = _params(m, n, k, False, True, parts, (dtype, dtype), batch=2, **more)
     a, b = (random(seed, 2, *shape).astype(numpy_dtype(dtype)) for seed, shape in ((1, (m, k)), (2, (k, n))))
     exact, scale = _exact(p, a, b)
