@@ -111,6 +111,7 @@ LATE = {
         "graphc/build.py",
         "graphc_codegen.object_code.cache",
     ): "the generator is loaded when there is something to generate",
+    ("graphc/build.py", "graphc_codegen.permission"): "the generator is loaded when there is something to generate",
     ("graphc/build.py", "graphc_codegen.run.peak"): "the generator is loaded when there is something to generate",
     ("graphc/build.py", "graphc_codegen.target"): "the generator is loaded when there is something to generate",
     ("graphc/cli/commands.py", "graphc.cli.graphs"): "only commands on graphs need the compiler",

@@ -59,7 +59,7 @@ def _before(loop: For, context: Context) -> Statements:
         key = (call.args[1], kernel)
         if key not in made:
             buffer = context.buffers.new(TensorType("float32", (tiles.packed_elements(p, of[1]),)))
-            made[key] = Call(kernel, (call.args[1], buffer), nodes=call.nodes)
+            made[key] = Call(kernel, (call.args[1], buffer), call.note, nodes=call.nodes)
         kept = {**without_half(p, 1), "packed": packed}
         if rounds:
             kept["rounds"] = tuple(k for k in p["rounds"] if k != 1)

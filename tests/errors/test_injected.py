@@ -190,10 +190,10 @@ def broken_lowering(lowering: Any) -> Any:
 WITHOUT_CODE = {"Fill"}
 
 
-def statements(net: nn.Cell, inputs: Sequence[Any]) -> Any:
-    """What a cell is lowered to."""
+def statements(net: nn.Cell, inputs: Sequence[Any], how: str = "") -> Any:
+    """What a cell is lowered to, on a processor that multiplies bfloat16 so."""
     leaves, structure = flatten((tuple(map(Tensor, inputs)), {}))
-    return lower(passes.run(trace(net, leaves, structure).graph, (passes.autodiff,))[-1].graph)
+    return lower(passes.run(trace(net, leaves, structure).graph, (passes.autodiff,))[-1].graph, bfloat16=lambda: how)
 
 
 def uses_rule(net: nn.Cell, inputs: list[Any]) -> bool:
@@ -226,9 +226,9 @@ def test_lowering_rules() -> None:
 # ---- kernel writers
 
 
-def kinds(net: nn.Cell, inputs: Sequence[Any]) -> set[str]:
+def kinds(net: nn.Cell, inputs: Sequence[Any], how: str = "") -> set[str]:
     """The kinds of kernels that a cell is lowered to."""
-    kernels = statements(net, inputs).program.kernels().values()
+    kernels = statements(net, inputs, how).program.kernels().values()
     return {k.name if isinstance(k, NamedKernel) else WRITERS[type(k), getattr(k, "times", 1) > 1] for k in kernels}
 
 
@@ -248,7 +248,23 @@ def cells_of_kernels() -> dict[str, tuple[nn.Cell, Sequence[Any]]]:
     for each in tried:
         for kind in kinds(*each):
             found.setdefault(kind, each)
+    for kind in kinds(*looping(), how="tiles"):
+        found.setdefault(kind, looping())
     return found
+
+
+def looping() -> tuple[nn.Cell, Sequence[Any]]:
+    """A loop that multiplies by the same matrix in each turn, which is packed where the processor has tiles."""
+    weight = Tensor(np.ones((256, 256), np.float32))
+
+    def construct(self: Any, x: Any) -> Any:
+        def turn(h: Any, y: Any) -> tuple[Any, Any]:
+            h = ops.matmul(h, weight) + y  # the loop
+            return h, h
+
+        return ops.scan(turn, ops.zeros((64, 256), graphc.float32), x, 5)[0]
+
+    return cell(construct), (np.ones((5, 64, 256), np.float32),)
 
 
 def rows() -> tuple[nn.Cell, Sequence[Any]]:
@@ -311,6 +327,8 @@ def test_kernel_writers(monkeypatch: pytest.MonkeyPatch) -> None:
         with monkeypatch.context() as patch, debug(cache=False):
             if kind != "emit":  # Of the others the text alone is made.
                 patch.setattr(api, "build", lambda program, **options: render(program, host()).kernels)
+            if kind == "pack_factor":
+                patch.setattr(api, "multiplies_bfloat16", lambda: "tiles")
             if kind in EMITTERS:
                 broken = dataclasses.replace(EMITTERS[kind], emit=failing(file="graphc/lower/step.py"))
                 patch.setitem(EMITTERS, kind, broken)
