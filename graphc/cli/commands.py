@@ -14,7 +14,6 @@ from graphc.cli import ranks
 from graphc.cli.looking import emit
 from graphc.cli.targets import Target, target
 from graphc.errors import CODES
-from graphc.frames import clean
 from graphc.inspect import plainjson
 from graphc.scripts import TargetError
 from graphc.suggest import question
@@ -79,39 +78,6 @@ def _as_form(found: Target, args: Namespace) -> str:
     return export.draw(found.graph(), args.form, args.scope or "", args.depth)
 
 
-def run(args: Namespace) -> int:
-    """Run a script as `python FILE.py` would, with graphc under MindSpore's name if asked for; or a graph on its inputs."""
-    import runpy
-    from pathlib import Path
-
-    from graphc.cli import graphs
-
-    if graphs.is_graph(args.script):
-        if args.mindspore:
-            raise TargetError(f"--mindspore is for scripts, {args.script!r} is a graph")
-        return graphs.run(args.graph_options(args))
-    if args.inputs is not None or args.output is not None or args.threads is not None or args.load:
-        raise TargetError(
-            "--inputs, --output, --threads and --load are for graphs", help="options of a script stand behind its name"
-        )
-    if not Path(args.script).is_file():
-        raise TargetError(f"there is no file {args.script!r}")
-    if args.mindspore:
-        from graphc import compat
-
-        compat.install()
-    sys.argv = [args.script, *args.arguments]
-    sys.path.insert(0, str(Path(args.script).resolve().parent))
-    try:
-        runpy.run_path(args.script, run_name="__main__")
-    except Exception as error:
-        # As Python itself would, without the frames that stand between it and the script.
-        clean(error)
-        sys.excepthook(type(error), error, error.__traceback__)
-        return 1
-    return 0
-
-
 def report(args: Namespace) -> int:
     """Write the page about training runs, or their event files, and print where they are."""
     from pathlib import Path
@@ -150,6 +116,5 @@ __all__ = [
     "dump",
     "explain",
     "report",
-    "run",
     "train",
 ]

@@ -106,11 +106,6 @@ def _lowered(graph: Graph, args: Namespace) -> Lowered:
 # ---- run
 
 
-def is_graph(target: str) -> bool:
-    """Whether `graphc run` is given a graph rather than a script."""
-    return target == "-" or target.endswith((".ir", ".json")) or Path(target).is_dir()
-
-
 def run(args: Namespace) -> int:
     """Compile a graph as it stands, run it once, and print or write its results and the new values of its parameters."""
     from graphc.build import build

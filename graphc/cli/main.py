@@ -183,6 +183,7 @@ class _Version(argparse.Action):
 #: The modules of graphc.cli with what the commands do; "commands" for the others.
 _ROOMS = {
     "opt": "graphs",
+    "run": "run",
     "lower": "graphs",
     "show": "looking",
     "passes": "looking",

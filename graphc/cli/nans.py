@@ -8,7 +8,7 @@ from contextlib import nullcontext, redirect_stdout
 from typing import Any
 
 from graphc import debug, find_nan
-from graphc.cli import commands
+from graphc.cli import run
 from graphc.cli.targets import compiled, is_source
 from graphc.errors import printable
 from graphc.inspect import plainjson
@@ -62,5 +62,5 @@ def _script(args: Namespace, found: list[find_nan.NonFinite]) -> int:
     # With --json, stdout is JSON and nothing else.
     own = redirect_stdout(sys.stderr) if args.json else nullcontext()
     with own, find_nan.watching(tell=found.append):
-        code: int = commands.run(Namespace(**vars(args) | given, script=args.target))
+        code: int = run.run(Namespace(**vars(args) | given, script=args.target))
     return code

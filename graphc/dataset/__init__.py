@@ -33,18 +33,13 @@ if TYPE_CHECKING:
     from graphc.dataset.sample_rng import rng
     from graphc.dataset.schema import Schema
     from graphc.dataset.shuffle import Shuffle
-    from graphc.dataset.sources import (
-        Cifar10Dataset,
-        Cifar100Dataset,
-        CSVDataset,
-        DigitsDataset,
-        FashionMnistDataset,
-        GeneratorDataset,
-        ImageFolderDataset,
-        MnistDataset,
-        NumpySlicesDataset,
-        TextFileDataset,
-    )
+    from graphc.dataset.sources.arrays import NumpySlicesDataset
+    from graphc.dataset.sources.bundled import DigitsDataset
+    from graphc.dataset.sources.cifar import Cifar10Dataset, Cifar100Dataset
+    from graphc.dataset.sources.generator import GeneratorDataset
+    from graphc.dataset.sources.images import ImageFolderDataset
+    from graphc.dataset.sources.mnist import FashionMnistDataset, MnistDataset
+    from graphc.dataset.sources.text import CSVDataset, TextFileDataset
 
 #: Names by module: what reads images or starts workers is imported when it is first asked for.
 _LAZY = {
@@ -59,8 +54,13 @@ _LAZY = {
     "schema": "Schema",
     "shuffle": "Shuffle",
     "sources.source": "MappableDataset",
-    "sources": "CSVDataset Cifar100Dataset Cifar10Dataset DigitsDataset FashionMnistDataset GeneratorDataset"
-    " ImageFolderDataset MnistDataset NumpySlicesDataset TextFileDataset",
+    "sources.arrays": "NumpySlicesDataset",
+    "sources.bundled": "DigitsDataset",
+    "sources.cifar": "Cifar10Dataset Cifar100Dataset",
+    "sources.generator": "GeneratorDataset",
+    "sources.images": "ImageFolderDataset",
+    "sources.mnist": "FashionMnistDataset MnistDataset",
+    "sources.text": "CSVDataset TextFileDataset",
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in (names or module).split()}
 

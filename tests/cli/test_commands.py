@@ -372,6 +372,24 @@ def test_help_show_and_diff_import_no_compiler(dumped):
         assert done.stderr == ""
 
 
+def test_run_starts_light_and_ends_as_python_does(tmp_path):
+    """What the compiler has made before the script is not walked again; the script's own cycles end as ever."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import gc, sys\n"
+        "class Own:\n"
+        "    def __init__(self):\n"
+        "        self.me = self\n"
+        "    def __del__(self):\n"
+        "        print('the last word')\n"
+        "own = Own()\n"
+        "dear = {'numpy.ma', 'multiprocessing', 'statistics', 'numba', 'graphc.find_nan', 'graphc.inspect.document'}\n"
+        "print(gc.isenabled(), gc.get_freeze_count() > 50_000, sorted(dear & {*sys.modules}))\n"
+    )
+    done = _python("from graphc.cli.main import main; raise SystemExit(main())", "run", str(script))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True True []\nthe last word\n", "")
+
+
 def test_help_names_every_command(capsys):
     with pytest.raises(SystemExit) as caught:
         main(["--help"])

@@ -11,6 +11,7 @@ import numpy as np
 
 from graphc.dataset.core.faults import fault
 from graphc.errors import DataError
+from graphc.ops.tensor.arrays import is_masked
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -62,7 +63,7 @@ def to_array(value: Any) -> Array:
         array = value
     elif hasattr(value, "asnumpy"):
         array = value.asnumpy()
-    elif isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    elif is_masked(value):
         raise DataError("a value has no mask: give array.filled(value), and the mask as a column", code="GC201")
     elif isinstance(value, (dict, set)) or value is None:
         raise DataError(f"a value must be an array, a number or a text, got {_kind(value)}", code="GC201")

@@ -7,7 +7,6 @@ from typing import Any
 
 from graphc.arguments import no_effect
 from graphc.dataset.core.streams import Done, Pool, Run
-from graphc.dataset.workers.processes import ProcessWorkers, Unpicklable
 from graphc.dataset.workers.threads import ThreadWorkers
 
 
@@ -20,6 +19,8 @@ def pool_of(owner: str, job: Callable[[Any], Done], workers: int, processes: boo
         return None, 0
     ahead = max(workers, min(2 * workers, run.prefetch))
     if processes:
+        from graphc.dataset.workers.processes import ProcessWorkers, Unpicklable
+
         try:
             return ProcessWorkers(job, workers, ahead, run), ahead
         except Unpicklable as reason:

@@ -8,7 +8,6 @@ polynomials of M. Giles, "Approximating the erfinv function", 2010.
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -113,6 +112,8 @@ def _erfinv(e: Any, x: Any) -> Any:
 
 
 def _erfinv_ref(x: Array) -> Array:
+    from statistics import NormalDist  # Takes milliseconds to import.
+
     normal = NormalDist()
 
     def one(v: float) -> float:

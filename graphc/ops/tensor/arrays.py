@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -21,9 +22,15 @@ def aligned(type: TensorType) -> Array:
     return raw[start : start + type.nbytes].view(type.numpy).reshape(type.shape)
 
 
+def is_masked(value: Any) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
+    """Whether it is an array with masked elements. Whoever has one has imported numpy.ma; nobody else waits for that."""
+    ma = sys.modules.get("numpy.ma")
+    return ma is not None and isinstance(value, ma.MaskedArray) and bool(ma.is_masked(value))
+
+
 def native(array: Array) -> Array:
     """The array, in this machine's byte order. ArgumentTypeError for one with masked elements."""
-    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+    if is_masked(array):
         raise ArgumentTypeError(
             f"a tensor has no mask: {int(np.sum(array.mask))} of {array.size} elements of the array are masked",
             loc=user_loc(),

@@ -19,7 +19,7 @@ from graphc.errors import (
 from graphc.frames import clean
 from graphc.instead import instead
 from graphc.ir.types import TensorType, contiguous_strides, numpy_dtype
-from graphc.ops.tensor.arrays import keep_complex, native, plain_text, require_dtype, value_text
+from graphc.ops.tensor.arrays import is_masked, keep_complex, native, plain_text, require_dtype, value_text
 from graphc.ops.tensor.asked import say_type, undecided
 from graphc.ops.tensor.dtype import BY_NAME, DType, to_name
 from graphc.ops.tensor.operators import Operators
@@ -41,7 +41,7 @@ def to_array(data: Any, dtype: Any = None) -> Array:
         array = np.asarray(native(data) if isinstance(data, np.ndarray) else data)
     else:
         for x in data if isinstance(data, (list, tuple)) else ():
-            if isinstance(x, np.ma.MaskedArray):
+            if is_masked(x):
                 native(x)
         try:
             array = np.asarray(data)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import warnings
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from graphc import find_nan
 from graphc.debug import debug
 from graphc.errors import NonFiniteError, NonFiniteWarning, stacklevel
 from graphc.nn import checks
 from graphc.train.callbacks.base import Callback
+
+if TYPE_CHECKING:
+    from graphc.find_nan import NonFinite
 
 
 class FindNan(Callback):
@@ -30,10 +32,12 @@ class FindNan(Callback):
         self._limit = checks.integer("FindNan", "limit", limit)
         self._bound = None if bound is None else float(checks.real("FindNan", "bound", bound, above=0))
         self._raises = checks.boolean("FindNan", "raises", raises)
-        self.reports: list[find_nan.NonFinite] = []
+        self.reports: list[NonFinite] = []
         self._stack = ExitStack()
 
     def __enter__(self) -> FindNan:
+        from graphc import find_nan
+
         self._stack.enter_context(debug(find_nan=True))
         self._stack.enter_context(
             find_nan.watching(limit=self._limit, bound=self._bound, raises=self._raises, tell=self._tell)
@@ -44,8 +48,9 @@ class FindNan(Callback):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
-        if isinstance(error, NonFiniteError) and isinstance(error.report, find_nan.NonFinite):
-            self.reports.append(error.report)
+        report: Any = error.report if isinstance(error, NonFiniteError) else None
+        if report is not None:
+            self.reports.append(report)
 
     def _tell(self, report: Any) -> None:
         self.reports.append(report)
