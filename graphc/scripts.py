@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import importlib.util
 import sys
@@ -71,6 +72,19 @@ def attribute(where: str, name: str) -> Any:
         near = nearest(name, [n for n in vars(module) if not n.startswith("_")])
         raise TargetError(f"{where} has no attribute {name!r}", help=question(near, f"{where}:"))
     return getattr(module, name)
+
+
+def run_main(file: str) -> None:
+    """Run a file as `python FILE.py` does, in a module of its own that is `__main__` from now on. OSError if it cannot be read.
+
+    At its end Python clears `__main__` so that files left open there are written to their end. From a module that is gone by
+    then, as those of runpy are, what is not written yet would be lost.
+    """
+    code = compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
+    module = ModuleType("__main__")
+    vars(module).update(__file__=file, __builtins__=builtins, __cached__=None, __annotations__={})
+    sys.modules["__main__"] = module
+    exec(code, vars(module))
 
 
 @contextmanager

@@ -1,9 +1,18 @@
 """Golden files, wherever in here, are collected by graphc's own plugin, installed or not."""
 
 import signal
+import sys
+
+import pytest
 
 pytest_plugins = ["graphc.testing.plugin", "pytester"]
 
 # A shell lets what it runs in the background ignore Ctrl-C, and programs that a test starts and interrupts would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def own_main(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scripts that commands run are `__main__` from then on; the next test has its own again."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])

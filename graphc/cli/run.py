@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import gc
-import runpy
 import sys
 from argparse import Namespace
 from pathlib import Path
 
 from graphc.collector import importing
 from graphc.frames import clean
-from graphc.scripts import TargetError
+from graphc.scripts import TargetError, run_main
 
 
 def run(args: Namespace) -> int:
@@ -35,7 +34,7 @@ def run(args: Namespace) -> int:
     sys.argv = [args.script, *args.arguments]
     sys.path.insert(0, str(Path(args.script).resolve().parent))
     try:
-        runpy.run_path(args.script, run_name="__main__")
+        run_main(args.script)
     except Exception as error:
         # As Python itself would, without the frames that stand between it and the script.
         clean(error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 import shlex
 import sys
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphc.scripts import TargetError, user_code
+from graphc.scripts import TargetError, run_main, user_code
 
 if TYPE_CHECKING:
     from graphc.api import Array, CompiledStep
@@ -71,7 +70,7 @@ def run_script(
     try:
         with _as_main(file, arguments), redirect_stdout(sys.stderr), user_code(f"{file} failed"):
             try:
-                runpy.run_path(file, run_name="__main__")
+                run_main(file)
             except _Enough:
                 pass
             except SystemExit as stop:

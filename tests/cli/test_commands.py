@@ -382,12 +382,17 @@ def test_run_starts_light_and_ends_as_python_does(tmp_path):
         "        self.me = self\n"
         "    def __del__(self):\n"
         "        print('the last word')\n"
-        "own = Own()\n"
+        "own, file = Own(), open(sys.argv[1], 'w')\n"
+        "file.write('written')\n"
+        "def typed(x: int): ...\n"
         "dear = {'numpy.ma', 'multiprocessing', 'statistics', 'numba', 'graphc.find_nan', 'graphc.inspect.document'}\n"
-        "print(gc.isenabled(), gc.get_freeze_count() > 50_000, sorted(dear & {*sys.modules}))\n"
+        "print(gc.isenabled(), gc.get_freeze_count() > 50_000, sorted(dear & {*sys.modules}), typed.__annotations__['x'])\n"
     )
-    done = _python("from graphc.cli.main import main; raise SystemExit(main())", "run", str(script))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "True True []\nthe last word\n", "")
+    done = _python(
+        "from graphc.cli.main import main; raise SystemExit(main())", "run", str(script), str(tmp_path / "file")
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True True [] <class 'int'>\nthe last word\n", "")
+    assert (tmp_path / "file").read_text() == "written"
 
 
 def test_help_names_every_command(capsys):
