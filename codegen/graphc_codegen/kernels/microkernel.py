@@ -69,6 +69,11 @@ def widest(lanes: int, rows: int) -> int:
     return max(1, ((32 if lanes >= 16 else 16) - 1) // (rows + 1))
 
 
+def tallest(lanes: int, columns: int) -> int:
+    """Most rows in a dot tile of so many columns, each of which takes a register, as does the row that meets them."""
+    return max(1, ((32 if lanes >= 16 else 16) - 1 - columns) // columns)
+
+
 def blocks(total: int, limit: int) -> list[tuple[int, int, int]]:
     """Cut `total` into nearly equal blocks of at most `limit`: (start, number, size), larger ones first.
 

@@ -1,6 +1,7 @@
 """The gradient of a convolution with respect to its weights, summed over images and pixels.
 
-Images are taken in chunks: every tile of weights reads all of them.
+Images are taken in chunks: every tile of weights reads all of them. What a block of output channels reads of dy stays in the
+first-level cache while it meets one input channel after the other.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from graphc_codegen.kernels.microkernel import (
     blocks,
     dot_tile,
     each_tile,
-    registers,
+    tallest,
     total_places,
 )
 from graphc_codegen.writer import Writer, vec
@@ -157,7 +158,7 @@ def _tiles(
     """All output channels by `columns` of the input channels `channels`, which lie (in x, in dw) apart."""
     x, dy, dw = at
     width = len(columns.offsets)
-    rows = blocks(z.co, min(8, registers(w.lanes) // width))[0][2]
+    rows = blocks(z.co, min(8, tallest(w.lanes, width)))[0][2]
     levels, segments = _walk_pixels(z, chunk, w.lanes, rows, width)
     cut, type = (wide.blocks(z, levels, segments), "double") if wide is not None else (None, "float")
 
@@ -172,12 +173,12 @@ def _tiles(
 
     start, count, step, what = channels
 
-    def turn(u: str | int, _: None, o: str | int, size: int) -> None:
+    def turn(o: str | int, size: int, u: str | int, _: None) -> None:
         u, q = (u, 0) if columns.count == 1 else w.divided(u, columns.count)
         part, c = (0, u) if z.groups == 1 else w.divided(u, count)
         tile(part, w.linear((c, step), (start, 1)), what, q, o, size)
 
-    each_tile(w, [(0, z.groups * count * columns.count, 1, None)], block_kinds(z.co, rows), turn)
+    each_tile(w, block_kinds(z.co, rows), [(0, z.groups * count * columns.count, 1, None)], turn)
 
 
 def _walk_pixels(
