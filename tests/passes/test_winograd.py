@@ -84,8 +84,8 @@ def agreeing(graph: Graph, threads: int) -> Lowered:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_programs_agree_with_the_interpreter(threads: int) -> None:
     graph = graph_of(BLOCK)
-    # The phases of the strided one are four small convolutions.
-    assert sorted(names(graph)) == ["conv2d"] * 4 + ["conv2d_filter_grad_winograd"] + ["conv2d_winograd"] * 3
+    # The phases of the strided one are three small convolutions and, of one pixel, a product.
+    assert sorted(names(graph)) == ["conv2d"] * 3 + ["conv2d_filter_grad_winograd"] + ["conv2d_winograd"] * 3 + ["gemm"]
     assert agreeing(graph, threads).program.threads == threads
 
 
@@ -151,6 +151,32 @@ def test_convolutions_of_few_pixels_are_products(threads: int) -> None:
     agreeing(graph, threads)
 
 
+#: Windows of one pixel, with what follows in the products, and their gradients.
+PIXELS = """graph @g {
+  forward:
+    %0 x: f32[3,20,13,11] = Input()
+    %1 w: f32[37,20,1,1] = Input()
+    %2 b: f32[37] = Input()
+    %3: f32[3,37,13,11] = Conv2D(%0, %1)
+    %4: f32[1,37,1,1] = Reshape(%2) {shape=(1, 37, 1, 1)}
+    %5: f32[3,37,13,11] = Add(%3, %4)
+    %6: f32[3,37,13,11] = ReLU(%5)
+    %7: f32[37,20,1,1] = Conv2DBackpropFilter(%6, %0) {shape=(37, 20, 1, 1)}
+    %8: f32[3,20,13,11] = Conv2DBackpropInput(%6, %1) {shape=(3, 20, 13, 11)}
+    %9 u: f32[1,20,13,11] = Input()
+    %10: f32[1,37,13,11] = Conv2D(%9, %1)
+  return a=%6, b=%7, c=%8, d=%10
+}"""
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_convolutions_of_single_pixels_are_products(threads: int) -> None:
+    graph = graph_of(PIXELS)
+    kernels = [c.kernel for c in calls(lower(graph))]
+    assert sorted(k.family for k in kernels) == ["conv2d_filter_grad", "gemm", "gemm", "gemm"]
+    agreeing(graph, threads)
+
+
 def test_gradients_of_few_pixels_stay_direct() -> None:
     one, four = (Sizes(n, 64, 64, 24, 24, 3, 3, 24, 24, 1, 1) for n in (1, 4))
     assert choice.kernel(one, transposed=False) == "conv2d_winograd"
@@ -166,4 +192,4 @@ def test_gradients_of_few_pixels_stay_direct() -> None:
 def test_scratch_memory_has_room_for_each_thread(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRAPHC_NUM_THREADS", str(threads))
     kernels = [c.kernel for c in calls(lower(graph_of(BLOCK))) if isinstance(c.kernel, NamedKernel)]
-    assert {k["parts"] for k in kernels if k.name != "conv2d"} == {min(threads, 16)}
+    assert {k["parts"] for k in kernels if "winograd" in k.name} == {min(threads, 16)}

@@ -18,6 +18,9 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
     """out = the convolution of x."""
     geometry = _seen(geometry, weight.type)
     z = Sizes.forward(x.type, weight.type, out.type, geometry)
+    if choice.pixels(z, geometry):
+        columns.multiply_pixels(k, x, weight, out, transposed=False)
+        return
     if choice.columns(z, geometry):
         columns.convolve(k, x, weight, out, geometry)
         return
@@ -51,7 +54,11 @@ def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geomet
 def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, geometry: Geometry) -> None:
     """dx is a convolution of dy, inside a zero border, with the flipped weight; with a stride, one for each phase of dx."""
     geometry = _seen(geometry, weight.type)
-    if choice.input_columns(Sizes.forward(dx.type, weight.type, dy.type, geometry), geometry):
+    z = Sizes.forward(dx.type, weight.type, dy.type, geometry)
+    if choice.pixels(z, geometry):
+        columns.multiply_pixels(k, dy, weight, dx, transposed=True)
+        return
+    if choice.input_columns(z, geometry):
         columns.convolve_input(k, dy, weight, dx, geometry)
         return
     if _patches(weight.type, geometry) and not any(geometry.pad):

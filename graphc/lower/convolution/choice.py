@@ -36,6 +36,8 @@ _GATHER, _PHASES = 700, 8
 #: Cycles for each vector of multiply-adds of a product of columns, and for each element of these; how many times as fast as the
 #: direct kernel it must be. The most elements that columns have.
 _PRODUCT, _COLUMN, _WORTH_COLUMNS, _MOST = 1.3, 40, 1.1, 1 << 24
+#: A product of pixels needs so many of them and so many channels to be faster than the direct kernel.
+_LEAST_PIXELS, _LEAST_SEEN = 128, 16
 #: Pixels of all images that a product sums up for a weight.
 _MOST_SUMMED = 1024
 #: Elements of an image in the second-level cache; how many times as long a larger one takes.
@@ -81,6 +83,13 @@ def gradient_phases(z: Sizes, dilation: Pair) -> str:
     moves = _MOVE * z.n * (z.ci * z.h * z.w + z.co * z.oh * z.ow)
     candidates = [c._replace(cost=c.cost + moves) for c in _plain_gradient(z.phases(dilation))]
     return _fastest("", z.direct_gradient(), candidates)
+
+
+def pixels(z: Sizes, geometry: Geometry) -> bool:
+    """Whether a convolution of single pixels, or its gradient with respect to the images, should be a product for every image."""
+    if (z.kh, z.kw) != (1, 1) or z.groups > 1 or any(geometry.pad) or not _is_plain(geometry):
+        return False
+    return z.oh * z.ow >= _LEAST_PIXELS and min(z.ci, z.co) >= _LEAST_SEEN
 
 
 def columns(z: Sizes, geometry: Geometry) -> bool:

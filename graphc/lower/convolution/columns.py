@@ -25,6 +25,14 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
         k.copy(made, out, (n, co, pixels), 0, (pixels, n * pixels, 1), 0, (co * pixels, pixels, 1))
 
 
+def multiply_pixels(k: CallBuilder, x: Operand, weight: Operand, out: Operand, *, transposed: bool) -> None:
+    """A convolution whose window is one pixel: for every image out = weight, or the transposed one, times x [in, pixels]."""
+    (n, seen, *plane), (rows, columns, _, _) = x.type.shape, weight.type.shape
+    sizes = {"m": out.type.shape[1], "n": math.prod(plane), "k": seen}
+    shared = {"batch": n, "axes": (n,), "a": (rows * columns, 0, columns, 0)} if n > 1 else {}
+    k.call("gemm", (weight, x), (out,), **sizes, ta=transposed, tb=False, accumulate=False, **shared)
+
+
 def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geometry: Geometry) -> None:
     """dw = dy [out, images and pixels] times the transposed columns."""
     (n, co, *plane), (_, ci, kh, kw) = dy.type.shape, dw.type.shape

@@ -1,13 +1,13 @@
 """The gradient of a convolution with respect to its weights, summed over images and pixels.
 
-Images are taken in chunks: every tile of weights reads all of them. What a block of output channels reads of dy stays in the
-first-level cache while it meets one input channel after the other.
+Images are taken in chunks, large ones in strips of rows: every tile of weights reads all of a chunk. What a block of output
+channels reads of dy stays in the first-level cache while it meets one input channel after the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -65,7 +65,10 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     wide = _Wide(p["block"], total_places(w)) if "block" in p else None
 
     def tiles(chunk: _Chunk) -> None:
-        images = w.mul(chunk.first, z.groups * z.ci * z.image), w.mul(chunk.first, z.groups * z.co * z.pixels)
+        images = (
+            w.linear((chunk.image, z.groups * z.ci * z.image), (chunk.row, z.w)),
+            w.linear((chunk.image, z.groups * z.co * z.pixels), (chunk.row, z.ow)),
+        )
         at = (w.at(x, images[0]), w.at(dy, images[1]), dw)
         if z.taps == 1:
             for start, count, step, size in block_kinds(z.ci, limit):
@@ -75,38 +78,59 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         for columns in _columns(z, limit, joined=wide is None):
             _tiles(w, z, chunk, at, columns, (0, z.ci, 1, (z.image, z.taps)), wide)
 
+    # A thread has the same tiles in every chunk, so that nobody waits.
+    rows = _strip(z)
+    if rows < z.oh:
+        w.repeat(z.n, lambda i: w.repeat(z.oh // rows, lambda s: tiles(_Chunk.strip(w, z, i, s, rows))))
+        return
     size = min(z.n, max(1, _NEAR // (z.ci * z.image + z.co * z.pixels)))
     if wide is not None:
         size = min(size, max(1, 2 * wide.terms * w.lanes // z.pixels))
-    # A thread has the same tiles in every chunk, so that nobody waits.
-    w.repeat(-(-z.n // size), lambda i: tiles(_Chunk.of(w, z, i, size)))
+    w.repeat(-(-z.n // size), lambda i: tiles(_Chunk.images(w, z, i, size)))
 
 
 #: Elements of images and their gradients that stay in the second-level cache: all tiles read them again.
 _NEAR = 96 * 1024
+#: Pixels of a plane some of which stay in the first-level cache, and the fewest of a strip: its tiles are added to memory.
+_PLANE, _LEAST_STRIP = 1280, 512
+
+
+def _strip(z: Sizes) -> int:
+    """Rows of the results in a strip: an equal part of a large plane, all of another."""
+    fit = [r for r in range(1, z.oh) if z.oh % r == 0 and _LEAST_STRIP <= r * z.ow <= _PLANE]
+    return max(fit) if fit and z.pixels > _PLANE else z.oh
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """`count` images from `first` on."""
+    """`rows` rows of the results of `count` images, from `image` and `row` on; `number` counts chunks."""
 
-    first: str | int
+    number: str | int
+    image: str | int
     count: str | int
+    row: str | int
+    rows: int
 
     @classmethod
-    def of(cls, w: Writer, z: Sizes, i: str | int, size: int) -> _Chunk:
+    def images(cls, w: Writer, z: Sizes, i: str | int, size: int) -> _Chunk:
+        """So many whole images, or what is left."""
         first = w.mul(i, size)
         if z.n % size == 0:
-            return cls(first, size)
+            return cls(first, first, size, 0, z.oh)
         left = w.op(f"sub nsw i64 {z.n}, {first}")
-        return cls(first, w.call("llvm.smin.i64", "i64", [("i64", left), ("i64", str(size))]))
+        return cls(first, first, w.call("llvm.smin.i64", "i64", [("i64", left), ("i64", str(size))]), 0, z.oh)
+
+    @classmethod
+    def strip(cls, w: Writer, z: Sizes, i: str | int, s: str | int, rows: int) -> _Chunk:
+        """A strip of an image."""
+        return cls(w.linear((i, z.oh // rows), (s, 1)), i, 1, w.mul(s, rows), rows)
 
     def add(self, w: Writer, value: str, place: str, active: int, type: str) -> None:
         """Add sums to those of the chunks before, which are of a `type`."""
         if type == "double":
             value = w.convert("fpext", value, "float", type)
-        if not isinstance(self.first, int):
-            begins = w.op(f"icmp eq i64 {self.first}, 0")
+        if not isinstance(self.number, int):
+            begins = w.op(f"icmp eq i64 {self.number}, 0")
             v = vec(type, w.lanes)
             before = w.op(f"select i1 {begins}, {v} zeroinitializer, {v} {w.vload(place, active, type)}")
             value = w.binary("fadd", value, before, type)
@@ -159,8 +183,10 @@ def _tiles(
     x, dy, dw = at
     width = len(columns.offsets)
     rows = blocks(z.co, min(8, tallest(w.lanes, width)))[0][2]
-    levels, segments = _walk_pixels(z, chunk, w.lanes, rows, width)
-    cut, type = (wide.blocks(z, levels, segments), "double") if wide is not None else (None, "float")
+    images = z.groups * z.co * z.pixels, z.groups * z.ci * z.image
+    part = replace(z, oh=chunk.rows)
+    levels, segments = _walk_pixels(part, chunk.count, images, w.lanes, rows, width)
+    cut, type = (wide.blocks(part, levels, segments), "double") if wide is not None else (None, "float")
 
     def tile(part: str | int, c: str | int, apart: tuple[int, int], q: str | int, o: str | int, size: int) -> None:
         source = w.at(x, w.linear((part, z.ci * z.image), (c, apart[0]), (q, columns.x_step)))
@@ -182,10 +208,10 @@ def _tiles(
 
 
 def _walk_pixels(
-    z: Sizes, chunk: _Chunk, lanes: int, rows: int, width: int
+    z: Sizes, count: str | int, apart: tuple[int, int], lanes: int, rows: int, width: int
 ) -> tuple[tuple[Level, ...], tuple[Segment, ...]]:
-    """Loops over images and groups of output pixels (rows, then strips, if rows are long)."""
-    images: Level = (chunk.count, z.groups * z.co * z.pixels, z.groups * z.ci * z.image)
+    """Loops over images (dy and x of which lie `apart`) and groups of output pixels (rows, then strips, if rows are long)."""
+    images: Level = (count, *apart)
 
     def cost(g: Group) -> float:
         loaded = rows * loads(g.result, lanes) + width * loads(g.image, lanes)

@@ -86,10 +86,12 @@ CASES = [
     Case(1, 1, 1, 5, 150, 2, 3),
     Case(2, 2, 8, 5, 75, 2, 3),
     Case(1, 1, 1, 1, 1, 1, 1),
-    # Several chunks of images.
+    # Strips of images, a large one of as many rows as a prime, and several chunks of images.
     Case(5, 2, 1, 128, 128, 3, 3),
     Case(4, 2, 1, 128, 128, 3, 5, stride=(2, 2)),
     Case(3, 2, 2, 160, 161, 1, 1),
+    Case(2, 3, 9, 39, 40, 3, 2),
+    Case(5, 34, 8, 34, 34, 3, 3),
 ]
 
 
@@ -117,7 +119,7 @@ def test_known_shapes(case: Case) -> None:
 
 
 @pytest.mark.parametrize("block", [1, 7, 60, 700])
-@pytest.mark.parametrize("case", [CASES[k] for k in (1, 4, 11, 14, 17, 18, 19)], ids=str)
+@pytest.mark.parametrize("case", [CASES[k] for k in (1, 4, 11, 14, 17, 18, 19, 21)], ids=str)
 def test_blocks_of_terms(case: Case, block: int) -> None:
     """Within rows, of rows, and of images."""
     _check(case, {"block": block})
