@@ -167,6 +167,9 @@ KERNEL_FACTS = {
     "conv2d": KernelFacts(
         _conv_result, work=_conv_work, terms=lambda p: _product(p, "ci", "kh", "kw"), halves=_always(2)
     ),
+    "conv2d_channels": KernelFacts(
+        _conv_result, work=_conv_work, terms=lambda p: _product(p, "ci", "kh", "kw"), halves=_always(2)
+    ),
     "conv2d_filter_grad": KernelFacts(work=_conv_work, terms=lambda p: _product(p, "n", "oh", "ow"), float64=True),
     "conv2d_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work, halves=_always(0, 1, 3)),
     "conv2d_batch_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work, halves=_batch_halves),

@@ -56,7 +56,7 @@ def _kernel_block(name: str, params: dict[str, Any], terms: int) -> int:
     if name in ("gather_grad", "scatter"):
         # A table of float64 should not be larger than what is added.
         return int(terms > _SUM and terms >= params["size"])
-    if name in ("gemm", "conv2d"):
+    if name in ("gemm", "conv2d", "conv2d_channels"):
         return 0 if terms <= _SHORT_MATRIX else _MATRIX if terms <= _LONG_MATRIX else _SUM
     if name == "conv2d_filter_grad":  # Its lanes run along the pixels.
         return _MATRIX if terms > 8 * _MATRIX else 0

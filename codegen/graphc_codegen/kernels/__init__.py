@@ -10,6 +10,7 @@ from graphc_codegen.kernels.attention.backward import ATTENTION_GRAD
 from graphc_codegen.kernels.attention.forward import ATTENTION
 from graphc_codegen.kernels.base import Emitter
 from graphc_codegen.kernels.collective import COLLECTIVE_MOVE, COLLECTIVE_START, COLLECTIVE_WAIT
+from graphc_codegen.kernels.conv.channels import CONV2D_CHANNELS
 from graphc_codegen.kernels.conv.filter_grad import CONV2D_FILTER_GRAD
 from graphc_codegen.kernels.conv.forward import CONV2D
 from graphc_codegen.kernels.custom import CUSTOM
@@ -42,6 +43,7 @@ EMITTERS: dict[str, Emitter] = {
     "gemm": GEMM,
     "pack_factor": PACK_FACTOR,
     "conv2d": CONV2D,
+    "conv2d_channels": CONV2D_CHANNELS,
     "conv2d_filter_grad": CONV2D_FILTER_GRAD,
     "conv2d_winograd": CONV2D_WINOGRAD,
     "conv2d_batch_winograd": CONV2D_BATCH_WINOGRAD,

@@ -21,13 +21,15 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
     if choice.pixels(z, geometry):
         columns.multiply_pixels(k, x, weight, out, transposed=False)
         return
-    if choice.columns(z, geometry):
-        columns.convolve(k, x, weight, out, geometry)
+    if few := choice.few(z, geometry, transposed=False):
+        make = columns.convolve if few == "columns" else _by_channels
+        make(k, x, weight, out, geometry)
         return
     if geometry.stride == (1, 1) and _winograd(k, (x, weight), out, z, geometry.dilation, transposed=False):
         return
     image, params = _image(k, x, z, geometry)
-    k.call("conv2d", (image, weight), (out,), **params, transposed=False)
+    border = {"border": geometry.pad[:2]} if geometry.stride == (1, 1) and geometry.dilation[0] > 1 else {}
+    k.call("conv2d", (image, weight), (out,), **params, transposed=False, **border)
 
 
 def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geometry: Geometry) -> None:
@@ -58,8 +60,9 @@ def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, ge
     if choice.pixels(z, geometry):
         columns.multiply_pixels(k, dy, weight, dx, transposed=True)
         return
-    if choice.input_columns(z, geometry):
-        columns.convolve_input(k, dy, weight, dx, geometry)
+    if few := choice.few(z, geometry, transposed=True):
+        make = columns.convolve_input if few == "columns" else _input_by_channels
+        make(k, dy, weight, dx, geometry)
         return
     if _patches(weight.type, geometry) and not any(geometry.pad):
         _patches_input(k, dy, weight, dx, geometry)
@@ -73,9 +76,36 @@ def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, ge
     h, w = z.oh + (z.kh - 1) * dilation[0], z.ow + (z.kw - 1) * dilation[1]
     source = _bordered(k, dy, (h, w), z)
     # Rows of the border that hold zeros only, which the kernel may skip.
-    border = (max(0, z.top), max(0, h - z.top - z.h)) if dilation == (1, 1) else (0, 0)
+    border = (max(0, z.top), max(0, h - z.top - z.h))
     sizes = z.padded_params(h, w)
     k.call("conv2d", (source, weight), (dx,), **sizes, stride=(1, 1), dilation=dilation, transposed=True, border=border)
+
+
+def _by_channels(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry: Geometry) -> None:
+    """With output channels as lanes: weights become [in, kh, kw, out]."""
+    (co, ci, kh, kw), z = weight.type.shape, Sizes.forward(x.type, weight.type, out.type, geometry)
+    packed = k.temp(TensorType("float32", (ci, kh, kw, co)))
+    k.copy(
+        weight, packed, packed.type.shape, 0, (kh * kw, kw, 1, ci * kh * kw), 0, contiguous_strides(packed.type.shape)
+    )
+    _along_channels(k, x, packed, out, z, geometry)
+
+
+def _input_by_channels(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, geometry: Geometry) -> None:
+    """The same for the gradient of a convolution of stride 1: weights become [out, kh, kw, in], with taps from the last on."""
+    (co, ci, kh, kw), z = weight.type.shape, Sizes.backward(dy.type, weight.type, dx.type, geometry)
+    packed = k.temp(TensorType("float32", (co, kh, kw, ci)))
+    shape, last = packed.type.shape, kh * kw - 1
+    k.copy(weight, packed, shape, last, (ci * kh * kw, -kw, -1, kh * kw), 0, contiguous_strides(shape))
+    _along_channels(k, dy, packed, dx, z, geometry)
+
+
+def _along_channels(k: CallBuilder, x: Operand, packed: Operand, out: Operand, z: Sizes, geometry: Geometry) -> None:
+    """The convolution z of x with weights that are packed so."""
+    (sh, sw), (dh, dw) = geometry.stride, geometry.dilation
+    plane = (z.oh - 1) * sh + (z.kh - 1) * dh + 1, (z.ow - 1) * sw + (z.kw - 1) * dw + 1
+    sizes = z.padded_params(*plane)
+    k.call("conv2d_channels", (_bordered(k, x, plane, z), packed), (out,), **sizes, stride=(sh, sw), dilation=(dh, dw))
 
 
 def _winograd(

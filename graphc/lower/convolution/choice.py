@@ -36,6 +36,9 @@ _GATHER, _PHASES = 700, 8
 #: Cycles for each vector of multiply-adds of a product of columns, and for each element of these; how many times as fast as the
 #: direct kernel it must be. The most elements that columns have.
 _PRODUCT, _COLUMN, _WORTH_COLUMNS, _MOST = 1.3, 40, 1.1, 1 << 24
+#: Cycles of the direct kernel whose lanes are channels for each vector of multiply-adds, and for each weight that is moved there;
+#: how many times as fast as the direct kernel it must be.
+_CHANNELS, _PACKED, _WORTH_CHANNELS = 1.25, 40, 1.05
 #: A product of pixels needs so many of them and so many channels to be faster than the direct kernel.
 _LEAST_PIXELS, _LEAST_SEEN = 128, 16
 #: Pixels of all images that a product sums up for a weight.
@@ -57,7 +60,7 @@ class _Candidate(NamedTuple):
 def kernel(z: Sizes, dilation: Pair = (1, 1), *, transposed: bool) -> str:
     """The kernel that should make the convolution, which is an input gradient if `transposed`."""
     candidates = _along_lines(z, dilation) + (_plain(z, transposed) if dilation == (1, 1) else [])
-    return _fastest("conv2d", z.direct(skips=transposed and dilation == (1, 1), transposed=transposed), candidates)
+    return _fastest("conv2d", z.direct(step=_skipped(dilation, transposed), transposed=transposed), candidates)
 
 
 def gradient_kernel(z: Sizes, dilation: Pair = (1, 1)) -> str:
@@ -73,7 +76,7 @@ def phases(z: Sizes, dilation: Pair, *, transposed: bool) -> str:
     results = (_GATHER if dilation[1] >= _PHASES else _MOVE) * z.n * z.co * z.oh * z.ow
     moves = _MOVE * z.n * z.ci * z.h * z.w + results
     candidates = [c._replace(cost=c.cost + moves) for c in _plain(z.phases(dilation), transposed)]
-    return _fastest("", z.direct(skips=False, transposed=transposed), candidates)
+    return _fastest("", z.direct(step=_skipped(dilation, transposed), transposed=transposed), candidates)
 
 
 def gradient_phases(z: Sizes, dilation: Pair) -> str:
@@ -92,20 +95,32 @@ def pixels(z: Sizes, geometry: Geometry) -> bool:
     return z.oh * z.ow >= _LEAST_PIXELS and min(z.ci, z.co) >= _LEAST_SEEN
 
 
-def columns(z: Sizes, geometry: Geometry) -> bool:
-    """Whether a convolution should be a product of columns; z may have a stride."""
-    others = _plain(z, False) if _is_plain(geometry) else []
-    return _fewest(z, _columns_cost(z, 1), _wide(z, geometry) * z.direct(skips=False), others)
+def few(z: Sizes, geometry: Geometry, *, transposed: bool) -> str:
+    """What should make a convolution, which may have a stride, or its gradient with respect to the images, as these are small:
+    "columns", the kernel "conv2d_channels", or nothing in particular ("").
+    """
+    if z.groups > 1:
+        return ""
+    back = _back(z) if transposed and geometry.stride == (1, 1) else z
+    candidates = (
+        [_Candidate("columns", _columns_cost(z, 3 if transposed else 1), _WORTH_COLUMNS)] if _has_room(z) else []
+    )
+    if geometry.stride == (1, 1) or not transposed:
+        candidates.append(_Candidate("conv2d_channels", _channels_cost(back), _WORTH_CHANNELS))
+    direct = _direct(z, geometry, transposed=transposed)
+    least = _least(direct, _plain(back, transposed) if _is_plain(geometry) else [])
+    return _fastest("", direct, [c for c in candidates if c.cost < least])
 
 
-def input_columns(z: Sizes, geometry: Geometry) -> bool:
-    """The same for the gradient with respect to the images of the convolution z."""
-    others = []
-    if _is_plain(geometry):
-        top, left = z.kh - 1 - z.top, z.kw - 1 - z.left
-        back = replace(z, ci=z.co, co=z.ci, h=z.oh, w=z.ow, oh=z.h, ow=z.w, top=top, left=left)
-        others = _plain(back, True)
-    return _fewest(z, _columns_cost(z, 3), _wide(z, geometry) * z.direct(skips=False, transposed=True), others)
+def _back(z: Sizes) -> Sizes:
+    """Of the convolution without dilation that makes the gradient with respect to the images."""
+    top, left = z.kh - 1 - z.top, z.kw - 1 - z.left
+    return replace(z, ci=z.co, co=z.ci, h=z.oh, w=z.ow, oh=z.h, ow=z.w, top=top, left=left)
+
+
+def _channels_cost(z: Sizes) -> float:
+    """Cycles of the kernel whose lanes are output channels, and of the weights' way there, for a vector of one lane."""
+    return z.ci * z.kh * z.kw * (_CHANNELS * z.n * z.oh * z.ow * _full(z.co) + _PACKED * z.co)
 
 
 def gradient_columns(z: Sizes, geometry: Geometry) -> bool:
@@ -113,7 +128,19 @@ def gradient_columns(z: Sizes, geometry: Geometry) -> bool:
     if z.n * z.oh * z.ow > _MOST_SUMMED:
         return False
     others = _worth(z.direct_gradient(), _plain_gradient(z)) if _is_plain(geometry) else []
-    return _fewest(z, _columns_cost(z, 1), _wide(z, geometry) * z.few_gradient(), others)
+    cost, direct = _columns_cost(z, 1), _wide(z, geometry) * z.few_gradient()
+    return z.groups == 1 and _has_room(z) and cost * _WORTH_COLUMNS < direct and cost < _least(direct, others)
+
+
+def _skipped(dilation: Pair, transposed: bool) -> int:
+    """The distance of rows of the direct kernel some of which it skips, of stride 1; 0 if none."""
+    return dilation[0] if transposed or dilation[0] > 1 else 0
+
+
+def _direct(z: Sizes, geometry: Geometry, *, transposed: bool) -> float:
+    """Cycles of the direct kernel, which may have a stride."""
+    step = _skipped(geometry.dilation, False) if geometry.stride == (1, 1) else 0
+    return _wide(z, geometry) * z.direct(step=step, transposed=transposed)
 
 
 def _wide(z: Sizes, geometry: Geometry) -> float:
@@ -127,10 +154,9 @@ def _is_plain(geometry: Geometry) -> bool:
     return geometry.stride == geometry.dilation == (1, 1)
 
 
-def _fewest(z: Sizes, cost: float, direct: float, others: list[_Candidate]) -> bool:
-    """Whether columns of a convolution, which take so long, have room and are the fastest."""
-    size = z.ci * z.kh * z.kw * z.n * z.oh * z.ow
-    return z.groups == 1 and 0 < size <= _MOST and cost * _WORTH_COLUMNS < direct and cost < _least(direct, others)
+def _has_room(z: Sizes) -> bool:
+    """Whether there may be columns of a convolution."""
+    return 0 < z.ci * z.kh * z.kw * z.n * z.oh * z.ow <= _MOST
 
 
 def _columns_cost(z: Sizes, moves: int) -> float:
@@ -183,7 +209,7 @@ def pools(z: Sizes, window: Window, gradients: int) -> bool:
         return False
     pooling = (_POOL + _POOL_GRADIENT * gradients) * z.n * z.co * z.oh * z.ow
     pooled, apart = batch.pooled_cost(z, points, window), batch.cost(z, points, transposed=False)
-    return pooled * _WORTH_BATCH < z.direct(skips=False) + pooling and pooled < apart + pooling
+    return pooled * _WORTH_BATCH < z.direct() + pooling and pooled < apart + pooling
 
 
 def _fastest(direct: str, cost: float, candidates: list[_Candidate]) -> str:

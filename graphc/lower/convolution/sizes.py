@@ -104,12 +104,13 @@ class Sizes:
         """Rows and columns of the result after pooling."""
         return self.oh // window[0], self.ow // window[1]
 
-    def direct(self, *, skips: bool, transposed: bool = False) -> float:
-        """Cycles of the direct kernel, for a vector of one lane; it `skips` rows of the kernel that only meet zeros.
+    def direct(self, *, step: int = 0, transposed: bool = False) -> float:
+        """Cycles of the direct kernel, for a vector of one lane; with a `step`, that of its rows, it skips those that only meet
+        zeros.
 
         Of an input gradient if `transposed`, which reads many weights in an unlucky order.
         """
-        rows = meetings(self.h, self.oh, self.kh, self.top) if skips else self.oh * self.kh
+        rows = meetings(self.h, self.oh, self.kh, self.top, step) if step else self.oh * self.kh
         far = _FAR_INPUT if transposed and self.far else 1
         return far * DIRECT * self._packing() * self.n * self.ci * self.co * rows * self.ow * self.kw
 
@@ -139,6 +140,6 @@ class Sizes:
         return -(-pixels // _LANES) * _LANES / pixels * (1 + _PIECE * max(0, pieces - 2))
 
 
-def meetings(size: int, out: int, kernel: int, before: int) -> int:
-    """How many taps of all `out` outputs along an axis meet one of its `size` pixels, with padding `before` it."""
-    return sum(max(0, min(kernel, size + before - o) - max(0, before - o)) for o in range(out))
+def meetings(size: int, out: int, kernel: int, before: int, step: int = 1) -> int:
+    """How many taps of all `out` outputs along an axis meet one of its `size` pixels; they are a step apart."""
+    return sum(0 <= o + k * step - before < size for o in range(out) for k in range(kernel))

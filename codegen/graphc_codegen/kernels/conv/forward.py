@@ -40,7 +40,7 @@ class _Problem:
     def of(cls, p: Params) -> _Problem:
         z = Sizes.of(p)
         top, bottom = p.get("border", (0, 0))
-        if z.stride != (1, 1) or z.dilation != (1, 1):
+        if z.stride != (1, 1):
             top = bottom = 0
         return cls(z, p["transposed"], (top, bottom))
 
@@ -55,9 +55,9 @@ class _Problem:
 
     def kernel_rows(self, first: int, rows: int) -> int:
         """How many kernel rows meet a nonzero pixel from output rows `first` and on."""
-        top, bottom = self.border
-        low = max(0, top - first - rows + 1)
-        return max(1, min(self.z.kh, self.z.h - bottom - first) - low)
+        (top, bottom), step = self.border, self.z.dilation[0]
+        low = max(0, -(-(top - first - rows + 1) // step))
+        return max(1, min(self.z.kh, -(-(self.z.h - bottom - first) // step)) - low)
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
@@ -65,7 +65,7 @@ def operands(p: Params) -> tuple[Operand, ...]:
 
     y[n, o, oy, ox] = sum of x_padded[n, i, oy * sh + ky * dh, ox * sw + kx * dw] * weight[o, i, ky, kx], with the
     taps of the kernel flipped if `transposed`. `border` = (top, bottom), optional, promises that so many
-    first and last rows of x are zero; taps there are left out (at stride and dilation 1). May have an epilogue. With a `block`
+    first and last rows of x are zero; taps there are left out (at stride 1). May have an epilogue. With a `block`
     accumulators take about so many terms: those of whole input channels. With `groups` the channels of x and y, and the first
     axis of the weight, are divided into so many, and each group of y sees that of x only; ci and co are those of a group.
     """
@@ -181,7 +181,7 @@ def _bounded(
     w: Writer, problem: _Problem, segments: tuple[Segment, ...], row: str | int, rows: int
 ) -> tuple[Segment, ...]:
     """Restrict the kernel rows to those that meet pixels inside the border; at least one remains."""
-    top, bottom = problem.border
+    (top, bottom), z = problem.border, problem.z
     if not (top or bottom):
         return segments
     (segment,) = segments
@@ -189,9 +189,14 @@ def _bounded(
     def clamp(which: str, a: str | int, b: str | int) -> str:
         return w.call(f"llvm.{which}.i64", "i64", [("i64", str(a)), ("i64", str(b))])
 
-    below = w.op(f"sub nsw i64 {top - rows + 1}, {row}")
-    first = clamp("smin", clamp("smax", below, 0), problem.z.kh - 1)
-    last = clamp("smin", w.op(f"sub nsw i64 {problem.z.h - bottom}, {row}"), problem.z.kh)
+    def taps(pixels: int) -> str | int:
+        """How many taps are before pixel `pixels - row`."""
+        left = clamp("smax", w.op(f"sub nsw i64 {pixels}, {row}"), 0)
+        return left if z.dilation[0] == 1 else w.divided(w.add(left, z.dilation[0] - 1), z.dilation[0])[0]
+
+    first = clamp("smin", taps(top - rows + 1), z.kh - 1)
+    # Where there is none, one that meets zeros.
+    last = clamp("smax", clamp("smin", taps(z.h - bottom), z.kh), w.add(first, 1))
     return (replace(segment, first=first, count=last),)
 
 

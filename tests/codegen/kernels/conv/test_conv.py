@@ -173,18 +173,23 @@ def test_groups_are_convolutions_of_their_own(
 
 
 @settings(max_examples=20, deadline=None)
-@given(top=st.integers(0, 6), bottom=st.integers(0, 6), inner=st.integers(1, 9), co=st.integers(1, 7))
-def test_zero_border_may_be_skipped(top: int, bottom: int, inner: int, co: int) -> None:
-    case = Case(2, 3, co, top + inner + bottom, 18, 4, 5)
+@given(
+    top=st.integers(0, 14), bottom=st.integers(0, 14), inner=st.integers(1, 9), co=st.integers(1, 7), step=st.integers(1, 6)
+)  # fmt: skip
+def test_zero_border_may_be_skipped(top: int, bottom: int, inner: int, co: int, step: int) -> None:
+    """With a step between taps there are rows of which none meets a pixel."""
+    case = Case(2, 3, co, top + inner + bottom, 18, 4, 5, dilation=(step, 1))
     assume(case.out[0] > 0)
     x = random(1, case.n, case.ci, case.height, case.width)
     x[:, :, :top] = 0
     x[:, :, top + inner :] = 0
-    weight = random(2, case.ci, case.co, case.kh, case.kw)
-    exact = case.forward(x, weight[:, :, ::-1, ::-1].transpose(1, 0, 2, 3))
-    params = case.params() | {"transposed": True, "border": (top, bottom)}
-    for where, (y,) in run_all("conv2d", params, x, weight).items():
-        np.testing.assert_allclose(y.reshape(exact.shape), exact, rtol=1e-4, atol=1e-4, err_msg=where)
+    weight = random(2, case.co, case.ci, case.kh, case.kw)
+    turned = np.ascontiguousarray(weight[:, :, ::-1, ::-1].transpose(1, 0, 2, 3))
+    exact = case.forward(x, weight)
+    for transposed, given_weight in ((False, weight), (True, turned)):
+        params = case.params() | {"transposed": transposed, "border": (top, bottom)}
+        for where, (y,) in run_all("conv2d", params, x, given_weight).items():
+            np.testing.assert_allclose(y.reshape(exact.shape), exact, rtol=1e-4, atol=1e-4, err_msg=where)
 
 
 def test_non_finite_pixels_reach_exactly_their_windows() -> None:
