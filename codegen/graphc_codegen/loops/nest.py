@@ -146,7 +146,8 @@ def _cost(kernel: LoopKernel, axes: Sequence[_Axis], axis: _Axis, lanes: int, we
     """Estimated work per element when `axis` is vectorised."""
 
     def touch(stride: int) -> float:
-        return {0: 0.25, 1: 1.0, -1: 1.5}.get(stride, float(lanes))
+        """Lanes that lie apart are touched one by one, as many as there are."""
+        return {0: 0.25, 1: 1.0, -1: 1.5}.get(stride, float(min(lanes, axis.size)))
 
     per_vector = math.ceil(axis.size / lanes) / axis.size
     reduced = math.prod(a.size for a in axes if a.reduced)
