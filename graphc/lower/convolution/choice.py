@@ -33,16 +33,17 @@ _POOL, _POOL_GRADIENT, _MOST_POOLED = 4, 10, 16
 _MOVE = 15
 #: The same on its way back from one of so many phases of a row or more: the row is gathered from as many images.
 _GATHER, _PHASES = 700, 8
-#: Cycles for each vector of multiply-adds of a product of columns, and for each element of these; how many times as fast as the
-#: direct kernel it must be. The most elements that columns have.
-_PRODUCT, _COLUMN, _WORTH_COLUMNS, _MOST = 1.3, 40, 1.1, 1 << 24
+#: Cycles for each vector of multiply-adds of a product of columns, and for each element of these, on its way there or, added to
+#: others, back; how many times as fast as the direct kernel it must be, and as that of the weights' gradient. The most elements
+#: that columns have.
+_PRODUCT, _COLUMN, _RETURN, _WORTH_COLUMNS, _WORTH_SUMMED, _MOST = 1.15, 16, 120, 1.1, 1.2, 1 << 24
 #: Cycles of the direct kernel whose lanes are channels for each vector of multiply-adds, and for each weight that is moved there;
 #: how many times as fast as the direct kernel it must be.
-_CHANNELS, _PACKED, _WORTH_CHANNELS = 1.25, 40, 1.05
+_CHANNELS, _PACKED, _WORTH_CHANNELS = 1.35, 40, 1.05
 #: A product of pixels needs so many of them and so many channels to be faster than the direct kernel.
 _LEAST_PIXELS, _LEAST_SEEN = 128, 16
 #: Pixels of all images that a product sums up for a weight.
-_MOST_SUMMED = 1024
+_MOST_SUMMED = 1 << 14
 #: Elements of an image in the second-level cache; how many times as long a larger one takes.
 _NEAR_IMAGE, _FAR_IMAGE = 256 * 1024, 1.5
 #: Tiles are counted in full vectors; channels too where they are lanes.
@@ -103,7 +104,9 @@ def few(z: Sizes, geometry: Geometry, *, transposed: bool) -> str:
         return ""
     back = _back(z) if transposed and geometry.stride == (1, 1) else z
     candidates = (
-        [_Candidate("columns", _columns_cost(z, 3 if transposed else 1), _WORTH_COLUMNS)] if _has_room(z) else []
+        [_Candidate("columns", _columns_cost(z, _RETURN if transposed else _COLUMN), _WORTH_COLUMNS)]
+        if _has_room(z)
+        else []
     )
     if geometry.stride == (1, 1) or not transposed:
         candidates.append(_Candidate("conv2d_channels", _channels_cost(back), _WORTH_CHANNELS))
@@ -128,8 +131,8 @@ def gradient_columns(z: Sizes, geometry: Geometry) -> bool:
     if z.n * z.oh * z.ow > _MOST_SUMMED:
         return False
     others = _worth(z.direct_gradient(), _plain_gradient(z)) if _is_plain(geometry) else []
-    cost, direct = _columns_cost(z, 1), _wide(z, geometry) * z.few_gradient()
-    return z.groups == 1 and _has_room(z) and cost * _WORTH_COLUMNS < direct and cost < _least(direct, others)
+    cost, direct = _columns_cost(z, _COLUMN), _wide(z, geometry) * z.few_gradient()
+    return z.groups == 1 and _has_room(z) and cost * _WORTH_SUMMED < direct and cost < _least(direct, others)
 
 
 def _skipped(dilation: Pair, transposed: bool) -> int:
@@ -159,10 +162,10 @@ def _has_room(z: Sizes) -> bool:
     return 0 < z.ci * z.kh * z.kw * z.n * z.oh * z.ow <= _MOST
 
 
-def _columns_cost(z: Sizes, moves: int) -> float:
-    """Cycles of a product of columns, for a vector of one lane, if each element moves so often."""
+def _columns_cost(z: Sizes, move: int) -> float:
+    """Cycles of a product of columns, for a vector of one lane, if each element takes so many to move."""
     pixels, seen = z.n * z.oh * z.ow, z.ci * z.kh * z.kw
-    return _PRODUCT * z.co * seen * _full(pixels) + pixels * (_COLUMN * moves * seen + _MOVE * z.co)
+    return _PRODUCT * z.co * seen * _full(pixels) + pixels * (move * seen + _MOVE * z.co)
 
 
 def _along_lines(z: Sizes, dilation: Pair) -> list[_Candidate]:
