@@ -170,7 +170,7 @@ def loads(vectors: Sequence[Pieces], lanes: int) -> int:
 
     def one(pieces: Pieces) -> int:
         if len(pieces) > 1:
-            return (2 if lanes >= 16 else 4) * len(pieces)
+            return (3 if lanes >= 16 else 4) * len(pieces)
         return 1 if lanes >= 16 or pieces[0][2] == lanes else 2
 
     return sum(one(pieces) for pieces in vectors)
