@@ -133,6 +133,16 @@ def _rows(z: Sizes, lanes: int, start: int, count: int, rows: int) -> Group:
     return Group(start, count, rows, 0, 1, z.ow, image, result)
 
 
+def _apart(z: Sizes, lanes: int, start: int, count: int, rows: int) -> Group:
+    """Rows whose vectors are their own: fewer loads, and lanes that are not used."""
+    cut = [(column, min(lanes, z.ow - column)) for column in range(0, z.ow, lanes)]
+
+    def vectors(pitch: int) -> tuple[Pieces, ...]:
+        return tuple(((row * pitch + column, 0, width),) for row in range(rows) for column, width in cut)
+
+    return Group(start, count, rows, 0, 1, z.ow, vectors(z.w), vectors(z.ow))
+
+
 def _parts(z: Sizes, lanes: int, vectors: int) -> list[Group]:
     """Single rows, cut into strips."""
     groups = []
@@ -145,18 +155,20 @@ def _parts(z: Sizes, lanes: int, vectors: int) -> list[Group]:
 def packings(z: Sizes, lanes: int, vectors: int) -> list[list[Group]]:
     """Ways to cover the output plane by groups of at most `vectors` vectors each.
 
-    Long rows are cut into strips. Else there is a way for each number of rows per group; the last rows make a
-    smaller group.
+    Long rows are cut into strips. Else there are two ways for each number of rows per group, with vectors that go on from row to
+    row and without; the last rows make a smaller group.
     """
     if z.ow > lanes * vectors:
         return [_parts(z, lanes, vectors)]
     choices = []
-    for rows in range(1, min(z.oh, lanes * vectors // z.ow) + 1):
-        count, rest = divmod(z.oh, rows)
-        groups = [_rows(z, lanes, 0, count, rows)]
-        if rest:
-            groups.append(_rows(z, lanes, count * rows, 1, rest))
-        choices.append(groups)
+    for pack, most in ((_rows, lanes * vectors // z.ow), (_apart, vectors // -(-z.ow // lanes))):
+        # With whole vectors, or one row, both are the same.
+        for rows in range(1, min(z.oh, most) + 1) if pack is _rows or z.ow % lanes else ():
+            count, rest = divmod(z.oh, rows)
+            groups = [pack(z, lanes, 0, count, rows)]
+            if rest:
+                groups.append(pack(z, lanes, count * rows, 1, rest))
+            choices.append(groups)
     return choices
 
 
