@@ -111,6 +111,9 @@ def few(z: Sizes, geometry: Geometry, *, transposed: bool) -> str:
     if geometry.stride == (1, 1) or not transposed:
         candidates.append(_Candidate("conv2d_channels", _channels_cost(back), _WORTH_CHANNELS))
     direct = _direct(z, geometry, transposed=transposed)
+    if transposed and geometry.stride != (1, 1):
+        # Phases are convolutions of stride 1, which may have their own way.
+        direct = min(direct, _channels_cost(replace(z, ci=z.co, co=z.ci)) + 2 * _MOVE * z.n * z.ci * z.h * z.w)
     least = _least(direct, _plain(back, transposed) if _is_plain(geometry) else [])
     return _fastest("", direct, [c for c in candidates if c.cost < least])
 
