@@ -85,7 +85,8 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         return
     size = min(z.n, max(1, _NEAR // (z.ci * z.image + z.co * z.pixels)))
     if wide is not None:
-        size = min(size, max(1, 2 * wide.terms * w.lanes // z.pixels))
+        # An image is so many terms of an accumulator at most: rows have vectors of their own.
+        size = min(size, max(1, 2 * wide.terms // (z.oh * -(-z.ow // w.lanes))))
     w.repeat(-(-z.n // size), lambda i: tiles(_Chunk.images(w, z, i, size)))
 
 
