@@ -20,6 +20,8 @@ from graphc_codegen.writer import Writer, vec
 
 #: Turns of a loop for which it pays to see who is free.
 _LARGE = 1 << 16
+#: Elements of a result that a thread should write before those of another thread follow: some cache lines.
+_OWN = 256
 
 
 def emit(writer: Writer, kernel: LoopKernel, pointers: Sequence[str]) -> None:
@@ -96,16 +98,25 @@ _Turn = Callable[["_Point", _Accumulators], _Accumulators]
 
 
 def _divided(nest: Nest, w: Writer) -> int | None:
-    """The loop whose turns the threads share: the outermost one with enough of them. Kept ones, if there are any."""
+    """The loop whose turns the threads share: the outermost one with enough of them, so that they write to cache lines of their
+    own. Kept ones, if there are any.
+    """
     if not w.divides or not nest.sizes:
         return None
 
     def parts(level: int) -> int:
         return nest.sizes[level] // (w.lanes * nest.unroll) if level == nest.vector else nest.sizes[level]
 
+    def together(level: int) -> int:
+        """Elements of a result that a thread writes before those of another one follow."""
+        return min((abs(line.strides[level]) for line in nest.outputs), default=0) * (nest.sizes[level] // w.threads)
+
     levels = range(nest.kept or len(nest.sizes))
-    enough = (k for k in levels if parts(k) >= 4 * w.threads or (parts(k) and parts(k) % w.threads == 0))
-    return next(enough, max(levels, key=parts))
+    enough = [k for k in levels if parts(k) >= 4 * w.threads or (parts(k) and parts(k) % w.threads == 0)]
+    if not nest.kept:
+        return next(iter(enough), max(levels, key=parts))
+    apart = [k for k in enough if together(k) >= _OWN]
+    return next(iter(apart), max(enough, key=together, default=max(levels, key=parts)))
 
 
 class _Emission:
