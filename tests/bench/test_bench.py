@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 #: Modules of the benchmark, which is no package: its scripts find each other by their directory.
 MODULES = (
     *("workloads", "chains", "chain_cells", "run", "report", "processes", "machine", "facts", "cells", "whole"),
-    *("jobs", "rank", "ranks", "network", "predict", "products", "halves"),
+    *("jobs", "rank", "ranks", "network", "predict", "products", "halves", "convolutions"),
 )
 
 
@@ -190,6 +190,30 @@ def test_products_as_shares_of_the_peak(bench):
     shares = [int(cell.strip().removesuffix("%")) for row in rows for cell in row.split("|")[2:-1]]
     assert len(shares) == 8
     assert min(shares) > 0
+
+
+def test_convolutions_of_drawn_shapes(bench):
+    made = bench("convolutions")
+    rows = made.questions(200, 1)
+    assert rows == made.questions(200, 1) != made.questions(200, 2)
+    assert {q["kind"] for q in rows} == set(made.KINDS)
+    small = [
+        min((q for q in rows if q["kind"] == kind), key=lambda q: q["products"]) for kind in ("line", "transposed")
+    ]
+    done = subprocess.run(
+        [sys.executable, str(HERE / "convolution_worker.py"), "graphc", "0"],
+        input="\n".join(map(json.dumps, small)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(answers) == 2
+    assert all(0 < a["forward"] < a["both"] for a in answers)
+    times = ({"forward": 1.0, "both": 3.0}, {"forward": 2.0, "both": 4.0})
+    lines = made._lines([(q, *times, [0.5, 0.75]) for q in small], 1)
+    assert len(lines) == 4
+    assert lines[2] == "| median | 0.50 | 0.75 | |"
 
 
 def test_what_a_product_is_a_share_of(bench):

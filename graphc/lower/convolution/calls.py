@@ -28,7 +28,7 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
     if geometry.stride == (1, 1) and _winograd(k, (x, weight), out, z, geometry.dilation, transposed=False):
         return
     image, params = _image(k, x, z, geometry)
-    border = {"border": geometry.pad[:2]} if geometry.stride == (1, 1) and geometry.dilation[0] > 1 else {}
+    border = {"border": geometry.pad[:2]} if geometry.stride == (1, 1) and any(geometry.pad[:2]) else {}
     k.call("conv2d", (image, weight), (out,), **params, transposed=False, **border)
 
 

@@ -61,7 +61,7 @@ class _Candidate(NamedTuple):
 def kernel(z: Sizes, dilation: Pair = (1, 1), *, transposed: bool) -> str:
     """The kernel that should make the convolution, which is an input gradient if `transposed`."""
     candidates = _along_lines(z, dilation) + (_plain(z, transposed) if dilation == (1, 1) else [])
-    return _fastest("conv2d", z.direct(step=_skipped(dilation, transposed), transposed=transposed), candidates)
+    return _fastest("conv2d", z.direct(step=dilation[0], transposed=transposed), candidates)
 
 
 def gradient_kernel(z: Sizes, dilation: Pair = (1, 1)) -> str:
@@ -77,7 +77,7 @@ def phases(z: Sizes, dilation: Pair, *, transposed: bool) -> str:
     results = (_GATHER if dilation[1] >= _PHASES else _MOVE) * z.n * z.co * z.oh * z.ow
     moves = _MOVE * z.n * z.ci * z.h * z.w + results
     candidates = [c._replace(cost=c.cost + moves) for c in _plain(z.phases(dilation), transposed)]
-    return _fastest("", z.direct(step=_skipped(dilation, transposed), transposed=transposed), candidates)
+    return _fastest("", z.direct(step=dilation[0], transposed=transposed), candidates)
 
 
 def gradient_phases(z: Sizes, dilation: Pair) -> str:
@@ -138,14 +138,9 @@ def gradient_columns(z: Sizes, geometry: Geometry) -> bool:
     return z.groups == 1 and _has_room(z) and cost * _WORTH_SUMMED < direct and cost < _least(direct, others)
 
 
-def _skipped(dilation: Pair, transposed: bool) -> int:
-    """The distance of rows of the direct kernel some of which it skips, of stride 1; 0 if none."""
-    return dilation[0] if transposed or dilation[0] > 1 else 0
-
-
 def _direct(z: Sizes, geometry: Geometry, *, transposed: bool) -> float:
     """Cycles of the direct kernel, which may have a stride."""
-    step = _skipped(geometry.dilation, False) if geometry.stride == (1, 1) else 0
+    step = geometry.dilation[0] if geometry.stride == (1, 1) else 0
     return _wide(z, geometry) * z.direct(step=step, transposed=transposed)
 
 
