@@ -243,7 +243,7 @@ def cells_of_kernels() -> dict[str, tuple[nn.Cell, Sequence[Any]]]:
         if isinstance(definition.lower, Kernel)
         for sample in samples_of(definition.name)
     ]
-    tried += [network(), rows(), training(), convolution(), lines(), doubling()]
+    tried += [network(), rows(), training(), convolution(), lines(), small(), doubling()]
     found: dict[str, tuple[nn.Cell, Sequence[Any]]] = {}
     for each in tried:
         for kind in kinds(*each):
@@ -297,6 +297,13 @@ def lines() -> tuple[nn.Cell, Sequence[Any]]:
         return ops.grad(lambda x: ops.relu(self.conv(x)), weights=self.conv.weight)(x)  # the convolution
 
     return cell(construct, conv=nn.Conv1d(64, 64, 3)), (np.ones((16, 64, 256), np.float32),)
+
+
+def small() -> tuple[nn.Cell, Sequence[Any]]:
+    def construct(self: Any, x: Tensor) -> Any:
+        return self.conv(x)  # the convolution
+
+    return cell(construct, conv=nn.Conv2d(128, 32, 3, 2)), (np.ones((16, 128, 7, 7), np.float32),)
 
 
 def doubling() -> tuple[nn.Cell, Sequence[Any]]:
