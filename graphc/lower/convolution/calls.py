@@ -18,12 +18,7 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
     """out = the convolution of x."""
     geometry = _seen(geometry, weight.type)
     z = Sizes.forward(x.type, weight.type, out.type, geometry)
-    if choice.pixels(z, geometry):
-        columns.multiply_pixels(k, x, weight, out, transposed=False)
-        return
-    if few := choice.few(z, geometry, transposed=False):
-        make = columns.convolve if few == "columns" else _by_channels
-        make(k, x, weight, out, geometry)
+    if _few(k, (x, weight), out, z, geometry, transposed=False):
         return
     if geometry.stride == (1, 1) and _winograd(k, (x, weight), out, z, geometry.dilation, transposed=False):
         return
@@ -57,12 +52,7 @@ def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, ge
     """dx is a convolution of dy, inside a zero border, with the flipped weight; with a stride, one for each phase of dx."""
     geometry = _seen(geometry, weight.type)
     z = Sizes.forward(dx.type, weight.type, dy.type, geometry)
-    if choice.pixels(z, geometry):
-        columns.multiply_pixels(k, dy, weight, dx, transposed=True)
-        return
-    if few := choice.few(z, geometry, transposed=True):
-        make = columns.convolve_input if few == "columns" else _input_by_channels
-        make(k, dy, weight, dx, geometry)
+    if _few(k, (dy, weight), dx, z, geometry, transposed=True):
         return
     if _patches(weight.type, geometry) and not any(geometry.pad):
         _patches_input(k, dy, weight, dx, geometry)
@@ -79,6 +69,23 @@ def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, ge
     border = (max(0, z.top), max(0, h - z.top - z.h))
     sizes = z.padded_params(h, w)
     k.call("conv2d", (source, weight), (dx,), **sizes, stride=(1, 1), dilation=dilation, transposed=True, border=border)
+
+
+def _few(
+    k: CallBuilder, operands: tuple[Operand, Operand], out: Operand, z: Sizes, geometry: Geometry, *, transposed: bool
+) -> bool:
+    """Make the convolution z, or its input gradient, in a way for windows or images of few pixels; False, and nothing, if none is
+    worth it.
+    """
+    if choice.pixels(z, geometry):
+        columns.multiply_pixels(k, *operands, out, transposed=transposed)
+        return True
+    few = choice.few(z, geometry, transposed=transposed)
+    if few == "columns":
+        (columns.convolve_input if transposed else columns.convolve)(k, *operands, out, geometry)
+    elif few:
+        (_input_by_channels if transposed else _by_channels)(k, *operands, out, geometry)
+    return bool(few)
 
 
 def _by_channels(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry: Geometry) -> None:
