@@ -13,9 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphc_codegen import loops
+from graphc_codegen.declarations import Declarations
 from graphc_codegen.errors import CheckedError, CodegenError
+from graphc_codegen.loops.emit import _OWN, _divided
+from graphc_codegen.loops.nest import plan
 from graphc_codegen.program import Access, Instr, LoopKernel, Output
 from graphc_codegen.text import render
+from graphc_codegen.writer import Writer
 from tests.codegen.loop_harness import AVX2, HOST, as_the_twin, contiguous, expected, run
 
 SIZES = st.sampled_from([1, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 50, 65, 130])
@@ -320,3 +324,19 @@ def test_the_twin_refuses_arrays_of_another_size() -> None:
         loops.twin(_GOOD, np.zeros(25, np.float32), np.zeros(4, np.float32))
     with pytest.raises(CheckedError, match="2 operands"):
         loops.twin(_GOOD, np.zeros(24, np.float32))
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+@pytest.mark.parametrize("lanes", [8, 16])
+def test_threads_write_to_lines_of_their_own(threads: int, lanes: int) -> None:
+    """Columns of a convolution: the images of four pixels each, which come first by how far they are apart, share lines."""
+    domain = (96, 7, 7, 4, 4)
+    pixels = Access("float32", (100, 10, 1, 9600, 20), 0, 4 * 9600)
+    body = (Instr("input", (), "float32", 0),)
+    kernel = LoopKernel(domain, (False,) * 5, (pixels,), body, (Output(contiguous(domain), 0),))
+    made = plan(kernel, lanes)
+    (line,) = made.outputs
+    level = _divided(made, Writer(Declarations(), lanes, threads=threads))
+    assert level is not None
+    assert line.strides[level] * (made.sizes[level] // threads) >= _OWN
+    assert made.sizes[0] == 4  # Which the outermost loop would not be.
