@@ -27,9 +27,13 @@ def narrow_loops(graph: Graph) -> Graph:
     # Readers first: one may carry to no use what another makes for it.
     for node in sorted(loops, key=lambda n: -place[n.id]):
         alive = demand.carried.get(node.id)
+        if changed is not None and node.id not in changed:
+            continue  # Only what is gone has read it.
         if alive is not None and (len(alive) < node.attrs["carried"] or _has_unread_captures(node)):
             changed = changed or graph.copy()
             _narrow(changed, changed.node(node.id), sorted(alive))
+            # What stands between two loops may have read what the first one need not carry any more.
+            changed.prune()
     return changed or graph
 
 
