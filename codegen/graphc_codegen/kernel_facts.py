@@ -159,17 +159,14 @@ def _pool_grad_halves(p: Params) -> tuple[int, ...]:
     return (0, 1, 2) if _pool_halves(p) and (p["kh"], p["kw"]) == (p["sh"], p["sw"]) else ()
 
 
+_DIRECT = KernelFacts(_conv_result, work=_conv_work, terms=lambda p: _product(p, "ci", "kh", "kw"), halves=_always(2))
 #: The named kernels by name.
 KERNEL_FACTS = {
     "gemm": KernelFacts(
         _gemm_result, watches=True, overwrites=True, work=_gemm_work, terms=lambda p: int(p["k"]), halves=_gemm_halves
     ),
-    "conv2d": KernelFacts(
-        _conv_result, work=_conv_work, terms=lambda p: _product(p, "ci", "kh", "kw"), halves=_always(2)
-    ),
-    "conv2d_channels": KernelFacts(
-        _conv_result, work=_conv_work, terms=lambda p: _product(p, "ci", "kh", "kw"), halves=_always(2)
-    ),
+    "conv2d": _DIRECT,
+    "conv2d_channels": _DIRECT,
     "conv2d_filter_grad": KernelFacts(work=_conv_work, terms=lambda p: _product(p, "n", "oh", "ow"), float64=True),
     "conv2d_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work, halves=_always(0, 1, 3)),
     "conv2d_batch_winograd": KernelFacts(_conv_result, scratch=True, work=_winograd_work, halves=_batch_halves),

@@ -142,4 +142,5 @@ class Sizes:
 
 def meetings(size: int, out: int, kernel: int, before: int, step: int = 1) -> int:
     """How many taps of all `out` outputs along an axis meet one of its `size` pixels; they are a step apart."""
-    return sum(0 <= o + k * step - before < size for o in range(out) for k in range(kernel))
+    firsts = ((o, max(0, -((o - before) // step))) for o in range(out))
+    return sum(max(0, min(kernel, -((o - before - size) // step)) - first) for o, first in firsts)

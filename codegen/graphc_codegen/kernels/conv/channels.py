@@ -33,6 +33,8 @@ from graphc_codegen.writer import Writer
 _WIDE = 4
 #: Rows and columns of outputs in a tile.
 Shape = tuple[int, int]
+#: First row or column, number and size of tiles of a kind.
+_Cut = tuple[int, int, int]
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
@@ -67,16 +69,16 @@ def _shapes(z: Sizes, lanes: int, vectors: int) -> Iterator[Shape]:
 def _cycles(z: Sizes, lanes: int, vectors: int, shape: Shape) -> float:
     """Estimated cycles per image and weight."""
     strips = [(number, len(widths)) for _, number, _, widths in strip_kinds(z.co, lanes, vectors)]
-    kinds = [(down * across, rows * columns) for (_, down, rows), (_, across, columns) in _kinds(z, shape)]
+    down, across = _cuts(z, shape)
+    kinds = [(a * b, rows * columns) for _, a, rows in down for _, b, columns in across]
     each = sum(n * k * (max(size * v, size + v, IN_FLIGHT) + 1) for n, v in strips for k, size in kinds)
     return each * (1 + 0.02 * (len(kinds) * len(strips) - 1))
 
 
-def _kinds(z: Sizes, shape: Shape) -> list[tuple[tuple[int, int, int], tuple[int, int, int]]]:
-    """(start, number, size) along rows and along columns of every kind of tile."""
+def _cuts(z: Sizes, shape: Shape) -> tuple[list[_Cut], list[_Cut]]:
+    """Along rows and along columns the kinds of tiles."""
     full, rest = divmod(z.oh, shape[0])
-    down = [k for k in ((0, full, shape[0]), (full * shape[0], 1, rest)) if k[1] * k[2]]
-    return [(a, b) for a in down for b in blocks(z.ow, shape[1])]
+    return [k for k in ((0, full, shape[0]), (full * shape[0], 1, rest)) if k[1] * k[2]], blocks(z.ow, shape[1])
 
 
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
@@ -89,29 +91,16 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     memory = [w.op(f"alloca [{w.lanes * vectors * w.lanes} x float], align 64") for _ in range(2)]
     tile = partial(_tile, w, z, (x, weight), finish, cut, memory)
 
-    def part(
-        image: str | int,
-        row: str | int,
-        shape: Shape,
-        start: int,
-        j: str | int,
-        widths: tuple[int, ...],
-        k: str | int,
-    ) -> None:
-        tile((image, row, w.linear((k, shape[1]), (start, 1))), shape, j, widths)
+    down, across = _cuts(z, shape)
 
-    def strip(
-        j: str | int, widths: tuple[int, ...], u: str | int, kinds: list[tuple[tuple[int, int, int], ...]]
-    ) -> None:
-        for down, across in kinds:
-            image, q = w.divided(u, down[1])
-            row = w.linear((q, down[2]), (down[0], 1))
-            w.repeat(across[1], partial(part, image, row, (down[2], across[2]), across[0], j, widths))
+    def strip(j: str | int, widths: tuple[int, ...], u: str | int, cut: _Cut) -> None:
+        start, number, size = cut
+        image, q = w.divided(u, number)
+        row = w.linear((q, size), (start, 1))
+        for columns in across:
+            w.repeat(columns[1], partial(tile, (j, widths), (image, row), size, columns))
 
-    kinds = _kinds(z, shape)
-    rows: list[Kind] = [
-        (0, z.n * down[1], 1, [k for k in kinds if k[0] == down]) for down in dict.fromkeys(a for a, _ in kinds)
-    ]
+    rows: list[Kind] = [(0, z.n * cut[1], 1, cut) for cut in down]
     each_tile(w, strip_kinds(z.co, w.lanes, vectors), rows, strip)
 
 
@@ -122,16 +111,19 @@ def _tile(
     finish: epilogue.Finish,
     cut: Blocks | None,
     memory: Sequence[str],
-    place: tuple[str | int, str | int, str | int],
-    shape: Shape,
-    j: str | int,
-    widths: tuple[int, ...],
+    channels: tuple[str | int, tuple[int, ...]],
+    place: tuple[str | int, str | int],
+    rows: int,
+    columns: _Cut,
+    number: str | int,
 ) -> None:
-    """Outputs of a `shape` from (image, row, column) `place` on, of the channels from j on."""
-    (x, weight), (image, row, column), (sh, sw), (dh, dw) = at, place, z.stride, z.dilation
-    count, lanes = shape[0] * shape[1], w.lanes
+    """So many rows of outputs from (image, row) `place` on, tile `number` of those `columns`, of a strip of channels."""
+    (x, weight), (j, widths), (image, row), (sh, sw), (dh, dw) = at, channels, place, z.stride, z.dilation
+    first, _, across = columns
+    column = w.linear((number, across), (first, 1))
+    count, lanes = rows * across, w.lanes
     source = w.at(x, w.linear((image, z.ci * z.plane), (row, sh * z.w), (column, sw)))
-    pixels = [r * sh * z.w + c * sw for r in range(shape[0]) for c in range(shape[1])]
+    pixels = [r * sh * z.w + c * sw for r in range(rows) for c in range(across)]
     segment = Segment(z.kh, dh * z.w, z.kw * z.co, tuple((k * dw, k * z.co) for k in range(z.kw)))
     levels = ((z.ci, z.plane, z.taps * z.co),)
     acc = splat_tile(w, source, w.at(weight, j), pixels, contiguous(widths, lanes), levels, (segment,), blocks=cut)
@@ -140,11 +132,11 @@ def _tile(
     for k, value in enumerate(acc):
         w.vstore(value, w.at(memory[0], k * lanes))
     transpose_into(w, memory[0], lead, lanes, lead, memory[1], lanes)
-    first = w.linear((row, z.ow), (column, 1))
+    pixel = w.linear((row, z.ow), (column, 1))
 
     def store(c: str | int) -> None:
         value = w.vload(w.at(memory[1], w.mul(c, lanes)), count)
-        finish.store(value, (image, w.add(j, c), first), count)
+        finish.store(value, (image, w.add(j, c), pixel), count)
 
     w.repeat(sum(widths), store)
 
