@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 import subprocess
 import sys
@@ -435,3 +436,31 @@ def test_no_file_speaks_of_unfinished_work():
     words = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
     found = [name(p) for p in GRAPHC + CODEGEN if words.search(p.read_text(encoding="utf-8"))]
     assert not found
+
+
+def names_of_builtins_lost(function: ast.AST) -> set[str]:
+    """Builtins that one comprehension of a function binds and another part of it calls: up to Python 3.12.3 at least, which makes
+    comprehensions part of the function, the call finds the comprehension's variable, and that it has no value.
+    """
+    bound = {
+        name.id
+        for each in ast.walk(function)
+        if isinstance(each, ast.ListComp | ast.SetComp | ast.DictComp)
+        for part in each.generators
+        for name in ast.walk(part.target)
+        if isinstance(name, ast.Name)
+    }
+    called = {
+        each.func.id for each in ast.walk(function) if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
+    }
+    return bound & called & set(dir(builtins))
+
+
+@pytest.mark.parametrize("path", GRAPHC + CODEGEN + TESTS, ids=name)
+def test_no_comprehension_takes_a_builtin_from_its_function(path):
+    functions = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef)]
+    assert not [(each.name, lost) for each in functions if (lost := names_of_builtins_lost(each))]
+
+
+def test_the_check_of_comprehensions_can_fail():
+    assert names_of_builtins_lost(ast.parse("def f(xs, ys): return {id for id in xs}, [id(y) for y in ys]")) == {"id"}

@@ -55,7 +55,7 @@ def trace(cell: Cell, leaves: list[Tensor], structure: Structure) -> Traced:
         symbols.append(tracer.wrap(node.outputs[0], x.is_number))
         inputs[len(symbols) - 1] = node.id
     args, kwargs = unflatten(structure, symbols)
-    tracer.unnamed = {id for place, id in inputs.items() if names[place] not in _parameters(cell)}
+    tracer.unnamed = {node for place, node in inputs.items() if names[place] not in _parameters(cell)}
     try:
         with tracer.active():
             results, out_structure = flatten(tracer.run(cell, args, kwargs))

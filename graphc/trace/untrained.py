@@ -85,7 +85,7 @@ def warn(requests: Sequence[Request], written: set[int]) -> None:
     """UntrainedWarning GC155 for parameters that are written, of requests that reach none of theirs, and for those that are
     kept from their gradients by an op without one that is no stop_gradient.
     """
-    trained = {id for r in requests for id in r.trained}
+    trained = {parameter for r in requests for parameter in r.trained}
     for r in requests:
         lacking = [p for p in r.parameters if id(p) in r.lacking and id(p) in written - trained]
         if r.trained:
