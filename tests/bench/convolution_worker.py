@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 #: The fewest and the most calls of a measurement.
-LEAST, MOST = 3, 200
+LEAST, MOST = 3, 2000
 
 Runs = tuple[Callable[[], Any], Callable[[], Any]]
 

@@ -16,7 +16,7 @@ from graphc_codegen.forks import lock
 from graphc_codegen.target import Target, machine
 
 #: Functions of the C library that generated code calls.
-_LIBC = ("sched_yield", "syscall")
+_LIBC = ("sched_yield", "syscall", "clock_gettime", "getrusage")
 _DEFINE = re.compile(r"^define .*?@([A-Za-z0-9_]+)\(.*?^}$", re.DOTALL | re.MULTILINE)
 
 

@@ -100,6 +100,7 @@ class NativeBound(Bound):
         rows[:, WORDS["barrier"]] = base
         rows[:, WORDS["scratch"]] = base + 2 * ALIGNMENT
         rows[:, WORDS["pool"]] = self._pool.address if self._pool else 0
+        rows[:, WORDS["watch"]] = self._pool.watch if self._pool else 0
         rows[:, WORDS["tickets"]] = [int(t.ctypes.data) for t in self._tickets]
         rows[:, WORDS["links"]] = table.ctypes.data
         rows[:, WORDS["failure"]] = self._failure.ctypes.data

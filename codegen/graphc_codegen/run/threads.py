@@ -26,7 +26,7 @@ from graphc_codegen.thread_context import CONTEXT
 #: The words of a pool's memory, by name. What different threads write lies in cache lines apart. Worker k has
 #: `stride` words from `first` + k * `stride`: whether it sleeps, then a semaphore to wake it.
 WORDS = {
-    "run": 0, "task": 1, "context": 2, "workers": 3, "stop": 4, "patience": 5, "lock": 8, "queue": 9, "round": 16,
+    "run": 0, "task": 1, "context": 2, "workers": 3, "stop": 4, "patience": 5, "lock": 8, "queue": 9, "watch": 10, "round": 16,
     "left": 24, "finished": 32, "sleepers": 33, "first": 40, "stride": 16,
 }  # fmt: skip
 #: Turns that a worker waits for the next step before it sleeps: very roughly a millisecond.
@@ -44,6 +44,8 @@ class Pool:
         skip = -int(memory.ctypes.data) % 64 // 8
         self._memory = memory[skip:]
         self.address = int(self._memory.ctypes.data)
+        #: What tells whether others want the CPUs, see wait.ll.j2.
+        self.watch = self.address + 8 * WORDS["watch"]
         self._workers: list[threading.Thread] = []
         self.ready = False
         self._starting = lock()
@@ -58,6 +60,7 @@ class Pool:
             words[:] = 0
             words[WORDS["run"]] = self._code.addresses[_RUN]
             words[WORDS["workers"]] = self.threads - 1
+            words[WORDS["watch"] + 3] = apart(self.threads)
             for k in range(self.threads - 1):
                 if libc.sem_init(ctypes.c_void_p(self._semaphore(k)), 0, 0):
                     raise CodegenError("this system has no semaphores to wake threads with; set GRAPHC_NUM_THREADS=1")
@@ -117,6 +120,13 @@ def pool(threads: int, cache_dir: Path | None) -> Pool:
 def _stop_all() -> None:
     for each in _pools.values():
         each.stop()
+
+
+def apart(threads: int) -> int:
+    """Nanoseconds in which it is not rare that a process of so many threads must leave a CPU to others: on two CPUs shared by two
+    such processes a thread does every 30 to 500 us, alone every 20 ms and more.
+    """
+    return 2_000_000 // threads
 
 
 def render_pool(target: Target) -> str:

@@ -14,6 +14,7 @@ from graphc_codegen.dtypes import ITEMSIZE
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.program import ALIGNMENT, Buffer, NamedKernel
 from graphc_codegen.run.threads import WORDS as POOL
+from graphc_codegen.run.threads import apart
 from graphc_codegen.shared_object.processor import needed
 from graphc_codegen.text.render import Rendered, template, version
 from graphc_codegen.thread_context import CONTEXT, SCRATCH, WORDS
@@ -184,6 +185,7 @@ def _laid_out(exported: Exported, rendered: Rendered, header: str) -> tuple[byte
         "scratch": SCRATCH,
         "words": WORDS,
         "pool": POOL,
+        "apart": apart(program.threads),
         "pool_words": POOL["first"] + POOL["stride"] * program.threads + 8,
         "arena": program.arena,
         "params_at": len(constants),

@@ -21,9 +21,11 @@ LOAD_FLAG = "graphc_load_flag"
 GOES_ON, ENDED = "graphc_goes_on", "graphc_ended"
 #: Name of the function in kernels.ll behind `turns` of step.py, which moves the windows of a For to their next place.
 TURNS = "graphc_turns"
-#: Turns of a waiting loop before a thread sleeps: the first number after it had to, more each time it had not, up to the
-#: second, which is some tens of microseconds.
-SPINS = (60, 4000)
+#: Turns of a waiting loop before a thread sleeps: the first number where others want the CPUs, more each time it had not to
+#: sleep or others do not, up to the second, which is about a hundred microseconds: twice what it takes to be woken.
+SPINS = (60, 8000)
+#: Nanoseconds after which a process looks again whether it was made to leave CPUs to others, and for which it believes so.
+COUNTED_EVERY, CROWDED_FOR = 2_000_000, 50_000_000
 #: Name of the function in kernels.ll behind `move` of step.py.
 MOVE = "graphc_move"
 _EXPLANATION = """\
@@ -222,6 +224,8 @@ def waiting(target: Target) -> dict[str, Any]:
         "futex": target.futex,
         "least_spins": SPINS[0],
         "most_spins": SPINS[1],
+        "counted_every": COUNTED_EVERY,
+        "crowded_for": CROWDED_FOR,
     }
 
 

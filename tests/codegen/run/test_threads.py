@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -13,10 +15,12 @@ import pytest
 
 from graphc_codegen import compile_program
 from graphc_codegen.errors import CodegenError
+from graphc_codegen.object_code.llvm_modules import compile_module
+from graphc_codegen.object_code.loading import load
 from graphc_codegen.program import Call, If, NamedKernel, Program, Stmt
 from graphc_codegen.run.peak import measure_distance
 from graphc_codegen.run.threads import Pool, render_pool
-from graphc_codegen.target import describe
+from graphc_codegen.target import describe, host
 from tests.codegen.programs import chain
 
 
@@ -172,3 +176,34 @@ def test_how_far_processors_are_apart() -> None:
     assert found is None or 0 < found < 1e6
     assert allowed is None or os.sched_getaffinity(0) == allowed
     assert measure_distance(None, 0.0) is None
+
+
+@pytest.mark.skipif(not host().futex, reason="threads do not sleep on this system")
+def test_others_want_the_cpus_where_this_process_had_to_leave_them() -> None:
+    ask = """
+define i64 @ask(ptr %watch) {
+  %is = call i1 @graphc_crowded(ptr %watch)
+  %word = zext i1 %is to i64
+  ret i64 %word
+}"""
+    loaded = load([compile_module(render_pool(host()) + ask, host())], ["ask"], host())
+    crowded = loaded.function("ask", words=1)
+    watch = np.zeros(4, np.int64)
+    began, count, until, apart = range(4)
+    watch[apart] = 1_000_000
+    switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+    watch[count] = switches + 10**6  # Fewer since then than none.
+    assert not crowded(watch.ctypes.data)
+    assert switches <= watch[count] < switches + 10**6
+    assert 0 < watch[began] <= time.monotonic_ns()
+    # It looks again after two milliseconds, not before.
+    watch[began], watch[count] = time.monotonic_ns() + 10**9, -(10**9)
+    assert not crowded(watch.ctypes.data)
+    watch[began] -= 2 * 10**9
+    assert crowded(watch.ctypes.data)
+    # What it found holds for a while, whatever is counted next.
+    watch[began], watch[count] = time.monotonic_ns() - 10**9, 10**6
+    assert crowded(watch.ctypes.data)
+    watch[until] = time.monotonic_ns()
+    assert not crowded(watch.ctypes.data)
+    assert crowded(0)
