@@ -165,9 +165,9 @@ def refuse_call(function: Callable[..., Any], error: TypeError) -> None:
     name = function.__name__.strip("_")
     known = [p.replace(annotation=p.empty) for p in inspect.signature(function).parameters.values() if p.name != "self"]
     accepted = inspect.Signature(known)
-    raise ArgumentTypeError(
-        f"{name}: {str(error).partition('() ')[2]}; its arguments are {accepted}", loc=user_loc()
-    ) from None
+    # From Python 3.13 on a suggestion may follow, which the arguments make needless.
+    what = str(error).partition("() ")[2].partition(". Did you mean")[0]
+    raise ArgumentTypeError(f"{name}: {what}; its arguments are {accepted}", loc=user_loc()) from None
 
 
 def _refuse(function: Callable[..., Any], error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

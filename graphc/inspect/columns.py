@@ -6,6 +6,7 @@ that names the place. `schema` says the same as a JSON Schema.
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -179,16 +180,16 @@ def _type_schema(kind: Any) -> dict[str, Any]:
 
 
 def _described(kind: type) -> dict[str, str]:
-    """What the docstring of a dataclass says of each field: lines `    name   text`, further indented where they go on."""
+    """What the docstring of a dataclass says of each field: lines `name   text` after the first, indented where they go on."""
     keys = {key: key for _, key, _ in columns(kind)}
     found: dict[str, str] = {}
     current = None
-    for line in (kind.__doc__ or "").split("\n")[1:]:
+    for line in inspect.cleandoc(kind.__doc__ or "").split("\n")[1:]:
         name, _, text = line.strip().partition(" ")
-        if line.startswith("    ") and not line.startswith("     ") and name in keys and text.startswith(" "):
+        if not line.startswith(" ") and name in keys and text.startswith(" "):
             current = keys[name]
             found[current] = text.strip()
-        elif current is not None and line.startswith("     "):
+        elif current is not None and line.startswith(" "):
             found[current] += f" {line.strip()}"
         else:
             current = None

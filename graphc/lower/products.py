@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
+from itertools import product
 from typing import Any
 
 from graphc.ir import TensorType
@@ -24,8 +26,9 @@ _LEAST_ROWS, _LEAST_COLUMNS = 16, 32
 _DEPTH, _ROWS, _COLUMNS, _NEAR_ROWS = 320, 3072, 4096, 768
 #: The widest and highest tile of any machine; blocks are filled up to whole tiles.
 _WIDE, _TALL = 32, 16
-#: Blocks for each thread, so that all have about as much to do.
-_BLOCKS = 4
+#: Blocks for each thread at most, so that all have about as much to do; and what it costs to copy an element of a row of A or of
+#: a column of B, for each turn of k, in multiply-adds.
+_BLOCKS, _COPY = 4, 8
 
 
 def copy_panels(body: Statements, context: Context) -> Statements:
@@ -108,13 +111,7 @@ def _panels(p: Mapping[str, Any], threads: int) -> tuple[tuple[int, int, int, in
     """Terms, rows and columns of a part, how many rows of A are copied at a time, and the elements of memory of a thread."""
     m, n, k, item = *(int(p[name]) for name in "mnk"), _item(p)
     depth, block = _even(k, _DEPTH, 8), precision.in_parts(p.get("block", 0), k)
-    rows, columns = _even(m, _ROWS // item, 1), _even(n, _COLUMNS // item, _WIDE)
-
-    def blocks() -> int:
-        return int(p.get("batch", 1)) * math.ceil(m / rows) * math.ceil(n / columns)
-
-    while threads > 1 and blocks() % threads and blocks() < _BLOCKS * threads and columns > 2 * _WIDE:
-        columns = _even(n, columns - _WIDE, _WIDE)
+    rows, columns = _block(int(p.get("batch", 1)), m, n, item, threads)
     some = _even(rows, _NEAR_ROWS // item, 1)
     # Tiles of A may have 12 rows and take the memory of 16; those of 5 that of 8.
     tall, wide = rows + _TALL, -(-columns // _WIDE) * _WIDE
@@ -122,6 +119,27 @@ def _panels(p: Mapping[str, Any], threads: int) -> tuple[tuple[int, int, int, in
     sums = (8 if block else item) * (_TALL * _WIDE if depth >= k and not block else tall * wide)
     each = item * (8 * (some + _TALL) // 5 + wide) * (depth + 4) + sums + 64 * (tall + columns) + 4096
     return (depth, rows, columns, some), -(-each // (64 * item)) * 64
+
+
+@cache
+def _block(batch: int, m: int, n: int, item: int, threads: int) -> tuple[int, int]:
+    """Rows and columns of a block of C: on one thread as many as may be, else what takes the least for who has most blocks."""
+    rows, columns = _even(m, _ROWS // item, 1), _even(n, _COLUMNS // item, _WIDE)
+
+    def cost(size: tuple[int, int]) -> tuple[float, int]:
+        rows, columns = size
+        blocks = batch * math.ceil(m / rows) * math.ceil(n / columns)
+        each = rows * columns + _COPY * (rows + columns)
+        return math.ceil(blocks / threads) * each, blocks
+
+    def cuts(size: int, largest: int, least: int, step: int) -> set[int]:
+        """Sizes of equal parts, from the largest to those of so many elements at least."""
+        parts = range(math.ceil(size / largest), max(min(size // least, _BLOCKS * threads), 1) + 1)
+        return {largest, *(_even(size, math.ceil(size / count), step) for count in parts)}
+
+    if threads == 1:
+        return rows, columns
+    return min(product(cuts(m, rows, _LEAST_ROWS, 1), cuts(n, columns, _WIDE, _WIDE)), key=cost)
 
 
 def _even(size: int, most: int, step: int) -> int:

@@ -25,6 +25,10 @@ from graphc.nn.cell.cell import Cell
 from graphc.trace.decided import called, is_users
 
 _MEMBERS = ("LOAD_ATTR", "LOAD_METHOD")
+_FIRST = (
+    *("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_BORROW"),
+    *("LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "STORE_FAST_LOAD_FAST"),
+)
 _CHANGING = frozenset(
     (
         "append",
@@ -108,9 +112,10 @@ def _is_a_clock(holder: Any) -> bool:
 def _chain(instructions: list[dis.Instruction], i: int) -> list[str]:
     """The dotted name that begins at an instruction: ["self", "rng", "normal"]."""
     first = instructions[i]
-    if first.opname not in ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_BORROW"):
+    if first.opname not in _FIRST:
         return []
-    chain = [str(first.argval)]
+    # From Python 3.13 on one instruction may load two variables.
+    chain = [str(first.argval[-1] if isinstance(first.argval, tuple) else first.argval)]
     for following in instructions[i + 1 :]:
         if following.opname not in _MEMBERS:
             break

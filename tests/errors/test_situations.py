@@ -98,9 +98,10 @@ def test_recursion():
     assert sys.getrecursionlimit() == before
 
 
-def test_300_cells_in_each_other():
+def test_many_cells_in_each_other():
     net = cell(lambda self, x: x * 2)
-    for _ in range(300):
+    # Python 3.12 has a limit of its own, which nobody can raise, for calls through C.
+    for _ in range(100 if sys.version_info[:2] == (3, 12) else 300):
         net = cell(lambda self, x: self.inner(x), inner=net)
     np.testing.assert_array_equal(net(X).asnumpy(), X * 2)
 
