@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from itertools import product
 from typing import Any
 
 from graphc.ir import TensorType
@@ -132,14 +131,16 @@ def _block(batch: int, m: int, n: int, item: int, threads: int) -> tuple[int, in
         each = rows * columns + _COPY * (rows + columns)
         return math.ceil(blocks / threads) * each, blocks
 
-    def cuts(size: int, largest: int, least: int, step: int) -> set[int]:
-        """Sizes of equal parts, from the largest to those of so many elements at least."""
-        parts = range(math.ceil(size / largest), max(min(size // least, _BLOCKS * threads), 1) + 1)
+    def cuts(size: int, largest: int, least: int, step: int, most: int) -> set[int]:
+        """Sizes of so many equal parts at most, from the largest to those of so many elements at least."""
+        parts = range(math.ceil(size / largest), min(size // least, most) + 1)
         return {largest, *(_even(size, math.ceil(size / count), step) for count in parts)}
 
     if threads == 1:
         return rows, columns
-    return min(product(cuts(m, rows, _LEAST_ROWS, 1), cuts(n, columns, _WIDE, _WIDE)), key=cost)
+    most = _BLOCKS * threads // batch
+    down = cuts(m, rows, _LEAST_ROWS, 1, most)
+    return min(((r, c) for r in down for c in cuts(n, columns, _WIDE, _WIDE, most // math.ceil(m / r))), key=cost)
 
 
 def _even(size: int, most: int, step: int) -> int:

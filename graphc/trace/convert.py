@@ -32,7 +32,7 @@ from graphc.errors import (
 from graphc.nn.cell.cell import Cell
 from graphc.trace import frozen
 from graphc.trace.branches import if_exp, if_stmt
-from graphc.trace.decided import bound_call, needs_conversion
+from graphc.trace.decided import bound_call, defines, needs_conversion
 from graphc.trace.expressions import BUILT_IN, and_, chained, in_, or_
 from graphc.trace.inplace import appended
 from graphc.trace.loops import for_stmt, while_stmt
@@ -129,6 +129,8 @@ def _convert(function: types.FunctionType) -> Callable[..., Any]:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     except (OSError, SyntaxError):
         # Typed at a prompt: run as it is; a condition on a traced tensor then says that it cannot be decided.
+        return function
+    if not defines(tree, function.__code__):
         return function
     try:
         made, module, source_map = transpiler.transform(function, context)

@@ -209,12 +209,20 @@ def definition(code: types.CodeType) -> ast.stmt | None:
     ends = [end for c in _codes(code) for _, end, _, _ in c.co_positions() if end]
     if ends:  # Python can be told to do without.
         with contextlib.suppress(SyntaxError):  # The last brackets close on a line of their own.
-            return _parsed(lines[: max(ends) - code.co_firstlineno + 1])
-    return _parsed(inspect.getblock(lines))
+            return _parsed(lines[: max(ends) - code.co_firstlineno + 1], code)
+    return _parsed(inspect.getblock(lines), code)
 
 
-def _parsed(lines: list[str]) -> ast.stmt | None:
-    return next(iter(ast.parse(textwrap.dedent("".join(lines))).body), None)
+def defines(tree: ast.stmt, code: types.CodeType) -> bool:
+    """Whether a statement is the definition of code, by its name. All code without a file is said to be in "<string>", for which
+    Python keeps one text from 3.13 on: that of `python -c`.
+    """
+    return code.co_name.startswith("<") or getattr(tree, "name", None) == code.co_name
+
+
+def _parsed(lines: list[str], code: types.CodeType) -> ast.stmt | None:
+    found = next(iter(ast.parse(textwrap.dedent("".join(lines))).body), None)
+    return found if found is None or defines(found, code) else None
 
 
 # ---- which of them Python decides
