@@ -19,6 +19,20 @@ _EMPTY: dict[str, Any] = {}
 _others: OrderedDict[int, tuple[Any, Attached]] = OrderedDict()
 
 
+#: What stands for an object that is gone.
+GONE = object()
+
+
+def behind(value: Any) -> Any:
+    """What a weak proxy stands for, or GONE, when it raises ReferenceError whatever it is asked; of all else, the value."""
+    if type(value) not in weakref.ProxyTypes:
+        return value
+    try:
+        return value.__repr__.__self__
+    except ReferenceError:
+        return GONE
+
+
 class Attached:
     """The values of one object. A copy of the object, deep, shallow or by pickle, begins without any."""
 

@@ -14,6 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from graphc import dispatch
+from graphc.attached import behind
 from graphc.debug import switches
 from graphc.errors import (
     ArgumentTypeError,
@@ -309,7 +310,7 @@ def _chain(traceback: TracebackType | None) -> list[str]:
 def _dealt_with(traceback: TracebackType | None, notes: Notes) -> tuple[tuple[int, ...], Loc | None]:
     """The nodes that the innermost frame knows of, and the user's line of one of them."""
     for entry in reversed(_entries(traceback)):
-        for value in _values(entry.tb_frame.f_locals):
+        for value in map(behind, _values(entry.tb_frame.f_locals)):
             if _is_node(value):
                 return (value.id,), value.loc
             note = getattr(value, "note", None)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.attached import KEY
+from graphc.attached import KEY, behind
 from graphc.errors import is_library
 from graphc.guards.classes import is_used, kind_of, members
 from graphc.guards.mentions import Mentions, mentions
@@ -125,6 +125,8 @@ class Walk:
             return (kind, repr(value))  # NaN is NaN, and -0.0 is not 0.0.
         if kind is tuple:
             return (tuple, *[self._token(x, f"{label}[{i}]") for i, x in enumerate(value)])
+        if kind in weakref.ProxyTypes:
+            return self._token(behind(value), label)
         if isinstance(value, Tensor):
             return self._tensor(value, label)
         make = _ATOMS.get(kind)

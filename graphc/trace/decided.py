@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from graphc.attached import behind
 from graphc.errors import SOURCE_MAPS, is_library
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.dtype import DType
@@ -162,7 +163,8 @@ def called(function: types.FunctionType, instance: Any) -> Iterable[tuple[types.
     """
     names = {name for code in _codes(function.__code__) for name in code.co_names}
     cells = [c.cell_contents for c in function.__closure__ or () if _is_filled(c)]
-    around: list[Any] = [*(function.__globals__[n] for n in names if n in function.__globals__), *cells]
+    read = [*(function.__globals__[n] for n in names if n in function.__globals__), *cells]
+    around: list[Any] = [*map(behind, read)]
     yield from _functions((value, None) for value in around)
     level: list[Any] = [instance, *around]
     for _ in range(2):
@@ -186,9 +188,9 @@ def _held(holder: Any, names: Iterable[str]) -> list[Any]:
     if isinstance(holder, (*_FUNCTIONS, types.NoneType, Tensor, str, np.ndarray)):
         return []
     own, kind = getattr(holder, "__dict__", {}), type(holder)
-    found = [own[n] if n in own else getattr(kind, n, None) for n in names]
+    found = [behind(own[n] if n in own else getattr(kind, n, None)) for n in names]
     items = (v.values() if isinstance(v, dict) else v for v in found if isinstance(v, (list, tuple, dict)))
-    return [v for v in found if v is not None] + [item for held in items for item in held]
+    return [v for v in found if v is not None] + [behind(item) for held in items for item in held]
 
 
 def _is_filled(cell: types.CellType) -> bool:

@@ -12,6 +12,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from graphc.attached import behind
 from graphc.errors import TraceError, user_loc
 from graphc.nn.cell.cell import Cell
 from graphc.ops.tensor.tensor import Tensor, TracedTensor
@@ -113,7 +114,7 @@ def refuse_leaks(cell: Cell, recorder: GraphRecorder) -> None:
     """TraceError GC133 if an object or container that a cell holds has kept a tensor of its trace."""
     for path, each in cell.cells_and_names():
         name = f"self.{path}" if path else "self"
-        for attribute, value in vars(each).items():
+        for attribute, value in ((n, behind(v)) for n, v in vars(each).items()):
             if (
                 type(value) not in _ATOMS
                 and not isinstance(value, (Tensor, Cell))
@@ -132,6 +133,7 @@ def refuse_leaks(cell: Cell, recorder: GraphRecorder) -> None:
 
 def _leak(name: str, value: Any, recorder: GraphRecorder, depth: int, seen: set[int]) -> tuple[str, Any] | None:
     """The place of such a tensor, and its handle."""
+    value = behind(value)
     if isinstance(value, TracedTensor):
         return (name, value.handle) if value.array is None and value.handle[0].root is recorder else None
     if depth == 0 or id(value) in seen or isinstance(value, (Tensor, Cell, type, types.ModuleType, types.FunctionType)):

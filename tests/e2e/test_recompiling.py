@@ -148,6 +148,31 @@ def _resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def test_what_a_weak_proxy_stands_for_counts() -> None:
+    class Settings:
+        factor = 2.0
+
+    class Net(nn.Cell):
+        def __init__(self, settings: Settings) -> None:
+            super().__init__()
+            self.settings = weakref.proxy(settings)
+            self.more = [weakref.proxy(settings)]
+            self.fixed = False
+
+        def construct(self, x: Tensor) -> Tensor:
+            return x if self.fixed else x * self.settings.factor
+
+    settings = Settings()
+    net = Net(settings)
+    assert net(Tensor(X)).asnumpy().tolist() == (X * 2).tolist()
+    settings.factor = 3.0
+    assert net(Tensor(X)).asnumpy().tolist() == (X * 3).tolist()
+    net.fixed = True
+    del settings  # Nothing can be asked of the proxy any more.
+    assert net(Tensor(X)).asnumpy().tolist() == X.tolist()
+    assert net(Tensor(X)).asnumpy().tolist() == X.tolist()
+
+
 # ---- what is kept
 
 
