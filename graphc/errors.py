@@ -164,7 +164,9 @@ def display_path(filename: str) -> str:
 
 def source_line(loc: Loc) -> str:
     """The text of the user's line, or ""."""
-    return linecache.getline(find_file(loc.file), loc.line).rstrip("\n")
+    file = find_file(loc.file)
+    linecache.checkcache(file)  # It may have been written since it was last read.
+    return linecache.getline(file, loc.line).rstrip("\n")
 
 
 def find_file(path: str) -> str:

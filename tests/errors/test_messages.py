@@ -14,7 +14,7 @@ import pytest
 import graphc
 from graphc import Parameter, Tensor, nn, ops
 from graphc.debug import debug
-from graphc.errors import CODES, GraphcError, Loc, find_file
+from graphc.errors import CODES, GraphcError, Loc, find_file, source_line
 from tests.errors import messages
 from tests.errors.messages import X, cell, compiled, failure
 
@@ -431,3 +431,10 @@ def test_codes_are_explained(code):
     assert CODES[code].endswith(".")
     assert code.startswith("GC")
     assert len(code) == 5
+
+
+def test_a_line_is_that_of_the_file_of_now(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for text in ("x = 1\n", "of another length = 2\n"):
+        (tmp_path / "shown.py").write_text(text)
+        assert source_line(Loc("shown.py", 1)) == text.rstrip()
