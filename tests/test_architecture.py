@@ -55,16 +55,8 @@ ALLOWED = {
     "graphc.instead": set(),
     "graphc.suggest": {"graphc.errors", "graphc.instead"},
     "graphc.frames": {"graphc.errors", "graphc.debug"},
-    "graphc.failures": {
-        *(
-            "graphc.attached",
-            "graphc.dispatch",
-            "graphc.errors",
-            "graphc.debug",
-            "graphc.frames",
-            "graphc_codegen.forks",
-        )
-    },
+    "graphc.failures": {f"graphc.{m}" for m in ("attached", "dispatch", "errors", "debug", "frames")}
+    | {"graphc_codegen.forks"},
     "graphc.files": {"graphc.errors"},
     "graphc.scripts": {"graphc.errors", "graphc.debug", "graphc.suggest"},
     "graphc.context": {"graphc.errors", "graphc.processes"},

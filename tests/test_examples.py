@@ -37,7 +37,9 @@ def run(name, *options, folder=None, command=(sys.executable,)):
 def test_a_character_level_gpt(tmp_path):
     printed = run("char_gpt.py", "--steps", "60", "--length", "100", folder=tmp_path)
     losses = [float(x) for x in re.findall(r"loss (\d\.\d+)", printed)]
-    assert losses[0] > 2.9 > 2.85 > losses[-1]  # The text is Python's own, which changes with it.
+    # The text is Python's own, and that of later ones is harder.
+    least = 2.7 if sys.version_info < (3, 12) else 2.85
+    assert losses[0] > 2.9 > least > losses[-1]
     (text,) = re.findall(r"^The assignment.*(?=^[\d,]+ characters a second)", printed, re.DOTALL | re.MULTILINE)
     assert len(text) == len("The assignment") + 100 + 1
 

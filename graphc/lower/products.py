@@ -110,7 +110,7 @@ def _panels(p: Mapping[str, Any], threads: int) -> tuple[tuple[int, int, int, in
     """Terms, rows and columns of a part, how many rows of A are copied at a time, and the elements of memory of a thread."""
     m, n, k, item = *(int(p[name]) for name in "mnk"), _item(p)
     depth, block = _even(k, _DEPTH, 8), precision.in_parts(p.get("block", 0), k)
-    rows, columns = _block(int(p.get("batch", 1)), m, n, item, threads)
+    rows, columns = _block(tiles.batch(p), m, n, item, threads)
     some = _even(rows, _NEAR_ROWS // item, 1)
     # Tiles of A may have 12 rows and take the memory of 16; those of 5 that of 8.
     tall, wide = rows + _TALL, -(-columns // _WIDE) * _WIDE

@@ -14,6 +14,7 @@ import argparse
 import time
 from collections import defaultdict
 from typing import Any
+from unittest import mock
 
 import workloads
 from cells import training_cell
@@ -33,23 +34,18 @@ from graphc_codegen.writer import Writer
 REPEATS, CALL = 3, 4e-7
 
 
-class Alone(Writer):
-    """Gives every thread its own part of what is handed out."""
-
-    def _hand_out(self, count: int, part: Any) -> None:
-        self._divided = self._handed = True
-        start, end, body = part("%thread")
-        self.turns((start, end), lambda i, _: body(i))
-        self._divided = False
+def own_part(w: Writer, count: int, part: Any) -> None:
+    """In place of `Writer._hand_out`: a thread takes no more than its own."""
+    w._divided = w._handed = True
+    start, end, body = part("%thread")
+    w.turns((start, end), lambda i, _: body(i))
+    w._divided = False
 
 
 def alone(program: Any) -> Loaded:
     """The kernels of a program, each for a thread that is alone."""
-    whole, Writer._hand_out = Writer._hand_out, Alone._hand_out  # type: ignore[method-assign]
-    try:
+    with mock.patch.object(Writer, "_hand_out", own_part):
         text = render_kernels(program.kernels(), host(), threads=program.threads, loops=program.has_loops())
-    finally:
-        Writer._hand_out = whole  # type: ignore[method-assign]
     head, meets, rest = text.partition("define void @graphc_barrier(ptr %context) #0 {\n")
     assert meets or program.threads == 1
     if meets:
