@@ -58,6 +58,9 @@ class Writer:
         self.element = "float"
         #: Whether AVX-512 or F16C convert between float and half; else LLVM would call functions that do not exist.
         self.converts = lanes >= 8
+        #: Whether there are instructions to store some lanes that take no longer than others: those of AVX2 take ten times as
+        #: long on a Zen 3.
+        self.stores_lanes = lanes == 16
         self.fused = fused
         self.bfloat16 = bfloat16 and lanes == 16
         self.threads = threads
@@ -205,13 +208,40 @@ class Writer:
         if active is None or active == self.lanes:
             self.do(f"store {v} {value}, ptr {pointer}, align {_BYTES[type]}")
             return
-        if active == 1 and _BYTES[type] < 4:
-            # LLVM 22 may make four bytes of a masked store of one narrow lane: those of a truncated vector.
-            self.store(self.op(f"extractelement {v} {value}, i64 0"), pointer, type)
+        if isinstance(active, int) and (not self.stores_lanes or _BYTES[type] < 4 and active == 1):
+            self._store_first(value, pointer, active, type)
             return
-        name = f"llvm.masked.store.v{self.lanes}{MANGLED[type]}.p0"
-        m = (vec("i1", self.lanes), mask(active, self.lanes))
-        self.call_void(name, [(v, value), ("ptr", pointer), ("i32", str(_BYTES[type])), m])
+        lanes = mask(active, self.lanes)
+        if self.stores_lanes or lanes.startswith("<"):
+            self._store_lanes(value, pointer, lanes, type)
+            return
+        bits = self.op(f"bitcast {vec('i1', self.lanes)} {lanes} to i{self.lanes}")
+        full = self.op(f"icmp eq i{self.lanes} {bits}, -1")
+        self.either(
+            full,
+            lambda: self.vstore(value, pointer, type=type),
+            lambda: self._store_lanes(value, pointer, lanes, type),
+        )
+
+    def _store_first(self, value: str, pointer: str, count: int, type: str) -> None:
+        """Store the first `count` lanes, in pieces that are powers of two."""
+        v, first = vec(type, self.lanes), 0
+        while first < count:
+            size = 1 << (count - first).bit_length() - 1
+            # Of bits as they lie in memory, whatever they are taken for.
+            place = Writer.at(self, pointer, first, type)
+            if size == 1:
+                self.store(self.op(f"extractelement {v} {value}, i64 {first}"), place, type)
+            else:
+                chosen = ", ".join(f"i32 {i}" for i in range(first, first + size))
+                piece = self.op(f"shufflevector {v} {value}, {v} poison, {vec('i32', size)} <{chosen}>")
+                self.do(f"store {vec(type, size)} {piece}, ptr {place}, align {_BYTES[type]}")
+            first += size
+
+    def _store_lanes(self, value: str, pointer: str, lanes: str, type: str) -> None:
+        v = vec(type, self.lanes)
+        arguments = [(v, value), ("ptr", pointer), ("i32", str(_BYTES[type])), (vec("i1", self.lanes), lanes)]
+        self.call_void(f"llvm.masked.store.v{self.lanes}{MANGLED[type]}.p0", arguments)
 
     def load_four(self, pointer: str) -> str:
         """A vector of four elements from an address on."""
@@ -476,6 +506,18 @@ class Writer:
         with self._conditional():
             body()
         self.do(f"br label %end{k}")
+        self._label(f"end{k}")
+
+    def either(self, condition: str, body: Callable[[], None], other: Callable[[], None]) -> None:
+        """`body()` if the condition is true, else `other()`."""
+        self._names += 1
+        k = self._names
+        self.do(f"br i1 {condition}, label %then{k}, label %else{k}")
+        for name, write in (("then", body), ("else", other)):
+            self._label(f"{name}{k}")
+            with self._conditional():
+                write()
+            self.do(f"br label %end{k}")
         self._label(f"end{k}")
 
     def until(self, body: Callable[[], str]) -> None:

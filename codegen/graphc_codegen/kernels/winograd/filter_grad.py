@@ -129,9 +129,13 @@ def _product(w: Writer, z: Sums, a: str, b: str, c: str, temporary: str) -> None
     if rest:
         w.repeat(z.tiles // 4, partial(transpose, full * lanes, rest))
 
-    _, size, wide = register_tile(z.co, -(-z.ci // lanes), lanes, 2)
+    vectors = -(-z.ci // lanes)
+    # Their totals are in registers, too, or in memory: one more addition for each short sum.
+    near, far = (register_tile(z.co, vectors, lanes, sums) for sums in (2, 1))
+    in_memory = far[0] + z.co * vectors / _SHORT < near[0]
+    _, size, wide = far if in_memory else near
     segment = Segment(_SHORT, 1, z.channels, ((0, 0),))
-    vectors = contiguous((lanes,) * wide, lanes)
+    columns = contiguous((lanes,) * wide, lanes)
     float_vector = vec("float", lanes)
 
     def tile(first: int, count: int, j: str | int, k: str | int) -> None:
@@ -140,12 +144,21 @@ def _product(w: Writer, z: Sums, a: str, b: str, c: str, temporary: str) -> None
         places = [w.at(target, r * z.channels + v * lanes) for r in range(count) for v in range(wide)]
         at_a, at_b = w.at(a, w.mul(i, z.tiles)), w.at(temporary, w.mul(j, wide * lanes))
 
-        def short(t: str, totals: list[str]) -> list[str]:
+        def short(t: str) -> list[str]:
             at = w.at(at_a, t), w.at(at_b, w.mul(t, z.channels))
-            sums = splat_tile(w, *at, [r * z.tiles for r in range(count)], vectors, (), (segment,))
-            return [w.binary("fadd", x, y) for x, y in zip(totals, sums, strict=True)]
+            return splat_tile(w, *at, [r * z.tiles for r in range(count)], columns, (), (segment,))
 
-        totals = w.loop(z.tiles, short, [(float_vector, w.vload(place)) for place in places], step=_SHORT)
+        def kept(t: str, totals: list[str]) -> list[str]:
+            return [w.binary("fadd", x, y) for x, y in zip(totals, short(t), strict=True)]
+
+        def added(t: str, _: object) -> None:
+            for value, place in zip(short(t), places, strict=True):
+                w.vstore(w.binary("fadd", w.vload(place), value), place)
+
+        if in_memory:
+            w.loop(z.tiles, added, step=_SHORT)
+            return
+        totals = w.loop(z.tiles, kept, [(float_vector, w.vload(place)) for place in places], step=_SHORT)
         for value, place in zip(totals, places, strict=True):
             w.vstore(value, place)
 
@@ -153,7 +166,7 @@ def _product(w: Writer, z: Sums, a: str, b: str, c: str, temporary: str) -> None
         for first, number, _, count in block_kinds(z.co, size):
             w.repeat(number, partial(tile, first, count, j))
 
-    w.repeat(-(-z.ci // lanes) // wide, strip)
+    w.repeat(vectors // wide, strip)
 
 
 def _results(w: Writer, z: _Plan, brackets: str, temporary: str, target: str, o: str | int) -> None:

@@ -66,7 +66,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         m = w.at(v, POINTS * z.v)
         to_points(w, z, b, x, v, gradient=False, distance=z.v)
         products(w, z, scratch, v, m, transposed=bool(p["transposed"]))
-        each_vector(w, z, b, partial(_store, w, z, m, finish))
+        each_vector(w, z, b, z.co, partial(_store, w, z, m, finish))
 
     w.share(z.regions, weights)
     w.meet()
@@ -89,17 +89,18 @@ def _weights(w: Writer, z: Lines, weight: str, u: str, flipped: bool, j: str | i
         w.vstore(value, w.at(target, e * z.u), width)
 
 
-def _store(w: Writer, z: Lines, m: str, finish: epilogue.Finish, i: str | int, place: Place) -> None:
-    """The outputs of a vector of tiles, all channels."""
-    stretch = Stretch(w, z, place, 0, z.ow, OUT)
+def _store(
+    w: Writer, z: Lines, m: str, finish: epilogue.Finish, i: str | int, place: Place, channel: str | int
+) -> None:
+    """The outputs of a vector of tiles, of one channel."""
+    source = w.at(m, w.linear((channel, z.tiles), (i, z.lanes)))
+    rows = SIX.output(w, [w.vload(w.at(source, e * z.m)) for e in range(POINTS)], OUT)
+    line = w.mul(place.line, z.ow)
 
-    def channel(o: str | int) -> None:
-        source = w.at(m, w.linear((o, z.tiles), (i, z.lanes)))
-        rows = SIX.output(w, [w.vload(w.at(source, e * z.m)) for e in range(POINTS)], OUT)
-        line = w.mul(place.line, z.ow)
-        stretch.store(rows, lambda value, pixel, mask: finish.store(value, (place.image, o, w.add(line, pixel)), mask))
+    def store(value: str, pixel: str | int, mask: str) -> None:
+        finish.store(value, (place.image, channel, w.add(line, pixel)), mask)
 
-    w.repeat(z.co, channel)
+    Stretch(w, z, place, 0, z.ow, OUT).store(rows, store)
 
 
 def line_windows(z: Lines, x: Array, k: int) -> Array:

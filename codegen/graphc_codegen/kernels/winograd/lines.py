@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, Self
 
 from graphc_codegen.errors import CodegenError
@@ -127,23 +127,30 @@ class Place:
     columns: str
 
 
-def each_vector(w: Writer, z: Lines, b: str | int, body: Callable[[str | int, Place], None]) -> None:
-    """`body(number in the block, place)` for the vectors of block b."""
+def each_vector(
+    w: Writer, z: Lines, b: str | int, channels: int, body: Callable[[str | int, Place, str | int], None]
+) -> None:
+    """`body(number in the block, place, channel)` for the vectors of block b, one channel's after the other: its lines are read or
+    written as they lie, and those of all channels would fall on few places of the first cache.
+    """
     first = w.mul(b, z.vectors)
     count = w.smaller(w.subtracted(z.total, first), z.vectors) if z.total % z.vectors else z.vectors
 
-    def turn(i: str | int, _: object = None) -> None:
+    def turn(c: str | int, i: str | int) -> None:
         line, j = w.divided(w.add(first, i), z.per_line)
         down, strip = (j, 0) if z.strips == 1 else w.divided(j, z.strips)
         column = w.mul(strip, z.lanes)
         output = w.linear((down, z.stacked * OUT * z.step), (column, 1))
         columns = "" if z.narrow or z.step % z.lanes == 0 else _below(w, [(column, 0)], z.step)[0]
-        body(i, Place(*w.divided(line, z.h), output, columns))
+        body(i, Place(*w.divided(line, z.h), output, columns), c)
 
-    if isinstance(count, int):
-        w.repeat(count, turn)
-    else:
-        w.loop(count, turn)
+    def channel(c: str | int) -> None:
+        if isinstance(count, int):
+            w.repeat(count, partial(turn, c))
+        else:
+            w.loop(count, lambda i, _: turn(c, i))
+
+    w.repeat(channels, channel)
 
 
 def _below(w: Writer, starts: Sequence[tuple[str | int, int]], size: int) -> list[str]:
@@ -261,19 +268,14 @@ def to_points(w: Writer, z: Lines, b: str | int, pixels: str, target: str, *, gr
     plane, tiles = z.h * size, z.stacked * z.step
     spare = gradient and z.narrow and tiles < z.lanes
 
-    def vector(i: str | int, place: Place) -> None:
+    def vector(i: str | int, place: Place, c: str | int) -> None:
         stretch = Stretch(w, z, place, shift, size, count)
-        image = w.at(pixels, w.linear((place.image, channels * plane), (place.line, size)))
-        at = w.at(target, w.mul(i, z.lanes))
+        rows = stretch.load(w.at(pixels, w.linear((place.image, channels * plane), (c, plane), (place.line, size))))
+        if spare:
+            inside = ", ".join(f"i1 {'true' if t < tiles else 'false'}" for t in range(z.lanes))
+            rows = [w.select(f"<{inside}>", row, "zeroinitializer") for row in rows]
+        at = w.at(target, w.linear((c, z.tiles), (i, z.lanes)))
+        for e, value in enumerate(axis(w, rows)):
+            w.vstore(value, w.at(at, e * distance))
 
-        def channel(c: str | int) -> None:
-            rows = stretch.load(w.at(image, w.mul(c, plane)))
-            if spare:
-                inside = ", ".join(f"i1 {'true' if t < tiles else 'false'}" for t in range(z.lanes))
-                rows = [w.select(f"<{inside}>", row, "zeroinitializer") for row in rows]
-            for e, value in enumerate(axis(w, rows)):
-                w.vstore(value, w.at(at, w.linear((c, z.tiles), (e * distance, 1))))
-
-        w.repeat(channels, channel)
-
-    each_vector(w, z, b, vector)
+    each_vector(w, z, b, channels, vector)
