@@ -208,7 +208,7 @@ class Writer:
         if active is None or active == self.lanes:
             self.do(f"store {v} {value}, ptr {pointer}, align {_BYTES[type]}")
             return
-        if isinstance(active, int) and (not self.stores_lanes or _BYTES[type] < 4 and active == 1):
+        if isinstance(active, int) and (not self.stores_lanes or (_BYTES[type] < 4 and active == 1)):
             self._store_first(value, pointer, active, type)
             return
         lanes = mask(active, self.lanes)
