@@ -497,6 +497,14 @@ class Writer:
             for (type, initial), value in zip(carry, made, strict=True)
         ]
 
+    def part(self, r: str | int, parts: int, count: int, body: Callable[[str | int], None]) -> None:
+        """`body` for part `r` of `parts` of `range(count)`."""
+        if parts == 1:
+            self.repeat(count, body)
+            return
+        first, end = (self.op(f"udiv i64 {self.mul(self.add(r, i), count)}, {parts}") for i in range(2))
+        self.turns((first, end), lambda i, _: body(i))
+
     def when(self, condition: str, body: Callable[[], None]) -> None:
         """`if condition: body()`"""
         self._names += 1

@@ -108,8 +108,33 @@ def _cycles(problem: _Problem, groups: list[Group], channels: int, lanes: int) -
     return total
 
 
+#: Bytes of an image that is read from the second cache for every block of output channels, and those of a band of it that the
+#: first one keeps. A band more costs little: its weights are read once more. Bytes of an element.
+_NEAR_IMAGE, _BAND, _ITEM = 1 << 18, 1 << 15, 4
+#: So much longer than the others a thread may work before there are more bands.
+_UNEVEN = 1.1
+
+
+def _bands(problem: _Problem, groups: list[Group], channels: int, threads: int) -> int:
+    """Parts of the rows of an image, for which all its output channels are computed one after the other: so many that a part's
+    pixels stay near, and that there is about as much to do for each thread.
+    """
+    z, most = problem.z, max(g.count for g in groups)
+    row = _ITEM * z.ci * z.image // z.h
+    bands = 1
+    if channels < z.co and row * z.h > _NEAR_IMAGE:
+        bands = min(most, -(-z.oh // max(1, _BAND // row - (z.h - z.oh))))
+    tiles = z.n * z.groups * sum(number for _, number, _ in blocks(z.co, channels))
+
+    def longest(bands: int) -> float:
+        return -(-tiles * bands // threads) * threads / (tiles * bands)
+
+    choices = range(bands, min(most, max(bands, 2 * threads)) + 1)
+    return next((b for b in choices if longest(b) <= _UNEVEN), min(choices, key=longest))
+
+
 def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
-    """Images (and groups), blocks of channels, groups of pixels; in it input channels, kernel rows, unrolled columns."""
+    """Bands of images (and groups), blocks of channels, groups of pixels; in it input channels, kernel rows, unrolled columns."""
     problem = _Problem.of(p)
     z = problem.z
     x, weight, *rest = pointers
@@ -117,7 +142,10 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     finish = epilogue.Finish(w, p, (z.n, z.groups * z.co, z.pixels), rest)
     cut = Blocks(0, max(1, p["block"] // z.taps), total_places(w)) if "block" in p else None
 
-    def block(u: str | int, _: None, o: str | int, size: int) -> None:
+    bands = _bands(problem, groups, channels, w.threads)
+
+    def block(unit: str | int, _: None, o: str | int, size: int) -> None:
+        u, band = (unit, 0) if bands == 1 else w.divided(unit, bands)
         i, part = (u, 0) if z.groups == 1 else w.divided(u, z.groups)
         weights = w.linear((part, z.co * z.ci * z.taps), (o, problem.per_output))
         at = (w.at(x, w.mul(u, z.ci * z.image)), w.at(weight, weights))
@@ -128,12 +156,13 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
                 problem,
                 at,
                 g,
+                (band, bands),
                 size,
                 cut,
                 lambda value, r, pixel, n: finish.store(value, (i, w.add(first, r), pixel), n),
             )
 
-    each_tile(w, [(0, z.n * z.groups, 1, None)], block_kinds(z.co, channels), block)
+    each_tile(w, [(0, z.n * z.groups * bands, 1, None)], block_kinds(z.co, channels), block)
 
 
 def _group(
@@ -141,11 +170,14 @@ def _group(
     problem: _Problem,
     at: tuple[str, str],
     g: Group,
+    band: tuple[str | int, int],
     channels: int,
     cut: Blocks | None,
     store: Callable[[str, int, str | int, int], None],
 ) -> None:
-    """All tiles of a group; `store` gets the vectors of results with channel, first pixel and number of pixels."""
+    """The tiles of a group that are in a band, one of so many. `store` gets the vectors of results with channel, first pixel and
+    number of pixels.
+    """
     z = problem.z
     x, weight = at
     levels: tuple[Level, ...] = ((z.ci, problem.per_input, z.image),)
@@ -164,7 +196,7 @@ def _group(
             ((offset, _, count),) = g.result[v]
             store(value, r, w.add(first, offset), count)
 
-    w.repeat(g.count, lambda q: w.repeat(g.across, lambda k: tile(q, k)))
+    w.part(*band, g.count, lambda q: w.repeat(g.across, lambda k: tile(q, k)))
 
 
 def _segments(z: Sizes, flipped: bool) -> tuple[Segment, ...]:

@@ -34,7 +34,7 @@ from graphc_codegen.kernels.winograd.batch_pool import (
     unpooled,
     windows,
 )
-from graphc_codegen.kernels.winograd.plan import part, whole_lines
+from graphc_codegen.kernels.winograd.plan import whole_lines
 from graphc_codegen.kernels.winograd.transforms import clear
 from graphc_codegen.literals import float_literal
 from graphc_codegen.writer import Writer, vec
@@ -161,7 +161,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         points = w.at(source, z.lanes * z.source)
         result = w.at(points, z.lanes * z.transformed)
         clear(w, source, z.lanes * z.source)
-        part(w, r, z.regions, z.blocks, partial(block, source, points, result))
+        w.part(r, z.regions, z.blocks, partial(block, source, points, result))
 
     def block(source: str, points: str, result: str, b: str | int) -> None:
         inner, plane = w.at(source, z.lanes * z.above * z.w), z.source_rows * z.w

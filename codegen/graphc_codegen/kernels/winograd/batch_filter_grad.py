@@ -18,7 +18,7 @@ from graphc_codegen.kernels.microkernel import Pieces, Segment, block_kinds, blo
 from graphc_codegen.kernels.vectors import iota
 from graphc_codegen.kernels.winograd.batch_plan import Batch, into_lanes, planes
 from graphc_codegen.kernels.winograd.batch_pool import index_of, index_operand, unpool_twin, unpooled, windows
-from graphc_codegen.kernels.winograd.plan import part, whole_lines
+from graphc_codegen.kernels.winograd.plan import whole_lines
 from graphc_codegen.kernels.winograd.transforms import clear
 from graphc_codegen.writer import Writer
 
@@ -106,7 +106,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         v = w.at(gradient, z.lanes * z.gradient)
         y = w.at(v, z.lanes * z.points * z.rows * z.ci * z.width)
         clear(w, source, z.region)
-        part(w, r, z.regions, z.blocks, partial(block, source, gradient, v, y))
+        w.part(r, z.regions, z.blocks, partial(block, source, gradient, v, y))
 
     def block(source: str, gradient: str, v: str, y: str, b: str | int) -> None:
         on = _inside(w, z, b)

@@ -22,7 +22,6 @@ from graphc_codegen.kernels.winograd.plan import (
     Plan,
     Rows,
     Sums,
-    part,
     register_tile,
 )
 from graphc_codegen.kernels.winograd.points import SIX
@@ -81,7 +80,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         # Products are summed over all the tiles of a block: those that are none must be zeros.
         clear(w, w.at(memory.s, -LINE), POINTS * z.s)
         clear(w, bracket, PRODUCTS * z.u)
-        part(w, r, z.regions, z.blocks, partial(block, memory, bracket))
+        w.part(r, z.regions, z.blocks, partial(block, memory, bracket))
 
     def block(memory: Memory, bracket: str, b: str | int) -> None:
         rows = Rows.of(w, z, b)
@@ -94,7 +93,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     def results(r: str | int) -> None:
         temporary = Memory.of(w, z, scratch, r).v
         brackets = w.at(scratch, z.region - PRODUCTS * z.u)
-        part(w, r, z.regions, z.co, lambda o: _results(w, z, brackets, temporary, w.at(dw, w.mul(o, 9 * z.ci)), o))
+        w.part(r, z.regions, z.co, lambda o: _results(w, z, brackets, temporary, w.at(dw, w.mul(o, 9 * z.ci)), o))
 
     w.share(z.regions, images)
     w.meet()

@@ -23,7 +23,7 @@ from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import Kind, Segment, block_kinds, contiguous, splat_tile, strip_kinds
 from graphc_codegen.kernels.winograd.images import Image, prefetch, transform_image
-from graphc_codegen.kernels.winograd.plan import Blocks, Memory, Plan, Rows, part, register_tile, runs
+from graphc_codegen.kernels.winograd.plan import Blocks, Memory, Plan, Rows, register_tile, runs
 from graphc_codegen.kernels.winograd.points import SIX
 from graphc_codegen.kernels.winograd.transforms import (
     OUT,
@@ -67,13 +67,13 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     finish = epilogue.Finish(w, p, _domain(z), rest)
 
     def weights(r: str | int) -> None:
-        temporary, run = Memory.of(w, z, scratch, r).v, partial(part, w, r, z.regions)
+        temporary, run = Memory.of(w, z, scratch, r).v, partial(w.part, r, z.regions)
         transform_weights(w, weight, scratch, z.co * z.ci, z.u, flipped=p["transposed"], temporary=temporary, part=run)
 
     def images(r: str | int) -> None:
         memory = Memory.of(w, z, scratch, r)
         clear(w, memory.zeros, z.zeros)
-        part(w, r, z.regions, z.blocks, partial(block, memory))
+        w.part(r, z.regions, z.blocks, partial(block, memory))
 
     def block(memory: Memory, b: str | int) -> None:
         rows = Rows.of(w, z, b)

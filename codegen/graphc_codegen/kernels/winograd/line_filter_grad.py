@@ -15,7 +15,7 @@ from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.winograd.filter_grad import add_products
 from graphc_codegen.kernels.winograd.line_forward import line_windows
 from graphc_codegen.kernels.winograd.lines import POINTS, TAPS, Lines, to_points
-from graphc_codegen.kernels.winograd.plan import Sums, part
+from graphc_codegen.kernels.winograd.plan import Sums
 from graphc_codegen.kernels.winograd.points import SIX
 from graphc_codegen.kernels.winograd.transforms import clear, third_of
 from graphc_codegen.writer import Writer
@@ -62,7 +62,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         temporary = w.at(m, POINTS * z.m)
         bracket = w.at(temporary, z.tiles * z.channels)
         clear(w, temporary, z.tiles * z.channels + POINTS * z.u)
-        part(w, r, z.regions, z.blocks, partial(block, v, m, temporary, bracket))
+        w.part(r, z.regions, z.blocks, partial(block, v, m, temporary, bracket))
 
     def block(v: str, m: str, temporary: str, bracket: str, b: str | int) -> None:
         if z.total % z.vectors:
@@ -74,7 +74,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
     def results(r: str | int) -> None:
         brackets = w.at(scratch, z.region - POINTS * z.u)
-        part(w, r, z.regions, z.co, lambda o: _results(w, z, brackets, w.at(dw, w.mul(o, TAPS * z.ci)), o))
+        w.part(r, z.regions, z.co, lambda o: _results(w, z, brackets, w.at(dw, w.mul(o, TAPS * z.ci)), o))
 
     w.share(z.regions, lines)
     w.meet()

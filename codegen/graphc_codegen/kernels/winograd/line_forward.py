@@ -17,7 +17,6 @@ from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.winograd.forward import products
 from graphc_codegen.kernels.winograd.lines import OUT, POINTS, TAPS, Lines, Place, Stretch, each_vector, to_points
-from graphc_codegen.kernels.winograd.plan import part
 from graphc_codegen.kernels.winograd.points import SIX
 from graphc_codegen.kernels.winograd.transforms import every_third
 from graphc_codegen.writer import Writer
@@ -55,12 +54,12 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     finish = epilogue.Finish(w, p, _domain(z), rest)
 
     def weights(r: str | int) -> None:
-        part(
-            w, r, z.regions, -(-z.ci * z.co // w.lanes), partial(_weights, w, z, weight, scratch, bool(p["transposed"]))
+        w.part(
+            r, z.regions, -(-z.ci * z.co // w.lanes), partial(_weights, w, z, weight, scratch, bool(p["transposed"]))
         )
 
     def lines(r: str | int) -> None:
-        part(w, r, z.regions, z.blocks, partial(block, w.at(scratch, w.linear((r, z.region), (z.common, 1)))))
+        w.part(r, z.regions, z.blocks, partial(block, w.at(scratch, w.linear((r, z.region), (z.common, 1)))))
 
     def block(v: str, b: str | int) -> None:
         m = w.at(v, POINTS * z.v)

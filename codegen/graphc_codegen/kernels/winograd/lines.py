@@ -130,8 +130,8 @@ class Place:
 def each_vector(
     w: Writer, z: Lines, b: str | int, channels: int, body: Callable[[str | int, Place, str | int], None]
 ) -> None:
-    """`body(number in the block, place, channel)` for the vectors of block b, one channel's after the other: so its lines are read
-    or written as they lie; those of all channels would fall on few places of the first cache.
+    """`body(number in the block, place, channel)` for the vectors of block b, one channel's after the other: so its lines are
+    read or written as they lie; those of all channels would fall on few places of the first cache.
     """
     first = w.mul(b, z.vectors)
     count = w.smaller(w.subtracted(z.total, first), z.vectors) if z.total % z.vectors else z.vectors

@@ -285,12 +285,3 @@ class Rows:
             w.repeat(self.count, turn)
         else:
             w.loop(self.count, turn)
-
-
-def part(w: Writer, r: str | int, parts: int, count: int, body: Callable[[str | int], None]) -> None:
-    """`body` for part `r` of `parts` of `range(count)`."""
-    if parts == 1:
-        w.repeat(count, body)
-        return
-    bounds = [w.op(f"udiv i64 {w.mul(w.add(r, i), count)}, {parts}") for i in range(2)]
-    w.turns((bounds[0], bounds[1]), lambda i, _: body(i))
