@@ -14,12 +14,23 @@ import pytest
 import graphc
 from graphc import Tensor, nn
 from graphc.nn.initializer import distributions as init
-from graphc.nn.initializer import structured
+from graphc.nn.initializer import draws, structured
 from graphc.nn.initializer.draws import philox
 from graphc.nn.initializer.make import initializer
 from graphc.nn.initializer.quantiles import normal_quantile
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "ms_initializers.json").read_text())["cases"]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_many_numbers_are_made_in_pieces(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    for piece, cpus in ((1 << 12, threads), (1 << 20, 1)):
+        monkeypatch.setattr(draws, "_CHUNK", piece)
+        monkeypatch.setattr(draws, "cpus", lambda cpus=cpus: cpus)
+        np.random.seed(3)
+        made.append(draws.normal((9, 4099), 0.0, 1.0))
+    assert made[0].tobytes() == made[1].tobytes()
 
 
 @pytest.mark.parametrize("case", RECORDED, ids=lambda c: f"{c['name']}-{c['seed']}")

@@ -19,6 +19,28 @@ def test_a_deep_copy_has_its_own_data_and_the_same_name():
     np.testing.assert_array_equal(q.asnumpy(), [1, 2])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "bool"])
+@pytest.mark.parametrize("one", [0, 1, -0.0])
+def test_a_number_that_is_repeated_gets_memory_of_its_own(one, dtype):
+    array = np.broadcast_to(np.asarray(one, dtype), (3, 5))
+    p, q = Parameter(array), Parameter(array)
+    assert p.storage.tobytes() == np.ascontiguousarray(array).tobytes()
+    assert p.storage.ctypes.data % 64 == 0
+    p.storage[...] = 1
+    assert np.array_equal(q.asnumpy(), array)
+
+
+def test_data_that_are_set_are_copied():
+    array = np.ones(4, np.float32)
+    p, t = Parameter(array), Tensor(array)
+    p.set_data(t)
+    array[0], t.array[1] = 5, 6
+    assert p.asnumpy().tolist() == [1, 1, 1, 1]
+    assert Tensor(array, graphc.float32).asnumpy() is not array
+    p.set_data(p[::-1])
+    assert p.asnumpy().tolist() == [1, 1, 1, 1]
+
+
 def test_a_parameter_and_its_copy_in_one_step():
     class Net(nn.Cell):
         def __init__(self):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from graphc.debug import cpus
 from graphc.errors import ArgumentValueError
 from graphc.nn.initializer.quantiles import normal_quantile
 from graphc.ops.tensor.tensor import Array
@@ -17,7 +18,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 _HALF = np.uint64(32)
 
-_CHUNK = 1 << 20  # Numbers made at once: bounds the memory that the 64-bit products take.
+_CHUNK = 1 << 16  # Numbers made at once: their 64-bit products stay in the cache.
 
 
 def philox(seed: int, start: int, count: int) -> Array:
@@ -44,9 +45,21 @@ def _draw(shape: Shape, transform: Callable[[Array], Array]) -> Array:
     seed = int(np.random.randint(1, 1 << 63, dtype=np.int64))
     size = math.prod(shape)
     made = np.empty(size, np.float32)
-    for start in range(0, size, _CHUNK):
+
+    def piece(start: int) -> None:
         count = min(_CHUNK, size - start)
         made[start : start + count] = transform(philox(seed, start, -(-count // 4) * 4))[:count]
+
+    starts = range(0, size, _CHUNK)
+    if len(starts) <= 1 or cpus() == 1:
+        for start in starts:
+            piece(start)
+        return made.reshape(shape)
+    # Where there are many numbers only: the import takes as long as making some.
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(cpus(), len(starts))) as pool:
+        list(pool.map(piece, starts))
     return made.reshape(shape)
 
 

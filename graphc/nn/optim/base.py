@@ -11,6 +11,7 @@ from graphc import dispatch, ops
 from graphc.errors import ArgumentTypeError, ArgumentValueError, user_loc
 from graphc.frames import clean
 from graphc.ir import Region
+from graphc.ir.types import numpy_dtype
 from graphc.nn import checks
 from graphc.nn.cell.cell import Cell
 from graphc.nn.layer.container import CellList
@@ -23,6 +24,7 @@ from graphc.nn.optim.sharding import cuts, refuse_cut_layers
 from graphc.nn.rates.schedules import LearningRateSchedule
 from graphc.ops.functional import parts
 from graphc.ops.functional.rows import merged_rows
+from graphc.ops.tensor.dtype import to_name
 from graphc.ops.tensor.parameter import Parameter, ParameterTuple
 from graphc.ops.tensor.rows import RowTensor
 from graphc.ops.tensor.tensor import Tensor
@@ -120,11 +122,12 @@ class Optimizer(MindSporeBase, Cell):
 
         Of a parameter whose updates are shared out it is this process's part.
         """
-        value = {"zeros": 0.0, "ones": 1.0}[init] if isinstance(init, str) else init
+        value = np.asarray({"zeros": 0.0, "ones": 1.0}[init] if isinstance(init, str) else init)
         made = []
         for p, cut in zip(self.parameters, self.cuts, strict=True):
-            array = np.full(p.shape if cut is None else cut.length, value)
-            made.append(Parameter(Tensor(array, dtype or p.dtype), name=f"{prefix}.{p.name}", requires_grad=False))
+            one = value.astype(numpy_dtype(to_name(dtype or p.dtype)))
+            array = np.broadcast_to(one, p.shape if cut is None else cut.length)
+            made.append(Parameter(array, name=f"{prefix}.{p.name}", requires_grad=False))
             made[-1].cut = cut or p.cut
         self._own(made)
         return ParameterTuple(made)

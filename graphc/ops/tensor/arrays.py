@@ -15,11 +15,19 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _ALIGNMENT = 64
 
 
-def aligned(type: TensorType) -> Array:
-    """An uninitialised array whose data start at a multiple of 64 bytes."""
-    raw = np.empty(type.nbytes + _ALIGNMENT, np.uint8)
+def aligned(array: Array) -> Array:
+    """A copy whose data start at a multiple of 64 bytes.
+
+    Of one zero that is repeated, as `np.broadcast_to` does it, memory that nobody has touched: the system has it when it is used.
+    """
+    type = TensorType.of(array)
+    is_zero = array.size > 0 and not any(array.strides) and not any(array[(0,) * array.ndim].tobytes())
+    raw = (np.zeros if is_zero else np.empty)(type.nbytes + _ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % _ALIGNMENT
-    return raw[start : start + type.nbytes].view(type.numpy).reshape(type.shape)
+    made = raw[start : start + type.nbytes].view(type.numpy).reshape(type.shape)
+    if not is_zero:
+        made[...] = array
+    return made
 
 
 def is_masked(value: Any) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:

@@ -61,9 +61,9 @@ class Parameter(ParameterExtras, Tensor):
         data = to_array(
             default_input,
             "int32" if isinstance(default_input, int) and not isinstance(default_input, bool) else None,
+            copy=False,
         )
-        self._array = aligned(TensorType.of(data))
-        self._array[...] = data
+        self._array = aligned(data)
         self.is_named = name is not None
         self.name = name if name is not None else f"Parameter#{next(_numbers)}"
         self.requires_grad = requires_grad
@@ -136,7 +136,7 @@ class Parameter(ParameterExtras, Tensor):
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
         """Write new contents, cast to the parameter's dtype. Another shape is accepted, as in MindSpore. Returns self."""
-        array = to_array(data).astype(self.storage.dtype)
+        array = to_array(data, copy=False).astype(self.storage.dtype, copy=False)
         if array.shape == self.storage.shape:
             self.storage[...] = array
         else:
@@ -145,8 +145,7 @@ class Parameter(ParameterExtras, Tensor):
 
     def move(self, array: Array) -> None:
         """Hold contents of any shape and dtype, in memory of their own."""
-        self._array = aligned(TensorType.of(array))
-        self._array[...] = array
+        self._array = aligned(array)
         Parameter.moves += 1
 
     @property

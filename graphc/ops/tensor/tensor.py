@@ -33,10 +33,13 @@ else:
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def to_array(data: Any, dtype: Any = None) -> Array:
-    """Anything array-like as an array of a dtype the IR knows: by default Python floats become float32, ints int64."""
+def to_array(data: Any, dtype: Any = None, *, copy: bool = True) -> Array:
+    """Anything array-like as an array of a dtype the IR knows: by default Python floats become float32, ints int64.
+
+    Without `copy` it may be the memory of what is given; else only of an array, if no dtype is asked for.
+    """
     if isinstance(data, Tensor):
-        array = data.asnumpy()
+        array = data.asnumpy() if copy else data._value("asnumpy()")
     elif isinstance(data, (np.ndarray, np.generic)):
         array = np.asarray(native(data) if isinstance(data, np.ndarray) else data)
     else:
@@ -52,7 +55,7 @@ def to_array(data: Any, dtype: Any = None) -> Array:
     if dtype is not None:
         wanted = numpy_dtype(to_name(dtype))
         keep_complex(array.dtype, wanted, "data")
-        array = array.astype(wanted)
+        array = array.astype(wanted, copy=copy)
     else:
         require_dtype(array.dtype)
     return array
@@ -101,7 +104,7 @@ class Tensor(Operators, Methods):
         elif input_data is None:
             raise ArgumentTypeError("Tensor: input_data must be given, or shape and init", loc=user_loc())
         try:
-            array = to_array(input_data, dtype)
+            array = to_array(input_data, dtype, copy=False)
         except BaseException as error:
             if dispatch.recorder.get() is None:
                 clean(error)
