@@ -418,7 +418,8 @@ class CompiledStep(Shown):
         self._bound = self._bound_anew()
         if self._hunt is not None:
             self._hunt.bound = self._bound
-        self._readers = [self._bound.reader(b, type.shape) for b, type in self._results]
+        # Who hunts looks at results where the program has them.
+        self._readers = self._bound.readers([(b, type.shape) for b, type in self._results], kept=self._hunt is not None)
         self._moves = Parameter.moves
 
     def _bound_anew(self) -> Bound:

@@ -58,4 +58,4 @@ def line(count: int, n: int = 8) -> Program:
     """`count` different additions on one buffer, one after the other: x + 0 + 1 + 2 ..."""
     buffers = (Buffer(0, "float32", (n,), "input", 0), Buffer(1, "float32", (n,), "arena", 0))
     calls: Sequence[Call] = [Call(add(n, float(k)), (1 if k else 0, 1)) for k in range(count)]
-    return Program("line", buffers, tuple(calls), 64)
+    return Program("line", buffers, tuple(calls), slot(1, n))

@@ -26,6 +26,13 @@ def aligned_bytes(count: int) -> Array:
     return block[skip : skip + count]
 
 
+def empty_bytes(count: int) -> Array:
+    """Bytes that start at a multiple of ALIGNMENT, whatever they are."""
+    block = np.empty(count + ALIGNMENT, np.uint8)
+    skip = -int(block.ctypes.data) % ALIGNMENT
+    return block[skip : skip + count]
+
+
 class Bound(ABC):
     """A program with its memory: arena, parameters, constants. One thread at a time can run it."""
 
@@ -94,6 +101,14 @@ class Bound(ABC):
         if buffer.space == "input":  # each run may have another array
             return lambda: self._view(buffer).reshape(buffer.shape if shape is None else shape).copy()
         return self.memory(buffer_id, shape).copy
+
+    def readers(
+        self, results: Sequence[tuple[int, tuple[int, ...]]], *, kept: bool = False
+    ) -> list[Callable[[], Array]]:
+        """A `reader` for every buffer and shape. Unless they are `kept`, runs may make large results in memory that their
+        reader gives away, where nothing else finds them.
+        """
+        return [self.reader(id, shape) for id, shape in results]
 
     def memory(self, buffer_id: int, shape: tuple[int, ...] | None = None) -> Array:
         """The memory of a buffer itself, maybe in another shape; an input's is that of the last run. KeyError as `read`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from graphc_codegen.links import table
 from graphc_codegen.object_code.loading import Loaded
 from graphc_codegen.object_code.numba_step import ENTRY, INTERRUPTED
 from graphc_codegen.program import ALIGNMENT, Buffer, Call, is_custom
-from graphc_codegen.run.bound import Array, Bound, aligned_bytes
+from graphc_codegen.run.bound import Array, Bound, aligned_bytes, empty_bytes
 from graphc_codegen.run.interrupts import watch
 from graphc_codegen.run.peak import Clock
 from graphc_codegen.run.queue import loop, make_plan, run_plan
@@ -23,6 +24,9 @@ from graphc_codegen.run.threads import Pool
 from graphc_codegen.scalars.halves import numpy_dtype
 from graphc_codegen.text.render import Rendered
 from graphc_codegen.thread_context import CONTEXT, COUNTED, SCRATCH, WORDS
+
+#: Bytes of a result that is sooner made in new memory than copied there.
+_LARGE = 1 << 14
 
 _Byte = ctypes.c_char
 Made = TypeVar("Made")
@@ -67,7 +71,7 @@ class NativeBound(Bound):
         self._loaded = loaded  # with the last reference the code would go
         self._entry = loaded.function(ENTRY)
         self._begin_loops()
-        base = int(self._arena.ctypes.data)
+        base = self._base = int(self._arena.ctypes.data)
         entries: dict[int, list[int]] = {}
         for slot, id in enumerate(slots):
             buffer = self._buffers[id]
@@ -77,6 +81,8 @@ class NativeBound(Bound):
                 entries.setdefault(buffer.position, []).append(slot)
             elif buffer.space != "window":
                 self._tables[:, slot] = self._view(buffer).ctypes.data
+        self._given: list[tuple[Buffer, Array]] = []
+        self._fresh: dict[int, Array] = {}
         self._count = 1 + max((b.position for b in self._inputs), default=-1)
         self._entries = [np.array(entries.get(k, []), np.intp) for k in range(self._count)]
         self._bound: list[Any] = [None] * self._count
@@ -130,11 +136,54 @@ class NativeBound(Bound):
             raise RuntimeError("another thread is running this bound program")
         try:
             self._take(inputs)
+            self._put_results()
             status = self._interruptible(self._entry) if self._loops else self._entry(self.context)
         finally:
+            self._put_back()
             self._lock.release()
         if status:
+            self._fresh.clear()
             raise self._failed(status)
+
+    def readers(
+        self, results: Sequence[tuple[int, tuple[int, ...]]], *, kept: bool = False
+    ) -> list[Callable[[], Array]]:
+        readers = super().readers(results, kept=kept)
+        times = Counter(id for id, _ in results)
+        windows = {b.position for b in self._buffers.values() if b.space == "window"}
+        slots: dict[int, list[int]] = {}
+        for slot, id in enumerate(self._rendered.slots):
+            slots.setdefault(id, []).append(slot)
+        self._given = []
+        for k, (id, shape) in enumerate(results):
+            buffer = self._buffers[id]
+            if (
+                kept
+                or buffer.space != "arena"
+                or buffer.nbytes < _LARGE
+                or times[id] > 1
+                or id in windows
+                or id not in slots
+            ):
+                continue
+            self._given.append((buffer, np.array(slots[id], np.intp)))
+            readers[k] = partial(self._give, buffer, shape, readers[k])
+        return readers
+
+    def _give(self, buffer: Buffer, shape: tuple[int, ...], copied: Callable[[], Array]) -> Array:
+        """The memory of a result of the last run; a copy of what the program has, if another one has run since then."""
+        made = self._fresh.pop(buffer.id, None)
+        return copied() if made is None else made.view(numpy_dtype(buffer.dtype)).reshape(shape)
+
+    def _put_results(self) -> None:
+        """Write addresses of new memory into the pointer table."""
+        for buffer, slots in self._given:
+            made = self._fresh[buffer.id] = empty_bytes(buffer.nbytes)
+            self._tables[:, slots] = _address(made)
+
+    def _put_back(self) -> None:
+        for buffer, slots in self._given:
+            self._tables[:, slots] = self._base + buffer.position
 
     def run_many(self, queue: Sequence[Array], steps: int, kept: Sequence[int]) -> list[Array]:
         buffers = [self._buffers[id] for id in kept]

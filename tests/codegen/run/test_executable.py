@@ -249,6 +249,42 @@ def test_the_entry_can_be_called_by_address() -> None:
         _ = compiled(chain(), checked=True).entry_address
 
 
+def test_large_results_are_made_in_memory_that_is_given_away() -> None:
+    n = 1 << 13
+    executable = compiled(line(3, n))
+    bound = executable.bind([], [])
+    assert isinstance(bound, NativeBound)
+    (read,) = bound.readers([(1, (2, n // 2))])
+    made = []
+    for start in range(2):
+        bound.run([np.full(n, start, np.float32)])
+        made.append(read())
+    assert [a.shape for a in made] == [(2, n // 2)] * 2
+    assert all(a.ctypes.data % 64 == 0 for a in made)
+    assert [set(a.flat) for a in made] == [{3}, {4}]
+    assert not np.shares_memory(*made)
+    # Who calls the entry, or many steps, finds results where the program has them.
+    entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(executable.entry_address)
+    bound.bind_inputs([np.full(n, 7, np.float32)])
+    assert entry(bound.context) == 0
+    assert set(bound.read(1)) == set(read().flat) == {10}
+    (kept,) = bound.run_many([np.arange(2 * n, dtype=np.float32).reshape(2, n) // n], 2, [1])
+    assert [set(a) for a in kept] == [{3}, {4}]
+    assert set(read().flat) == {4}
+    assert [set(a.flat) for a in made] == [{3}, {4}]
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_results_that_several_read_are_copied(kept: bool) -> None:
+    n = 1 << 13
+    bound = compiled(line(2, n)).bind([], [])
+    readers = bound.readers([(1, (n,))] * (1 if kept else 2), kept=kept)
+    bound.run([np.zeros(n, np.float32)])
+    made = [read() for read in (*readers, *readers)]
+    assert all(set(a) == {1} for a in made)
+    assert not any(np.shares_memory(a, b) for k, a in enumerate(made) for b in made[:k])
+
+
 def test_importing_and_checked_mode_need_no_compiler(tmp_path: Path) -> None:
     script = """
 import sys
