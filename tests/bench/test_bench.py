@@ -217,6 +217,20 @@ def test_convolutions_of_drawn_shapes(bench):
     assert lines[2] == "| median | 0.50 | 0.75 | |"
 
 
+def test_random_numbers_beside_a_copy():
+    done = subprocess.run(
+        [sys.executable, str(HERE / "draws.py"), "--threads", "1", "--sizes", "4096", "--seconds", "0"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not done.stderr
+    (row,) = [line for line in done.stdout.splitlines() if line.startswith("| 4,096 numbers")]
+    cells = [float(n) for n in re.findall(r"\| (\d+\.\d+) ", row)]
+    assert len(cells) == 4
+    assert all(n > 0 for n in cells)
+
+
 def test_the_parts_of_three_threads():
     # In a process of its own, as it takes the place of functions.
     done = subprocess.run(

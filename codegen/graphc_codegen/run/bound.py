@@ -26,13 +26,6 @@ def aligned_bytes(count: int) -> Array:
     return block[skip : skip + count]
 
 
-def empty_bytes(count: int) -> Array:
-    """Bytes that start at a multiple of ALIGNMENT, whatever they are."""
-    block = np.empty(count + ALIGNMENT, np.uint8)
-    skip = -int(block.ctypes.data) % ALIGNMENT
-    return block[skip : skip + count]
-
-
 class Bound(ABC):
     """A program with its memory: arena, parameters, constants. One thread at a time can run it."""
 

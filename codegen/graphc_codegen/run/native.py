@@ -16,7 +16,7 @@ from graphc_codegen.links import table
 from graphc_codegen.object_code.loading import Loaded
 from graphc_codegen.object_code.numba_step import ENTRY, INTERRUPTED
 from graphc_codegen.program import ALIGNMENT, Buffer, Call, is_custom
-from graphc_codegen.run.bound import Array, Bound, aligned_bytes, empty_bytes
+from graphc_codegen.run.bound import Array, Bound, aligned_bytes
 from graphc_codegen.run.interrupts import watch
 from graphc_codegen.run.peak import Clock
 from graphc_codegen.run.queue import loop, make_plan, run_plan
@@ -26,7 +26,7 @@ from graphc_codegen.text.render import Rendered
 from graphc_codegen.thread_context import CONTEXT, COUNTED, SCRATCH, WORDS
 
 #: Bytes of a result that is sooner made in new memory than copied there.
-_LARGE = 1 << 14
+_LARGE = 1 << 16
 
 _Byte = ctypes.c_char
 Made = TypeVar("Made")
@@ -81,7 +81,9 @@ class NativeBound(Bound):
                 entries.setdefault(buffer.position, []).append(slot)
             elif buffer.space != "window":
                 self._tables[:, slot] = self._view(buffer).ctypes.data
-        self._given: list[tuple[Buffer, Array]] = []
+        # Results that are made in new memory, with their places in all tables; the memory of the last run's.
+        self._places = self._tables.reshape(-1)
+        self._given: list[tuple[Buffer, list[int]]] = []
         self._fresh: dict[int, Array] = {}
         self._count = 1 + max((b.position for b in self._inputs), default=-1)
         self._entries = [np.array(entries.get(k, []), np.intp) for k in range(self._count)]
@@ -142,7 +144,6 @@ class NativeBound(Bound):
             self._put_back()
             self._lock.release()
         if status:
-            self._fresh.clear()
             raise self._failed(status)
 
     def readers(
@@ -157,33 +158,35 @@ class NativeBound(Bound):
         self._given = []
         for k, (id, shape) in enumerate(results):
             buffer = self._buffers[id]
-            if (
-                kept
-                or buffer.space != "arena"
-                or buffer.nbytes < _LARGE
-                or times[id] > 1
-                or id in windows
-                or id not in slots
-            ):
+            alone = times[id] == 1 and id not in windows and id in slots
+            if kept or not alone or buffer.space != "arena" or buffer.nbytes < _LARGE:
                 continue
-            self._given.append((buffer, np.array(slots[id], np.intp)))
+            each = range(0, self._tables.size, self._tables.shape[1])
+            self._given.append((buffer, [table + slot for table in each for slot in slots[id]]))
             readers[k] = partial(self._give, buffer, shape, readers[k])
         return readers
 
     def _give(self, buffer: Buffer, shape: tuple[int, ...], copied: Callable[[], Array]) -> Array:
-        """The memory of a result of the last run; a copy of what the program has, if another one has run since then."""
+        """The memory of a result of the last run; if it was given away, or the entry was called otherwise, a copy of the
+        program's.
+        """
         made = self._fresh.pop(buffer.id, None)
         return copied() if made is None else made.view(numpy_dtype(buffer.dtype)).reshape(shape)
 
     def _put_results(self) -> None:
         """Write addresses of new memory into the pointer table."""
-        for buffer, slots in self._given:
-            made = self._fresh[buffer.id] = empty_bytes(buffer.nbytes)
-            self._tables[:, slots] = _address(made)
+        for buffer, places in self._given:
+            block = np.empty(buffer.nbytes + ALIGNMENT, np.uint8)
+            address = _address(block)
+            skip = -address % ALIGNMENT
+            self._fresh[buffer.id] = block[skip : skip + buffer.nbytes]
+            for place in places:
+                self._places[place] = address + skip
 
     def _put_back(self) -> None:
-        for buffer, slots in self._given:
-            self._tables[:, slots] = self._base + buffer.position
+        for buffer, places in self._given:
+            for place in places:
+                self._places[place] = self._base + buffer.position
 
     def run_many(self, queue: Sequence[Array], steps: int, kept: Sequence[int]) -> list[Array]:
         buffers = [self._buffers[id] for id in kept]
@@ -221,9 +224,12 @@ class NativeBound(Bound):
         self._take(inputs)
 
     def _take(self, inputs: Sequence[Array]) -> None:
-        """Write the addresses of the inputs into the pointer table; the pool's threads are there, also after a fork."""
+        """Write the addresses of the inputs into the pointer table, and forget results that nobody has read; the pool's threads
+        are there, also after a fork.
+        """
         if self._pool is not None and not self._pool.ready:
             self._pool.start()
+        self._fresh.clear()
         bound = self._bound
         if len(inputs) != len(bound):
             raise RuntimeError(f"the program has {len(bound)} inputs, got {len(inputs)}")

@@ -250,7 +250,7 @@ def test_the_entry_can_be_called_by_address() -> None:
 
 
 def test_large_results_are_made_in_memory_that_is_given_away() -> None:
-    n = 1 << 13
+    n = 1 << 14
     executable = compiled(line(3, n))
     bound = executable.bind([], [])
     assert isinstance(bound, NativeBound)
@@ -268,6 +268,7 @@ def test_large_results_are_made_in_memory_that_is_given_away() -> None:
     bound.bind_inputs([np.full(n, 7, np.float32)])
     assert entry(bound.context) == 0
     assert set(bound.read(1)) == set(read().flat) == {10}
+    bound.run([np.full(n, 9, np.float32)])  # Whose result nobody reads.
     (kept,) = bound.run_many([np.arange(2 * n, dtype=np.float32).reshape(2, n) // n], 2, [1])
     assert [set(a) for a in kept] == [{3}, {4}]
     assert set(read().flat) == {4}
@@ -276,7 +277,7 @@ def test_large_results_are_made_in_memory_that_is_given_away() -> None:
 
 @pytest.mark.parametrize("kept", [False, True])
 def test_results_that_several_read_are_copied(kept: bool) -> None:
-    n = 1 << 13
+    n = 1 << 14
     bound = compiled(line(2, n)).bind([], [])
     readers = bound.readers([(1, (n,))] * (1 if kept else 2), kept=kept)
     bound.run([np.zeros(n, np.float32)])
