@@ -154,7 +154,8 @@ LATE = {
 }
 #: The generator's rooms and single files: each imports only what stands before it, inside functions too.
 ROOMS = (
-    "errors", "forks", "dtypes", "permission", "target", "links", "literals", "thread_context", "declarations", "writer",
+    "errors", "forks", "dtypes", "permission", "target", "links", "literals", "thread_context", "declarations",
+    "vector_writer", "writer",
     "kernel_facts", "scalars", "program", "loops", "kernels", "text", "validate", "object_code", "run", "shared_object",
 )  # fmt: skip
 #: Modules that import each other, inside functions included. There are no others.
