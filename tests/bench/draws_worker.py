@@ -9,11 +9,10 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from product_worker import CLOCK, least
+from product_worker import CLOCK, least, repeated
 
 #: A copy is what the others are compared with: it reads and writes as much as dropout does.
 DRAWS = ("copy", "dropout", "uniform", "normal")
@@ -29,8 +28,6 @@ def with_graphc(q: dict[str, Any]) -> Callable[[int], float]:
     """What draws so many times in one step and returns the seconds of one."""
     import graphc
     from graphc import Tensor, nn, ops
-    from graphc_codegen.program import For
-    from graphc_codegen.run.executable import compile_program
 
     class Draw(nn.Cell):
         def construct(self, x: Any) -> Any:
@@ -44,21 +41,8 @@ def with_graphc(q: dict[str, Any]) -> Callable[[int], float]:
     step = graphc.compile(Draw(), Tensor(x))
     program, states = step._lowered.program, [p.storage for p in step._params]
 
-    def bound(count: int) -> Any:
-        body = program.body if count == 1 else (For(count, (), program.body),)
-        return compile_program(replace(program, body=body), cache_dir=None).bind(states, step._lowered.constants)
-
     inputs = [x] if any(b.space == "input" for b in program.buffers) else []
-
-    def run(count: int, made: dict[int, Any] = {}) -> float:  # noqa: B006
-        if count not in made:
-            made[count] = bound(count)
-            made[count].run(inputs)
-        began = CLOCK()
-        made[count].run(inputs)
-        return (CLOCK() - began) / count
-
-    return run
+    return repeated(program, inputs, states, step._lowered.constants)
 
 
 def with_torch(q: dict[str, Any]) -> Callable[[int], float]:

@@ -37,12 +37,29 @@ def stored(q: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     return tuple(rng.standard_normal(s).astype(q["dtype"]) for s in shapes)  # type: ignore[return-value]
 
 
+def repeated(program: Any, inputs: Any, params: Any = (), consts: Any = ()) -> Callable[[int], float]:
+    """What runs a program so many times in one loop and returns the seconds of one."""
+    from graphc_codegen.program import For
+    from graphc_codegen.run.executable import compile_program
+
+    made: dict[int, Any] = {}
+
+    def run(count: int) -> float:
+        if count not in made:
+            body = program.body if count == 1 else (For(count, (), program.body),)
+            made[count] = compile_program(replace(program, body=body), cache_dir=None).bind(params, consts)
+            made[count].run(inputs)
+        began = CLOCK()
+        made[count].run(inputs)
+        return (CLOCK() - began) / count
+
+    return run
+
+
 def with_graphc(q: dict[str, Any]) -> Callable[[int], float]:
     """What runs the product so many times in one step and returns the seconds of one."""
     import graphc
     from graphc import Tensor, nn, ops
-    from graphc_codegen.program import For
-    from graphc_codegen.run.executable import compile_program
 
     class Product(nn.Cell):
         def construct(self, x: Any, y: Any) -> Any:
@@ -52,19 +69,7 @@ def with_graphc(q: dict[str, Any]) -> Callable[[int], float]:
     arrays = stored(q)
     program = graphc.compile(Product(), *map(Tensor, arrays))._lowered.program
 
-    def bound(count: int) -> Any:
-        body = program.body if count == 1 else (For(count, (), program.body),)
-        return compile_program(replace(program, body=body), cache_dir=None).bind((), ())
-
-    def run(count: int, made: dict[int, Any] = {}) -> float:  # noqa: B006
-        if count not in made:
-            made[count] = bound(count)
-            made[count].run(arrays)
-        began = CLOCK()
-        made[count].run(arrays)
-        return (CLOCK() - began) / count
-
-    return run
+    return repeated(program, arrays)
 
 
 def with_torch(q: dict[str, Any]) -> Callable[[int], float]:
