@@ -217,13 +217,14 @@ def test_convolutions_of_drawn_shapes(bench):
     assert lines[2] == "| median | 0.50 | 0.75 | |"
 
 
-def test_random_numbers_beside_a_copy():
-    done = subprocess.run(
-        [sys.executable, str(HERE / "draws.py"), "--threads", "1", "--sizes", "4096", "--seconds", "0"],
-        capture_output=True,
-        text=True,
-        check=True,
+def done_by(*command):
+    return subprocess.run(
+        [sys.executable, str(HERE / command[0]), *command[1:]], capture_output=True, text=True, check=True
     )
+
+
+def test_random_numbers_beside_a_copy():
+    done = done_by("draws.py", "--threads", "1", "--sizes", "4096", "--seconds", "0")
     assert not done.stderr
     (row,) = [line for line in done.stdout.splitlines() if line.startswith("| 4,096 numbers")]
     cells = [float(n) for n in re.findall(r"\| (\d+\.\d+) ", row)]
@@ -233,12 +234,7 @@ def test_random_numbers_beside_a_copy():
 
 def test_the_parts_of_three_threads():
     # In a process of its own, as it takes the place of functions.
-    done = subprocess.run(
-        [sys.executable, str(HERE / "shares.py"), "--workloads", "lenet", "--threads", "3", "--worst", "2"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = done_by("shares.py", "--workloads", "lenet", "--threads", "3", "--worst", "2")
     head, *calls = done.stdout.splitlines()
     total, longest, equal = map(float, re.findall(r"(\d+\.\d+)", head))
     assert head.startswith("lenet, 3 threads: ")

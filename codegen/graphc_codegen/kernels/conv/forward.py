@@ -141,7 +141,6 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     channels, groups = plan(problem, w.lanes)
     finish = epilogue.Finish(w, p, (z.n, z.groups * z.co, z.pixels), rest)
     cut = Blocks(0, max(1, p["block"] // z.taps), total_places(w)) if "block" in p else None
-
     bands = _bands(problem, groups, channels, w.threads)
 
     def block(unit: str | int, _: None, o: str | int, size: int) -> None:

@@ -18,7 +18,7 @@ from graphc_codegen.kernels.base import LINE, Params
 from graphc_codegen.kernels.vectors import iota, shuffle
 from graphc_codegen.kernels.winograd.plan import Blocks, register_tile
 from graphc_codegen.kernels.winograd.points import SIX
-from graphc_codegen.writer import Writer, vec
+from graphc_codegen.writer import Writer, mask, vec
 
 #: Outputs of a tile, products for it, and taps.
 OUT, POINTS, TAPS = 4, SIX.count, SIX.count - 3
@@ -194,8 +194,7 @@ class Stretch:
         """The rows of the line at an address; zeros beyond its ends."""
         w, z = self.w, self.z
         loaded = {
-            offset: w.vload(w.at(line, w.add(self.first, offset), inside=False), mask)
-            for offset, mask in self._masks.items()
+            offset: w.vload(w.at(line, w.add(self.first, offset), inside=False), m) for offset, m in self._masks.items()
         }
         if not z.narrow:
             return list(loaded.values())
@@ -220,14 +219,14 @@ class Stretch:
             ]
         else:
             values = list(rows)
-        for value, offset, mask in zip(values, self._masks, masks, strict=True):
-            store(value, w.add(self.first, offset), mask)
+        for value, offset, m in zip(values, self._masks, masks, strict=True):
+            store(value, w.add(self.first, offset), m)
 
-    def _of_tiles(self, mask: str, inside: Sequence[bool]) -> str:
+    def _of_tiles(self, m: str, inside: Sequence[bool]) -> str:
         if all(inside):
-            return mask
+            return m
         kept = ", ".join(f"i1 {'true' if lane else 'false'}" for lane in inside)
-        return self.w.op(f"and {vec('i1', self.w.lanes)} {mask}, <{kept}>")
+        return self.w.op(f"and {vec('i1', self.w.lanes)} {m}, <{kept}>")
 
 
 def _picked(w: Writer, sources: Mapping[int, str], places: Sequence[Sequence[tuple[int, int]]]) -> list[str]:
@@ -272,8 +271,7 @@ def to_points(w: Writer, z: Lines, b: str | int, pixels: str, target: str, *, gr
         stretch = Stretch(w, z, place, shift, size, count)
         rows = stretch.load(w.at(pixels, w.linear((place.image, channels * plane), (c, plane), (place.line, size))))
         if spare:
-            inside = ", ".join(f"i1 {'true' if t < tiles else 'false'}" for t in range(z.lanes))
-            rows = [w.select(f"<{inside}>", row, "zeroinitializer") for row in rows]
+            rows = [w.select(mask(tiles, z.lanes), row, "zeroinitializer") for row in rows]
         at = w.at(target, w.linear((c, z.tiles), (i, z.lanes)))
         for e, value in enumerate(axis(w, rows)):
             w.vstore(value, w.at(at, e * distance))
