@@ -67,14 +67,16 @@ def distance(seconds: float = 0.04) -> float | None:
 def multiplies_bfloat16() -> str:
     """By which instructions of this processor products of bfloat16 are made: "pairs", AMX' "tiles", or none ("").
 
+    "all by tiles" says that those of float32 and float16 are so, too, where the cores are this process' alone.
     Switches: tiles.
     """
     from graphc_codegen.permission import may_use_tiles
     from graphc_codegen.target import host
 
     target = host()
-    if switches().tiles and target.tiles and may_use_tiles():
-        return "tiles"
+    wanted = switches().tiles
+    if wanted is not False and target.tiles and may_use_tiles():
+        return "all by tiles" if wanted else "tiles"
     return "pairs" if target.bfloat16 else ""
 
 

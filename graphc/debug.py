@@ -15,7 +15,7 @@ GRAPHC_PROFILE=1           profiling build: every kernel call counts its time, s
 GRAPHC_FIND_NAN=1          find the first infinity or NaN of a step and where it comes from (docs/debugging.md)
 GRAPHC_RANK_TIMEOUT=s      after so many seconds without a sign of life of a process all others end (default: 60; 0: never)
 GRAPHC_SHARED_MEMORY=0     processes on one machine do not reduce in memory that they share, MPI carries everything
-GRAPHC_TILES=1             matrix products use AMX' registers: experimental, see docs/performance.md
+GRAPHC_TILES=0|1           no products by AMX' registers / more of them than those of bfloat16, see docs/performance.md
 GRAPHC_SIGNATURES=n        compiled steps that a Cell keeps (default: 128), the one that was not called for longest goes
 GRAPHC_STEPS_MB=n          what the steps of all Cells may hold together before such go, too (default: a quarter of the memory)
 """
@@ -56,7 +56,7 @@ class Switches:
     steps_mb: int = 0
     rank_timeout: float = 60.0
     shared_memory: bool = True
-    tiles: bool = False
+    tiles: bool | None = None
 
 
 def _from_environment() -> Switches:
@@ -80,7 +80,7 @@ def _from_environment() -> Switches:
         steps_mb=_integer("GRAPHC_STEPS_MB", 0),
         rank_timeout=float(_integer("GRAPHC_RANK_TIMEOUT", 60)),
         shared_memory=env.get("GRAPHC_SHARED_MEMORY", "1") != "0",
-        tiles=env.get("GRAPHC_TILES", "0") not in ("", "0"),
+        tiles=env["GRAPHC_TILES"] != "0" if env.get("GRAPHC_TILES") else None,
     )
 
 

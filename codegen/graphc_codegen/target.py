@@ -12,7 +12,7 @@ from graphc_codegen.errors import CodegenError
 #: twice as many on Zen 5. On an Emerald Rapids they make less than half.
 _MULTIPLY_BFLOAT16 = ("znver",)
 _AVX512 = ("avx512f", "avx512vl", "avx512dq", "avx512bw")
-_TILES = ("amx-tile", "amx-bf16")
+_TILES = ("amx-tile", "amx-bf16", "avx512bf16")
 
 
 @dataclass(frozen=True, slots=True)

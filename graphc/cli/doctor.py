@@ -76,15 +76,15 @@ def _how_multiplied() -> str:
 def _halves(have: Mapping[str, bool], how: str) -> dict[str, Any]:
     """How float16 and bfloat16 become float32 and back, and what is there for them besides, which is not used."""
     wide = have.get("avx2") and have.get("f16c") and have.get("fma")
-    by_tiles = how == "tiles"
-    used = {"pairs": ("avx512bf16",), "tiles": ("amx-bf16", "avx512bf16")}.get(how, ())
+    more = how == "all by tiles"
+    used = {"": (), "pairs": ("avx512bf16",)}.get(how, ("amx-bf16", "avx512bf16"))
     return {
         "float16": "instructions" if wide else "integers",
         "bfloat16": "instructions" if how == "pairs" else "shifts",
         "products": {
-            "float16": "AMX tiles, in two pieces of bfloat16" if by_tiles else "multiply-adds of float32",
-            "bfloat16": {"pairs": "vdpbf16ps", "tiles": "AMX tiles"}.get(how, "multiply-adds of float32"),
-            "float32": "AMX tiles, in three pieces of bfloat16" if by_tiles else "multiply-adds",
+            "float16": "AMX tiles, in two pieces of bfloat16" if more else "multiply-adds of float32",
+            "bfloat16": {"": "multiply-adds of float32", "pairs": "vdpbf16ps"}.get(how, "AMX tiles"),
+            "float32": "AMX tiles, in three pieces of bfloat16" if more else "multiply-adds",
         },
         "unused": [f for f in _UNUSED if have.get(f) and f not in used],
     }

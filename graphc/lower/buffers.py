@@ -25,7 +25,7 @@ class Buffers:
 
     `loops` has the loop kernels by all that they are made of, with the numbers of the buffers that they read among the different
     ones of their groups: equal layers share theirs. `bfloat16` says how the processor multiplies bfloat16: by
-    "pairs", by AMX' "tiles", or not ("").
+    "pairs", by AMX' "tiles", or not (""); if "all by tiles", others by these, too.
     """
 
     made: list[tuple[TensorType, Space, int]] = field(default_factory=list)

@@ -23,7 +23,7 @@ def pack_factors(body: Statements, context: Context) -> Statements:
     after:   b5 = pack_factor(b1) {n=512, k=128}
              for 64 turns   b6, b4 = gemm(b3, b5) {m=32, n=512, k=128, tiles=(128, 32, 512), scratch=..., packed=float32}
     """
-    if context.buffers.bfloat16() != "tiles":
+    if context.buffers.bfloat16() not in ("tiles", "all by tiles"):
         return body
     done: list[Statements] = []
     for stmt in body:
@@ -45,7 +45,7 @@ def _before(loop: For, context: Context) -> Statements:
         if call.kernel.family != "gemm" or call.args[1] in inside or {"tiles", "packed", "triangle", "b"} & p.keys():
             return call
         of = tiles.pieces(p)
-        if tiles.batch(p) != 1 or not tiles.gains(p, of, packed=True):
+        if tiles.batch(p) != 1 or not tiles.gains(p, of, context.buffers.bfloat16(), packed=True):
             return call
         narrow = {k: dtype for dtype, places in p.get("halves", ()) for k in places}
         rounds, dtype = 1 in p.get("rounds", ()), narrow.get(1, "float32")

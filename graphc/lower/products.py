@@ -38,13 +38,13 @@ def copy_panels(body: Statements, context: Context) -> Statements:
 
     or with `tiles` where the processor has AMX' and these gain.
     """
-    has_tiles = context.buffers.bfloat16() == "tiles"
+    how = context.buffers.bfloat16()
 
     def told(call: Call) -> Call:
         p = params_of(call)
         if call.kernel.family != "gemm" or "tiles" in p:
             return call
-        by_tiles = has_tiles and tiles.gains(p, tiles.pieces(p))
+        by_tiles = tiles.gains(p, tiles.pieces(p), how)
         if not by_tiles and not is_large(p):
             return call
         if by_tiles:
@@ -86,12 +86,12 @@ def widens_scalars(kernel: NamedKernel, a: Operand, dtypes: tuple[str, ...], how
     if how == "pairs":
         return set(dtypes) != {"bfloat16"}
     halves = tuple((dtype, (k,)) for k, dtype in enumerate(dtypes) if dtype in HALVES)
-    return how != "tiles" or not tiles.gains(p, tiles.pieces({"halves": halves}))
+    return not tiles.gains(p, tiles.pieces({"halves": halves}), how)
 
 
 def reads_rounded(p: Mapping[str, Any], how: str) -> bool:
     """Whether a product rounds factors of float32 to bfloat16 as it copies them, `how` that is multiplied."""
-    return is_large(p) if how == "pairs" else how == "tiles" and tiles.gains(p, (1, 1))
+    return is_large(p) if how == "pairs" else tiles.gains(p, (1, 1), how)
 
 
 def is_large(p: Mapping[str, Any]) -> bool:

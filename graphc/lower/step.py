@@ -58,7 +58,8 @@ def lower(
 
     `canary` keeps buffers apart with 64 bytes between them, for the debug build; `profile` makes calls count their time.
     `distance` measures how many nanoseconds processors are apart, by which several threads pay or do not (None: not known).
-    `bfloat16` says how the processor multiplies that: by "pairs", by AMX' "tiles", or not ("").
+    `bfloat16` says how the processor multiplies that: by "pairs", by AMX' "tiles", or not (""); if "all by tiles", others
+    by these, too.
     `rewrites` are applied in their order; `place_buffers` must be among them.
 
     Raises LoweringError GC181/GC182 with the user's line for what has no kernel; VerifyError as `pipeline.run` does.

@@ -1,7 +1,9 @@
 """Which matrix products are made by AMX' registers, and what of them at a time: see `kernels.gemm.tiled`.
 
-Those that gain by what was measured on an Emerald Rapids. Its registers multiply 16 times what multiply-adds do, but a product of
-float32 is six of bfloat16, all is copied before, and results come by way of memory.
+Those that gain by what was measured on two Emerald Rapids. Their registers multiply up to 16 times what multiply-adds do, but a
+product of float32 is six of bfloat16, all is copied before, and results come by way of memory. Who else has threads on a core
+takes up to three quarters of what its registers make, and a third of what multiply-adds do: what gains even then is done unless
+switched off, what gains alone where it is switched on.
 """
 
 from __future__ import annotations
@@ -28,15 +30,17 @@ class _Costs(NamedTuple):
     """Nanoseconds: of a product of registers, a piece of an element that is copied, an element of C, a call, and of a
     multiply-add of float32 in a product without registers."""
 
-    multiply: float = 8.0
+    multiply: float
     copy: float = 0.05
     finish: float = 0.1
     call: float = 600.0
     fma: float = 0.0133
 
 
-#: Who else has threads on a core slows registers more than multiply-adds: they are to gain that much.
-_COSTS, _GAIN = _Costs(), 0.75
+#: By how the processor multiplies bfloat16: beside others on its cores, and alone there.
+_COSTS = {"tiles": _Costs(27.0), "all by tiles": _Costs(8.0)}
+#: Of the time without registers they may take so much.
+_GAIN = 0.75
 #: What a product with a triangle multiplies, where it does without registers.
 _TRIANGLE = 0.6
 
@@ -48,8 +52,12 @@ def pieces(p: Mapping[str, Any]) -> tuple[int, int]:
     return first, second
 
 
-def gains(p: Mapping[str, Any], of: tuple[int, int], *, packed: bool = False) -> bool:
-    """Whether a product whose factors have so many pieces takes less time by registers; of a `packed` one only A is copied."""
+def gains(p: Mapping[str, Any], of: tuple[int, int], how: str, *, packed: bool = False) -> bool:
+    """Whether a product whose factors have so many pieces takes less time by registers; of a `packed` one only A is copied.
+    `how` says of bfloat16 what `Buffers` does."""
+    costs = _COSTS.get(how)
+    if costs is None:
+        return False
     m, n, k = (int(p[name]) for name in "mnk")
     if str(p.get("dtype", "float32")) != "float32" or not 0 < k <= _MOST_TERMS:
         return False
@@ -57,9 +65,9 @@ def gains(p: Mapping[str, Any], of: tuple[int, int], *, packed: bool = False) ->
     blocks = math.ceil(m / _SIDE) * math.ceil(n / _SIDE) * math.ceil(k / _TERMS)
     copied = k * (of[0] * m + (0 if packed else of[1] * n))
     count = batch(p)
-    each = _COSTS.multiply * products * blocks + _COSTS.copy * copied + _COSTS.finish * m * n
-    alone = _COSTS.fma * m * n * k * count * (_TRIANGLE if "triangle" in p else 1)
-    return bool(each * count + _COSTS.call < _GAIN * alone)
+    each = costs.multiply * products * blocks + costs.copy * copied + costs.finish * m * n
+    alone = costs.fma * m * n * k * count * (_TRIANGLE if "triangle" in p else 1)
+    return bool(each * count + costs.call < _GAIN * alone)
 
 
 def sizes(p: Mapping[str, Any], of: tuple[int, int], threads: int) -> tuple[tuple[int, int, int], int]:

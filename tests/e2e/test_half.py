@@ -169,7 +169,7 @@ def test_networks_on_halves(network, dtype):
     feed = {i: params[i] if i in params else values[step.graph.node(i).name] for i in step.graph.inputs}
     tolerance = 2.0 ** (-7 if dtype == graphc.bfloat16 else -10)
     how = multiplies_bfloat16()
-    if how == "tiles" or (how and dtype == graphc.bfloat16):
+    if how == "all by tiles" or (how and dtype == graphc.bfloat16):
         for threads in (1, 3):
             _agree(step.graph, feed, tolerance, threads, False, how=how)
     for threads, checked in ((1, False), (3, False), (1, True)):

@@ -248,7 +248,7 @@ def cells_of_kernels() -> dict[str, tuple[nn.Cell, Sequence[Any]]]:
     for each in tried:
         for kind in kinds(*each):
             found.setdefault(kind, each)
-    for kind in kinds(*looping(), how="tiles"):
+    for kind in kinds(*looping(), how="all by tiles"):
         found.setdefault(kind, looping())
     return found
 
@@ -335,7 +335,7 @@ def test_kernel_writers(monkeypatch: pytest.MonkeyPatch) -> None:
             if kind != "emit":  # Of the others the text alone is made.
                 patch.setattr(api, "build", lambda program, **options: render(program, host()).kernels)
             if kind == "pack_factor":
-                patch.setattr(api, "multiplies_bfloat16", lambda: "tiles")
+                patch.setattr(api, "multiplies_bfloat16", lambda: "all by tiles")
             if kind in EMITTERS:
                 broken = dataclasses.replace(EMITTERS[kind], emit=failing(file="graphc/lower/step.py"))
                 patch.setitem(EMITTERS, kind, broken)

@@ -7,7 +7,7 @@ import pytest
 
 import graphc
 from graphc import Tensor, nn, ops
-from graphc.build import multiplies_bfloat16
+from tests.codegen.emulated_tiles import tiles_here
 from tests.data.ms_layer_gradients import LINES, array
 
 
@@ -81,7 +81,6 @@ def test_loops_train_as_their_steps_do(kind, options, lengths):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.skipif(multiplies_bfloat16() != "tiles", reason="this processor has no AMX, or GRAPHC_TILES=1 is not set")
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("options", [{"jit": True, "threads": 1}, {"jit": True, "threads": 2}, {"jit": False}], ids=str)
 def test_wide_layers_whose_weights_are_packed_before_their_loops(dtype, options):
@@ -93,7 +92,7 @@ def test_wide_layers_whose_weights_are_packed_before_their_loops(dtype, options)
         net = graphc.amp.auto_mixed_precision(net, "O2", graphc.bfloat16) if dtype == "bfloat16" else net
         train = nn.TrainOneStepCell(net, nn.Momentum(net.trainable_params(), 1e-4, 0.9))
         x = Tensor(np.random.default_rng(0).standard_normal((6, 32, 64)).astype(np.float32))
-        with graphc.debug(tiles=tiles, **more):
+        with tiles_here(), graphc.debug(tiles=tiles, **more):
             step = graphc.compile(train, x)
             used = "pack_factor" in step.rewrites[-1][1]
             return used, [float(step(x)) for _ in range(2 if more.get("jit", True) else 1)]

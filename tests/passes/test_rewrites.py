@@ -344,7 +344,7 @@ ROUNDED = """graph @rounded {{
 }}"""
 
 
-@pytest.mark.parametrize("how", ["", "pairs", "tiles"])
+@pytest.mark.parametrize("how", ["", "pairs", "tiles", "all by tiles"])
 @pytest.mark.parametrize("written", [False, True])
 def test_products_round_parameters_while_they_copy_them(how: str, written: bool) -> None:
     """Where the processor multiplies bfloat16, and not if the parameter has another value by then."""
@@ -368,7 +368,7 @@ def test_products_round_parameters_while_they_copy_them(how: str, written: bool)
                 np.testing.assert_array_equal(got, want.astype(got.dtype))
 
 
-@pytest.mark.parametrize("how", ["", "tiles"])
+@pytest.mark.parametrize("how", ["", "tiles", "all by tiles"])
 def test_loops_multiply_by_what_was_packed_before(how: str) -> None:
     """Once for all turns; not what the loop writes itself."""
     rng = np.random.default_rng(0)
@@ -386,5 +386,6 @@ def test_loops_multiply_by_what_was_packed_before(how: str) -> None:
     step = graphc.compile(Net(), x)
     program = lower(step.graph, bfloat16=lambda: how).program
     kernels = [c.kernel for c in program.calls() if isinstance(c.kernel, NamedKernel)]
-    assert [k.name for k in kernels].count("pack_factor") == (2 if how else 0)
-    assert sum(k.name == "gemm" and "packed" in dict(k.params) for k in kernels) == (2 if how else 0)
+    packed = 2 if how == "all by tiles" else 0
+    assert [k.name for k in kernels].count("pack_factor") == packed
+    assert sum(k.name == "gemm" and "packed" in dict(k.params) for k in kernels) == packed

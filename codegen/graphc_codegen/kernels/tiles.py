@@ -1,7 +1,8 @@
 """The tile registers of AMX: eight of 16 rows of 64 bytes, and the products of bfloat16 of two of them, added to a third.
 
 A tile of C has 16 x 16 floats. Of A it has 16 rows of 32 terms; of B 16 rows of pairs of terms, each with 16 columns: element
-(r, 2 j + s) is that of term 2 r + s and column j. Two terms after the other, in float32; denormals count as zero.
+(r, 2 j + s) is that of term 2 r + s and column j. The first terms of all pairs are added up, in float32, and the second ones;
+both sums are added to the register. Denormals count as zero.
 Intel SDM volume 1, chapter 18; volume 2, TDPBF16PS.
 """
 

@@ -186,10 +186,12 @@ def _vector(w: Writer, f: Factor, place: str, active: int | str) -> str:
         value = w.masked_load(place, active, "zeroinitializer", type)
     else:
         value = w.vload(place, active, type)
-    if not f.rounds or f.dtype == "bfloat16":
-        return value
-    short = w.op(f"fptrunc {vec('float', w.lanes)} {value} to {vec('bfloat', w.lanes)}")
-    return w.op(f"bitcast {vec('bfloat', w.lanes)} {short} to {vec('i16', w.lanes)}")
+    return shortened(w, value) if f.rounds and f.dtype != "bfloat16" else value
+
+
+def shortened(w: Writer, value: str) -> str:
+    """Floats rounded to bfloat16, by the instruction that processors with tiles have."""
+    return w.convert("bitcast", w.convert("fptrunc", value, "float", "bfloat"), "bfloat", "i16")
 
 
 def _split(w: Writer, x: str, pieces: int) -> list[str]:

@@ -1,7 +1,8 @@
-"""Products by AMX' tiles against float64, on processors that have them."""
+"""Products by AMX' tiles against float64; on processors that have none these are emulated."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,23 +10,26 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from graphc.build import multiplies_bfloat16
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels import emitter
 from graphc_codegen.kernels.gemm.pieces import pieces_of, terms
 from graphc_codegen.kernels.gemm.tiled import Sizes, memory
 from graphc_codegen.program import NamedKernel
 from graphc_codegen.scalars.halves import numpy_dtype
+from tests.codegen.emulated_tiles import tiles_here
 from tests.codegen.kernel_harness import AFFINE_RELU, Array, ir_text, random, run_kernel, run_twin
 from tests.codegen.threaded import THREADS, same
 
-has_tiles = pytest.mark.skipif(
-    multiplies_bfloat16() != "tiles", reason="this processor has no AMX, or GRAPHC_TILES=1 is not set"
-)
 SIZE = st.one_of(st.integers(1, 20), st.sampled_from([31, 32, 33, 48, 64, 65, 97]))
 DTYPE = st.sampled_from(["float32", "float32", "float16", "bfloat16"])
 #: Terms, rows and columns of a part: of one unit, of some, and more than there is of anything.
 PARTS = [(32, 32, 32), (32, 64, 96), (64, 96, 32), (512, 128, 128)]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def with_tiles() -> Iterator[None]:
+    with tiles_here():
+        yield
 
 
 def _params(
@@ -76,8 +80,7 @@ def _exact(p: dict[str, Any], a: Array, b: Array) -> tuple[Array, Array]:
     return left @ right, np.abs(left) @ np.abs(right) + 1
 
 
-@has_tiles
-@settings(max_examples=40, deadline=None, phases=(Phase.generate,))
+@settings(max_examples=20, deadline=None, phases=(Phase.generate,))
 @given(
     m=SIZE, n=SIZE, k=SIZE, ta=st.booleans(), tb=st.booleans(), parts=st.sampled_from(PARTS), dtypes=st.tuples(DTYPE, DTYPE),
     accumulate=st.booleans(), batch=st.integers(1, 3), rounds=st.booleans(),
@@ -101,7 +104,6 @@ def test_product(
         assert (np.abs(c.reshape(exact.shape) - exact) <= 4e-7 * scale).all(), where
 
 
-@has_tiles
 @pytest.mark.parametrize(("ta", "tb"), [(False, False), (True, False), (False, True), (True, True)])
 def test_sums_are_exact(ta: bool, tb: bool) -> None:
     """Equal terms, whose sum a single accumulator of float32 is off by 1e-4."""
@@ -114,7 +116,6 @@ def test_sums_are_exact(ta: bool, tb: bool) -> None:
         assert (np.abs(c.reshape(exact.shape) - exact) <= 6e-7 * scale).all(), where
 
 
-@has_tiles
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3.4e38, -3.3999e38, 1e-30])
 @pytest.mark.parametrize("factor", [0, 1])
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
@@ -141,7 +142,6 @@ def test_what_is_not_finite(value: float, factor: int, dtype: str) -> None:
             assert (np.abs(got - exact)[fine] <= 4e-7 * scale[fine]).all(), where
 
 
-@has_tiles
 def test_small_numbers_keep_their_first_piece() -> None:
     """Pieces below 2^-126 count as zero (docs/decisions.md): numbers below 2^-110 have 8 bits at the least."""
     a, b = np.full((1, 16, 32), 1.2345e-34, np.float32), np.full((1, 32, 16), 1.5e30, np.float32)
@@ -150,7 +150,6 @@ def test_small_numbers_keep_their_first_piece() -> None:
         np.testing.assert_allclose(c, 32 * 1.2345e-34 * 1.5e30, rtol=2.0**-7)
 
 
-@has_tiles
 @pytest.mark.parametrize("parts", [(32, 32, 64), (64, 64, 96)])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_epilogue_and_marks(parts: tuple[int, int, int], dtype: str) -> None:
@@ -173,7 +172,6 @@ def test_epilogue_and_marks(parts: tuple[int, int, int], dtype: str) -> None:
             assert np.isnan(marks).any() == bad, where
 
 
-@has_tiles
 @pytest.mark.parametrize(("m", "n"), [(33, 15), (97, 14), (15, 33), (14, 97), (5, 9)])
 def test_sums_of_smaller_units(m: int, n: int) -> None:
     """Units of up to 16 rows or columns are smaller; blocks that have room for more of them keep all their sums apart."""
@@ -184,7 +182,6 @@ def test_sums_of_smaller_units(m: int, n: int) -> None:
         assert (np.abs(c.reshape(exact.shape) - exact) <= 4e-7 * scale).all(), where
 
 
-@has_tiles
 def test_parts_of_larger_matrices() -> None:
     whole, m, n, k = random(1, 60, 70), 33, 41, 29
     strides = {"a": (4200, 72, 70), "b": (4200, 5, 70), "c": (4200, 143, 70)}
@@ -199,8 +196,7 @@ def test_parts_of_larger_matrices() -> None:
         same(got, before)
 
 
-@has_tiles
-@settings(max_examples=20, deadline=None, phases=(Phase.generate,))
+@settings(max_examples=10, deadline=None, phases=(Phase.generate,))
 @given(
     m=SIZE, n=SIZE, k=SIZE, tb=st.booleans(), columns=st.sampled_from([32, 64, 128]), dtypes=st.tuples(DTYPE, DTYPE),
     rounds=st.booleans(),
