@@ -9,7 +9,7 @@ An epilogue is applied to each vector of a tile, which repeats its code: it shou
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -25,7 +25,6 @@ from graphc_codegen.kernels.gemm.plan import (
     FINISHES,
     VECTORS,
     Side,
-    Way,
     aliases,
     axes_of,
     choose,
@@ -39,6 +38,7 @@ from graphc_codegen.kernels.gemm.plan import (
     views,
 )
 from graphc_codegen.kernels.gemm.tiled import emit_tiled, kinds_of, packed_elements
+from graphc_codegen.kernels.gemm.turns import Triangle, Turns, triangle_of, unless_above
 from graphc_codegen.kernels.gemm.twin import twin
 from graphc_codegen.kernels.microkernel import (
     Blocks,
@@ -78,16 +78,6 @@ class _Coming(NamedTuple):
     lead: int
 
 
-class _Triangle(NamedTuple):
-    """Which part of a product does not count: tiles above the diagonal of C if `result`; else turns of k, from behind the
-    rows of A that a tile reads, or before them if `behind`. A's rows lie along the vectors if `swapped`.
-    """
-
-    result: bool
-    behind: bool
-    swapped: bool
-
-
 class _Product(NamedTuple):
     """C = S V: of S scalars are read, of V vectors. C's stride is `rows` along S and `lanes` along V.
 
@@ -111,9 +101,16 @@ class _Product(NamedTuple):
     far: bool
     coming: tuple[_Coming, ...]
     source: Side | None = None
-    triangle: _Triangle | None = None
+    triangle: Triangle | None = None
     blocks: Blocks | None = None
     pairs: int = 0
+
+    @property
+    def turns(self) -> Turns:
+        """Those of k."""
+        return Turns(
+            self.scalars.deep, self.vectors.deep, self.k, bool(self.pairs), self.triangle, self.blocks is not None
+        )
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
@@ -196,7 +193,7 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         else:
             left = as_scalars(w, left, p["k"], scalars) if way.pairs else left
             x = _Product(left, right, k, c, seen[2].lead, 1, p["accumulate"], finish, tile, start, far, coming)
-        x = x._replace(pairs=p["k"] if way.pairs else 0, triangle=_triangle(p, way), blocks=blocks)
+        x = x._replace(pairs=p["k"] if way.pairs else 0, triangle=triangle_of(p, way), blocks=blocks)
         if way.dots:
             _along_k(w, x)
         elif way.sweeps:
@@ -208,11 +205,6 @@ def _emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         w.share(batch, product, hand_out=True)
     else:
         w.repeat(batch, product)
-
-
-def _triangle(p: Params, way: Way) -> _Triangle | None:
-    kind = p.get("triangle")
-    return None if kind is None else _Triangle(kind == "c", bool(p["ta"]), way.swaps)
 
 
 def _coming(w: Writer, p: Params, pointers: Sequence[str]) -> tuple[_Coming, ...]:
@@ -324,22 +316,9 @@ def _tiles_by_rows(w: Writer, x: _Product, kinds: Sequence[Kind]) -> None:
     each_tile(w, block_kinds(x.scalars.size, registers(w.floats) // wide), kinds, tile)
 
 
-def _unless_above(w: Writer, x: _Product, at: tuple[str | int, str | int], size: int, body: Callable[[], None]) -> None:
-    """Run `body` unless a tile of `size` rows of C lies above the diagonal and that does not count."""
-    if x.triangle is None or not x.triangle.result or x.triangle.swapped:
-        body()
-        return
-    _, i, j = _place(w, x, at)
-    if isinstance(i, int) and isinstance(j, int):
-        if j < i + size:
-            body()
-    else:
-        w.when(w.op(f"icmp slt i64 {j}, {w.add(i, size)}"), body)
-
-
 def _tile(w: Writer, x: _Product, whole: bool, j: str | int, widths: tuple[int, ...], i: str | int, size: int) -> None:
     """One tile. `whole` vectors are loaded, as a panel has them; spare lanes hold anything."""
-    _unless_above(w, x, (i, j), size, lambda: _seen_tile(w, x, whole, j, widths, i, size))
+    unless_above(w, x.triangle, _place(w, x, (i, j)), size, lambda: _seen_tile(w, x, whole, j, widths, i, size))
 
 
 def _seen_tile(
@@ -352,15 +331,15 @@ def _seen_tile(
     vectors = contiguous([w.lanes] * len(widths) if whole else widths, w.lanes)
     rows = [r * s.along for r in range(size)]
     columns = sum(widths)
-    turns = _counting(w, x, (i, j), size, columns)
+    turns = x.turns
+    loop, ahead = turns.counting(w, _place(w, x, (i, j)), size, columns), -(-ahead // turns.together)
     if x.lanes != 1:
-        acc = splat_tile(w, a, b, rows, vectors, (), _turns(x, turns), None, ahead, x.blocks)
+        acc = splat_tile(w, a, b, rows, vectors, (), turns.segments(loop), None, ahead, x.blocks)
         _store_transposed(w, x, acc, target, widths)
         return
     strip = _next_strip(w, x, (i, j), size, columns)
-    # A triangle's tiles have as many turns as rows at the least.
-    least = x.k if turns == (0, x.k) else max(size // (2 if x.pairs else 1), 1)
-    segments = _turns(x, turns, _from(w, turns[0], beside(w, _wanted(w, x, (i, j), columns), size, least, strip)))
+    fetch = beside(w, _wanted(w, x, (i, j), columns), size, turns.least(size), strip)
+    segments = turns.segments(loop, turns.told(w, loop[0], fetch))
     places = [(w.at(target, r * x.rows + u * w.lanes), n) for r in range(size) for u, n in enumerate(widths)]
     before = [w.vload(*place) for place in places] if x.accumulate else None
     acc = splat_tile(w, a, b, rows, vectors, (), segments, before, ahead, x.blocks, pairs=bool(x.pairs))
@@ -369,34 +348,6 @@ def _seen_tile(
         return
     for value, place in zip(acc, places, strict=True):
         w.vstore(value, *place)
-
-
-def _counting(
-    w: Writer, x: _Product, at: tuple[str | int, str | int], size: int, columns: int
-) -> tuple[str | int, str | int]:
-    """The first and the end of the turns of k that count for a tile."""
-    if x.triangle is None or x.triangle.result:
-        return 0, x.k
-    _, i, j = _place(w, x, at)
-    start, count = (j, columns) if x.triangle.swapped else (i, size)
-    if x.pairs:
-        return (w.divided(start, 2)[0], x.k) if x.triangle.behind else (0, w.divided(w.add(start, count + 1), 2)[0])
-    return (start, x.k) if x.triangle.behind else (0, w.add(start, count))
-
-
-def _from(w: Writer, first: str | int, fetch: Callable[[str | int], None] | None) -> Callable[[str | int], None] | None:
-    """The same, told the numbers of turns that begin with `first`."""
-    if fetch is None or first == 0:
-        return fetch
-    return lambda number: fetch(w.op(f"sub nsw i64 {number}, {first}"))
-
-
-def _turns(
-    x: _Product, turns: tuple[str | int, str | int], fetch: Callable[[str | int], None] | None = None
-) -> tuple[Segment, ...]:
-    """The loop over k, which fetches beside its turns what comes later."""
-    first, end = turns
-    return (Segment(end, x.scalars.deep, x.vectors.deep, ((0, 0),), first=first, beside=fetch),)
 
 
 def _store_transposed(w: Writer, x: _Product, acc: Sequence[str], target: str, widths: Sequence[int]) -> None:
@@ -459,7 +410,7 @@ def _along_k(w: Writer, x: _Product) -> None:
     size_m, size_n = dot_sizes(w.lanes, 4 * w.floats // w.lanes)
 
     def tile(j: str | int, columns: int, i: str | int, rows: int) -> None:
-        _unless_above(w, x, (i, j), rows, lambda: seen_tile(j, columns, i, rows))
+        unless_above(w, x.triangle, _place(w, x, (i, j)), rows, lambda: seen_tile(j, columns, i, rows))
 
     def seen_tile(j: str | int, columns: int, i: str | int, rows: int) -> None:
         target = w.at(x.c, w.linear((i, x.rows), (j, 1)))
