@@ -11,6 +11,7 @@ from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, user_loc
 from graphc.ops import eye, hstack, masked_select, ravel, t, trace, tril, triu
 from graphc.ops.functional.dynamic import known_values
+from graphc.ops.functional.index import added_at
 from graphc.ops.tensor.tensor import Tensor
 
 # ---- making
@@ -224,9 +225,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """input with alpha * source added to the slices along an axis that index, a vector, names; repeated ones add up."""
-    places = ops.reshape(index, tuple(-1 if axis == dim % input.ndim else 1 for axis in range(input.ndim)))
-    scaled = source if alpha == 1 else source * alpha
-    return ops.tensor_scatter_elements(input, ops.broadcast_to(places, source.shape), scaled, dim, "add")
+    return added_at(input, index, source if alpha == 1 else source * alpha, dim)
 
 
 def scatter(input: Tensor, dim: int, index: Tensor, src: Any) -> Tensor:

@@ -77,7 +77,7 @@ def plan(kernel: LoopKernel, lanes: int) -> Nest:
     lines_of_iotas = dict(zip(iotas, lines[len(accesses) :], strict=True))
     depth, varies = _depths(kernel, live, inputs, lines_of_iotas, position)
     scattered = sum(1 for line in lines if position is not None and line.strides[position] not in (0, 1))
-    unroll = 1 if scattered or weight > 48 else 2 if weight > 12 else 4
+    unroll = 1 if scattered else 2 if weight > 12 else 4
     if (
         unroll == 4
         and position is not None

@@ -19,9 +19,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _CANARY = 0xC5
 
 
-def aligned_bytes(count: int) -> Array:
-    """Zeroed bytes that start at a multiple of ALIGNMENT."""
-    block = np.zeros(count + ALIGNMENT, np.uint8)
+def aligned_bytes(count: int, *, zeros: bool = True) -> Array:
+    """Bytes that start at a multiple of ALIGNMENT, zeroed or not."""
+    block = (np.zeros if zeros else np.empty)(count + ALIGNMENT, np.uint8)
     skip = -int(block.ctypes.data) % ALIGNMENT
     return block[skip : skip + count]
 

@@ -83,7 +83,7 @@ class NativeBound(Bound):
                 self._tables[:, slot] = self._view(buffer).ctypes.data
         # Results that are made in new memory, with their places in all tables; the memory of the last run's.
         self._places = self._tables.reshape(-1)
-        self._given: list[tuple[Buffer, list[int]]] = []
+        self._given: list[tuple[Buffer, list[int], list[Array]]] = []
         self._fresh: dict[int, Array] = {}
         self._count = 1 + max((b.position for b in self._inputs), default=-1)
         self._entries = [np.array(entries.get(k, []), np.intp) for k in range(self._count)]
@@ -162,7 +162,7 @@ class NativeBound(Bound):
             if kept or not alone or buffer.space != "arena" or buffer.nbytes < _LARGE:
                 continue
             each = range(0, self._tables.size, self._tables.shape[1])
-            self._given.append((buffer, [table + slot for table in each for slot in slots[id]]))
+            self._given.append((buffer, [table + slot for table in each for slot in slots[id]], []))
             readers[k] = partial(self._give, buffer, shape, readers[k])
         return readers
 
@@ -175,16 +175,14 @@ class NativeBound(Bound):
 
     def _put_results(self) -> None:
         """Write addresses of new memory into the pointer table."""
-        for buffer, places in self._given:
-            block = np.empty(buffer.nbytes + ALIGNMENT, np.uint8)
-            address = _address(block)
-            skip = -address % ALIGNMENT
-            self._fresh[buffer.id] = block[skip : skip + buffer.nbytes]
+        for buffer, places, spare in self._given:
+            memory = spare.pop() if spare else aligned_bytes(buffer.nbytes, zeros=False)
+            self._fresh[buffer.id] = np.asarray(_Lent(memory, spare))
             for place in places:
-                self._places[place] = address + skip
+                self._places[place] = _address(memory)
 
     def _put_back(self) -> None:
-        for buffer, places in self._given:
+        for buffer, places, _ in self._given:
             for place in places:
                 self._places[place] = self._base + buffer.position
 
@@ -277,6 +275,20 @@ class NativeBound(Bound):
         if array is None:
             raise RuntimeError(f"input {buffer.position} (buffer {buffer.id}) has no value before the first run")
         return np.asarray(array)
+
+
+class _Lent:
+    """Memory of a result, by NumPy's array interface. With the last array of it gone it is `spare` for the next run, unless there is
+    other memory: if it went back to the system with each run, its pages would be made anew as often.
+    """
+
+    def __init__(self, memory: Array, spare: list[Array]) -> None:
+        self._memory, self._spare = memory, spare
+        self.__array_interface__ = memory.__array_interface__
+
+    def __del__(self) -> None:
+        if not self._spare:
+            self._spare.append(self._memory)
 
 
 def _address(array: Array) -> int:

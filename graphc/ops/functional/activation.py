@@ -15,23 +15,31 @@ from graphc.ops.functional.core import Number, call, cast, cast_to, real_only
 from graphc.ops.functional.elementwise import (
     abs_,
     erf,
+    exp,
     expm1,
     greater,
     greater_equal,
     less_equal,
+    log,
     maximum,
     minimum,
     mul,
     neg,
     relu,
     sigmoid,
+    sub,
     tanh,
 )
 from graphc.ops.functional.joining import split, tensor_split
 from graphc.ops.functional.logic import select
+from graphc.ops.functional.reduce import reduce_max, reduce_sum
 from graphc.ops.functional.shapes import reshape, swapaxes
+from graphc.ops.functional.state import stop_gradient
 from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor, as_tensor
+
+#: So many elements beside each other go through softmax together.
+_BESIDE = 16
 
 
 def _float(op: str, x: Tensor) -> Tensor:
@@ -222,7 +230,22 @@ def _over_last(op: str, x: Tensor, axis: int) -> Tensor:
         return x.value()
     if at == x.ndim - 1:
         return call(op, x)
+    if math.prod(x.shape[at + 1 :]) >= _BESIDE:
+        return _across(op, x, at)
     return swapaxes(call(op, swapaxes(x, at, -1)), at, -1)
+
+
+def _across(op: str, x: Tensor, at: int) -> Tensor:
+    """The same of an axis whose elements lie apart: what lies beside each other goes through it together, and nothing is
+    transposed. Halves are computed in float32."""
+    source = _float(op, x).tensor_type.dtype
+    if source in HALVES:
+        x = cast(x, "float32")
+    x = sub(x, stop_gradient(reduce_max(x, at, True)))
+    if op == "LogSoftmax":
+        return cast(sub(x, log(reduce_sum(exp(x), at, True))), source)
+    e = exp(x)
+    return cast(e / reduce_sum(e, at, True), source)
 
 
 def softmax(input: Tensor, axis: int = -1, *, dtype: Any = None) -> Tensor:

@@ -284,9 +284,14 @@ def index_add(
 
     use_lock and check_index_bound say how, not what: no step writes twice at a time, and an index out of range adds nothing.
     """
-    at = check_axis("index_add", axis, x.ndim)
-    made = scattered("add", x, wrapped(as_index(indices), x.shape[at]), y, at)
+    made = added_at(x, indices, y, axis)
     return assign(x, made) if isinstance(x, Parameter) else made
+
+
+def added_at(x: Tensor, indices: Indices, y: Tensor, axis: int) -> Tensor:
+    """A copy of x with entries of y added to those of an axis; an index out of range adds nothing."""
+    at = check_axis("index_add", axis, x.ndim)
+    return scattered("add", x, wrapped(as_index(indices), x.shape[at]), y, at)
 
 
 @method()

@@ -126,13 +126,11 @@ def group_norm(
     x, source = input, input.tensor_type.dtype
     if source in ("float16", "bfloat16"):
         x = cast(x, "float32")
-    groups = reshape(x, (x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups))
-    y = reshape(layer_norm_over(groups, None, None, 2, eps), x.shape)
-    if weight is not None:
-        y = mul(y, _per_channel(weight, x.ndim))
-    if bias is not None:
-        y = add(y, _per_channel(bias, x.ndim))
-    return cast(y, source)
+    # With axes of their own for groups and channels all of it is one loop.
+    channels = (1, num_groups, x.shape[1] // num_groups, 1)
+    grouped = reshape(x, (x.shape[0], *channels[1:3], math.prod(x.shape[2:])))
+    each = [None if v is None else reshape(v, channels) for v in (weight, bias)]
+    return cast(reshape(layer_norm_over(grouped, *each, 2, eps), x.shape), source)
 
 
 def lrn(

@@ -286,6 +286,30 @@ def test_results_that_several_read_are_copied(kept: bool) -> None:
     assert not any(np.shares_memory(a, b) for k, a in enumerate(made) for b in made[:k])
 
 
+def test_memory_of_results_that_nobody_holds_is_taken_again() -> None:
+    """That of one result at the most, and not while a view of it lives."""
+    n = 1 << 14
+    bound = compiled(line(2, n)).bind([], [])
+    (read,) = bound.readers([(1, (n,))])
+
+    def run(value: float) -> np.ndarray:
+        bound.run([np.full(n, value, np.float32)])
+        return read()
+
+    first = run(0)
+    held = first[5:7]
+    address = first.ctypes.data
+    del first
+    second = run(1)
+    assert second.ctypes.data != address
+    assert list(held) == [1, 1]
+    del held
+    third, fourth = run(2), run(3)
+    assert third.ctypes.data == address
+    assert fourth.ctypes.data not in (address, second.ctypes.data)
+    assert [set(x) for x in (second, third, fourth)] == [{2}, {3}, {4}]
+
+
 def test_importing_and_checked_mode_need_no_compiler(tmp_path: Path) -> None:
     script = """
 import sys
