@@ -1,5 +1,6 @@
-"""Operators in one process: operator_worker.py graphc|torch SECONDS. Answers each line of standard input, a JSON object with "case",
-a name of CASES, with the seconds of a call: "forward", and "both" with the gradients for all inputs of floats, null without any.
+"""Operators in one process: operator_worker.py graphc|torch SECONDS. Answers each line of standard input, a JSON object with
+"case", a name of CASES, with the seconds of a call: "forward", and "both" with the gradients for all inputs of floats, null
+without any.
 """
 
 from __future__ import annotations
@@ -13,13 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from convolution_worker import median
 
-
 Runs = tuple[Callable[[], Any], Callable[[], Any] | None]
 
 
 class Case(NamedTuple):
-    """What is called with torch, or `mint`, its `nn.functional`, and the inputs; their shapes, and what they hold: normal numbers, or
-    integers below a number."""
+    """What is called with torch, or `mint`, its `nn.functional`, and the inputs; their shapes, and what they hold: normal
+    numbers, or integers below a number."""
 
     called: Callable[..., Any]
     shapes: tuple[tuple[int, ...], ...]
@@ -106,7 +106,9 @@ CASES: dict[str, Case] = {
     "argsort of columns": Case(lambda t, f, x: t.argsort(x, 0), (_ROWS,), gradients=False),
     "topk": Case(lambda t, f, x: t.topk(x, 10, 1)[0], (_ROWS,)),
     "median of rows": Case(lambda t, f, x: t.median(x, 1)[0], (_ROWS,)),
-    "searchsorted": Case(lambda t, f, x, y: t.searchsorted(t.cumsum(t.abs(x), 0), y * 100), ((10000,), (50000,)), gradients=False),
+    "searchsorted": Case(
+        lambda t, f, x, y: t.searchsorted(t.cumsum(t.abs(x), 0), y * 100), ((10000,), (50000,)), gradients=False
+    ),
     # Layers.
     "softmax of short rows": Case(lambda t, f, x: f.softmax(x, -1), ((8, 8, 256, 64),)),
     "softmax of rows": Case(lambda t, f, x: f.softmax(x, -1), (_ROWS,)),

@@ -19,7 +19,19 @@ HERE = Path(__file__).parent
 #: Modules of the benchmark, which is no package: its scripts find each other by their directory.
 MODULES = (
     *("workloads", "chains", "chain_cells", "run", "report", "processes", "machine", "facts", "cells", "whole"),
-    *("jobs", "rank", "ranks", "network", "predict", "products", "halves", "convolutions", "shares"),
+    *(
+        "jobs",
+        "rank",
+        "ranks",
+        "network",
+        "predict",
+        "products",
+        "halves",
+        "convolutions",
+        "operators",
+        "operator_worker",
+    ),
+    "shares",
 )
 
 
@@ -215,6 +227,32 @@ def test_convolutions_of_drawn_shapes(bench):
     lines = made._lines([(q, *times, [0.5, 0.75]) for q in small], 1)
     assert len(lines) == 4
     assert lines[2] == "| median | 0.50 | 0.75 | |"
+
+
+def test_operators_of_every_kind(bench):
+    worker, made = bench("operator_worker"), bench("operators")
+    done = subprocess.run(
+        [sys.executable, str(HERE / "operator_worker.py"), "graphc", "0"],
+        input="\n".join(json.dumps({"case": case}) for case in ("outer", "index_add", "one_hot")),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [a["both"] is None for a in answers] == [False, False, True]
+    assert all(a["forward"] > 0 and (a["both"] or 1) > 0 for a in answers)
+    for case in worker.CASES.values():
+        assert [a.shape for a in worker.arrays(case)] == list(case.shapes)
+    rows = [
+        ("a", {"forward": 1e-6, "both": 2e-6}, {"forward": 0.5, "both": 2.0}),
+        ("b", {"forward": 1e-6}, {"forward": 1.5}),
+    ]
+    assert made._lines(rows, 1) == [
+        "| graphc / torch (us) | forward | with gradients |",
+        "|---|---:|---:|",
+        "| median | 1.00 | 2.00 |",
+        "| a | 0.50 (1) | 2.00 (2) |",
+    ]
 
 
 def done_by(*command):

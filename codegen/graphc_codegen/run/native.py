@@ -278,8 +278,8 @@ class NativeBound(Bound):
 
 
 class _Lent:
-    """Memory of a result, by NumPy's array interface. With the last array of it gone it is `spare` for the next run, unless there is
-    other memory: if it went back to the system with each run, its pages would be made anew as often.
+    """Memory of a result, by NumPy's array interface. With the last array of it gone it is `spare` for the next run, unless
+    there is other memory: if it went back to the system with each run, its pages would be made anew as often.
     """
 
     def __init__(self, memory: Array, spare: list[Array]) -> None:

@@ -129,8 +129,8 @@ def group_norm(
     # With axes of their own for groups and channels all of it is one loop.
     channels = (1, num_groups, x.shape[1] // num_groups, 1)
     grouped = reshape(x, (x.shape[0], *channels[1:3], math.prod(x.shape[2:])))
-    each = [None if v is None else reshape(v, channels) for v in (weight, bias)]
-    return cast(reshape(layer_norm_over(grouped, *each, 2, eps), x.shape), source)
+    gamma, beta = (None if v is None else reshape(v, channels) for v in (weight, bias))
+    return cast(reshape(layer_norm_over(grouped, gamma, beta, 2, eps), x.shape), source)
 
 
 def lrn(
