@@ -39,25 +39,32 @@ def called(functions: Any, q: dict[str, Any], x: Any, w: Any) -> Any:
     return getattr(functions, f"conv{q['axes']}d")(x, w, None, q["stride"], q["pad"], q["dilation"], q["groups"])
 
 
+def with_gradients(net: Any) -> Any:
+    """A Cell of the result of a Cell and the gradients for its inputs, given one of the result behind these."""
+    from graphc import nn, ops
+
+    class Both(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = net
+            self.grad = ops.GradOperation(get_all=True, sens_param=True)(net)
+
+        def construct(self, *x: Any) -> Any:
+            return self.net(*x[:-1]), self.grad(*x)
+
+    return Both()
+
+
 def with_graphc(q: dict[str, Any]) -> Runs:
     import graphc
-    from graphc import Tensor, mint, nn, ops
+    from graphc import Tensor, mint, nn
 
     class Forward(nn.Cell):
         def construct(self, x: Any, w: Any) -> Any:
             return called(mint.nn.functional, q, x, w)
 
-    class Both(nn.Cell):
-        def __init__(self) -> None:
-            super().__init__()
-            self.net = Forward()
-            self.grad = ops.GradOperation(get_all=True, sens_param=True)(self.net)
-
-        def construct(self, x: Any, w: Any, dy: Any) -> Any:
-            return self.net(x, w), self.grad(x, w, dy)
-
     x, w, dy = map(Tensor, arrays(q))
-    forward, both = graphc.compile(Forward(), x, w), graphc.compile(Both(), x, w, dy)
+    forward, both = graphc.compile(Forward(), x, w), graphc.compile(with_gradients(Forward()), x, w, dy)
     return lambda: forward(x, w), lambda: both(x, w, dy)
 
 

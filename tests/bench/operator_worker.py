@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from convolution_worker import median
+from convolution_worker import median, with_gradients
 
 Runs = tuple[Callable[[], Any], Callable[[], Any] | None]
 
@@ -168,27 +168,18 @@ def arrays(case: Case) -> list[np.ndarray]:
 
 def with_graphc(case: Case) -> Runs:
     import graphc
-    from graphc import Tensor, mint, nn, ops
+    from graphc import Tensor, mint, nn
 
     class Forward(nn.Cell):
         def construct(self, *x: Any) -> Any:
             return case.called(mint, mint.nn.functional, *x)
-
-    class Both(nn.Cell):
-        def __init__(self) -> None:
-            super().__init__()
-            self.net = Forward()
-            self.grad = ops.GradOperation(get_all=True, sens_param=True)(self.net)
-
-        def construct(self, *x: Any) -> Any:
-            return self.net(*x[:-1]), self.grad(*x)
 
     x = list(map(Tensor, arrays(case)))
     forward = graphc.compile(Forward(), *x)
     if not case.gradients:
         return lambda: forward(*x), None
     dy = Tensor(np.ones(forward(*x).shape, np.float32))
-    both = graphc.compile(Both(), *x, dy)
+    both = graphc.compile(with_gradients(Forward()), *x, dy)
     return lambda: forward(*x), lambda: both(*x, dy)
 
 

@@ -108,9 +108,8 @@ class _Product(NamedTuple):
     @property
     def turns(self) -> Turns:
         """Those of k."""
-        return Turns(
-            self.scalars.deep, self.vectors.deep, self.k, bool(self.pairs), self.triangle, self.blocks is not None
-        )
+        counted = None if self.triangle is None or self.triangle.result else self.triangle
+        return Turns(self.scalars.deep, self.vectors.deep, self.k, bool(self.pairs), counted, self.blocks is not None)
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
@@ -334,12 +333,12 @@ def _seen_tile(
     turns = x.turns
     loop, ahead = turns.counting(w, _place(w, x, (i, j)), size, columns), -(-ahead // turns.together)
     if x.lanes != 1:
-        acc = splat_tile(w, a, b, rows, vectors, (), turns.segments(loop), None, ahead, x.blocks)
+        acc = splat_tile(w, a, b, rows, vectors, (), turns.segments(w, loop), None, ahead, x.blocks)
         _store_transposed(w, x, acc, target, widths)
         return
     strip = _next_strip(w, x, (i, j), size, columns)
     fetch = beside(w, _wanted(w, x, (i, j), columns), size, turns.least(size), strip)
-    segments = turns.segments(loop, turns.told(w, loop[0], fetch))
+    segments = turns.segments(w, loop, fetch)
     places = [(w.at(target, r * x.rows + u * w.lanes), n) for r in range(size) for u, n in enumerate(widths)]
     before = [w.vload(*place) for place in places] if x.accumulate else None
     acc = splat_tile(w, a, b, rows, vectors, (), segments, before, ahead, x.blocks, pairs=bool(x.pairs))

@@ -48,7 +48,8 @@ def unless_above(w: Writer, triangle: Triangle | None, at: Place, size: int, bod
 
 class Turns(NamedTuple):
     """The turns of a product: `a` and `b` elements lie from one to the next in the factors, and there are `number` of them, of
-    two terms each if these are `pairs`. Sums that are kept short (`short`) are so turn by turn.
+    two terms each if these are `pairs`. All count for every tile unless there is a `triangle`. Sums that are kept short (`short`)
+    are so turn by turn.
     """
 
     a: int
@@ -59,21 +60,16 @@ class Turns(NamedTuple):
     short: bool
 
     @property
-    def _all(self) -> bool:
-        """Whether every turn counts for every tile."""
-        return self.triangle is None or self.triangle.result
-
-    @property
     def together(self) -> int:
         """How many are written one after the other, so that what comes beside them does not come in every one."""
-        whole = self.number >= TOGETHER if self._all else self.number % TOGETHER == 0
+        whole = self.number >= TOGETHER if self.triangle is None else self.number % TOGETHER == 0
         return TOGETHER if whole and not self.short else 1
 
     def counting(self, w: Writer, at: Place, size: int, columns: int) -> Bounds:
         """Which ones count for a tile of so many rows and columns, in numbers of those `together`; some of these multiply by
         zeros that the triangle holds."""
         end = self.number // self.together
-        if self.triangle is None or self.triangle.result:
+        if self.triangle is None:
             return 0, end
         _, i, j = at
         start, count = (j, columns) if self.triangle.swapped else (i, size)
@@ -85,22 +81,20 @@ class Turns(NamedTuple):
     def least(self, size: int) -> int:
         """In how many to fetch what a tile of so many rows wants: as there are, or where that varies a few, as most tiles have
         more."""
-        if self._all:
+        if self.triangle is None:
             return self.number // self.together
         return max(size // (2 if self.pairs or self.together > 1 else 1), 1)
 
-    def told(
-        self, w: Writer, first: str | int, fetch: Callable[[str | int], None] | None
-    ) -> Callable[[str | int], None] | None:
-        """`fetch` for turns whose numbers begin with `first`."""
-        if fetch is None or first == 0:
-            return fetch
-        return lambda number: fetch(w.op(f"sub nsw i64 {number}, {first}"))
-
-    def segments(self, loop: Bounds, fetch: Callable[[str | int], None] | None = None) -> tuple[Segment, ...]:
-        """The loop, which fetches beside its turns what comes later, and the turns that are left."""
+    def segments(
+        self, w: Writer, loop: Bounds, fetch: Callable[[str | int], None] | None = None
+    ) -> tuple[Segment, ...]:
+        """The loop, which fetches beside its turns, told how many were before, what comes later; and the turns that are left."""
         (first, end), some = loop, self.together
-        taps = [(n * self.a, n * self.b) for n in range(self.number)]
-        segment = Segment(end, some * self.a, some * self.b, tuple(taps[:some]), first=first, beside=fetch)
-        rest = tuple(taps[self.number // some * some :])
+
+        def taps(begin: int, stop: int) -> tuple[tuple[int, int], ...]:
+            return tuple((n * self.a, n * self.b) for n in range(begin, stop))
+
+        told = None if fetch is None else lambda number: fetch(w.subtracted(number, first))
+        segment = Segment(end, some * self.a, some * self.b, taps(0, some), first=first, beside=told)
+        rest = taps(self.number // some * some, self.number)
         return (segment, Segment(1, 0, 0, rest)) if rest else (segment,)

@@ -16,11 +16,14 @@ from graphc_codegen.kernels.gemm.pieces import pieces_of, terms
 from graphc_codegen.kernels.gemm.tiled import Sizes, memory
 from graphc_codegen.program import NamedKernel
 from graphc_codegen.scalars.halves import numpy_dtype
+from graphc_codegen.target import host
 from tests.codegen.emulated_tiles import tiles_here
 from tests.codegen.kernel_harness import AFFINE_RELU, Array, ir_text, random, run_kernel, run_twin
 from tests.codegen.threaded import THREADS, same
 
 SIZE = st.one_of(st.integers(1, 20), st.sampled_from([31, 32, 33, 48, 64, 65, 97]))
+#: Emulated products take longer.
+EXAMPLES = 40 if host().tiles else 20
 DTYPE = st.sampled_from(["float32", "float32", "float16", "bfloat16"])
 #: Terms, rows and columns of a part: of one unit, of some, and more than there is of anything.
 PARTS = [(32, 32, 32), (32, 64, 96), (64, 96, 32), (512, 128, 128)]
@@ -80,7 +83,7 @@ def _exact(p: dict[str, Any], a: Array, b: Array) -> tuple[Array, Array]:
     return left @ right, np.abs(left) @ np.abs(right) + 1
 
 
-@settings(max_examples=20, deadline=None, phases=(Phase.generate,))
+@settings(max_examples=EXAMPLES, deadline=None, phases=(Phase.generate,))
 @given(
     m=SIZE, n=SIZE, k=SIZE, ta=st.booleans(), tb=st.booleans(), parts=st.sampled_from(PARTS), dtypes=st.tuples(DTYPE, DTYPE),
     accumulate=st.booleans(), batch=st.integers(1, 3), rounds=st.booleans(),
@@ -196,7 +199,7 @@ def test_parts_of_larger_matrices() -> None:
         same(got, before)
 
 
-@settings(max_examples=10, deadline=None, phases=(Phase.generate,))
+@settings(max_examples=EXAMPLES // 2, deadline=None, phases=(Phase.generate,))
 @given(
     m=SIZE, n=SIZE, k=SIZE, tb=st.booleans(), columns=st.sampled_from([32, 64, 128]), dtypes=st.tuples(DTYPE, DTYPE),
     rounds=st.booleans(),
