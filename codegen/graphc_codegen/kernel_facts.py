@@ -186,6 +186,7 @@ KERNEL_FACTS = {
     "attention": KernelFacts(outputs=3, work=lambda p: _attention_work(p, 2)),
     "attention_grad": KernelFacts(outputs=3, work=lambda p: _attention_work(p, 5), parts=True),
     "argmax": KernelFacts(),
+    "cumsum": KernelFacts(halves=_always(0, 1)),
     "float_status": KernelFacts(exchanges=True),
     "gather": KernelFacts(),
     "gather_grad": KernelFacts(terms=lambda p: int(p["count"]), float64=True),

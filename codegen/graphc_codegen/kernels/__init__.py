@@ -13,6 +13,7 @@ from graphc_codegen.kernels.collective import COLLECTIVE_MOVE, COLLECTIVE_START,
 from graphc_codegen.kernels.conv.channels import CONV2D_CHANNELS
 from graphc_codegen.kernels.conv.filter_grad import CONV2D_FILTER_GRAD
 from graphc_codegen.kernels.conv.forward import CONV2D
+from graphc_codegen.kernels.cumulative import CUMSUM
 from graphc_codegen.kernels.custom import CUSTOM
 from graphc_codegen.kernels.gemm.packed import PACK_FACTOR
 from graphc_codegen.kernels.gemm.product import GEMM
@@ -63,6 +64,7 @@ EMITTERS: dict[str, Emitter] = {
     "attention": ATTENTION,
     "attention_grad": ATTENTION_GRAD,
     "argmax": ARGMAX,
+    "cumsum": CUMSUM,
     "float_status": FLOAT_STATUS,
     "gather": GATHER,
     "gather_grad": GATHER_GRAD,

@@ -10,6 +10,8 @@ from graphc.exports.onnx_model.writer import View, Writer
 from graphc.ir import TensorType
 
 _NATIVE = ("float32", "float64", "float16", "int32", "int64")
+#: The dtypes whose CumSum onnxruntime has.
+_SUMMED = ("float32", "float64", "int32", "int64")
 
 
 @rule("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
@@ -44,6 +46,13 @@ def _argmax(w: Writer, n: View, x: str) -> str:
         raise n.refuse("there is no ArgMax of uint64")
     found = w("ArgMax", w.cast(x, "int64") if dtype == "uint32" else x, axis=n["axis"], keepdims=0)
     return found if n["dtype"] == "int64" else w.cast(found, n["dtype"])
+
+
+@rule("Cumsum")
+def _cumsum(w: Writer, n: View, x: str) -> str:
+    if not n.types[0].size:
+        return w("Identity", x)
+    return w.reduced("CumSum", (x, w.number(n["axis"], "int64")), n.dtype, _SUMMED, reverse=int(n["reverse"]))
 
 
 @rule("GetFloatStatus")

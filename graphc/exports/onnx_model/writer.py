@@ -175,7 +175,7 @@ class Writer:
         return self(op, *(self.cast(x, self._wide(op, dtype, native)) for x in inputs))
 
     def reduced(self, op: str, inputs: tuple[str, str], dtype: str, native: Sequence[str], **attrs: Any) -> str:
-        """As `widened`, for a reduction over axes, which are its second operand."""
+        """As `widened`, for what goes over axes, which are its second operand."""
         x, axes = inputs
         if dtype in native:
             return self(op, x, axes, **attrs)

@@ -266,6 +266,18 @@ def largest(p: Padded) -> list[Axes]:
     return [axes[:axis] + axes[axis + 1 :]]
 
 
+def running(p: Padded) -> list[Axes]:
+    """Sums up to each element along attribute `axis`: padding stands behind the real elements, or with `reverse` counts 0."""
+    axis, (axes,) = p.node.attrs["axis"], p.axes
+    if not is_padded(axes[axis]):
+        return alike(p)
+    if len(axes[axis]) > 1:
+        raise p.refuse("real elements do not stand together along the axis")
+    if p.node.attrs["reverse"]:
+        p.mask(0, [axis], 0)
+    return [(*axes[:axis], loosened(axes[axis], 1 if p.node.attrs["reverse"] else 2), *axes[axis + 1 :])]
+
+
 def rows(*own: int) -> PadRule:
     """An op that treats each index of these axes of operand 0 alike; its results have them, too. No other axis is padded."""
 

@@ -17,6 +17,7 @@ from graphc.ir.types import COMPLEX, FLOATS
 from graphc.ops.declared import padding
 from graphc.ops.declared.batching import along
 from graphc.ops.declared.rules import (
+    INTEGERS,
     NUMERIC,
     Array,
     booleans,
@@ -175,14 +176,69 @@ _reduction("ReduceAll", np.all, Reduce("all"), NO_GRAD, ("bool",), doc="logical 
 _reduction("ReduceAny", np.any, Reduce("any"), NO_GRAD, ("bool",), doc="logical or over axes")
 
 
+# ---- along one axis
+
+
+def _check_axis(name: str, x: TensorType, attrs: Attrs) -> None:
+    if not 0 <= attrs["axis"] < x.rank:
+        raise ArgumentValueError(f"{name}: axis {attrs['axis']} is out of range for {x}")
+
+
+def _around(type: TensorType, axis: int) -> dict[str, Any]:
+    """The array as a kernel sees it, [outer, size, inner]."""
+    outer, inner = math.prod(type.shape[:axis]), math.prod(type.shape[axis + 1 :])
+    return {"outer": outer, "size": type.shape[axis], "inner": inner, "dtype": type.dtype}
+
+
+def _cumsum_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    (x,) = types
+    check_dtype("Cumsum", "x", x, (*NUMERIC, *COMPLEX))
+    _check_axis("Cumsum", x, attrs)
+    return (x,)
+
+
+def _cumsum_ref(x: Array, axis: int, reverse: bool) -> Array:
+    wide = {"float32": np.float64, "complex64": np.complex128}.get(x.dtype.name, x.dtype)
+    made = np.cumsum(np.flip(x, axis) if reverse else x, axis=axis, dtype=wide)
+    return (np.flip(made, axis) if reverse else made).astype(x.dtype, copy=False)
+
+
+def _cumsum_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    if inputs[0].type.size:
+        k.call("cumsum", inputs, outputs, **_around(inputs[0].type, attrs["axis"]), reverse=attrs["reverse"])
+
+
+op(
+    "Cumsum",
+    "x",
+    attrs={"axis": REQUIRED, "reverse": False},
+    infer=_cumsum_infer,
+    ref=_cumsum_ref,
+    grad=lambda g, n, dy: [g.Cumsum(dy, axis=n.axis, reverse=not n.reverse)],
+    lower=Kernel(_cumsum_lower, ("float32", "float64", *INTEGERS)),
+    batch=along("axis"),
+    pad=padding.running,
+    samples=lambda: [
+        Sample((floats(5, 33),), {"axis": 1}, grad=(0,)),
+        Sample((floats(5, 33),), {"axis": 1, "reverse": True}, grad=(0,)),
+        Sample((floats(5, 43),), {"axis": 0}, grad=(0,)),
+        Sample((floats(2, 3, 4),), {"axis": 1, "reverse": True}, grad=(0,)),
+        Sample((integers(2, 19),), {"axis": 1}),
+        Sample((integers(3, 19, dtype="int64"),), {"axis": 0, "reverse": True}),
+        Sample((np.array([1, np.nan, 3, np.inf], np.float32),), {"axis": 0}),
+        Sample((floats(0, 3),), {"axis": 0}),
+    ],
+    doc="sums of the elements up to each along an axis, itself included; with `reverse` of those from each on",
+)
+
+
 _RANKED = ("int32", "int64", "uint32", "uint64", "float32", "float64")
 
 
 def _arg_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     (x,) = types
     check_dtype("Argmax", "x", x, _RANKED)
-    if not 0 <= attrs["axis"] < x.rank:
-        raise ArgumentValueError(f"Argmax: axis {attrs['axis']} is out of range for {x}")
+    _check_axis("Argmax", x, attrs)
     if x.shape[attrs["axis"]] == 0:
         raise ShapeError(f"Argmax: {x} has nothing along axis {attrs['axis']}")
     return (TensorType(attrs["dtype"], reduced_shape(x.shape, (attrs["axis"],), False)),)
@@ -193,13 +249,8 @@ def _arg_ref(x: Array, axis: int, dtype: str) -> Array:
 
 
 def _arg_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    type, axis = inputs[0].type, attrs["axis"]
-    outer, inner = (
-        TensorType(type.dtype, type.shape[:axis]).size,
-        TensorType(type.dtype, type.shape[axis + 1 :]).size,
-    )
-    params = {"outer": outer, "size": type.shape[axis], "inner": inner, "dtype": type.dtype}
-    k.call("argmax", inputs, outputs, **params, mode="max", out_dtype=attrs["dtype"])
+    around = _around(inputs[0].type, attrs["axis"])
+    k.call("argmax", inputs, outputs, **around, mode="max", out_dtype=attrs["dtype"])
 
 
 op(

@@ -26,9 +26,7 @@ from graphc.ops.functional.elementwise import (
 from graphc.ops.functional.extrema import arange_along
 from graphc.ops.functional.joining import concat
 from graphc.ops.functional.logic import select
-from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.reduce import reduce_sum, summand
-from graphc.ops.functional.reordering import flip
 from graphc.ops.functional.shapes import broadcast_to, expand_dims
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.transcendental import logaddexp
@@ -36,23 +34,11 @@ from graphc.ops.tensor.methods import method
 from graphc.ops.tensor.tensor import Tensor
 
 
-def _shifted(x: Tensor, axis: int, by: int) -> Tensor:
-    """x moved up along an axis, zeros coming in."""
-    kept = tuple(d - by if i == axis else d for i, d in enumerate(x.shape))
-    head = call("Slice", x, begin=(0,) * x.ndim, size=kept, step=(1,) * x.ndim)
-    return bordered(head, [(by, 0) if i == axis else (0, 0) for i in range(x.ndim)])
-
-
 def cumsum(x: Tensor, axis: int, dtype: Any = None) -> Tensor:
-    """Sums of the elements up to each along an axis, by log2(size) shifted additions (Hillis and Steele, 1986)."""
+    """Sums of the elements up to each along an axis; those of float32 and halves are added up in float64."""
     if dtype is not None:
         x = cast(x, dtype)
-    at = check_axis("cumsum", axis, x.ndim)
-    by = 1
-    while by < x.shape[at]:
-        x = call("Add", x, _shifted(x, at, by))
-        by *= 2
-    return x.value()
+    return call("Cumsum", x, axis=check_axis("cumsum", axis, x.ndim))
 
 
 def _scanned(name: str, x: Tensor, axis: int, combine: Any, neutral: float) -> Tensor:
@@ -110,11 +96,6 @@ def _running(name: str, x: Tensor, axis: int, largest: bool) -> tuple[Tensor, Te
     values = _scanned(name, x, at, combined, _least(x) if largest else _most(x))
     here = select(equal(x, values), broadcast_to(arange_along(x, at, "int64"), x.shape), 0)
     return values, _scanned(name, here, at, maximum, 0)
-
-
-def reverse_cumsum(x: Tensor, axis: int) -> Tensor:
-    """Sums of the elements from each to the last along an axis."""
-    return flip(cumsum(flip(x, (axis,)), axis), (axis,))
 
 
 @method()

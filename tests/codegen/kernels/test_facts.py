@@ -52,6 +52,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "attention": ATTENTION,
     "attention_grad": ATTENTION,
     "argmax": INDEX | {"mode": "max", "out_dtype": "int32"},
+    "cumsum": INDEX | {"reverse": False},
     "float_status": {"sizes": (1000, 40)},
     "gather": INDEXED,
     "gather_grad": INDEXED,
