@@ -192,6 +192,7 @@ KERNEL_FACTS = {
     "gather_grad": KernelFacts(terms=lambda p: int(p["count"]), float64=True),
     "scatter": KernelFacts(divisible=False, terms=_scattered, float64=True),
     "argsort": KernelFacts(scratch=True),
+    "first_places": KernelFacts(),
     "search": KernelFacts(),
     "pack_factor": KernelFacts(),
     "log": KernelFacts(divisible=False),

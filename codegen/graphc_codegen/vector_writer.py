@@ -392,6 +392,20 @@ class VectorWriter:
             self.do(f"br label %end{k}")
         self._label(f"end{k}")
 
+    def until_zero(self, type: str, value: str, body: Callable[[str], str]) -> None:
+        """Repeat `body`, at least once, with what it gave, an integer of that type, until this is zero."""
+        self._names += 1
+        k, before = self._names, self._block
+        self.do(f"br label %again{k}")
+        self._label(f"again{k}")
+        line = len(self.lines)
+        self.lines.append("")
+        with self._conditional():
+            made = body(f"%v{k}")
+        self.lines[line] = f"  %v{k} = phi {type} [ {value}, %{before} ], [ {made}, %{self._block} ]"
+        self.do(f"br i1 {self.op(f'icmp eq {type} {made}, 0')}, label %end{k}, label %again{k}")
+        self._label(f"end{k}")
+
     def until(self, body: Callable[[], str]) -> None:
         """Repeat `body` until the i1 that it gives is true."""
         self._names += 1

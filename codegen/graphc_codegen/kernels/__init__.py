@@ -22,6 +22,7 @@ from graphc_codegen.kernels.narrow import has_halves, on_halves
 from graphc_codegen.kernels.pool.average import AVG_POOL, AVG_POOL_GRAD
 from graphc_codegen.kernels.pool.maximum import MAX_POOL, MAX_POOL_GRAD
 from graphc_codegen.kernels.scatter import LOG, SCATTER
+from graphc_codegen.kernels.select import FIRST_PLACES
 from graphc_codegen.kernels.softmax.rows import (
     LOG_SOFTMAX,
     LOG_SOFTMAX_GRAD,
@@ -70,6 +71,7 @@ EMITTERS: dict[str, Emitter] = {
     "gather_grad": GATHER_GRAD,
     "scatter": SCATTER,
     "argsort": ARGSORT,
+    "first_places": FIRST_PLACES,
     "search": SEARCH,
     "log": LOG,
     "custom": CUSTOM,

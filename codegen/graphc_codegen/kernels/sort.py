@@ -25,14 +25,15 @@ _BINS, _DIGITS = 256, 4
 _SEARCHES = 8
 
 
-def _bits(dtype: str) -> int:
+def bits_of(dtype: str) -> int:
+    """Of an element, and of its key."""
     return 64 if dtype.endswith("64") else 32
 
 
 def _words(p: Params) -> int:
     """Elements of scratch memory of a part: two rows of keys, and one of int32 places."""
     size = int(p["size"])
-    return 2 * size + (size if _bits(p["dtype"]) == 32 else -(-size // 2))
+    return 2 * size + (size if bits_of(p["dtype"]) == 32 else -(-size // 2))
 
 
 def argsort_operands(p: Params) -> tuple[Operand, ...]:
@@ -43,7 +44,7 @@ def argsort_operands(p: Params) -> tuple[Operand, ...]:
     count = p["rows"] * p["size"]
     return (
         Operand(p["dtype"], count, "in"),
-        Operand(f"int{_bits(p['dtype'])}", p["parts"] * _words(p), "out"),
+        Operand(f"int{bits_of(p['dtype'])}", p["parts"] * _words(p), "out"),
         Operand("int32", count, "out"),
     )
 
@@ -62,7 +63,7 @@ def argsort_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """places[r] lists the elements of row r in ascending order, or `descending`; equal ones keep theirs, NaN comes last."""
     x, scratch, places = pointers
     rows, size, parts = p["rows"], p["size"], p["parts"]
-    key, memory = f"i{_bits(p['dtype'])}", REGISTER[p["dtype"]]
+    key, memory = f"i{bits_of(p['dtype'])}", REGISTER[p["dtype"]]
     counters = "" if size <= SHORT else w.op(f"alloca [{_BINS * _DIGITS} x i32], align 64")
 
     def part(n: str | int) -> None:
@@ -86,32 +87,35 @@ def argsort_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 
 
 def _write_keys(w: Writer, p: Params, x: str, keys: str) -> None:
-    """Numbers whose unsigned order is the order of the elements: zeros are equal, NaN is the largest."""
-    dtype, descending = p["dtype"], bool(p["descending"])
-    bits = _bits(dtype)
-    type = f"i{bits}"
-    top, ones = 1 << (bits - 1), (1 << bits) - 1
+    type = f"i{bits_of(p['dtype'])}"
 
     def one(i: str | int, active: int, _: list[str]) -> list[str]:
-        value = w.vload(w.at(x, i, type), active, type)
-        if dtype in FLOATS:
-            sign = w.binary("ashr", value, w.constant(bits - 1, type), type)
-            made = w.binary("xor", value, w.binary("or", sign, w.constant(top, type), type), type)
-            size = w.binary("and", value, w.constant(top - 1, type), type)
-            zero = w.binary("icmp eq", size, w.constant(0, type), type)
-            made = w.select(zero, w.constant(top, type), made, type)
-            if descending:
-                made = w.binary("xor", made, w.constant(ones, type), type)
-            infinite = 0x7F800000 if bits == 32 else 0x7FF0000000000000
-            nan = w.binary("icmp ugt", size, w.constant(infinite, type), type)
-            made = w.select(nan, w.constant(ones, type), made, type)
-        else:
-            flip = (0 if dtype in UNSIGNED else top) ^ (ones if descending else 0)
-            made = w.binary("xor", value, w.constant(flip, type), type)
+        made = key_vector(w, p, w.vload(w.at(x, i, type), active, type))
         w.vstore(made, w.at(keys, i, type), active, type)
         return []
 
     along(w, p["size"], (), one)
+
+
+def key_vector(w: Writer, p: Params, value: str) -> str:
+    """Numbers whose unsigned order is the order of the elements: zeros are equal, NaN is the largest."""
+    dtype, descending = p["dtype"], bool(p["descending"])
+    bits = bits_of(dtype)
+    type = f"i{bits}"
+    top, ones = 1 << (bits - 1), (1 << bits) - 1
+    if dtype not in FLOATS:
+        flip = (0 if dtype in UNSIGNED else top) ^ (ones if descending else 0)
+        return w.binary("xor", value, w.constant(flip, type), type)
+    sign = w.binary("ashr", value, w.constant(bits - 1, type), type)
+    made = w.binary("xor", value, w.binary("or", sign, w.constant(top, type), type), type)
+    size = w.binary("and", value, w.constant(top - 1, type), type)
+    zero = w.binary("icmp eq", size, w.constant(0, type), type)
+    made = w.select(zero, w.constant(top, type), made, type)
+    if descending:
+        made = w.binary("xor", made, w.constant(ones, type), type)
+    infinite = 0x7F800000 if bits == 32 else 0x7FF0000000000000
+    nan = w.binary("icmp ugt", size, w.constant(infinite, type), type)
+    return w.select(nan, w.constant(ones, type), made, type)
 
 
 def _by_rank(w: Writer, row: _Row) -> None:
@@ -214,11 +218,16 @@ def _count(w: Writer, row: _Row, keys: str, counters: str, first: int) -> None:
     w.loop(_BINS, begin, [("i32", "0")] * _DIGITS)
 
 
-def argsort_twin(p: Params, x: Array, scratch: Array, places: Array) -> None:
+def ordered(p: Params, x: Array) -> Array:
+    """The places that sort the rows of x, in NumPy."""
     rows = x.reshape(p["rows"], p["size"])
     last = np.isnan(rows) if p["dtype"] in FLOATS else np.zeros(rows.shape, bool)
     keys = np.unique(np.where(last, 0, rows), return_inverse=True)[1].reshape(rows.shape)
-    places[:] = np.lexsort((-keys if p["descending"] else keys, last), axis=-1).reshape(-1)
+    return np.lexsort((-keys if p["descending"] else keys, last), axis=-1)
+
+
+def argsort_twin(p: Params, x: Array, scratch: Array, places: Array) -> None:
+    places[:] = ordered(p, x).reshape(-1)
     scratch[:] = 0
 
 
@@ -245,7 +254,7 @@ def search_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 def _search(w: Writer, p: Params, pointers: Sequence[str], at: tuple[str | int, str | int], lanes: int) -> None:
     """Search a row for so many values."""
     table, values, out = pointers
-    size, type, align = p["size"], REGISTER[p["dtype"]], _bits(p["dtype"]) // 8
+    size, type, align = p["size"], REGISTER[p["dtype"]], bits_of(p["dtype"]) // 8
     v, numbers, on = vec(type, lanes), vec("i64", lanes), vec("i1", lanes)
     if p["dtype"] in FLOATS:
         test = f"fcmp {'ole' if p['right'] else 'olt'} {v}"

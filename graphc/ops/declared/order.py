@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.errors import ShapeError
+from graphc.errors import ArgumentValueError, ShapeError
 from graphc.ir import NO_GRAD, Sample, TensorType, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, Operands, Types
@@ -20,6 +20,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: What the kernels compare; the functions cast shorter integers.
 RANKED = ("float32", "float64", "int32", "int64", "uint32", "uint64")
 _ALLOWED = (*RANKED, *HALVES)
+#: Of longer rows than this, and than so many times what is wanted, at most so many places are chosen without sorting.
+_SHORT, _TIMES, _MOST_CHOSEN = 64, 4, 64
 #: Threads that may share the rows of an argsort: each takes scratch memory.
 _PARTS = 16
 
@@ -29,10 +31,17 @@ def _argsort_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     check_dtype("Argsort", "x", x, _ALLOWED)
     if not x.rank:
         raise ShapeError(f"Argsort: x is {x}, which has no axis to sort")
-    return (TensorType("int32", x.shape),)
+    if not 0 <= attrs["count"] <= x.shape[-1]:
+        raise ArgumentValueError(f"Argsort: count is {attrs['count']}, the last axis of {x} has {x.shape[-1]}")
+    return (TensorType("int32", (*x.shape[:-1], attrs["count"] or x.shape[-1])),)
 
 
-def _argsort_ref(x: Array, descending: bool) -> Array:
+def _argsort_ref(x: Array, descending: bool, count: int) -> Array:
+    places = _sorted_places(x, descending)
+    return places[..., :count] if count else places
+
+
+def _sorted_places(x: Array, descending: bool) -> Array:
     if not descending:
         return np.argsort(x, axis=-1, kind="stable").astype(np.int32)
     if x.dtype.kind in "iu":
@@ -47,12 +56,19 @@ def _argsort_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: A
     size = x.type.shape[-1]
     if not size or not x.type.size:
         return
-    rows = x.type.size // size
+    rows, count = x.type.size // size, attrs["count"]
+    order = {"rows": rows, "size": size, "dtype": x.type.dtype, "descending": attrs["descending"]}
+    if 0 < count <= _MOST_CHOSEN and size > max(_SHORT, _TIMES * count):
+        k.call("first_places", inputs, outputs, **order, count=count)
+        return
     parts, wide = min(rows, _PARTS), x.type.dtype.endswith("64")
     words = 2 * size + (-(-size // 2) if wide else size)
     scratch = k.temp(TensorType("int64" if wide else "int32", (parts * words,)))
-    params = {"rows": rows, "size": size, "parts": parts, "dtype": x.type.dtype}
-    k.call("argsort", inputs, (scratch, *outputs), **params, descending=attrs["descending"])
+    some = 0 < count < size
+    places = k.temp(TensorType("int32", x.type.shape)) if some else outputs[0]
+    k.call("argsort", inputs, (scratch, places), **order, parts=parts)
+    if some:
+        k.copy(places, outputs[0], (rows, count), 0, (size, 1), 0, (count, 1))
 
 
 def _search_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
@@ -92,7 +108,7 @@ def _rows() -> Array:
 op(
     "Argsort",
     "x",
-    attrs={"descending": False},
+    attrs={"descending": False, "count": 0},
     infer=_argsort_infer,
     ref=_argsort_ref,
     grad=NO_GRAD,
@@ -105,10 +121,15 @@ op(
         Sample((floats(2, 3, 17),), {"descending": True}),
         Sample((integers(200, low=-9, high=9),)),
         Sample((integers(3, 9, low=-9, high=9, dtype="int64"),), {"descending": True}),
+        Sample((_rows(),), {"descending": True, "count": 5}),
+        Sample((floats(2, 3, 17),), {"count": 3}),
+        Sample((floats(3, 400),), {"descending": True, "count": 64}),
+        Sample((integers(2, 300, low=-9, high=9, dtype="int64"),), {"count": 9}),
         Sample((floats(4, 0),)),
         Sample((floats(0, 4),)),
     ],
-    doc="int32: the places that sort the last axis; equal elements keep their order, NaN comes last, `descending`, too",
+    doc="int32: the places that sort the last axis, the first `count` of them unless that is 0; equal elements keep their order,"
+    " NaN comes last, `descending`, too",
 )
 
 op(

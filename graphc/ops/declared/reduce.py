@@ -13,11 +13,10 @@ from graphc.errors import ArgumentValueError, ShapeError
 from graphc.ir import NO_GRAD, REQUIRED, Builder, Gradient, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, NoGrad, Operands, Reduce, TypeRule, Types
-from graphc.ir.types import COMPLEX, FLOATS
+from graphc.ir.types import COMPLEX, FLOATS, INTEGERS
 from graphc.ops.declared import padding
 from graphc.ops.declared.batching import along
 from graphc.ops.declared.rules import (
-    INTEGERS,
     NUMERIC,
     Array,
     booleans,

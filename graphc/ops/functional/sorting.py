@@ -10,7 +10,7 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, use
 from graphc.ops.declared.order import RANKED
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import call, cast, cast_to, real_only
-from graphc.ops.functional.create import arange, zeros_like
+from graphc.ops.functional.create import arange, zeros, zeros_like
 from graphc.ops.functional.elementwise import equal, greater, isfinite, less, logical_and
 from graphc.ops.functional.index import gather_elements
 from graphc.ops.functional.logic import select
@@ -24,9 +24,9 @@ from graphc.ops.tensor.tensor import Tensor, as_tensor
 # ---- order
 
 
-def sorting_places(x: Tensor, descending: bool = False) -> Tensor:
-    """int32: the places that sort the last axis; equal elements keep their order, NaN goes to the end."""
-    return call("Argsort", comparable(x), descending=descending)
+def sorting_places(x: Tensor, descending: bool = False, count: int = 0) -> Tensor:
+    """int32: the places that sort the last axis, of `count` elements or all; equal ones keep their order, NaN goes to the end."""
+    return call("Argsort", comparable(x), descending=descending, count=count)
 
 
 def comparable(x: Tensor) -> Tensor:
@@ -46,7 +46,7 @@ def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Ten
 
 def ordered(x: Tensor, count: int, descending: bool) -> tuple[Tensor, Tensor]:
     """The first `count` elements of the sorted last axis, and their places."""
-    places = getitem(sorting_places(x, descending), (..., slice(count)))
+    places = sorting_places(x, descending, count) if count else zeros((*x.shape[:-1], 0), "int32")
     return gather_elements(x, -1, places), places
 
 

@@ -45,6 +45,28 @@ def test_argsort(rows: int, size: int, dtype: str, descending: bool, parts: int,
         np.testing.assert_array_equal(outputs[-1], expected, err_msg=where)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.integers(1, 5), size=st.sampled_from([1, 2, 15, 16, 17, 33, 65, 100, 257, 1000]),
+    count=st.sampled_from([1, 2, 8, 9, 17, 64]),
+    dtype=st.sampled_from(DTYPES), descending=st.booleans(), how=st.sampled_from(["random", "sorted", "equal", "NaN"]),
+    seed=st.integers(0, 99),
+)  # fmt: skip
+def test_first_places(rows: int, size: int, count: int, dtype: str, descending: bool, how: str, seed: int) -> None:
+    x = values(dtype, rows * size, seed).reshape(rows, size)
+    if how == "sorted":
+        x = np.sort(x, axis=1)[:, :: -1 if seed % 2 else 1].copy()
+    elif how == "equal":
+        x[:, seed % size :] = x[0, 0]
+    elif how == "NaN" and dtype.startswith("float"):
+        x[:, :: 1 + seed % 5] = np.nan
+    count = min(count, size)
+    params = {"rows": rows, "size": size, "count": count, "dtype": dtype, "descending": descending}
+    expected = np.concatenate([ordered(row, descending)[:count] for row in x])
+    for where, (places,) in run_all("first_places", params, x).items():
+        np.testing.assert_array_equal(places, expected, err_msg=where)
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     rows=st.integers(1, 3), size=st.sampled_from([1, 2, 3, 7, 8, 9, 64, 100]), count=st.integers(1, 19),
