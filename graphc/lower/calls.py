@@ -197,7 +197,8 @@ class Calls:
         """target[offset + index * strides] = source[...] for every index of the domain, in elements."""
         if 0 in domain:
             return
-        read = Access(self._stored(source), tuple(source_strides), source_offset, source.type.size)
+        size = source.type.size if source.view is None else source.view.size
+        read = Access(self._stored(source), tuple(source_strides), source_offset, size)
         write = Access(self._stored(target), tuple(target_strides), target_offset, target.type.size)
         e = Expression(len(domain))
         # Halves that only move need no rounding.

@@ -4,8 +4,9 @@
     %3: f32[8,4,3] = Transpose(%2) {perm=(1, 0, 2)}
     %4: f32[8,4,5] = BatchMatMul(%3, ...)
 
-The product reads %1's memory with the strides of %3, and %3 never exists. In the same way a product that is only
-transposed is written with the strides of the transposed tensor, and one that goes into a Concat right into its place there.
+The product reads %1's memory with the strides of %3, and %3 never exists; a Concat copies out of it what is sliced. In the same
+way a product that is only transposed is written with the strides of the transposed tensor, and one that goes into a Concat right
+into its place there.
 """
 
 from __future__ import annotations
@@ -150,6 +151,8 @@ class Views:
         return view.strides[1:] == _without_ones(shape[1:], contiguous_strides(shape[1:]))
 
     def _is_taken(self, value: Value, user: Node) -> bool:
+        if user.op.name == "Concat":
+            return self._view(value) is not None
         count, _ = _TAKERS.get(user.op.name, (0, 0))
         view = self._view(value) if value not in user.inputs[count:] else None
         return count > 0 and view is not None and _may_lie(view, self.graph.type(value), user)

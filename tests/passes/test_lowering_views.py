@@ -57,13 +57,22 @@ CASES = {
         "%4: f32[2,4,5] = BatchMatMul(%1, %2)\n%5: f32[4,4,5] = Concat(%4, %4) {axis=0}", "a=%5", {}, 3),
     "a result beside itself, turned": (
         "%4: f32[4,4] = MatMul(%0, %0) {transpose_b=True}\n%5: f32[4,4] = Transpose(%4) {perm=(1, 0)}"
-        "\n%6: f32[8,4] = Concat(%4, %5) {axis=0}", "a=%6", {}, 4),
+        "\n%6: f32[8,4] = Concat(%4, %5) {axis=0}", "a=%6", {}, 3),
+    "parts of an input and its rows backwards, side by side": (
+        "%4: f32[2,4,2] = Slice(%3) {begin=(0, 0, 6), size=(2, 4, 2), step=(1, 1, 1)}"
+        "\n%5: f32[2,4,12] = Slice(%3) {begin=(0, 3, 0), size=(2, 4, 12), step=(1, -1, 1)}"
+        "\n%6: f32[8,2] = Reshape(%4) {shape=(8, 2)}\n%7: f32[8,12] = Reshape(%5) {shape=(8, 12)}"
+        "\n%8: f32[8,14] = Concat(%6, %7) {axis=1}", "a=%8", {}, 3),
+    "parts side by side, one of them read by a loop": (
+        "%4: f32[2,4,2] = Slice(%3) {begin=(0, 0, 6), size=(2, 4, 2), step=(1, 1, 1)}"
+        "\n%5: f32[2,4,1] = Slice(%3) {begin=(0, 0, 3), size=(2, 4, 1), step=(1, 1, 1)}"
+        "\n%6: f32[2,4,3] = Concat(%4, %5) {axis=2}\n%7: f32[2,4,1] = Neg(%5)", "a=%6, b=%7", {}, 4),
     "side by side, and a result by itself": (
         "%4: f32[4,4] = MatMul(%0, %0) {transpose_b=True}\n%5: f32[4,10] = Concat(%0, %4) {axis=1}",
         "a=%5, b=%4", {}, 3),
     "side by side, in a parameter that they read": (
         "%4: f32[4,4] = MatMul(%0, %0) {transpose_b=True}\n%5: f32[4,2] = Slice(%0) {begin=(0, 0), size=(4, 2), step=(1, 1)}"
-        "\n%6: f32[4,6] = Concat(%4, %5) {axis=1}", "", {0: 6}, 4),
+        "\n%6: f32[4,6] = Concat(%4, %5) {axis=1}", "", {0: 6}, 3),
     "heads side by side": (
         "%4: f32[2,4,6] = Slice(%3) {begin=(0, 0, 6), size=(2, 4, 6), step=(1, 1, 1)}"
         "\n%5: f32[2,4,2,3] = Reshape(%4) {shape=(2, 4, 2, 3)}"

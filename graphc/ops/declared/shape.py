@@ -264,7 +264,8 @@ def _concat_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: At
     for x in inputs:
         shape = x.type.shape
         if not k.holds(outputs[0], x):
-            k.copy(x, outputs[0], shape, 0, contiguous_strides(shape), start * strides[attrs["axis"]], strides)
+            offset, own = (0, contiguous_strides(shape)) if x.view is None else x.view[1:]
+            k.copy(x, outputs[0], shape, offset, own, start * strides[attrs["axis"]], strides)
         start += shape[attrs["axis"]]
 
 
