@@ -159,6 +159,11 @@ def _pool_grad_halves(p: Params) -> tuple[int, ...]:
     return (0, 1, 2) if _pool_halves(p) and (p["kh"], p["kw"]) == (p["sh"], p["sw"]) else ()
 
 
+def _banded_halves(p: Params) -> tuple[int, ...]:
+    """Single elements are gathered."""
+    return (0, 3) if p["inner"] > 1 else (3,)
+
+
 _DIRECT = KernelFacts(_conv_result, work=_conv_work, terms=lambda p: _product(p, "ci", "kh", "kw"), halves=_always(2))
 #: The named kernels by name.
 KERNEL_FACTS = {
@@ -186,6 +191,7 @@ KERNEL_FACTS = {
     "attention": KernelFacts(outputs=3, work=lambda p: _attention_work(p, 2)),
     "attention_grad": KernelFacts(outputs=3, work=lambda p: _attention_work(p, 5), parts=True),
     "argmax": KernelFacts(),
+    "banded": KernelFacts(halves=_banded_halves),
     "cumsum": KernelFacts(halves=_always(0, 1)),
     "float_status": KernelFacts(exchanges=True),
     "gather": KernelFacts(),

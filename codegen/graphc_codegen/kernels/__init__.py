@@ -8,6 +8,7 @@ from __future__ import annotations
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.attention.backward import ATTENTION_GRAD
 from graphc_codegen.kernels.attention.forward import ATTENTION
+from graphc_codegen.kernels.banded import BANDED
 from graphc_codegen.kernels.base import Emitter
 from graphc_codegen.kernels.collective import COLLECTIVE_MOVE, COLLECTIVE_START, COLLECTIVE_WAIT
 from graphc_codegen.kernels.conv.channels import CONV2D_CHANNELS
@@ -65,6 +66,7 @@ EMITTERS: dict[str, Emitter] = {
     "attention": ATTENTION,
     "attention_grad": ATTENTION_GRAD,
     "argmax": ARGMAX,
+    "banded": BANDED,
     "cumsum": CUMSUM,
     "float_status": FLOAT_STATUS,
     "gather": GATHER,

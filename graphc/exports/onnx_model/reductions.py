@@ -48,6 +48,24 @@ def _argmax(w: Writer, n: View, x: str) -> str:
     return found if n["dtype"] == "int64" else w.cast(found, n["dtype"])
 
 
+@rule("BandedProduct")
+def _banded(w: Writer, n: View, x: str, starts: str, weights: str, *_back: str) -> str:
+    """The sum of so many gathers times their shares."""
+    axis, (width, wanted) = n["axis"], n.types[2].shape
+    if not n.type.size:
+        return w.filled(0, n.type)
+    dtype = n.types[2].dtype
+    x = x if dtype == n.dtype else w.cast(x, dtype)
+    terms = []
+    for t in range(width):
+        read = w("Gather", x, w("Add", starts, w.number(t, "int32")), axis=axis)
+        share = w("Gather", weights, w.number(t, "int64"), axis=0)
+        shape = w.ints(wanted, *(1,) * (n.types[0].rank - axis - 1))
+        terms.append(w("Mul", read, w("Reshape", share, shape)))
+    total = terms[0] if width == 1 else w("Sum", *terms)
+    return total if dtype == n.dtype else w.cast(total, n.dtype)
+
+
 @rule("Cumsum")
 def _cumsum(w: Writer, n: View, x: str) -> str:
     if not n.types[0].size:

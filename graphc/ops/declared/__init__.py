@@ -5,6 +5,7 @@ Importing this package fills the registry.
 
 from graphc.ops.declared import (  # noqa: F401
     attention,
+    banded,
     batching,
     begun,
     casts,

@@ -9,8 +9,9 @@ import numpy as np
 
 from graphc.arguments import only
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
+from graphc.ops.declared.banded import bands
 from graphc.ops.functional.adaptive_pooling import adaptive
-from graphc.ops.functional.core import cast
+from graphc.ops.functional.core import call, cast
 from graphc.ops.functional.products import matmul
 from graphc.ops.functional.reduce import reduce_mean
 from graphc.ops.functional.shapes import transpose
@@ -18,6 +19,9 @@ from graphc.ops.functional.slicing import gather
 from graphc.ops.tensor.tensor import Tensor
 
 Places = Any  # float64[wanted]: where the entries of the result lie among those that there are.
+
+#: Of so many numbers of a matrix one is kept at most where an axis is multiplied by bands.
+_SPARSE = 3
 
 Scales = Sequence[float | None]
 
@@ -92,9 +96,15 @@ def _area_weights(have: int, wanted: int, step: float) -> Any:
 
 
 def _weighted(x: Tensor, axis: int, weights: Any) -> Tensor:
-    """An axis times a matrix [wanted, have]."""
+    """An axis times a matrix [wanted, have], of whose rows mostly little is not zero."""
     if np.array_equal(weights, np.eye(x.shape[axis])):
         return x
+    if x.tensor_type.is_float:
+        dtype = np.float64 if x.tensor_type.dtype == "float64" else np.float32
+        (starts, there), (back_starts, turned) = bands(weights), bands(weights.T)
+        if max(there.size, turned.size) * _SPARSE <= weights.size:
+            parts = [starts, there.astype(dtype), back_starts, turned.astype(dtype)]
+            return call("BandedProduct", x, *map(Tensor, parts), axis=axis)
     last = x.ndim - 1
     order = (*(i for i in range(last + 1) if i != axis), axis)
     matrix = Tensor(np.ascontiguousarray(weights.T).astype(x.tensor_type.numpy))

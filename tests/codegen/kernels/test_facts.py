@@ -52,6 +52,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "attention": ATTENTION,
     "attention_grad": ATTENTION,
     "argmax": INDEX | {"mode": "max", "out_dtype": "int32"},
+    "banded": {"outer": 3, "have": 9, "wanted": 40, "width": 2, "inner": 7, "dtype": "float32"},
     "cumsum": INDEX | {"reverse": False},
     "float_status": {"sizes": (1000, 40)},
     "gather": INDEXED,

@@ -33,6 +33,7 @@ CASES: dict[str, list[dict[str, Any]]] = {
         GEMM | {"m": 5, "n": 3, "k": 70, "ta": False, "tb": True},
         GEMM | {"m": 33, "n": 33, "k": 33, "ta": True, "tb": False, "triangle": "a"},
     ],
+    "banded": [{"outer": 2, "have": 30, "wanted": 21, "width": 7, "inner": 1, "dtype": "float32"}],
     "softmax": [ROWS | {"cols": 33}, {"rows": 66, "cols": 33, "causal": True}],
     "max_pool": [POOL | {"h": 9, "w": 21, "ow": 9, "kh": 3, "kw": 3}],
     "max_pool_grad": [POOL | {"h": 9, "w": 21, "ow": 10}],
@@ -52,7 +53,7 @@ def operands_of(name: str, params: dict[str, Any], dtype: str) -> tuple[dict[str
     inputs = [o for o in EMITTERS[name].operands(params) if o.role == "in"]
     wide, narrow = [], []
     for k, o in enumerate(inputs):
-        data = random(k, o.size)
+        data = random(k, o.size) if o.dtype == "float32" else (np.arange(o.size) % 7).astype(o.dtype)
         if params.get("triangle") == "a" and k == 0:
             data = np.tril(data.reshape(-1, params["m"], params["m"])).reshape(-1)
         halved = data.astype(numpy_dtype(dtype))
