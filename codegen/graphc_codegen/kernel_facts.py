@@ -196,7 +196,7 @@ KERNEL_FACTS = {
     "float_status": KernelFacts(exchanges=True),
     "gather": KernelFacts(),
     "gather_grad": KernelFacts(terms=lambda p: int(p["count"]), float64=True),
-    "scatter": KernelFacts(divisible=False, terms=_scattered, float64=True),
+    "scatter": KernelFacts(terms=_scattered, float64=True),
     "argsort": KernelFacts(scratch=True),
     "first_places": KernelFacts(),
     "search": KernelFacts(),

@@ -9,7 +9,7 @@ import numpy as np
 from graphc_codegen.dtypes import MEMORY, REGISTER, UNSIGNED
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.vectors import along
-from graphc_codegen.writer import Writer, vec
+from graphc_codegen.writer import Writer
 
 # ---- scatter
 
@@ -32,31 +32,31 @@ def scatter_operands(p: Params) -> tuple[Operand, ...]:
 def scatter_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """y is x with row idx[k] combined with row k of u, for k in order; an index out of range is left out.
 
-    `mode`: "update" (the last row wins), "add", "mul", "max", "min" (NaN stays); bool knows only "update".
+    `mode`: "update" (the last row wins), "add", "mul", "max", "min" (NaN stays); bool knows only "update". Each of several
+    threads writes rows of its own, for which it looks at all indices.
     """
     *x, idx, u, y = pointers
     size, inner, count = p["size"], p["inner"], p["count"]
     type, index_type = MEMORY[p["dtype"]], REGISTER[p["index_dtype"]]
     out = "double" if p.get("block") else type
-    v = vec(out, w.lanes)
+    low, high = w.shared_range(size)
+    own = w.subtracted(high, low)
 
     def read(pointer: str, i: str | int, active: int) -> str:
         value = w.vload(w.at(pointer, i, type), active, type)
         return value if out == type else w.convert("fpext", value, type, out)
 
-    def copy(i: str | int, active: int, _: list[str]) -> list[str]:
-        w.vstore(read(x[0], i, active), w.at(y, i, out), active, out)
-        return []
+    def copy(o: str | int, r: str | int, rows: int) -> None:
+        first = w.linear((o, size * inner), (r, inner))
+        source, target = w.at(x[0], first, type), w.at(y, first, out)
 
-    if x:
-        along(w, p["outer"] * size * inner, (), copy)
+        def one(i: str | int, active: int, _: list[str]) -> list[str]:
+            w.vstore(read(source, i, active), w.at(target, i, out), active, out)
+            return []
 
-    def one(o: str | int, k: str | int) -> None:
-        index = w.load(w.at(idx, k, index_type), index_type)
-        if index_type != "i64":
-            index = w.op(f"sext {index_type} {index} to i64")
-        valid = w.op(f"icmp ult i64 {index}, {size}")
-        index = w.op(f"select i1 {valid}, i64 {index}, i64 0")
+        along(w, rows * inner, (), one)
+
+    def combine(o: str | int, k: str | int, index: str) -> None:
         source = w.at(u, w.linear((o, count * inner), (k, inner)), type)
         target = w.at(y, w.linear((o, size * inner), (index, inner)), out)
 
@@ -64,12 +64,26 @@ def scatter_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
             place = w.at(target, i, out)
             old, new = w.vload(place, active, out), read(source, i, active)
             made = _combined(w, p["mode"], "float64" if p.get("block") else p["dtype"], old, new)
-            w.vstore(w.op(f"select i1 {valid}, {v} {made}, {v} {old}"), place, active, out)
+            w.vstore(made, place, active, out)
             return []
 
         along(w, inner, (), row)
 
-    w.repeat(p["outer"], lambda o: w.repeat(count, lambda k: one(o, k)))
+    def one(o: str | int, k: str | int) -> None:
+        index = w.load(w.at(idx, k, index_type), index_type)
+        if index_type != "i64":
+            index = w.op(f"sext {index_type} {index} to i64")
+        mine = w.op(f"icmp ult i64 {w.subtracted(index, low)}, {own}")
+        w.when(mine, lambda: combine(o, k, index))
+
+    def outer(o: str | int) -> None:
+        if x and w.threads == 1:
+            copy(o, 0, size)
+        elif x:
+            w.turns((low, high), lambda r, _: copy(o, r, 1))
+        w.repeat(count, lambda k: one(o, k))
+
+    w.repeat(p["outer"], outer)
 
 
 def _combined(w: Writer, mode: str, dtype: str, old: str, new: str) -> str:
