@@ -3,12 +3,17 @@
 One walk over the graph in topological order keeps some groups open. A node joins an open group of its domain that makes one of
 its operands or reads one of them; a group closes, and takes its place in the sequence, as soon as a node outside needs it.
 So a group never waits for something that waits for it, whatever the edges are, data or order.
+
+A reduction that was needed early has closed before others of the same operands came. These join it afterwards, where all that
+they read was there already: one sweep less over memory for each.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from graphc.ir import Graph, Node, TensorType, Value
 from graphc.ir.op import Lowering, Reduce, Scalar, Strided
@@ -18,6 +23,8 @@ MAX_NODES = 48
 MAX_OPERANDS = 14
 #: More open groups than this keep values alive for too long.
 MAX_OPEN = 6
+#: Sweeps over so many elements take longer than a call; groups that are merged late are at most so many steps apart.
+_LARGE, _NEAR = 1 << 13, 16
 
 
 @dataclass(slots=True, eq=False)
@@ -51,7 +58,53 @@ def uniform_values(graph: Graph) -> dict[Value, float]:
 
 def fuse(graph: Graph, uniform: dict[Value, float]) -> list[Step]:
     """The steps of a graph in execution order. Inputs, parameters and uniform values are no steps."""
-    return _Fuser(graph, uniform).run()
+    return _in_one_sweep(graph, _Fuser(graph, uniform).run())
+
+
+def _in_one_sweep(graph: Graph, steps: list[Step]) -> list[Step]:
+    """Let large groups of reductions join others a little before them that read or make a whole operand of theirs."""
+    kept: list[Step] = []
+    place: dict[int, int] = {}
+    alike: dict[tuple[Any, ...], list[Group]] = {}
+    for step in steps:
+        nodes = step.nodes if isinstance(step, Group) else [step]
+        if isinstance(step, Group) and step.axes is not None and math.prod(step.domain) >= _LARGE:
+            others = alike.setdefault((step.domain, step.axes), [])
+            near = [g for g in others[-MAX_OPEN:] if place[g.nodes[0].id] >= len(kept) - _NEAR]
+            found = next((g for g in near if _may_join(graph, g, step, place)), None)
+            if found is not None:
+                found.nodes += step.nodes
+                found.members |= step.members
+                found.reads |= {v for v in step.reads if v.node not in found.members}
+                place.update((n.id, place[found.nodes[0].id]) for n in nodes)
+                continue
+            others.append(step)
+        place.update((n.id, len(kept)) for n in nodes)
+        kept.append(step)
+    return kept
+
+
+def _may_join(graph: Graph, group: Group, late: Group, place: dict[int, int]) -> bool:
+    """Whether a later group can run in the loop of an earlier one, which shares a whole operand with it."""
+    made = [v for v in late.reads if v.node in group.members]
+    if not any(graph.type(v).shape == group.domain for v in (*made, *(group.reads & late.reads))):
+        return False
+    read = group.reads | late.reads
+    if len(group.nodes) + len(late.nodes) > MAX_NODES or len(read) > MAX_OPERANDS:
+        return False
+    here = place[group.nodes[0].id]
+    waits = [v.node for v in late.reads if v not in made] + [p for n in late.nodes for p in n.after]
+    if any(place.get(id, -1) >= here and id not in late.members for id in waits):
+        return False
+    return all(_is_at_the_element(graph, late, v) for v in made)
+
+
+def _is_at_the_element(graph: Graph, late: Group, value: Value) -> bool:
+    """Whether a group reads a value only at the element at which its loop is."""
+    if graph.type(value).shape != late.domain or isinstance(graph.node(value.node).lower, Reduce):
+        return False
+    lowers = [n.lower for n in late.nodes if value in n.inputs]
+    return all(isinstance(x, Reduce) or (isinstance(x, Scalar) and x.align is None) for x in lowers)
 
 
 class _Fuser:

@@ -7,16 +7,19 @@ from collections.abc import Sequence
 
 from graphc.errors import ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.arithmetic import div
-from graphc.ops.functional.core import cast, real_only
+from graphc.ops.functional.core import call, cast, real_only
 from graphc.ops.functional.elementwise import add, mul, pow_, rsqrt, sqrt, square
 from graphc.ops.functional.padding import bordered
 from graphc.ops.functional.reduce import reduce_mean
-from graphc.ops.functional.shapes import reshape
+from graphc.ops.functional.shapes import broadcast_to, reshape
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.state import assign
 from graphc.ops.functional.statistics import moments
 from graphc.ops.tensor.parameter import Parameter
 from graphc.ops.tensor.tensor import Tensor
+
+#: From so many numbers of a channel on they are worth a sum of their own.
+_MANY = 32
 
 
 def standardize(x: Tensor, mean: Tensor, variance: Tensor, eps: float, gamma: Tensor | None) -> Tensor:
@@ -126,11 +129,38 @@ def group_norm(
     x, source = input, input.tensor_type.dtype
     if source in ("float16", "bfloat16"):
         x = cast(x, "float32")
-    # With axes of their own for groups and channels all of it is one loop.
-    channels = (1, num_groups, x.shape[1] // num_groups, 1)
-    grouped = reshape(x, (x.shape[0], *channels[1:3], math.prod(x.shape[2:])))
-    gamma, beta = (None if v is None else reshape(v, channels) for v in (weight, bias))
-    return cast(reshape(layer_norm_over(grouped, gamma, beta, 2, eps), x.shape), source)
+    batch, count, pixels = x.shape[0], x.shape[1], math.prod(x.shape[2:])
+    if pixels >= _MANY:
+        y = _by_channels(reshape(x, (batch, count, pixels)), num_groups, weight, bias, eps)
+    else:
+        # With axes of their own for groups and channels all of it is one loop.
+        channels = (1, num_groups, count // num_groups, 1)
+        gamma, beta = (None if v is None else reshape(v, channels) for v in (weight, bias))
+        y = layer_norm_over(reshape(x, (batch, *channels[1:3], pixels)), gamma, beta, 2, eps)
+    return cast(reshape(y, x.shape), source)
+
+
+def _by_channels(x: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+    """`group_norm` of x [N, C, P]. Everything large goes over the last axis alone, and only then over channels or samples: so all
+    sums of the gradient are made in one sweep.
+    """
+    batch, count, _ = x.shape
+
+    def over_groups(sums: Tensor) -> Tensor:
+        """The mean over the channels of a group, [N, groups, 1]."""
+        return reduce_mean(reshape(sums, (batch, groups, count // groups)), 2, True)
+
+    def to_channels(v: Tensor) -> Tensor:
+        return reshape(broadcast_to(v, (batch, groups, count // groups)), (batch, count, 1))
+
+    def of_samples(v: Tensor) -> Tensor:
+        return broadcast_to(reshape(v, (1, count, 1)), (batch, count, 1))
+
+    mean = to_channels(over_groups(reduce_mean(x, 2)))
+    variance = over_groups(reduce_mean(call("SquaredDeviation", x, mean), 2))
+    scale = to_channels(rsqrt(add(variance, eps)))
+    y = mul(x - mean, scale if weight is None else mul(scale, of_samples(weight)))
+    return y if bias is None else add(y, of_samples(bias))
 
 
 def lrn(
