@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +11,13 @@ from graphc.ir import Data, equal, parse, verify, walk
 from graphc.lower.fuse import Group, fuse, uniform_values
 from graphc.passes import run
 from graphc.testing import agree, graphs, seeded_graph, small_integers
+
+
+@pytest.fixture(autouse=True)
+def small_sweeps_join(monkeypatch):
+    """As large ones do."""
+    monkeypatch.setattr("graphc.lower.fuse._LARGE", 1)
+
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
@@ -54,15 +62,19 @@ def test_random_graphs_print_and_parse(seed):
     assert equal(again, graph)
 
 
-def test_the_random_graphs_are_varied():
+def test_the_random_graphs_are_varied(monkeypatch):
     """What the tests above rely on: the generator makes every kind of statement, fusion and write."""
     ops: set[str] = set()
-    updates = groups = reductions = branches_with_writes = 0
+    updates = groups = reductions = branches_with_writes = joined = 0
     for seed in range(150):
         graph = seeded_graph(seed, 25)
         ops |= {n.op.name for _, n in walk(graph)}
         updates += len(graph.updates)
-        for step in fuse(graph, uniform_values(graph)):
+        steps = fuse(graph, uniform_values(graph))
+        with monkeypatch.context() as m:
+            m.setattr("graphc.lower.fuse._LARGE", 1 << 62)
+            joined += len(steps) < len(fuse(graph, uniform_values(graph)))
+        for step in steps:
             if isinstance(step, Group):
                 groups += len(step.nodes) > 1
                 reductions += step.axes is not None and len(step.nodes) > 1
@@ -88,3 +100,4 @@ def test_the_random_graphs_are_varied():
     } <= ops
     assert min(updates, groups) > 100
     assert min(reductions, branches_with_writes) > 20
+    assert joined > 3
