@@ -9,6 +9,8 @@ import numpy as np
 
 from graphc.errors import ArgumentTypeError, ArgumentValueError, ShapeError, user_loc
 from graphc.ops.functional.core import Number, call
+from graphc.ops.functional.joining import concat
+from graphc.ops.functional.shapes import broadcast_to
 from graphc.ops.functional.slicing import gather, getitem
 from graphc.ops.tensor.tensor import Tensor
 
@@ -51,8 +53,7 @@ def pad(
         raise ArgumentValueError(f"pad: mode must be constant, {', '.join(kinds)}, got {mode!r}", loc=user_loc())
     for axis, pair in enumerate(pairs):
         if pair != (0, 0):
-            kind: Any = kinds[mode]
-            input_x = gather(input_x, Tensor(np.pad(np.arange(input_x.shape[axis], dtype=np.int32), pair, kind)), axis)
+            input_x = _continued(input_x, axis, pair, kinds[mode])
     return input_x.value()
 
 
@@ -69,14 +70,36 @@ def _without(x: Tensor, pairs: Sequence[Sequence[int]]) -> tuple[Tensor, list[tu
     return getitem(x, tuple(parts)), [(max(int(a), 0), max(int(b), 0)) for a, b in pairs]
 
 
+def _continued(x: Tensor, axis: int, pair: Sequence[int], kind: Any) -> Tensor:
+    """x with (before, after) more of its elements along an axis, chosen as `np.pad` does."""
+    size, before = x.shape[axis], int(pair[0])
+    places = np.pad(np.arange(size, dtype=np.int32), pair, kind)
+    ends = [_stretch(x, axis, p) for p in (places[:before], places[before + size :])]
+    if any(part is None for part in ends):
+        return gather(x, Tensor(places), axis)
+    return concat([part for part in (ends[0], x, ends[1]) if part is not None and part.shape[axis]], axis)
+
+
+def _stretch(x: Tensor, axis: int, places: Any) -> Tensor | None:
+    """The elements of an axis at places that go up or down by one, or stay the same; None where these do not."""
+    steps = {int(step) for step in np.diff(places)} or {1}
+    if len(steps) > 1 or not steps <= {-1, 0, 1}:
+        return None
+    (step,), shape = steps, list(x.shape)
+    begin = tuple(int(places[0]) if i == axis and len(places) else 0 for i in range(x.ndim))
+    shape[axis] = len(places)
+    taken = tuple(1 if i == axis and not step else n for i, n in enumerate(shape))
+    along = tuple(step or 1 if i == axis else 1 for i in range(x.ndim))
+    part = call("Slice", x, begin=begin, size=taken, step=along)
+    return part if step else broadcast_to(part, shape)
+
+
 def mirror_pad(input_x: Tensor, paddings: Any, mode: str) -> Tensor:
     """x continued beyond its borders by its mirror image: SYMMETRIC repeats the border, REFLECT does not."""
     pads = np.asarray(paddings.asnumpy() if isinstance(paddings, Tensor) else paddings).tolist()
     for axis, pair in enumerate(pads):
         if any(pair):
-            kind: Any = "symmetric" if mode == "SYMMETRIC" else "reflect"
-            places = np.pad(np.arange(input_x.shape[axis], dtype=np.int32), pair, kind)
-            input_x = gather(input_x, Tensor(places), axis)
+            input_x = _continued(input_x, axis, pair, "symmetric" if mode == "SYMMETRIC" else "reflect")
     return input_x.value()
 
 
