@@ -12,6 +12,8 @@ Params = Mapping[str, Any]
 
 #: The longest row that a softmax keeps on the stack.
 SOFTMAX_ROW = 4096
+#: Elements of rows that are worth a look at the indices of others.
+_LONG = 16
 
 
 class Work(NamedTuple):
@@ -29,6 +31,19 @@ def _none(p: Params) -> tuple[int, ...]:
     return ()
 
 
+def _always_divisible(p: Params) -> bool:
+    return True
+
+
+def _indivisible(p: Params) -> bool:
+    return False
+
+
+def _rows_are_long(p: Params) -> bool:
+    """Every thread looks at all indices for those of its own rows, and guesses half of them wrong."""
+    return int(p["inner"]) >= _LONG
+
+
 @dataclass(frozen=True, slots=True)
 class KernelFacts:
     """What is known of a named kernel.
@@ -37,7 +52,7 @@ class KernelFacts:
                 none; elements follow each other as in an array of this shape
     outputs     how many operands it writes, unless params say it (`stores`) or add to them (`indexed`, `marks`)
     scratch     whether it writes one more, which nobody reads; so does a product with `panels` or `tiles`
-    divisible   whether threads can share the work. Where the order of writes is the meaning, they cannot
+    divisible   from its params whether threads can share the work. Where the order of writes is the meaning, they cannot
     exchanges   whether threads that share it exchange partial results, in memory that the step has once for that
     watches     whether it can mark what is not finite as it stores its result (`marks` in `kernels.epilogue`)
     overwrites  whether the epilogue may write over a further operand that it reads like the result: each element once, just
@@ -54,7 +69,7 @@ class KernelFacts:
     result: Callable[[Params], tuple[int, ...] | None] = _takes_no_epilogue
     outputs: int = 1
     scratch: bool = False
-    divisible: bool = True
+    divisible: Callable[[Params], bool] = _always_divisible
     exchanges: bool = False
     watches: bool = False
     overwrites: bool = False
@@ -195,20 +210,20 @@ KERNEL_FACTS = {
     "cumsum": KernelFacts(halves=_always(0, 1)),
     "float_status": KernelFacts(exchanges=True),
     "gather": KernelFacts(),
-    "gather_grad": KernelFacts(terms=lambda p: int(p["count"]), float64=True),
-    "scatter": KernelFacts(terms=_scattered, float64=True),
+    "gather_grad": KernelFacts(divisible=_rows_are_long, terms=lambda p: int(p["count"]), float64=True),
+    "scatter": KernelFacts(divisible=_rows_are_long, terms=_scattered, float64=True),
     "argsort": KernelFacts(scratch=True),
     "first_places": KernelFacts(),
     "search": KernelFacts(),
     "pack_factor": KernelFacts(),
-    "log": KernelFacts(divisible=False),
-    "custom": KernelFacts(divisible=False),
-    "collective_start": KernelFacts(outputs=2, divisible=False),
-    "collective_move": KernelFacts(divisible=False),
-    "collective_wait": KernelFacts(divisible=False),
+    "log": KernelFacts(divisible=_indivisible),
+    "custom": KernelFacts(divisible=_indivisible),
+    "collective_start": KernelFacts(outputs=2, divisible=_indivisible),
+    "collective_move": KernelFacts(divisible=_indivisible),
+    "collective_wait": KernelFacts(divisible=_indivisible),
     "window_put": KernelFacts(),
-    "window_open": KernelFacts(divisible=False),
+    "window_open": KernelFacts(divisible=_indivisible),
     "window_fold": KernelFacts(work=_fold_work),
     "window_take": KernelFacts(),
-    "window_close": KernelFacts(divisible=False),
+    "window_close": KernelFacts(divisible=_indivisible),
 }

@@ -319,7 +319,7 @@ def _count_written(kernel: Kernel) -> int:
 
 def divisible(kernel: Kernel) -> bool:
     """Whether threads can share the work."""
-    return not isinstance(kernel, NamedKernel) or facts(kernel).divisible
+    return not isinstance(kernel, NamedKernel) or facts(kernel).divisible(dict(kernel.params))
 
 
 def exchanges(kernel: Kernel) -> bool:

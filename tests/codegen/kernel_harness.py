@@ -199,7 +199,7 @@ def run_all(
 ) -> dict[str, list[Array]]:
     """The outputs of the kernel with 16 lanes, with 8, and of its twin. Several threads must do what one does."""
     adds_up = params.get("accumulate") or (params.get("in_place") and params.get("mode") in ("add", "mul"))
-    if divisible(NamedKernel(name, ())) and not adds_up:  # They run twice.
+    if divisible(NamedKernel(name, tuple(params.items()))) and not adds_up:  # They run twice.
         alone = run_kernel(name, params, *inputs, lanes=host().lanes, before=before)
         for got, want in zip(run_kernel(name, params, *inputs, before=before, divided=True), alone, strict=True):
             same(got, want)

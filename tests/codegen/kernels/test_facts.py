@@ -103,7 +103,7 @@ def test_outputs_come_last(name: str) -> None:
 @pytest.mark.parametrize("name", EMITTERS)
 def test_threads_share_what_is_divisible(name: str) -> None:
     made = text(name, PARAMS[name])
-    assert ("%thread" in made and "udiv i64" in made) == KERNEL_FACTS[name].divisible
+    assert ("%thread" in made and "udiv i64" in made) == KERNEL_FACTS[name].divisible(PARAMS[name])
     assert ("%scratch," in made) == KERNEL_FACTS[name].exchanges
 
 

@@ -76,7 +76,7 @@ def test_on_halves(name: str, params: dict[str, Any], dtype: str) -> None:
             want = exact[i].astype(numpy_dtype(dtype)) if outputs[i] in taken else exact[i]
             np.testing.assert_array_equal(got[i].view(np.uint8), want.view(np.uint8))
     alone = run_kernel(name, told, *narrow, lanes=host().lanes)
-    if divisible(NamedKernel(name, ())):
+    if divisible(NamedKernel(name, tuple(params.items()))):
         several = run_kernel(name, told, *narrow, divided=True)
         for i in kept:
             same(several[i], alone[i])
