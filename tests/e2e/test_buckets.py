@@ -97,6 +97,12 @@ CASES: dict[str, tuple[Callable[[], Any], Any, list[tuple[Any, ...]]]] = {
         (4, 8),
         [(floats(n, 3),) for n in (2, 3, 7)],
     ),
+    "along unpadded axes": (
+        lambda: Net(lambda self, x: (ops.interpolate(x, size=37, mode="linear"), ops.pad(x, (3, 2), "reflect"),
+                                     ops.cumsum(x, 2), ops.group_norm(x.reshape(-1, 2, 40), 1))),
+        (4, 8),
+        [(floats(n, 2, 40),) for n in (1, 3, 5)],
+    ),
     "joined": (
         lambda: Net(lambda self, x: ops.concat((self.first.broadcast_to((x.shape[0], 1, 4)), x), 1).sum(1),
                     first=graphc.Parameter(floats(1, 1, 4), name="first")),
@@ -127,6 +133,7 @@ def test_results_are_those_of_the_size(case: str) -> None:
 #: (cell, lengths that are right): what padding that is no copy of a real row would make infinite, or another size another way.
 PARTLY: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "differences": (lambda self, x: (1 / (x[1:] - x[:-1])).sum(0), (8, 3, 5)),
+    "running sums": (lambda self, x: (lambda s: s[:-1] / s[1:])(ops.cumsum(x * x + 1, 0)), (8, 3, 5)),
     "log of softmax": (lambda self, x: ops.log(ops.softmax(x, 0)), (8, 1, 3)),
     "entropy": (lambda self, x: (lambda p: (p * ops.log(p)).sum(0))(ops.softmax(x, 0)), (8, 1, 3)),
     "log weights": (lambda self, x: ops.matmul(ops.log(ops.softmax(ops.matmul(x, x.T), -1)), x), (8, 1, 3)),
