@@ -174,12 +174,16 @@ def gather_operands(p: Params) -> tuple[Operand, ...]:
     )
 
 
-def _index(w: Writer, p: Params, idx: str, k: str | int) -> tuple[str, str]:
-    """Index k, or 0 where it is out of range; and whether it is in range."""
+def index_at(w: Writer, p: Params, idx: str, k: str | int) -> str:
+    """Index k as i64."""
     type = REGISTER[p["index_dtype"]]
     value = w.load(w.at(idx, k, type), type)
-    if type != "i64":
-        value = w.op(f"sext {type} {value} to i64")
+    return value if type == "i64" else w.op(f"sext {type} {value} to i64")
+
+
+def _index(w: Writer, p: Params, idx: str, k: str | int) -> tuple[str, str]:
+    """Index k, or 0 where it is out of range; and whether it is in range."""
+    value = index_at(w, p, idx, k)
     valid = w.op(f"icmp ult i64 {value}, {p['size']}")
     return w.op(f"select i1 {valid}, i64 {value}, i64 0"), valid
 
@@ -285,10 +289,7 @@ def gather_grad_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         along(w, inner, (), piece)
 
     def one(o: str | int, k: str | int) -> None:
-        index_type = REGISTER[p["index_dtype"]]
-        index = w.load(w.at(idx, k, index_type), index_type)
-        if index_type != "i64":
-            index = w.op(f"sext {index_type} {index} to i64")
+        index = index_at(w, p, idx, k)
         mine = w.op(f"icmp ult i64 {w.op(f'sub i64 {index}, {low}')}, {number}")
         w.when(mine, lambda: add(o, k, index))
 

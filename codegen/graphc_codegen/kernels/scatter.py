@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphc_codegen.dtypes import MEMORY, REGISTER, UNSIGNED
+from graphc_codegen.dtypes import MEMORY, UNSIGNED
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.index import index_at
 from graphc_codegen.kernels.vectors import along
 from graphc_codegen.writer import Writer
 
@@ -37,7 +38,7 @@ def scatter_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     """
     *x, idx, u, y = pointers
     size, inner, count = p["size"], p["inner"], p["count"]
-    type, index_type = MEMORY[p["dtype"]], REGISTER[p["index_dtype"]]
+    type = MEMORY[p["dtype"]]
     out = "double" if p.get("block") else type
     low, high = w.shared_range(size)
     own = w.subtracted(high, low)
@@ -70,9 +71,7 @@ def scatter_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         along(w, inner, (), row)
 
     def one(o: str | int, k: str | int) -> None:
-        index = w.load(w.at(idx, k, index_type), index_type)
-        if index_type != "i64":
-            index = w.op(f"sext {index_type} {index} to i64")
+        index = index_at(w, p, idx, k)
         mine = w.op(f"icmp ult i64 {w.subtracted(index, low)}, {own}")
         w.when(mine, lambda: combine(o, k, index))
 
