@@ -151,7 +151,7 @@ def test_threads_that_cannot_be_started_are_an_error_and_leave_nothing(monkeypat
 
 
 def test_only_kernels_that_can_be_divided_are() -> None:
-    scatter = NamedKernel("scatter", (("dtype", "float32"),), threads=2)
+    scatter = NamedKernel("scatter", (("dtype", "float32"), ("inner", 1)), threads=2)
     program = replace(chain(), body=(Call(scatter, (0, 1, 2)),), threads=2)
     with pytest.raises(CodegenError, match="cannot run on 2 threads"):
         compile_program(program, cache_dir=None)
