@@ -123,6 +123,11 @@ class Operand(NamedTuple):
     type: TensorType
     view: View | None = None
 
+    @property
+    def room(self) -> int:
+        """How many elements its buffer has."""
+        return self.type.size if self.view is None else self.view.size
+
 
 class Walk(NamedTuple):
     """How a loop walks an operand: element `offset + sum(index * strides)` of its buffer, a stride for each axis of the loop."""

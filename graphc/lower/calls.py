@@ -96,7 +96,7 @@ class Calls:
 
     def _access(self, walk: Walk) -> Access:
         x = walk.operand
-        return Access(self._stored(x), walk.strides, walk.offset, x.type.size if x.view is None else x.view.size)
+        return Access(self._stored(x), walk.strides, walk.offset, x.room)
 
     def _whole(self, x: Operand) -> Access:
         return Access(self._stored(x), contiguous_strides(x.type.shape), 0, x.type.size)
@@ -197,8 +197,7 @@ class Calls:
         """target[offset + index * strides] = source[...] for every index of the domain, in elements."""
         if 0 in domain:
             return
-        size = source.type.size if source.view is None else source.view.size
-        read = Access(self._stored(source), tuple(source_strides), source_offset, size)
+        read = Access(self._stored(source), tuple(source_strides), source_offset, source.room)
         write = Access(self._stored(target), tuple(target_strides), target_offset, target.type.size)
         e = Expression(len(domain))
         # Halves that only move need no rounding.

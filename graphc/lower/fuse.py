@@ -96,15 +96,19 @@ def _may_join(graph: Graph, group: Group, late: Group, place: dict[int, int]) ->
     waits = [v.node for v in late.reads if v not in made] + [p for n in late.nodes for p in n.after]
     if any(place.get(id, -1) >= here and id not in late.members for id in waits):
         return False
-    return all(_is_at_the_element(graph, late, v) for v in made)
+    return all(_same_place(graph, group, n, v) for n in late.nodes for v in n.inputs if v in made)
 
 
-def _is_at_the_element(graph: Graph, late: Group, value: Value) -> bool:
-    """Whether a group reads a value only at the element at which its loop is."""
-    if graph.type(value).shape != late.domain or isinstance(graph.node(value.node).lower, Reduce):
+def _same_place(graph: Graph, group: Group, node: Node, value: Value) -> bool:
+    """Whether a node reads an operand made in the group at the very element that the loop has just made."""
+    maker, lower = graph.node(value.node), node.lower
+    if isinstance(maker.lower, Reduce) or isinstance(lower, Strided):
         return False
-    lowers = [n.lower for n in late.nodes if value in n.inputs]
-    return all(isinstance(x, Reduce) or (isinstance(x, Scalar) and x.align is None) for x in lowers)
+    if isinstance(lower, Scalar) and lower.align is not None:
+        types: list[TensorType] = [graph.type(v) for v in node.inputs]
+        walk = lower.align(types, node.attrs)[node.inputs.index(value)]
+        return walk == tuple(range(len(group.domain)))
+    return maker.types[value.slot].shape == group.domain
 
 
 class _Fuser:
@@ -216,15 +220,4 @@ class _Fuser:
             return False  # An order edge between two iterations of one loop cannot be kept.
         # Two open groups must not wait for each other: what this node needs from another group closes that one first,
         # which is possible unless it needs this group.
-        return all([self._same_place(group, node, lower, v) for v in node.inputs if v.node in members])
-
-    def _same_place(self, group: Group, node: Node, lower: Lowering | None, value: Value) -> bool:
-        """Whether an operand made in the group is read at the very element that the loop has just made."""
-        maker = self.graph.node(value.node)
-        if isinstance(maker.lower, Reduce) or isinstance(lower, Strided):
-            return False
-        if isinstance(lower, Scalar) and lower.align is not None:
-            types: list[TensorType] = [self.graph.type(v) for v in node.inputs]
-            walk = lower.align(types, node.attrs)[node.inputs.index(value)]
-            return walk == tuple(range(len(group.domain)))
-        return maker.types[value.slot].shape == group.domain
+        return all([_same_place(self.graph, group, node, v) for v in node.inputs if v.node in members])

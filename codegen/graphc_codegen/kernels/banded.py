@@ -8,7 +8,7 @@ import numpy as np
 
 from graphc_codegen.dtypes import MEMORY
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
-from graphc_codegen.kernels.transposition import FOUR, square
+from graphc_codegen.kernels.transposition import FOUR, joined, square
 from graphc_codegen.kernels.vectors import along, shuffle
 from graphc_codegen.writer import Writer, vec
 
@@ -115,22 +115,11 @@ def _columns(w: Writer, places: Sequence[str], size: int) -> list[str]:
             made = w.op(f"insertelement {vec(w.element, w.lanes)} {made}, {w.element} {w.load(place)}, i64 {k}")
         return [made]
     pieces = [w.op(f"load {v}, ptr {place}, align {align}") for place in places]
-    lines = [_joined(w, pieces[k::size], size) for k in range(size)]
+    lines = [joined(w, pieces[k::size], size) for k in range(size)]
     if size == FOUR:
         return square(w, lines, w.lanes)
     order = [[g + t + w.lanes * k for g in range(0, w.lanes, 2) for k in range(2)] for t in range(2)]
     return [shuffle(w, lines[0], lines[1], indices, w.element) for indices in order]
-
-
-def _joined(w: Writer, pieces: Sequence[str], size: int) -> str:
-    """Short vectors one after the other as one."""
-    found = list(pieces)
-    while len(found) > 1:
-        v, order = vec(w.element, size), ", ".join(f"i32 {i}" for i in range(2 * size))
-        pairs = zip(found[::2], found[1::2], strict=True)
-        found = [w.op(f"shufflevector {v} {a}, {v} {b}, <{2 * size} x i32> <{order}>") for a, b in pairs]
-        size *= 2
-    return found[0]
 
 
 @np.errstate(all="ignore")

@@ -7,12 +7,13 @@ a vector waits for the one before it with one addition only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from graphc_codegen.dtypes import MEMORY
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
+from graphc_codegen.kernels.vectors import along, shuffle
 from graphc_codegen.writer import Writer, vec
 
 #: Vectors beside each other whose totals are kept in registers.
@@ -58,7 +59,7 @@ def _columns(
     first = w.linear((o, size * inner), (column, 1))
 
     def turn(i: str, totals: list[str]) -> list[str]:
-        row = w.op(f"sub nsw i64 {size - 1}, {i}") if p["reverse"] else i
+        row = w.subtracted(size - 1, i) if p["reverse"] else i
         start, made = w.linear((row, inner), (first, 1)), []
         for v, total in enumerate(totals):
             place = w.add(start, v * w.lanes)
@@ -75,7 +76,6 @@ def _row(w: Writer, p: Params, pointers: Sequence[str], first: str | int) -> Non
     """Walk along a row, vector by vector; backwards with `reverse`."""
     (x, y), size = pointers, p["size"]
     type, wide, add = _types(p)
-    full, rest = divmod(size, w.lanes)
 
     def one(i: str | int, active: int, values: Sequence[str]) -> list[str]:
         place = w.add(first, i)
@@ -87,37 +87,24 @@ def _row(w: Writer, p: Params, pointers: Sequence[str], first: str | int) -> Non
         sums = _widened(w, sums, type, wide)
         made = w.binary(add, values[0], sums, wide)
         w.vstore(_rounded(w, made, wide, type), w.at(y, place, type), active, type)
-        end = 0 if p["reverse"] else active - 1
-        lane = ", ".join([f"i32 {end}"] * w.lanes)
-        whole = w.op(
-            f"shufflevector {vec(wide, w.lanes)} {sums}, {vec(wide, w.lanes)} poison, {vec('i32', w.lanes)} <{lane}>"
-        )
+        whole = shuffle(w, sums, "poison", [0 if p["reverse"] else active - 1] * w.lanes, wide)
         return [w.binary(add, values[0], whole, wide)]
 
-    totals, carry = ["zeroinitializer"], vec(wide, w.lanes)
-
-    def walk(turn: Callable[[str | int], str | int]) -> None:
-        nonlocal totals
-        if full == 1:
-            totals = one(turn(0), w.lanes, totals)
-        elif full:
-            totals = w.loop(full, lambda k, v: one(turn(k), w.lanes, v), [(carry, totals[0])])
-
-    if p["reverse"]:
-        if rest:
-            totals = one(full * w.lanes, rest, totals)
-        walk(lambda k: w.mul(w.subtracted(full - 1, k), w.lanes))
-    else:
-        walk(lambda k: w.mul(k, w.lanes))
-        if rest:
-            one(full * w.lanes, rest, totals)
+    carry, total = vec(wide, w.lanes), "zeroinitializer"
+    if not p["reverse"]:
+        along(w, size, [(carry, total)], one)
+        return
+    full, rest = divmod(size, w.lanes)
+    if rest:
+        (total,) = one(full * w.lanes, rest, [total])
+    if full:
+        w.loop(full, lambda k, v: one(w.mul(w.subtracted(full - 1, k), w.lanes), w.lanes, v), [(carry, total)])
 
 
 def _moved(w: Writer, value: str, type: str, by: int) -> str:
     """Lanes moved up, zeros coming in; down if `by` is negative."""
-    v = vec(type, w.lanes)
-    chosen = ", ".join(f"i32 {i - by if 0 <= i - by < w.lanes else w.lanes}" for i in range(w.lanes))
-    return w.op(f"shufflevector {v} {value}, {v} zeroinitializer, {vec('i32', w.lanes)} <{chosen}>")
+    chosen = [i - by if 0 <= i - by < w.lanes else w.lanes for i in range(w.lanes)]
+    return shuffle(w, value, "zeroinitializer", chosen, type)
 
 
 def _widened(w: Writer, value: str, type: str, wide: str) -> str:

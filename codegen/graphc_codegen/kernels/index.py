@@ -9,8 +9,8 @@ import numpy as np
 from graphc_codegen.dtypes import FLOATS, MEMORY, REGISTER, UNSIGNED
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.microkernel import each_tile, strip_kinds
-from graphc_codegen.kernels.vectors import along, fill_zero
-from graphc_codegen.writer import MANGLED, Writer, vec
+from graphc_codegen.kernels.vectors import along, fill_zero, gathered
+from graphc_codegen.writer import Writer, vec
 
 #: Accumulators of the overflow sweep, to hide the latency of its maximum.
 _UNROLL = 4
@@ -224,16 +224,12 @@ def gather_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 def _gather_lanes(w: Writer, p: Params, pointers: Sequence[str], at: tuple[str | int, str | int]) -> None:
     """A vector of single elements, all of whose indices are looked at together."""
     (x, idx, y), (o, k), size = pointers, at, p["size"]
-    type, index_type, lanes = MEMORY[p["dtype"]], REGISTER[p["index_dtype"]], w.lanes
-    v, numbers, places = vec(type, lanes), vec(index_type, lanes), vec("ptr", lanes)
+    type, index_type = MEMORY[p["dtype"]], REGISTER[p["index_dtype"]]
     index = w.vload(w.at(idx, k, index_type), type=index_type)
     most = (1 << 31) - 1 if index_type == "i32" else size
     valid = w.binary("icmp ult", index, w.constant(min(size, most), index_type), index_type)
     index = w.select(valid, index, w.constant(0, index_type), index_type)
-    source = w.op(f"getelementptr {type}, ptr {w.at(x, w.mul(o, size), type)}, {numbers} {index}")
-    arguments = [(places, source), ("i32", "8" if type in ("double", "i64") else "4")]
-    arguments += [(vec("i1", lanes), "splat (i1 true)"), (v, "poison")]
-    read = w.call(f"llvm.masked.gather.v{lanes}{MANGLED[type]}.v{lanes}p0", v, arguments)
+    read = gathered(w, w.at(x, w.mul(o, size), type), index, (type, index_type))
     zero = "zeroinitializer"
     w.vstore(w.select(valid, read, zero, type), w.at(y, w.linear((o, p["count"]), (k, 1)), type), type=type)
 

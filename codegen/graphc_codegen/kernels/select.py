@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
-from graphc_codegen.kernels.sort import bits_of, key_vector, ordered
+from graphc_codegen.kernels.sort import bits_of, keys_at, ordered
 from graphc_codegen.kernels.vectors import across, first
 from graphc_codegen.writer import MANGLED, Writer, vec
 
@@ -80,7 +80,7 @@ def _choose(w: Writer, p: Params, row: str, best: _Best) -> None:
     full, rest = divmod(p["size"], w.lanes)
 
     def step(i: str | int, active: int) -> None:
-        keys = _keys(w, p, row, i, active)
+        keys = keys_at(w, p, row, i, active)
         limit = w.splat(w.load(best.limit, best.key), best.key)
         bits = w.op(f"bitcast {vec('i1', w.lanes)} {w.binary('icmp ule', keys, limit, best.key)} to i{w.lanes}")
         if active < w.lanes:
@@ -93,11 +93,6 @@ def _choose(w: Writer, p: Params, row: str, best: _Best) -> None:
         step(full * w.lanes, rest)
 
 
-def _keys(w: Writer, p: Params, row: str, i: str | int, active: int) -> str:
-    type = f"i{bits_of(p['dtype'])}"
-    return key_vector(w, p, w.vload(w.at(row, i, type), active, type))
-
-
 def _bound(w: Writer, p: Params, row: str, best: _Best) -> str:
     """A key that no fewer than `room` elements are not above; the largest one where the row is too short for that."""
     turns = p["size"] // best.room
@@ -107,7 +102,7 @@ def _bound(w: Writer, p: Params, row: str, best: _Best) -> str:
 
     def least(k: str, values: list[str]) -> list[str]:
         start = w.mul(k, best.room)
-        read = [_keys(w, p, row, w.add(start, n * w.lanes), w.lanes) for n in range(len(values))]
+        read = [keys_at(w, p, row, w.add(start, n * w.lanes), w.lanes) for n in range(len(values))]
         return [w.call(f"llvm.umin.{name}", v, [(v, a), (v, b)]) for a, b in zip(values, read, strict=True)]
 
     def larger(a: str, b: str) -> str:

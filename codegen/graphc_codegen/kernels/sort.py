@@ -14,8 +14,8 @@ import numpy as np
 
 from graphc_codegen.dtypes import FLOATS, REGISTER, UNSIGNED
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
-from graphc_codegen.kernels.vectors import along, iota
-from graphc_codegen.writer import MANGLED, Writer, vec
+from graphc_codegen.kernels.vectors import along, gathered, iota
+from graphc_codegen.writer import Writer, vec
 
 #: Rows of at most so many elements are rank sorted.
 SHORT = 64
@@ -90,19 +90,19 @@ def _write_keys(w: Writer, p: Params, x: str, keys: str) -> None:
     type = f"i{bits_of(p['dtype'])}"
 
     def one(i: str | int, active: int, _: list[str]) -> list[str]:
-        made = key_vector(w, p, w.vload(w.at(x, i, type), active, type))
-        w.vstore(made, w.at(keys, i, type), active, type)
+        w.vstore(keys_at(w, p, x, i, active), w.at(keys, i, type), active, type)
         return []
 
     along(w, p["size"], (), one)
 
 
-def key_vector(w: Writer, p: Params, value: str) -> str:
-    """Numbers whose unsigned order is the order of the elements: zeros are equal, NaN is the largest."""
+def keys_at(w: Writer, p: Params, x: str, i: str | int, active: int) -> str:
+    """Numbers whose unsigned order is the order of elements i, i + 1, ...: zeros are equal, NaN is the largest."""
     dtype, descending = p["dtype"], bool(p["descending"])
     bits = bits_of(dtype)
     type = f"i{bits}"
     top, ones = 1 << (bits - 1), (1 << bits) - 1
+    value = w.vload(w.at(x, i, type), active, type)
     if dtype not in FLOATS:
         flip = (0 if dtype in UNSIGNED else top) ^ (ones if descending else 0)
         return w.binary("xor", value, w.constant(flip, type), type)
@@ -268,9 +268,7 @@ def _search(w: Writer, p: Params, pointers: Sequence[str], at: tuple[str | int, 
         inside = w.op(f"icmp sle {numbers} {more}, splat (i64 {size})")
         clipped = w.op(f"select {on} {inside}, {numbers} {more}, {numbers} splat (i64 {size})")
         last = w.op(f"add nsw {numbers} {clipped}, splat (i64 -1)")
-        places = w.op(f"getelementptr {type}, ptr {row}, {numbers} {last}")
-        arguments = [(vec("ptr", lanes), places), ("i32", str(align)), (on, "splat (i1 true)"), (v, "poison")]
-        read = w.call(f"llvm.masked.gather.v{lanes}{MANGLED[type]}.v{lanes}p0", v, arguments)
+        read = gathered(w, row, last, (type, "i64"), lanes=lanes)
         before = w.op(f"and {on} {inside}, {w.op(f'{test} {read}, {wanted}')}")
         found = w.op(f"select {on} {before}, {numbers} {more}, {numbers} {found}")
     places32 = vec("i32", lanes)

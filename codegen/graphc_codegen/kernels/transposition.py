@@ -22,13 +22,21 @@ def turned(w: Writer, rows: Sequence[str], load: Callable[[str], str] | None = N
 
     Vectors are put together from four rows each as they are loaded, which leaves a transposition within each quarter.
     """
-    quarters, order = range(0, w.lanes, FOUR), list(range(w.lanes))
+    quarters = range(0, w.lanes, FOUR)
     lines = []
     for r in range(FOUR):
         four = [(load or w.load_four)(rows[q + r]) for q in quarters]
-        low, high = (_picked(w, FOUR, a, b, order[: 2 * FOUR]) for a, b in (four[:2], four[2:]))
-        lines.append(_picked(w, 2 * FOUR, low, high, order))
+        lines.append(joined(w, four, FOUR))
     return square(w, lines, w.lanes)
+
+
+def joined(w: Writer, pieces: Sequence[str], size: int) -> str:
+    """Vectors of so many lanes, of which there are a power of two, one after the other as one."""
+    found = list(pieces)
+    while len(found) > 1:
+        found = [_picked(w, size, a, b, range(2 * size)) for a, b in zip(found[::2], found[1::2], strict=True)]
+        size *= 2
+    return found[0]
 
 
 def _picked(w: Writer, lanes: int, a: str, b: str, order: Sequence[int]) -> str:

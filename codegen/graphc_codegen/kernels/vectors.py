@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from graphc_codegen.writer import Carry, Writer, mask, vec
+from graphc_codegen.writer import MANGLED, Carry, Writer, mask, vec
 
 
 def iota(w: Writer) -> str:
@@ -49,6 +49,25 @@ def across(w: Writer, value: str, combine: Callable[[str, str], str], type: str 
         value = combine(value, shuffle(w, value, "poison", [i ^ distance for i in range(w.lanes)], type))
         distance //= 2
     return value
+
+
+def gathered(
+    w: Writer,
+    pointer: str,
+    indices: str,
+    kinds: tuple[str, str],
+    *,
+    lanes: int = 0,
+    on: str = "",
+    other: str = "poison",
+) -> str:
+    """Elements of a type at indices of a type (`kinds`), a vector's or `lanes` of them; where `on` is not, those of `other`."""
+    type, index_type = kinds
+    lanes = lanes or w.lanes
+    v, places, size = vec(type, lanes), vec("ptr", lanes), 8 if type in ("double", "i64") else 4
+    source = w.op(f"getelementptr {type}, ptr {pointer}, {vec(index_type, lanes)} {indices}")
+    arguments = [(places, source), ("i32", str(size)), (vec("i1", lanes), on or "splat (i1 true)"), (v, other)]
+    return w.call(f"llvm.masked.gather.v{lanes}{MANGLED[type]}.v{lanes}p0", v, arguments)
 
 
 def maximum(w: Writer, a: str, b: str) -> str:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphc.errors import ArgumentValueError, DTypeError, ShapeError
+from graphc.errors import DTypeError, ShapeError
 from graphc.ir import REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, Operands, Types
 from graphc.ir.types import FLOATS
 from graphc.ops.declared.batching import Mapped, loop
 from graphc.ops.declared.padding import Axes, Padded, is_padded, plain
-from graphc.ops.declared.rules import Array, check_dtype, floats
+from graphc.ops.declared.rules import Array, check_dtype, floats, require_axis
 
 
 def bands(matrix: Array) -> tuple[Array, Array]:
@@ -37,8 +37,7 @@ def bands(matrix: Array) -> tuple[Array, Array]:
 def _infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x, axis = types[0], attrs["axis"]
     check_dtype("BandedProduct", "x", x, FLOATS)
-    if not 0 <= axis < x.rank:
-        raise ArgumentValueError(f"BandedProduct: axis {axis} is out of range for {x}")
+    require_axis("BandedProduct", x, axis)
     wanted = _check_bands("weights", types[1], types[2], x)
     if _check_bands("back_weights", types[3], types[4], x) != x.shape[axis]:
         raise ShapeError(f"BandedProduct: back_weights is {types[4]}, expected rows for axis {axis} of {x}")

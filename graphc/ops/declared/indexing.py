@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,17 @@ from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle
 from graphc.ir.op import Attrs, Kernel, Operands, Scalar, Types
 from graphc.ops.declared import padding
 from graphc.ops.declared.batching import Mapped, leading, rows_in_one
-from graphc.ops.declared.rules import MOVED, Array, booleans, check_dtype, floats, integers, same_dtype
+from graphc.ops.declared.rules import (
+    MOVED,
+    Array,
+    around,
+    booleans,
+    check_dtype,
+    floats,
+    integers,
+    require_axis,
+    same_dtype,
+)
 
 INDEX_DTYPES = ("int32", "int64")
 
@@ -59,8 +68,7 @@ op(
 def _gather_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x, indices = types
     check_dtype("Gather", "indices", indices, INDEX_DTYPES)
-    if not 0 <= attrs["axis"] < x.rank:
-        raise ArgumentValueError(f"Gather: axis {attrs['axis']} is out of range for {x}")
+    require_axis("Gather", x, attrs["axis"])
     return (TensorType(x.dtype, x.shape[: attrs["axis"]] + indices.shape + x.shape[attrs["axis"] + 1 :]),)
 
 
@@ -75,14 +83,7 @@ def _gather_ref(x: Array, indices: Array, axis: int) -> Array:
 
 
 def _gather_params(x: TensorType, indices: TensorType, axis: int) -> dict[str, Any]:
-    return {
-        "outer": math.prod(x.shape[:axis]),
-        "size": x.shape[axis],
-        "inner": math.prod(x.shape[axis + 1 :]),
-        "count": indices.size,
-        "dtype": x.dtype,
-        "index_dtype": indices.dtype,
-    }
+    return around(x, axis) | {"count": indices.size, "index_dtype": indices.dtype}
 
 
 def _gather_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
@@ -217,8 +218,7 @@ def _infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     same_dtype("Scatter", (x, updates))
     if attrs["mode"] not in MODES:
         raise ArgumentValueError(f"Scatter: mode must be one of {', '.join(MODES)}, got {attrs['mode']!r}")
-    if not 0 <= axis < x.rank:
-        raise ArgumentValueError(f"Scatter: axis {axis} is out of range for {x}")
+    require_axis("Scatter", x, axis)
     wanted = x.shape[:axis] + indices.shape + x.shape[axis + 1 :]
     if updates.shape != wanted:
         raise ShapeError(f"Scatter: updates are {updates}, expected shape {wanted} for {x} and indices {indices}")
@@ -282,12 +282,7 @@ def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) ->
         "scatter",
         inputs[over:],
         outputs,
-        outer=math.prod(x.shape[:axis]),
-        size=x.shape[axis],
-        inner=math.prod(x.shape[axis + 1 :]),
-        count=indices.size,
-        dtype=x.dtype,
-        index_dtype=indices.dtype,
+        **_gather_params(x, indices, axis),
         mode=attrs["mode"],
         **({"in_place": True} if over else {}),
     )

@@ -19,6 +19,7 @@ from graphc.ops.declared.batching import along
 from graphc.ops.declared.rules import (
     NUMERIC,
     Array,
+    around,
     booleans,
     check_dtype,
     exact_sum,
@@ -26,6 +27,7 @@ from graphc.ops.declared.rules import (
     integers,
     normalize_axes,
     reduced_shape,
+    require_axis,
 )
 
 
@@ -178,33 +180,25 @@ _reduction("ReduceAny", np.any, Reduce("any"), NO_GRAD, ("bool",), doc="logical 
 # ---- along one axis
 
 
-def _check_axis(name: str, x: TensorType, attrs: Attrs) -> None:
-    if not 0 <= attrs["axis"] < x.rank:
-        raise ArgumentValueError(f"{name}: axis {attrs['axis']} is out of range for {x}")
-
-
-def _around(type: TensorType, axis: int) -> dict[str, Any]:
-    """The array as a kernel sees it, [outer, size, inner]."""
-    outer, inner = math.prod(type.shape[:axis]), math.prod(type.shape[axis + 1 :])
-    return {"outer": outer, "size": type.shape[axis], "inner": inner, "dtype": type.dtype}
-
-
 def _cumsum_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     (x,) = types
     check_dtype("Cumsum", "x", x, (*NUMERIC, *COMPLEX))
-    _check_axis("Cumsum", x, attrs)
+    require_axis("Cumsum", x, attrs["axis"])
     return (x,)
 
 
 def _cumsum_ref(x: Array, axis: int, reverse: bool) -> Array:
-    wide = {"float32": np.float64, "complex64": np.complex128}.get(x.dtype.name, x.dtype)
-    made = np.cumsum(np.flip(x, axis) if reverse else x, axis=axis, dtype=wide)
-    return (np.flip(made, axis) if reverse else made).astype(x.dtype, copy=False)
+    made = exact_sum(np.flip(x, axis) if reverse else x, axis, fold=_running_sum)
+    return np.flip(made, axis) if reverse else made
+
+
+def _running_sum(x: Array, axis: int, keepdims: bool, dtype: Any) -> Array:
+    return np.cumsum(x, axis=axis, dtype=dtype)
 
 
 def _cumsum_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
     if inputs[0].type.size:
-        k.call("cumsum", inputs, outputs, **_around(inputs[0].type, attrs["axis"]), reverse=attrs["reverse"])
+        k.call("cumsum", inputs, outputs, **around(inputs[0].type, attrs["axis"]), reverse=attrs["reverse"])
 
 
 op(
@@ -237,7 +231,7 @@ _RANKED = ("int32", "int64", "uint32", "uint64", "float32", "float64")
 def _arg_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     (x,) = types
     check_dtype("Argmax", "x", x, _RANKED)
-    _check_axis("Argmax", x, attrs)
+    require_axis("Argmax", x, attrs["axis"])
     if x.shape[attrs["axis"]] == 0:
         raise ShapeError(f"Argmax: {x} has nothing along axis {attrs['axis']}")
     return (TensorType(attrs["dtype"], reduced_shape(x.shape, (attrs["axis"],), False)),)
@@ -248,8 +242,7 @@ def _arg_ref(x: Array, axis: int, dtype: str) -> Array:
 
 
 def _arg_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    around = _around(inputs[0].type, attrs["axis"])
-    k.call("argmax", inputs, outputs, **around, mode="max", out_dtype=attrs["dtype"])
+    k.call("argmax", inputs, outputs, **around(inputs[0].type, attrs["axis"]), mode="max", out_dtype=attrs["dtype"])
 
 
 op(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -43,6 +44,18 @@ def exact_sum(
     """
     wide = {"float32": np.float64, "complex64": np.complex128}.get(x.dtype.name)
     return np.asarray(fold(x, axis=axis, keepdims=keepdims, dtype=wide)).astype(x.dtype, copy=False)
+
+
+def require_axis(op: str, x: TensorType, axis: int) -> None:
+    """Raise ArgumentValueError unless x has the axis, counted from the first."""
+    if not 0 <= axis < x.rank:
+        raise ArgumentValueError(f"{op}: axis {axis} is out of range for {x}")
+
+
+def around(x: TensorType, axis: int) -> dict[str, Any]:
+    """x as a kernel sees it that goes along one axis: [outer, size, inner] of a dtype."""
+    outer, inner = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
+    return {"outer": outer, "size": x.shape[axis], "inner": inner, "dtype": x.dtype}
 
 
 def broadcast_shape(op: str, types: Types) -> Shape:

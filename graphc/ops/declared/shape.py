@@ -14,7 +14,17 @@ from graphc.ir.op import Alias, Attrs, Kernel, Operands, Scalar, Strided, Types
 from graphc.ir.types import contiguous_strides
 from graphc.ops.declared import padding
 from graphc.ops.declared.batching import SIZE, Mapped, along, prefixed
-from graphc.ops.declared.rules import MOVED, Array, booleans, broadcast_shape, floats, integers, same_dtype, unbroadcast
+from graphc.ops.declared.rules import (
+    MOVED,
+    Array,
+    booleans,
+    broadcast_shape,
+    floats,
+    integers,
+    require_axis,
+    same_dtype,
+    unbroadcast,
+)
 
 
 def _reshape_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
@@ -236,8 +246,7 @@ def _concat_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         raise ArgumentValueError("Concat: needs at least one operand")
     dtype = same_dtype("Concat", types)
     first = types[0]
-    if not 0 <= axis < first.rank:
-        raise ArgumentValueError(f"Concat: axis {axis} is out of range for {first}")
+    require_axis("Concat", first, axis)
     for t in types:
         if t.rank != first.rank or any(
             a != b for i, (a, b) in enumerate(zip(t.shape, first.shape, strict=True)) if i != axis

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from graphc_codegen.kernels.base import Operand, Params
 from graphc_codegen.kernels.microkernel import each_strip
-from graphc_codegen.kernels.vectors import deinterleave, fill_zero, interleave, iota
-from graphc_codegen.writer import Carry, Writer, mask, vec
+from graphc_codegen.kernels.vectors import deinterleave, fill_zero, gathered, interleave, iota
+from graphc_codegen.writer import Carry, Writer, mask
 
 #: Windows of at most this many pixels are unrolled.
 _UNROLLED = 16
@@ -156,7 +156,6 @@ def gathered_taps(
     plane = w.at(x, w.mul(strip.plane, z.h * z.w))
     top = w.linear((strip.oy, z.sh), (-z.pt, 1))
     left = lane_columns(w, z, strip.ox)
-    v = vec("float", w.lanes)
 
     def tap(ky: str, kx: str, values: list[str]) -> list[str]:
         column = w.binary("add", left, w.splat(w.op(f"trunc i64 {kx} to i32"), "i32"), "i32")
@@ -164,9 +163,7 @@ def gathered_taps(
         on = w.binary("and", in_image, mask(strip.active, w.lanes), "i1")
         row = w.op(f"trunc i64 {w.mul(w.add(top, ky), z.w)} to i32")
         index = w.binary("add", column, w.splat(row, "i32"), "i32")
-        places = w.op(f"getelementptr float, ptr {plane}, {vec('i32', w.lanes)} {index}")
-        arguments = [(vec("ptr", w.lanes), places), ("i32", "4"), (vec("i1", w.lanes), on), (v, w.constant(fill))]
-        pixels = w.call(f"llvm.masked.gather.v{w.lanes}f32.v{w.lanes}p0", v, arguments)
+        pixels = gathered(w, plane, index, ("float", "i32"), on=on, other=w.constant(fill))
         return fold(values, pixels, on, index)
 
     def row(ky: str, values: list[str]) -> list[str]:
