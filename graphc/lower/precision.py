@@ -53,7 +53,7 @@ def in_float64(kernel: NamedKernel) -> bool:
 
 
 def _kernel_block(name: str, params: dict[str, Any], terms: int) -> int:
-    if name in ("gather_grad", "scatter"):
+    if name in ("gather_grad", "scatter", "scatter_elements"):
         # A table of float64 should not be larger than what is added.
         return int(terms > _SUM and terms >= params["size"])
     if name in ("gemm", "conv2d", "conv2d_channels"):

@@ -71,6 +71,16 @@ CASES: dict[str, tuple[Callable[[], Any], Any, list[tuple[Any, ...]]]] = {
         (4, 8),
         [(floats(n, 5),) for n in (1, 2, 3, 6, 8)],
     ),
+    "order in rows": (
+        lambda: Net(lambda self, x: (*ops.topk(x, 2), *ops.sort(x, 1), *ops.cummax(x, 1), ops.cumprod(x, 1))),
+        (4, 8),
+        [(floats(n, 5),) for n in (1, 3, 4, 7)],
+    ),
+    "up to each": (
+        lambda: Net(lambda self, x: (*ops.cummin(x, 0), ops.cumprod(x, 0), ops.cumsum(x, 0))),
+        (4, 8),
+        [(floats(n, 5),) for n in (1, 3, 4, 7)],
+    ),
     "integers": (lambda: Net(lambda self, x: (x.max(0), x.min(0), x.sum())), (8,), [(tokens(n, 3) - 9,) for n in (2, 5, 8)]),
     "attention, length": (attentive, {"inputs0": {1: (8, 16)}}, [(floats(2, n, 8),) for n in (1, 3, 8, 9, 15)]),
     "attention, both": (attentive, BOTH, [(floats(b, t, 8),) for b, t in ((1, 1), (3, 7), (4, 8), (5, 11), (2, 16))]),

@@ -132,6 +132,23 @@ def test_gradients_of_what_is_put():
     assert (dx.asnumpy().tolist(), ds.asnumpy().tolist()) == ([0.125, 1], [-0.5, -0.25])
 
 
+def test_places_along_an_axis_stay_in_their_row():
+    """What is out of range is no element of the next row; an index may have fewer rows than the tensor."""
+    x = Tensor(X)
+    calls = {
+        "read": (lambda x: ops.gather_elements(x, 1, i([0, 2, -1], [-3, 1, -2])), [[1, 0, 2], [0, 4, 3]]),
+        "read columns": (lambda x: ops.gather_elements(x, 0, i([2], [3], [-1])), [[5], [0], [5]]),
+        "written": (lambda x: x.scatter(1, i([0, 2], [-3, -1]), f([9, 8], [7, 6])), [[9, 2], [3, 6], [5, 6]]),
+        "added": (lambda x: x.scatter_add(0, i([2], [3], [2]), f([9], [8], [7])), [[1, 2], [3, 4], [21, 6]]),
+    }
+    for name, (call, wanted) in calls.items():
+        for made in (call(x), graphc.jit(call)(x)):
+            assert made.asnumpy().tolist() == wanted, name
+    for bad in (lambda: ops.gather_elements(x, 1, i(0, 1)), lambda: ops.gather_elements(x, 1, i([0], [1], [0], [1]))):
+        with pytest.raises(ShapeError, match=r"gather_elements: the index is .* expected 2 axes"):
+            bad()
+
+
 def test_diagonals_are_those_of_numpy():
     x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     for offset, dim1, dim2 in ((0, 0, 1), (1, 1, 2), (-1, 2, 0), (2, -1, 1), (-3, 0, 2)):

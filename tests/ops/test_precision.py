@@ -237,6 +237,20 @@ LONG: dict[str, list[tuple[list[Array], dict[str, Any]]]] = {
     "Scatter": [
         ([np.full((4, 2), 0.5, np.float32), _indices(70_000), np.full((70_000, 2), 0.1, np.float32)], {"mode": "add"})
     ],
+    "GatherElementsGrad": [
+        ([np.full((70_000, 2), 0.1, np.float32), np.stack([_indices(70_000)] * 2, 1)], {"shape": (4, 2)}),
+        ([np.full((2, 70_000), 0.1, np.float32), np.stack([_indices(70_000)] * 2)], {"shape": (2, 4), "axis": 1}),
+    ],
+    "ScatterElements": [
+        (
+            [
+                np.full((4, 2), 0.5, np.float32),
+                np.stack([_indices(70_000)] * 2, 1),
+                np.full((70_000, 2), 0.1, np.float32),
+            ],
+            {"mode": "add"},
+        )
+    ],
 }
 
 

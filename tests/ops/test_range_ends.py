@@ -53,6 +53,21 @@ ENDS = {
     ),
     "logaddexp": (ops.logaddexp, "float32", ([-INF, INF, -INF], [-INF, INF, 1]), [-INF, INF, 1]),
     "logcumsumexp": (lambda x: ops.logcumsumexp(x, 0), "float32", ([-200, 100, -INF],), [-200, 100, 100]),
+    "cummax, its places": (
+        lambda x: ops.cummax(x, 0)[1],
+        "float32",
+        ([NAN, NAN, 1, 2, INF, NAN],),
+        [0, 1, 1, 1, 1, 5],
+        "int64",
+    ),
+    "cummin, its places": (
+        lambda x: ops.cummin(x, 0)[1],
+        "float32",
+        ([1, 3, 1, NAN, 0, NAN],),
+        [0, 0, 2, 3, 3, 5],
+        "int32",
+    ),
+    "cumprod": (lambda x: ops.cumprod(x, 0), "float32", ([1e30, 1e30, 1e-30, 0],), [1e30, INF, INF, NAN]),
     "erfinv": (ops.erfinv, "float32", ([1, -1, 2, 0, 0.999999],), [INF, -INF, NAN, 0, 3.4570746]),
     "erfc": (ops.erfc, "float64", ([INF, -INF, 30, 26],), [0, 2, 0, math.erfc(26)]),
 }
@@ -60,10 +75,10 @@ ENDS = {
 
 @pytest.mark.parametrize("name", ENDS)
 def test_the_ends_of_the_range(name):
-    function, dtype, inputs, expected = ENDS[name]
+    function, dtype, inputs, expected, *result = ENDS[name]
     rtol = 2e-3 if dtype == "float16" else 1e-6
     for got in both(function, *(np.array(x, dtype) for x in inputs)):
-        assert got.dtype == dtype
+        assert got.dtype == (result[0] if result else dtype)
         np.testing.assert_allclose(got, np.array(expected), rtol=rtol)
 
 

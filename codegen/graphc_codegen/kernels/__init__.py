@@ -16,12 +16,14 @@ from graphc_codegen.kernels.conv.filter_grad import CONV2D_FILTER_GRAD
 from graphc_codegen.kernels.conv.forward import CONV2D
 from graphc_codegen.kernels.cumulative import CUMSUM
 from graphc_codegen.kernels.custom import CUSTOM
+from graphc_codegen.kernels.elements import GATHER_ELEMENTS, SCATTER_ELEMENTS
 from graphc_codegen.kernels.gemm.packed import PACK_FACTOR
 from graphc_codegen.kernels.gemm.product import GEMM
 from graphc_codegen.kernels.index import ARGMAX, FLOAT_STATUS, GATHER, GATHER_GRAD
 from graphc_codegen.kernels.narrow import has_halves, on_halves
 from graphc_codegen.kernels.pool.average import AVG_POOL, AVG_POOL_GRAD
 from graphc_codegen.kernels.pool.maximum import MAX_POOL, MAX_POOL_GRAD
+from graphc_codegen.kernels.running import CUMEXTREMUM, CUMPROD, RECURRENCE
 from graphc_codegen.kernels.scatter import LOG, SCATTER
 from graphc_codegen.kernels.select import FIRST_PLACES
 from graphc_codegen.kernels.softmax.rows import (
@@ -68,10 +70,15 @@ EMITTERS: dict[str, Emitter] = {
     "argmax": ARGMAX,
     "banded": BANDED,
     "cumsum": CUMSUM,
+    "cumprod": CUMPROD,
+    "cumextremum": CUMEXTREMUM,
+    "recurrence": RECURRENCE,
     "float_status": FLOAT_STATUS,
     "gather": GATHER,
     "gather_grad": GATHER_GRAD,
     "scatter": SCATTER,
+    "gather_elements": GATHER_ELEMENTS,
+    "scatter_elements": SCATTER_ELEMENTS,
     "argsort": ARGSORT,
     "first_places": FIRST_PLACES,
     "search": SEARCH,

@@ -10,7 +10,7 @@ from graphc_codegen.dtypes import MEMORY, UNSIGNED
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.index import index_at
 from graphc_codegen.kernels.vectors import along
-from graphc_codegen.writer import Writer
+from graphc_codegen.writer import Writer, vec
 
 # ---- scatter
 
@@ -64,7 +64,7 @@ def scatter_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         def row(i: str | int, active: int, _: list[str]) -> list[str]:
             place = w.at(target, i, out)
             old, new = w.vload(place, active, out), read(source, i, active)
-            made = _combined(w, p["mode"], "float64" if p.get("block") else p["dtype"], old, new)
+            made = combined(w, p["mode"], "float64" if p.get("block") else p["dtype"], (old, new))
             w.vstore(made, place, active, out)
             return []
 
@@ -85,20 +85,25 @@ def scatter_emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     w.repeat(p["outer"], outer)
 
 
-def _combined(w: Writer, mode: str, dtype: str, old: str, new: str) -> str:
+def combined(w: Writer, mode: str, dtype: str, values: tuple[str, str], lanes: int = 0) -> str:
+    """(old, new) as one, of vectors, or with one of `lanes` of scalars."""
+    (old, new), type = values, MEMORY[dtype]
+    v, bits = (type, "i1") if lanes == 1 else (vec(type, w.lanes), vec("i1", w.lanes))
     if mode == "update":
         return new
-    type = MEMORY[dtype]
     if mode in ("add", "mul"):
-        return w.binary(f"{'f' if type in ('float', 'double') else ''}{mode}", old, new, type)
+        return w.op(f"{'f' if type in ('float', 'double') else ''}{mode} {v} {old}, {new}")
     if type in ("float", "double"):
-        better = w.select(w.binary(f"fcmp {'ogt' if mode == 'max' else 'olt'}", old, new, type), old, new, type)
-        return w.select(w.binary("fcmp uno", old, old, type), old, better, type)
-    sign = "u" if dtype in UNSIGNED else "s"
-    return w.select(w.binary(f"icmp {sign}{'gt' if mode == 'max' else 'lt'}", old, new, type), old, new, type)
+        better = w.op(f"fcmp {'ogt' if mode == 'max' else 'olt'} {v} {old}, {new}")
+        # NaN stays.
+        kept = w.op(f"or {bits} {better}, {w.op(f'fcmp uno {v} {old}, {old}')}")
+    else:
+        sign = "u" if dtype in UNSIGNED else "s"
+        kept = w.op(f"icmp {sign}{'gt' if mode == 'max' else 'lt'} {v} {old}, {new}")
+    return w.op(f"select {bits} {kept}, {v} {old}, {v} {new}")
 
 
-_COMBINE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+COMBINE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
 @np.errstate(all="ignore")
@@ -110,7 +115,7 @@ def scatter_twin(p: Params, *arrays: Array) -> None:
     rows = u.reshape(p["outer"], p["count"], p["inner"])
     for k, index in enumerate(idx.tolist()):
         if 0 <= index < p["size"]:
-            combine = _COMBINE.get(p["mode"])
+            combine = COMBINE.get(p["mode"])
             out[:, index] = rows[:, k] if combine is None else combine(out[:, index], rows[:, k])
 
 

@@ -162,11 +162,73 @@ def _scattered(
             _scattered(w, w.cast(x, "float32"), indices, w.cast(updates, "float32"), places, wide, axis, mode),
             "float16",
         )
-    size, before, after = type.shape[axis], type.shape[:axis], type.shape[axis + 1 :]
-    spare = w.filled(0, TensorType(type.dtype, (*before, 1, *after)))
-    longer = w("Concat", x, spare, axis=axis)
-    chosen = w("Where", _outside(w, indices, places.dtype, size), w.number(size, places.dtype), indices)
+    before, after = type.shape[:axis], type.shape[axis + 1 :]
     rows: Sequence[int] = (*before, places.size, *after)
+    chosen = _or_spare(w, indices, places.dtype, type.shape[axis])
     spread = w("Expand", w.reshape(chosen, (places.size, *(1,) * len(after))), w.ints(*rows))
-    made = w("ScatterElements", longer, spread, w.reshape(updates, rows), axis=axis, reduction=mode)
-    return w("Slice", made, w.ints(0), w.ints(size), w.ints(axis))
+    return _brought(w, (x, spread, w.reshape(updates, rows)), type, axis, mode)
+
+
+def _or_spare(w: Writer, indices: str, dtype: str, size: int) -> str:
+    """Indices, and for those out of range that of the row behind the last one."""
+    return w("Where", _outside(w, indices, dtype, size), w.number(size, dtype), indices)
+
+
+def _brought(w: Writer, operands: tuple[str, str, str], type: TensorType, axis: int, mode: str) -> str:
+    """Elements brought into x, which has one row more meanwhile."""
+    x, places, updates = operands
+    spare = w.filled(0, TensorType(type.dtype, (*type.shape[:axis], 1, *type.shape[axis + 1 :])))
+    longer = w("Concat", x, spare, axis=axis)
+    made = w("ScatterElements", longer, places, updates, axis=axis, reduction=mode)
+    return w("Slice", made, w.ints(0), w.ints(type.shape[axis]), w.ints(axis))
+
+
+@rule("GatherElements")
+def _gather_elements(w: Writer, n: View, x: str, indices: str) -> str:
+    """ONNX, too, counts negative indices from the end, but one out of range is an error."""
+    table, places = n.types
+    size = table.shape[n["axis"]]
+    if not size or not places.size:
+        return w.filled(0, n.type)
+    known = w.constants.get(indices)
+    if known is not None and known.min() >= -size and known.max() < size:
+        return w("GatherElements", x, indices, axis=n["axis"])
+    outside = _beyond(w, indices, places.dtype, size)
+    chosen = w("Where", outside, w.number(0, places.dtype), indices)
+    read = w("GatherElements", x, chosen, axis=n["axis"])
+    if n.type.dtype == "bool":
+        return w("And", w("Not", outside), read)
+    return w("Where", outside, w.number(0, n.type.dtype), read)
+
+
+def _beyond(w: Writer, indices: str, dtype: str, size: int) -> str:
+    """Which indices are neither those of a place nor count from the end."""
+    return w("Or", w("Less", indices, w.number(-size, dtype)), w("GreaterOrEqual", indices, w.number(size, dtype)))
+
+
+@rule("GatherElementsGrad")
+def _gather_elements_grad(w: Writer, n: View, dy: str, indices: str) -> str:
+    zeros = w.filled(0, n.type)
+    return _elements(w, (zeros, indices, dy), n.types[1], n.type, n["axis"], "add")
+
+
+@rule("ScatterElements")
+def _scatter_elements(w: Writer, n: View, x: str, indices: str, updates: str) -> str:
+    mode = "none" if n["mode"] == "update" else n["mode"]
+    return _elements(w, (x, indices, updates), n.types[1], n.types[0], n["axis"], mode)
+
+
+def _elements(
+    w: Writer, operands: tuple[str, str, str], places: TensorType, type: TensorType, axis: int, mode: str
+) -> str:
+    """Elements brought into x. Indices out of range mean one row more, which is cut off again."""
+    x, indices, updates = operands
+    if not places.size or not type.size:
+        return w("Identity", x)
+    if type.dtype == "float16":
+        wide = (w.cast(x, "float32"), indices, w.cast(updates, "float32"))
+        return w.cast(_elements(w, wide, places, TensorType("float32", type.shape), axis, mode), "float16")
+    size, none = type.shape[axis], w.number(0, places.dtype)
+    from_end = w("Add", indices, w.number(size, places.dtype))
+    from_start = w("Where", w("Less", indices, none), from_end, indices)
+    return _brought(w, (x, _or_spare(w, from_start, places.dtype, size), updates), type, axis, mode)

@@ -10,8 +10,6 @@ from graphc.exports.onnx_model.writer import View, Writer
 from graphc.ir import TensorType
 
 _NATIVE = ("float32", "float64", "float16", "int32", "int64")
-#: The dtypes whose CumSum onnxruntime has.
-_SUMMED = ("float32", "float64", "int32", "int64")
 
 
 @rule("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
@@ -64,13 +62,6 @@ def _banded(w: Writer, n: View, x: str, starts: str, weights: str, *_back: str) 
         terms.append(w("Mul", read, w("Reshape", share, shape)))
     total = terms[0] if width == 1 else w("Sum", *terms)
     return total if dtype == n.dtype else w.cast(total, n.dtype)
-
-
-@rule("Cumsum")
-def _cumsum(w: Writer, n: View, x: str) -> str:
-    if not n.types[0].size:
-        return w("Identity", x)
-    return w.reduced("CumSum", (x, w.number(n["axis"], "int64")), n.dtype, _SUMMED, reverse=int(n["reverse"]))
 
 
 @rule("GetFloatStatus")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from graphc.errors import ArgumentValueError, ShapeError
 from graphc.ir import NO_GRAD, REQUIRED, Builder, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder, ExpressionBuilder, Handle
-from graphc.ir.op import Attrs, Kernel, Operands, Scalar, Types
+from graphc.ir.op import Attrs, Kernel, KernelRule, Operands, Scalar, Types
 from graphc.ops.declared import padding
 from graphc.ops.declared.batching import Mapped, leading, rows_in_one
 from graphc.ops.declared.rules import (
@@ -208,7 +209,7 @@ op(
 
 MODES = ("update", "add", "mul", "max", "min")
 
-_COMBINE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+COMBINE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
 def _infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
@@ -232,39 +233,51 @@ def _ref(x: Array, indices: Array, updates: Array, axis: int, mode: str) -> Arra
     out = np.moveaxis(y, axis, 0)
     for k, index in enumerate(flat.tolist()):
         if 0 <= index < x.shape[axis]:
-            combine = _COMBINE.get(mode)
+            combine = COMBINE.get(mode)
             out[index] = rows[k] if combine is None else combine(out[index], rows[k])
     return y.astype(x.dtype, copy=False)
 
 
-def _grad(g: Builder, n: NodeView, dy: Value) -> list[Value | None]:
-    at = {"axis": n.axis}
+def scatter_grad(
+    g: Builder, n: NodeView, dy: Value, scatter: str = "Scatter", gather: str = "Gather"
+) -> list[Value | None]:
+    """The gradient of rows, or elements, brought into x, and of x."""
+
+    def brought(x: Value, updates: Value, mode: str) -> Value:
+        made: Value = getattr(g, scatter)(x, n.indices, updates, axis=n.axis, mode=mode)
+        return made
+
+    def read(x: Value) -> Value:
+        made: Value = getattr(g, gather)(x, n.indices, axis=n.axis)
+        return made
+
     if n.mode == "add":
-        return [dy, None, g.Gather(dy, n.indices, **at)]
+        return [dy, None, read(dy)]
     if n.mode == "update":
         zeros = g.Fill(dtype=g.type(dy).dtype, shape=n.type(n.updates).shape, value=0)
-        return [g.Scatter(dy, n.indices, zeros, mode="update", **at), None, g.Gather(dy, n.indices, **at)]
+        return [brought(dy, zeros, "update"), None, read(dy)]
     if n.mode == "mul":
-        return [g.Scatter(dy, n.indices, n.updates, mode="mul", **at), None, _factor_grad(g, n, dy)]
+        return [brought(dy, n.updates, "mul"), None, _factor_grad(g, n, dy, brought, read)]
     # All elements that are equal to the extremum share its gradient equally.
     dtype = n.type(n.x).dtype
     kept = g.Cast(g.Equal(n.x, n.out()), dtype=dtype)
-    taken = g.Cast(g.Equal(n.updates, g.Gather(n.out(), n.indices, **at)), dtype=dtype)
-    share = g.Div(dy, g.Scatter(kept, n.indices, taken, mode="add", **at))
-    return [g.Mul(share, kept), None, g.Mul(g.Gather(share, n.indices, **at), taken)]
+    taken = g.Cast(g.Equal(n.updates, read(n.out())), dtype=dtype)
+    share = g.Div(dy, brought(kept, taken, "add"))
+    return [g.Mul(share, kept), None, g.Mul(read(share), taken)]
 
 
-def _factor_grad(g: Builder, n: NodeView, dy: Value) -> Value:
+def _factor_grad(
+    g: Builder, n: NodeView, dy: Value, brought: Callable[[Value, Value, str], Value], read: Callable[[Value], Value]
+) -> Value:
     """dy times all other factors of the same element: by division, and around a zero the product of what is not zero."""
-    at = {"axis": n.axis}
     one, none = g.like(1.0, n.updates), g.like(0.0, n.updates)
     zero = g.Equal(n.updates, none)
     others, zeros = g.Select(zero, one, n.updates), g.Select(zero, one, none)
-    product = g.Mul(dy, g.Scatter(n.x, n.indices, others, mode="mul", **at))
+    product = g.Mul(dy, brought(n.x, others, "mul"))
     start = g.Fill(dtype=n.type(n.x).dtype, shape=n.type(n.x).shape, value=0)
-    count = g.Scatter(start, n.indices, zeros, mode="add", **at)
-    alone = g.Equal(g.Sub(g.Gather(count, n.indices, **at), zeros), none)
-    made: Value = g.Select(alone, g.Div(g.Gather(product, n.indices, **at), others), none)
+    count = brought(start, zeros, "add")
+    alone = g.Equal(g.Sub(read(count), zeros), none)
+    made: Value = g.Select(alone, g.Div(read(product), others), none)
     return made
 
 
@@ -275,7 +288,7 @@ def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) ->
             k.duplicate(inputs[0], outputs[0])
         return
     if x.dtype in ("int8", "int16", "uint8", "uint16") and attrs["mode"] != "update":
-        _scatter_wide(k, inputs, outputs, attrs)
+        scattered_wide(_lower, k, inputs, outputs, attrs)
         return
     over = inputs[0].buffer == outputs[0].buffer
     k.call(
@@ -288,13 +301,13 @@ def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) ->
     )
 
 
-def _scatter_wide(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    """Small integers combined in int32; the last bits of what they become are the same."""
+def scattered_wide(rule: KernelRule, k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
+    """Small integers combined in int32 by a rule; the last bits of what they become are the same."""
     x, indices, updates = inputs
     a, b, y = (k.temp(TensorType("int32", v.type.shape)) for v in (x, updates, outputs[0]))
     for source, target in ((x, a), (updates, b)):
         k.elementwise(lambda e, v: e.cast(v, "int32"), (source,), target)
-    _lower(k, (a, indices, b), (y,), attrs)
+    rule(k, (a, indices, b), (y,), attrs)
     k.elementwise(lambda e, v: e.cast(v, x.type.dtype), (y,), outputs[0])
 
 
@@ -323,7 +336,7 @@ op(
     attrs={"axis": 0, "mode": REQUIRED},
     infer=_infer,
     ref=_ref,
-    grad=_grad,
+    grad=scatter_grad,
     # Sums of many terms are made in memory of their own, in float64.
     lower=Kernel(_lower, MOVED, over=lambda attrs: attrs["mode"] == "update"),
     batch=_scatter_batch,

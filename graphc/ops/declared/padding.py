@@ -267,15 +267,15 @@ def largest(p: Padded) -> list[Axes]:
 
 
 def running(p: Padded) -> list[Axes]:
-    """Sums up to each element along attribute `axis`: padding stands behind the real elements, or with `reverse` counts 0."""
-    axis, (axes,) = p.node.attrs["axis"], p.axes
+    """What goes along attribute `axis`: padding stands behind the real elements, or with `reverse` counts 0."""
+    axis, (axes,), reverse = p.node.attrs["axis"], p.axes, p.node.attrs.get("reverse", False)
     if not is_padded(axes[axis]):
         return alike(p)
     if len(axes[axis]) > 1:
         raise p.refuse("real elements do not stand together along the axis")
-    if p.node.attrs["reverse"]:
+    if reverse:
         p.mask(0, [axis], 0)
-    return [(*axes[:axis], loosened(axes[axis], 1 if p.node.attrs["reverse"] else 2), *axes[axis + 1 :])]
+    return [(*axes[:axis], loosened(axes[axis], 1 if reverse else 2), *axes[axis + 1 :])] * len(p.node.types)
 
 
 def rows(*own: int) -> PadRule:
@@ -388,6 +388,18 @@ def gathered(p: Padded) -> list[Axes]:
     if is_padded(x[axis]):
         raise p.refuse("an index may mean padding")
     return [(*x[:axis], *indices, *x[axis + 1 :])]
+
+
+def elements(p: Padded) -> list[Axes]:
+    """Rows along attribute `axis`, which is padded nowhere; other axes go together."""
+    axis = p.node.attrs["axis"]
+    if any(is_padded(axes[axis]) for axes in p.axes):
+        raise p.refuse("an index may mean padding")
+    beside = [met(*each) if k != axis else () for k, each in enumerate(zip(*p.axes, strict=True))]
+    if None in beside:
+        raise p.refuse("its operands are padded differently")
+    made = [plain(p.node.type.shape[k]) if k == axis else a for k, a in enumerate(beside) if a is not None]
+    return [tuple(made)]
 
 
 def one_value(p: Padded) -> list[Axes]:

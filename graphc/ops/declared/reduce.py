@@ -13,7 +13,7 @@ from graphc.errors import ArgumentValueError, ShapeError
 from graphc.ir import NO_GRAD, REQUIRED, Builder, Gradient, NodeView, Sample, TensorType, Value, op
 from graphc.ir.lowering import CallBuilder
 from graphc.ir.op import Attrs, Kernel, NoGrad, Operands, Reduce, TypeRule, Types
-from graphc.ir.types import COMPLEX, FLOATS, INTEGERS
+from graphc.ir.types import COMPLEX, FLOATS
 from graphc.ops.declared import padding
 from graphc.ops.declared.batching import along
 from graphc.ops.declared.rules import (
@@ -178,51 +178,6 @@ _reduction("ReduceAny", np.any, Reduce("any"), NO_GRAD, ("bool",), doc="logical 
 
 
 # ---- along one axis
-
-
-def _cumsum_infer(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    (x,) = types
-    check_dtype("Cumsum", "x", x, (*NUMERIC, *COMPLEX))
-    require_axis("Cumsum", x, attrs["axis"])
-    return (x,)
-
-
-def _cumsum_ref(x: Array, axis: int, reverse: bool) -> Array:
-    made = exact_sum(np.flip(x, axis) if reverse else x, axis, fold=_running_sum)
-    return np.flip(made, axis) if reverse else made
-
-
-def _running_sum(x: Array, axis: int, keepdims: bool, dtype: Any) -> Array:
-    return np.cumsum(x, axis=axis, dtype=dtype)
-
-
-def _cumsum_lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:
-    if inputs[0].type.size:
-        k.call("cumsum", inputs, outputs, **around(inputs[0].type, attrs["axis"]), reverse=attrs["reverse"])
-
-
-op(
-    "Cumsum",
-    "x",
-    attrs={"axis": REQUIRED, "reverse": False},
-    infer=_cumsum_infer,
-    ref=_cumsum_ref,
-    grad=lambda g, n, dy: [g.Cumsum(dy, axis=n.axis, reverse=not n.reverse)],
-    lower=Kernel(_cumsum_lower, ("float32", "float64", *INTEGERS)),
-    batch=along("axis"),
-    pad=padding.running,
-    samples=lambda: [
-        Sample((floats(5, 33),), {"axis": 1}, grad=(0,)),
-        Sample((floats(5, 33),), {"axis": 1, "reverse": True}, grad=(0,)),
-        Sample((floats(5, 43),), {"axis": 0}, grad=(0,)),
-        Sample((floats(2, 3, 4),), {"axis": 1, "reverse": True}, grad=(0,)),
-        Sample((integers(2, 19),), {"axis": 1}),
-        Sample((integers(3, 19, dtype="int64"),), {"axis": 0, "reverse": True}),
-        Sample((np.array([1, np.nan, 3, np.inf], np.float32),), {"axis": 0}),
-        Sample((floats(0, 3),), {"axis": 0}),
-    ],
-    doc="sums of the elements up to each along an axis, itself included; with `reverse` of those from each on",
-)
 
 
 _RANKED = ("int32", "int64", "uint32", "uint64", "float32", "float64")

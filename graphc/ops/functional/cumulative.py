@@ -14,20 +14,13 @@ from graphc.ops.functional.create import arange, fill
 from graphc.ops.functional.dynamic import known_values
 from graphc.ops.functional.elementwise import (
     add,
-    equal,
-    greater,
-    isnan,
     less,
-    logical_or,
-    maximum,
     mul,
     sub,
 )
-from graphc.ops.functional.extrema import arange_along
 from graphc.ops.functional.joining import concat
-from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_sum, summand
-from graphc.ops.functional.shapes import broadcast_to, expand_dims
+from graphc.ops.functional.shapes import expand_dims
 from graphc.ops.functional.slicing import getitem
 from graphc.ops.functional.transcendental import logaddexp
 from graphc.ops.tensor.methods import method
@@ -57,45 +50,33 @@ def _scanned(name: str, x: Tensor, axis: int, combine: Any, neutral: float) -> T
 @method()
 def cumprod(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """Products of the elements up to each along an axis; of integers and bools in int64, unless a dtype is given."""
-    return _scanned("cumprod", summand(input, dtype), dim, mul, 1)
+    x = summand(input, dtype)
+    if x.tensor_type.is_complex:
+        return _scanned("cumprod", x, dim, mul, 1)
+    return call("Cumprod", x, axis=check_axis("cumprod", dim, x.ndim))
 
 
 @method()
 def cummax(input: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-    """(largest element so far, its last place so far, int64) along an axis."""
-    return _running("cummax", input, axis, True)
+    """(largest element so far, its last place so far, int64) along an axis; NaN is larger than all."""
+    return _extremum("cummax", input, axis, "max")
 
 
 @method()
 def cummin(input: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-    """(smallest element so far, its last place so far, int32) along an axis."""
-    values, places = _running("cummin", input, axis, False)
+    """(smallest element so far, its last place so far, int32) along an axis; NaN is smaller than all."""
+    values, places = _extremum("cummin", input, axis, "min")
     return values, cast(places, "int32")
 
 
-def _least(x: Tensor) -> float:
-    return -math.inf if x.tensor_type.is_float else int(np.iinfo(x.tensor_type.numpy).min)
-
-
-def _most(x: Tensor) -> float:
-    return math.inf if x.tensor_type.is_float else int(np.iinfo(x.tensor_type.numpy).max)
-
-
-def _running(name: str, x: Tensor, axis: int, largest: bool) -> tuple[Tensor, Tensor]:
+def _extremum(name: str, x: Tensor, axis: int, mode: str) -> tuple[Tensor, Tensor]:
     at = check_axis(name, axis, x.ndim)
     if x.tensor_type.dtype == "bool":
         raise DTypeError(
             f"{name}: x is {x.tensor_type}, expected numbers", loc=user_loc(), help="ops.cast(x, graphc.int32)"
         )
-
-    def combined(x: Tensor, before: Tensor) -> Tensor:
-        # On a tie the later element counts, for its gradient as for its place.
-        better = greater(before, x) if largest else less(before, x)
-        return select(logical_or(better, isnan(before)) if x.tensor_type.is_float else better, before, x)
-
-    values = _scanned(name, x, at, combined, _least(x) if largest else _most(x))
-    here = select(equal(x, values), broadcast_to(arange_along(x, at, "int64"), x.shape), 0)
-    return values, _scanned(name, here, at, maximum, 0)
+    values, places = call("Cumextremum", x, axis=at, mode=mode)
+    return values, places
 
 
 @method()

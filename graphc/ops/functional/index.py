@@ -16,7 +16,6 @@ from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.core import IndexKindError, IndexRangeError, Number, Operand, as_bool, call, cast, cast_to
 from graphc.ops.functional.create import arange
 from graphc.ops.functional.elementwise import add, floor_mod, greater, maximum, minimum, mul, neg
-from graphc.ops.functional.extrema import arange_along
 from graphc.ops.functional.joining import stack
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.shapes import broadcast_to, expand_dims, moveaxis, reshape
@@ -234,8 +233,8 @@ def replace(x: Tensor, made: Tensor) -> None:
 def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """y[i][j][k] = x[i][index[i][j][k]][k] for dim 1, and so on: x's elements at places along an axis."""
     axis = check_axis("gather_elements", dim, input.ndim)
-    flat = element_places(input.shape, axis, as_index(index))
-    return reshape(_gathered(reshape(input, (-1,)), reshape(flat, (-1,)), 0), index.shape)
+    places = element_places("gather_elements", input, axis, index)
+    return call("GatherElements", beside(input, axis, places), places, axis=axis)
 
 
 def gather_d(x: Tensor, dim: int, index: Tensor) -> Tensor:
@@ -243,17 +242,23 @@ def gather_d(x: Tensor, dim: int, index: Tensor) -> Tensor:
     return gather_elements(x, dim, index)
 
 
-def element_places(shape: tuple[int, ...], axis: int, index: Tensor) -> Tensor:
-    """The flat places in a tensor of `shape` that an index along an axis means."""
-    if index.ndim != len(shape):
+def element_places(name: str, x: Tensor, axis: int, index: Any) -> Tensor:
+    """An index of x's elements along an axis, which has x's axes and no more along the others; ShapeError for one that has."""
+    places = as_index(index)
+    others = [k for k in range(x.ndim) if k != axis]
+    if places.ndim != x.ndim or any(places.shape[k] > x.shape[k] for k in others):
         raise ShapeError(
-            f"the index is {index.tensor_type}, expected {len(shape)} axes for shape {shape}", loc=user_loc()
+            f"{name}: the index is {places.tensor_type}, expected {x.ndim} axes, and along all but axis {axis} no more than"
+            f" x {x.tensor_type} has",
+            loc=user_loc(),
         )
-    flat: Operand = 0
-    for k, size in enumerate(shape):
-        step = wrapped(index, size) if k == axis else arange_along(index, k, index.tensor_type.dtype)
-        flat = step if k == 0 else add(mul(flat, size), step)
-    return broadcast_to(as_tensor(flat), index.shape)
+    return places
+
+
+def beside(x: Tensor, axis: int, places: Tensor) -> Tensor:
+    """The part of x that an index along an axis means: its first rows along the others, as many as the index has."""
+    sizes = [x.shape[k] if k == axis else n for k, n in enumerate(places.shape)]
+    return x if sizes == list(x.shape) else getitem(x, tuple(slice(0, n) for n in sizes))
 
 
 @method()

@@ -11,9 +11,18 @@ from graphc.errors import ArgumentTypeError, ArgumentValueError, DTypeError, Sha
 from graphc.ir.types import FLOATS, INTEGERS
 from graphc.ops.declared.shape import check_axis
 from graphc.ops.functional.arithmetic import div, truncate_div
-from graphc.ops.functional.core import Operand, call, is_number
+from graphc.ops.functional.core import Operand, call, cast_to, is_number
 from graphc.ops.functional.create import ones_like, zeros
-from graphc.ops.functional.index import Indices, as_index, coordinates, element_places, scattered, write
+from graphc.ops.functional.index import (
+    Indices,
+    as_index,
+    beside,
+    coordinates,
+    element_places,
+    scattered,
+    updated,
+    write,
+)
 from graphc.ops.functional.shapes import as_shape, broadcast_to, reshape
 from graphc.ops.functional.slicing import wrapped
 from graphc.ops.functional.state import assign
@@ -34,8 +43,10 @@ def tensor_scatter_elements(
 
 def with_elements(mode: str, x: Tensor, axis: int, indices: Tensor, updates: Tensor) -> Tensor:
     """x with the elements at places along an axis combined with `updates`, which have the shape of the indices."""
-    flat = element_places(x.shape, axis, as_index(indices))
-    return reshape(scattered(mode, reshape(x, (-1,)), reshape(flat, (-1,)), reshape(updates, (-1,))), x.shape)
+    places = element_places("scatter", x, axis, indices)
+    part = beside(x, axis, places)
+    made = call("ScatterElements", part, places, cast_to(updates, x.tensor_type.dtype), axis=axis, mode=mode)
+    return made if part is x else updated(x, tuple(slice(0, n) for n in part.shape), made)
 
 
 @method()
