@@ -7,6 +7,7 @@ from graphc.passes.attention import fuse_attention
 from graphc.passes.autodiff import autodiff
 from graphc.passes.buckets import bucket_reductions
 from graphc.passes.cleanup import cse, prune, simplify
+from graphc.passes.entropy import fuse_cross_entropy
 from graphc.passes.named import find, up_to
 from graphc.passes.order import order_writes
 from graphc.passes.pipeline import (
@@ -38,6 +39,7 @@ __all__ = [
     "cut_stages",
     "find",
     "fuse_attention",
+    "fuse_cross_entropy",
     "keep_turns",
     "name_of",
     "order_stages",

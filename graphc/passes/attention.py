@@ -12,7 +12,7 @@ import numpy as np
 from graphc.ir import Builder, Graph, Node, Value
 from graphc.ir.op import Structural
 from graphc.ir.types import Array
-from graphc.passes.tools import in_subgraphs
+from graphc.passes.tools import in_subgraphs, only_reader
 
 #: What a mask holds, at the most, where nothing is to be seen: added to a score it leaves nothing of it.
 _HIDDEN = -1e9
@@ -115,11 +115,7 @@ class _Finder:
     # ---- what follows the softmax
 
     def _reader(self, node: Node) -> Node | None:
-        """The only reader of a node, to whom it gives one operand; None if there are others, or something waits for it."""
-        users = [self.graph.node(u) for u in self.graph.users(node.id) if u not in self.dead]
-        if node.id in self.graph.ends or node.after or len(users) != 1 or node.id in users[0].after:
-            return None
-        return users[0] if sum(v.node == node.id for v in users[0].inputs) == 1 else None
+        return only_reader(self.graph, node, self.dead)
 
     def _dropout(self, softmax: Node) -> tuple[Node, float, Value | None]:
         """What dropout makes of a softmax, the probability to keep a share, and the key; else the softmax itself."""

@@ -22,6 +22,7 @@ from graphc.passes.attention import fuse_attention
 from graphc.passes.autodiff import autodiff
 from graphc.passes.buckets import bucket_reductions
 from graphc.passes.cleanup import cse, prune, simplify
+from graphc.passes.entropy import fuse_cross_entropy
 from graphc.passes.order import order_writes
 from graphc.passes.pooling import pool_before_relu
 from graphc.passes.scans import keep_turns, roll_loops, split_scans
@@ -31,8 +32,9 @@ from graphc.passes.stages import cut_stages, is_staged, order_stages
 Pass = Callable[[Graph], Graph]
 
 PIPELINE: tuple[Pass, ...] = (
-    # First: its own gradient does without scores, too; in a loop masks are no constants any more.
+    # First: what these make has a gradient of its own, without scores; in a loop masks are no constants any more.
     fuse_attention,
+    fuse_cross_entropy,
     # The gradient of a loop is a loop.
     roll_loops,
     autodiff,
@@ -53,7 +55,7 @@ PIPELINE: tuple[Pass, ...] = (
 
 
 #: Passes that add numbers up in another order, so that the last bits of sums may change.
-REASSOCIATING = frozenset({"fuse_attention", "split_scans", "scatter_reductions"})
+REASSOCIATING = frozenset({"fuse_attention", "fuse_cross_entropy", "split_scans", "scatter_reductions"})
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import NamedTuple
 
-from graphc.ir import Graph, Value
+from graphc.ir import Graph, Node, Value
 
 
 def in_subgraphs(graph: Graph, transform: Callable[[Graph], Graph]) -> Graph:
@@ -22,6 +22,17 @@ def in_subgraphs(graph: Graph, transform: Callable[[Graph], Graph]) -> Graph:
                 current = changed.node(id)
                 changed.set_node(id, attrs={**current.attrs, name: new.freeze()})
     return changed or graph
+
+
+def only_reader(graph: Graph, node: Node, dead: Container[int]) -> Node | None:
+    """The only reader of a node, to whom it gives one operand; None if there are others, or something waits for it.
+
+    Nodes that are `dead` read nothing.
+    """
+    users = [graph.node(u) for u in graph.users(node.id) if u not in dead]
+    if node.id in graph.ends or node.after or len(users) != 1 or node.id in users[0].after:
+        return None
+    return users[0] if sum(v.node == node.id for v in users[0].inputs) == 1 else None
 
 
 class _Landmark(NamedTuple):

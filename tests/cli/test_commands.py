@@ -187,7 +187,7 @@ def test_targets_that_are_source(capsys, model):
     assert (listed["schema"], listed["version"], listed["passes"]["name"][:3]) == (
         "graphc.step",
         2,
-        ["trace", "fuse_attention", "roll_loops"],
+        ["trace", "fuse_attention", "fuse_cross_entropy"],
     )
 
 

@@ -93,7 +93,7 @@ def test_an_error_inside_a_pass_says_which():
     g.set_results([("g", grad.outputs[0])])
     with pytest.raises(GradientError, match="HostCall has no gradient") as caught:
         run(g)
-    assert caught.value.__notes__ == ["in pass autodiff, after trace, fuse_attention, roll_loops"]
+    assert caught.value.__notes__ == ["in pass autodiff, after trace, fuse_attention, fuse_cross_entropy, roll_loops"]
     assert caught.value.nodes == (called.node,)
 
 

@@ -26,6 +26,7 @@ from graphc.ops.functional.elementwise import (
     square,
     sub,
 )
+from graphc.ops.functional.index import gather_elements
 from graphc.ops.functional.logic import select
 from graphc.ops.functional.reduce import reduce_mean, reduce_sum
 from graphc.ops.functional.shapes import expand_dims, reshape
@@ -252,6 +253,15 @@ def _check_classes(op: str, inputs: Tensor, target: Tensor, weight: Tensor | Non
         )
 
 
+def _picked(x: Tensor, axis: int, classes: Tensor) -> Tensor:
+    """x's element of a class in each row. In images all classes are looked at, in the sweep that makes x, and its gradient."""
+    if x.ndim <= 2:
+        return reshape(gather_elements(x, axis, expand_dims(classes, axis)), classes.shape)
+    numbers = Tensor(np.arange(x.shape[axis], dtype=classes.tensor_type.dtype))
+    hit = equal(expand_dims(classes, axis), _along(numbers, axis, x.ndim))
+    return reduce_sum(select(hit, x, 0.0), axis)
+
+
 def nll_loss(
     inputs: Tensor,
     target: Tensor,
@@ -268,18 +278,17 @@ def nll_loss(
     axis = 0 if inputs.ndim == 1 else 1
     classes = inputs.shape[axis]
     ignored = equal(target, ignore_index)
-    numbers = Tensor(np.arange(classes, dtype=target.tensor_type.dtype))
-    hit = equal(expand_dims(target, axis), _along(numbers, axis, inputs.ndim))
+    inside = logical_and(greater_equal(target, 0), less(target, classes))
+    safe = select(inside, target, 0)
+    picked = _picked(inputs, axis, safe)
     weights = full(target.shape, 1.0, dtype=inputs.dtype)
     scaled = inputs
     if weight is not None:
-        by_class = _along(weight, axis, inputs.ndim)
-        scaled = mul(inputs, by_class)
-        weights = reduce_sum(select(hit, by_class, 0.0), axis)
+        scaled = mul(inputs, _along(weight, axis, inputs.ndim))
+        weights = select(inside, gather(weight, safe), 0.0)
+        picked = mul(picked, weights)
     weights = select(ignored, 0.0, weights)
-    picked = -reduce_sum(select(hit, scaled, 0.0), axis)
-    inside = logical_and(greater_equal(target, 0), less(target, classes))
-    loss = select(ignored, 0.0, select(logical_or(inside, ignored), picked, float("nan")))
+    loss = select(ignored, 0.0, select(inside, -picked, float("nan")))
     smooth = select(ignored, 0.0, -reduce_sum(scaled, axis)) if label_smoothing else zeros_like(loss)
     loss = add(mul(loss, 1.0 - label_smoothing), mul(smooth, label_smoothing / classes)) if label_smoothing else loss
     if reduction == "mean":
