@@ -14,8 +14,9 @@ _BYTES = {"ptr": 8, "float": 4, "double": 8, "i32": 4, "i64": 8, "i16": 2, "i8":
 
 #: Instructions whose results depend on their operands alone and cost no vector register to keep.
 _REUSED = ("add nsw i64", "mul nsw i64", "getelementptr")
-#: Gives a number back unchanged, but LLVM cannot see that.
+#: Gives a number, or an address, back unchanged, but LLVM cannot see that.
 _SAME = 'call i64 asm "", "=r,0"(i64 {}) nounwind memory(none)'
+_ADDRESS = 'call ptr asm sideeffect "", "=r,0"(ptr {}) nounwind'
 
 Carry = Sequence[tuple[str, str]]
 
@@ -154,6 +155,10 @@ class VectorWriter:
             return pointer
         how = "getelementptr inbounds" if inside else "getelementptr"
         return self.op(f"{how} {type or self.element}, ptr {pointer}, i64 {index}")
+
+    def unknown(self, pointer: str) -> str:
+        """The same address, which LLVM does not know to be that: what is loaded from there is not kept from another time."""
+        return self.op(_ADDRESS.format(pointer))
 
     def chosen(self, condition: str, a: str, b: str) -> str:
         """One of two addresses, of elements of the same kind."""

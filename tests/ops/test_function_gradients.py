@@ -21,6 +21,8 @@ from tests.data.ms_functions import IMAGES, X, array
         (lambda x: ops.cov(x), X),
         (lambda x: ops.renorm(x, 2, 0, 0.7), X),
         (lambda x: ops.matrix_set_diag(x, x[:, 0] * 2), X),
+        (lambda x: ops.matmul(Tensor(X[:1]), x.T) + ops.matmul(Tensor(X[:1]), x, transpose_b=True) ** 2, X),
+        (lambda x: ops.matmul(Tensor(X[:, :1].T), ops.tanh(x)), X),
     ],
 )
 def test_gradients(function, x):

@@ -198,11 +198,13 @@ def splat_tile(
     blocks: Blocks | None = None,
     *,
     pairs: bool = False,
+    anew: bool = False,
 ) -> list[str]:
     """Accumulators of C[row, vector], row-major; row i reads A at `rows[i]`.
 
     `start` are initial accumulators (zero by default); `ahead` prefetches B that many turns of a segment
-    ahead. With `pairs` the elements of A and B are pairs of bfloat16.
+    ahead. With `pairs` the elements of A and B are pairs of bfloat16. With `anew` what several turns of a segment read of A is
+    loaded in each: kept, it would take the accumulators' registers.
     """
 
     def tap(pa: str, pb: str, at: tuple[int, int], step: int, acc: list[str]) -> list[str]:
@@ -211,6 +213,8 @@ def splat_tile(
             for pieces in vectors:
                 prefetch(w, pb, pieces[0][0] + at[1] + ahead * step)
         out = list(acc)
+        if anew:
+            pa = w.unknown(pa)
         for i, row in enumerate(rows):
             place = w.at(pa, row + at[0])
             scalar = splat_pair(w, place) if pairs else w.load_splat(place)

@@ -14,7 +14,7 @@ from graphc_codegen.dtypes import FLOATS, MEMORY, UNSIGNED
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.writer import Writer, vec
 
-#: Vectors beside each other that go together, and rows: more of these, where they are as long as a page, share a set of the cache.
+#: Vectors beside each other that go together, and rows, of which more would share a set of the cache: they may be a page long.
 _TOGETHER, _ROWS = 4, 2
 
 

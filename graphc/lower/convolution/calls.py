@@ -13,10 +13,21 @@ from graphc.lower.convolution import choice, columns
 from graphc.lower.convolution.phases import join_images, split, split_images
 from graphc.lower.convolution.sizes import Pair, Sizes
 
+#: Of a convolution whose window is one pixel.
+_PIXELS = Geometry((0, 0, 0, 0), (1, 1), (1, 1), 1)
+#: Floats in a line of the cache.
+_LINE = 16
+
 
 def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry: Geometry) -> None:
     """out = the convolution of x."""
     geometry = _seen(geometry, weight.type)
+    if _patches(weight.type, geometry) and _is_whole(x.type, geometry):
+        image, _, _ = split(k, x, geometry.pad, geometry.stride, geometry.stride)
+        (n, _, oh, ow), (flat, taps) = out.type.shape, _flat(weight)
+        pixels = image._replace(type=TensorType("float32", (n, x.type.shape[1] * taps, oh, ow)))
+        convolve(k, pixels, flat, out, _PIXELS._replace(groups=geometry.groups))
+        return
     z = Sizes.forward(x.type, weight.type, out.type, geometry)
     if _few(k, (x, weight), out, z, geometry, transposed=False):
         return
@@ -51,11 +62,11 @@ def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geomet
 def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, geometry: Geometry) -> None:
     """dx is a convolution of dy, inside a zero border, with the flipped weight; with a stride, one for each phase of dx."""
     geometry = _seen(geometry, weight.type)
-    z = Sizes.forward(dx.type, weight.type, dy.type, geometry)
-    if _few(k, (dy, weight), dx, z, geometry, transposed=True):
-        return
     if _patches(weight.type, geometry) and not any(geometry.pad):
         _patches_input(k, dy, weight, dx, geometry)
+        return
+    z = Sizes.forward(dx.type, weight.type, dy.type, geometry)
+    if _few(k, (dy, weight), dx, z, geometry, transposed=True):
         return
     if geometry.stride != (1, 1):
         _by_phase(k, dy, weight, dx, geometry)
@@ -91,28 +102,32 @@ def _few(
 def _by_channels(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry: Geometry) -> None:
     """With output channels as lanes: weights become [in, kh, kw, out]."""
     (co, ci, kh, kw), z = weight.type.shape, Sizes.forward(x.type, weight.type, out.type, geometry)
-    packed = k.temp(TensorType("float32", (ci, kh, kw, co)))
-    k.copy(
-        weight, packed, packed.type.shape, 0, (kh * kw, kw, 1, ci * kh * kw), 0, contiguous_strides(packed.type.shape)
-    )
-    _along_channels(k, x, packed, out, z, geometry)
+    from_weight = 0, (kh * kw, kw, 1, ci * kh * kw)
+    _along_channels(k, x, _packed(k, weight, (ci, kh, kw, co), from_weight), out, z, geometry)
 
 
 def _input_by_channels(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, geometry: Geometry) -> None:
     """The same for the gradient of a convolution of stride 1: weights become [out, kh, kw, in], with taps from the last on."""
     (co, ci, kh, kw), z = weight.type.shape, Sizes.backward(dy.type, weight.type, dx.type, geometry)
-    packed = k.temp(TensorType("float32", (co, kh, kw, ci)))
-    shape, last = packed.type.shape, kh * kw - 1
-    k.copy(weight, packed, shape, last, (ci * kh * kw, -kw, -1, kh * kw), 0, contiguous_strides(shape))
-    _along_channels(k, dy, packed, dx, z, geometry)
+    from_weight = kh * kw - 1, (ci * kh * kw, -kw, -1, kh * kw)
+    _along_channels(k, dy, _packed(k, weight, (co, kh, kw, ci), from_weight), dx, z, geometry)
+
+
+def _packed(k: CallBuilder, weight: Operand, shape: tuple[int, ...], walk: tuple[int, tuple[int, ...]]) -> Operand:
+    """The weight with its axes in another order; the last one is longer where its rows would share a few sets of the cache."""
+    *before, channels = shape
+    lead = channels + _LINE if channels % (4 * _LINE) == 0 else channels
+    made = k.temp(TensorType("float32", (*before, lead)))
+    k.copy(weight, made, shape, *walk, 0, contiguous_strides(made.type.shape))
+    return made
 
 
 def _along_channels(k: CallBuilder, x: Operand, packed: Operand, out: Operand, z: Sizes, geometry: Geometry) -> None:
     """The convolution z of x with weights that are packed so."""
     (sh, sw), (dh, dw) = geometry.stride, geometry.dilation
     plane = (z.oh - 1) * sh + (z.kh - 1) * dh + 1, (z.ow - 1) * sw + (z.kw - 1) * dw + 1
-    sizes = z.padded_params(*plane)
-    k.call("conv2d_channels", (_bordered(k, x, plane, z), packed), (out,), **sizes, stride=(sh, sw), dilation=(dh, dw))
+    sizes = {**z.padded_params(*plane), "stride": (sh, sw), "dilation": (dh, dw), "lead": packed.type.shape[-1]}
+    k.call("conv2d_channels", (_bordered(k, x, plane, z), packed), (out,), **sizes)
 
 
 def _winograd(
@@ -150,6 +165,18 @@ def _patches(weight: TensorType, geometry: Geometry) -> bool:
     return geometry.stride == weight.shape[2:] != (1, 1) and geometry.dilation == (1, 1)
 
 
+def _is_whole(x: TensorType, geometry: Geometry) -> bool:
+    """Whether windows side by side leave nothing of an image over."""
+    (top, bottom, left, right), (h, w) = geometry.pad, x.shape[2:]
+    return (h + top + bottom) % geometry.stride[0] == (w + left + right) % geometry.stride[1] == 0
+
+
+def _flat(weight: Operand) -> tuple[Operand, int]:
+    """The weight with its taps as channels, and how many these are."""
+    co, c, kh, kw = weight.type.shape
+    return weight._replace(type=TensorType("float32", (co, c * kh * kw, 1, 1))), kh * kw
+
+
 def _image(k: CallBuilder, x: Operand, z: Sizes, geometry: Geometry) -> tuple[Operand, dict[str, Any]]:
     """What the direct kernel reads, x padded and split by phase, and what it is told.
 
@@ -165,13 +192,12 @@ def _image(k: CallBuilder, x: Operand, z: Sizes, geometry: Geometry) -> tuple[Op
 def _patches_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, geometry: Geometry) -> None:
     """dx of windows side by side without padding: a product for each window, which is then put in its place."""
     (n, channels, h, w), (sh, sw) = dx.type.shape, geometry.stride
-    (_, co, oh, ow), (_, c, _, _) = dy.type.shape, weight.type.shape
+    oh, ow = dy.type.shape[2:]
     if (oh * sh, ow * sw) != (h, w):
         k.fill(dx, 0.0)
-    # Taps become channels.
-    flat = weight._replace(type=TensorType("float32", (co, c * sh * sw, 1, 1)))
-    part = k.temp(TensorType("float32", (n, channels * sh * sw, oh, ow)))
-    convolve_input(k, dy, flat, part, Geometry((0, 0, 0, 0), (1, 1), (1, 1), geometry.groups))
+    flat, taps = _flat(weight)
+    part = k.temp(TensorType("float32", (n, channels * taps, oh, ow)))
+    convolve_input(k, dy, flat, part, _PIXELS._replace(groups=geometry.groups))
     shape = (n, channels, sh, sw, oh, ow)
     to_image = (channels * h * w, h * w, w, 1, sh * w, sw)
     k.copy(part, dx, shape, 0, contiguous_strides(shape), 0, to_image)

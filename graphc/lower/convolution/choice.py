@@ -12,6 +12,7 @@ from typing import NamedTuple
 from graphc.debug import threads
 from graphc.ir.lowering import Geometry
 from graphc.lower.convolution import batch
+from graphc.lower.convolution.columns import shares
 from graphc.lower.convolution.lines import Lines
 from graphc.lower.convolution.sizes import DIRECT, Pair, Sizes, Window
 
@@ -33,10 +34,10 @@ _POOL, _POOL_GRADIENT, _MOST_POOLED = 4, 10, 16
 _MOVE = 15
 #: The same on its way back from one of so many phases of a row or more: the row is gathered from as many images.
 _GATHER, _PHASES = 700, 8
-#: Cycles for each vector of multiply-adds of a product of columns, and for each element of these, on its way there or, added to
-#: others, back; how many times as fast as the direct kernel it must be, and as that of the weights' gradient. The most elements
-#: that columns have.
-_PRODUCT, _COLUMN, _RETURN, _WORTH_COLUMNS, _WORTH_SUMMED, _MOST = 1.15, 16, 120, 1.1, 1.2, 1 << 24
+#: Cycles for each vector of multiply-adds of a product of columns, and for each element of these, on its way there or back, and
+#: of images that are added up; how many times as fast as the direct kernel it must be, and as that of the weights' gradient. The
+#: most elements that columns have.
+_PRODUCT, _COLUMN, _RETURN, _ADD, _WORTH_COLUMNS, _WORTH_SUMMED, _MOST = 1.15, 16, 17, 17, 1.1, 1.2, 1 << 24
 #: Cycles of the direct kernel whose lanes are channels for each vector of multiply-adds, and for each weight that is moved there;
 #: how many times as fast as the direct kernel it must be.
 _CHANNELS, _PACKED, _WORTH_CHANNELS = 1.35, 40, 1.05
@@ -104,7 +105,7 @@ def few(z: Sizes, geometry: Geometry, *, transposed: bool) -> str:
         return ""
     back = _back(z) if transposed and geometry.stride == (1, 1) else z
     candidates = (
-        [_Candidate("columns", _columns_cost(z, _RETURN if transposed else _COLUMN), _WORTH_COLUMNS)]
+        [_Candidate("columns", _back_cost(z, geometry) if transposed else _columns_cost(z, _COLUMN), _WORTH_COLUMNS)]
         if _has_room(z)
         else []
     )
@@ -164,6 +165,14 @@ def _columns_cost(z: Sizes, move: int) -> float:
     """Cycles of a product of columns, for a vector of one lane, if each element takes so many to move."""
     pixels, seen = z.n * z.oh * z.ow, z.ci * z.kh * z.kw
     return _PRODUCT * z.co * seen * _full(pixels) + pixels * (move * seen + _MOVE * z.co)
+
+
+def _back_cost(z: Sizes, geometry: Geometry) -> float:
+    """The same for the gradient with respect to the images, of which there are some that are added up."""
+    down, across = shares((z.kh, z.kw), geometry)
+    columns = z.n * z.oh * z.ow * z.ci * z.kh * z.kw
+    images = z.n * z.h * z.w * z.ci * (1 + max(down)) * (1 + max(across))
+    return _columns_cost(z, 0) + _RETURN * columns + _ADD * images
 
 
 def _along_lines(z: Sizes, dilation: Pair) -> list[_Candidate]:

@@ -12,6 +12,9 @@ from graphc.ir.lowering import CallBuilder, Geometry, Operand, Walk
 from graphc.ir.types import contiguous_strides
 from graphc.lower.convolution.sizes import Pair
 
+#: Elements of the columns of some images that stay in the cache while they are added up.
+_NEAR = 1 << 18
+
 
 def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry: Geometry) -> None:
     """out = weight [out, in kh kw] times columns [in kh kw, images and pixels]."""
@@ -42,47 +45,82 @@ def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geomet
 
 
 def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, geometry: Geometry) -> None:
-    """The columns' gradient is the transposed weight times dy; each pixel sums over the taps that see it."""
-    (n, co, oh, ow), (_, ci, kh, kw) = dy.type.shape, weight.type.shape
-    _, _, h, w = dx.type.shape
-    columns = k.temp(TensorType("float32", (ci, kh, kw, n, oh, ow)))
-    sizes = {"m": ci * kh * kw, "n": n * oh * ow, "k": co}
-    k.call("gemm", (weight, _rows(k, dy)), (columns,), **sizes, ta=True, tb=False, accumulate=False)
-    shares = k.temp(TensorType("float32", (kh, kw, n, ci, h, w)))
-    k.fill(shares, 0.0)
-    from_columns, to_shares = _strides(columns), _strides(shares)
+    """The columns' gradient is the transposed weight times dy; each pixel sums over the taps that see it.
+
+    Of so many images at a time that their columns stay in the cache.
+    """
+    n, pixels, seen = dy.type.shape[0], math.prod(dy.type.shape[2:]), math.prod(weight.type.shape[1:])
+    parts = min(n, -(-n * pixels * seen // _NEAR))
+    if _one_share(weight.type, geometry):
+        k.fill(dx, 0.0)
+    for p in range(parts):
+        first, end = p * n // parts, (p + 1) * n // parts
+        columns = k.temp(TensorType("float32", (*weight.type.shape[1:], end - first, *dy.type.shape[2:])))
+        sizes = {"m": seen, "n": (end - first) * pixels, "k": dy.type.shape[1]}
+        given = _rows(k, dy, first, end)
+        k.call("gemm", (weight, given), (columns,), **sizes, ta=True, tb=False, accumulate=False)
+        _add_up(k, columns, dx, first, geometry)
+
+
+def _add_up(k: CallBuilder, columns: Operand, dx: Operand, first: int, geometry: Geometry) -> None:
+    """Images of dx from number `first` on are the sums of their columns.
+
+    Taps that see different pixels, as those closer than a stride do, share a copy of the images; copies are added up.
+    """
+    (ci, kh, kw, n, oh, ow), (h, w) = columns.type.shape, dx.type.shape[2:]
+    down, across = shares((kh, kw), geometry)
+    count, size = (1 + max(down), 1 + max(across)), n * ci * h * w
+    made = dx if count == (1, 1) else k.temp(TensorType("float32", (*count, n, ci, h, w)))
+    start = first * ci * h * w if made is dx else 0
+    if made is not dx:
+        k.fill(made, 0.0)
+    from_columns, to_made = _strides(columns), contiguous_strides((*count, n, ci, h, w))
     tap, image, pixel = from_columns[1:3], from_columns[3], from_columns[4:]
-    (sh, sw), places = geometry.stride, to_shares[:2]
+    sh, sw = geometry.stride
     for i in range(kh):
         for j in range(kw):
-            (y, rows, y0), (z, across, x0) = _met((h, w), (oh, ow), (i, j), geometry)
+            (y, rows, y0), (z, wide, x0) = _met((h, w), (oh, ow), (i, j), geometry)
             k.copy(
                 columns,
-                shares,
-                (n, ci, rows, across),
+                made,
+                (n, ci, rows, wide),
                 i * tap[0] + j * tap[1] + y * pixel[0] + z,
                 (image, from_columns[0], *pixel),
-                i * places[0] + j * places[1] + y0 * w + x0,
-                (*to_shares[2:4], sh * w, sw),
+                start + down[i] * to_made[0] + across[j] * to_made[1] + y0 * w + x0,
+                (*to_made[2:4], sh * w, sw),
             )
-    size = n * ci * h * w
-    k.loop(
-        lambda e, v: v,
-        (Walk(shares, 0, (size, 1)),),
-        Walk(dx, 0, (0, 1)),
-        (kh * kw, size),
-        combine="sum",
-        axes=(0,),
-    )
+    if made is not dx:
+        k.loop(
+            lambda e, v: v,
+            (Walk(made, 0, (size, 1)),),
+            Walk(dx, first * ci * h * w, (0, 1)),
+            (math.prod(count), size),
+            combine="sum",
+            axes=(0,),
+        )
 
 
-def _rows(k: CallBuilder, dy: Operand) -> Operand:
-    """[N, out, OH, OW] as [out, N, OH, OW]."""
+def shares(kernel: Pair, geometry: Geometry) -> tuple[list[int], list[int]]:
+    """Along each axis the number of the copy of the images that a tap adds to: taps of one copy never see the same pixel."""
+    found = []
+    for size, stride, dilation in zip(kernel, geometry.stride, geometry.dilation, strict=True):
+        met = [i * dilation % stride for i in range(size)]
+        found.append([met[:i].count(m) for i, m in enumerate(met)])
+    return found[0], found[1]
+
+
+def _one_share(weight: TensorType, geometry: Geometry) -> bool:
+    return not any(map(any, shares((weight.shape[2], weight.shape[3]), geometry)))
+
+
+def _rows(k: CallBuilder, dy: Operand, first: int = 0, end: int | None = None) -> Operand:
+    """Images of [N, out, OH, OW], all by default, as [out, images, OH, OW]."""
     n, co, oh, ow = dy.type.shape
     if n == 1:
         return dy
-    pixels, made = oh * ow, k.temp(TensorType("float32", (co, n, oh, ow)))
-    k.copy(dy, made, (co, n, pixels), 0, (pixels, co * pixels, 1), 0, (n * pixels, pixels, 1))
+    count = (n if end is None else end) - first
+    pixels, made = oh * ow, k.temp(TensorType("float32", (co, count, oh, ow)))
+    k.copy(dy, made, (co, count, pixels), first * co * pixels, (pixels, co * pixels, 1), 0, (count * pixels, pixels, 1))
     return made
 
 

@@ -68,23 +68,30 @@ def _ref(x: Array, y: Array, transpose_a: bool, transpose_b: bool) -> Array:
 
 
 def _grad(name: str) -> Gradient:
+    def product(g: Builder, x: Value, y: Value, ta: bool, tb: bool) -> Value:
+        """The product; that of a column and a row is written elementwise, so that it joins what is done to it."""
+        if g.type(x).shape[-2 if ta else -1] == 1:
+            column, row = (_turned(g, v) if turn else v for v, turn in ((x, ta), (y, tb)))
+            made: Value = g.Mul(column, row)
+            return made
+        made = getattr(g, name)(x, y, transpose_a=ta, transpose_b=tb)
+        return made
+
     def grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
-        product = getattr(g, name)
         ta, tb = n.transpose_a, n.transpose_b
         # d(a b) : da = dy b', db = a' dy; a transposed operand swaps the factors.
-        dx = (
-            product(n.y, dy, transpose_a=tb, transpose_b=True)
-            if ta
-            else product(dy, n.y, transpose_a=False, transpose_b=not tb)
-        )
-        dw = (
-            product(dy, n.x, transpose_a=True, transpose_b=ta)
-            if tb
-            else product(n.x, dy, transpose_a=not ta, transpose_b=False)
-        )
+        dx = product(g, n.y, dy, tb, True) if ta else product(g, dy, n.y, False, not tb)
+        dw = product(g, dy, n.x, True, ta) if tb else product(g, n.x, dy, not ta, False)
         return [dx, dw]
 
     return grad
+
+
+def _turned(g: Builder, vector: Value) -> Value:
+    """A row as a column, a column as a row."""
+    *batch, m, k = g.type(vector).shape
+    made: Value = g.Reshape(vector, shape=(*batch, k, m))
+    return made
 
 
 def _lower(k: CallBuilder, inputs: Operands, outputs: Operands, attrs: Attrs) -> None:

@@ -69,13 +69,25 @@ def _transpose_access(x: TensorType, attrs: Attrs) -> tuple[int, tuple[int, ...]
     return 0, tuple(strides[i] for i in attrs["perm"])
 
 
+def _transpose_grad(g: Builder, n: NodeView, dy: Value) -> list[Value]:
+    """dy with its axes back; where that is the product of a column and a row, the product of these the other way round."""
+    perm = tuple(sorted(range(len(n.perm)), key=n.perm.__getitem__))
+    product = g.graph.node(dy.node)
+    shapes = [g.type(v).shape for v in product.inputs]
+    if product.op.name == "Mul" and all(len(s) == len(perm) and sum(d != 1 for d in s) <= 1 for s in shapes):
+        return [
+            g.Mul(*(g.Reshape(v, shape=tuple(s[i] for i in perm)) for v, s in zip(product.inputs, shapes, strict=True)))
+        ]
+    return [g.Transpose(dy, perm=perm)]
+
+
 op(
     "Transpose",
     "x",
     attrs={"perm": REQUIRED},
     infer=_transpose_infer,
     ref=lambda x, perm: np.transpose(x, perm),
-    grad=lambda g, n, dy: [g.Transpose(dy, perm=tuple(sorted(range(len(n.perm)), key=n.perm.__getitem__)))],
+    grad=_transpose_grad,
     lower=Strided(_transpose_access),
     batch=lambda g, m: m.again(*m.inputs, perm=(0, *(i + 1 for i in m.perm))),
     pad=lambda p: [tuple(p.axes[0][i] for i in p.node.attrs["perm"])],

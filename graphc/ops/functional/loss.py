@@ -19,7 +19,6 @@ from graphc.ops.functional.elementwise import (
     less_equal,
     log,
     logical_and,
-    logical_or,
     maximum,
     mul,
     sqrt,

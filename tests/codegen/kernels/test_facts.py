@@ -32,7 +32,7 @@ LINES = test_lines.Case(2, 3, 5, 1, 40, 4, 4, 4)
 PARAMS: dict[str, dict[str, Any]] = {
     "gemm": {"m": 40, "n": 40, "k": 8, "ta": False, "tb": False, "accumulate": False},
     "conv2d": CONV | {"transposed": False},
-    "conv2d_channels": CONV,
+    "conv2d_channels": CONV | {"lead": 5},
     "conv2d_filter_grad": CONV,
     "conv2d_line_winograd": LINES.params(False),
     "conv2d_filter_grad_line_winograd": LINES.filter_params(),

@@ -38,7 +38,7 @@ _Cut = tuple[int, int, int]
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
-    """x [n, ci, h, w] (padded), weight [ci, kh, kw, co] -> y [n, co, oh, ow].
+    """x [n, ci, h, w] (padded), weight [ci, kh, kw, `lead`] of which co count -> y [n, co, oh, ow].
 
     y[n, o, oy, ox] = sum of x[n, i, oy * sh + ky * dh, ox * sw + kx * dw] * weight[i, ky, kx, o]. May have an epilogue. With a
     `block` accumulators take about so many terms: those of whole input channels.
@@ -46,7 +46,7 @@ def operands(p: Params) -> tuple[Operand, ...]:
     z = Sizes.of(p)
     return (
         Operand("float32", z.n * z.ci * z.plane, "in"),
-        Operand("float32", z.co * z.ci * z.taps, "in"),
+        Operand("float32", p["lead"] * z.ci * z.taps, "in"),
         *epilogue.operands(p, (z.n, z.co, z.pixels)),
     )
 
@@ -89,7 +89,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
     finish = epilogue.Finish(w, p, (z.n, z.co, z.pixels), rest)
     cut = Blocks(0, max(1, p["block"] // z.taps), total_places(w)) if "block" in p else None
     memory = [w.op(f"alloca [{w.lanes * vectors * w.lanes} x float], align 64") for _ in range(2)]
-    tile = partial(_tile, w, z, (x, weight), finish, cut, memory)
+    tile = partial(_tile, w, z, p["lead"], (x, weight), finish, cut, memory)
 
     down, across = _cuts(z, shape)
 
@@ -107,6 +107,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
 def _tile(
     w: Writer,
     z: Sizes,
+    lead: int,
     at: tuple[str, str],
     finish: epilogue.Finish,
     cut: Blocks | None,
@@ -124,14 +125,16 @@ def _tile(
     count, lanes = rows * across, w.lanes
     source = w.at(x, w.linear((image, z.ci * z.plane), (row, sh * z.w), (column, sw)))
     pixels = [r * sh * z.w + c * sw for r in range(rows) for c in range(across)]
-    segment = Segment(z.kh, dh * z.w, z.kw * z.co, tuple((k * dw, k * z.co) for k in range(z.kw)))
-    levels = ((z.ci, z.plane, z.taps * z.co),)
-    acc = splat_tile(w, source, w.at(weight, j), pixels, contiguous(widths, lanes), levels, (segment,), blocks=cut)
+    segment = Segment(z.kh, dh * z.w, z.kw * lead, tuple((k * dw, k * lead) for k in range(z.kw)))
+    levels = ((z.ci, z.plane, z.taps * lead),)
+    acc = splat_tile(
+        w, source, w.at(weight, j), pixels, contiguous(widths, lanes), levels, (segment,), blocks=cut, anew=True
+    )
     # Rows of a tile that are no pixels are turned, too, which is faster: nothing reads what comes of them.
-    lead = len(widths) * lanes
+    wide = len(widths) * lanes
     for k, value in enumerate(acc):
         w.vstore(value, w.at(memory[0], k * lanes))
-    transpose_into(w, memory[0], lead, lanes, lead, memory[1], lanes)
+    transpose_into(w, memory[0], wide, lanes, wide, memory[1], lanes)
     pixel = w.linear((row, z.ow), (column, 1))
 
     def store(c: str | int) -> None:
@@ -145,7 +148,7 @@ def _tile(
 def twin(p: Params, x: Array, weight: Array, *rest: Array) -> None:
     z = Sizes.of(p)
     (sh, sw), (dh, dw) = z.stride, z.dilation
-    image, taps = x.reshape(z.n, z.ci, z.h, z.w), weight.reshape(z.ci, z.kh, z.kw, z.co)
+    image, taps = x.reshape(z.n, z.ci, z.h, z.w), weight.reshape(z.ci, z.kh, z.kw, -1)[..., : z.co]
     out = np.zeros((z.n, z.co, z.oh, z.ow), np.float32)
     for ky in range(z.kh):
         for kx in range(z.kw):

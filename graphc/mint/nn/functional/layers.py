@@ -23,7 +23,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             f"linear: input is {input.tensor_type}, weight {weight.tensor_type}: their last axes must agree",
             loc=user_loc(),
         )
-    made = ops.matmul(input, ops.swapaxes(weight, 0, 1) if weight.ndim == 2 else weight)
+    made = ops.matmul(input, weight, transpose_b=weight.ndim == 2)
     return made if bias is None else made + bias
 
 
