@@ -94,6 +94,8 @@ def pixels(z: Sizes, geometry: Geometry) -> bool:
     """Whether a convolution of single pixels, or its gradient with respect to the images, should be a product for every image."""
     if (z.kh, z.kw) != (1, 1) or z.groups > 1 or any(geometry.pad) or not _is_plain(geometry):
         return False
+    if (z.h, z.w) != (z.oh, z.ow):  # A phase of images whose last pixels nothing sees.
+        return False
     return z.oh * z.ow >= _LEAST_PIXELS and min(z.ci, z.co) >= _LEAST_SEEN
 
 
