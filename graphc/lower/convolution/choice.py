@@ -117,7 +117,10 @@ def few(z: Sizes, geometry: Geometry, *, transposed: bool) -> str:
     if transposed and geometry.stride != (1, 1):
         # Phases are convolutions of stride 1, which may have their own way.
         direct = min(direct, _channels_cost(replace(z, ci=z.co, co=z.ci)) + 2 * _MOVE * z.n * z.ci * z.h * z.w)
-    least = _least(direct, _plain(back, transposed) if _is_plain(geometry) else [])
+    others = _plain(back, transposed) if _is_plain(geometry) else []
+    if geometry.stride == (1, 1):
+        others += _along_lines(back, geometry.dilation)
+    least = _least(direct, others)
     return _fastest("", direct, [c for c in candidates if c.cost < least])
 
 
@@ -184,7 +187,8 @@ def _along_lines(z: Sizes, dilation: Pair) -> list[_Candidate]:
 
 def _along_lines_gradient(z: Sizes, dilation: Pair) -> list[_Candidate]:
     line = Lines.of(z, dilation)
-    if line is None or line.tiles() < _LEAST_SUMMED:
+    # With five taps a gradient is off by up to ten times as much as the direct kernel's.
+    if line is None or line.z.kw != 3 or line.tiles() < _LEAST_SUMMED:
         return []
     return [_Candidate("conv2d_filter_grad_line_winograd", line.gradient_cost(), _WORTH)]
 

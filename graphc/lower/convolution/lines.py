@@ -1,7 +1,8 @@
 """Convolutions along one axis as lines of pixels: how fast Winograd's kernel makes them, and what memory it takes.
 
-F(4, 3): six products for four outputs that are a step apart, for a pair of channels, instead of twelve. A dilation of a window of
-one row is such a step; the columns of an image under a window of one column are a line whose step is its row.
+F(4, 3): six products for four outputs that are a step apart, for a pair of channels, instead of twelve; F(4, 5): eight instead of
+twenty. A dilation of a window of one row is such a step; the columns of an image under a window of one column are a line whose
+step is its row.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from graphc.debug import threads
 from graphc.lower.convolution.sizes import DIRECT, GRADIENT, Sizes
 
 #: Multiply-adds that take as long as the transforms of a tile of one channel, the same for a gradient of weights, and as those of
-#: the weights of one pair of channels.
-_TILE, _GRADIENT_TILE, _WEIGHTS = 45, 60, 80
-#: Sums of fewer channels have errors of more than three times the direct kernel's.
-LEAST_CHANNELS = 4
-#: Taps, outputs of a tile and products for it.
-_TAPS, _OUT, _POINTS = 3, 4, 6
+#: the weights of one pair of channels: for each product of a tile.
+_TILE, _GRADIENT_TILE, _WEIGHTS = 7.5, 10, 13
+#: By taps: sums of fewer channels have errors of more than three times the direct kernel's.
+_LEAST_CHANNELS = {3: 4, 5: 32}
+#: Outputs of a tile.
+_OUT = 4
 _LANES = 16
 #: Transformed lines of a thread stay below so many elements, but for so many tiles there is room anyway.
 _CACHE, _LEAST_TILES = 128 * 1024, 64
@@ -31,15 +32,21 @@ class Lines:
     z: Sizes
     step: int
 
+    @property
+    def products(self) -> int:
+        """Of a tile, for a pair of channels."""
+        return _OUT + self.z.kw - 1
+
     @classmethod
     def of(cls, z: Sizes, dilation: tuple[int, int]) -> Self | None:
-        """None if the convolution is along both axes or has not three taps, or there are zeros around the other axis."""
-        if z.groups > 1 or z.ci < LEAST_CHANNELS:
+        """None if the convolution is along both axes or has not three or five taps, or there are zeros around the other axis."""
+        taps = z.kh * z.kw
+        if z.groups > 1 or z.ci < _LEAST_CHANNELS.get(taps, z.ci + 1):
             return None
-        if (z.kh, z.kw) == (1, _TAPS) and z.top == 0 and z.oh == z.h:
+        if z.kh == 1 and z.top == 0 and z.oh == z.h:
             return cls(z, dilation[1])
-        if (z.kh, z.kw) == (_TAPS, 1) and z.left == 0 and z.ow == z.w:
-            line = replace(z, h=1, w=z.h * z.w, kh=1, kw=_TAPS, oh=1, ow=z.oh * z.w, top=0, left=z.top * z.w)
+        if z.kw == 1 and z.left == 0 and z.ow == z.w:
+            line = replace(z, h=1, w=z.h * z.w, kh=1, kw=taps, oh=1, ow=z.oh * z.w, top=0, left=z.top * z.w)
             return cls(line, dilation[0] * z.w)
         return None
 
@@ -56,24 +63,25 @@ class Lines:
         """The same for the gradient with respect to the weights, whose lanes are input channels."""
         return GRADIENT * self._products(_full(self.z.ci), _GRADIENT_TILE)
 
-    def _products(self, ci: int, transform: int) -> float:
-        return self.tiles() * (_POINTS * ci * self.z.co + transform * (ci + self.z.co)) + _WEIGHTS * ci * self.z.co
+    def _products(self, ci: int, transform: float) -> float:
+        each = self.tiles() * (ci * self.z.co + transform * (ci + self.z.co)) + _WEIGHTS * ci * self.z.co
+        return self.products * each
 
     def params(self) -> dict[str, int]:
         """All that the kernel is told."""
-        return self._params(_POINTS * (self.z.ci * self.z.co + 32), 0, 0)
+        return self._params(self.products * (self.z.ci * self.z.co + 32), 0, 0)
 
     def gradient_params(self) -> dict[str, int]:
         """The same for the gradient with respect to the weights."""
         channels = _full(self.z.ci)
-        return self._params(0, channels, _POINTS * (self.z.co * channels + 16))
+        return self._params(0, channels, self.products * (self.z.co * channels + 16))
 
     def _params(self, common: int, per_tile: int, fixed: int) -> dict[str, int]:
         """The last two say what a thread wants per tile and besides."""
-        each = _POINTS * (self.z.ci + self.z.co) + per_tile
+        each = self.products * (self.z.ci + self.z.co) + per_tile
         parts = min(threads(), -(-self.tiles() // _LANES))
         tiles = _full(min(max(_CACHE // each, _LEAST_TILES), -(-self.tiles() // parts)))
-        scratch = common + parts * (tiles * each + fixed + 2 * _POINTS * _LANES)
+        scratch = common + parts * (tiles * each + fixed + 2 * self.products * _LANES)
         return {**self.z.params(), "step": self.step, "parts": parts, "scratch": scratch}
 
 

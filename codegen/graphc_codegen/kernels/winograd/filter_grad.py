@@ -30,7 +30,7 @@ from graphc_codegen.kernels.winograd.transforms import (
     PRODUCTS,
     clear,
     load_columns,
-    third_of,
+    nth_of,
 )
 from graphc_codegen.writer import Writer, vec
 
@@ -190,12 +190,12 @@ def _results(w: Writer, z: _Plan, brackets: str, temporary: str, target: str, o:
 
     def columns(kx: str | int) -> None:
         source = w.at(temporary, w.linear((kx, 3 * lanes), (18 * lanes, 1)))
-        for k, value in enumerate(third_of(w, [w.vload(w.at(source, ky * lanes)) for ky in range(3)])):
+        for k, value in enumerate(nth_of(w, [w.vload(w.at(source, ky * lanes)) for ky in range(3)])):
             w.vstore(value, w.at(temporary, w.linear((kx, lanes), (3 * k * lanes, 1))))
 
     def taps(place: str, k: str | int) -> None:
         source = w.at(temporary, w.mul(k, 3 * lanes))
-        made = third_of(w, [w.vload(w.at(source, kx * lanes)) for kx in range(3)])
+        made = nth_of(w, [w.vload(w.at(source, kx * lanes)) for kx in range(3)])
         for i, value in enumerate(made):
             left = lanes if width == lanes or not isinstance(k, int) else 9 * width - (3 * k + i) * lanes
             if left > 0:

@@ -1,9 +1,9 @@
-"""Winograd convolution F(4, 3) along one axis, forward and input gradient (the same kernel, transposed); see `lines`.
+"""Winograd convolution F(4, 3) or F(4, 5) along one axis, forward and input gradient (the same kernel, transposed); see `lines`.
 
-Four outputs take six multiply-adds for a pair of channels instead of twelve. All threads transform the weights,
-U[6][channel pairs], once per call; a block of tiles is transformed to V[6][ci][tiles], then six matrix products M = U V, then
-back. A pixel that is not finite makes the outputs so that it is multiplied for, and often the others of its tiles, as in
-`forward`.
+Four outputs take six multiply-adds for a pair of channels instead of twelve, with five taps eight instead of twenty. All threads
+transform the weights, U[6][channel pairs], once per call; a block of tiles is transformed to V[6][ci][tiles], then six matrix
+products M = U V, then back. A pixel that is not finite makes the outputs so that it is multiplied for, and often the others of
+its tiles, as in `forward`.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ import numpy as np
 from graphc_codegen.kernels import epilogue
 from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.winograd.forward import products
-from graphc_codegen.kernels.winograd.lines import OUT, POINTS, TAPS, Lines, Place, Stretch, each_vector, to_points
-from graphc_codegen.kernels.winograd.points import SIX
-from graphc_codegen.kernels.winograd.transforms import every_third
+from graphc_codegen.kernels.winograd.lines import OUT, Lines, Place, Stretch, each_vector, to_points
+from graphc_codegen.kernels.winograd.transforms import every_nth
 from graphc_codegen.writer import Writer
 
 
 def operands(p: Params) -> tuple[Operand, ...]:
-    """x [n, ci, h, w], weight [co, ci, 3] ([ci, co, 3] if `transposed`) -> scratch, y [n, co, h, ow].
+    """x [n, ci, h, w], weight [co, ci, taps] ([ci, co, taps] if `transposed`) -> scratch, y [n, co, h, ow].
 
     y[n, o, l, q] = sum of x[n, i, l, q - left + k * step] * weight[o, i, k], where x is zero outside, with the taps flipped if
     `transposed`. Other sizes are those of a window of one row, without rows of padding. At most `parts` threads share the work;
     `scratch` is the size of their memory, with which blocks grow: 6 ci co for the weights, and for each thread 6 (ci + co) for
-    each tile of a block, and some more. May have an epilogue, whose further inputs come before scratch memory.
+    each tile of a block, and some more. With five taps it is 8 instead of 6. May have an epilogue, whose further inputs come
+    before scratch memory.
     """
     z, extras = Lines.of_lines(p), len(p.get("extras", ()))
     rest = epilogue.operands(p, _domain(z))
     return (
         Operand("float32", z.n * z.ci * z.h * z.w, "in"),
-        Operand("float32", z.co * z.ci * TAPS, "in"),
+        Operand("float32", z.co * z.ci * z.taps, "in"),
         *rest[:extras],
         Operand("float32", z.scratch, "out"),
         *rest[extras:],
@@ -62,7 +62,7 @@ def emit(w: Writer, p: Params, pointers: Sequence[str]) -> None:
         w.part(r, z.regions, z.blocks, partial(block, w.at(scratch, w.linear((r, z.region), (z.common, 1)))))
 
     def block(v: str, b: str | int) -> None:
-        m = w.at(v, POINTS * z.v)
+        m = w.at(v, z.products * z.v)
         to_points(w, z, b, x, v, gradient=False, distance=z.v)
         products(w, z, scratch, v, m, transposed=bool(p["transposed"]))
         each_vector(w, z, b, z.co, partial(_store, w, z, m, finish))
@@ -79,12 +79,12 @@ def _weights(w: Writer, z: Lines, weight: str, u: str, flipped: bool, j: str | i
     # The last vector may do pairs of the one before again.
     if pairs > lanes and pairs % lanes:
         first = w.smaller(first, pairs - lanes)
-    source, width = w.at(weight, w.mul(first, TAPS)), min(lanes, pairs)
-    left = [max(0, min(lanes, TAPS * width - k * lanes)) for k in range(TAPS)]
+    source, width = w.at(weight, w.mul(first, z.taps)), min(lanes, pairs)
+    left = [max(0, min(lanes, z.taps * width - k * lanes)) for k in range(z.taps)]
     loaded = [w.vload(w.at(source, k * lanes), n) if n else "zeroinitializer" for k, n in enumerate(left)]
-    taps = every_third(w, loaded)
+    taps = every_nth(w, loaded)
     target = w.at(u, first)
-    for e, value in enumerate(SIX.weights(w, taps[::-1] if flipped else taps)):
+    for e, value in enumerate(z.points.weights(w, taps[::-1] if flipped else taps)):
         w.vstore(value, w.at(target, e * z.u), width)
 
 
@@ -93,7 +93,7 @@ def _store(
 ) -> None:
     """The outputs of a vector of tiles, of one channel."""
     source = w.at(m, w.linear((channel, z.tiles), (i, z.lanes)))
-    rows = SIX.output(w, [w.vload(w.at(source, e * z.m)) for e in range(POINTS)], OUT)
+    rows = z.points.output(w, [w.vload(w.at(source, e * z.m)) for e in range(z.products)], OUT)
     line = w.mul(place.line, z.ow)
 
     def store(value: str, pixel: str | int, mask: str) -> None:
@@ -114,11 +114,11 @@ def line_windows(z: Lines, x: Array, k: int) -> Array:
 def twin(p: Params, x: Array, weight: Array, *rest: Array) -> None:
     z = Lines.of_lines(p)
     if p["transposed"]:
-        kernel = weight.reshape(z.ci, z.co, TAPS)[:, :, ::-1].transpose(1, 0, 2)
+        kernel = weight.reshape(z.ci, z.co, z.taps)[:, :, ::-1].transpose(1, 0, 2)
     else:
-        kernel = weight.reshape(z.co, z.ci, TAPS)
+        kernel = weight.reshape(z.co, z.ci, z.taps)
     out = np.zeros((z.n, z.co, z.h, z.ow), np.float32)
-    for k in range(TAPS):
+    for k in range(z.taps):
         out += np.einsum("nihw,oi->nohw", line_windows(z, x, k), kernel[:, :, k], optimize=True)
     extras = len(p.get("extras", ()))
     epilogue.twin(p, _domain(z), out.reshape(-1), *rest[:extras], *rest[extras + 1 :])

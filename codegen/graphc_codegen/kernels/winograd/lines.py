@@ -1,4 +1,4 @@
-"""Lines of pixels to points of Winograd's F(4, 3) along one axis, and back.
+"""Lines of pixels to points of Winograd's F(4, 3) or F(4, 5) along one axis, and back.
 
 Output q of a line sums over the taps k of pixel q + k step - left. A tile is four outputs that are a step apart; so a dilation
 makes no difference, and the columns of an image are lines with the step of a row. Lanes are tiles: with a step below the vector's
@@ -11,18 +11,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import ClassVar, Self
+from typing import Self
 
 from graphc_codegen.errors import CodegenError
 from graphc_codegen.kernels.base import LINE, Params
 from graphc_codegen.kernels.vectors import iota, shuffle
 from graphc_codegen.kernels.winograd.plan import Blocks, register_tile
-from graphc_codegen.kernels.winograd.points import SIX
+from graphc_codegen.kernels.winograd.points import BY_COUNT, Points
 from graphc_codegen.writer import Writer, mask, vec
 
-#: Outputs of a tile, products for it, and taps.
-OUT, POINTS, TAPS = 4, SIX.count, SIX.count - 3
-#: Estimated cycles to transform a vector of tiles of one channel.
+#: Outputs of a tile.
+OUT = 4
+#: Estimated cycles to transform a vector of tiles of one channel to six points.
 _TRANSFORM = 25
 
 
@@ -31,14 +31,21 @@ class Lines(Blocks):
     """`h` lines of `w` pixels in an image, `ow` outputs each. A block is so many vectors of tiles, of any lines."""
 
     step: int
+    taps: int
     lanes: int = LINE
-
-    products: ClassVar[int] = POINTS
 
     @classmethod
     def of_lines(cls, p: Params, threads: int = 1, lanes: int = LINE) -> Self:
         names = ("n", "ci", "co", "h", "w", "oh", "ow", "top", "left", "parts", "scratch", "step")
-        return cls(**{name: p[name] for name in names}, threads=threads, lanes=lanes)
+        return cls(**{name: p[name] for name in names}, taps=p["kh"] * p["kw"], threads=threads, lanes=lanes)
+
+    @cached_property
+    def points(self) -> Points:
+        return BY_COUNT[OUT + self.taps - 1]
+
+    @property
+    def products(self) -> int:
+        return self.points.count
 
     # ---- tiles
 
@@ -86,10 +93,10 @@ class Lines(Blocks):
 
     def cycles(self, vectors: int) -> float:
         """Estimated cycles for a block of so many whole lines of tiles."""
-        return POINTS * self.ci * register_tile(self.co, vectors, LINE)[0] + self.transform_cycles(vectors)
+        return self.products * self.ci * register_tile(self.co, vectors, LINE)[0] + self.transform_cycles(vectors)
 
     def transform_cycles(self, vectors: int) -> float:
-        return _TRANSFORM * vectors * (self.ci + self.co)
+        return _TRANSFORM * self.products / 6 * vectors * (self.ci + self.co)
 
     @cached_property
     def blocks(self) -> int:
@@ -104,12 +111,12 @@ class Lines(Blocks):
     @cached_property
     def per_tile(self) -> int:
         """What a tile of a block needs in V and M."""
-        return POINTS * (self.ci + self.co)
+        return self.products * (self.ci + self.co)
 
     @cached_property
     def fixed(self) -> int:
         """What a thread needs besides."""
-        return 2 * POINTS * LINE
+        return 2 * self.products * LINE
 
     @cached_property
     def region(self) -> int:
@@ -263,7 +270,7 @@ def to_points(w: Writer, z: Lines, b: str | int, pixels: str, target: str, *, gr
     `distance` is that of two points. Lanes of dy without a tile are zero.
     """
     channels, size, shift = (z.co, z.ow, 0) if gradient else (z.ci, z.w, -z.left)
-    count, axis = (OUT, SIX.gradient) if gradient else (POINTS, SIX.input)
+    count, axis = (OUT, z.points.gradient) if gradient else (z.products, z.points.input)
     plane, tiles = z.h * size, z.stacked * z.step
     spare = gradient and z.narrow and tiles < z.lanes
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -51,12 +51,15 @@ class Blocks:
     scratch: int
     threads: int = 1
 
-    products: ClassVar[int] = PRODUCTS
-
     @classmethod
     def of(cls, p: Params, threads: int = 1) -> Self:
         names = ("n", "ci", "co", "h", "w", "oh", "ow", "top", "left", "parts", "scratch")
         return cls(**{name: p[name] for name in names}, threads=threads)
+
+    @property
+    def products(self) -> int:
+        """Of a tile, for a pair of channels."""
+        return PRODUCTS
 
     @property
     def tiles(self) -> int:

@@ -36,33 +36,34 @@ def clear(w: Writer, pointer: str, count: int) -> None:
     w.repeat(count // w.lanes, lambda i: w.vstore("zeroinitializer", w.at(pointer, w.mul(i, w.lanes))))
 
 
-def every_third(w: Writer, x: Sequence[str]) -> list[str]:
-    """Three consecutive vectors x; vector i of the result has the elements i, i + 3, i + 6, ..."""
-    v, boolean, lanes = vec("float", w.lanes), vec("i1", w.lanes), range(w.lanes)
+def every_nth(w: Writer, x: Sequence[str]) -> list[str]:
+    """n consecutive vectors x, n being odd; vector i of the result has the elements i, i + n, i + 2 n, ..."""
+    v, boolean, lanes, n = vec("float", w.lanes), vec("i1", w.lanes), range(w.lanes), len(x)
     result = []
-    for first in range(3):
-        places = [divmod(first + 3 * i, w.lanes) for i in lanes]
+    for first in range(n):
+        places = [divmod(first + n * i, w.lanes) for i in lanes]
         source = {lane: vector for vector, lane in places}  # Every lane is wanted of one vector only.
-        merged = x[0]
-        for vector in (1, 2):
+        merged = x[source[0]]
+        for vector in sorted(set(source.values()) - {source[0]}):
             on = ", ".join(f"i1 {'true' if source[lane] == vector else 'false'}" for lane in lanes)
             merged = w.op(f"select {boolean} <{on}>, {v} {x[vector]}, {v} {merged}")
         result.append(shuffle(w, merged, "poison", [lane for _, lane in places]))
     return result
 
 
-def third_of(w: Writer, x: Sequence[str]) -> list[str]:
-    """The inverse of `every_third`: three consecutive vectors whose elements i, i + 3, i + 6, ... are those of x[i]."""
-    v, boolean, lanes = vec("float", w.lanes), vec("i1", w.lanes), range(w.lanes)
+def nth_of(w: Writer, x: Sequence[str]) -> list[str]:
+    """The inverse of `every_nth`: n consecutive vectors whose elements i, i + n, i + 2 n, ... are those of x[i]."""
+    v, boolean, lanes, n = vec("float", w.lanes), vec("i1", w.lanes), range(w.lanes), len(x)
     moved = []
     for k, value in enumerate(x):
-        source = {(k + 3 * i) % w.lanes: i for i in lanes}
+        source = {(k + n * i) % w.lanes: i for i in lanes}
         moved.append(shuffle(w, value, "poison", [source[lane] for lane in lanes]))
     result = []
-    for j in range(3):
-        merged = moved[0]
-        for k in (1, 2):
-            on = ", ".join(f"i1 {'true' if (j * w.lanes + lane) % 3 == k else 'false'}" for lane in lanes)
+    for j in range(n):
+        wanted = [(j * w.lanes + lane) % n for lane in lanes]
+        merged = moved[wanted[0]]
+        for k in sorted(set(wanted) - {wanted[0]}):
+            on = ", ".join(f"i1 {'true' if one == k else 'false'}" for one in wanted)
             merged = w.op(f"select {boolean} <{on}>, {v} {moved[k]}, {v} {merged}")
         result.append(merged)
     return result
@@ -97,7 +98,7 @@ def transform_weights(
 
     def columns(kx: str | int) -> None:
         """The taps of a column of the kernel, from every third element, to 6 points."""
-        taps = every_third(w, [w.vload(w.at(temporary, w.linear((kx, lanes), (3 * k * lanes, 1)))) for k in range(3)])
+        taps = every_nth(w, [w.vload(w.at(temporary, w.linear((kx, lanes), (3 * k * lanes, 1)))) for k in range(3)])
         place = w.linear((kx, -lanes), (2 * lanes, 1)) if flipped else w.mul(kx, lanes)
         for r, value in enumerate(SIX.weights(w, taps[::-1] if flipped else taps)):
             w.vstore(value, w.at(temporary, w.add(place, (9 + 3 * r) * lanes)))
@@ -109,7 +110,7 @@ def transform_weights(
 
     def thirds(source: str, k: str | int) -> None:
         loaded = [w.vload(w.at(source, w.linear((k, 3 * lanes), (i * lanes, 1)))) for i in range(3)]
-        for i, value in enumerate(every_third(w, loaded)):
+        for i, value in enumerate(every_nth(w, loaded)):
             w.vstore(value, w.at(temporary, w.linear((k, 3 * lanes), (i * lanes, 1))))
 
     def few(source: str) -> None:
@@ -119,7 +120,7 @@ def transform_weights(
             loaded = [
                 w.vload(w.at(source, (3 * k + i) * lanes), n) if n else "zeroinitializer" for i, n in enumerate(left)
             ]
-            for i, value in enumerate(every_third(w, loaded)):
+            for i, value in enumerate(every_nth(w, loaded)):
                 w.vstore(value, w.at(temporary, (3 * k + i) * lanes))
 
     def strip(j: str | int) -> None:
