@@ -10,6 +10,7 @@ import pytest
 import graphc
 from graphc import nn, ops
 from graphc.lower import lower
+from graphc.lower.convolution import choice
 from graphc.lower.convolution.phases import _runs
 from graphc.testing import calls, close_to_reference, graph_of
 
@@ -33,9 +34,9 @@ def test_strided_convolutions_and_their_gradients(seed: int) -> None:
     Then of more pixels and channels, for which there are other kernels.
     """
     rng = np.random.default_rng(seed)
-    sh, sw = stride = tuple(map(int, rng.integers(1, 5, 2)))
+    stride = tuple(map(int, rng.integers(1, 5, 2)))
     kernel = {0: (1, 1), 1: stride}.get(seed % 4, tuple(map(int, rng.integers(1, 5, 2))))
-    down, across = dilation = tuple(map(int, rng.integers(1, 4, 2))) if seed % 4 == 3 else (1, 1)
+    dilation = tuple(map(int, rng.integers(1, 4, 2))) if seed % 4 == 3 else (1, 1)
     pad = (0, 0, 0, 0) if seed % 8 == 1 else tuple(map(int, rng.integers(0, 3, 4)))
     n, ci, co, groups = (int(v) for v in rng.integers(1, 5, 4))
     if seed >= 16:
@@ -43,6 +44,26 @@ def test_strided_convolutions_and_their_gradients(seed: int) -> None:
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
     most = 9 if seed < 16 else 40
     h, w = (int(rng.integers(r + s, r + most)) for r, s in zip(reach, (1, 2), strict=True))
+    _check(rng, (n, groups, ci, co), (h, w), kernel, stride, pad, dilation)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_blocks_of_three_by_three_taps(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows of up to 8 taps along an axis, wherever it pays and wherever it does not."""
+    monkeypatch.setattr(choice, "in_blocks", lambda blocks, *, transposed: True)
+    monkeypatch.setattr(choice, "gradient_in_blocks", lambda blocks: True)
+    rng = np.random.default_rng(seed)
+    stride, kernel = (tuple(map(int, rng.integers(*ends, 2))) for ends in ((1, 4), (3, 9)))
+    pad = tuple(map(int, rng.integers(0, 4, 4)))
+    n, ci, co = (int(v) for v in rng.integers(1, 12, 3))
+    h, w = (int(rng.integers(k, k + 14)) for k in kernel)
+    _check(rng, (n, 1, ci, co), (h, w), kernel, stride, pad, (1, 1))
+
+
+def _check(rng, channels, size, kernel, stride, pad, dilation):
+    """A convolution and both of its gradients against sums over windows in float64."""
+    (n, groups, ci, co), (h, w), (sh, sw), (down, across) = channels, size, stride, dilation
+    reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
     layer = nn.Conv2d(groups * ci, groups * co, kernel, stride, "pad", pad, dilation, groups, has_bias=False)
     weight = rng.standard_normal((groups, co, ci, *kernel)).astype(np.float32)
     layer.weight.set_data(graphc.Tensor(weight.reshape(groups * co, ci, *kernel)))

@@ -107,7 +107,7 @@ def test_convolutions_with_dilations_agree_with_the_interpreter(threads: int) ->
 @pytest.mark.parametrize(
     ("x", "w", "y", "attrs"),
     [
-        ("2,16,32,32", "16,16,5,5", "2,16,32,32", "pad=(2, 2, 2, 2)"),
+        ("2,4,32,32", "16,4,5,5", "2,16,32,32", "pad=(2, 2, 2, 2)"),
         ("2,16,32,32", "16,16,3,3", "2,16,16,16", "pad=(0, 1, 0, 1), stride=(2, 2)"),
         ("2,16,14,14", "16,16,3,3", "2,16,8,8", "pad=(1, 1, 1, 1), dilation=(4, 4)"),
         ("2,32,8,96", "32,32,1,3", "2,32,10,96", "pad=(1, 1, 1, 1)"),
@@ -127,6 +127,13 @@ def test_convolutions_with_dilations_agree_with_the_interpreter(threads: int) ->
 )
 def test_others_stay_direct(x: str, w: str, y: str, attrs: str) -> None:
     assert names(conv(x, w, y, attrs)) == ["conv2d"]
+
+
+@pytest.mark.parametrize(("window", "stride", "pad"), [(5, 1, 2), (5, 2, 2), (7, 1, 3)])
+def test_larger_windows_are_blocks_of_three_by_three(window: int, stride: int, pad: int) -> None:
+    out = (56 + 2 * pad - window) // stride + 1
+    attrs = f"pad={(pad,) * 4}, stride={(stride,) * 2}"
+    assert names(conv("4,32,56,56", f"32,32,{window},{window}", f"4,32,{out},{out}", attrs)) == ["conv2d_winograd"]
 
 
 #: Few pixels, some of them beside steps; all gradients.

@@ -10,11 +10,10 @@ from graphc.ir import TensorType
 from graphc.ir.lowering import CallBuilder, Geometry, Operand
 from graphc.ir.types import contiguous_strides
 from graphc.lower.convolution import choice, columns
+from graphc.lower.convolution.blocks import PLAIN, Blocks
 from graphc.lower.convolution.phases import join_images, split, split_images
 from graphc.lower.convolution.sizes import Pair, Sizes
 
-#: Of a convolution whose window is one pixel.
-_PIXELS = Geometry((0, 0, 0, 0), (1, 1), (1, 1), 1)
 #: Floats in a line of the cache.
 _LINE = 16
 
@@ -26,9 +25,12 @@ def convolve(k: CallBuilder, x: Operand, weight: Operand, out: Operand, geometry
         image, _, _ = split(k, x, geometry.pad, geometry.stride, geometry.stride)
         (n, _, oh, ow), (flat, taps) = out.type.shape, _flat(weight)
         pixels = image._replace(type=TensorType("float32", (n, x.type.shape[1] * taps, oh, ow)))
-        convolve(k, pixels, flat, out, _PIXELS._replace(groups=geometry.groups))
+        convolve(k, pixels, flat, out, PLAIN._replace(groups=geometry.groups))
         return
     z = Sizes.forward(x.type, weight.type, out.type, geometry)
+    if (blocks := Blocks.of(z, geometry)) and choice.in_blocks(blocks, transposed=False):
+        convolve(k, blocks.images(k, x), blocks.weights(k, weight), out, PLAIN)
+        return
     if _few(k, (x, weight), out, z, geometry, transposed=False):
         return
     if geometry.stride == (1, 1) and _winograd(k, (x, weight), out, z, geometry.dilation, transposed=False):
@@ -42,6 +44,11 @@ def weight_gradient(k: CallBuilder, dy: Operand, x: Operand, dw: Operand, geomet
     """dw = the gradient for the weights."""
     geometry = _seen(geometry, dw.type)
     z, dilation = Sizes.forward(x.type, dw.type, dy.type, geometry), geometry.dilation
+    if (blocks := Blocks.of(z, geometry)) and choice.gradient_in_blocks(blocks):
+        made = k.temp(TensorType("float32", (z.co, z.ci * blocks.number, 3, 3)))
+        weight_gradient(k, dy, blocks.images(k, x), made, PLAIN)
+        blocks.take_weights(k, made, dw)
+        return
     if choice.gradient_columns(z, geometry):
         columns.weight_gradient(k, dy, x, dw, geometry)
         return
@@ -66,6 +73,11 @@ def convolve_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, ge
         _patches_input(k, dy, weight, dx, geometry)
         return
     z = Sizes.forward(dx.type, weight.type, dy.type, geometry)
+    if (blocks := Blocks.of(z, geometry)) and choice.in_blocks(blocks, transposed=True):
+        made = k.temp(TensorType("float32", (z.n, z.ci * blocks.number, *blocks.plane)))
+        convolve_input(k, dy, blocks.weights(k, weight), made, PLAIN)
+        blocks.add_images(k, made, dx)
+        return
     if _few(k, (dy, weight), dx, z, geometry, transposed=True):
         return
     if geometry.stride != (1, 1):
@@ -197,7 +209,7 @@ def _patches_input(k: CallBuilder, dy: Operand, weight: Operand, dx: Operand, ge
         k.fill(dx, 0.0)
     flat, taps = _flat(weight)
     part = k.temp(TensorType("float32", (n, channels * taps, oh, ow)))
-    convolve_input(k, dy, flat, part, _PIXELS._replace(groups=geometry.groups))
+    convolve_input(k, dy, flat, part, PLAIN._replace(groups=geometry.groups))
     shape = (n, channels, sh, sw, oh, ow)
     to_image = (channels * h * w, h * w, w, 1, sh * w, sw)
     k.copy(part, dx, shape, 0, contiguous_strides(shape), 0, to_image)

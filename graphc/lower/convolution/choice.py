@@ -12,6 +12,7 @@ from typing import NamedTuple
 from graphc.debug import threads
 from graphc.ir.lowering import Geometry
 from graphc.lower.convolution import batch
+from graphc.lower.convolution.blocks import PLAIN, Blocks
 from graphc.lower.convolution.columns import shares
 from graphc.lower.convolution.lines import Lines
 from graphc.lower.convolution.sizes import DIRECT, Pair, Sizes, Window
@@ -88,6 +89,40 @@ def gradient_phases(z: Sizes, dilation: Pair) -> str:
     moves = _MOVE * z.n * (z.ci * z.h * z.w + z.co * z.oh * z.ow)
     candidates = [c._replace(cost=c.cost + moves) for c in _plain_gradient(z.phases(dilation))]
     return _fastest("", z.direct_gradient(), candidates)
+
+
+def in_blocks(blocks: Blocks, *, transposed: bool) -> bool:
+    """Whether a convolution, or its gradient with respect to the images, should be one of blocks of 3 x 3 taps."""
+    z, made, geometry = blocks.z, blocks.sizes, blocks.geometry
+    if few(made, PLAIN, transposed=transposed) or min(made.ci, made.co) < _LEAST_CHANNELS:
+        return False
+    if kernel(_back(made) if transposed else made, transposed=transposed) != "conv2d_winograd":
+        return False
+    moved = made.n * made.ci * made.h * made.w + made.ci * made.co * 9
+    moved += blocks.count[0] * blocks.count[1] * z.n * z.ci * z.h * z.w if transposed else 0
+    cost = (_cost(_back(made), made.co) if transposed else _cost(made, made.ci)) + _MOVE * moved
+    others = [_direct(z, geometry, transposed=transposed)]
+    if _has_room(z):
+        others.append(_back_cost(z, geometry) if transposed else _columns_cost(z, _COLUMN))
+    if geometry.stride == (1, 1) or not transposed:
+        others.append(_channels_cost(_back(z) if transposed else z))
+    if _is_plain(geometry):
+        others += [c.cost for c in _plain(_back(z) if transposed else z, transposed)]
+    return cost * _WORTH < min(others)
+
+
+def gradient_in_blocks(blocks: Blocks) -> bool:
+    """The same for the gradient with respect to the weights."""
+    z, made, geometry = blocks.z, blocks.sizes, blocks.geometry
+    if gradient_columns(made, PLAIN) or gradient_kernel(made) != "conv2d_filter_grad_winograd":
+        return False
+    cost = _cost(made, _full(made.ci)) + _MOVE * (made.n * made.ci * made.h * made.w + made.ci * made.co * 9)
+    others = [_wide(z, geometry) * z.few_gradient()]
+    if _has_room(z) and z.n * z.oh * z.ow <= _MOST_SUMMED:
+        others.append(_columns_cost(z, _COLUMN))
+    if _is_plain(geometry):
+        others += [c.cost for c in _plain_gradient(z)]
+    return cost * _WORTH < min(others)
 
 
 def pixels(z: Sizes, geometry: Geometry) -> bool:

@@ -79,7 +79,7 @@ def _add_up(k: CallBuilder, columns: Operand, dx: Operand, first: int, geometry:
     sh, sw = geometry.stride
     for i in range(kh):
         for j in range(kw):
-            (y, rows, y0), (z, wide, x0) = _met((h, w), (oh, ow), (i, j), geometry)
+            (y, rows, y0), (z, wide, x0) = met((h, w), (oh, ow), (i, j), geometry)
             k.copy(
                 columns,
                 made,
@@ -144,7 +144,7 @@ def _strides(x: Operand) -> tuple[int, ...]:
     return contiguous_strides(x.type.shape)
 
 
-def _met(size: Pair, plane: Pair, tap: Pair, geometry: Geometry) -> list[tuple[int, int, int]]:
+def met(size: Pair, plane: Pair, tap: Pair, geometry: Geometry) -> list[tuple[int, int, int]]:
     """Along each axis the first output whose tap meets a pixel, how many do, and the first pixel."""
     found = []
     for n, out, k, d, s, before in zip(
