@@ -37,7 +37,7 @@ _MOVE = 15
 _GATHER, _PHASES = 700, 8
 #: Cycles for each vector of multiply-adds of a product of columns, and for each element of these, on its way there or back, and
 #: of images that are added up; how many times as fast as the direct kernel it must be, and as that of the weights' gradient. The
-#: most elements that columns have.
+#: most elements that columns have, and the images of blocks.
 _PRODUCT, _COLUMN, _RETURN, _ADD, _WORTH_COLUMNS, _WORTH_SUMMED, _MOST = 1.15, 16, 17, 17, 1.1, 1.2, 1 << 24
 #: Cycles of the direct kernel whose lanes are channels for each vector of multiply-adds, and for each weight that is moved there;
 #: how many times as fast as the direct kernel it must be.
@@ -94,7 +94,11 @@ def gradient_phases(z: Sizes, dilation: Pair) -> str:
 def in_blocks(blocks: Blocks, *, transposed: bool) -> bool:
     """Whether a convolution, or its gradient with respect to the images, should be one of blocks of 3 x 3 taps."""
     z, made, geometry = blocks.z, blocks.sizes, blocks.geometry
-    if few(made, PLAIN, transposed=transposed) or min(made.ci, made.co) < _LEAST_CHANNELS:
+    if (
+        not _blocks_have_room(made)
+        or min(made.ci, made.co) < _LEAST_CHANNELS
+        or few(made, PLAIN, transposed=transposed)
+    ):
         return False
     if kernel(_back(made) if transposed else made, transposed=transposed) != "conv2d_winograd":
         return False
@@ -114,7 +118,9 @@ def in_blocks(blocks: Blocks, *, transposed: bool) -> bool:
 def gradient_in_blocks(blocks: Blocks) -> bool:
     """The same for the gradient with respect to the weights."""
     z, made, geometry = blocks.z, blocks.sizes, blocks.geometry
-    if gradient_columns(made, PLAIN) or gradient_kernel(made) != "conv2d_filter_grad_winograd":
+    if not _blocks_have_room(made) or gradient_columns(made, PLAIN):
+        return False
+    if gradient_kernel(made) != "conv2d_filter_grad_winograd":
         return False
     cost = _cost(made, _full(made.ci)) + _MOVE * (made.n * made.ci * made.h * made.w + made.ci * made.co * 9)
     others = [_wide(z, geometry) * z.few_gradient()]
@@ -123,6 +129,11 @@ def gradient_in_blocks(blocks: Blocks) -> bool:
     if _is_plain(geometry):
         others += [c.cost for c in _plain_gradient(z)]
     return cost * _WORTH < min(others)
+
+
+def _blocks_have_room(made: Sizes) -> bool:
+    """Whether there may be images for each block."""
+    return made.n * made.ci * made.h * made.w <= _MOST
 
 
 def pixels(z: Sizes, geometry: Geometry) -> bool:
