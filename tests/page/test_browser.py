@@ -369,7 +369,7 @@ def test_branches_and_loops(browser, tmp_path):
     holders = {n.op: n for n in record.nodes if n.op in ("If", "While", "Scan") and n.region == "forward"}
     at_first = texts(browser, ".row .box.up")
     assert at_first == ["2 weights160 B", "4 weights576 B", "2 weights288 B", "2 weights108 B", "23 nodes", "3 nodes"]
-    for op, backward in (("If", 2), ("While", 0), ("Scan", 8)):
+    for op, backward in (("If", 2), ("While", 0), ("Scan", 6)):
         own = f"({row(op)})"
         assert browser.run(f"{own}.getAttribute('aria-expanded')") == "true"
         assert browser.run(f"{own}.querySelector('.box.fw').textContent").startswith(op)
