@@ -119,10 +119,10 @@ def _conv_work(p: Params) -> Work:
 
 
 def _winograd_work(p: Params) -> Work:
-    """A quarter of the products, along one axis half of them or of five taps two in five, but transforms of both images."""
+    """A quarter of the products, along one axis as many as F(4, taps) has, but transforms of both images."""
     pixels = _product(p, "n", "ci", "oh", "ow") + _product(p, "n", "co", "oh", "ow")
-    along = p["kh"] * p["kw"] / 2 if p["kh"] * p["kw"] == 5 else 2
-    return Work(_conv_work(p).products / (along if "step" in p else 4), pixels)
+    taps = _product(p, "kh", "kw")
+    return Work(_conv_work(p).products / (4 * taps / (taps + 3) if "step" in p else 4), pixels)
 
 
 def _attention_work(p: Params, products: int) -> Work:

@@ -14,7 +14,7 @@ from graphc_codegen.kernels.base import Array, Emitter, Operand, Params
 from graphc_codegen.kernels.index import index_at
 from graphc_codegen.kernels.scatter import COMBINE, combined
 from graphc_codegen.kernels.vectors import along, fill_zero, gathered, iota
-from graphc_codegen.writer import Writer
+from graphc_codegen.writer import Writer, mask
 
 #: Columns that a thread scatters into at a time.
 _BESIDE = 256
@@ -90,8 +90,7 @@ def _lanes(
     index = w.select(below, w.binary("add", index, last, index_type), index, index_type)
     valid = w.binary("icmp ult", index, last, index_type)
     if active < w.lanes:
-        on = ", ".join(f"i1 {'true' if i < active else 'false'}" for i in range(w.lanes))
-        valid = w.binary("and", valid, f"<{on}>", "i1")
+        valid = w.binary("and", valid, mask(active, w.lanes), "i1")
     if index_type == "i32" and size * step + w.lanes * lane >= 1 << 31:
         index, index_type = w.convert("sext", index, "i32", "i64"), "i64"
     if step != 1:

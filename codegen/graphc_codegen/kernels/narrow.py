@@ -50,6 +50,9 @@ class NarrowWriter(Writer):
         self._check(type)
         return self._like(pointer, super().at(pointer, index, "i16", inside=inside))
 
+    def unknown(self, pointer: str) -> str:
+        return self._like(pointer, super().unknown(pointer))
+
     def chosen(self, condition: str, a: str, b: str) -> str:
         """Of b, which may be memory of zeros, only elements as narrow as those of a are read."""
         return self._like(a, super().chosen(condition, a, b))

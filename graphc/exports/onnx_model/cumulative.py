@@ -80,7 +80,7 @@ def _distances(n: View) -> list[int]:
 def _further(w: Writer, n: View, x: str, by: int, new: str) -> str:
     """Elements so many places further along the axis, with `reverse` back; `new` comes in."""
     axis, rank = n["axis"], n.types[0].rank
-    back = n["reverse"] if "reverse" in n.node.attrs else False
+    back = n.node.attrs.get("reverse", False)
     start, end = (by, np.iinfo(np.int64).max) if back else (0, -by)
     part = w("Slice", x, w.ints(start), w.ints(end), w.ints(axis))
     edges = [0] * (2 * rank)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from graphc.ir import TensorType
-from graphc.ir.lowering import CallBuilder, Geometry, Operand, Walk
-from graphc.lower.convolution.columns import met
+from graphc.ir.lowering import CallBuilder, Geometry, Operand
+from graphc.lower.convolution.columns import add_copies, met
 from graphc.lower.convolution.sizes import Pair, Sizes
 
 #: Along both axes.
@@ -58,55 +58,45 @@ class Blocks:
         (h, w), ci = self.plane, self.z.ci * self.number
         return replace(self.z, ci=ci, h=h, w=w, kh=_TAPS, kw=_TAPS, top=0, left=0)
 
-    def _each(self) -> Iterator[tuple[int, Pair, Pair]]:
-        """Number of a block, its first tap along each axis, and the numbers of blocks that its phase has before it."""
+    def _each(self) -> Iterator[tuple[int, Pair, int]]:
+        """Number of a block, its first tap along each axis, and how many blocks its phase has before it."""
         ranges = (range(self.phases[0]), range(self.count[0]), range(self.phases[1]), range(self.count[1]))
         sh, sw = self.geometry.stride
         for n, (r, a, s, b) in enumerate(itertools.product(*ranges)):
-            yield n, (_TAPS * a * sh + r, _TAPS * b * sw + s), (a, b)
+            yield n, (_TAPS * a * sh + r, _TAPS * b * sw + s), a * self.count[1] + b
 
     def images(self, k: CallBuilder, x: Operand) -> Operand:
         """[N, blocks, in, *plane] of x, as [N, blocks * in, *plane]."""
-        (n, ci, h, w), (rows, columns) = x.type.shape, self.plane
-        made = k.temp(TensorType("float32", (n, self.number * ci, rows, columns)))
+        n, ci = x.type.shape[:2]
+        made = k.temp(TensorType("float32", (n, self.number * ci, *self.plane)))
         k.fill(made, 0.0)
-        (sh, sw), channel = self.geometry.stride, rows * columns
-        for block, tap, _ in self._each():
-            (y, high, y0), (z, wide, x0) = met((h, w), self.plane, tap, self.geometry)
-            if high and wide:
-                k.copy(
-                    x,
-                    made,
-                    (n, ci, high, wide),
-                    y0 * w + x0,
-                    (ci * h * w, h * w, sh * w, sw),
-                    block * ci * channel + y * columns + z,
-                    (self.number * ci * channel, channel, columns, 1),
-                )
+        for shape, start, strides, place, steps, _ in self._pixels(x.type):
+            k.copy(x, made, shape, start, strides, place, steps)
         return made
 
     def add_images(self, k: CallBuilder, made: Operand, dx: Operand) -> None:
         """The gradient of x from that of `images`: phases are different pixels, blocks of a phase are added up."""
-        (n, ci, h, w), (rows, columns) = dx.type.shape, self.plane
-        size, channel, (sh, sw) = n * ci * h * w, rows * columns, self.geometry.stride
-        shares = self.count[0] * self.count[1]
-        target = dx if shares == 1 else k.temp(TensorType("float32", (shares, n, ci, h, w)))
+        copies = self.count[0] * self.count[1]
+        target = dx if copies == 1 else k.temp(TensorType("float32", (copies, *dx.type.shape)))
         k.fill(target, 0.0)
-        for block, tap, (a, b) in self._each():
+        for shape, start, strides, place, steps, before in self._pixels(dx.type):
+            k.copy(made, target, shape, place, steps, before * dx.type.size + start, strides)
+        if copies > 1:
+            add_copies(k, target, copies, dx)
+
+    def _pixels(
+        self, x: TensorType
+    ) -> Iterator[tuple[tuple[int, ...], int, tuple[int, ...], int, tuple[int, ...], int]]:
+        """Of each block that sees any: the shape of what it sees, the first one's place in x, strides there, the same in its own
+        images, and how many blocks its phase has before it.
+        """
+        (n, ci, h, w), (rows, columns), (sh, sw) = x.shape, self.plane, self.geometry.stride
+        channel = rows * columns
+        for block, tap, before in self._each():
             (y, high, y0), (z, wide, x0) = met((h, w), self.plane, tap, self.geometry)
             if high and wide:
-                k.copy(
-                    made,
-                    target,
-                    (n, ci, high, wide),
-                    block * ci * channel + y * columns + z,
-                    (self.number * ci * channel, channel, columns, 1),
-                    (a * self.count[1] + b) * size + y0 * w + x0,
-                    (ci * h * w, h * w, sh * w, sw),
-                )
-        if shares > 1:
-            walks = (Walk(target, 0, (size, 1)),), Walk(dx, 0, (0, 1))
-            k.loop(lambda e, v: v, *walks, (shares, size), combine="sum", axes=(0,))
+                place, steps = block * ci * channel + y * columns + z, (self.number * ci * channel, channel, columns, 1)
+                yield (n, ci, high, wide), y0 * w + x0, (ci * h * w, h * w, sh * w, sw), place, steps, before
 
     def weights(self, k: CallBuilder, weight: Operand) -> Operand:
         """[out, blocks, in, 3, 3] of a weight, as [out, blocks * in, 3, 3]; taps that there are not are zero."""

@@ -105,14 +105,9 @@ def in_blocks(blocks: Blocks, *, transposed: bool) -> bool:
     moved = made.n * made.ci * made.h * made.w + made.ci * made.co * 9
     moved += blocks.count[0] * blocks.count[1] * z.n * z.ci * z.h * z.w if transposed else 0
     cost = (_cost(_back(made), made.co) if transposed else _cost(made, made.ci)) + _MOVE * moved
-    others = [_direct(z, geometry, transposed=transposed)]
-    if _has_room(z):
-        others.append(_back_cost(z, geometry) if transposed else _columns_cost(z, _COLUMN))
-    if geometry.stride == (1, 1) or not transposed:
-        others.append(_channels_cost(_back(z) if transposed else z))
-    if _is_plain(geometry):
-        others += [c.cost for c in _plain(_back(z) if transposed else z, transposed)]
-    return cost * _WORTH < min(others)
+    back, others = _small(z, geometry, transposed)
+    others += _plain(back, transposed) if _is_plain(geometry) else []
+    return cost * _WORTH < min([_direct(z, geometry, transposed=transposed), *(c.cost for c in others)])
 
 
 def gradient_in_blocks(blocks: Blocks) -> bool:
@@ -151,14 +146,7 @@ def few(z: Sizes, geometry: Geometry, *, transposed: bool) -> str:
     """
     if z.groups > 1:
         return ""
-    back = _back(z) if transposed and geometry.stride == (1, 1) else z
-    candidates = (
-        [_Candidate("columns", _back_cost(z, geometry) if transposed else _columns_cost(z, _COLUMN), _WORTH_COLUMNS)]
-        if _has_room(z)
-        else []
-    )
-    if geometry.stride == (1, 1) or not transposed:
-        candidates.append(_Candidate("conv2d_channels", _channels_cost(back), _WORTH_CHANNELS))
+    back, candidates = _small(z, geometry, transposed)
     direct = _direct(z, geometry, transposed=transposed)
     if transposed and geometry.stride != (1, 1):
         # Phases are convolutions of stride 1, which may have their own way.
@@ -168,6 +156,18 @@ def few(z: Sizes, geometry: Geometry, *, transposed: bool) -> str:
         others += _along_lines(back, geometry.dilation)
     least = _least(direct, others)
     return _fastest("", direct, [c for c in candidates if c.cost < least])
+
+
+def _small(z: Sizes, geometry: Geometry, transposed: bool) -> tuple[Sizes, list[_Candidate]]:
+    """The convolution that is made, and the ways for small images that there are."""
+    back = _back(z) if transposed and geometry.stride == (1, 1) else z
+    candidates = []
+    if _has_room(z):
+        cost = _back_cost(z, geometry) if transposed else _columns_cost(z, _COLUMN)
+        candidates.append(_Candidate("columns", cost, _WORTH_COLUMNS))
+    if geometry.stride == (1, 1) or not transposed:
+        candidates.append(_Candidate("conv2d_channels", _channels_cost(back), _WORTH_CHANNELS))
+    return back, candidates
 
 
 def _back(z: Sizes) -> Sizes:

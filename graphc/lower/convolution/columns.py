@@ -69,7 +69,7 @@ def _add_up(k: CallBuilder, columns: Operand, dx: Operand, first: int, geometry:
     """
     (ci, kh, kw, n, oh, ow), (h, w) = columns.type.shape, dx.type.shape[2:]
     down, across = shares((kh, kw), geometry)
-    count, size = (1 + max(down), 1 + max(across)), n * ci * h * w
+    count = (1 + max(down), 1 + max(across))
     made = dx if count == (1, 1) else k.temp(TensorType("float32", (*count, n, ci, h, w)))
     start = first * ci * h * w if made is dx else 0
     if made is not dx:
@@ -90,14 +90,14 @@ def _add_up(k: CallBuilder, columns: Operand, dx: Operand, first: int, geometry:
                 (*to_made[2:4], sh * w, sw),
             )
     if made is not dx:
-        k.loop(
-            lambda e, v: v,
-            (Walk(made, 0, (size, 1)),),
-            Walk(dx, first * ci * h * w, (0, 1)),
-            (math.prod(count), size),
-            combine="sum",
-            axes=(0,),
-        )
+        add_copies(k, made, math.prod(count), dx, first * ci * h * w)
+
+
+def add_copies(k: CallBuilder, copies: Operand, count: int, dx: Operand, start: int = 0) -> None:
+    """dx from an element on is the sum of so many copies, one after the other."""
+    size = copies.type.size // count
+    walks = (Walk(copies, 0, (size, 1)),), Walk(dx, start, (0, 1))
+    k.loop(lambda e, v: v, *walks, (count, size), combine="sum", axes=(0,))
 
 
 def shares(kernel: Pair, geometry: Geometry) -> tuple[list[int], list[int]]:

@@ -65,9 +65,9 @@ def test_scatter_elements(
         "scatter_elements", {**params, "in_place": True}, idx, u, before=[x.reshape(-1)]
     ).items():
         np.testing.assert_array_equal(y, want.reshape(-1), err_msg=f"{where}, in place")
+    from_zeros = run_all("scatter_elements", params, np.zeros_like(x), idx, u)
     for where, (y,) in run_all("scatter_elements", {**params, "of_zeros": True}, idx, u).items():
-        from_zeros = run_all("scatter_elements", params, np.zeros_like(x), idx, u)[where][0]
-        np.testing.assert_array_equal(y, from_zeros, err_msg=f"{where}, of zeros")
+        np.testing.assert_array_equal(y, from_zeros[where][0], err_msg=f"{where}, of zeros")
 
 
 def test_rows_far_apart() -> None:
